@@ -27,13 +27,15 @@ The functions by task:
     Looking       list_judges, list_runs
     Taking along  export
 
-A judge is a name (`jw.list_judges()` lists them), a YAML file, or a Python function from a row to a score.
-Rows are a path, a DataFrame, a list of dicts or a Hugging Face dataset. What a function returns can be printed.
+A judge is a name (`jw.list_judges()` lists them), a YAML file, or a Python function from a row to a
+score. Rows are a path, a DataFrame, a list of dicts or a Hugging Face dataset. What a function
+returns can be printed.
 """
 
 from importlib import import_module
 
-# The sub-packages first: Python binds each to its name here when it is imported, and `jw.optimize` is the function.
+# The sub-packages first: Python binds each to its name here when it is imported, and `jw.optimize`
+# is the function.
 for _package in ("judges", "slices", "optimize", "runs"):
     import_module(f"judgewright.{_package}")
 

@@ -1,11 +1,12 @@
 """Run the tests that are near what changed: `make quick` calls it, with `main` to compare with.
 
-A test file is near a changed file of the product if it is named after it, or if it stands in the folder of tests that
-mirrors the changed file's and imports one of the names defined there (from the face or from the file). It is a first
-answer in a minute; `make test` before a push is the whole one.
+A test file is near a changed file of the product if it is named after it, or if it stands in the
+folder of tests that mirrors the changed file's and imports one of the names defined there (from the
+face or from the file). It is a first answer in a minute; `make test` before a push is the whole
+one.
 
-pytest-testmon would know more, but it needs one traced run of the whole suite first, and does not see the many tests
-that start the command line in a process of its own.
+pytest-testmon would know more, but it needs one traced run of the whole suite first, and does not
+see the many tests that start the command line in a process of its own.
 """
 
 import ast
@@ -19,9 +20,16 @@ DOCUMENTS = ("tests/test_docs.py", "tests/test_readme.py")
 
 
 def changed_files(base: str) -> list[str]:
-    """Return the files that differ from where this branch left `base`, those not yet committed included."""
+    """Return the files that differ from where this branch left `base`, those not yet committed
+    included.
+    """
     start = _git("merge-base", base, "HEAD") or ["HEAD"]
-    return sorted({*_git("diff", "--name-only", start[0]), *_git("ls-files", "--others", "--exclude-standard")})
+    return sorted(
+        {
+            *_git("diff", "--name-only", start[0]),
+            *_git("ls-files", "--others", "--exclude-standard"),
+        }
+    )
 
 
 def _git(*words: str) -> list[str]:
@@ -50,14 +58,23 @@ def near_tests(changed: list[str], root: Path = ROOT) -> list[str]:
 
 def _tests_of(path: Path, root: Path) -> set[str]:
     tests = root / "tests"
-    # A folder without a mirror (runs/commands, runs/actions) has its tests in the nearest folder above.
-    mirror = next(folder for folder in (tests / path.parent, *(tests / path.parent).parents) if folder.is_dir())
+    # A folder without a mirror (runs/commands, runs/actions) has its tests in the nearest folder
+    # above.
+    mirror = next(
+        folder
+        for folder in (tests / path.parent, *(tests / path.parent).parents)
+        if folder.is_dir()
+    )
     near: set[Path] = set()
     if path.suffix == ".py":
         room = tests / path.parts[0]
-        near.update(file for file in room.rglob("test_*.py") if _is_named_after(file.stem, path.stem))
+        near.update(
+            file for file in room.rglob("test_*.py") if _is_named_after(file.stem, path.stem)
+        )
         if (root / path).exists():
-            near.update(file for file in mirror.rglob("test_*.py") if _imports_from(file, path, root))
+            near.update(
+                file for file in mirror.rglob("test_*.py") if _imports_from(file, path, root)
+            )
     near = near or set(mirror.glob("test_*.py"))
     return {str(file.relative_to(root)) for file in near}
 
@@ -79,7 +96,9 @@ def _defined(path: Path) -> set[str]:
 
 
 def _imports_from(test: Path, path: Path, root: Path) -> bool:
-    """Tell whether a test takes something from a module, directly or through the face of a package above it."""
+    """Tell whether a test takes something from a module, directly or through the face of a package
+    above it.
+    """
     module = ".".join(("judgewright", *path.with_suffix("").parts))
     names = {*_defined(root / path), path.stem}
     for node in ast.walk(ast.parse(test.read_text(encoding="utf-8"))):
@@ -87,7 +106,9 @@ def _imports_from(test: Path, path: Path, root: Path) -> bool:
             continue
         if node.module == module:
             return True
-        if module.startswith(f"{node.module}.") and any(alias.name in names for alias in node.names):
+        if module.startswith(f"{node.module}.") and any(
+            alias.name in names for alias in node.names
+        ):
             return True
     return False
 
@@ -101,7 +122,9 @@ def main() -> int:
         return 0
     print(f"{len(changed)} files changed; near them:", *near, sep="\n  ", flush=True)
     workers = ["-n", "auto", "--dist", "loadfile"] if len(near) > 1 else []
-    return subprocess.run([sys.executable, "-m", "pytest", "-q", *workers, *near], cwd=ROOT, check=False).returncode  # noqa: S603
+    return subprocess.run(  # noqa: S603 - our own interpreter
+        [sys.executable, "-m", "pytest", "-q", *workers, *near], cwd=ROOT, check=False
+    ).returncode
 
 
 if __name__ == "__main__":

@@ -3,17 +3,19 @@
     python benchmarks/acceptance.py tables [--runs 3600]
     python benchmarks/acceptance.py walks [--splits 15] [--rows 1200] [--json FILE]
 
-Tables: rows, labels and verdicts are drawn, no model is asked. Each run draws a few candidates that differ in what they
-mend and break, measures them on selection rows, takes the one with the largest chance, and lets the real gate decide on
-a holdout of its own. Chances are put into bands; in each the share accepted should be the mean chance.
+Tables: rows, labels and verdicts are drawn, no model is asked. Each run draws a few candidates that
+differ in what they mend and break, measures them on selection rows, takes the one with the largest
+chance, and lets the real gate decide on a holdout of its own. Chances are put into bands; in each
+the share accepted should be the mean chance.
 
-Walks: whole runs on real rows with the simulated model. Each walk draws a part of the groups of a file, and cuts it
-into training, validation and holdout; the groups that are left are an evaluation part, which the product never sees.
-What has the largest chance goes to the gate whatever its chance, and so does, as a first look too, what an earlier
-version would have sent: the last prompt that the search kept. Printed are the mean chance and the share accepted,
-accepts by either rule, how many accepts each limit of the chance would lose, with 40 holdouts drawn for each candidate
-from the evaluation part, and by how much changes on selection rows, as measured and as believed, overstate those on the
-evaluation part.
+Walks: whole runs on real rows with the simulated model. Each walk draws a part of the groups of a
+file, and cuts it into training, validation and holdout; the groups that are left are an evaluation
+part, which the product never sees. What has the largest chance goes to the gate whatever its
+chance, and so does, as a first look too, what an earlier version would have sent: the last prompt
+that the search kept. Printed are the mean chance and the share accepted, accepts by either rule,
+how many accepts each limit of the chance would lose, with 40 holdouts drawn for each candidate from
+the evaluation part, and by how much changes on selection rows, as measured and as believed,
+overstate those on the evaluation part.
 """
 
 from __future__ import annotations
@@ -72,7 +74,9 @@ BANDS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.01)
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """How candidates of one run differ from the prompt in use: shares of each cell whose verdicts change."""
+    """How candidates of one run differ from the prompt in use: shares of each cell whose verdicts
+    change.
+    """
 
     rows: int
     holdout: int
@@ -81,7 +85,9 @@ class World:
     candidates: int
 
 
-def draw_rows(count: int, each: int, prevalence: float, name: str, rng: np.random.Generator) -> Dataset:
+def draw_rows(
+    count: int, each: int, prevalence: float, name: str, rng: np.random.Generator
+) -> Dataset:
     """Draw labelled rows; a group leans to one label."""
     groups = np.arange(count) // each
     lean = rng.beta(4 * prevalence, 4 * (1 - prevalence), int(groups.max()) + 1)
@@ -101,7 +107,9 @@ def judged(dataset: Dataset, decisions: np.ndarray) -> JudgedDataset:
 
 
 def edit(first: JudgedDataset, flips: np.ndarray, rng: np.random.Generator) -> JudgedDataset:
-    """Flip a share of the verdicts of each cell (tn, fp, fn, tp), group by group alike to a half."""
+    """Flip a share of the verdicts of each cell (tn, fp, fn, tp), group by group alike to a
+    half.
+    """
     cell = 2 * first.positive.astype(int) + first.predicted.astype(int)
     own, shared = rng.random(len(cell)), rng.random(int(first.groups.max()) + 1)[first.groups]
     draw = np.where(rng.random(len(cell)) < 0.5, own, shared)
@@ -109,7 +117,9 @@ def edit(first: JudgedDataset, flips: np.ndarray, rng: np.random.Generator) -> J
 
 
 def draw_flips(rng: np.random.Generator) -> np.ndarray:
-    """Draw what a candidate does to each cell; stricter ones mend false positives and lose true ones."""
+    """Draw what a candidate does to each cell; stricter ones mend false positives and lose true
+    ones.
+    """
     strict = rng.gamma(1.5, 0.06)
     noise = rng.gamma(1.0, 0.015)
     luck = rng.uniform(0.0, 1.2)
@@ -120,7 +130,9 @@ def draw_flips(rng: np.random.Generator) -> np.ndarray:
 
 
 def one_table(world: World, rng: np.random.Generator) -> tuple[float, bool, float, float, float]:
-    """Return a run's largest chance, whether it is accepted, and the target's change measured, expected, held out."""
+    """Return a run's largest chance, whether it is accepted, and the target's change measured,
+    expected, held out.
+    """
     prevalence = rng.uniform(0.35, 0.6)
     selection = draw_rows(world.rows, world.each, prevalence, "s", rng)
     holdout = draw_rows(world.holdout, world.each, prevalence, "h", rng)
@@ -135,7 +147,14 @@ def one_table(world: World, rng: np.random.Generator) -> tuple[float, bool, floa
     known = [one for one in changes if one is not None]
     groups = len({row.group for row in holdout.rows})
     chances = [
-        chance_of(one, GUARDED, Belief.of(one, tried=len(known)), alpha=alpha_of_look(1), groups=groups, seed=i)
+        chance_of(
+            one,
+            GUARDED,
+            Belief.of(one, tried=len(known)),
+            alpha=alpha_of_look(1),
+            groups=groups,
+            seed=i,
+        )
         for i, one in enumerate(known)
     ]
     best = max(range(len(chances)), key=lambda i: chances[i].accepted)
@@ -143,7 +162,13 @@ def one_table(world: World, rng: np.random.Generator) -> tuple[float, bool, floa
     decision = decide(sides[1], after, GUARDED, alpha=alpha_of_look(1))
     change = decision.target.difference if decision.target else math.nan
     chance = chances[best]
-    return chance.accepted, decision.accepted, chance.measured["precision"], chance.expected["precision"], change
+    return (
+        chance.accepted,
+        decision.accepted,
+        chance.measured["precision"],
+        chance.expected["precision"],
+        change,
+    )
 
 
 def tables(runs: int) -> None:
@@ -157,7 +182,10 @@ def tables(runs: int) -> None:
                 found = np.array([one_table(world, rng) for _ in range(runs // 18)])
                 every.append(found)
                 m = found.mean(axis=0)
-                changes = f"change measured {m[2]:+.3f}, expected {m[3]:+.3f}, holdout {np.nanmean(found[:, 4]):+.3f}"
+                changes = (
+                    f"change measured {m[2]:+.3f}, expected {m[3]:+.3f}, holdout"
+                    f" {np.nanmean(found[:, 4]):+.3f}"
+                )
                 sizes = f"{rows:>4} selection, {holdout:>4} holdout rows, groups of {each}"
                 print(f"{sizes}: chance {m[0]:.3f}, accepted {m[1]:.3f}; {changes}", flush=True)
     found = np.concatenate(every)
@@ -168,10 +196,12 @@ def tables(runs: int) -> None:
             share = inside[:, 1].mean()
             half = 1.96 * math.sqrt(max(share * (1 - share), 0.25 / len(inside)) / len(inside))
             print(
-                f"| {low:.2f} to {min(high, 1):.2f} | {len(inside)} | {inside[:, 0].mean():.3f} | {share:.3f} | "
-                f"[{max(0, share - half):.3f}, {min(1, share + half):.3f}] |"
+                f"| {low:.2f} to {min(high, 1):.2f} | {len(inside)} | {inside[:, 0].mean():.3f} |"
+                f" {share:.3f} | [{max(0, share - half):.3f}, {min(1, share + half):.3f}] |"
             )
-    print(f"all: chance {found[:, 0].mean():.4f}, accepted {found[:, 1].mean():.4f} of {len(found)}")
+    print(
+        f"all: chance {found[:, 0].mean():.4f}, accepted {found[:, 1].mean():.4f} of {len(found)}"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,17 +216,29 @@ class Task:
 
 
 TASKS = (
-    Task("groundedness_multi.jsonl", "groundedness", "no false alarms", "precision", ("recall:-0.05",)),
+    Task(
+        "groundedness_multi.jsonl",
+        "groundedness",
+        "no false alarms",
+        "precision",
+        ("recall:-0.05",),
+    ),
     Task("groundedness_multi.jsonl", "groundedness", "better all round", "f1", ("recall:-0.05",)),
-    Task("answer_relevance.jsonl", "answer_relevance", "miss fewer", "recall", ("precision:-0.05",)),
-    Task("answer_relevance.jsonl", "answer_relevance", "better all round", "f1", ("precision:-0.05",)),
+    Task(
+        "answer_relevance.jsonl", "answer_relevance", "miss fewer", "recall", ("precision:-0.05",)
+    ),
+    Task(
+        "answer_relevance.jsonl", "answer_relevance", "better all round", "f1", ("precision:-0.05",)
+    ),
 )
 SHARES = (30, 25, 45, 0)
 HOLDOUTS = 40
 
 
 def walk(task: Task, dataset: Dataset, client: Client, split: int, *, rows: int) -> dict[str, Any]:
-    """Take one walk, and measure what it ends with on the evaluation part; None in the place of what it has not."""
+    """Take one walk, and measure what it ends with on the evaluation part; None in the place of
+    what it has not.
+    """
     prompt = Registry().get(task.judge)
     objective = read_objective(task.text, target=task.target, guards=task.guards)
     walked, evaluation = cut(dataset, split, rows=rows)
@@ -209,16 +251,31 @@ def walk(task: Task, dataset: Dataset, client: Client, split: int, *, rows: int)
     run = RunContext(prompt=prompt, parts=parts, goal=goal, services=services, settings=settings)
     archive = search(run, baseline)
     survivor = choose_survivor(run, archive)
-    result: dict[str, Any] = {"task": f"{task.judge} {task.target}", "split": split, "proposer": proposer.name}
+    result: dict[str, Any] = {
+        "task": f"{task.judge} {task.target}",
+        "split": split,
+        "proposer": proposer.name,
+    }
     old = None if archive.current is archive.first else archive.current.prompt
     result |= {"chance": None, "accepted": False, "old": old is not None, "old_accepted": False}
     if survivor is not None:
         decision = decide_on_holdout(run, survivor)
         assert decision is not None
         chance = survivor.chance
-        result |= {"chance": chance.accepted, "accepted": decision.accepted, "rule": survivor.rule is not None}
-        result |= {"threshold_alone": survivor.prompt is prompt, "outcome": decision.outcome, "reason": decision.reason}
-        tables = [judge_rows("evaluation", p, evaluation, services, settings) for p in (prompt, survivor.prompt)]
+        result |= {
+            "chance": chance.accepted,
+            "accepted": decision.accepted,
+            "rule": survivor.rule is not None,
+        }
+        result |= {
+            "threshold_alone": survivor.prompt is prompt,
+            "outcome": decision.outcome,
+            "reason": decision.reason,
+        }
+        tables = [
+            judge_rows("evaluation", p, evaluation, services, settings)
+            for p in (prompt, survivor.prompt)
+        ]
         if survivor.rule is not None:
             tables[1] = tables[1].under(survivor.rule)
         changes = [compare(name, *tables) for name in objective.metrics]
@@ -230,7 +287,11 @@ def walk(task: Task, dataset: Dataset, client: Client, split: int, *, rows: int)
         groups = parts.holdout.groups
         result["share"] = accepted_share(tables[0], tables[1], objective, groups=groups, seed=split)
     if old is not None:
-        if survivor is not None and survivor.prompt.version == old.version and survivor.rule is None:
+        if (
+            survivor is not None
+            and survivor.prompt.version == old.version
+            and survivor.rule is None
+        ):
             result["old_accepted"] = result["accepted"]
         else:
             other = open_services(client, proposer, "old rule")
@@ -245,7 +306,9 @@ def walk(task: Task, dataset: Dataset, client: Client, split: int, *, rows: int)
 def accepted_share(
     before: JudgedDataset, after: JudgedDataset, objective: Objective, *, groups: int, seed: int
 ) -> float | None:
-    """Return the share of holdouts of so many groups of these rows that the gate accepts; None where there are few."""
+    """Return the share of holdouts of so many groups of these rows that the gate accepts; None
+    where there are few.
+    """
     names = np.unique(before.groups)
     if len(names) < 2 * groups:
         return None
@@ -261,7 +324,9 @@ NO_CHANCE = Chance(accepted=0.0, target=0.0, guards={}, measured={}, expected={}
 
 
 def walks(splits: range, rows: int, file: Path | None) -> None:
-    """Take the walks that `file` (JSON lines) does not hold yet, add each to it, and print what all come to."""
+    """Take the walks that `file` (JSON lines) does not hold yet, add each to it, and print what all
+    come to.
+    """
     found: list[dict[str, Any]] = []
     if file is not None and file.exists():
         found = [json.loads(line) for line in file.read_text().splitlines()]
@@ -282,36 +347,62 @@ def walks(splits: range, rows: int, file: Path | None) -> None:
     chances = [one["chance"] for one in sent]
     accepted = sum(one["accepted"] for one in sent)
     low, high = wilson(accepted, len(sent)) or (0.0, 1.0)
-    print(f"{len(found)} walks, {len(sent)} with a candidate: mean chance {np.mean(chances):.3f}, accepted {accepted}")
-    print(f"  share accepted {accepted / len(sent):.3f}, binomial 95 % interval [{low:.3f}, {high:.3f}]")
+    print(
+        f"{len(found)} walks, {len(sent)} with a candidate: mean chance {np.mean(chances):.3f},"
+        f" accepted {accepted}"
+    )
+    print(
+        f"  share accepted {accepted / len(sent):.3f}, binomial 95 % interval [{low:.3f},"
+        f" {high:.3f}]"
+    )
     for least in (0.0, 0.05, 0.1, 0.2):
         looks = [one for one in sent if one["chance"] >= least]
-        print(f"  --least-chance {least:g}: {len(looks)} looks, {sum(one['accepted'] for one in looks)} accepted")
+        print(
+            f"  --least-chance {least:g}: {len(looks)} looks,"
+            f" {sum(one['accepted'] for one in looks)} accepted"
+        )
     drawn = [(one["chance"], one["share"]) for one in sent if one.get("share") is not None]
     total = sum(share for _, share in drawn)
     for least in (0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1):
         lost = sum(share for chance, share in drawn if chance < least)
         looks = sum(chance < least for chance, _ in drawn)
-        print(f"  under {least:g}: {looks} of {len(drawn)} candidates, {lost:.2f} of {total:.2f} accepts lost")
+        print(
+            f"  under {least:g}: {looks} of {len(drawn)} candidates, {lost:.2f} of {total:.2f}"
+            " accepts lost"
+        )
     print(
-        f"  last kept: {sum(one['old'] for one in found)} looks, {sum(one['old_accepted'] for one in found)} accepted"
+        f"  last kept: {sum(one['old'] for one in found)} looks,"
+        f" {sum(one['old_accepted'] for one in found)} accepted"
     )
     for what in ("measured", "expected"):
-        off = [one[what][0] - one["evaluation"][0] for one in sent if one["evaluation"][0] is not None]
+        off = [
+            one[what][0] - one["evaluation"][0] for one in sent if one["evaluation"][0] is not None
+        ]
         se = float(np.std(off, ddof=1)) / math.sqrt(len(off))
-        print(f"  {what} change less that on the evaluation part: {np.mean(off):+.4f}, standard error {se:.4f}")
+        print(
+            f"  {what} change less that on the evaluation part: {np.mean(off):+.4f}, standard error"
+            f" {se:.4f}"
+        )
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("part", choices=("tables", "walks"))
     parser.add_argument("--runs", type=int, default=3600)
     parser.add_argument("--splits", type=int, default=15)
-    parser.add_argument("--first", type=int, default=0, help="the first split; earlier ones may have been looked at")
+    parser.add_argument(
+        "--first", type=int, default=0, help="the first split; earlier ones may have been looked at"
+    )
     parser.add_argument("--rows", type=int, default=1_200, help="of a walk")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     if arguments.part == "tables":
         tables(arguments.runs)
     else:
-        walks(range(arguments.first, arguments.first + arguments.splits), arguments.rows, arguments.json)
+        walks(
+            range(arguments.first, arguments.first + arguments.splits),
+            arguments.rows,
+            arguments.json,
+        )

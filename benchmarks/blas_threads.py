@@ -1,10 +1,11 @@
-"""What the search for slices costs in CPU, beside the same with one BLAS thread in the whole process.
+"""What the search for slices costs in CPU, beside the same with one BLAS thread in the whole
+process.
 
     python benchmarks/blas_threads.py [--rows 10000]
 
-Both run in one go, three times each, in processes of their own that take turns; the ratio of the medians is printed,
-and the exit code is 1 where it is above 1.3. The search multiplies tiny matrices: threads wait for each other longer
-than they work.
+Both run in one go, three times each, in processes of their own that take turns; the ratio of the
+medians is printed, and the exit code is 1 where it is above 1.3. The search multiplies tiny
+matrices: threads wait for each other longer than they work.
 """
 
 from __future__ import annotations
@@ -31,14 +32,22 @@ def judged(rows: int) -> JudgedDataset:
     label = rng.random(rows) < 0.5
     wrong = rng.random(rows) < np.where(np.array(columns["c5"]) == 2, 0.3, 0.15)
     made = [
-        Row(id=str(i), inputs={}, label=float(y), meta={name: f"v{cells[i]}" for name, cells in columns.items()})
+        Row(
+            id=str(i),
+            inputs={},
+            label=float(y),
+            meta={name: f"v{cells[i]}" for name, cells in columns.items()},
+        )
         for i, y in enumerate(label.tolist())
     ]
     scores = (label ^ wrong).tolist()
     answers = (
-        Verdict(row_id=row.id, score=float(score), positive=score) for row, score in zip(made, scores, strict=True)
+        Verdict(row_id=row.id, score=float(score), positive=score)
+        for row, score in zip(made, scores, strict=True)
     )
-    return JudgedDataset(dataset=Dataset.of(made, labels=BINARY), answers=tuple(answers), scale=BINARY)
+    return JudgedDataset(
+        dataset=Dataset.of(made, labels=BINARY), answers=tuple(answers), scale=BINARY
+    )
 
 
 def measure(rows: int) -> float:
@@ -54,7 +63,9 @@ def main() -> int:
     """Compare, and print."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=10_000)
-    parser.add_argument("--once", action="store_true", help="measure here and print the seconds alone")
+    parser.add_argument(
+        "--once", action="store_true", help="measure here and print the seconds alone"
+    )
     options = parser.parse_args()
     if options.once:
         print(measure(options.rows))
@@ -63,7 +74,9 @@ def main() -> int:
     for _ in range(3):
         for name, more in (("as it is", {}), ("one thread", {"OPENBLAS_NUM_THREADS": "1"})):
             command = [sys.executable, __file__, "--once", f"--rows={options.rows}"]
-            done = subprocess.run(command, env={**os.environ, **more}, capture_output=True, text=True, check=True)
+            done = subprocess.run(
+                command, env={**os.environ, **more}, capture_output=True, text=True, check=True
+            )
             seconds[name].append(float(done.stdout))
     medians = {name: statistics.median(values) for name, values in seconds.items()}
     ratio = medians["as it is"] / medians["one thread"]

@@ -1,12 +1,14 @@
-"""CPU and time of one judge call: ours in both transports, bare HTTP loops, and the tools that are installed.
+"""CPU and time of one judge call: ours in both transports, bare HTTP loops, and the tools that are
+installed.
 
-    python benchmarks/calls.py [--calls 1000] [--rounds 3] [--in-flight 1 16 64 256 512] [--latency 0 0.2]
-        [--clients aiohttp plain ...] [--out TABLE.md]
+    python benchmarks/calls.py [--calls 1000] [--rounds 3] [--in-flight 1 16 64 256 512] [--latency
+        0 0.2] [--clients aiohttp plain ...] [--out TABLE.md]
 
-The endpoint is a process of its own, and so is every measurement; the clients take turns within a round, and a cell is
-the median over rounds of the ratio to bare aiohttp in the same round, so that a busy machine changes little. `ms` is
-CPU of one call, system time included. Ours judges rows from the beginning (render, look up, store twice, read); the
-bare loops send bodies that were rendered before and only parse the JSON of the reply.
+The endpoint is a process of its own, and so is every measurement; the clients take turns within a
+round, and a cell is the median over rounds of the ratio to bare aiohttp in the same round, so that
+a busy machine changes little. `ms` is CPU of one call, system time included. Ours judges rows from
+the beginning (render, look up, store twice, read); the bare loops send bodies that were rendered
+before and only parse the JSON of the reply.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ BASE = "aiohttp"
 
 
 class Endpoint(asyncio.Protocol):
-    """Answers every chat request with the same verdict, after the latency; reads no more than it must."""
+    """Answers every chat request with the same verdict, after the latency; reads no more than it
+    must.
+    """
 
     latency = 0.0
 
@@ -74,13 +78,25 @@ def http_answer(text: str) -> bytes:
     message = {"role": "assistant", "content": text}
     usage = {"prompt_tokens": 700, "completion_tokens": 40, "total_tokens": 740}
     choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
-    body = {"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": choices, "usage": usage}
+    body = {
+        "id": "c",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "m",
+        "choices": choices,
+        "usage": usage,
+    }
     raw = orjson.dumps(body)
-    return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (len(raw), raw)
+    return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (
+        len(raw),
+        raw,
+    )
 
 
 ANSWER = http_answer(
-    '{"reason": "' + "The source states it in so many words. " * 4 + '", "score": 2, "confidence": 0.9}'
+    '{"reason": "'
+    + "The source states it in so many words. " * 4
+    + '", "score": 2, "confidence": 0.9}'
 )
 DSPY_ANSWER = http_answer("[[ ## score ## ]]\n2\n\n[[ ## completed ## ]]")
 
@@ -100,7 +116,9 @@ def dataset(n: int, seed: int) -> Any:
     """Return rows of a groundedness judge."""
     from judgewright.judges import Dataset, Row, parse_label_scale
 
-    filler = "The committee met in spring and heard what the engineers had measured. " * (LENGTH // 70)
+    filler = "The committee met in spring and heard what the engineers had measured. " * (
+        LENGTH // 70
+    )
     rows = []
     for i in range(n):
         inputs = {"source": f"{seed} {i} {filler}", "statement": f"The committee met {i} times."}
@@ -121,10 +139,15 @@ def bodies(n: int, seed: int) -> list[dict[str, Any]]:
 
     judge, settings = prompt(), JudgeSettings()
     rows = dataset(n, seed).rows
-    return [{"model": "m", "max_tokens": 512, **judge_request(judge, row, settings=settings).body()} for row in rows]
+    return [
+        {"model": "m", "max_tokens": 512, **judge_request(judge, row, settings=settings).body()}
+        for row in rows
+    ]
 
 
-async def in_flight(limit: int, requests: list[dict[str, Any]], call: Callable[[Any], Awaitable[None]]) -> None:
+async def in_flight(
+    limit: int, requests: list[dict[str, Any]], call: Callable[[Any], Awaitable[None]]
+) -> None:
     """Make all calls, so many at a time."""
     queue: Iterator[dict[str, Any]] = iter(requests)
 
@@ -148,7 +171,9 @@ def bare_aiohttp(url: str, limit: int) -> Callable[[int, int], None]:
     headers = {"Content-Type": "application/json", "Authorization": "Bearer none"}
 
     async def call(body: dict[str, Any]) -> None:
-        async with session.post(f"{url}/chat/completions", data=orjson.dumps(body), headers=headers) as response:
+        async with session.post(
+            f"{url}/chat/completions", data=orjson.dumps(body), headers=headers
+        ) as response:
             orjson.loads(await response.read())
 
     def run(n: int, seed: int) -> None:
@@ -165,7 +190,11 @@ def openai_loop(url: str, limit: int, *, parsed: bool) -> Callable[[int, int], N
 
     limits = type(DEFAULT_CONNECTION_LIMITS)(max_connections=limit)
     client = AsyncOpenAI(
-        api_key="none", base_url=url, max_retries=0, timeout=120.0, http_client=DefaultAioHttpClient(limits=limits)
+        api_key="none",
+        base_url=url,
+        max_retries=0,
+        timeout=120.0,
+        http_client=DefaultAioHttpClient(limits=limits),
     )
     loop = asyncio.new_event_loop()
 
@@ -188,7 +217,9 @@ def ours(url: str, limit: int, *, transport: str, stored: bool) -> Callable[[int
     from judgewright.judges import Client, Endpoint, judge
     from judgewright.runs.store import CallStore, Workspace
 
-    endpoint = Endpoint(name="m", base_url=url, api_key=None, max_connections=limit, **transport_option(transport))
+    endpoint = Endpoint(
+        name="m", base_url=url, api_key=None, max_connections=limit, **transport_option(transport)
+    )
     folder = tempfile.TemporaryDirectory()
     record = CallStore(Workspace(Path(folder.name)).database, "run") if stored else None
     client = Client(endpoint, record=record, concurrency=limit)
@@ -212,11 +243,16 @@ def dspy_evaluate(url: str, limit: int) -> Callable[[int, int], None]:
     """DSPy's Evaluate over a signature, its cache off."""
     import dspy
 
-    dspy.configure(lm=dspy.LM("openai/m", api_base=url, api_key="none", cache=False, max_tokens=512))
+    dspy.configure(
+        lm=dspy.LM("openai/m", api_base=url, api_key="none", cache=False, max_tokens=512)
+    )
     predict = dspy.Predict("source, statement -> score: int")
 
     def run(n: int, seed: int) -> None:
-        examples = [dspy.Example(**row.inputs).with_inputs("source", "claim") for row in dataset(n, seed).rows]
+        examples = [
+            dspy.Example(**row.inputs).with_inputs("source", "claim")
+            for row in dataset(n, seed).rows
+        ]
         evaluate = dspy.Evaluate(
             devset=examples,
             metric=lambda example, prediction, trace=None: prediction.score == 2,
@@ -236,7 +272,9 @@ def litellm_loop(url: str, limit: int) -> Callable[[int, int], None]:
     loop = asyncio.new_event_loop()
 
     async def call(body: dict[str, Any]) -> None:
-        await litellm.acompletion(**{**body, "model": "openai/m"}, api_base=url, api_key="none", num_retries=0)
+        await litellm.acompletion(
+            **{**body, "model": "openai/m"}, api_base=url, api_key="none", num_retries=0
+        )
 
     def run(n: int, seed: int) -> None:
         requests = bodies(n, seed)
@@ -250,10 +288,19 @@ CLIENTS: dict[str, tuple[str, Callable[[str, int], Callable[[int, int], None]]]]
     "aiohttp": ("bare aiohttp", bare_aiohttp),
     "post": ("openai, no response model", lambda url, n: openai_loop(url, n, parsed=False)),
     "create": ("openai, response model", lambda url, n: openai_loop(url, n, parsed=True)),
-    "plain-unstored": ("ours, plain, in memory", lambda url, n: ours(url, n, transport="plain", stored=False)),
+    "plain-unstored": (
+        "ours, plain, in memory",
+        lambda url, n: ours(url, n, transport="plain", stored=False),
+    ),
     "plain": ("ours, plain, stored", lambda url, n: ours(url, n, transport="plain", stored=True)),
-    "openai-unstored": ("ours, openai, in memory", lambda url, n: ours(url, n, transport="openai", stored=False)),
-    "openai": ("ours, openai, stored", lambda url, n: ours(url, n, transport="openai", stored=True)),
+    "openai-unstored": (
+        "ours, openai, in memory",
+        lambda url, n: ours(url, n, transport="openai", stored=False),
+    ),
+    "openai": (
+        "ours, openai, stored",
+        lambda url, n: ours(url, n, transport="openai", stored=True),
+    ),
     "dspy": ("DSPy Evaluate, no cache", dspy_evaluate),
     "litellm": ("LiteLLM", litellm_loop),
 }
@@ -286,7 +333,9 @@ def measure(client: str, url: str, limit: int, calls: int) -> None:
 
 def child(*words: object, **more: Any) -> Any:
     """Start this file again in another role."""
-    return subprocess.Popen([sys.executable, __file__, *map(str, words)], stdout=subprocess.PIPE, text=True, **more)
+    return subprocess.Popen(
+        [sys.executable, __file__, *map(str, words)], stdout=subprocess.PIPE, text=True, **more
+    )
 
 
 def measured(client: str, url: str, limit: int, calls: int) -> dict[str, float] | None:
@@ -296,9 +345,17 @@ def measured(client: str, url: str, limit: int, calls: int) -> dict[str, float] 
     return json.loads(lines[-1]) if process.returncode == 0 and lines else None
 
 
-def table(results: dict[tuple[str, int], list[dict[str, float] | None]], limits: list[int], clients: list[str]) -> str:
+def table(
+    results: dict[tuple[str, int], list[dict[str, float] | None]],
+    limits: list[int],
+    clients: list[str],
+) -> str:
     """Return the ratios as a table in Markdown."""
-    lines = ["| CPU (time) as ratios to bare aiohttp | " + " | ".join(map(str, limits)) + " | ms at most | MB |"]
+    lines = [
+        "| CPU (time) as ratios to bare aiohttp | "
+        + " | ".join(map(str, limits))
+        + " | ms at most | MB |"
+    ]
     lines.append("|---" * (len(limits) + 3) + "|")
     for client in clients:
         cells, last = [], None
@@ -315,13 +372,16 @@ def table(results: dict[tuple[str, int], list[dict[str, float] | None]], limits:
             cells.append(cell)
         if last is not None:
             lines.append(
-                f"| {CLIENTS[client][0]} | {' | '.join(cells)} | {1000 * last['cpu']:.2f} | {last['rss']:.0f} |"
+                f"| {CLIENTS[client][0]} | {' | '.join(cells)} | {1000 * last['cpu']:.2f} |"
+                f" {last['rss']:.0f} |"
             )
     return "\n".join(lines)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--calls", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--in-flight", type=int, nargs="+", default=[1, 16, 64, 256, 512])
@@ -342,12 +402,15 @@ def main() -> None:
                         calls = options.calls // 4 if client in SLOW else options.calls
                         if latency:
                             calls = min(calls, 6 * limit)
-                        results.setdefault((client, limit), []).append(measured(client, url, limit, calls))
+                        results.setdefault((client, limit), []).append(
+                            measured(client, url, limit, calls)
+                        )
         finally:
             server.kill()
             server.wait()
         text.append(
-            f"Latency {1000 * latency:.0f} ms, calls in flight:\n\n{table(results, options.in_flight, clients)}"
+            f"Latency {1000 * latency:.0f} ms, calls in"
+            f" flight:\n\n{table(results, options.in_flight, clients)}"
         )
         print(text[-1], "\n", flush=True)
     if options.out:

@@ -1,9 +1,9 @@
 """Measure how often the printed 95 % intervals hold the truth, and how wide they are.
 
-Each design draws whole benchmarks: groups of rows with effects of their own on the labels and on the judge. Every
-interval of a draw is held against the value on some 200,000 rows of the same kind.
-Its table stands in `docs/measuring.md`. Run it as `python benchmarks/coverage.py 2000`, or with the names of some
-designs behind the number of draws.
+Each design draws whole benchmarks: groups of rows with effects of their own on the labels and on
+the judge. Every interval of a draw is held against the value on some 200,000 rows of the same kind.
+Its table stands in `docs/measuring.md`. Run it as `python benchmarks/coverage.py 2000`, or with the
+names of some designs behind the number of draws.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Design:
-    """How a benchmark is drawn; logits of prevalence, sensitivity and false alarms move from group to group."""
+    """How a benchmark is drawn; logits of prevalence, sensitivity and false alarms move from group
+    to group.
+    """
 
     sizes: tuple[int, ...]
     """Rows of each group."""
@@ -61,7 +63,9 @@ class Design:
     spread: float = 0.0
     """Standard deviation of the groups' effects, in logits."""
     draw: Literal["decisions", "calibrated", "grades", "queries"] = "decisions"
-    """Decisions with a careless confidence, probabilities that can be believed, grades, or grades of ranked rows."""
+    """Decisions with a careless confidence, probabilities that can be believed, grades, or grades
+    of ranked rows.
+    """
 
 
 def decisions(design: Design, group: IntArray, rng: np.random.Generator) -> Table:
@@ -72,7 +76,12 @@ def decisions(design: Design, group: IntArray, rng: np.random.Generator) -> Tabl
     alarm = _share(_logit(design.false_alarms) + of_alarms[group])
     score = rng.random(len(group)) < np.where(label, hit, alarm)
     half = rng.random(len(group)) / 2
-    return Table(group=group, label=_floats(label), score=_floats(score), probability=np.round(half + score / 2, 2))
+    return Table(
+        group=group,
+        label=_floats(label),
+        score=_floats(score),
+        probability=np.round(half + score / 2, 2),
+    )
 
 
 def calibrated(design: Design, group: IntArray, rng: np.random.Generator) -> Table:
@@ -80,20 +89,30 @@ def calibrated(design: Design, group: IntArray, rng: np.random.Generator) -> Tab
     of_label = rng.normal(0, design.spread, int(group.max()) + 1)
     stated = np.round(_share(rng.normal(_logit(design.prevalence), 1.5, len(group))), 2)
     label = rng.random(len(group)) < _share(_logit(stated.clip(0.005, 0.995)) + of_label[group])
-    return Table(group=group, label=_floats(label), score=_floats(stated >= 0.5), probability=stated)
+    return Table(
+        group=group, label=_floats(label), score=_floats(stated >= 0.5), probability=stated
+    )
 
 
 def grades(design: Design, group: IntArray, rng: np.random.Generator) -> Table:
-    """Draw grades 0..3 of people and judge that share a quality, cut at quarters of a normal distribution."""
+    """Draw grades 0..3 of people and judge that share a quality, cut at quarters of a normal
+    distribution.
+    """
     of_label, of_judge = rng.normal(0, design.spread, (2, int(group.max()) + 1))
     quality = rng.normal(0, 1, len(group)) + of_label[group]
     seen = quality + rng.normal(0, 0.7, len(group)) + of_judge[group]
     cuts = np.array([-0.67, 0.0, 0.67])
-    return Table(group=group, label=_floats(np.searchsorted(cuts, quality)), score=_floats(np.searchsorted(cuts, seen)))
+    return Table(
+        group=group,
+        label=_floats(np.searchsorted(cuts, quality)),
+        score=_floats(np.searchsorted(cuts, seen)),
+    )
 
 
 def queries(design: Design, group: IntArray, rng: np.random.Generator) -> Table:
-    """Draw grades of queries that were written for a document: the first row of each is surely relevant."""
+    """Draw grades of queries that were written for a document: the first row of each is surely
+    relevant.
+    """
     table = grades(design, group, rng)
     written_for = np.unique(group, return_index=True)[1]
     table.label[written_for] = 3.0
@@ -187,10 +206,14 @@ class Counters:
         self.width += high - low
 
 
-def estimates_of(table: Table, *, ranked: bool, seed: int = 0, draws: int = 2000) -> dict[str, Estimate]:
+def estimates_of(
+    table: Table, *, ranked: bool, seed: int = 0, draws: int = 2000
+) -> dict[str, Estimate]:
     """Measure a table as `measure` does, without the objects that a row is elsewhere."""
     if ranked:
-        return ranking_metrics(Ranking(query=table.group, grade=table.label, score=table.score), threshold=2)
+        return ranking_metrics(
+            Ranking(query=table.group, grade=table.label, score=table.score), threshold=2
+        )
     threshold = 2 if table.probability is None else 1
     label, verdict = table.label >= threshold, table.score >= threshold
     groups = table.group if table.group[-1] + 1 < len(table.group) else None
@@ -198,28 +221,46 @@ def estimates_of(table: Table, *, ranked: bool, seed: int = 0, draws: int = 2000
     if table.probability is None:
         levels = range(4)
         code = codes(table.label, levels) * 4 + codes(table.score, levels)
-        estimates = _of_tables({**GRADE_METRICS, **ORDINAL}, Cells(code=code, size=16, groups=groups), 4)
-        estimates |= _of_tables(BINARY_METRICS, Cells(code=2 * label + verdict, size=4, groups=groups), 2)
+        estimates = _of_tables(
+            {**GRADE_METRICS, **ORDINAL}, Cells(code=code, size=16, groups=groups), 4
+        )
+        estimates |= _of_tables(
+            BINARY_METRICS, Cells(code=2 * label + verdict, size=4, groups=groups), 2
+        )
         estimates |= correlations(table.label, table.score, groups)
     else:
         cells = Cells(code=2 * label + verdict, size=4, groups=groups)
         estimates = _of_tables({**BINARY_METRICS, **NOMINAL}, cells, 2)
-        of_probability = calibration_intervals(label, table.probability, groups, resamples=draws, seed=seed)
-        estimates |= {name: _estimate(value, interval, n) for name, (value, interval) in of_probability.items()}
+        of_probability = calibration_intervals(
+            label, table.probability, groups, resamples=draws, seed=seed
+        )
+        estimates |= {
+            name: _estimate(value, interval, n)
+            for name, (value, interval) in of_probability.items()
+        }
     return estimates
 
 
 def _of_tables(functions: Mapping[str, Formula], cells: Cells, k: int) -> dict[str, Estimate]:
     table = cells.counts.reshape(k, k)
     points = {name: formula_value(name, function, table) for name, function in functions.items()}
-    defined = {name: functions[name] for name, (value, reason) in points.items() if value is not None and not reason}
+    defined = {
+        name: functions[name]
+        for name, (value, reason) in points.items()
+        if value is not None and not reason
+    }
     intervals = table_intervals(defined, cells, k)
-    return {name: _estimate(points[name][0], interval, len(cells.code)) for name, interval in intervals.items()}
+    return {
+        name: _estimate(points[name][0], interval, len(cells.code))
+        for name, interval in intervals.items()
+    }
 
 
 def _estimate(value: float | None, interval: Interval | None, n: int) -> Estimate:
     low, high = interval or (None, None)
-    return Estimate(value=value, low=low, high=high, n=n, reason="undefined" if value is None else "")
+    return Estimate(
+        value=value, low=low, high=high, n=n, reason="undefined" if value is None else ""
+    )
 
 
 def truth_of(design: Design, rng: np.random.Generator) -> dict[str, float]:
@@ -227,7 +268,9 @@ def truth_of(design: Design, rng: np.random.Generator) -> dict[str, float]:
     times = TRUTH_ROWS // sum(design.sizes)
     group = np.repeat(np.arange(times * len(design.sizes)), design.sizes * times)
     estimates = estimates_of(draw(design, group, rng), draws=2, ranked=design.draw == "queries")
-    return {name: estimate.value for name, estimate in estimates.items() if estimate.value is not None}
+    return {
+        name: estimate.value for name, estimate in estimates.items() if estimate.value is not None
+    }
 
 
 def coverage_of(name: str, draws: int) -> dict[str, Counters]:
@@ -237,7 +280,9 @@ def coverage_of(name: str, draws: int) -> dict[str, Counters]:
     group = np.repeat(np.arange(len(design.sizes)), design.sizes)
     tallies = {metric: Counters() for metric in truth}
     for seed in range(draws):
-        estimates = estimates_of(draw(design, group, rng), seed=seed, ranked=design.draw == "queries")
+        estimates = estimates_of(
+            draw(design, group, rng), seed=seed, ranked=design.draw == "queries"
+        )
         for metric, tally in tallies.items():
             estimate = estimates.get(metric)
             if estimate is not None and estimate.low is not None and estimate.high is not None:
@@ -246,18 +291,26 @@ def coverage_of(name: str, draws: int) -> dict[str, Counters]:
     return tallies
 
 
-def print_design(name: str, draws: int, truth: dict[str, float], tallies: dict[str, Counters]) -> None:
+def print_design(
+    name: str, draws: int, truth: dict[str, float], tallies: dict[str, Counters]
+) -> None:
     """Print a line a metric."""
     print(f"\n## {name}: {draws} draws", flush=True)
     for metric, tally in tallies.items():
         n = max(tally.intervals, 1)
         missed = f"above {tally.above / n:.3f}, below {tally.below / n:.3f}"
         shown = f"covered {tally.held / n:.3f} ({missed}), width {tally.width / n:.3f}"
-        print(f"{metric:18} truth {truth[metric]:.3f}  {shown}, none {1 - tally.intervals / draws:.3f}", flush=True)
+        print(
+            f"{metric:18} truth {truth[metric]:.3f}  {shown}, none"
+            f" {1 - tally.intervals / draws:.3f}",
+            flush=True,
+        )
 
 
 def print_table(names: Sequence[str], tallies_of: dict[str, dict[str, Counters]]) -> None:
-    """Print coverage and mean width for the documentation, a line a metric and a column a design."""
+    """Print coverage and mean width for the documentation, a line a metric and a column a
+    design.
+    """
     metrics = list(dict.fromkeys(metric for name in names for metric in tallies_of[name]))
     print("\n| | " + " | ".join(names) + " |\n|---|" + "---|" * len(names))
     for metric in metrics:
@@ -268,7 +321,9 @@ def print_table(names: Sequence[str], tallies_of: dict[str, dict[str, Counters]]
 def _cell(tally: Counters | None) -> str:
     if tally is None or not tally.intervals:
         return ""
-    return f"{tally.held / tally.intervals:.3f} ({tally.width / tally.intervals:.2f})".replace("0.", ".")
+    return f"{tally.held / tally.intervals:.3f} ({tally.width / tally.intervals:.2f})".replace(
+        "0.", "."
+    )
 
 
 def main(draws: int = 300, *names: str) -> None:

@@ -1,8 +1,9 @@
 """How much of an endpoint's rate `--engine dask` uses, and how often it is refused.
 
-`python benchmarks/dask_engine.py` benches made-up rows with four workers at an endpoint that answers after 200 ms and
-takes 400 requests a second, in a process of its own; more are refused with 429. What is printed is a ratio to that
-limit, over the time between the first and the last request: starting processes is not part of it. The endpoint counts.
+`python benchmarks/dask_engine.py` benches made-up rows with four workers at an endpoint that
+answers after 200 ms and takes 400 requests a second, in a process of its own; more are refused with
+429. What is printed is a ratio to that limit, over the time between the first and the last request:
+     starting processes is not part of it. The endpoint counts.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ class Limited(Counting):
     at: float = field(default_factory=time.monotonic)
     text: Completion | None = None
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Refuse what is too fast at once, and answer the rest after a while."""
         now = time.monotonic()
         self.first = self.first or now
@@ -64,22 +67,45 @@ def serve(latency: float, per_second: float) -> None:
         sys.stdin.read()
     billed = sum(model.billed.values())
     seconds = model.last - model.first
-    print(json.dumps({"billed": billed, "rows": len(model.billed), "refused": model.refused, "seconds": seconds}))
+    print(
+        json.dumps(
+            {
+                "billed": billed,
+                "rows": len(model.billed),
+                "refused": model.refused,
+                "seconds": seconds,
+            }
+        )
+    )
 
 
-def measure(rows: int, workers: int, latency: float, per_second: float, concurrency: int) -> dict[str, Any]:
+def measure(
+    rows: int, workers: int, latency: float, per_second: float, concurrency: int
+) -> dict[str, Any]:
     """Bench once, and return what the endpoint counted."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_rows(folder / "rows.jsonl", rows)
-        command = [sys.executable, __file__, "--serve", "--latency", str(latency), "--per-second", str(per_second)]
-        endpoint = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        command = [
+            sys.executable,
+            __file__,
+            "--serve",
+            "--latency",
+            str(latency),
+            "--per-second",
+            str(per_second),
+        ]
+        endpoint = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         assert endpoint.stdout is not None
         url = endpoint.stdout.readline().strip()
         flags = ["--model", f"simulated@{url}", "--concurrency", str(concurrency)]
         flags += ["--engine", "dask", "--workers", str(workers)] if workers else []
         bench = [sys.executable, "-m", "judgewright", "bench", "groundedness", "rows.jsonl", *flags]
-        subprocess.run(bench, cwd=folder, env=dict(os.environ), check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            bench, cwd=folder, env=dict(os.environ), check=True, stdout=subprocess.DEVNULL
+        )
         counted, _ = endpoint.communicate("")
         return json.loads(counted)
 
@@ -97,12 +123,15 @@ def main() -> None:
     if options.serve:
         serve(options.latency, options.per_second)
         return
-    c = measure(options.rows, options.workers, options.latency, options.per_second, options.concurrency)
+    c = measure(
+        options.rows, options.workers, options.latency, options.per_second, options.concurrency
+    )
     rate = c["billed"] / c["seconds"]
     refusals = c["refused"] / (c["billed"] + c["refused"])
     print(
-        f"{options.workers} workers, {c['rows']:,} rows in {c['seconds']:.1f} s: {rate:.0f} answers a second, "
-        f"{rate / options.per_second:.2f} of the limit; {c['refused']:,} refused, {refusals:.2%}"
+        f"{options.workers} workers, {c['rows']:,} rows in {c['seconds']:.1f} s: {rate:.0f} answers"
+        f" a second, {rate / options.per_second:.2f} of the limit; {c['refused']:,} refused,"
+        f" {refusals:.2%}"
     )
 
 

@@ -1,10 +1,11 @@
 """Kill a worker and the driver of `bench --engine dask`, resume, and count what was paid.
 
-`python benchmarks/dask_kills.py --rows 3000 --rounds 10` asks an endpoint that counts what it bills, with two workers;
-one is killed when 40 % of the rows are billed, the driver at 70 %. Then the command is given again, and once more.
-Leaves with 1 where a row is missing, more was billed twice than was in flight at the kills, the workspace says less
-money than the endpoint billed, or the last command paid anything. `--postgres` keeps the workspace on a PostgreSQL of
-Debian's package, which it starts.
+`python benchmarks/dask_kills.py --rows 3000 --rounds 10` asks an endpoint that counts what it
+bills, with two workers; one is killed when 40 % of the rows are billed, the driver at 70 %. Then
+the command is given again, and once more. Leaves with 1 where a row is missing, more was billed
+twice than was in flight at the kills, the workspace says less money than the endpoint billed, or
+the last command paid anything. `--postgres` keeps the workspace on a PostgreSQL of Debian's
+package, which it starts.
 """
 
 from __future__ import annotations
@@ -49,9 +50,13 @@ class Counting:
     endpoint: str = "counting"
     simulated: bool = True
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Answer after a while; it is billed before the answer is on its way."""
-        completion = await self.inner.complete(request, unsupported_parameters=unsupported_parameters)
+        completion = await self.inner.complete(
+            request, unsupported_parameters=unsupported_parameters
+        )
         self.billed[request.key(endpoint="", model="")] += 1
         self.tokens += completion.tokens_in + completion.tokens_out
         await asyncio.sleep(self.latency)
@@ -163,7 +168,17 @@ def bench(folder: Path, base_url: str, workers: int, address: str) -> subprocess
     ]
     flags += ["--workspace", address] if address else []
     return subprocess.Popen(
-        [sys.executable, "-m", "judgewright", "bench", "groundedness", "rows.jsonl", *flags, "--budget", "100000"],
+        [
+            sys.executable,
+            "-m",
+            "judgewright",
+            "bench",
+            "groundedness",
+            "rows.jsonl",
+            *flags,
+            "--budget",
+            "100000",
+        ],
         cwd=folder,
         env={**os.environ, "JUDGEWRIGHT_PRICES": str(folder / "prices.json")},
         stdout=subprocess.DEVNULL,
@@ -189,7 +204,11 @@ def wait_until(model: Counting, billed: float, process: subprocess.Popen[bytes])
 
 def kill_worker(folder: Path, driver: int, address: str) -> int:
     """Kill one worker of a driver; return how many of all attempts were in flight."""
-    workers = [p for p in psutil.Process(driver).children(recursive=True) if "spawn_main" in " ".join(p.cmdline())]
+    workers = [
+        p
+        for p in psutil.Process(driver).children(recursive=True)
+        if "spawn_main" in " ".join(p.cmdline())
+    ]
     os.kill(workers[-1].pid, signal.SIGKILL)
     return open_attempts(folder, address)
 
@@ -201,7 +220,10 @@ def open_attempts(folder: Path, address: str) -> int:
 
 def read_attempts(folder: Path, address: str) -> tuple[float, int]:
     """Dollars spent or in doubt, and how many calls were asked that had been answered."""
-    sql = "SELECT sum(CASE state WHEN 'done' THEN cost WHEN 'not_charged' THEN 0 ELSE reserved_cost END), sum(repeated)"
+    sql = (
+        "SELECT sum(CASE state WHEN 'done' THEN cost WHEN 'not_charged' THEN 0 ELSE reserved_cost"
+        " END), sum(repeated)"
+    )
     recorded, repeated = read_one(folder, address, f"{sql} FROM attempt")
     return float(recorded), int(repeated)
 
@@ -261,14 +283,18 @@ def main() -> None:
 def run_rounds(rounds: int, rows: int, latency: float, new_address: Callable[[], str]) -> bool:
     """Print a line a round; return whether all were good."""
     good = True
-    print("round  rows out  billed  twice  in flight  charged $  recorded $  second run  repeated  seconds")
+    print(
+        "round  rows out  billed  twice  in flight  charged $  recorded $  second run  repeated "
+        " seconds"
+    )
     for number in range(1, rounds + 1):
         with empty_folder() as folder:
             c = run_round(folder, rows=rows, address=new_address(), latency=latency)
         good &= c.good
         print(
-            f"{number:5}  {c.rows_out:8,}  {c.billed:6,}  {c.billed - c.rows:5}  {c.in_flight:9}  {c.charged:9.2f}  "
-            f"{c.recorded:10.2f}  {c.second:10}  {c.repeated:8}  {c.seconds:7.1f}  {'' if c.good else 'NOT GOOD'}",
+            f"{number:5}  {c.rows_out:8,}  {c.billed:6,}  {c.billed - c.rows:5}  {c.in_flight:9} "
+            f" {c.charged:9.2f}  {c.recorded:10.2f}  {c.second:10}  {c.repeated:8} "
+            f" {c.seconds:7.1f}  {'' if c.good else 'NOT GOOD'}",
             flush=True,
         )
     return good

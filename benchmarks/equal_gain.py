@@ -1,13 +1,15 @@
-"""How often the 95 % interval of the gain at equal recall holds the truth, over planted pairs of judges.
+"""How often the 95 % interval of the gain at equal recall holds the truth, over planted pairs of
+judges.
 
     python benchmarks/equal_gain.py [--pairs 200] [--rows 300]
 
-Two judges see the same rows, which share what is hard about them by row and by group, and each has an error of its
-own. A *move*: the new judge is the old one asked again, with another threshold; the truth is 0. A *skill*: the new
-judge tells the labels apart better and has another threshold too; the truth comes from a million rows. The old judge
-grades 0 to 4, gives a probability, or says yes or no with a confidence in steps of .05. Held equal is recall, for
-recall itself the false positive rate. Of 200 intervals 180 to 198 should hold the truth; where the old judge's
-thresholds do not reach so far there is none, and another pair is drawn.
+Two judges see the same rows, which share what is hard about them by row and by group, and each has
+an error of its own. A *move*: the new judge is the old one asked again, with another threshold; the
+truth is 0. A *skill*: the new judge tells the labels apart better and has another threshold too;
+the truth comes from a million rows. The old judge grades 0 to 4, gives a probability, or says yes
+or no with a confidence in steps of .05. Held equal is recall, for recall itself the false positive
+rate. Of 200 intervals 180 to 198 should hold the truth; where the old judge's thresholds do not
+reach so far there is none, and another pair is drawn.
 """
 
 from __future__ import annotations
@@ -76,14 +78,19 @@ def answers(drawn: Drawn, scale: str) -> tuple[JudgedDataset, JudgedDataset]:
     sure = [None] * len(rows)
     score, judge_scale = decided.astype(np.float64), BINARY
     if scale == "grades":
-        score, judge_scale = np.searchsorted(CUTS, drawn.old, side="right").astype(np.float64), GRADES
+        score, judge_scale = (
+            np.searchsorted(CUTS, drawn.old, side="right").astype(np.float64),
+            GRADES,
+        )
     elif scale == "probability":
         score, judge_scale = 1 / (1 + np.exp(OLD_CUT - drawn.old)), PROBABILITY
     else:
         probability = 1 / (1 + np.exp(2 * (OLD_CUT - drawn.old)))
         sure = (np.round(np.where(decided, probability, 1 - probability) * 20) / 20).tolist()
 
-    def side(scores: FloatArray, yes: BoolArray, confidence: list[float | None], its: OutputScale) -> JudgedDataset:
+    def side(
+        scores: FloatArray, yes: BoolArray, confidence: list[float | None], its: OutputScale
+    ) -> JudgedDataset:
         verdicts = tuple(
             Verdict(row_id=row.id, score=float(s), positive=bool(p), confidence=c)
             for row, s, p, c in zip(rows, scores, yes, confidence, strict=True)
@@ -107,7 +114,9 @@ def truth(kind: str, scale: str, metric: str) -> float:
         old = np.where(yes, 1 + sure, -sure)
     thresholds = np.unique(old)[1:]
     p, n = int(label.sum()), int((~label).sum())
-    tp, fp = (len(s) - np.searchsorted(s, thresholds) for s in (np.sort(old[label]), np.sort(old[~label])))
+    tp, fp = (
+        len(s) - np.searchsorted(s, thresholds) for s in (np.sort(old[label]), np.sort(old[~label]))
+    )
     new_tp, new_fp = int((label & drawn.decided).sum()), int((~label & drawn.decided).sum())
     if metric == "recall":
         return new_tp / p - float(np.interp(new_fp, fp[::-1], tp[::-1])) / p
@@ -128,16 +137,24 @@ def truth(kind: str, scale: str, metric: str) -> float:
 
 def main() -> None:
     """Print, for every kind of pair, scale and metric, how many intervals hold the truth."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--pairs", type=int, default=200)
     parser.add_argument("--rows", type=int, default=300)
     options = parser.parse_args()
-    print(f"{'pair':6} {'scale':12} {'metric':10} {'truth':>7} {'mean':>7} {'sd':>6} {'mean se':>7} {'held':>9} none")
+    print(
+        f"{'pair':6} {'scale':12} {'metric':10} {'truth':>7} {'mean':>7} {'sd':>6} {'mean se':>7}"
+        f" {'held':>9} none"
+    )
     for kind in SIGNAL:
         for scale in SCALES:
             for metric in METRICS:
                 true = 0.0 if kind == "move" else truth(kind, scale, metric)
-                print(f"{kind:6} {scale:12} {metric:10} {true:+7.3f} {_covered(kind, scale, metric, true, options)}")
+                print(
+                    f"{kind:6} {scale:12} {metric:10} {true:+7.3f}"
+                    f" {_covered(kind, scale, metric, true, options)}"
+                )
 
 
 def _covered(kind: str, scale: str, metric: str, true: float, options: argparse.Namespace) -> str:

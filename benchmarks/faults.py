@@ -1,13 +1,15 @@
-"""Run every fault of docs/reliability.md, as often as at night, and write the figures into the page.
+"""Run every fault of docs/reliability.md, as often as at night, and write the figures into the
+page.
 
     python benchmarks/faults.py [--few] [PART_OF_A_TEST'S_NAME ...]
 
-`make faults` runs it; it takes some twenty minutes. The tests that the page names are run one after the other with
-JUDGEWRIGHT_FAULTS, which has them repeat a fault more often (500 kills, 400 damaged logs). What they counted is kept in
-benchmarks/faults.json, and the page's column *measured* is written from it; a test holds the two together. A run that
-was stopped goes on where it was (benchmarks/faults.unfinished.json). Exits 1 where a fault broke its promise: then
-nothing is written. With names, only those faults are run, and the others keep their figures. `--few` repeats no fault
-more often than `make test` does, and writes nothing.
+`make faults` runs it; it takes some twenty minutes. The tests that the page names are run one after
+the other with JUDGEWRIGHT_FAULTS, which has them repeat a fault more often (500 kills, 400 damaged
+logs). What they counted is kept in benchmarks/faults.json, and the page's column *measured* is
+written from it; a test holds the two together. A run that was stopped goes on where it was
+(benchmarks/faults.unfinished.json). Exits 1 where a fault broke its promise: then nothing is
+written. With names, only those faults are run, and the others keep their figures. `--few` repeats
+no fault more often than `make test` does, and writes nothing.
 """
 
 import json
@@ -57,13 +59,21 @@ def file_of(name: str) -> str:
 
 
 def run_test(name: str, *, few: bool, quiet: bool = False) -> str | None:
-    """Run a test and return what its cases have measured; None where one failed or measured nothing."""
+    """Run a test and return what its cases have measured; None where one failed or measured
+    nothing.
+    """
     with tempfile.TemporaryDirectory() as folder:
         kept = Path(folder, "figures.jsonl")
         kept.touch()
         words = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", file_of(name), "-k", name]
-        environment = os.environ | {"JUDGEWRIGHT_FAULTS": str(kept)} | ({"JUDGEWRIGHT_FEW": "1"} if few else {})
-        code = subprocess.run(words, cwd=ROOT, env=environment, check=False, capture_output=quiet).returncode
+        environment = (
+            os.environ
+            | {"JUDGEWRIGHT_FAULTS": str(kept)}
+            | ({"JUDGEWRIGHT_FEW": "1"} if few else {})
+        )
+        code = subprocess.run(
+            words, cwd=ROOT, env=environment, check=False, capture_output=quiet
+        ).returncode
         lines = [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
     figures = dict.fromkeys(line["measured"] for line in lines if line["test"] == name)
     return "; ".join(figures) if figures and code == 0 else None
@@ -84,7 +94,9 @@ def main() -> int:
     page, few = PAGE.read_text(encoding="utf-8"), "--few" in sys.argv
     parts = [word for word in sys.argv[1:] if word != "--few"]
     names = [name for name in faults_of(page) if not parts or any(part in name for part in parts)]
-    figures = {name: said for name, said in read_json(UNFINISHED).items() if name in names and not few}
+    figures = {
+        name: said for name, said in read_json(UNFINISHED).items() if name in names and not few
+    }
     failed: list[str] = []
     for name in names:
         if name in figures:
@@ -97,7 +109,9 @@ def main() -> int:
             if not few:
                 write_json(UNFINISHED, figures)
     if failed:
-        print(f"nothing was written: a fault broke its promise, or was not tried: {', '.join(failed)}")
+        print(
+            f"nothing was written: a fault broke its promise, or was not tried: {', '.join(failed)}"
+        )
         return 1
     if few:
         return 0

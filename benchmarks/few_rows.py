@@ -1,12 +1,14 @@
-"""How surely one planted slice is found in a table of few rows, beside a plain max-T over all pairs of conditions.
+"""How surely one planted slice is found in a table of few rows, beside a plain max-T over all pairs
+of conditions.
 
-A judge errs on one row in five, sources differ a little, and one slice has more errors of one kind: of one condition or
-two, of an interval, of columns of the row or of the source. The slice is looked for by the metric that those errors
-lower. `plain` ranks all slices of at most two conditions by the clustered z of their gap and confirms those above the
-95 % point of the maximum in 300 draws (multiplier bootstrap by source); it cuts numbers into fifths. A slice
-counts as found where six in ten of the rows in either are in both. Plain lists near copies of one slice, each of which
-is one more guess; `once` leaves out of its list what shares half of its rows with a stronger one, as ours does.
-Run it as `python benchmarks/few_rows.py [TABLES]`.
+A judge errs on one row in five, sources differ a little, and one slice has more errors of one kind:
+of one condition or two, of an interval, of columns of the row or of the source. The slice is looked
+for by the metric that those errors lower. `plain` ranks all slices of at most two conditions by the
+clustered z of their gap and confirms those above the 95 % point of the maximum in 300 draws
+(multiplier bootstrap by source); it cuts numbers into fifths. A slice counts as found where six in
+ten of the rows in either are in both. Plain lists near copies of one slice, each of which is one
+more guess; `once` leaves out of its list what shares half of its rows with a stronger one, as ours
+does. Run it as `python benchmarks/few_rows.py [TABLES]`.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ BINS = 5
 DRAWS = 300
 MIN_ROWS = 30
 COPY = 0.5
-"""Share of the rows in either of two slices that are in both, from which one is a copy of the other."""
+"""Share of the rows in either of two slices that are in both, from which one is a copy of the
+other.
+"""
 
 Columns = dict[str, np.ndarray]
 PLANTED: dict[str, Callable[[Columns], np.ndarray]] = {
@@ -68,14 +72,17 @@ def candidates(columns: Columns) -> np.ndarray:
         of_column.append([(values >= edges[low]) & (values < edges[high]) for low, high in spans])
     single = [member for members in of_column for member in members]
     pairs = itertools.combinations(of_column, 2)
-    double = [first & second for one, other in pairs for first, second in itertools.product(one, other)]
+    double = [
+        first & second for one, other in pairs for first, second in itertools.product(one, other)
+    ]
     return np.array(single + double)
 
 
 def plain(
     loss: np.ndarray, members: np.ndarray, source: np.ndarray, rng: np.random.Generator
 ) -> list[tuple[int, bool]]:
-    """Return the slices by their z, the highest first, each with whether it is above the maximum's 95 % point.
+    """Return the slices by their z, the highest first, each with whether it is above the maximum's
+    95 % point.
 
     Args:
         loss: Which rows are errors; shape (n,).
@@ -115,7 +122,9 @@ def alike(one: np.ndarray, other: np.ndarray, share: float = 0.6) -> bool:
 
 
 def without_copies(ranked: list[int], members: np.ndarray, most: int) -> list[int]:
-    """Return the first slices of a list, without those that share half of their rows with a stronger one."""
+    """Return the first slices of a list, without those that share half of their rows with a
+    stronger one.
+    """
     kept: list[int] = []
     for i in ranked:
         if not any(alike(members[i], members[stronger], COPY) for stronger in kept):
@@ -128,7 +137,8 @@ def without_copies(ranked: list[int], members: np.ndarray, most: int) -> list[in
 def main(tables: int) -> None:
     """Print, for each size, slice and kind of error, how often each finds and confirms it."""
     print(
-        f"{'rows':>5} {'planted':26} error  top five: ours, plain, once  confirmed: ours, plain  likely  gap too large"
+        f"{'rows':>5} {'planted':26} error  top five: ours, plain, once  confirmed: ours, plain "
+        " likely  gap too large"
     )
     totals = np.zeros(7, np.int64)
     for (rows, extra), kind, name in itertools.product(EXTRA.items(), ("fp", "fn"), PLANTED):
@@ -141,14 +151,20 @@ def main(tables: int) -> None:
 
 
 def _shares(of: np.ndarray) -> str:
-    return f"{of[0]:15.2f}  {of[1]:5.2f} {of[2]:5.2f} {of[3]:16.2f}  {of[4]:5.2f}  {of[5]:6.2f}  {of[6]:13.2f}"
+    return (
+        f"{of[0]:15.2f}  {of[1]:5.2f} {of[2]:5.2f} {of[3]:16.2f}  {of[4]:5.2f}  {of[5]:6.2f} "
+        f" {of[6]:13.2f}"
+    )
 
 
-def _one_table(rows: int, extra: float, kind: str, planted: Callable[[Columns], np.ndarray], seed: int) -> np.ndarray:
-    """Return whether ours, plain and plain without copies have the slice in their top five, and more.
+def _one_table(
+    rows: int, extra: float, kind: str, planted: Callable[[Columns], np.ndarray], seed: int
+) -> np.ndarray:
+    """Return whether ours, plain and plain without copies have the slice in their top five, and
+    more.
 
-    More: whether ours confirms it, whether plain does, whether ours calls it likely at least, and whether any slice
-    listed has a smaller gap than its bound says.
+    More: whether ours confirms it, whether plain does, whether ours calls it likely at least, and
+    whether any slice listed has a smaller gap than its bound says.
     """
     rng = np.random.default_rng(seed)
     columns, source = columns_of(rows, rng)
@@ -175,7 +191,10 @@ def _one_table(rows: int, extra: float, kind: str, planted: Callable[[Columns], 
     ranked = plain((predicted != label)[counted], members, source[counted], rng)
     same = [alike(members[i], slice_[counted]) for i, _ in ranked[:20]]
     confirmed = any(one and sure for one, (_, sure) in zip(same, ranked, strict=False))
-    once = any(alike(members[i], slice_[counted]) for i in without_copies([i for i, _ in ranked], members, 5))
+    once = any(
+        alike(members[i], slice_[counted])
+        for i in without_copies([i for i, _ in ranked], members, 5)
+    )
     likely = hit is not None and hit.standing != "only seen"
     ours = hit is not None and hit.confirmed
     return np.array([hit is not None, any(same[:5]), once, ours, confirmed, likely, overstated])

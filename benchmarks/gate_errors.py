@@ -1,20 +1,23 @@
-"""How often the gate is wrong: accepts without a gain, and gains it does not accept; and what it says of real prompts.
+"""How often the gate is wrong: accepts without a gain, and gains it does not accept; and what it
+says of real prompts.
 
     python benchmarks/gate_errors.py [PART]... [--runs N]
 
-Verdicts are drawn, no model is asked. Alike: two judges of the same quality on the labels and groups of real files,
-each with a quality of its own in every group, shared or not; at most 33 of 500 accepted. Honest: the same of judges
-that are alike sure of their verdicts, for the Brier score. Choices: the same of judges that choose among five classes,
-the rarest 4 % of the rows. Search: two judges that differ by query only, in files of queries and passages without a
-column of the group; at most 8 of 100 accepted.
-Real: published verdicts of real prompts, first looks. Reuse: 200 edits against one holdout,
-each from the judge in use; random edits flip verdicts anywhere, idle ones mend as much as they break. Cuts: a judge no
-better, put to the gate on ten pieces of a holdout; at most 17 of 200 have some accept. Planted: six points of accuracy
-among churn, at 2,000 holdout rows, and at the 600 that are the holdout's share of 2,000. Refusals: how often a judge is
-refused that gains four points of precision (at most 6 %), and one that loses ten points of precision, or of recall
-(more than half at 300 rows). Silent: a judge of the same quality whose false positives cannot be read on a share of
-2,000 rows; at most 15 of 300 accepted. Garbled: one reply in twenty unreadable by chance, asked again or not; how often
-a five-point guard on recall holds where nothing is lost and 30 % of the false positives are mended.
+Verdicts are drawn, no model is asked. Alike: two judges of the same quality on the labels and
+groups of real files, each with a quality of its own in every group, shared or not; at most 33 of
+500 accepted. Honest: the same of judges that are alike sure of their verdicts, for the Brier score.
+Choices: the same of judges that choose among five classes, the rarest 4 % of the rows. Search: two
+judges that differ by query only, in files of queries and passages without a column of the group; at
+most 8 of 100 accepted. Real: published verdicts of real prompts, first looks. Reuse: 200 edits
+against one holdout, each from the judge in use; random edits flip verdicts anywhere, idle ones mend
+as much as they break. Cuts: a judge no better, put to the gate on ten pieces of a holdout; at most
+17 of 200 have some accept. Planted: six points of accuracy among churn, at 2,000 holdout rows, and
+at the 600 that are the holdout's share of 2,000. Refusals: how often a judge is refused that gains
+four points of precision (at most 6 %), and one that loses ten points of precision, or of recall
+(more than half at 300 rows). Silent: a judge of the same quality whose false positives cannot be
+read on a share of 2,000 rows; at most 15 of 300 accepted. Garbled: one reply in twenty unreadable
+by chance, asked again or not; how often a five-point guard on recall holds where nothing is lost
+and 30 % of the false positives are mended.
 """
 
 from __future__ import annotations
@@ -64,7 +67,10 @@ class Drawn:
         answers = (
             Verdict(row_id=r.id, score=float(p), positive=p, confidence=c)
             for r, p, c in zip(
-                rows, decisions.tolist(), [None] * len(rows) if sure is None else sure.tolist(), strict=True
+                rows,
+                decisions.tolist(),
+                [None] * len(rows) if sure is None else sure.tolist(),
+                strict=True,
             )
         )
         return JudgedDataset(dataset=self.dataset, answers=tuple(answers), scale=BINARY)
@@ -72,9 +78,18 @@ class Drawn:
 
 def rows_with(labels: np.ndarray, groups: np.ndarray, columns: dict[str, np.ndarray]) -> Drawn:
     """Return rows with these labels, groups and columns."""
-    names, values = list(columns), list(zip(*(c.tolist() for c in columns.values()), strict=True)) or [()] * len(labels)
+    names, values = (
+        list(columns),
+        list(zip(*(c.tolist() for c in columns.values()), strict=True)) or [()] * len(labels),
+    )
     rows = tuple(
-        Row(id=str(i), inputs={}, label=float(y), group=f"g{g}", meta=dict(zip(names, v, strict=True)))
+        Row(
+            id=str(i),
+            inputs={},
+            label=float(y),
+            group=f"g{g}",
+            meta=dict(zip(names, v, strict=True)),
+        )
         for i, (y, g, v) in enumerate(zip(labels, groups, values, strict=True))
     )
     return Drawn(Dataset(rows=rows, labels=BINARY), labels, groups)
@@ -97,7 +112,9 @@ def made_rows(n: int, rng: np.random.Generator) -> Drawn:
 
 
 def noisy(drawn: Drawn, spread: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw verdicts that are wrong on a fifth of the rows, by group more or less, as a logit of its own says."""
+    """Draw verdicts that are wrong on a fifth of the rows, by group more or less, as a logit of its
+    own says.
+    """
     chance = 1 / (1 + np.exp(1.4 - spread[drawn.groups]))
     return drawn.labels ^ (rng.random(len(drawn.labels)) < chance)
 
@@ -119,10 +136,17 @@ def accepts_few(
     *,
     most: float = 33 / 500,
 ) -> bool:
-    """Take first looks at pairs of equal judges, print what was decided, and say whether few enough were accepted."""
+    """Take first looks at pairs of equal judges, print what was decided, and say whether few enough
+    were accepted.
+    """
     rng = np.random.default_rng(seed)
-    outcomes = Counter(decide(*draw(rng), objective, alpha=alpha_of_look(1)).outcome for _ in range(runs))
-    print(f"{said}: {', '.join(f'{outcomes[o]} {o}' for o in ('accepted', 'refused', 'undecided'))}", flush=True)
+    outcomes = Counter(
+        decide(*draw(rng), objective, alpha=alpha_of_look(1)).outcome for _ in range(runs)
+    )
+    print(
+        f"{said}: {', '.join(f'{outcomes[o]} {o}' for o in ('accepted', 'refused', 'undecided'))}",
+        flush=True,
+    )
     return outcomes["accepted"] <= most * runs
 
 
@@ -133,14 +157,18 @@ def alike(runs: int) -> bool:
         count = int(drawn.groups.max()) + 1
         spread = rng.normal(0, 1, count)
         own = 0.0 if kind == "asked twice" else 0.7
-        one, other = (drawn.judged(noisy(drawn, spread + rng.normal(0, own, count), rng)) for _ in range(2))
+        one, other = (
+            drawn.judged(noisy(drawn, spread + rng.normal(0, own, count), rng)) for _ in range(2)
+        )
         return one, other
 
     return on_real_rows("alike", ("asked twice", "two wordings"), pair, F1, runs, seed=1)
 
 
 def honest(runs: int) -> bool:
-    """Compare judges of one quality and one calibration by the Brier score; print how many were accepted."""
+    """Compare judges of one quality and one calibration by the Brier score; print how many were
+    accepted.
+    """
 
     def pair(drawn: Drawn, kind: str, rng: np.random.Generator) -> Pair:
         count = int(drawn.groups.max()) + 1
@@ -152,14 +180,20 @@ def honest(runs: int) -> bool:
             if kind == "two wordings":
                 decisions = noisy(drawn, spread + rng.normal(0, 0.7, count), rng)
             # Surer in some groups than in others, and overconfident on the whole.
-            logits = 2.2 + (errs + rng.normal(0, 0.7, count))[drawn.groups] + rng.normal(0, 0.5, len(decisions))
+            logits = (
+                2.2
+                + (errs + rng.normal(0, 0.7, count))[drawn.groups]
+                + rng.normal(0, 0.5, len(decisions))
+            )
             return drawn.judged(decisions, 0.5 + 0.5 / (1 + np.exp(-logits)))
 
         return side(), side()
 
     # The same verdicts with another confidence, and other verdicts too.
     objective = replace(read_objective("", target="brier"), guards=())
-    return on_real_rows("honest", ("confidence alone", "two wordings"), pair, objective, runs, seed=3)
+    return on_real_rows(
+        "honest", ("confidence alone", "two wordings"), pair, objective, runs, seed=3
+    )
 
 
 def on_real_rows(
@@ -182,9 +216,14 @@ def on_real_rows(
 
 
 def choices(runs: int) -> bool:
-    """Compare judges of one quality that choose among classes; print how many were accepted for each target."""
+    """Compare judges of one quality that choose among classes; print how many were accepted for
+    each target.
+    """
     recall = Objective(
-        text="", target="recall[stock]", direction=None, guards=(Guard(metric="f1_macro_grades", margin=0.05),)
+        text="",
+        target="recall[stock]",
+        direction=None,
+        guards=(Guard(metric="f1_macro_grades", margin=0.05),),
     )
     objectives = {
         "macro F1": Objective(text="", target="f1_macro_grades", direction=None),
@@ -200,14 +239,21 @@ def choices(runs: int) -> bool:
 
 
 def search(runs: int) -> bool:
-    """Compare judges each of which is good on queries of its own; print how many were accepted, and without groups."""
+    """Compare judges each of which is good on queries of its own; print how many were accepted, and
+    without groups.
+    """
     good = True
     with tempfile.TemporaryDirectory() as folder:
         for target in ("f1", "accuracy"):
             objective = read_objective("", target=target)
             pair = partial(search_pair, Path(folder), VerdictColumns())
             accepted = accepts_few(
-                f"search: {target}, no column of the group", pair, objective, runs, seed=5, most=0.08
+                f"search: {target}, no column of the group",
+                pair,
+                objective,
+                runs,
+                seed=5,
+                most=0.08,
             )
             alone = partial(search_pair, Path(folder), VerdictColumns(group="none"))
             accepts_few(f"search: {target}, --group none", alone, objective, runs, seed=5)
@@ -216,7 +262,9 @@ def search(runs: int) -> bool:
 
 
 def search_pair(folder: Path, columns: VerdictColumns, rng: np.random.Generator) -> Pair:
-    """Write two judges' verdicts on 60 queries with ten passages each, and read them as the gate does."""
+    """Write two judges' verdicts on 60 queries with ten passages each, and read them as the gate
+    does.
+    """
     query = np.arange(600) // 10
     label = rng.random(600) < rng.beta(2, 2, 60)[query]
     judges: list[JudgedDataset] = []
@@ -263,7 +311,8 @@ def choosing_pair(n: int, each: int, rng: np.random.Generator) -> Pair:
         wrong = rng.random(n) < 1 / (1 + np.exp(1.4 - own[groups]))
         codes = np.where(wrong, like, labels).tolist()
         answers = tuple(
-            Verdict(row_id=row.id, score=float(code), positive=code >= 1) for row, code in zip(rows, codes, strict=True)
+            Verdict(row_id=row.id, score=float(code), positive=code >= 1)
+            for row, code in zip(rows, codes, strict=True)
         )
         return JudgedDataset(dataset=dataset, answers=answers, scale=scale)
 
@@ -271,19 +320,39 @@ def choosing_pair(n: int, each: int, rng: np.random.Generator) -> Pair:
 
 
 def real_pairs() -> Iterator[tuple[str, str, str, JudgedDataset, JudgedDataset]]:
-    """Yield metric, the two names and both judges, the poorer one first where they stand in a matrix."""
+    """Yield metric, the two names and both judges, the poorer one first where they stand in a
+    matrix.
+    """
     diras = {
-        name: next(iter(load_judges(DATA / f"verdicts/diras_chatreport.{name}.jsonl", VerdictColumns()).values()))
+        name: next(
+            iter(
+                load_judges(
+                    DATA / f"verdicts/diras_chatreport.{name}.jsonl", VerdictColumns()
+                ).values()
+            )
+        )
         for name in ("gpt-4-nodef", "gpt-4-nocot", "gpt-4-0125-preview")
     }
     for before in ("gpt-4-nodef", "gpt-4-nocot"):
-        yield "f1", before, "gpt-4-0125-preview", *pair_verdicts(diras[before], diras["gpt-4-0125-preview"])
-        yield "f1", "gpt-4-0125-preview", before, *pair_verdicts(diras["gpt-4-0125-preview"], diras[before])
+        yield (
+            "f1",
+            before,
+            "gpt-4-0125-preview",
+            *pair_verdicts(diras[before], diras["gpt-4-0125-preview"]),
+        )
+        yield (
+            "f1",
+            "gpt-4-0125-preview",
+            before,
+            *pair_verdicts(diras["gpt-4-0125-preview"], diras[before]),
+        )
     columns = VerdictColumns(score="verdicts.*", threshold=2)
     judges = load_judges(DATA / "verdicts/llmjudge_test.verdicts_matrix_dev12.jsonl", columns)
     for first, second in combinations(judges, 2):
         change = compare("kappa", judges[first], judges[second])
-        order = (first, second) if change is not None and change.difference >= 0 else (second, first)
+        order = (
+            (first, second) if change is not None and change.difference >= 0 else (second, first)
+        )
         yield "kappa", *order, judges[order[0]], judges[order[1]]
 
 
@@ -295,14 +364,20 @@ def real(runs: int) -> bool:
         outcomes[decision.outcome] += 1
         more_rows = needed(read_as(GateDecided, decision.to_json()).decision)
         c = decision.target
-        shown = "" if c is None else f"{metric} {c.before:.3f} -> {c.after:.3f} (p {c.p:.4f}, {c.groups} groups)"
+        shown = (
+            ""
+            if c is None
+            else f"{metric} {c.before:.3f} -> {c.after:.3f} (p {c.p:.4f}, {c.groups} groups)"
+        )
         more = (
             ""
             if more_rows is None
             else f"; about {more_rows['rows']:,} rows in {more_rows['groups']:,} groups would tell"
         )
         veto = f"; veto: {decision.veto}" if decision.veto else ""
-        print(f"real: {first:>22} -> {second:22} {shown}: {decision.outcome}{more}{veto}", flush=True)
+        print(
+            f"real: {first:>22} -> {second:22} {shown}: {decision.outcome}{more}{veto}", flush=True
+        )
     print(f"real: {dict(outcomes)}")
     return True
 
@@ -316,12 +391,15 @@ def reuse(runs: int) -> bool:
             for seed in range(runs):
                 accepted = _accepts(kind, looks, np.random.default_rng(seed))
                 false, accepts = false + (accepted > 0), accepts + accepted
-            # What is allowed, and two standard errors of so many seeds where the gate's own level is.
+            # What is allowed, and two standard errors of so many seeds where the gate's own level
+            # is.
             limit = allowed * runs + (2 * (runs * allowed) ** 0.5 if kind == "idle" else 0)
             good &= false <= limit
             print(f"reuse: {EDITS} {kind} edits, {looks} looks allowed: ", end="")
             print(
-                f"a false accept in {false} of {runs} seeds ({accepts} in all; at most {limit:.0f} seeds)", flush=True
+                f"a false accept in {false} of {runs} seeds ({accepts} in all; at most {limit:.0f}"
+                " seeds)",
+                flush=True,
             )
     return good
 
@@ -343,13 +421,17 @@ def _accepts(kind: str, looks: int, rng: np.random.Generator) -> int:
 
 
 def cuts(runs: int) -> bool:
-    """Decide on ten pieces of a holdout, one after the other, for a judge no better; print in how many some accept."""
+    """Decide on ten pieces of a holdout, one after the other, for a judge no better; print in how
+    many some accept.
+    """
     some = numbers = 0
     for seed in range(runs):
         rng = np.random.default_rng(seed)
         drawn = made_rows(1_000, rng)
         spread = rng.normal(0, 1, 500)
-        sides = [drawn.judged(noisy(drawn, spread + rng.normal(0, 0.7, 500), rng)) for _ in range(2)]
+        sides = [
+            drawn.judged(noisy(drawn, spread + rng.normal(0, 0.7, 500), rng)) for _ in range(2)
+        ]
         history, accepted = History(), False
         for piece in range(10):
             before, after = (side.only(range(100 * piece, 100 * piece + 100)) for side in sides)
@@ -359,21 +441,32 @@ def cuts(runs: int) -> bool:
             records = (*history.records, LookRecord(look=look, outcome="refused", reason=""))
             history = replace(history, records=records)
         some, numbers = some + accepted, max(numbers, look.number)
-    print(f"cuts: ten pieces of a holdout, a judge no better: some accepted in {some} of {runs}, ", end="")
+    print(
+        f"cuts: ten pieces of a holdout, a judge no better: some accepted in {some} of {runs}, ",
+        end="",
+    )
     print(f"the last at look {numbers}", flush=True)
     return some <= 17 * runs / 200
 
 
 def _look_at(piece: Dataset, number: int) -> LookRequest:
     run_id = str(number)
-    return LookRequest(holdout=piece.content_hash, run_id=run_id, before="old", after="new", purpose="gate", line="")
+    return LookRequest(
+        holdout=piece.content_hash,
+        run_id=run_id,
+        before="old",
+        after="new",
+        purpose="gate",
+        line="",
+    )
 
 
 def _flips(kind: str, right: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     rate = rng.uniform(0.01, 0.15)
     if kind == "random":
         return rng.random(len(right)) < rate
-    # As many flips to the right as to the wrong, by the chance of each row before anything was drawn.
+    # As many flips to the right as to the wrong, by the chance of each row before anything was
+    # drawn.
     share = 0.8
     return rng.random(len(right)) < rate * np.where(right, 0.5 / share, 0.5 / (1 - share))
 
@@ -390,10 +483,15 @@ def planted(runs: int) -> bool:
                 right = old == drawn.labels
                 mends, breaks = (0.06 + churn / 2) / 0.2, (churn / 2) / 0.8
                 new = old ^ (rng.random(n) < np.where(right, breaks, mends))
-                outcomes[decide(drawn.judged(old), drawn.judged(new), F1, alpha=alpha_of_look(1)).outcome] += 1
+                outcomes[
+                    decide(drawn.judged(old), drawn.judged(new), F1, alpha=alpha_of_look(1)).outcome
+                ] += 1
             share = outcomes["accepted"] / runs
             good &= share >= 0.90 or n < 2_000
-            print(f"planted: +6 points, {n:,} holdout rows, {churn:.0%} of rows churned beside: ", end="")
+            print(
+                f"planted: +6 points, {n:,} holdout rows, {churn:.0%} of rows churned beside: ",
+                end="",
+            )
             print(f"accepted in {share:.1%} of {runs}", flush=True)
     return good
 
@@ -405,17 +503,23 @@ def refusals(runs: int) -> bool:
         for n in (60, 120, 300):
             rng = np.random.default_rng(5)
             pairs = (changed_pair(n, precision, recall, rng) for _ in range(runs))
-            outcomes = Counter(decide(*pair, GUARDED, alpha=alpha_of_look(1)).outcome for pair in pairs)
+            outcomes = Counter(
+                decide(*pair, GUARDED, alpha=alpha_of_look(1)).outcome for pair in pairs
+            )
             share = outcomes["refused"] / runs
             worse = precision < 0 or recall < -GUARDED.guards[0].margin
             good &= share > 0.5 or n < 300 if worse else share < 0.06
             print(f"refusals: precision {precision:+.2f}, recall {recall:+.2f}, {n} rows: ", end="")
-            print(", ".join(f"{outcomes[o]} {o}" for o in ("accepted", "refused", "undecided")), flush=True)
+            print(
+                ", ".join(f"{outcomes[o]} {o}" for o in ("accepted", "refused", "undecided")),
+                flush=True,
+            )
     return good
 
 
 def changed_pair(n: int, precision: float, recall: float, rng: np.random.Generator) -> Pair:
-    """Draw a judge with a precision of .73 and a recall of .8, and one with these true changes of both.
+    """Draw a judge with a precision of .73 and a recall of .8, and one with these true changes of
+    both.
 
     Beside what it takes for the changes, one verdict in fifty is turned each way.
     """
@@ -427,12 +531,16 @@ def changed_pair(n: int, precision: float, recall: float, rng: np.random.Generat
     for label, rate in rates.items():
         more = wanted[label] - rate
         to_yes, to_no = 0.02 + max(more, 0.0), 0.02 + max(-more, 0.0)
-        flips[drawn.labels == label] = np.where(old, to_no / rate, to_yes / (1 - rate))[drawn.labels == label]
+        flips[drawn.labels == label] = np.where(old, to_no / rate, to_yes / (1 - rate))[
+            drawn.labels == label
+        ]
     return drawn.judged(old), drawn.judged(old ^ (rng.random(n) < flips))
 
 
 def silent(runs: int) -> bool:
-    """Hide a new judge's false positives on a share of the rows; print how often the equal judge is accepted."""
+    """Hide a new judge's false positives on a share of the rows; print how often the equal judge is
+    accepted.
+    """
     good = True
     for share in (0.045, 0.02, 0.01):
         rng, outcomes = np.random.default_rng(3), Counter[str]()
@@ -446,35 +554,52 @@ def silent(runs: int) -> bool:
             outcomes[decide(drawn.judged(old), after, GUARDED, alpha=alpha_of_look(1)).outcome] += 1
         good &= outcomes["accepted"] <= 15 * runs / 300
         print(f"silent: false positives unreadable in {share:.1%} of the rows: ", end="")
-        print(", ".join(f"{outcomes[o]} {o}" for o in ("accepted", "refused", "undecided")), flush=True)
+        print(
+            ", ".join(f"{outcomes[o]} {o}" for o in ("accepted", "refused", "undecided")),
+            flush=True,
+        )
     return good
 
 
 def garbled(runs: int) -> bool:
-    """Garble one reply in twenty on both sides; print how often the guard holds, asked again and not."""
+    """Garble one reply in twenty on both sides; print how often the guard holds, asked again and
+    not.
+    """
     good = True
     for again in (False, True):
         rng, held, accepted = np.random.default_rng(4), 0, 0
         for _ in range(runs):
             drawn = made_rows(2_000, rng)
             old = noisy(drawn, np.zeros(2_000), rng)
-            churned = old ^ (rng.random(2_000) < np.where(old == drawn.labels, 0.02 / 0.8, 0.02 / 0.2))
+            churned = old ^ (
+                rng.random(2_000) < np.where(old == drawn.labels, 0.02 / 0.8, 0.02 / 0.2)
+            )
             new = churned & (drawn.labels | (rng.random(2_000) >= 0.3))
             before, after = (garble(drawn.judged(decisions), rng) for decisions in (old, new))
             if again:
-                before, after, _ = ask_again(before, after, _replies(drawn, old, rng), _replies(drawn, new, rng))
+                before, after, _ = ask_again(
+                    before, after, _replies(drawn, old, rng), _replies(drawn, new, rng)
+                )
             decision = decide(before, after, GUARDED, alpha=alpha_of_look(1))
-            held, accepted = held + (decision.guards[0].state == "held"), accepted + decision.accepted
+            held, accepted = (
+                held + (decision.guards[0].state == "held"),
+                accepted + decision.accepted,
+            )
         good &= not again or held >= 0.9 * runs
         how = "asked again up to three times" if again else "not asked again"
-        print(f"garbled: 5 % of replies at random, {how}: the guard held in {held} of {runs}, ", end="")
+        print(
+            f"garbled: 5 % of replies at random, {how}: the guard held in {held} of {runs}, ",
+            end="",
+        )
         print(f"accepted {accepted}", flush=True)
     return good
 
 
 def _replies(drawn: Drawn, decisions: np.ndarray, rng: np.random.Generator) -> Ask:
     """Return what answers about some rows, garbled anew."""
-    verdicts = dict(zip((row.id for row in drawn.dataset.rows), drawn.judged(decisions).answers, strict=True))
+    verdicts = dict(
+        zip((row.id for row in drawn.dataset.rows), drawn.judged(decisions).answers, strict=True)
+    )
 
     def answer(rows: Dataset, repeat: int) -> JudgedDataset:
         answers = tuple(verdicts[row.id] for row in rows.rows)

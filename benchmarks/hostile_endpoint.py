@@ -1,16 +1,20 @@
-"""Run `judgewright bench` many times against an endpoint that lies, never ends, explodes and points elsewhere.
+"""Run `judgewright bench` many times against an endpoint that lies, never ends, explodes and points
+elsewhere.
 
-    python benchmarks/hostile_endpoint.py [--runs 200] [--rows 60] [--at-once 2] [--call-seconds 5] [--json]
+    python benchmarks/hostile_endpoint.py [--runs 200] [--rows 60] [--at-once 2] [--call-seconds 5]
+    [--json]
 
-The endpoint is a real server in a process of its own on the loopback. Each row names the fault it meets, mixed anew in
-each run; every third row meets none, and the run begins with one of these. The endpoint counts calls, readable replies
-(which it would bill) and visits to the address its redirects name. Each run is a process that is forked from one that
-has imported everything, with a fresh workspace; the time limit of a call, two minutes, is made `--call-seconds` here,
-and a row is tried `_TRIES` times, so that what trickles or fails for ever can be waited for.
+The endpoint is a real server in a process of its own on the loopback. Each row names the fault it
+meets, mixed anew in each run; every third row meets none, and the run begins with one of these. The
+endpoint counts calls, readable replies (which it would bill) and visits to the address its
+redirects name. Each run is a process that is forked from one that has imported everything, with a
+fresh workspace; the time limit of a call, two minutes, is made `--call-seconds` here, and a row is
+tried `_TRIES` times, so that what trickles or fails for ever can be waited for.
 
-Prints how many rows were answered or unscored and why, rows without an answer although the endpoint would have given
-one, the highest peak memory of a run, hangs (runs that had to be killed), and readable replies against replies kept.
-Exits 1 where a promise is broken: a row unaccounted for, 300 MB, a hang, a paid reply lost, a redirect followed.
+Prints how many rows were answered or unscored and why, rows without an answer although the endpoint
+would have given one, the highest peak memory of a run, hangs (runs that had to be killed), and
+readable replies against replies kept. Exits 1 where a promise is broken: a row unaccounted for, 300
+MB, a hang, a paid reply lost, a redirect followed.
 """
 
 import argparse
@@ -49,7 +53,11 @@ USAGES: dict[str, object] = {
     "usage negative": {"prompt_tokens": -7, "completion_tokens": -1},
     "usage of floats": {"prompt_tokens": 20.5, "completion_tokens": 1.5},
     "usage of words": {"prompt_tokens": "many", "completion_tokens": True},
-    "usage with a huge total": {"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 10**18},
+    "usage with a huge total": {
+        "prompt_tokens": 20,
+        "completion_tokens": 5,
+        "total_tokens": 10**18,
+    },
     "no usage": None,
 }
 READABLE = ("good", *USAGES, "error once", "bomb 500 once", "trickle once")
@@ -70,7 +78,11 @@ UNREADABLE = (
 
 def completion(usage: object) -> bytes:
     """Return the body of a readable reply."""
-    choice = {"index": 0, "message": {"role": "assistant", "content": _VERDICT}, "finish_reason": "stop"}
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": _VERDICT},
+        "finish_reason": "stop",
+    }
     return json.dumps(
         {"id": "c", "object": "chat.completion", "model": "m", "choices": [choice], "usage": usage}
     ).encode()
@@ -119,7 +131,10 @@ class HostileEndpoint:
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").splitlines()
-        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
+        headers = {
+            name.lower(): value.strip()
+            for name, _, value in (line.partition(":") for line in head[1:])
+        }
         content = await reader.readexactly(int(headers.get("content-length", "0")))
         path = head[0].split()[1]
         run = path.split("/")[1]
@@ -137,7 +152,11 @@ class HostileEndpoint:
         self._seen[f"{run} {row}"] += 1
         again = self._seen[f"{run} {row}"] > 1
         if fault in USAGES or fault == "good" or (again and fault.endswith(" once")):
-            done = _send(writer, 200, completion(USAGES.get(fault, {"prompt_tokens": 20, "completion_tokens": 5})))
+            done = _send(
+                writer,
+                200,
+                completion(USAGES.get(fault, {"prompt_tokens": 20, "completion_tokens": 5})),
+            )
             await writer.drain()
             counts.readable.add(row)
             return done
@@ -149,15 +168,24 @@ class HostileEndpoint:
             case "error once":
                 return _send(writer, 503, b'{"error": {"message": "busy"}}')
             case "endless reply" | "endless 400" | "endless 500":
-                return await _pour(writer, 200 if fault.endswith("reply") else int(fault[-3:]), _CHUNK)
+                return await _pour(
+                    writer, 200 if fault.endswith("reply") else int(fault[-3:]), _CHUNK
+                )
             case "bomb reply" | "bomb 500" | "bomb 500 once":
                 return _send(writer, 200 if fault == "bomb reply" else 500, self._bomb, packed)
             case "bomb that holds nothing":
                 return await _pour(writer, 200, gzip.compress(b"") + bytes(60_000), packed)
             case "redirect":
-                return _send(writer, 307, b"{}", {"location": f"http://127.0.0.1:{self._port}/{run}/elsewhere"})
+                return _send(
+                    writer,
+                    307,
+                    b"{}",
+                    {"location": f"http://127.0.0.1:{self._port}/{run}/elsewhere"},
+                )
             case "headers without end":
-                return await _pour(writer, 200, b"".join(b"x-%d: y\r\n" % i for i in range(4000)), end=b"")
+                return await _pour(
+                    writer, 200, b"".join(b"x-%d: y\r\n" % i for i in range(4000)), end=b""
+                )
             case "numbers for a reply":
                 return _send(writer, 200, b'{"choices": [' + b"0," * 3_000_000 + b"0]}")
             case "cut reply":
@@ -168,9 +196,20 @@ class HostileEndpoint:
         raise AssertionError(f"an unknown fault: {fault}")
 
 
-def _send(writer: asyncio.StreamWriter, status: int, body: bytes, headers: dict[str, str] | None = None) -> bool:
-    fields = {"content-type": "application/json", "content-length": str(len(body)), **(headers or {})}
-    lines = [f"HTTP/1.1 {status} Hostile", *(f"{name}: {value}" for name, value in fields.items()), "", ""]
+def _send(
+    writer: asyncio.StreamWriter, status: int, body: bytes, headers: dict[str, str] | None = None
+) -> bool:
+    fields = {
+        "content-type": "application/json",
+        "content-length": str(len(body)),
+        **(headers or {}),
+    }
+    lines = [
+        f"HTTP/1.1 {status} Hostile",
+        *(f"{name}: {value}" for name, value in fields.items()),
+        "",
+        "",
+    ]
     writer.write("\r\n".join(lines).encode() + body)
     return True
 
@@ -185,7 +224,11 @@ async def _pour(
     end: bytes = b"\r\n",
 ) -> bool:
     """Send a body, or headers where there is no `end` to them, until the client goes away."""
-    lines = [f"HTTP/1.1 {status} Hostile", *(f"{name}: {value}" for name, value in (headers or {}).items()), ""]
+    lines = [
+        f"HTTP/1.1 {status} Hostile",
+        *(f"{name}: {value}" for name, value in (headers or {}).items()),
+        "",
+    ]
     writer.write("\r\n".join(lines).encode() + end)
     while not writer.is_closing():
         writer.write(chunk)
@@ -239,14 +282,23 @@ def write_rows(path: Path, n: int, seed: int, readable: Sequence[str]) -> dict[s
         for i, fault in faults.items():
             statement = f"ROW {i}: {fault} END is what this row is about."
             file.write(
-                json.dumps({"id": i, "source": f"Source {i}.", "statement": statement, "label": int(i) % 2}) + "\n"
+                json.dumps(
+                    {"id": i, "source": f"Source {i}.", "statement": statement, "label": int(i) % 2}
+                )
+                + "\n"
             )
     return faults
 
 
 def start_run(folder: Path, port: int, run: int, call_seconds: float) -> int:
     """Fork a process that is `judgewright bench`; return its id."""
-    arguments = ["bench", "groundedness", str(folder / "rows.jsonl"), "--model", f"m@http://127.0.0.1:{port}/{run}/v1"]
+    arguments = [
+        "bench",
+        "groundedness",
+        str(folder / "rows.jsonl"),
+        "--model",
+        f"m@http://127.0.0.1:{port}/{run}/v1",
+    ]
     arguments += ["--workspace", str(folder), "--out", str(folder / "verdicts.jsonl"), "--json"]
     process = os.fork()
     if process:
@@ -275,7 +327,11 @@ def collect(report: Report, folder: Path, faults: dict[str, str], port: int, run
     report.calls += counts["calls"]
     report.followed += counts["elsewhere"]
     verdicts = folder / "verdicts.jsonl"
-    lines = [json.loads(line) for line in verdicts.read_text().splitlines()] if verdicts.exists() else []
+    lines = (
+        [json.loads(line) for line in verdicts.read_text().splitlines()]
+        if verdicts.exists()
+        else []
+    )
     by_id = {line["id"]: line for line in lines}
     for i, fault in faults.items():
         line = by_id.get(i)
@@ -295,18 +351,27 @@ def collect(report: Report, folder: Path, faults: dict[str, str], port: int, run
 def kept_rows(folder: Path) -> set[str]:
     """Return the ids of the rows whose replies a workspace keeps."""
     with sqlite3.connect(folder / ".judgewright" / "judgewright.db") as database:
-        requests = database.execute("SELECT request_json FROM request WHERE state = 'done'").fetchall()
+        requests = database.execute(
+            "SELECT request_json FROM request WHERE state = 'done'"
+        ).fetchall()
     database.close()
     texts = [json.loads(content)["messages"][-1]["content"] for (content,) in requests]
     return {text.partition("ROW ")[2].partition(":")[0] for text in texts}
 
 
-def attack(runs: int, rows: int, at_once: int, call_seconds: float, readable: Sequence[str]) -> Report:
-    """Run the whole thing; the endpoint is another process, forked before anything else is started."""
+def attack(
+    runs: int, rows: int, at_once: int, call_seconds: float, readable: Sequence[str]
+) -> Report:
+    """Run the whole thing; the endpoint is another process, forked before anything else is
+    started.
+    """
     report = Report()
     # What a first call imports, so that it does not take a part of the time that the call may take.
     import_module("aiohttp")
-    with socket.create_server(("127.0.0.1", 0), backlog=1000) as listening, tempfile.TemporaryDirectory() as scratch:
+    with (
+        socket.create_server(("127.0.0.1", 0), backlog=1000) as listening,
+        tempfile.TemporaryDirectory() as scratch,
+    ):
         port = listening.getsockname()[1]
         hostile = HostileEndpoint()
         endpoint = os.fork()
@@ -321,7 +386,12 @@ def attack(runs: int, rows: int, at_once: int, call_seconds: float, readable: Se
                     folder = Path(scratch) / str(run)
                     folder.mkdir()
                     faults = write_rows(folder / "rows.jsonl", rows, run, readable)
-                    under_way[start_run(folder, port, run, call_seconds)] = (run, folder, faults, time.monotonic())
+                    under_way[start_run(folder, port, run, call_seconds)] = (
+                        run,
+                        folder,
+                        faults,
+                        time.monotonic(),
+                    )
                 for process in list(under_way):
                     run, folder, faults, began = under_way[process]
                     done, status, usage = os.wait4(process, os.WNOHANG)
@@ -334,7 +404,8 @@ def attack(runs: int, rows: int, at_once: int, call_seconds: float, readable: Se
                         continue
                     del under_way[process]
                     report.peak_bytes = max(
-                        report.peak_bytes, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+                        report.peak_bytes,
+                        usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024),
                     )
                     report.slowest_seconds = max(report.slowest_seconds, seconds)
                     if status:
@@ -349,12 +420,16 @@ def attack(runs: int, rows: int, at_once: int, call_seconds: float, readable: Se
 
 def main() -> None:
     """Attack, report, and say whether every promise was kept."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--rows", type=int, default=60)
     parser.add_argument("--at-once", type=int, default=2)
     parser.add_argument("--call-seconds", type=float, default=5.0)
-    parser.add_argument("--no-trickle", action="store_true", help="nothing that only the time limit ends")
+    parser.add_argument(
+        "--no-trickle", action="store_true", help="nothing that only the time limit ends"
+    )
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     readable = [fault for fault in READABLE if not (options.no_trickle and fault == "trickle once")]
@@ -362,12 +437,24 @@ def main() -> None:
     if options.json:
         print(json.dumps(vars(report) | {"held": report.held}))
     else:
-        print(f"{report.runs} runs of {options.rows} rows, {report.calls:,} calls; {report.hangs} hangs")
-        print(f"answered {report.answered:,}, unaccounted for {report.unaccounted}, missed {report.missed}; unscored:")
+        print(
+            f"{report.runs} runs of {options.rows} rows, {report.calls:,} calls; {report.hangs}"
+            " hangs"
+        )
+        print(
+            f"answered {report.answered:,}, unaccounted for {report.unaccounted}, missed"
+            f" {report.missed}; unscored:"
+        )
         for reason, n in sorted(report.unscored.items()):
             print(f"  {n:5} {reason}")
-        print(f"readable replies sent {report.paid:,}, kept {report.kept:,}; redirects followed {report.followed}")
-        print(f"peak memory {report.peak_bytes / 1e6:.0f} MB; slowest run {report.slowest_seconds:.0f} s")
+        print(
+            f"readable replies sent {report.paid:,}, kept {report.kept:,}; redirects followed"
+            f" {report.followed}"
+        )
+        print(
+            f"peak memory {report.peak_bytes / 1e6:.0f} MB; slowest run"
+            f" {report.slowest_seconds:.0f} s"
+        )
         for message, n in report.failures.items():
             print(f"{n} runs failed: {message}")
         print("every promise held" if report.held else "A PROMISE WAS BROKEN")

@@ -1,4 +1,5 @@
-"""CPU of 95 % intervals for F1, kappa and calibration metrics on 30,000 rows, against resampling with scikit-learn.
+"""CPU of 95 % intervals for F1, kappa and calibration metrics on 30,000 rows, against resampling
+with scikit-learn.
 
 Both are measured in one run on the same rows; the loop runs a few resamples and is scaled to 2,000.
 Run it as `python benchmarks/intervals.py`.
@@ -35,7 +36,9 @@ def main() -> None:
     cells, quick = leaving_out(label, predicted, None)
     _, clustered = leaving_out(label, predicted, groups)
     print(f"intervals of {' and '.join(METRICS)} on {ROWS} rows")
-    print(f"scikit-learn in a loop   {slow:9.4f} s (scaled from {LOOP_RESAMPLES} resamples)  {loop}")
+    print(
+        f"scikit-learn in a loop   {slow:9.4f} s (scaled from {LOOP_RESAMPLES} resamples)  {loop}"
+    )
     print(f"confusion cells          {quick:9.4f} s  {cells}")
     print(f"{GROUPS} groups of rows      {clustered:9.4f} s")
     print(f"ratio                    {slow / quick:9.0f}")
@@ -64,14 +67,18 @@ def scikit_learn_loop(label: BoolArray, predicted: BoolArray) -> tuple[str, floa
     return shown, seconds * RESAMPLES / LOOP_RESAMPLES
 
 
-def leaving_out(label: BoolArray, predicted: BoolArray, groups: np.ndarray | None) -> tuple[str, float]:
+def leaving_out(
+    label: BoolArray, predicted: BoolArray, groups: np.ndarray | None
+) -> tuple[str, float]:
     """Return our intervals and the seconds they take from the rows on, the best of five."""
     best = float("inf")
     shown = ""
     for _ in range(5):
         start = time.process_time()
         cells = Cells(code=2 * label.astype(np.int64) + predicted, size=4, groups=groups)
-        intervals_by_metric = table_intervals({name: BINARY_METRICS[name] for name in METRICS}, cells, 2)
+        intervals_by_metric = table_intervals(
+            {name: BINARY_METRICS[name] for name in METRICS}, cells, 2
+        )
         best = min(best, time.process_time() - start)
         shown = "  ".join(f"[{i[0]:.4f}, {i[1]:.4f}]" for i in intervals_by_metric.values() if i)
     return shown, best

@@ -2,10 +2,11 @@
 
     python benchmarks/joined_labels.py [--files 200] [--seed 0]
 
-A file has 300 rows in 100 groups and two judges. A queue draws from 900 rows more, those on which the judges differ
-with probability .5 and the others with .05, as a queue of flips does; what it draws is joined to the file with the
-column `sampling_probability`. Benchmark, slices and gate are computed on both files. Prints how many figures changed,
-and for comparison in how many files each figure leaves its own 95 % interval if they are joined without that column.
+A file has 300 rows in 100 groups and two judges. A queue draws from 900 rows more, those on which
+the judges differ with probability .5 and the others with .05, as a queue of flips does; what it
+draws is joined to the file with the column `sampling_probability`. Benchmark, slices and gate are
+computed on both files. Prints how many figures changed, and for comparison in how many files each
+figure leaves its own 95 % interval if they are joined without that column.
 """
 
 import argparse
@@ -29,7 +30,9 @@ WEAK = "table"
 
 
 def make_rows(rng: np.random.Generator, count: int, prefix: str) -> list[Record]:
-    """Rows of three a group, with a label and the verdicts of two judges; the second repairs half of the weak slice."""
+    """Rows of three a group, with a label and the verdicts of two judges; the second repairs half
+    of the weak slice.
+    """
     rows: list[Record] = []
     for i in range(count):
         channel = str(rng.choice([WEAK, "report", "chat"]))
@@ -64,7 +67,10 @@ def draw(rng: np.random.Generator, pool: list[Record]) -> list[Record]:
 
 def sides(rows: list[Record]) -> tuple[JudgedDataset, JudgedDataset]:
     """Both judges' verdicts on the rows, read as a person's file is."""
-    texts = [{name: value for name, value in row.items() if name not in ("first", "second")} for row in rows]
+    texts = [
+        {name: value for name, value in row.items() if name not in ("first", "second")}
+        for row in rows
+    ]
     judges: list[JudgedDataset] = []
     for judge in ("first", "second"):
         scored = [{**text, "score": row[judge]} for text, row in zip(texts, rows, strict=True)]
@@ -77,7 +83,9 @@ def figures(rows: list[Record]) -> Record:
     before, after = sides(rows)
     bench = {"first": measure(before).to_json(), "second": measure(after).to_json()}
     with tempfile.TemporaryDirectory() as folder:
-        gated = jw.gate(before, after, target="precision", guard={"recall": 0.1}, workspace=Path(folder))
+        gated = jw.gate(
+            before, after, target="precision", guard={"recall": 0.1}, workspace=Path(folder)
+        )
     report = find_slices(before, metric="precision", columns=["channel", "length"])
     return {
         "bench": bench,
@@ -88,7 +96,9 @@ def figures(rows: list[Record]) -> Record:
 
 def main() -> None:
     """Print the comparison."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--files", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
@@ -108,7 +118,10 @@ def main() -> None:
         for name in ("precision", "recall", "accuracy", "kappa"):
             value, low, high = together[name].value, apart[name].low, apart[name].high
             left[name] += value is None or low is None or high is None or not low <= value <= high
-    print(f"{arguments.files} files of {ROWS} rows, {joined_rows / arguments.files:.0f} joined to each")
+    print(
+        f"{arguments.files} files of {ROWS} rows, {joined_rows / arguments.files:.0f} joined to"
+        " each"
+    )
     for part in ("bench", "slices", "gate"):
         print(f"  {part}: any figure changed in {changed[part]} files")
     print("without the column, files in which a figure leaves its 95 % interval:")

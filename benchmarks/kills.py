@@ -1,16 +1,18 @@
-"""Kill `judgewright optimize` at random moments on real rows, give it again, and compare with an undisturbed run.
+"""Kill `judgewright optimize` at random moments on real rows, give it again, and compare with an
+undisturbed run.
 
-    python benchmarks/kills.py ../shared/data/groundedness_multi.jsonl [PROPOSER ...] [--kills 4] [--seed 0]
-        [--via live|batch|files] [--rows 300]
+    python benchmarks/kills.py ../shared/data/groundedness_multi.jsonl [PROPOSER ...] [--kills 4]
+        [--seed 0] [--via live|batch|files] [--rows 300]
 
-Every proposer is killed so often, at moments drawn from its progress: half of it calls kept, half events written, as
-shares of the undisturbed run's. By the clock most kills would hit the import of TextGrad or DSPy. Prints the moments,
-whether every event (prompts, evidence, decision) and the closing summary are those of the undisturbed run, and how many
-calls were repeated or may have been billed beyond the finished ones.
+Every proposer is killed so often, at moments drawn from its progress: half of it calls kept, half
+events written, as shares of the undisturbed run's. By the clock most kills would hit the import of
+TextGrad or DSPy. Prints the moments, whether every event (prompts, evidence, decision) and the
+closing summary are those of the undisturbed run, and how many calls were repeated or may have been
+billed beyond the finished ones.
 
-Through batches and files a kill comes at a random change of the folder of requests and replies, which is when something
-could be lost or asked twice. Batches go to `judgewright simulate`, files are answered here; both count what they
-answered, so that a request that was paid for twice shows.
+Through batches and files a kill comes at a random change of the folder of requests and replies,
+which is when something could be lost or asked twice. Batches go to `judgewright simulate`, files
+are answered here; both count what they answered, so that a request that was paid for twice shows.
 """
 
 import argparse
@@ -86,7 +88,9 @@ def reached(folder: Path) -> tuple[int, int]:
 
 
 def read_end(process: subprocess.Popen[bytes], folder: Path) -> dict[str, Any]:  # Any: JSON
-    """Wait for the end of a run; return what it is compared by: the main parts of its summary, and every event."""
+    """Wait for the end of a run; return what it is compared by: the main parts of its summary, and
+    every event.
+    """
     out, errors = process.communicate()
     if process.returncode not in (0, 1):
         sys.exit(f"the run failed with exit code {process.returncode}: {errors.decode()}")
@@ -94,7 +98,8 @@ def read_end(process: subprocess.Popen[bytes], folder: Path) -> dict[str, Any]: 
     with Workspace(folder) as workspace:
         events = RunJournal(workspace.database, summary["run"]).events()
     lasting = [
-        (event.kind, {key: value for key, value in event.payload.items() if key != VOLATILE}) for event in events
+        (event.kind, {key: value for key, value in event.payload.items() if key != VOLATILE})
+        for event in events
     ]
     return {key: summary[key] for key in COMPARED} | {"events": lasting}
 
@@ -110,7 +115,9 @@ class Requests:
     def __enter__(self) -> "Requests":
         if self.via == "batch":
             words = ["simulate", "--port", str(self.port), "--faults", "batch_looks=0"]
-            self._server = subprocess.Popen([sys.executable, "-m", "judgewright", *words], stdout=subprocess.PIPE)
+            self._server = subprocess.Popen(
+                [sys.executable, "-m", "judgewright", *words], stdout=subprocess.PIPE
+            )
             assert self._server.stdout is not None
             self._server.stdout.readline()
         return self
@@ -139,7 +146,9 @@ class Requests:
     def names(self) -> frozenset[str]:
         """The files of the exchange now."""
         root = self.folder / ("x" if self.via == "files" else ".judgewright/batches")
-        return frozenset(f"{path}{path.stat().st_mtime_ns}" for path in root.rglob("*") if path.exists())
+        return frozenset(
+            f"{path}{path.stat().st_mtime_ns}" for path in root.rglob("*") if path.exists()
+        )
 
     def answer(self) -> None:
         """Answer the newest request file that has no answer."""
@@ -166,21 +175,28 @@ class Requests:
         return 0
 
 
-def kill_at(process: subprocess.Popen[bytes], folder: Path, total: tuple[int, int], share: float) -> bool:
+def kill_at(
+    process: subprocess.Popen[bytes], folder: Path, total: tuple[int, int], share: float
+) -> bool:
     """Kill a run once it has come so far; say whether it was still running then."""
     while process.poll() is None:
         calls, events = reached(folder)
         if (calls / total[0] + events / total[1]) / 2 >= share:
             os.kill(process.pid, signal.SIGKILL)
             process.communicate()
-            print(f"  killed at {share:.0%}: {calls:,} calls finished, {events} events written", flush=True)
+            print(
+                f"  killed at {share:.0%}: {calls:,} calls finished, {events} events written",
+                flush=True,
+            )
             return True
         time.sleep(_POLL)
     return False
 
 
 def kill_at_change(process: subprocess.Popen[bytes], requests: Requests, change: int) -> bool:
-    """Kill a run at a change of the folder of its requests; say whether it was still running then."""
+    """Kill a run at a change of the folder of its requests; say whether it was still running
+    then.
+    """
     seen, changes = requests.names(), 0
     while process.poll() is None:
         with contextlib.suppress(FileNotFoundError):
@@ -201,8 +217,12 @@ def go_on(arguments: tuple[str, ...], folder: Path, requests: Requests) -> subpr
     return command((*arguments, *requests.flags), folder)
 
 
-def to_the_end(arguments: tuple[str, ...], folder: Path, requests: Requests, kills: int, rng: random.Random) -> int:
-    """Bring a run through an exchange almost to its end, killed on the way; return how often it was."""
+def to_the_end(
+    arguments: tuple[str, ...], folder: Path, requests: Requests, kills: int, rng: random.Random
+) -> int:
+    """Bring a run through an exchange almost to its end, killed on the way; return how often it
+    was.
+    """
     killed = 0
     while True:
         process = go_on(arguments, folder, requests)
@@ -216,7 +236,9 @@ def to_the_end(arguments: tuple[str, ...], folder: Path, requests: Requests, kil
 
 
 def compare(arguments: tuple[str, ...], kills: int, rng: random.Random, via: str) -> bool:
-    """Run once undisturbed and once with kills; print the comparison, and say whether both are equal."""
+    """Run once undisturbed and once with kills; print the comparison, and say whether both are
+    equal.
+    """
     with tempfile.TemporaryDirectory() as calm, tempfile.TemporaryDirectory() as rough:
         port = free_port()
         started, folder = time.monotonic(), Path(calm)
@@ -225,7 +247,10 @@ def compare(arguments: tuple[str, ...], kills: int, rng: random.Random, via: str
             expected = read_end(go_on(arguments, folder, requests), folder)
             total = reached(folder)
         outcome = expected["decision"]["outcome"]
-        print(f"  undisturbed: {time.monotonic() - started:.1f} s, {total[0]:,} calls, {total[1]} events, {outcome}")
+        print(
+            f"  undisturbed: {time.monotonic() - started:.1f} s, {total[0]:,} calls, {total[1]}"
+            f" events, {outcome}"
+        )
         folder, killed = Path(rough), 0
         with Requests(via, folder, port) as requests:
             if via == "live":
@@ -242,14 +267,29 @@ def compare(arguments: tuple[str, ...], kills: int, rng: random.Random, via: str
         with Workspace(folder) as workspace:
             summary = CallStore(workspace.database, last_run(folder) or "").summary()
     differing = [key for key, value in expected.items() if resumed[key] != value]
-    print(f"  after {killed} kills: {'differs in ' + ', '.join(differing) if differing else 'equal'}; ", end="")
+    print(
+        f"  after {killed} kills:"
+        f" {'differs in ' + ', '.join(differing) if differing else 'equal'}; ",
+        end="",
+    )
     for wanted, got in zip(expected["events"], resumed["events"], strict=False):
         if wanted != got:
             print(f"\n  {wanted[0]}: {first_difference(wanted[1], got[1])}")
             break
-    print(f"calls finished {summary.done:,}, attempts {summary.attempts:,}, repeated {summary.repeated}, ", end="")
-    print(f"in flight at a kill and perhaps billed {summary.in_doubt}, paid twice {twice}", flush=True)
-    return not differing and summary.repeated == twice == 0 and killed == kills and summary.done == total[0]
+    print(
+        f"calls finished {summary.done:,}, attempts {summary.attempts:,}, repeated"
+        f" {summary.repeated}, ",
+        end="",
+    )
+    print(
+        f"in flight at a kill and perhaps billed {summary.in_doubt}, paid twice {twice}", flush=True
+    )
+    return (
+        not differing
+        and summary.repeated == twice == 0
+        and killed == kills
+        and summary.done == total[0]
+    )
 
 
 def free_port() -> int:
@@ -270,7 +310,14 @@ def main() -> None:
     parser.add_argument("--rows", type=int, help="Read only the first rows.")
     parser.add_argument("--steps", type=int, default=15)
     options = parser.parse_args()
-    arguments = ("optimize", "groundedness", str(options.data.resolve()), *OPTIMIZE, "--steps", str(options.steps))
+    arguments = (
+        "optimize",
+        "groundedness",
+        str(options.data.resolve()),
+        *OPTIMIZE,
+        "--steps",
+        str(options.steps),
+    )
     if options.rows:
         arguments += ("--limit", str(options.rows))
     rng, good = random.Random(options.seed), True
@@ -279,7 +326,11 @@ def main() -> None:
         flags = ("--proposer", proposer, *PROPOSERS[proposer])
         print(f"{' '.join(flags[1:])}:", flush=True)
         good &= compare((*arguments, *flags), options.kills, rng, options.via)
-    print("all equal, no finished call repeated" if good else "NOT EQUAL, a call repeated, or not killed so often")
+    print(
+        "all equal, no finished call repeated"
+        if good
+        else "NOT EQUAL, a call repeated, or not killed so often"
+    )
     sys.exit(0 if good else 1)
 
 

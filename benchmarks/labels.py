@@ -1,15 +1,17 @@
-"""How many labels tell two judges apart: rows drawn by their verdicts against rows drawn at random; and false accepts.
+"""How many labels tell two judges apart: rows drawn by their verdicts against rows drawn at random;
+and false accepts.
 
     python benchmarks/labels.py [order] [equal] [--runs N] [--seeds N] [--only METRIC]
 
-Real verdicts, labels hidden and shown one by one, the same stopping rule for both orders. Order: twelve judges of
-LLMJudge in pairs (accuracies within 8 points, both say yes to at least 2 %), prompts of DIRAS on one model; the better
-one of each pair is the new one. A pair counts where the random order decides before the labels are used up; of the
-others wrong decisions are counted. "rows" takes each row for a group, "queries" the queries; "this pool" draws single
-rows. Beside it the labels that a test at a fixed number would take for the same gain with a power of .8 (independent
-rows). Equal: 500 runs each on 600 rows of a random pair, stopped at the first crossing: verdicts swapped by a fair
-coin for each group, or labels drawn so that the metric is equal though one says yes oftener; at most 33 of 500
-accepted.
+Real verdicts, labels hidden and shown one by one, the same stopping rule for both orders. Order:
+twelve judges of LLMJudge in pairs (accuracies within 8 points, both say yes to at least 2 %),
+prompts of DIRAS on one model; the better one of each pair is the new one. A pair counts where the
+random order decides before the labels are used up; of the others wrong decisions are counted.
+"rows" takes each row for a group, "queries" the queries; "this pool" draws single rows. Beside it
+the labels that a test at a fixed number would take for the same gain with a power of .8
+(independent rows). Equal: 500 runs each on 600 rows of a random pair, stopped at the first
+crossing: verdicts swapped by a fair coin for each group, or labels drawn so that the metric is
+    equal though one says yes oftener; at most 33 of 500 accepted.
 """
 
 from __future__ import annotations
@@ -65,13 +67,18 @@ class Pair:
     def change(self, metric: str) -> float:
         """Return by how much the metric rises, on the rows that both scored."""
         both = ~(np.isnan(self.before) | np.isnan(self.after))
-        return value(metric, self.after[both], self.label[both]) - value(metric, self.before[both], self.label[both])
+        return value(metric, self.after[both], self.label[both]) - value(
+            metric, self.before[both], self.label[both]
+        )
 
     def rows(self, group: np.ndarray) -> tuple[PoolRow, ...]:
         """Return the rows of a design."""
-        said = [[None if np.isnan(v) else int(v) for v in side] for side in (self.before, self.after)]
+        said = [
+            [None if np.isnan(v) else int(v) for v in side] for side in (self.before, self.after)
+        ]
         return tuple(
-            PoolRow(str(i), f"g{g}", a, b) for i, (g, a, b) in enumerate(zip(group.tolist(), *said, strict=True))
+            PoolRow(str(i), f"g{g}", a, b)
+            for i, (g, a, b) in enumerate(zip(group.tolist(), *said, strict=True))
         )
 
 
@@ -105,7 +112,9 @@ def matrix_pairs() -> Iterator[Pair]:
 
 
 def diras_pairs() -> Iterator[Pair]:
-    """Yield the prompts of DIRAS on GPT-4: with and without the definition, with and without reasons."""
+    """Yield the prompts of DIRAS on GPT-4: with and without the definition, with and without
+    reasons.
+    """
     sides: dict[str, dict[str, float]] = {}
     rows: dict[str, tuple[float, str]] = {}
     for name in DIRAS:
@@ -117,12 +126,21 @@ def diras_pairs() -> Iterator[Pair]:
     label = np.array([y for y, _ in rows.values()])
     group = np.unique([query for _, query in rows.values()], return_inverse=True)[1]
     for first, second in combinations(DIRAS, 2):
-        before, after = (np.array([sides[name].get(i, np.nan) for i in rows]) for name in (first, second))
+        before, after = (
+            np.array([sides[name].get(i, np.nan) for i in rows]) for name in (first, second)
+        )
         yield Pair(f"{first} / {second}", before, after, label, group)
 
 
 def design_of(
-    pair: Pair, metric: str, *, guarded: bool, estimand: Estimand, group: np.ndarray, seed: int, every_row: bool = False
+    pair: Pair,
+    metric: str,
+    *,
+    guarded: bool,
+    estimand: Estimand,
+    group: np.ndarray,
+    seed: int,
+    every_row: bool = False,
 ) -> FlipDesign:
     """Return a design for a pair."""
     guards = (Guard(metric=GUARDS[metric], margin=MARGIN),) if guarded else ()
@@ -151,7 +169,9 @@ def label_until_decided(design: FlipDesign, pair: Pair) -> FlipDecision:
 
 
 def fixed(pair: Pair, metric: str) -> tuple[float, float]:
-    """Return the labels that a fixed number takes for the gain that there is: at random, and by Neyman's allocation."""
+    """Return the labels that a fixed number takes for the gain that there is: at random, and by
+    Neyman's allocation.
+    """
     both = ~(np.isnan(pair.before) | np.isnan(pair.after))
     cells = (3 * pair.before[both] + pair.after[both]).astype(int)
     label = pair.label[both].astype(int)
@@ -178,17 +198,26 @@ def order(options: argparse.Namespace) -> bool:
             better = [pair if pair.change(metric) >= 0 else pair.swapped() for pair in pairs]
             at_random, by_cell = np.array([fixed(pair, metric) for pair in better]).T
             print(
-                f"{data}: {metric}, {len(better)} pairs: fixed n: median {np.median(at_random):,.0f} labels at ", end=""
+                f"{data}: {metric}, {len(better)} pairs: fixed n: median"
+                f" {np.median(at_random):,.0f} labels at ",
+                end="",
             )
             shares = by_cell / at_random
-            print(f"random, {np.median(by_cell):,.0f} by cell, share {np.median(shares):.3f}", flush=True)
+            print(
+                f"random, {np.median(by_cell):,.0f} by cell, share {np.median(shares):.3f}",
+                flush=True,
+            )
             for guarded in (False, True):
-                for about in ("new groups, rows", "this pool", "new groups, queries")[: 1 if guarded else 3]:
+                for about in ("new groups, rows", "this pool", "new groups, queries")[
+                    : 1 if guarded else 3
+                ]:
                     good &= _compare(data, better, metric, guarded, about, options.seeds)
     return good
 
 
-def _compare(data: str, pairs: list[Pair], metric: str, guarded: bool, about: str, seeds: int) -> bool:
+def _compare(
+    data: str, pairs: list[Pair], metric: str, guarded: bool, about: str, seeds: int
+) -> bool:
     shares: list[float] = []
     labels: list[tuple[int, int]] = []
     tallies = Counter[str]()
@@ -199,7 +228,13 @@ def _compare(data: str, pairs: list[Pair], metric: str, guarded: bool, about: st
             sides = [
                 label_until_decided(
                     design_of(
-                        pair, metric, guarded=guarded, estimand=estimand, group=group, seed=seed, every_row=every_row
+                        pair,
+                        metric,
+                        guarded=guarded,
+                        estimand=estimand,
+                        group=group,
+                        seed=seed,
+                        every_row=every_row,
                     ),
                     pair,
                 )
@@ -213,7 +248,8 @@ def _compare(data: str, pairs: list[Pair], metric: str, guarded: bool, about: st
                 tallies["others"] += 1
                 tallies["decided of the others"] += drawn.outcome != "undecided"
                 continue
-            # Where the drawn rows do not decide, all of them were labelled for nothing: they count in full.
+            # Where the drawn rows do not decide, all of them were labelled for nothing: they count
+            # in full.
             tallies["left undecided"] += drawn.outcome == "undecided"
             shares.append(drawn.labels / max(at_random.labels, 1))
             labels.append((at_random.labels, drawn.labels))
@@ -225,8 +261,13 @@ def _compare(data: str, pairs: list[Pair], metric: str, guarded: bool, about: st
         print(f"none decided at random; {others}; {errors}", flush=True)
         return True
     middle = np.median(np.array(labels), axis=0)
-    print(f"{len(shares)} decided at random, share of labels median {np.median(shares):.3f}, ", end="")
-    print(f"90 % {np.quantile(shares, 0.9):.3f} ({middle[0]:,.0f} -> {middle[1]:,.0f} labels), ", end="")
+    print(
+        f"{len(shares)} decided at random, share of labels median {np.median(shares):.3f}, ", end=""
+    )
+    print(
+        f"90 % {np.quantile(shares, 0.9):.3f} ({middle[0]:,.0f} -> {middle[1]:,.0f} labels), ",
+        end="",
+    )
     print(f"{tallies['left undecided']} of them undecided by flips; {others}; {errors}", flush=True)
     return bool(np.median(shares) <= 1 / 3)
 
@@ -253,7 +294,9 @@ def _accept_equal(pairs: list[Pair], kind: str, metric: str, guarded: bool, runs
         if kind != "drawn labels":
             pair = _coined(pair, group, rng)
         design = design_of(pair, metric, guarded=guarded, estimand="groups", group=group, seed=seed)
-        decision = FlipQueue(design).decide([GivenLabel(str(i), y) for i, y in enumerate(pair.label)])
+        decision = FlipQueue(design).decide(
+            [GivenLabel(str(i), y) for i, y in enumerate(pair.label)]
+        )
         outcomes[decision.outcome] += 1
     guard = f" with a guard on {GUARDS[metric]}" if guarded else ""
     print(f"equal: {kind}, {metric}{guard}: ", end="")
@@ -274,7 +317,9 @@ def _coined(pair: Pair, group: np.ndarray, rng: np.random.Generator) -> Pair:
 
 
 def _made_equal(pair: Pair, metric: str, rng: np.random.Generator) -> Pair:
-    """Draw the labels of the flips so that the metric is the same for both, row by row in the mean."""
+    """Draw the labels of the flips so that the metric is the same for both, row by row in the
+    mean.
+    """
     both = ~(np.isnan(pair.before) | np.isnan(pair.after))
     before, after, label = pair.before[both], pair.after[both], pair.label[both]
     won, lost = (before < after), (before > after)
@@ -292,7 +337,8 @@ def _made_equal(pair: Pair, metric: str, rng: np.random.Generator) -> Pair:
             chance[won | lost] = level / 2
             level = 2 * (chance * before).sum() / (before.sum() + chance.sum())
     drawn = (rng.random(len(chance)) < chance).astype(float)
-    # The groups are drawn from the pool with replacement, so that the pool's own luck with labels counts as well.
+    # The groups are drawn from the pool with replacement, so that the pool's own luck with labels
+    # counts as well.
     rows = rng.integers(0, len(drawn), len(drawn))
     return Pair(pair.name, before[rows], after[rows], drawn[rows], np.arange(len(drawn)))
 

@@ -1,10 +1,12 @@
-"""What rows that were looked at cost later commands, as a ratio to the same commands in a workspace without them.
+"""What rows that were looked at cost later commands, as a ratio to the same commands in a workspace
+without them.
 
     python benchmarks/looks.py [--rows 1000000] [--commands 5]
 
-One prompt was measured on so many rows. Then, each in a process of its own and in turns with a workspace where nothing
-was: which rows of 300 are sealed and a measurement of them entered, as `bench`, `slices` and `score` do; and the next
-look at 300 fresh rows, or at 300 of the rows, as `gate` does. Prints seconds of CPU and megabytes, and their ratios.
+One prompt was measured on so many rows. Then, each in a process of its own and in turns with a
+workspace where nothing was: which rows of 300 are sealed and a measurement of them entered, as
+`bench`, `slices` and `score` do; and the next look at 300 fresh rows, or at 300 of the rows, as
+`gate` does. Prints seconds of CPU and megabytes, and their ratios.
 """
 
 import argparse
@@ -47,7 +49,7 @@ with Workspace(Path(folder)) as place:
         ledger.begin(what, run_id=what, before="a", after="b")
     spent = time.process_time() - began
 print(json.dumps([spent, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
-"""
+"""  # noqa: E501
 FRESH = 10_000_000
 """From which number on rows are none that were looked at."""
 
@@ -72,14 +74,25 @@ def main() -> None:
         cpu, _ = work(full, "measure", 0, options.rows)
         print(f"a measurement of {options.rows:,} rows: {cpu:.1f} s of CPU")
         dice = random.Random(0)
-        for what, said in (("measure", "bench"), ("fresh", "gate on fresh rows"), ("met", "gate on rows of them")):
+        for what, said in (
+            ("measure", "bench"),
+            ("fresh", "gate on fresh rows"),
+            ("met", "gate on rows of them"),
+        ):
             took: dict[Path, list[tuple[float, float]]] = {bare: [], full: []}
             for turn in range(options.commands):
-                first = dice.randrange(options.rows - 300) if what == "met" else FRESH + 1_000 * turn
+                first = (
+                    dice.randrange(options.rows - 300) if what == "met" else FRESH + 1_000 * turn
+                )
                 for folder, all_took in took.items():
-                    all_took.append(work(folder, what if what == "measure" else f"{what}{turn}", first, 300))
+                    all_took.append(
+                        work(folder, what if what == "measure" else f"{what}{turn}", first, 300)
+                    )
             (cpu, memory), (cpu_full, memory_full) = (
-                (statistics.median(one[0] for one in took[folder]), statistics.median(one[1] for one in took[folder]))
+                (
+                    statistics.median(one[0] for one in took[folder]),
+                    statistics.median(one[1] for one in took[folder]),
+                )
                 for folder in (bare, full)
             )
             print(

@@ -1,18 +1,20 @@
-"""Hold five ways to a better prompt side by side, at equal numbers of requests, on rows that none of them saw.
+"""Hold five ways to a better prompt side by side, at equal numbers of requests, on rows that none
+of them saw.
 
     python benchmarks/methods.py [SITUATION ...] [--splits 20] [--json FILE]
 
-Three published situations on real rows and the simulated model: a judge of low precision, one of low precision though
-its grades are rarely far off, one of low recall. The unit is a split: two thirds of the rows, whole groups drawn anew,
-are cut into training, validation and holdout as a run cuts them; the rest is an evaluation part, which no run sees.
-Guided TextGrad, TextGrad on all rows with a plain loss, one rewrite a step, GEPA and MIPROv2 start from the same judged
-rows and go on until their next step could go over the budget: what five steps of TextGrad ask at most. A request counts
-once a run, as if the run had begun with the verdicts on the open rows and an empty record: that the methods of a split
-share a record saves time and nothing else.
+Three published situations on real rows and the simulated model: a judge of low precision, one of
+low precision though its grades are rarely far off, one of low recall. The unit is a split: two
+thirds of the rows, whole groups drawn anew, are cut into training, validation and holdout as a run
+cuts them; the rest is an evaluation part, which no run sees. Guided TextGrad, TextGrad on all rows
+with a plain loss, one rewrite a step, GEPA and MIPROv2 start from the same judged rows and go on
+until their next step could go over the budget: what five steps of TextGrad ask at most. A request
+counts once a run, as if the run had begun with the verdicts on the open rows and an empty record:
+that the methods of a split share a record saves time and nothing else.
 
-Each survivor is decided by the gate, as the first look at its holdout, whatever its chance of acceptance, and measured
-against the start on the evaluation part; no survivor is no change. Parts of different splits overlap, so that intervals
-over splits are a little too short.
+Each survivor is decided by the gate, as the first look at its holdout, whatever its chance of
+acceptance, and measured against the start on the evaluation part; no survivor is no change. Parts
+of different splits overlap, so that intervals over splits are a little too short.
 """
 
 from __future__ import annotations
@@ -81,7 +83,9 @@ from judgewright.optimize.step import Step
 STEPS = 5
 """Steps of TextGrad that the budget is made of."""
 SHARES = (25.0, 25.0, 50.0, 0.0)
-"""Of the rows that a run may split; half go to the holdout, so that the queries of TREC Deep Learning are enough."""
+"""Of the rows that a run may split; half go to the holdout, so that the queries of TREC Deep
+Learning are enough.
+"""
 ENDLESS = 1_000
 """More steps than any budget here covers."""
 GUIDED, UNGUIDED = "TextGrad, guided", "TextGrad, unguided"
@@ -139,7 +143,9 @@ class Spent(Exception):
 
 
 class Counted(MemoryRecord):
-    """A record that counts the requests of one run, each once, those that it can answer included."""
+    """A record that counts the requests of one run, each once, those that it can answer
+    included.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -187,7 +193,9 @@ class Capped:
         """See `Proposer.parts`."""
         return self.inner.parts
 
-    def propose(self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int) -> Proposal | NoProposal:
+    def propose(
+        self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int
+    ) -> Proposal | NoProposal:
         """See `Proposer.propose`."""
         if self.record.requests + self.step_most > self.cap:
             raise Spent
@@ -242,7 +250,10 @@ class Run:
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the run; what it tells of sealed rows are aggregates."""
         return {
-            **{name: getattr(self, name) for name in ("method", "split", "slice", "loss", "requests", "steps")},
+            **{
+                name: getattr(self, name)
+                for name in ("method", "split", "slice", "loss", "requests", "steps")
+            },
             "results": dict(self.results),
             "survivor": self.survivor,
             "outcome": self.decision.outcome if self.decision else None,
@@ -277,16 +288,24 @@ def open_start(situation: Situation, client: Client, record: Counted, split: int
 
 
 def run_method(start: Start, method: str, proposer: Proposer, target: Target) -> Run:
-    """Write the loss, search under the cap, decide, and measure what survived on the evaluation part."""
+    """Write the loss, search under the cap, decide, and measure what survived on the evaluation
+    part.
+    """
     settings = RunSettings(
-        steps=ENDLESS, look_anyway=True, seed=start.split, unguided=method == UNGUIDED, shares=SHARES
+        steps=ENDLESS,
+        look_anyway=True,
+        seed=start.split,
+        unguided=method == UNGUIDED,
+        shares=SHARES,
     )
     capped = Capped(proposer, start.record, start.budget, _step_most(start, proposer, settings))
     services = open_services(start.client, capped, f"{method} {start.split}")
     start.record.begin()
     loss = construct_loss(start.objective, target, start.baseline, services, settings)
     goal = Goal(objective=start.objective, target=target, loss=loss)
-    run = RunContext(prompt=start.prompt, parts=start.parts, goal=goal, services=services, settings=settings)
+    run = RunContext(
+        prompt=start.prompt, parts=start.parts, goal=goal, services=services, settings=settings
+    )
     state = SearchState.start(run, start.baseline)
     try:
         for number in range(1, ENDLESS + 1):
@@ -312,7 +331,9 @@ def run_method(start: Start, method: str, proposer: Proposer, target: Target) ->
 
 
 def _step_most(start: Start, proposer: Proposer, settings: RunSettings) -> int:
-    """What the proposals of a step, their validations and the training rows of a new prompt ask at most."""
+    """What the proposals of a step, their validations and the training rows of a new prompt ask at
+    most.
+    """
     planned = PlannedRun(
         prompt=start.prompt,
         dataset=start.baseline.dataset,
@@ -330,7 +351,11 @@ def _step_most(start: Start, proposer: Proposer, settings: RunSettings) -> int:
 
 def _results(services: Services) -> dict[str, int]:
     """Count how the steps ended."""
-    ended = [str(event.payload["result"]).split(":")[0] for event in services.journal.events() if event.kind == "step"]
+    ended = [
+        str(event.payload["result"]).split(":")[0]
+        for event in services.journal.events()
+        if event.kind == "step"
+    ]
     return {result: ended.count(result) for result in sorted({*ended})}
 
 
@@ -339,7 +364,9 @@ def measure_on_evaluation(
 ) -> dict[str, Change]:
     """Compare both prompts on the rows that no run sees."""
     prompts = start.prompt, survivor.prompt
-    before, after = (judge_rows("evaluation", prompt, start.evaluation, services, settings) for prompt in prompts)
+    before, after = (
+        judge_rows("evaluation", prompt, start.evaluation, services, settings) for prompt in prompts
+    )
     if survivor.rule is not None:
         after = after.under(survivor.rule)
     changes = {metric: compare(metric, before, after) for metric in start.objective.metrics}
@@ -359,28 +386,50 @@ def over_splits(values: Sequence[float]) -> str:
 
 
 def write_table(starts: Sequence[Start], runs: Sequence[Run]) -> str:
-    """Return the table of a situation as Markdown, with what it is about before it and the slices after it."""
+    """Return the table of a situation as Markdown, with what it is about before it and the slices
+    after it.
+    """
     first, objective = starts[0], starts[0].objective
     guards = [guard.metric for guard in objective.guards]
-    by_method = {run.method: [other for other in runs if other.method == run.method] for run in runs}
+    by_method = {
+        run.method: [other for other in runs if other.method == run.method] for run in runs
+    }
     sizes = [
-        [len(start.parts.train), len(start.parts.validation), len(start.parts.holdout), len(start.evaluation)]
+        [
+            len(start.parts.train),
+            len(start.parts.validation),
+            len(start.parts.holdout),
+            len(start.evaluation),
+        ]
         for start in starts
     ]
     rows = " / ".join(f"{median(part):,.0f}" for part in zip(*sizes, strict=True))
-    before = mean(point(objective.target, *start.baseline.compared(objective.target)) or 0.0 for start in starts)
+    before = mean(
+        point(objective.target, *start.baseline.compared(objective.target)) or 0.0
+        for start in starts
+    )
     slices = Counter(run.slice for run in by_method[GUIDED])
     head = (
-        f"`{first.situation.file}`, about {rows} rows for training, validation, holdout and evaluation; {len(starts)} "
-        f"splits, on whose open rows the start has {objective.target} {before:.3f}. {objective.describe()} At most "
-        f"{median(start.budget for start in starts):,.0f} requests a method and split. Changes in points."
+        f"`{first.situation.file}`, about {rows} rows for training, validation, holdout and"
+        f" evaluation; {len(starts)} splits, on whose open rows the start has {objective.target}"
+        f" {before:.3f}. {objective.describe()} At most"
+        f" {median(start.budget for start in starts):,.0f} requests a method and split. Changes in"
+        " points."
     )
     columns = (
-        *("method", "requests, steps", "survivors", "accepted / refused / undecided", objective.target),
+        *(
+            "method",
+            "requests, steps",
+            "survivors",
+            "accepted / refused / undecided",
+            objective.target,
+        ),
         *("minus guided TextGrad", f"{objective.target}, where accepted", *guards, "guard broken"),
     )
     table = [columns, ("---",) * len(columns)]
-    table += [_line(objective, runs_of_method, by_method[GUIDED]) for runs_of_method in by_method.values()]
+    table += [
+        _line(objective, runs_of_method, by_method[GUIDED]) for runs_of_method in by_method.values()
+    ]
     names = ", ".join(f"`{name}` {count}" for name, count in slices.most_common(5))
     others = sum(count for _, count in slices.most_common()[5:])
     return "\n".join(
@@ -396,13 +445,20 @@ def _line(objective: Objective, runs: Sequence[Run], guided: Sequence[Run]) -> t
     """Return the cells of one method."""
     target = objective.target
     outcomes = [run.decision.outcome for run in runs if run.decision]
-    apart = [run.change(target) - other.change(target) for run, other in zip(runs, guided, strict=True)]
-    broken = [any(run.change(guard.metric) < -100 * guard.margin for guard in objective.guards) for run in runs]
+    apart = [
+        run.change(target) - other.change(target) for run, other in zip(runs, guided, strict=True)
+    ]
+    broken = [
+        any(run.change(guard.metric) < -100 * guard.margin for guard in objective.guards)
+        for run in runs
+    ]
     return (
         runs[0].method,
         f"{mean(run.requests for run in runs):,.0f}, {mean(run.steps for run in runs):.1f}",
         f"{len(outcomes)} of {len(runs)}",
-        " / ".join(str(outcomes.count(outcome)) for outcome in ("accepted", "refused", "undecided")),
+        " / ".join(
+            str(outcomes.count(outcome)) for outcome in ("accepted", "refused", "undecided")
+        ),
         over_splits([run.change(target) for run in runs]),
         "" if runs is guided else over_splits(apart),
         over_splits([run.adopted(target) for run in runs]),
@@ -437,8 +493,15 @@ def run_situation(name: str, splits: int) -> tuple[list[Start], list[Run]]:
 
 def _say(name: str, run: Run, target: str) -> None:
     ended = run.decision.outcome if run.decision else "no survivor"
-    text = f"{name} split {run.split} {run.method:18} {run.requests:6,} requests {run.steps:3} steps, {ended:11}"
-    print(f"{time.process_time():6.0f} s  {text} {run.change(target):+.1f}  [{run.slice}]", file=sys.stderr, flush=True)
+    text = (
+        f"{name} split {run.split} {run.method:18} {run.requests:6,} requests {run.steps:3} steps,"
+        f" {ended:11}"
+    )
+    print(
+        f"{time.process_time():6.0f} s  {text} {run.change(target):+.1f}  [{run.slice}]",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def main() -> None:
@@ -448,11 +511,18 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=20)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    body: dict[str, Any] = {"simulated": True, "simulator": Simulated().version, "situations": {}}  # Any: JSON
+    body: dict[str, Any] = {
+        "simulated": True,
+        "simulator": Simulated().version,
+        "situations": {},
+    }  # Any: JSON
     for name in options.situations or SITUATIONS:
         starts, runs = run_situation(name, options.splits)
         print(write_table(starts, runs) + "\n", flush=True)
-        result = {"budgets": [start.budget for start in starts], "runs": [run.to_json() for run in runs]}
+        result = {
+            "budgets": [start.budget for start in starts],
+            "runs": [run.to_json() for run in runs],
+        }
         body["situations"][name] = asdict(SITUATIONS[name]) | result
     if options.json:
         options.json.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")

@@ -1,9 +1,11 @@
-"""How often a slice is confirmed, or called likely, where there is none: six kinds of tables, most of them clustered.
+"""How often a slice is confirmed, or called likely, where there is none: six kinds of tables, most
+of them clustered.
 
-One kind is a table of `planted.py` whose labels are shuffled, each with its verdict. In the others a row errs by chance
-alone: by itself, or with an error rate of its source (normal on the log-odds); columns belong to the row or to the
-source. Run it as `python benchmarks/null_slices.py [TABLES] [KIND ...]`; it fails where, for any kind and metric, so
-many tables confirm a slice that one in twenty would do so less than one time in twenty (33 of 500).
+One kind is a table of `planted.py` whose labels are shuffled, each with its verdict. In the others
+a row errs by chance alone: by itself, or with an error rate of its source (normal on the log-odds);
+columns belong to the row or to the source. Run it as `python benchmarks/null_slices.py [TABLES]
+[KIND ...]`; it fails where, for any kind and metric, so many tables confirm a slice that one in
+twenty would do so less than one time in twenty (33 of 500).
 """
 
 from __future__ import annotations
@@ -24,9 +26,11 @@ RARE_METRICS = ("precision", "accuracy", "recall")
 
 
 def shuffled(rng: np.random.Generator) -> pd.DataFrame:
-    """Return a planted table whose labels, each with its verdict, are shuffled over the rows: every metric stays.
+    """Return a planted table whose labels, each with its verdict, are shuffled over the rows: every
+    metric stays.
 
-    Labels shuffled within a verdict would leave the verdicts' own ties to the columns, and accuracy differs by verdict.
+    Labels shuffled within a verdict would leave the verdicts' own ties to the columns, and accuracy
+    differs by verdict.
     """
     frame = planted(10_000, int(rng.integers(1 << 31)))
     order = rng.permutation(len(frame))
@@ -36,7 +40,12 @@ def shuffled(rng: np.random.Generator) -> pd.DataFrame:
 
 
 def by_source(
-    rng: np.random.Generator, rows_of: np.ndarray, spread: float, *, errors: float = -1.2, positives: float = 0.5
+    rng: np.random.Generator,
+    rows_of: np.ndarray,
+    spread: float,
+    *,
+    errors: float = -1.2,
+    positives: float = 0.5,
 ) -> pd.DataFrame:
     """Return rows whose errors depend on their source alone.
 
@@ -90,12 +99,21 @@ def rare_positives(rng: np.random.Generator) -> pd.DataFrame:
 
 KINDS = {
     make.__name__: make
-    for make in (independent, sources_of_20, sources_of_40, uneven_sources, rare_positives, shuffled)
+    for make in (
+        independent,
+        sources_of_20,
+        sources_of_40,
+        uneven_sources,
+        rare_positives,
+        shuffled,
+    )
 }
 
 
 def main(tables: int, kinds: list[str]) -> None:
-    """Print how many tables have a confirmed slice, and how many a confirmed or likely one, by kind and metric."""
+    """Print how many tables have a confirmed slice, and how many a confirmed or likely one, by kind
+    and metric.
+    """
     most = int(binom.ppf(0.95, tables, 0.05))
     failed = False
     for name in kinds:
@@ -109,7 +127,10 @@ def main(tables: int, kinds: list[str]) -> None:
                 likely[metric] += any(one.p < LIKELY for one in found)
         for metric in metrics:
             failed |= confirmed[metric] > most
-            counts = f"{confirmed[metric]:4} confirmed (at most {most}), {likely[metric]:4} at least likely"
+            counts = (
+                f"{confirmed[metric]:4} confirmed (at most {most}), {likely[metric]:4} at least"
+                " likely"
+            )
             print(f"{name:15} {metric:10} {counts} of {tables}", flush=True)
     sys.exit(1 if failed else 0)
 

@@ -1,12 +1,16 @@
-"""Open every kind of page on growing numbers of rows: server CPU and memory, and Chromium's time to load.
+"""Open every kind of page on growing numbers of rows: server CPU and memory, and Chromium's time to
+load.
 
-    python benchmarks/page.py [--documents 290,2900,29000] [--chromium /usr/bin/chromium] [--keep DIR]
+    python benchmarks/page.py [--documents 290,2900,29000] [--chromium /usr/bin/chromium] [--keep
+    DIR]
 
-The runs, a benchmark of two versions and a queue are made on the spot with the simulated model and made-up rows, 3.5 a
-document; 100,000 rows take some fifteen minutes. Asked for are CPU a page and memory that do not grow with the rows,
-after a first opening at which a process of its own reads all of them: `first` is the server's CPU then, `aside` that of
-the process, with the most memory it held, and `waited` the time until the page was there. `again` is one opening more,
-and `peak` the most memory that the server held meanwhile. At the end stands each page's ratio, most rows to fewest.
+The runs, a benchmark of two versions and a queue are made on the spot with the simulated model and
+made-up rows, 3.5 a document; 100,000 rows take some fifteen minutes. Asked for are CPU a page and
+memory that do not grow with the rows, after a first opening at which a process of its own reads all
+of them: `first` is the server's CPU then, `aside` that of the process, with the most memory it
+held, and `waited` the time until the page was there. `again` is one opening more, and `peak` the
+most memory that the server held meanwhile. At the end stands each page's ratio, most rows to
+fewest.
 """
 
 import argparse
@@ -32,7 +36,13 @@ from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import Workspace, list_runs
 
 OBJECTIVE = "do not call unsupported statements grounded; do not lose more than 10 points of recall"
-FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+)
 TICKS = os.sysconf("SC_CLK_TCK")
 AGAIN = 20
 WHO = "ann"
@@ -47,7 +57,9 @@ class Opened:
 
 
 def make_runs(folder: Path, documents: int) -> dict[str, str]:
-    """Run once over made-up rows and benchmark two versions on them; return the paths of pages, by name."""
+    """Run once over made-up rows and benchmark two versions on them; return the paths of pages, by
+    name.
+    """
     if not (folder / "rows.jsonl").exists():
         folder.mkdir(parents=True, exist_ok=True)
         write_demo_rows(folder / "rows.jsonl", documents=documents)
@@ -57,14 +69,25 @@ def make_runs(folder: Path, documents: int) -> dict[str, str]:
         command(folder, "optimize", "groundedness", "rows.jsonl", "--model", "simulated", *search)
     if len(done.get("bench", ())) < 2:
         registry, judge = Registry(folder / "prompts"), Registry().get("groundedness")
-        registry.keep(judge.edited(criteria=f"{judge.criteria}\nNumbers must match."), current=False)
+        registry.keep(
+            judge.edited(criteria=f"{judge.criteria}\nNumbers must match."), current=False
+        )
         versions = [prompt.version for prompt in registry.versions("groundedness")]
         for version in versions[len(done.get("bench", ())) - 2 :]:
-            command(folder, "bench", f"groundedness@{version}", "rows.jsonl", "--model", "simulated")
+            command(
+                folder, "bench", f"groundedness@{version}", "rows.jsonl", "--model", "simulated"
+            )
     done = runs_of(folder)
     run, (before, after) = done["optimize"][-1], done["bench"][-2:]
-    first, second = [prompt.version for prompt in Registry(folder / "prompts").versions("groundedness")][:2]
-    start = {"data": "rows.jsonl", "judge": "groundedness", "model": "simulated", "objective": OBJECTIVE}
+    first, second = [
+        prompt.version for prompt in Registry(folder / "prompts").versions("groundedness")
+    ][:2]
+    start = {
+        "data": "rows.jsonl",
+        "judge": "groundedness",
+        "model": "simulated",
+        "objective": OBJECTIVE,
+    }
     return {
         "list of runs": "/",
         "runs, sorted": "/?sort=change&words=groundedness",
@@ -113,16 +136,27 @@ def command(folder: Path, *words: str) -> None:
 def served(folder: Path) -> Iterator[tuple[int, str]]:
     """Serve the workspace; yield the server's process and its link."""
     review = [sys.executable, "-u", "-m", "judgewright", "review", "--port", "0"]
-    with subprocess.Popen(review, cwd=folder, stdout=subprocess.PIPE, text=True, env=os.environ) as server:
+    with subprocess.Popen(
+        review, cwd=folder, stdout=subprocess.PIPE, text=True, env=os.environ
+    ) as server:
         try:
             assert server.stdout
-            yield server.pid, next(found.group() for line in server.stdout if (found := re.search(r"http://\S+", line)))
+            yield (
+                server.pid,
+                next(
+                    found.group()
+                    for line in server.stdout
+                    if (found := re.search(r"http://\S+", line))
+                ),
+            )
         finally:
             server.terminate()
 
 
 def used(pid: int) -> tuple[float, float]:
-    """Milliseconds of CPU that a process has taken, and those of its own processes that have ended."""
+    """Milliseconds of CPU that a process has taken, and those of its own processes that have
+    ended.
+    """
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     own, ended = ((int(fields[at]) + int(fields[at + 1])) * 1000 / TICKS for at in (11, 13))
     return own, ended
@@ -147,7 +181,9 @@ class Aside:
     def _watch(self) -> None:
         while not self._over.wait(0.05):
             with contextlib.suppress(OSError):
-                children = Path(f"/proc/{self._server}/task/{self._server}/children").read_text().split()
+                children = (
+                    Path(f"/proc/{self._server}/task/{self._server}/children").read_text().split()
+                )
                 self.most = max([self.most, *(peak(int(child)) for child in children)])
 
     def end(self) -> float:
@@ -176,7 +212,10 @@ def open_page(client: httpx.Client, page: Page | None, server: int, name: str, p
         client.get(path)
     again, held, start = (used(server)[0] - own_first) / AGAIN, peak(server), time.perf_counter()
     if page is not None:
-        page.goto(f"{client.base_url}{path}".replace("//", "/").replace("http:/", "http://"), wait_until="load")
+        page.goto(
+            f"{client.base_url}{path}".replace("//", "/").replace("http:/", "http://"),
+            wait_until="load",
+        )
     print(
         f"  {name:<19} {status} first {own_first - own:5.0f} ms, "
         f"aside {(ended_first - ended) / 1000:5.1f} s {most:4.0f} MB, "
@@ -211,7 +250,8 @@ def label(client: httpx.Client, server: int, origin: str) -> dict[str, Opened]:
     assert f"{WHO}: {AGAIN} labelled" in answer.text
     took = (used(server)[0] - before) / AGAIN
     print(
-        f"  {'one label':<19} {answer.status_code} {took:4.0f} ms with the next row, peak {peak(server):4.0f} MB",
+        f"  {'one label':<19} {answer.status_code} {took:4.0f} ms with the next row, peak"
+        f" {peak(server):4.0f} MB",
         flush=True,
     )
     return {**opened, "one label": Opened(took, peak(server))}
@@ -229,17 +269,25 @@ def measure(folder: Path, pages: dict[str, str], chromium: str) -> dict[str, Ope
             browser = play.chromium.launch(executable_path=chromium, args=list(FLAGS))
             page = browser.new_page()
             page.goto(link)
-            opened = {name: open_page(client, page, server, name, path) for name, path in pages.items()}
+            opened = {
+                name: open_page(client, page, server, name, path) for name, path in pages.items()
+            }
             opened |= label(client, server, origin)
-            opened["list of runs, then"] = open_page(client, page, server, "list of runs, then", "/")
+            opened["list of runs, then"] = open_page(
+                client, page, server, "list of runs, then", "/"
+            )
             opened["queues, then"] = open_page(client, page, server, "queues, then", "/label")
             browser.close()
             return opened
 
 
 def main() -> None:
-    """Make the runs, serve them and measure, for one number of documents after the other; compare last and first."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Make the runs, serve them and measure, for one number of documents after the other; compare
+    last and first.
+    """
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--documents", default="290,2900,29000")
     parser.add_argument("--chromium", default="/usr/bin/chromium")
     parser.add_argument("--keep", type=Path, help="where the workspaces stay, to be measured again")
@@ -256,8 +304,9 @@ def main() -> None:
     for name, last in found[-1].items():
         first = found[0][name]
         print(
-            f"  {name:<19} {first.again:4.0f} {last.again:4.0f} ms {last.again / max(first.again, 1):4.1f} "
-            f"{first.peak:4.0f} {last.peak:4.0f} MB {last.peak / first.peak:4.2f}"
+            f"  {name:<19} {first.again:4.0f} {last.again:4.0f} ms"
+            f" {last.again / max(first.again, 1):4.1f} {first.peak:4.0f} {last.peak:4.0f} MB"
+            f" {last.peak / first.peak:4.2f}"
         )
 
 

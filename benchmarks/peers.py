@@ -1,12 +1,13 @@
-"""Hold ours against the peers that are installed, in one run: how many times our CPU time each of them takes.
+"""Hold ours against the peers that are installed, in one run: how many times our CPU time each of
+them takes.
 
     python benchmarks/peers.py [--quick] [--others PYTHON] [--out TABLE.md]
 
-`make benchmarks` runs it, once sliceline and pysubgroup are installed in an environment of their own. Every measurement
-but the last is a process of its own, and ours and the peers take turns, so that a busy machine changes the ratios
-little. What a call, a search and an interval are, say `calls.py`, `planted.py` and `intervals.py`. Behind the table
-stands how many calls of functions a row costs, by the test that keeps that number from rising. `--quick` is a first
-look.
+`make benchmarks` runs it, once sliceline and pysubgroup are installed in an environment of their
+own. Every measurement but the last is a process of its own, and ours and the peers take turns, so
+that a busy machine changes the ratios little. What a call, a search and an interval are, say
+`calls.py`, `planted.py` and `intervals.py`. Behind the table stands how many calls of functions a
+row costs, by the test that keeps that number from rising. `--quick` is a first look.
 """
 
 from __future__ import annotations
@@ -31,12 +32,17 @@ from faults import run_test
 from judgewright.judges.files import VerdictColumns, stream_verdicts
 
 OTHERS = Path(__file__).resolve().parents[1] / ".verify" / "slices" / "bin" / "python"
-CALLS_PER_ROW = ("test_a_row_of_a_verdict_file_costs_no_more_calls", "test_a_judged_row_costs_no_more_calls")
+CALLS_PER_ROW = (
+    "test_a_row_of_a_verdict_file_costs_no_more_calls",
+    "test_a_judged_row_costs_no_more_calls",
+)
 
 
 @dataclass(frozen=True)
 class Line:
-    """One comparison: seconds of CPU and megabytes, each as a median; None where the peer could not be measured."""
+    """One comparison: seconds of CPU and megabytes, each as a median; None where the peer could not
+    be measured.
+    """
 
     what: str
     peer: str
@@ -46,13 +52,22 @@ class Line:
     def written(self) -> str:
         """Return the line of the table."""
         if self.theirs is None:
-            return f"| {self.what} | {self.peer} | {self.ours[0]:.3g} | - | not installed, or out of memory | |"
+            return (
+                f"| {self.what} | {self.peer} | {self.ours[0]:.3g} | - | not installed, or out of"
+                " memory | |"
+            )
         (cpu, memory), (their_cpu, their_memory) = self.ours, self.theirs
         room = f"{their_memory / memory:.1f}" if memory and their_memory else ""
-        return f"| {self.what} | {self.peer} | {cpu:.3g} | {their_cpu:.3g} | {their_cpu / cpu:.1f} | {room} |"
+        return (
+            f"| {self.what} | {self.peer} | {cpu:.3g} | {their_cpu:.3g} | {their_cpu / cpu:.1f} |"
+            f" {room} |"
+        )
 
 
-HEAD = "| what | peer | our CPU, s | its CPU, s | times our CPU | times our memory |\n|---|---|---|---|---|---|"
+HEAD = (
+    "| what | peer | our CPU, s | its CPU, s | times our CPU | times our memory"
+    " |\n|---|---|---|---|---|---|"
+)
 
 
 def middle(found: list[dict[str, float] | None]) -> tuple[float, float] | None:
@@ -60,7 +75,9 @@ def middle(found: list[dict[str, float] | None]) -> tuple[float, float] | None:
     known = [one for one in found if one is not None]
     if not known or len(known) < len(found):
         return None
-    return statistics.median(one["cpu"] for one in known), statistics.median(one["mb"] for one in known)
+    return statistics.median(one["cpu"] for one in known), statistics.median(
+        one["mb"] for one in known
+    )
 
 
 def take_turns(
@@ -93,7 +110,8 @@ def of_calls(rounds: int, each: int) -> Iterator[Line]:
             return found and {"cpu": found["cpu"], "mb": found["rss"]}
 
         peers = {
-            calls.CLIENTS[one][0]: lambda one=one: measure(one) for one in ("aiohttp", "create", "litellm", "dspy")
+            calls.CLIENTS[one][0]: lambda one=one: measure(one)
+            for one in ("aiohttp", "create", "litellm", "dspy")
         }
         yield from take_turns("a judge's call, stored", rounds, lambda: measure("plain"), peers)
     finally:
@@ -118,7 +136,9 @@ def of_slices(rounds: int, rows: int, others: str) -> Iterator[Line]:
 
 
 def read_with(tool: str, path: Path) -> None:
-    """Read a file of verdicts, and print what it took; what is imported and made once is not counted."""
+    """Read a file of verdicts, and print what it took; what is imported and made once is not
+    counted.
+    """
     import resource
 
     def ours(file: Path) -> object:
@@ -154,8 +174,12 @@ def of_reading(rounds: int, rows: int) -> Iterator[Line]:
             done = subprocess.run(words, capture_output=True, text=True, check=False)
             return None if done.returncode else json.loads(done.stdout)
 
-        peers = {tool: lambda tool=tool: measure(tool) for tool in ("json.loads", "pandas.read_json")}
-        yield from take_turns(f"a file of {rows:,} verdicts", rounds, lambda: measure("ours"), peers)
+        peers = {
+            tool: lambda tool=tool: measure(tool) for tool in ("json.loads", "pandas.read_json")
+        }
+        yield from take_turns(
+            f"a file of {rows:,} verdicts", rounds, lambda: measure("ours"), peers
+        )
 
 
 def of_intervals() -> Line:
@@ -188,9 +212,13 @@ def main() -> None:
     if sys.argv[1:2] == ["--read"]:
         read_with(sys.argv[2], Path(sys.argv[3]))
         return
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--others", default=str(OTHERS), help="A Python that has sliceline and pysubgroup.")
+    parser.add_argument(
+        "--others", default=str(OTHERS), help="A Python that has sliceline and pysubgroup."
+    )
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     lines: list[str] = []

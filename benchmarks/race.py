@@ -1,12 +1,14 @@
-"""Race eight candidates on validation rows, and compare the winner and the calls with a full validation.
+"""Race eight candidates on validation rows, and compare the winner and the calls with a full
+validation.
 
     python benchmarks/race.py ROWS.jsonl [SEEDS] [CANDIDATES]
 
-The rows are such as `groundedness_multi.jsonl`. Each seed draws a validation part and candidates of its own: the
-shipped judge, and versions of it with one to three sentences added, some of use, some not, some that mislead. The judge
-is the simulated model. Calls are counted by the client, which starts each race with an empty record. Asked for is
-the candidate that full validation picks, or one whose mean validation loss is within half a point of it, in nine of
-ten seeds, with at most a third of the calls.
+The rows are such as `groundedness_multi.jsonl`. Each seed draws a validation part and candidates of
+its own: the shipped judge, and versions of it with one to three sentences added, some of use, some
+not, some that mislead. The judge is the simulated model. Calls are counted by the client, which
+starts each race with an empty record. Asked for is the candidate that full validation picks, or one
+whose mean validation loss is within half a point of it, in nine of ten seeds, with at most a third
+of the calls.
 """
 
 import sys
@@ -32,7 +34,10 @@ from judgewright.optimize.racing import RaceResult, run_race
 from judgewright.optimize.racing.race import RaceSettings
 
 SENTENCES = (
-    "Compare every number, date and amount with the source; one that differs makes the statement unsupported.",
+    (
+        "Compare every number, date and amount with the source; one that differs makes the"
+        " statement unsupported."
+    ),
     "Check that names of people, places and firms are those of the source.",
     "If one part of the statement is not in the source, the whole statement is not supported.",
     "Do not give credit for shared words when the meaning differs.",
@@ -72,7 +77,10 @@ def validation(rows: Dataset, rng: np.random.Generator) -> Dataset:
 
 
 def run(
-    field: list[JudgePrompt], rows: Dataset, loss_of: Callable[[JudgedDataset], FloatArray], settings: RaceSettings
+    field: list[JudgePrompt],
+    rows: Dataset,
+    loss_of: Callable[[JudgedDataset], FloatArray],
+    settings: RaceSettings,
 ) -> RaceResult:
     """Race with an empty record."""
     with Client(Simulated()) as client:
@@ -92,7 +100,10 @@ def main(data: str, seeds: int = 10, k: int = 8) -> None:
     rows = load_dataset(Path(data), inputs=prompt.inputs, scale=prompt.scale)
     loss = default_loss(read_objective("raise precision", target="precision"))
     print(f"simulated model {Simulated().version}; {k} candidates; losses in points")
-    print("seed  rows  same   regret    2nd  worst   calls  of full  with winner  by the bound  bound alone")
+    print(
+        "seed  rows  same   regret    2nd  worst   calls  of full  with winner  by the bound  bound"
+        " alone"
+    )
     good, shares, alone = 0, [], []
     for seed in range(seeds):
         rng = np.random.default_rng(seed)
@@ -103,7 +114,10 @@ def main(data: str, seeds: int = 10, k: int = 8) -> None:
 
         with Client(Simulated()) as client:
             full = np.array([loss_of(judge(p, part, client)).mean() for p in field]) * 100
-        outcome, bound = (run(field, part, loss_of, RaceSettings(seed=seed, share=share)) for share in (1 / 3, None))
+        outcome, bound = (
+            run(field, part, loss_of, RaceSettings(seed=seed, share=share))
+            for share in (1 / 3, None)
+        )
         picked = [p.version for p in field].index(outcome.winner.version)
         regret = full[picked] - full.min()
         good += regret <= 0.5
@@ -114,14 +128,15 @@ def main(data: str, seeds: int = 10, k: int = 8) -> None:
         alone.append(bound.calls / bound.full_calls)
         order = np.sort(full) - full.min()
         print(
-            f"{seed:4} {len(part):5}  {regret == 0!s:5} {regret:7.2f} {order[1]:6.2f} {order[-1]:6.2f}  "
-            f"{outcome.calls:6,} {share:8.3f} {completed:12.3f} "
-            f"{dropped:13} {alone[-1]:12.3f}",
+            f"{seed:4} {len(part):5}  {regret == 0!s:5} {regret:7.2f} {order[1]:6.2f}"
+            f" {order[-1]:6.2f}  {outcome.calls:6,} {share:8.3f} {completed:12.3f} {dropped:13}"
+            f" {alone[-1]:12.3f}",
             flush=True,
         )
     print(f"{good} of {seeds} picked the best or one within half a point of loss")
     print(
-        f"calls: {np.mean(shares):.3f} of full validation; {np.mean(alone):.3f} where only the bound drops candidates"
+        f"calls: {np.mean(shares):.3f} of full validation; {np.mean(alone):.3f} where only the"
+        " bound drops candidates"
     )
     sys.exit(0 if good >= 0.9 * seeds and max(shares) <= 1 / 3 else 1)
 

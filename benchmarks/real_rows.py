@@ -1,4 +1,6 @@
-"""What benchmarks on real rows share: an evaluation part that the product never sees, and a workspace for each run."""
+"""What benchmarks on real rows share: an evaluation part that the product never sees, and a
+workspace for each run.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ DATA = Path(__file__).resolve().parents[2] / "shared/data"
 
 
 def cut(dataset: Dataset, seed: int, *, rows: int) -> tuple[Dataset, Dataset]:
-    """Draw whole groups for the product to split, until they have so many rows; the rest are the evaluation part."""
+    """Draw whole groups for the product to split, until they have so many rows; the rest are the
+    evaluation part.
+    """
     sizes = Counter(row.group_key for row in dataset.rows)
     keys = list(sizes)
     drawn: set[str] = set()
@@ -32,7 +36,9 @@ def cut(dataset: Dataset, seed: int, *, rows: int) -> tuple[Dataset, Dataset]:
     parts: list[Dataset] = []
     for inside in (True, False):
         part = tuple(row for row in dataset.rows if (row.group_key in drawn) == inside)
-        parts.append(replace(dataset, rows=part, content_hash=f"{dataset.content_hash} {seed} {inside}"))
+        parts.append(
+            replace(dataset, rows=part, content_hash=f"{dataset.content_hash} {seed} {inside}")
+        )
     return parts[0], parts[1]
 
 

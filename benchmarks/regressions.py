@@ -1,9 +1,11 @@
-"""How surely a slice that a new prompt breaks is found, and how often one is reported where nothing changed.
+"""How surely a slice that a new prompt breaks is found, and how often one is reported where nothing
+changed.
 
-Planted: a prompt mends rows at random, so that accuracy rises by some .3 points, and breaks 12 % of the right rows
-where `language = 2`; or it mends one slice for a gain of three points, and breaks the same rows. Alike: the same
-prompt asked twice, with noise of its own each time: even, louder in some slices, or shared by the rows of a source.
-Run it as `python benchmarks/regressions.py [RUNS]`; it fails where more than 5 % of the alike report a slice.
+Planted: a prompt mends rows at random, so that accuracy rises by some .3 points, and breaks 12 % of
+the right rows where `language = 2`; or it mends one slice for a gain of three points, and breaks
+the same rows. Alike: the same prompt asked twice, with noise of its own each time: even, louder in
+some slices, or shared by the rows of a source. Run it as `python benchmarks/regressions.py [RUNS]`;
+it fails where more than 5 % of the alike report a slice.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ def columns_of(n: int, rng: np.random.Generator) -> Columns:
 
 
 def mended_at_random(right: np.ndarray, columns: Columns, rng: np.random.Generator) -> np.ndarray:
-    """Return which rows are right after an even gain of 1.8 points that costs `language = 2` an eighth of its rows."""
+    """Return which rows are right after an even gain of 1.8 points that costs `language = 2` an
+    eighth of its rows.
+    """
     n = len(right)
     after = right | (rng.random(n) < 0.09)
     after &= ~(rng.random(n) < 0.003)
@@ -41,7 +45,9 @@ def mended_at_random(right: np.ndarray, columns: Columns, rng: np.random.Generat
 
 
 def mended_in_a_slice(right: np.ndarray, columns: Columns, rng: np.random.Generator) -> np.ndarray:
-    """Return which rows are right after a large gain on long texts, some churn, and the same loss."""
+    """Return which rows are right after a large gain on long texts, some churn, and the same
+    loss.
+    """
     n = len(right)
     after = right | ((columns["words"] > 200) & (rng.random(n) < 0.6))
     after = churned(after, 0.06, rng)
@@ -65,7 +71,9 @@ def asked_twice_loudly(right: np.ndarray, columns: Columns, rng: np.random.Gener
     return churned(right, np.where(loud, 0.30, 0.02), rng)
 
 
-def asked_twice_by_source(right: np.ndarray, columns: Columns, rng: np.random.Generator) -> np.ndarray:
+def asked_twice_by_source(
+    right: np.ndarray, columns: Columns, rng: np.random.Generator
+) -> np.ndarray:
     """Let a tenth of the sources be all right or all wrong, and their columns be alike."""
     source = np.arange(len(right)) // ROWS_EACH
     for name in NAMES:
@@ -81,16 +89,28 @@ def pair(
     rng = np.random.default_rng(seed)
     columns, label, right = columns_of(n, rng), rng.random(n) < 0.5, rng.random(n) < 0.8
     after = change(right, columns, rng)
-    names, values = list(columns), zip(*(column.tolist() for column in columns.values()), strict=True)
+    names, values = (
+        list(columns),
+        zip(*(column.tolist() for column in columns.values()), strict=True),
+    )
     rows = tuple(
-        Row(id=f"r{i}", inputs={}, label=float(y), group=f"s{i // ROWS_EACH}", meta=dict(zip(names, meta, strict=True)))
+        Row(
+            id=f"r{i}",
+            inputs={},
+            label=float(y),
+            group=f"s{i // ROWS_EACH}",
+            meta=dict(zip(names, meta, strict=True)),
+        )
         for i, (y, meta) in enumerate(zip(label, values, strict=True))
     )
     dataset = Dataset(rows=rows, labels=BINARY)
     sides = []
     for correct in (right, after):
         decisions = np.where(correct, label, ~label)
-        answers = tuple(Verdict(row_id=f"r{i}", score=float(p), positive=bool(p)) for i, p in enumerate(decisions))
+        answers = tuple(
+            Verdict(row_id=f"r{i}", score=float(p), positive=bool(p))
+            for i, p in enumerate(decisions)
+        )
         sides.append(JudgedDataset(dataset=dataset, answers=answers, scale=BINARY))
     return sides
 
@@ -110,13 +130,22 @@ def main(runs: int) -> None:
                 hits += "language = 2" in predicates
                 others += any(name != "language = 2" for name in predicates)
                 gain += (report.overall.difference if report.overall else 0.0) / times
-            print(f"{change.__name__:22} {n:>7,} rows, gain {gain:+.4f}: found in {hits} of {times}, ", end="")
+            print(
+                f"{change.__name__:22} {n:>7,} rows, gain {gain:+.4f}: found in {hits} of"
+                f" {times}, ",
+                end="",
+            )
             print(f"something else in {others}; {spent:.2f} CPU s", flush=True)
     worst = 0
     for change in (asked_twice, asked_twice_loudly, asked_twice_by_source):
-        false = sum(bool(find_regressions(*pair(ALIKE_ROWS, seed, change)).slices) for seed in range(runs))
+        false = sum(
+            bool(find_regressions(*pair(ALIKE_ROWS, seed, change)).slices) for seed in range(runs)
+        )
         worst = max(worst, false)
-        print(f"{change.__name__:22} {ALIKE_ROWS:>7,} rows: {false} of {runs} report a slice", flush=True)
+        print(
+            f"{change.__name__:22} {ALIKE_ROWS:>7,} rows: {false} of {runs} report a slice",
+            flush=True,
+        )
     sys.exit(0 if worst <= 0.05 * runs else 1)
 
 

@@ -1,9 +1,11 @@
-"""Compare one prompt with itself through the gate, many times, with a fresh repeat index for each side.
+"""Compare one prompt with itself through the gate, many times, with a fresh repeat index for each
+side.
 
     python benchmarks/same_prompt.py ROWS.jsonl [COMPARISONS] [ROWS_EACH]
 
-The simulated judge's verdicts differ from repeat to repeat as an endpoint's do; every accept is a false one. The
-guard is wide enough to be decidable, and each comparison is a first look (alpha .0304) on rows of its own draw.
+The simulated judge's verdicts differ from repeat to repeat as an endpoint's do; every accept is a
+false one. The guard is wide enough to be decidable, and each comparison is a first look (alpha
+.0304) on rows of its own draw.
 """
 
 import sys
@@ -33,7 +35,10 @@ def main(data: str, comparisons: int = 500, size: int = 300) -> None:
             decision = decide(*sides, objective, alpha=alpha_of_look(1))
             outcomes[decision.outcome] = outcomes.get(decision.outcome, 0) + 1
             flips.append(float((sides[0].predicted != sides[1].predicted).mean()))
-    print(f"{comparisons} comparisons of {size} rows: {outcomes}; verdicts that differed: {np.mean(flips):.1%}")
+    print(
+        f"{comparisons} comparisons of {size} rows: {outcomes}; verdicts that differed:"
+        f" {np.mean(flips):.1%}"
+    )
     sys.exit(0 if outcomes.get("accepted", 0) <= 33 * comparisons / 500 else 1)
 
 

@@ -1,12 +1,14 @@
-"""Put judges that other tools ship beside ours, on the same rows: the table of three published comparisons.
+"""Put judges that other tools ship beside ours, on the same rows: the table of three published
+comparisons.
 
     python benchmarks/side_by_side.py [--rows 600] [--seed 0] [--environments .verify] [--json FILE]
 
-The tools' words are read from the environments where they are installed (`make verify-exports`; UMBRELA needs `pip
-install --no-deps umbrela`, whose prompt is a file); a tool that is not there is left out, aloud. Everything is
-answered by the simulated model, which reads support off the words of a row and directives off the words of a prompt:
-the table shows that imported judges run, are read and are measured beside ours. It says nothing about how good any of
-these prompts is with a real model.
+The tools' words are read from the environments where they are installed (`make verify-exports`;
+UMBRELA needs `pip install --no-deps umbrela`, whose prompt is a file); a tool that is not there is
+left out, aloud. Everything is answered by the simulated model, which reads support off the words of
+a row and directives off the words of a prompt: the table shows that imported judges run, are read
+and are measured beside ours. It says nothing about how good any of these prompts is with a real
+model.
 """
 
 from __future__ import annotations
@@ -88,7 +90,9 @@ COMPARISONS = (
             Theirs(shown="UMBRELA, without examples", tool="umbrela", name="qrel_fewshot_bing"),
             Theirs(shown="MLflow relevance to query", tool="mlflow", name="relevance_to_query"),
             Theirs(
-                shown="TruLens context relevance, reasons", tool="trulens", name="context_relevance_with_cot_reasons"
+                shown="TruLens context relevance, reasons",
+                tool="trulens",
+                name="context_relevance_with_cot_reasons",
             ),
         ),
     ),
@@ -105,7 +109,11 @@ COMPARISONS = (
                 name="relevance_to_query",
                 options=ImportOptions(fields={"context": "answer"}),
             ),
-            Theirs(shown="TruLens answer relevance, reasons", tool="trulens", name="relevance_with_cot_reasons"),
+            Theirs(
+                shown="TruLens answer relevance, reasons",
+                tool="trulens",
+                name="relevance_with_cot_reasons",
+            ),
         ),
     ),
 )
@@ -117,7 +125,9 @@ def judges_of(comparison: Comparison, environments: Path) -> dict[str, JudgeProm
     for theirs in comparison.theirs:
         python = environments / theirs.tool / "bin/python"
         try:
-            imported = import_judge(theirs.tool, theirs.name, options=theirs.options, interpreter=str(python))
+            imported = import_judge(
+                theirs.tool, theirs.name, options=theirs.options, interpreter=str(python)
+            )
         except InputError as error:
             print(f"left out: {theirs.shown}: {error}", file=sys.stderr)
             continue
@@ -126,10 +136,18 @@ def judges_of(comparison: Comparison, environments: Path) -> dict[str, JudgeProm
 
 
 def rows_for(comparison: Comparison, prompt: JudgePrompt, size: int, seed: int) -> Dataset:
-    """Return the same rows for every judge: drawn by the seed from those the comparison is about."""
+    """Return the same rows for every judge: drawn by the seed from those the comparison is
+    about.
+    """
     scale = parse_label_scale(comparison.label_scale)
-    rows = load_dataset(DATA / comparison.file, inputs=prompt.inputs, scale=prompt.scale, label_scale=scale)
-    fit = [row for row in rows.rows if all(row.meta.get(name) == value for name, value in comparison.only.items())]
+    rows = load_dataset(
+        DATA / comparison.file, inputs=prompt.inputs, scale=prompt.scale, label_scale=scale
+    )
+    fit = [
+        row
+        for row in rows.rows
+        if all(row.meta.get(name) == value for name, value in comparison.only.items())
+    ]
     drawn = sorted(random.Random(seed).sample(range(len(fit)), min(size, len(fit))))
     return replace(rows, rows=tuple(fit[i] for i in drawn))
 
@@ -142,9 +160,20 @@ def run(comparison: Comparison, environments: Path, size: int, seed: int) -> lis
             rows = rows_for(comparison, prompt, size, seed)
             benchmark = measure(judge(prompt, rows, client))
             estimates = {name: benchmark.metrics.get(name) for name in COLUMNS}
-            metrics = {name: estimate.to_json() if estimate else None for name, estimate in estimates.items()}
+            metrics = {
+                name: estimate.to_json() if estimate else None
+                for name, estimate in estimates.items()
+            }
             unscored = sum(benchmark.unscored.values())
-            lines.append({"judge": shown, "version": prompt.version, "n": benchmark.n, "unscored": unscored, **metrics})
+            lines.append(
+                {
+                    "judge": shown,
+                    "version": prompt.version,
+                    "n": benchmark.n,
+                    "unscored": unscored,
+                    **metrics,
+                }
+            )
     return lines
 
 
@@ -166,12 +195,21 @@ def main() -> None:
     options.add_argument("--json", type=Path)
     arguments = options.parse_args()
     started, comparisons = time.monotonic(), []
-    print(f"SIMULATED model, version {Simulated().version}: these figures say nothing about real models.\n")
+    print(
+        f"SIMULATED model, version {Simulated().version}: these figures say nothing about real"
+        " models.\n"
+    )
     for comparison in COMPARISONS:
         lines = run(comparison, arguments.environments, arguments.rows, arguments.seed)
         comparisons.append({"title": comparison.title, "file": comparison.file, "judges": lines})
         print(f"### {comparison.title}, {lines[0]['n']:,} rows (seed {arguments.seed})\n")
-        print("| judge | unscored | " + " | ".join(COLUMNS) + " |\n" + "|---" * (2 + len(COLUMNS)) + "|")
+        print(
+            "| judge | unscored | "
+            + " | ".join(COLUMNS)
+            + " |\n"
+            + "|---" * (2 + len(COLUMNS))
+            + "|"
+        )
         for line in lines:
             figures = " | ".join(shown(line[name]) for name in COLUMNS)
             print(f"| {line['judge']} | {line['unscored']} | {figures} |")
@@ -179,7 +217,12 @@ def main() -> None:
     print(f"95 % intervals, over groups of rows. {time.monotonic() - started:.0f} seconds.")
     if arguments.json:
         version = Simulated().version
-        body = {"schema_version": 1, "simulated": version, "seed": arguments.seed, "comparisons": comparisons}
+        body = {
+            "schema_version": 1,
+            "simulated": version,
+            "seed": arguments.seed,
+            "comparisons": comparisons,
+        }
         arguments.json.write_text(json.dumps(body, indent=2) + "\n", encoding="utf-8")
 
 

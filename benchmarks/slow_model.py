@@ -1,12 +1,14 @@
-"""Walk `models test`, `bench` and `optimize` with a real llama.cpp server that is made slow, and time every line.
+"""Walk `models test`, `bench` and `optimize` with a real llama.cpp server that is made slow, and
+time every line.
 
     python benchmarks/slow_model.py MODEL.gguf [--rate 10] [--rows 60] [--folder DIR] [--walk bench]
 
-A small model is enough (a few hundred million parameters); `xllamacpp` serves it, with grammars, and a proxy on the
-loopback holds each reply back until the model would have written it at `--rate` tokens a second, one reply after the
-other. The commands run as a user would run them; each line of theirs is kept with the second at which it came, in
-`FOLDER/WALK.log`. Exits 1 where a command was silent for more than 3 s after its first second, where a request was sent
-that the timeout could not reach, or where a command ended without saying why.
+A small model is enough (a few hundred million parameters); `xllamacpp` serves it, with grammars,
+and a proxy on the loopback holds each reply back until the model would have written it at `--rate`
+tokens a second, one reply after the other. The commands run as a user would run them; each line of
+theirs is kept with the second at which it came, in `FOLDER/WALK.log`. Exits 1 where a command was
+silent for more than 3 s after its first second, where a request was sent that the timeout could not
+reach, or where a command ended without saying why.
 """
 
 import argparse
@@ -29,7 +31,9 @@ from judgewright.runs.demo import demo_rows
 SILENCE = 3.0
 """Seconds."""
 START = 8.0
-"""Seconds that a process may take until its first line, and after its last: importing is no model's fault."""
+"""Seconds that a process may take until its first line, and after its last: importing is no model's
+fault.
+"""
 TIMEOUT = 120.0
 SERVE = """
 import sys, threading
@@ -64,9 +68,16 @@ class Slow:
         began, body = time.monotonic(), await request.read()
         limit = json.loads(body).get("max_tokens") or 0
         try:
-            async with self.one, self.session.post(self.upstream + request.path, data=body) as reply:
+            async with (
+                self.one,
+                self.session.post(self.upstream + request.path, data=body) as reply,
+            ):
                 first, raw = time.monotonic(), await reply.read()
-                tokens = (json.loads(raw).get("usage") or {}).get("completion_tokens", 0) if reply.status == 200 else 0
+                tokens = (
+                    (json.loads(raw).get("usage") or {}).get("completion_tokens", 0)
+                    if reply.status == 200
+                    else 0
+                )
                 await asyncio.sleep(max(0.0, tokens / self.rate - (time.monotonic() - first)))
         except asyncio.CancelledError:
             self.left += 1
@@ -106,7 +117,12 @@ def run(name: str, words: list[str], folder: Path) -> tuple[int, list[tuple[floa
     command = [sys.executable, "-m", "judgewright", *words]
     with (
         subprocess.Popen(
-            command, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            command,
+            cwd=folder,
+            env=environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         ) as process,
         (folder / f"{name}.log").open("w") as log,
     ):
@@ -125,7 +141,16 @@ def walks(address: str, rows: Path) -> dict[str, list[str]]:
     return {
         "models-test": ["models", "test", f"gemma@{address}"],
         "bench": ["bench", "groundedness", str(rows), *model],
-        "optimize": ["optimize", "groundedness", str(rows), "--objective", OBJECTIVE, "--steps", "2", *model],
+        "optimize": [
+            "optimize",
+            "groundedness",
+            str(rows),
+            "--objective",
+            OBJECTIVE,
+            "--steps",
+            "2",
+            *model,
+        ],
     }
 
 
@@ -144,7 +169,10 @@ def main() -> int:
     rows.write_text("".join(json.dumps(row) + "\n" for row in demo_rows()[: options.rows]))
     failed = False
     server = subprocess.Popen(
-        [sys.executable, "-c", SERVE, str(options.model)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [sys.executable, "-c", SERVE, str(options.model)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     )
     try:
         assert server.stdout is not None
@@ -160,11 +188,15 @@ def main() -> int:
             longest, after = max(gaps, default=(0.0, ""))
             asked = slow.asked[before:]
             beyond = sum(limit / options.rate > TIMEOUT for _, limit, _ in asked)
-            said = next((line for _, line in lines if line.startswith(("error:", "Gate", "ACCEPTED"))), lines[-2][1])
+            said = next(
+                (line for _, line in lines if line.startswith(("error:", "Gate", "ACCEPTED"))),
+                lines[-2][1],
+            )
             print(
-                f"{name}: exit {code} after {lines[-1][0]:.0f} s; first line {lines[0][0]:.1f} s, longest silence "
-                f"{longest:.1f} s (before {after!r:.70}); {len(asked)} requests, {beyond} that the timeout cannot "
-                f"reach, {slow.left - left} given up; says {said!r:.150}",
+                f"{name}: exit {code} after {lines[-1][0]:.0f} s; first line {lines[0][0]:.1f} s,"
+                f" longest silence {longest:.1f} s (before {after!r:.70}); {len(asked)} requests,"
+                f" {beyond} that the timeout cannot reach, {slow.left - left} given up; says"
+                f" {said!r:.150}",
                 flush=True,
             )
             failed |= longest > SILENCE or max(lines[0][0], ending) > START or beyond > 0

@@ -2,10 +2,10 @@
 
     python benchmarks/streams.py [ROWS ...]
 
-Each file is made up: labels and scores 0..3, a confidence of two digits, two columns of metadata; then the same with
-three rows to a group. `judgewright score` is a process of its own; its CPU time and its largest memory are the
-system's. Asked for is that a million rows take under two minutes of CPU and 1 GB, and ten million without groups
-no more than 50 MB more than a million.
+Each file is made up: labels and scores 0..3, a confidence of two digits, two columns of metadata;
+then the same with three rows to a group. `judgewright score` is a process of its own; its CPU time
+and its largest memory are the system's. Asked for is that a million rows take under two minutes of
+CPU and 1 GB, and ten million without groups no more than 50 MB more than a million.
 """
 
 import os
@@ -26,14 +26,23 @@ def write_verdicts(path: Path, rows: int, *, grouped: bool) -> None:
             score = min(3, max(0, label + draw.choice((-1, 0, 0, 0, 0, 1))))
             group = f', "group": "q{draw.randrange(rows // 3)}"' if grouped else ""
             file.write(
-                f'{{"id": "row-{i}", "label": {label}, "score": {score if draw.random() < 0.99 else "null"}, '
-                f'"confidence": {draw.uniform(0.5, 1):.2f}, "domain": "d{i % 7}", "words": {i % 300}{group}}}\n'
+                f'{{"id": "row-{i}", "label": {label}, "score":'
+                f' {score if draw.random() < 0.99 else "null"}, "confidence":'
+                f' {draw.uniform(0.5, 1):.2f}, "domain": "d{i % 7}", "words": {i % 300}{group}}}\n'
             )
 
 
 def score(path: Path) -> tuple[float, float]:
     """Return the seconds of CPU and the megabytes that scoring a file took."""
-    command = [sys.executable, "-m", "judgewright", "score", path.name, "--confidence", "confidence"]
+    command = [
+        sys.executable,
+        "-m",
+        "judgewright",
+        "score",
+        path.name,
+        "--confidence",
+        "confidence",
+    ]
     child = os.fork()
     if child == 0:
         os.chdir(path.parent)
@@ -59,11 +68,15 @@ def main() -> None:
             print(f"{rows:>12,} rows, {kind}: {cpu:.1f} s of CPU, {most:.0f} MB", flush=True)
             if rows == 1_000_000:
                 print(
-                    f"    asked for: under {LIMIT_CPU:.0f} s ({cpu < LIMIT_CPU}), {LIMIT_MB:.0f} MB ({most < LIMIT_MB})"
+                    f"    asked for: under {LIMIT_CPU:.0f} s ({cpu < LIMIT_CPU}), {LIMIT_MB:.0f} MB"
+                    f" ({most < LIMIT_MB})"
                 )
             if not grouped:
                 memory.append(most)
-    print(f"most memory less least, without groups: {max(memory) - min(memory):.0f} MB, asked for: {FLAT_MB:.0f}")
+    print(
+        f"most memory less least, without groups: {max(memory) - min(memory):.0f} MB, asked for:"
+        f" {FLAT_MB:.0f}"
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""What MkDocs adds to the written pages while it builds: the reference, and a section for each export target.
+"""What MkDocs adds to the written pages while it builds: the reference, and a section for each
+export target.
 
-Everything here is read from the code (click's help, `__all__` with its docstrings, what the targets say of
-themselves), so that it cannot be stale; nothing of it is kept in the repository. What is written by hand is the order:
-which commands and names belong to which task.
+Everything here is read from the code (click's help, `__all__` with its docstrings, what the targets
+say of themselves), so that it cannot be stale; nothing of it is kept in the repository. What is
+written by hand is the order: which commands and names belong to which task.
 """
 
 from __future__ import annotations
@@ -40,7 +41,16 @@ COMMAND_TASKS = {
     "Find where it errs": ("slices",),
     "Improve it": ("plan", "loss", "optimize", "runs"),
     "Decide": ("review", "jobs", "diff", "accept", "reject", "gate", "label", "recheck"),
-    "Use it": ("export", "annotate", "search", "student", "route", "answers", "doctor", "workspace"),
+    "Use it": (
+        "export",
+        "annotate",
+        "search",
+        "student",
+        "route",
+        "answers",
+        "doctor",
+        "workspace",
+    ),
 }
 """The commands in the order in which people meet them."""
 PYTHON_TASKS = {
@@ -84,7 +94,13 @@ PYTHON_TASKS = {
         "Write prompts": ("proposers", "invariants"),
         "Decide what is sent to the gate": ("chance", "survivor"),
         "Decide on the holdout": ("holdout",),
-        "Find out which words caused a gain": ("hunks", "ablation", "threshold", "word_diff", "align"),
+        "Find out which words caused a gain": (
+            "hunks",
+            "ablation",
+            "threshold",
+            "word_diff",
+            "align",
+        ),
         "Know what a run will cost": ("forecast",),
         "Record a run": ("journal", "events"),
     },
@@ -96,7 +112,9 @@ PYTHON_TASKS = {
 }
 """For each page of Python names: tasks, and the files or folders whose names belong to them."""
 MORE = "Inner parts"
-"""What is named nowhere above: for people who change the code, so that the page to start from leaves it out."""
+"""What is named nowhere above: for people who change the code, so that the page to start from
+leaves it out.
+"""
 CONTRIBUTING = Path(__file__).resolve().parents[1] / "CONTRIBUTING.md"
 TARGETS_HERE = "<!-- the targets -->"
 """Where the page about exports has its sections."""
@@ -109,7 +127,9 @@ _CODE = re.compile(r"(`[^`]*`|^ {4}.*$)", re.MULTILINE)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages of the reference, and the one about contributing, which stands at the root of the repository."""
+    """Add the pages of the reference, and the one about contributing, which stands at the root of
+    the repository.
+    """
     python = {page: python_page(page) for page in FACES}
     pages = {"start": start_page(), "commands": commands_page(), **python}
     for page, text in pages.items():
@@ -126,15 +146,23 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 def start_page() -> str:
     """Return the page that says where to look: commands and Python names by task."""
-    parts = ["# Start here\n\nEvery command and every public name, by what you want to do.\n", "## Commands\n"]
+    parts = [
+        "# Start here\n\nEvery command and every public name, by what you want to do.\n",
+        "## Commands\n",
+    ]
     for task, commands in command_tasks().items():
         parts.append(f"**{task}**\n")
-        parts += [f"* [`{name}`](commands.md#judgewright-{name}): {prose(text)}" for name, text in commands.items()]
+        parts += [
+            f"* [`{name}`](commands.md#judgewright-{name}): {prose(text)}"
+            for name, text in commands.items()
+        ]
         parts.append("")
     parts.append("## Python\n")
     for page, package in FACES.items():
         module = import_module(package)
-        parts.append(f"**[`{package}`]({page}.md)**: {prose(docstring(module).partition(chr(10))[0])}\n")
+        parts.append(
+            f"**[`{package}`]({page}.md)**: {prose(docstring(module).partition(chr(10))[0])}\n"
+        )
         for task, names in python_tasks(page).items():
             if task == MORE:
                 continue
@@ -145,14 +173,19 @@ def start_page() -> str:
 
 
 def command_tasks() -> dict[str, dict[str, str]]:
-    """Return the commands of each task with what they do in a line; those that are hidden are left out."""
+    """Return the commands of each task with what they do in a line; those that are hidden are left
+    out.
+    """
     context = click.Context(cli, info_name="judgewright")
     texts: dict[str, str] = {}
     for name in cli.list_commands(context):
         command = cli.get_command(context, name)
         if command is not None and not command.hidden:
             texts[name] = command.get_short_help_str(WIDTH)
-    tasks = {task: {name: texts.pop(name) for name in names if name in texts} for task, names in COMMAND_TASKS.items()}
+    tasks = {
+        task: {name: texts.pop(name) for name in names if name in texts}
+        for task, names in COMMAND_TASKS.items()
+    }
     return tasks | ({MORE: texts} if texts else {})
 
 
@@ -170,9 +203,13 @@ def commands_page() -> str:
     return "\n".join(parts)
 
 
-def helps(command: click.Command, name: str, parent: click.Context | None) -> Iterator[tuple[str, str]]:
+def helps(
+    command: click.Command, name: str, parent: click.Context | None
+) -> Iterator[tuple[str, str]]:
     """Yield the path and the help of a command, and of all under it."""
-    context = click.Context(command, info_name=name, parent=parent, max_content_width=WIDTH, terminal_width=WIDTH)
+    context = click.Context(
+        command, info_name=name, parent=parent, max_content_width=WIDTH, terminal_width=WIDTH
+    )
     yield context.command_path, command.get_help(context).rstrip()
     if isinstance(command, click.Group):
         for child in command.list_commands(context):
@@ -182,7 +219,9 @@ def helps(command: click.Command, name: str, parent: click.Context | None) -> It
 
 
 def targets_text() -> str:
-    """Return a section for each export target: what it writes, the lines that use it, what differs there."""
+    """Return a section for each export target: what it writes, the lines that use it, what differs
+    there.
+    """
     prompt = Registry().get(SHOWN)
     handover = ExportContext(prompt=prompt, rule=prompt.rule, provenance={})
     parts = []
@@ -232,13 +271,17 @@ def python_tasks(page: str) -> dict[str, list[str]]:
 
 
 def _sources(module: ModuleType) -> dict[str, str]:
-    """Return which file or folder each name of a face comes from, as its imports or its stub say."""
+    """Return which file or folder each name of a face comes from, as its imports or its stub
+    say.
+    """
     face = Path(str(module.__file__))
     stub = face.with_suffix(".pyi")
     sources = dict.fromkeys(module.__all__, "")
     for node in ast.parse((stub if stub.exists() else face).read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ImportFrom) and node.module:
-            sources |= {alias.asname or alias.name: node.module.partition(".")[0] for alias in node.names}
+            sources |= {
+                alias.asname or alias.name: node.module.partition(".")[0] for alias in node.names
+            }
     return sources
 
 
@@ -267,7 +310,9 @@ def _methods(kind: type) -> str:
 
 
 def _signature(name: str, thing: Callable[..., object]) -> str:
-    """Return `name(...)` as it would be written; nothing where a class is not made by calling it with arguments."""
+    """Return `name(...)` as it would be written; nothing where a class is not made by calling it
+    with arguments.
+    """
     try:
         signature = inspect.signature(thing)
     except (TypeError, ValueError):
@@ -284,7 +329,10 @@ def _signature(name: str, thing: Callable[..., object]) -> str:
         returned = f" -> {_spelt(signature.return_annotation)}"
     line = f"{name}({', '.join(parameters)}){returned}"
     if len(line) > WIDTH:
-        line = "\n    ".join([f"{name}(", *(f"{parameter}," for parameter in parameters)]) + f"\n){returned}"
+        line = (
+            "\n    ".join([f"{name}(", *(f"{parameter}," for parameter in parameters)])
+            + f"\n){returned}"
+        )
     return f"```text\n{line}\n```\n"
 
 
@@ -300,7 +348,9 @@ def _parameter(parameter: inspect.Parameter) -> str:
 
 
 def _spelt(annotation: object) -> str:
-    """Return an annotation as it is written; most are strings, because they are not looked up at import."""
+    """Return an annotation as it is written; most are strings, because they are not looked up at
+    import.
+    """
     return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
 
 
@@ -317,7 +367,11 @@ def docstring(thing: object) -> str:
             lines += ["", f"**{head.group(1)}**", ""]
         elif inside and line.startswith("    ") and not line.startswith("     "):
             item = _ITEM.fullmatch(line.strip())
-            lines.append(f"* `{item.group(1)}`: {prose(item.group(2))}" if item else f"* {prose(line.strip())}")
+            lines.append(
+                f"* `{item.group(1)}`: {prose(item.group(2))}"
+                if item
+                else f"* {prose(line.strip())}"
+            )
         elif inside and line.strip():
             lines.append(f"  {prose(line.strip())}")
         else:

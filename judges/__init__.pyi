@@ -1,4 +1,11 @@
-from .calibrate import Calibrated, best_threshold, calibrate, fit_calibration, hint_threshold, require_labels
+from .calibrate import (
+    Calibrated,
+    best_threshold,
+    calibrate,
+    fit_calibration,
+    hint_threshold,
+    require_labels,
+)
 from .confusable_letters import letters_of
 from .duplicates import SIMILAR, Clusters, TextCodes, join_near_duplicates, mix, words_of
 from .errors import (
@@ -20,9 +27,24 @@ from .files.reading import load_dataset
 from .files.small_file import read_small, read_small_text
 from .files.verdicts import load_verdicts
 from .files.write_beside import write_beside
-from .instruction import Filled, Instruction, Unfilled, ask_instruction, load_instruction, number_lines, read_answer
+from .instruction import (
+    Filled,
+    Instruction,
+    Unfilled,
+    ask_instruction,
+    load_instruction,
+    number_lines,
+    read_answer,
+)
 from .judge import VERDICT_LIMIT, JudgeSettings, judge, judge_request
-from .judged_arrays import CLASS_METRICS, PROBABILITY_METRICS, BoolArray, FloatArray, IntArray, JudgedArrays
+from .judged_arrays import (
+    CLASS_METRICS,
+    PROBABILITY_METRICS,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    JudgedArrays,
+)
 from .judged_dataset import JudgedDataset, group_codes
 from .leaderboard import Leaderboard, rank_judges
 from .listwise import Repairs, Window, judge_listwise, rank, rank_queries

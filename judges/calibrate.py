@@ -1,7 +1,9 @@
-"""Fit a decision rule on labelled rows: the threshold that serves a metric best, and calibrated confidence.
+"""Fit a decision rule on labelled rows: the threshold that serves a metric best, and calibrated
+confidence.
 
-What a rule does on the rows it was fitted on flatters it. So the figures after are cross-fitted: for each fold
-of groups a rule is fitted on the others and applied to it. The rule that is returned is fitted on all the rows.
+What a rule does on the rows it was fitted on flatters it. So the figures after are cross-fitted:
+for each fold of groups a rule is fitted on the others and applied to it. The rule that is returned
+is fitted on all the rows.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ LEAST_OF_A_CLASS = 5
 LEAST_SPREAD = 1e-6
 """Distance of the lowest and the highest logit under which confidence counts as constant."""
 FEW_FOR_ISOTONIC = 200
-"""Rows below which a note says that isotonic regression bends to chance, and Platt scaling less so."""
+"""Rows below which a note says that isotonic regression bends to chance, and Platt scaling less so.
+"""
 SHOWN = ("ece", "brier", "auroc")
 """Metrics that are shown before and after, beside the one the threshold is chosen for."""
 
@@ -64,13 +67,18 @@ class Calibrated:
     def __repr__(self) -> str:
         rule = f"positive at {self.rule.threshold:.4g}, {self.method}, chosen for {self.metric}"
         simulated = SIMULATED * self.before.simulated
-        return f"Calibrated({rule}; cross-fitted in {self.folds} folds, n={self.before.n:,}{simulated})"
+        return (
+            f"Calibrated({rule}; cross-fitted in {self.folds} folds,"
+            f" n={self.before.n:,}{simulated})"
+        )
 
     def _repr_html_(self) -> str:
         return html_table(self.to_frame(), title=repr(self), notes=self.notes)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return two lines a metric, before the rule and after it, cross-fitted; each with its interval and n."""
+        """Return two lines a metric, before the rule and after it, cross-fitted; each with its
+        interval and n.
+        """
         import pandas as pd
 
         lines = []
@@ -81,9 +89,13 @@ class Calibrated:
         return pd.DataFrame(lines)
 
     def shown(self) -> dict[str, tuple[Estimate | None, Estimate | None]]:
-        """Return the metrics that matter here, before and after; None where no verdict has a probability."""
+        """Return the metrics that matter here, before and after; None where no verdict has a
+        probability.
+        """
         names = dict.fromkeys((self.metric, *SHOWN))
-        return {name: (self.before.metrics.get(name), self.after.metrics.get(name)) for name in names}
+        return {
+            name: (self.before.metrics.get(name), self.after.metrics.get(name)) for name in names
+        }
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return rule, metrics before and after, and notes."""
@@ -115,21 +127,30 @@ class Calibrated:
 
 
 def calibrate(
-    judged: JudgedDataset, *, metric: str = "f1", method: Method = "isotonic", seed: int = 0, resamples: int = 2000
+    judged: JudgedDataset,
+    *,
+    metric: str = "f1",
+    method: Method = "isotonic",
+    seed: int = 0,
+    resamples: int = 2000,
 ) -> Calibrated:
     """Fit a decision rule, and show by cross-fitting what it changes.
 
     Args:
-        judged: Labelled rows with their verdicts, none of them from a holdout. A rule applied before is undone.
+        judged: Labelled rows with their verdicts, none of them from a holdout. A rule applied
+            before is undone.
         metric: What the threshold maximises, one of `BINARY_METRICS`.
         method: How confidence is calibrated; `none` leaves it as it is.
         seed: Of the folds and the resamples.
         resamples: How many to draw for each interval.
 
     Raises:
-        InputError: There are too few rows, labels or groups of one class, or no confidence to calibrate.
+        InputError: There are too few rows, labels or groups of one class, or no confidence to
+            calibrate.
     """
-    before = replace(judged, answers=tuple(as_given(answer) for answer in judged.answers), rule=None)
+    before = replace(
+        judged, answers=tuple(as_given(answer) for answer in judged.answers), rule=None
+    )
     _require_enough(before, metric, method)
     after, folds = _cross_fit(before, metric, method, seed)
     assert after.rule is not None
@@ -147,8 +168,11 @@ def calibrate(
     )
 
 
-def _cross_fit(before: JudgedDataset, metric: str, method: Method, seed: int) -> tuple[JudgedDataset, int]:
-    """Return the rows decided by rules that their groups did not help to fit, and the number of folds.
+def _cross_fit(
+    before: JudgedDataset, metric: str, method: Method, seed: int
+) -> tuple[JudgedDataset, int]:
+    """Return the rows decided by rules that their groups did not help to fit, and the number of
+    folds.
 
     The rule of what is returned is the one that is fitted on all rows.
     """
@@ -161,7 +185,10 @@ def _cross_fit(before: JudgedDataset, metric: str, method: Method, seed: int) ->
     fold = np.empty(n_groups, np.int64)
     fold[order] = np.arange(n_groups) % min(FOLDS, n_groups)
     member = fold[groups]
-    folds = [(before.scored[member != k], before.scored[member == k]) for k in range(min(FOLDS, n_groups))]
+    folds = [
+        (before.scored[member != k], before.scored[member == k])
+        for k in range(min(FOLDS, n_groups))
+    ]
     answers: list[Answer] = list(before.answers)
     for inside, outside in folds:
         fold_rule = fit_rule(before.only(inside), metric=metric, method=method)
@@ -173,15 +200,17 @@ def _cross_fit(before: JudgedDataset, metric: str, method: Method, seed: int) ->
 def hint_threshold(judged: JudgedDataset, *, metric: str = "kappa", seed: int = 0) -> str:
     """Say in a sentence which other threshold would serve these rows better, and by how much.
 
-    The gain is cross-fitted: no row is decided by a threshold that its group helped to choose. Empty where there is
-    nothing to choose, too little to choose by, or no gain is shown.
+    The gain is cross-fitted: no row is decided by a threshold that its group helped to choose.
+    Empty where there is nothing to choose, too little to choose by, or no gain is shown.
 
     Args:
         judged: Labelled rows with their verdicts.
         metric: What the threshold is chosen for, one of `BINARY_METRICS`.
         seed: Of the folds.
     """
-    if judged.scale.kind == "choice" or (judged.rule is not None and judged.rule.calibration is not None):
+    if judged.scale.kind == "choice" or (
+        judged.rule is not None and judged.rule.calibration is not None
+    ):
         return ""
     current = judged.scale.threshold if judged.rule is None else judged.rule.threshold
     try:
@@ -200,16 +229,19 @@ def hint_threshold(judged: JudgedDataset, *, metric: str = "kappa", seed: int = 
             beside.append(f"{name} {old:.2f} -> {new:.2f}")
     interval = f"95 % {change.low:+.2f} .. {change.high:+.2f}"
     return (
-        f"on these rows a threshold of {after.rule.threshold:.3g} instead of {current:.3g} would raise {metric} from "
-        f"{change.before:.2f} to {change.after:.2f} ({interval}; {', '.join(beside)}; cross-fitted)"
+        f"on these rows a threshold of {after.rule.threshold:.3g} instead of {current:.3g} would"
+        f" raise {metric} from {change.before:.2f} to {change.after:.2f} ({interval};"
+        f" {', '.join(beside)}; cross-fitted)"
     )
 
 
-def fit_rule(judged: JudgedDataset, *, metric: str = "f1", method: Method = "isotonic") -> DecisionRule:
+def fit_rule(
+    judged: JudgedDataset, *, metric: str = "f1", method: Method = "isotonic"
+) -> DecisionRule:
     """Fit calibration and threshold on these rows; see `fit_calibration` and `best_threshold`.
 
-    On a probability scale the threshold is chosen among the calibrated scores. The verdicts must be as the judge
-    gave them.
+    On a probability scale the threshold is chosen among the calibrated scores. The verdicts must be
+    as the judge gave them.
 
     Raises:
         InputError: The labels hold one class, or there is nothing to choose among.
@@ -230,12 +262,18 @@ def fit_rule(judged: JudgedDataset, *, metric: str = "f1", method: Method = "iso
 
 
 def best_threshold(
-    label: BoolArray, score: FloatArray, candidates: FloatArray, *, metric: str = "f1", middle: float
+    label: BoolArray,
+    score: FloatArray,
+    candidates: FloatArray,
+    *,
+    metric: str = "f1",
+    middle: float,
 ) -> float:
     """Return the threshold whose decisions agree best with people.
 
-    All confusion tables come from one sort; a metric that does not exist counts as `point` has it (0 for
-    precision, recall, F1 and MCC) or is passed over. Of equal ones the nearest to the middle wins, then the lower.
+    All confusion tables come from one sort; a metric that does not exist counts as `point` has it
+    (0 for precision, recall, F1 and MCC) or is passed over. Of equal ones the nearest to the middle
+    wins, then the lower.
 
     Args:
         label: Whether people call the row positive; shape (n,).
@@ -261,12 +299,16 @@ def best_threshold(
     return float(candidates[best[np.argmin(np.abs(candidates[best] - middle))]])
 
 
-def fit_calibration(label: BoolArray, probability: FloatArray, method: Method) -> Calibration | None:
-    """Fit a rising map from the judge's probability of the positive label to how often people say yes.
+def fit_calibration(
+    label: BoolArray, probability: FloatArray, method: Method
+) -> Calibration | None:
+    """Fit a rising map from the judge's probability of the positive label to how often people say
+    yes.
 
-    `isotonic` is the least-squares map that never falls (Zadrozny and Elkan 2002). `platt` is a logistic on the
-    logit of the probability, fitted with Platt's smoothed targets (Platt 1999); where it would fall, or where every
-    probability is the same, it is flat: the smoothed share of yes.
+    `isotonic` is the least-squares map that never falls (Zadrozny and Elkan 2002). `platt` is a
+    logistic on the logit of the probability, fitted with Platt's smoothed targets (Platt 1999);
+    where it would fall, or where every probability is the same, it is flat: the smoothed share of
+    yes.
 
     Args:
         label: Whether people call the row positive; shape (n,).
@@ -279,8 +321,15 @@ def fit_calibration(label: BoolArray, probability: FloatArray, method: Method) -
     if method == "none":
         return None
     if len(np.unique(label)) < 2:
-        raise InputError(f"the {len(label)} rows with a confidence hold only one class of labels: nothing to calibrate")
-    return _fit_isotonic(label, probability) if method == "isotonic" else _fit_platt(label, probability)
+        raise InputError(
+            f"the {len(label)} rows with a confidence hold only one class of labels: nothing to"
+            " calibrate"
+        )
+    return (
+        _fit_isotonic(label, probability)
+        if method == "isotonic"
+        else _fit_platt(label, probability)
+    )
 
 
 def _fit_isotonic(label: BoolArray, probability: FloatArray) -> Isotonic:
@@ -305,13 +354,18 @@ def _fit_platt(label: BoolArray, probability: FloatArray) -> Platt:
     # Fractional targets: each row stands once as a yes and once as a no, weighted.
     fitted = LogisticRegression(C=1e10, solver="newton-cholesky", tol=1e-10)
     both = np.concatenate((np.ones(len(label)), np.zeros(len(label))))
-    fitted.fit(np.concatenate((logit, logit))[:, None], both, sample_weight=np.concatenate((target, 1.0 - target)))
+    fitted.fit(
+        np.concatenate((logit, logit))[:, None],
+        both,
+        sample_weight=np.concatenate((target, 1.0 - target)),
+    )
     slope, intercept = float(np.ravel(fitted.coef_)[0]), float(np.ravel(fitted.intercept_)[0])
     return Platt(slope=slope, intercept=intercept) if slope > 0 else flat
 
 
 def thresholds_between(scale: OutputScale, score: FloatArray) -> FloatArray:
-    """Return every threshold that tells two grades apart; on a probability scale, halfway between scores that occur.
+    """Return every threshold that tells two grades apart; on a probability scale, halfway between
+    scores that occur.
 
     Shape (thresholds,), ascending; empty where all probabilities are equal.
     """
@@ -327,10 +381,14 @@ def require_labels(dataset: Dataset, scale: OutputScale) -> None:
     """Make sure, before a judge is paid for, that its rows could carry a rule.
 
     Raises:
-        InputError: There are too few labelled rows, or groups of one class, or the scale has no threshold.
+        InputError: There are too few labelled rows, or groups of one class, or the scale has no
+            threshold.
     """
     if scale.kind == "choice":
-        raise InputError(f"the judge chooses among labels without an order ({scale.describe()}): it has no threshold")
+        raise InputError(
+            f"the judge chooses among labels without an order ({scale.describe()}): it has no"
+            " threshold"
+        )
     rows = [row for row in dataset.rows if row.label is not None]
     positive = np.array([dataset.positive(row) for row in rows], np.bool_)
     _require_classes(positive, group_codes(rows), "a label")
@@ -347,10 +405,15 @@ def _require_enough(judged: JudgedDataset, metric: str, method: Method) -> None:
     if not rows.any():
         raise InputError(
             f"none of the {len(rows)} verdicts has a confidence, so there is nothing to calibrate",
-            hint="--threshold-only chooses the threshold alone; a judge that is asked for its confidence, or "
-            "--confidence tok where the endpoint gives log-probabilities, has one",
+            hint=(
+                "--threshold-only chooses the threshold alone; a judge that is asked for its"
+                " confidence, or --confidence tok where the endpoint gives log-probabilities,"
+                " has one"
+            ),
         )
-    _require_classes(judged.positive[rows], judged.groups[rows], "a label, a verdict and a confidence")
+    _require_classes(
+        judged.positive[rows], judged.groups[rows], "a label, a verdict and a confidence"
+    )
 
 
 def _require_classes(positive: BoolArray, groups: IntArray, having: str) -> None:
@@ -361,12 +424,14 @@ def _require_classes(positive: BoolArray, groups: IntArray, having: str) -> None
         count = int(members.sum())
         if count < LEAST_OF_A_CLASS:
             raise InputError(
-                f"{count} of the {n} rows that have {having} are {name}; a rule needs {LEAST_OF_A_CLASS} of each class",
+                f"{count} of the {n} rows that have {having} are {name}; a rule needs"
+                f" {LEAST_OF_A_CLASS} of each class",
                 hint=hint,
             )
         if len(np.unique(groups[members])) < 2:
             raise InputError(
-                f"all {count} {name} rows that have {having} are of one group: no rule can be tested on another",
+                f"all {count} {name} rows that have {having} are of one group: no rule can be"
+                " tested on another",
                 hint=hint,
             )
 
@@ -374,15 +439,22 @@ def _require_classes(positive: BoolArray, groups: IntArray, having: str) -> None
 def _require_decision_metric(metric: str) -> None:
     if metric not in BINARY_METRICS:
         raise InputError(
-            f"{metric!r} is not a metric of decisions", hint=f"thresholds are chosen for {', '.join(BINARY_METRICS)}"
+            f"{metric!r} is not a metric of decisions",
+            hint=f"thresholds are chosen for {', '.join(BINARY_METRICS)}",
         )
 
 
 def _notes(judged: JudgedDataset, method: Method) -> Iterator[str]:
     n, fitted = len(judged.scored), int(np.isfinite(judged.probability).sum())
     if method != "none" and fitted < n:
-        yield f"{n - fitted} of {n} verdicts have no confidence; the calibration is fitted on the other {fitted}"
+        yield (
+            f"{n - fitted} of {n} verdicts have no confidence; the calibration is fitted on the"
+            f" other {fitted}"
+        )
     if method == "isotonic" and fitted < FEW_FOR_ISOTONIC:
-        yield f"isotonic regression bends to chance on {fitted} rows; --method platt has two numbers to fit"
+        yield (
+            f"isotonic regression bends to chance on {fitted} rows; --method platt has two numbers"
+            " to fit"
+        )
     if unanswered := sum(judged.unscored.values()):
         yield f"{unanswered} rows have no verdict and were not used"

@@ -1,8 +1,10 @@
-"""Texts without their disguise: letters that look like others, accents, spaces and signs that a reader passes over.
+"""Texts without their disguise: letters that look like others, accents, spaces and signs that a
+reader passes over.
 
-The table holds the letters of Latin, Greek, Cyrillic, Armenian, Cherokee, Coptic and Lisu that Unicode Technical
-Standard 39 (confusables.txt, version 15) draws like a letter or digit of ASCII, and their lower case where that is not
-drawn like another one. Characters whose compatibility form is plain, such as full-width letters, need no entry.
+The table holds the letters of Latin, Greek, Cyrillic, Armenian, Cherokee, Coptic and Lisu that
+Unicode Technical Standard 39 (confusables.txt, version 15) draws like a letter or digit of ASCII,
+and their lower case where that is not drawn like another one. Characters whose compatibility form
+is plain, such as full-width letters, need no entry.
 """
 
 from __future__ import annotations
@@ -53,9 +55,11 @@ _NO_LETTER_OF_ASCII = re.compile(r"[^a-z0-9]+")
 
 
 def letters_of(text: str) -> str:
-    """Return the letters and digits of a text as they are drawn, those that look alike as one, and nothing between.
+    """Return the letters and digits of a text as they are drawn, those that look alike as one, and
+    nothing between.
 
-    `l`, `I` and `1` are one letter, as are `o` and `0`; so what comes out is for comparing and not for reading.
+    `l`, `I` and `1` are one letter, as are `o` and `0`; so what comes out is for comparing and not
+    for reading.
     """
     if text.isascii():
         plain = _NO_LETTER_OF_ASCII.sub("", text.casefold())

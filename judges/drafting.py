@@ -1,4 +1,6 @@
-"""A judge from a description and a few labelled rows: a model drafts the role and the criteria, the rest follows."""
+"""A judge from a description and a few labelled rows: a model drafts the role and the criteria, the
+rest follows.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,8 @@ def draft_judge(
 
     Args:
         description: What is judged, in a person's words.
-        examples: Rows of the same fields; the first `MOST_EXAMPLES` are shown. None may come from a holdout.
+        examples: Rows of the same fields; the first `MOST_EXAMPLES` are shown. None may come from a
+            holdout.
         scale: The verdicts.
         client: Where the answer comes from.
         settings: Sampling and limits.
@@ -58,8 +61,12 @@ def draft_judge(
     item = {
         "description": description,
         "fields": ", ".join(examples[0].inputs),
-        "scale": f"{', '.join(scale.labels)} (the worst first)" if scale.labels else scale.describe(),
-        "examples": "\n\n".join(_shown(number, one) for number, one in enumerate(examples[:MOST_EXAMPLES], 1)),
+        "scale": f"{', '.join(scale.labels)} (the worst first)"
+        if scale.labels
+        else scale.describe(),
+        "examples": "\n\n".join(
+            _shown(number, one) for number, one in enumerate(examples[:MOST_EXAMPLES], 1)
+        ),
     }
     (answer,) = ask_instruction(load_instruction("draft_judge"), [item], client, settings=settings)
     if isinstance(answer, Unfilled):
@@ -72,7 +79,9 @@ def draft_judge(
         raise ModelError("the model's draft has no role, or no criteria")
     if "{{" in role + "".join(rules):
         raise ModelError("the model's draft holds {{, which stands for a field here")
-    return Draft(role=role, criteria="\n".join(f"- {rule}" for rule in rules), simulated=answer.simulated)
+    return Draft(
+        role=role, criteria="\n".join(f"- {rule}" for rule in rules), simulated=answer.simulated
+    )
 
 
 def _shown(number: int, example: LabelledExample) -> str:

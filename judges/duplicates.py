@@ -2,7 +2,8 @@
 
 Word shingles and their resemblance follow Broder (1997), "On the resemblance and containment of
 documents"; the banding of signatures follows Leskovec, Rajaraman and Ullman, "Mining of Massive
-Datasets", chapter 3. Nothing depends on the order of rows or on the process: words are hashed by content.
+Datasets", chapter 3. Nothing depends on the order of rows or on the process: words are hashed by
+content.
 """
 
 from __future__ import annotations
@@ -21,12 +22,15 @@ SIMILAR = 0.8
 """Jaccard similarity of shingles from which two rows are near-duplicates."""
 
 _SHINGLE = 5
-# One changed word spoils five shingles of a long row's hundreds, but most of a short row's; three-word ones bear it.
+# One changed word spoils five shingles of a long row's hundreds, but most of a short row's;
+# three-word ones bear it.
 _SHORT_ROW, _SHORT_SHINGLE = 60, 3
-# With 20 bands of 5 a pair at the limit of 0.8 is missed once in 2,500 times; most pairs under 0.4 are never compared.
+# With 20 bands of 5 a pair at the limit of 0.8 is missed once in 2,500 times; most pairs under 0.4
+# are never compared.
 _BANDS, _BAND_WIDTH = 20, 5
-# The share of equal entries estimates the similarity: of pairs at 0.8 one in 5,000 agrees on fewer than 65 of 100.
-# Rows that merely share a template are told apart here, without looking at their texts.
+# The share of equal entries estimates the similarity: of pairs at 0.8 one in 5,000 agrees on fewer
+# than 65 of 100. Rows that merely share a template are told apart here, without looking at their
+# texts.
 _AGREE = 65
 _CHUNK = 16_384
 """Shingles that are hashed at once."""
@@ -38,8 +42,12 @@ _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff
 Hashes = npt.NDArray[np.uint64]
 Indices = npt.NDArray[np.int64]
 _NOTHING: Hashes = np.empty(0, np.uint64)
-ASCII_WORDS = "".join(chr(i).lower() if chr(i).isalnum() or chr(i) == "_" else " " for i in range(128))
-"""For `str.translate`: each ASCII letter in lower case, digits and the underscore as they are, a space for all else."""
+ASCII_WORDS = "".join(
+    chr(i).lower() if chr(i).isalnum() or chr(i) == "_" else " " for i in range(128)
+)
+"""For `str.translate`: each ASCII letter in lower case, digits and the underscore as they are, a
+space for all else.
+"""
 
 
 class Clusters:
@@ -86,8 +94,8 @@ def join_near_duplicates(
     Args:
         rows: The rows; clusters hold their positions.
         clusters: Changed in place.
-        each_input: Whether every input must be nearly the same, and not only all of them taken together:
-            then a long passage does not tie two different questions about it.
+        each_input: Whether every input must be nearly the same, and not only all of them taken
+            together: then a long passage does not tie two different questions about it.
         texts: Words hashed before, where the same rows are compared again.
         done: Called with how many rows have been read.
 
@@ -118,13 +126,20 @@ def join_near_duplicates(
 
 
 def _join_similar(
-    codes: Mapping[int, Hashes], compared: Callable[[int], list[Hashes]], clusters: Clusters, *, width: int
+    codes: Mapping[int, Hashes],
+    compared: Callable[[int], list[Hashes]],
+    clusters: Clusters,
+    *,
+    width: int,
 ) -> int:
-    """Join what is similar among some positions; whole rows find the candidates, what is compared decides."""
+    """Join what is similar among some positions; whole rows find the candidates, what is compared
+    decides.
+    """
     if len(codes) < 2:
         return 0
     joins, positions = 0, np.fromiter(codes, np.int64, len(codes))
-    # One array of words is one text, which many rows share; it is held here, so that its number stays its own.
+    # One array of words is one text, which many rows share; it is held here, so that its number
+    # stays its own.
     shingles: dict[int, tuple[Hashes, Hashes]] = {}
 
     def shingles_of(words: Hashes) -> Hashes:
@@ -154,7 +169,9 @@ def jaccard(one: Hashes, other: Hashes) -> float:
 
 
 class TextCodes:
-    """Turns texts into a number for each of their words; remembers words, and texts, of which rows share many."""
+    """Turns texts into a number for each of their words; remembers words, and texts, of which rows
+    share many.
+    """
 
     def __init__(self) -> None:
         self._words = _WordHashes()
@@ -166,7 +183,9 @@ class TextCodes:
         return codes if len(codes) else self._hashes(text.split())
 
     def of_row(self, row: Row) -> Hashes:
-        """Return the same for all inputs of a row together, one after the other in the order of their names."""
+        """Return the same for all inputs of a row together, one after the other in the order of
+        their names.
+        """
         inputs = [row.inputs[name] for name in sorted(row.inputs)]
         codes = np.concatenate([_NOTHING, *map(self._plain, inputs)])
         return codes if len(codes) else self._hashes(" ".join(inputs).split())
@@ -185,18 +204,24 @@ class _WordHashes(dict[str, int]):
     """The hash of each word, computed from its content at the first look-up."""
 
     def __missing__(self, word: str) -> int:
-        code = int.from_bytes(hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+        code = int.from_bytes(
+            hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big"
+        )
         self[word] = code
         return code
 
 
 def _shingles(codes: Hashes, width: int) -> Hashes:
-    """Return the different shingles of so many words, sorted; a shorter text is one shingle. Shape (k,)."""
+    """Return the different shingles of so many words, sorted; a shorter text is one shingle. Shape
+    (k,).
+    """
     return np.unique(_windows(codes, max(min(width, len(codes)), 1)))
 
 
 def _windows(codes: Hashes, width: int) -> Hashes:
-    """Return a hash of each run of so many words, or of all where there are fewer; shape (k,), repeats and all."""
+    """Return a hash of each run of so many words, or of all where there are fewer; shape (k,),
+    repeats and all.
+    """
     total = np.full(max(len(codes) - width + 1, 1), width, np.uint64)
     for offset in range(min(width, len(codes))):
         total = mix(total ^ codes[offset : offset + len(total)])
@@ -204,17 +229,22 @@ def _windows(codes: Hashes, width: int) -> Hashes:
 
 
 def words_of(text: str) -> list[str]:
-    """Return a text's words as a reader sees them: without case, accents, width variants and invisible characters.
+    """Return a text's words as a reader sees them: without case, accents, width variants and
+    invisible characters.
 
-    Where no spaces stand between words each character is one; a text without any word is split at its spaces.
+    Where no spaces stand between words each character is one; a text without any word is split at
+    its spaces.
     """
     return _plain_words(text) or text.split()
 
 
 def _plain_words(text: str) -> list[str]:
     if text.isascii():
-        return text.translate(ASCII_WORDS).split()  # what `_WORD` finds in it, several times as quickly
-    # Compatibility forms of Unicode Standard Annex 15; decomposed, so that a mark added to a letter falls away.
+        return text.translate(
+            ASCII_WORDS
+        ).split()  # what `_WORD` finds in it, several times as quickly
+    # Compatibility forms of Unicode Standard Annex 15; decomposed, so that a mark added to a letter
+    # falls away.
     plain = unicodedata.normalize("NFKD", text).casefold()
     for c in set(plain):
         if unicodedata.category(c) in {"Mn", "Me", "Cf"}:
@@ -234,7 +264,9 @@ def mix(values: Hashes) -> Hashes:
 
 def _constants(name: str) -> Hashes:
     count = _BANDS * _BAND_WIDTH
-    body = b"".join(hashlib.blake2b(f"{name}{i}".encode(), digest_size=8).digest() for i in range(count))
+    body = b"".join(
+        hashlib.blake2b(f"{name}{i}".encode(), digest_size=8).digest() for i in range(count)
+    )
     return np.frombuffer(body, "<u8").astype(np.uint64)
 
 
@@ -244,7 +276,8 @@ _FACTORS, _SHIFTS = _constants("factor") | np.uint64(1), _constants("shift")
 def _signatures(codes: Sequence[Hashes], width: int) -> Hashes:
     """Return the MinHash signature of each row, shape (rows, 100).
 
-    Several rows are worked on at once, as many as fit the processor's cache; a row longer than that is one by itself.
+    Several rows are worked on at once, as many as fit the processor's cache; a row longer than that
+    is one by itself.
     """
     signatures = np.empty((len(codes), len(_FACTORS)), np.uint64)
     start = 0
@@ -259,7 +292,9 @@ def _signatures(codes: Sequence[Hashes], width: int) -> Hashes:
 
 
 def _signatures_at_once(codes: Sequence[Hashes], width: int) -> Hashes:
-    """Return the signatures of a few rows; shape (rows, 100). A shingle that repeats does not move a minimum."""
+    """Return the signatures of a few rows; shape (rows, 100). A shingle that repeats does not move
+    a minimum.
+    """
     shingles = [_windows(words, max(min(width, len(words)), 1)) for words in codes]
     joined = np.concatenate(shingles)
     starts = np.cumsum([0, *(len(part) for part in shingles[:-1])])
@@ -273,22 +308,33 @@ def _signatures_at_once(codes: Sequence[Hashes], width: int) -> Hashes:
 
 
 def _candidates(signatures: Hashes, positions: Indices, clusters: Clusters) -> Iterator[Indices]:
-    """Yield pairs of signatures that agree on a whole band, and on most of the rest, as indices of shape (pairs, 2).
+    """Yield pairs of signatures that agree on a whole band, and on most of the rest, as indices of
+    shape (pairs, 2).
 
-    Pairs whose positions are in one cluster already are left out; clusters may grow between two turns.
+    Pairs whose positions are in one cluster already are left out; clusters may grow between two
+    turns.
     """
-    short = signatures.astype(np.uint16)  # sixteen bits tell entries apart well enough to count the equal ones
+    short = signatures.astype(
+        np.uint16
+    )  # sixteen bits tell entries apart well enough to count the equal ones
     for band in range(_BANDS):
         columns = signatures[:, band * _BAND_WIDTH : (band + 1) * _BAND_WIDTH]
         for pairs in _pairs_of_band(columns, positions, clusters):
             equal = short[pairs[:, 0]] == short[pairs[:, 1]]
             # A pair is looked at in the first band on which it agrees.
-            earlier = equal[:, : band * _BAND_WIDTH].reshape(len(pairs), band, _BAND_WIDTH).all(axis=2).any(axis=1)
+            earlier = (
+                equal[:, : band * _BAND_WIDTH]
+                .reshape(len(pairs), band, _BAND_WIDTH)
+                .all(axis=2)
+                .any(axis=1)
+            )
             yield pairs[(equal.sum(axis=1) >= _AGREE) & ~earlier]
 
 
 def _pairs_of_band(columns: Hashes, positions: Indices, clusters: Clusters) -> Iterator[Indices]:
-    """Yield the pairs that agree on a band and are in different clusters, a bounded number at once."""
+    """Yield the pairs that agree on a band and are in different clusters, a bounded number at
+    once.
+    """
     order = np.lexsort(columns.T)
     sorted_columns = columns[order]
     begins = np.concatenate([[True], (sorted_columns[1:] != sorted_columns[:-1]).any(axis=1)])
@@ -298,8 +344,12 @@ def _pairs_of_band(columns: Hashes, positions: Indices, clusters: Clusters) -> I
     place = np.flatnonzero(ends - np.arange(len(order)) > 1)  # those with a later fellow
     while len(place):
         roots = clusters.roots(positions[order])
-        lowest, highest = (np.repeat(edge.reduceat(roots, starts), sizes) for edge in (np.minimum, np.maximum))
-        place = place[lowest[place] != highest[place]]  # fellows that are in one cluster all are done with
+        lowest, highest = (
+            np.repeat(edge.reduceat(roots, starts), sizes) for edge in (np.minimum, np.maximum)
+        )
+        place = place[
+            lowest[place] != highest[place]
+        ]  # fellows that are in one cluster all are done with
         total = np.cumsum(ends[place] - place - 1)
         now = place[: max(int(np.searchsorted(total, _PAIRS, side="right")), 1)]
         place = place[len(now) :]

@@ -63,7 +63,8 @@ class ModelError(WorldError):
         retryable: Whether the same request may succeed later.
         status: The HTTP status, where there was one.
         retry_after: Seconds the server asked us to wait, where it did.
-        refused_parameter: The parameter of the request that the error names; it may be what is refused.
+        refused_parameter: The parameter of the request that the error names; it may be what is
+            refused.
         fatal: Whether every other request would fail as well (a wrong key, an unknown model).
         rates: What the endpoint said is left of its limits.
         no_model: Whether something answered that may be no model at all, such as a web page.
@@ -115,7 +116,9 @@ class Waiting(WorldError):
         awaits: The same for a program.
     """
 
-    def __init__(self, message: str, *, awaits: Mapping[str, Any], hint: str | None = None) -> None:  # Any: JSON
+    def __init__(
+        self, message: str, *, awaits: Mapping[str, Any], hint: str | None = None
+    ) -> None:  # Any: JSON
         super().__init__(message, hint=hint)
         self.awaits = awaits
 
@@ -133,14 +136,18 @@ class LeaseLost(WorkspaceError):
 
 
 def shortened(value: Any) -> str:  # Any: JSON
-    """Return a value as it is written in Python, on one line of at most 80 characters, however large or deep it is."""
+    """Return a value as it is written in Python, on one line of at most 80 characters, however
+    large or deep it is.
+    """
     short = reprlib.Repr()
     short.maxlevel, short.maxstring, short.maxother = 3, 80, 80
     return f"{short.repr(value):.80}"
 
 
 def explain_yaml_error(error: Exception, *, whole: str = "the file") -> str:
-    """Return why YAML or JSON was refused: the field (or `whole`) and its value, or the parser's first line."""
+    """Return why YAML or JSON was refused: the field (or `whole`) and its value, or the parser's
+    first line.
+    """
     from pydantic import ValidationError
 
     if isinstance(error, ValidationError):
@@ -155,9 +162,14 @@ DEFECT = "this is a defect in judgewright; please report it with the traceback o
 
 
 def files_hint(error: BaseException | None) -> str | None:
-    """Say what to do where an error comes of more open files than the system allows; None for any other error."""
+    """Say what to do where an error comes of more open files than the system allows; None for any
+    other error.
+    """
     while error is not None:
         if getattr(error, "errno", None) in (errno.EMFILE, errno.ENFILE):
-            return "allow more open files (ulimit -n 4096), or lower --concurrency; what was answered is kept"
+            return (
+                "allow more open files (ulimit -n 4096), or lower --concurrency; what was answered"
+                " is kept"
+            )
         error = error.__cause__ or error.__context__
     return None

@@ -16,7 +16,9 @@ from .scale import BINARY, OutputScale
 from .verdict import Answer, Unscored, Verdict
 
 Score = float | bool | None
-JudgeFunction = Callable[[dict[str, Scalar]], Score] | Callable[[dict[str, Scalar]], Awaitable[Score]]
+JudgeFunction = (
+    Callable[[dict[str, Scalar]], Score] | Callable[[dict[str, Scalar]], Awaitable[Score]]
+)
 """Gets a row as a dict, without its label; returns a score, or None where it has no verdict."""
 
 CONCURRENCY = 64
@@ -28,11 +30,12 @@ def judge_with_function(
 ) -> JudgedDataset:
     """Score every row with a function.
 
-    A row for which the function raises, or returns no number of the scale, is unscored with the reason; the others
-    are not affected.
+    A row for which the function raises, or returns no number of the scale, is unscored with the
+    reason; the others are not affected.
 
     Args:
-        function: The judge, synchronous or not; the one is called row by row, the other for many rows at once.
+        function: The judge, synchronous or not; the one is called row by row, the other for many
+            rows at once.
         dataset: Labelled rows.
         scale: Of the scores; without one they must be booleans, 0 or 1.
 
@@ -47,7 +50,8 @@ def judge_with_function(
             number = _number(result)
             if number is not None and number not in (0.0, 1.0):
                 raise InputError(
-                    f"the judge {name} returned {number:g} for row {row.id!r}, and no scale is stated",
+                    f"the judge {name} returned {number:g} for row {row.id!r}, and no scale is"
+                    " stated",
                     hint='state it, such as scale="probability" or scale="0..3@2"',
                 )
     scale = scale or BINARY
@@ -62,7 +66,11 @@ def judge_with_function(
             detail = f"{number:g} is outside the scale ({scale.describe()})"
         else:
             grade = scale.written(number)
-            scored.append(Verdict(row_id=row.id, score=grade, positive=scale.positive(grade), parser="function"))
+            scored.append(
+                Verdict(
+                    row_id=row.id, score=grade, positive=scale.positive(grade), parser="function"
+                )
+            )
             continue
         scored.append(Unscored(row_id=row.id, reason="parse", detail=detail[:300]))
     answers = tuple(scored)
@@ -70,11 +78,16 @@ def judge_with_function(
         first = next((answer for answer in answers if isinstance(answer, Unscored)), None)
         detail = f"; row {first.row_id!r}: {first.detail}" if first else ""
         raise InputError(f"the judge {name} scored no row{detail}")
-    return JudgedDataset(dataset=dataset, answers=answers, scale=scale or BINARY, judge=name, model="Python function")
+    return JudgedDataset(
+        dataset=dataset, answers=answers, scale=scale or BINARY, judge=name, model="Python function"
+    )
 
 
 def _call(function: JudgeFunction, rows: list[dict[str, Scalar]]) -> list[object]:
-    if not (inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)):
+    if not (
+        inspect.iscoroutinefunction(function)
+        or inspect.iscoroutinefunction(type(function).__call__)
+    ):
         results: list[object] = []
         for row in rows:
             try:

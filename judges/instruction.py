@@ -1,7 +1,8 @@
 """Instructions: what a model is asked besides judging, such as to split a response into claims.
 
-An instruction is to these tasks what a prompt is to judging: a frozen text under a content-hash version, filled in
-one pass with fenced fields, and answered with a JSON object whose fields are checked once, here.
+An instruction is to these tasks what a prompt is to judging: a frozen text under a content-hash
+version, filled in one pass with fenced fields, and answered with a JSON object whose fields are
+checked once, here.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ class Instruction:
     def __post_init__(self) -> None:
         check_name(self.name)
         if not self.inputs:
-            raise PromptError(f"instruction {self.name!r}: the template names no field such as {{{{query}}}}")
+            raise PromptError(
+                f"instruction {self.name!r}: the template names no field such as {{{{query}}}}"
+            )
         if not self.fields:
             raise PromptError(f"instruction {self.name!r}: the reply has no field")
 
@@ -81,7 +84,9 @@ class Instruction:
         """
         missing = [name for name in self.inputs if name not in item]
         if missing:
-            raise PromptError(f"an item has no field {missing[0]!r}; the instruction {self.name!r} needs it")
+            raise PromptError(
+                f"an item has no field {missing[0]!r}; the instruction {self.name!r} needs it"
+            )
         inputs = {name: item[name] for name in self.inputs}
         user = f"{render(self.template, inputs, salt=self.version)}\n\n{self.reply.strip()}"
         return Message("system", f"{self.system.strip()}\n\n{DATA_NOTICE}"), Message("user", user)
@@ -95,7 +100,10 @@ class Instruction:
             "required": list(self.fields),
             "additionalProperties": False,
         }
-        return {"type": "json_schema", "json_schema": {"name": self.name, "strict": True, "schema": schema}}
+        return {
+            "type": "json_schema",
+            "json_schema": {"name": self.name, "strict": True, "schema": schema},
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +159,11 @@ def load_instruction(name: str) -> Instruction:
     """
     path = files(instructions) / f"{check_name(name)}.yaml"
     if not path.is_file():
-        names = sorted(f.name.removesuffix(".yaml") for f in files(instructions).iterdir() if f.name.endswith(".yaml"))
+        names = sorted(
+            f.name.removesuffix(".yaml")
+            for f in files(instructions).iterdir()
+            if f.name.endswith(".yaml")
+        )
         raise PromptError(f"there is no instruction {name!r}", hint=f"there are {', '.join(names)}")
     body = yaml.load(path.read_text(encoding="utf-8"), Loader=TextLoader)  # noqa: S506  # a SafeLoader that reads text only
     parsed = _InstructionFile.model_validate(body)
@@ -166,7 +178,8 @@ def ask_instruction(
     settings: JudgeSettings = ASKING,
     progress: Callable[[Progress], None] | None = None,
 ) -> list[Filled | Unfilled]:
-    """Ask for every item and return the answers in order; one bad reply spoils nothing but its own item.
+    """Ask for every item and return the answers in order; one bad reply spoils nothing but its own
+    item.
 
     Raises:
         PromptError: An item lacks a field the template names.
@@ -198,13 +211,17 @@ def ask_instruction(
     return [answers[i] for i in range(len(items))]
 
 
-def read_answer(instruction: Instruction, completion: Completion, *, simulated: bool = False) -> Filled | Unfilled:
+def read_answer(
+    instruction: Instruction, completion: Completion, *, simulated: bool = False
+) -> Filled | Unfilled:
     """Turn a completion into its fields, or into the reason why it has none."""
     broken = why_broken(completion)
     if broken is not None:
         return Unfilled(reason=broken[0], detail=broken[1])
     if len(completion.text) > MAX_REPLY:
-        return Unfilled(reason="parse", detail=f"a reply of {len(completion.text):,} characters is not read")
+        return Unfilled(
+            reason="parse", detail=f"a reply of {len(completion.text):,} characters is not read"
+        )
     try:
         values = _values(instruction, without_thinking(completion.text))
     except ValueError as error:
@@ -219,7 +236,9 @@ def read_answer(instruction: Instruction, completion: Completion, *, simulated: 
 
 
 def number_lines(texts: Sequence[str]) -> str:
-    """Write texts as numbered lines, `[1] text`, one line each, so that no text can pass for a line of its own."""
+    """Write texts as numbered lines, `[1] text`, one line each, so that no text can pass for a line
+    of its own.
+    """
     return "\n".join(f"[{i}] {' '.join(text.split())}" for i, text in enumerate(texts, 1))
 
 

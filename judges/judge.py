@@ -65,7 +65,8 @@ def judge(
         dataset: What to judge; its rows need the fields the prompt's template names.
         client: Where the answers come from; recorded ones are not asked again.
         settings: Sampling and limits.
-        rule: The decision rule, such as a calibrated one of the registry; the prompt's own threshold unless given.
+        rule: The decision rule, such as a calibrated one of the registry; the prompt's own
+            threshold unless given.
         repeat: Which repetition of the same questions this is; another number asks anew.
         progress: Called in this thread while answers come in.
 
@@ -94,7 +95,9 @@ def judge(
     outcomes = client.ask(requests[:first]) if first else []
     if first:
         _require_logprobs(prompt, outcomes, client)
-    outcomes += client.ask(requests[first:], progress=progress, unreadable=lambda reply: why_unreadable(prompt, reply))
+    outcomes += client.ask(
+        requests[first:], progress=progress, unreadable=lambda reply: why_unreadable(prompt, reply)
+    )
     if first:
         _require_logprobs(prompt, outcomes, client)
     simulated = client.model.simulated
@@ -130,9 +133,13 @@ def _require_logprobs(prompt: JudgePrompt, outcomes: list[Outcome], client: Clie
 
 
 class _RowRequests(Sequence[Request]):
-    """The requests that ask a judge about rows, each made when it is needed: a row's rendered text is not kept."""
+    """The requests that ask a judge about rows, each made when it is needed: a row's rendered text
+    is not kept.
+    """
 
-    def __init__(self, prompt: JudgePrompt, rows: Sequence[Row], *, settings: JudgeSettings, repeat: int = 0) -> None:
+    def __init__(
+        self, prompt: JudgePrompt, rows: Sequence[Row], *, settings: JudgeSettings, repeat: int = 0
+    ) -> None:
         self._prompt = prompt
         self._rows = rows
         self._settings = settings
@@ -148,7 +155,9 @@ class _RowRequests(Sequence[Request]):
     def __getitem__(self, index: slice) -> Sequence[Request]: ...
     def __getitem__(self, index: int | slice) -> Request | Sequence[Request]:
         if isinstance(index, slice):
-            return _RowRequests(self._prompt, self._rows[index], settings=self._settings, repeat=self._repeat)
+            return _RowRequests(
+                self._prompt, self._rows[index], settings=self._settings, repeat=self._repeat
+            )
         settings = self._settings
         return Request(
             messages=self._prompt.messages(self._rows[index]),
@@ -161,7 +170,9 @@ class _RowRequests(Sequence[Request]):
         )
 
 
-def judge_request(prompt: JudgePrompt, row: Row, *, settings: JudgeSettings, repeat: int = 0) -> Request:
+def judge_request(
+    prompt: JudgePrompt, row: Row, *, settings: JudgeSettings, repeat: int = 0
+) -> Request:
     """Return the request that asks a judge about one row."""
     return _RowRequests(prompt, (row,), settings=settings, repeat=repeat)[0]
 
@@ -176,7 +187,9 @@ def require_answers(answers: Sequence[Answer], *, of: str = "row") -> None:
     Raises:
         ModelError: There is no verdict; the message says why the first request failed.
     """
-    failed = [answer for answer in answers if isinstance(answer, Unscored) and answer.reason == "endpoint"]
+    failed = [
+        answer for answer in answers if isinstance(answer, Unscored) and answer.reason == "endpoint"
+    ]
     if failed and not any(isinstance(answer, Verdict) for answer in answers):
         raise unanswered_error(failed[0].detail, of=of)
 
@@ -186,5 +199,8 @@ def unanswered_error(detail: str, *, of: str) -> ModelError:
     return ModelError(
         f"the endpoint answered no {of}: {detail}",
         retryable=True,
-        hint="see that the server runs and that its address is right; the same command goes on with what is left",
+        hint=(
+            "see that the server runs and that its address is right; the same command goes on with"
+            " what is left"
+        ),
     )

@@ -1,4 +1,6 @@
-"""What metrics read of judged rows, however these are held: row by row, or alike rows as one with their number."""
+"""What metrics read of judged rows, however these are held: row by row, or alike rows as one with
+their number.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ class JudgedArrays:
     dataset: Dataset
     """The scale of the labels, the name and the notes; `JudgedDataset` has its rows there too."""
     scale: OutputScale
-    """The judge's scale, its threshold the one that decides here; the label scale is the dataset's."""
+    """The judge's scale, its threshold the one that decides here; the label scale is the dataset's.
+    """
     judge: str = ""
     """`name@version` of the prompt, or the file the verdicts came from."""
     model: str = ""
@@ -41,7 +44,9 @@ class JudgedArrays:
 
     @property
     def weight(self) -> IntArray | None:
-        """How many rows each position of the arrays stands for; None where each is one row. Shape (n,)."""
+        """How many rows each position of the arrays stands for; None where each is one row. Shape
+        (n,).
+        """
         return None
 
     @property
@@ -51,7 +56,9 @@ class JudgedArrays:
 
     @property
     def shared_groups(self) -> IntArray | None:
-        """Codes 0..G-1 of the groups of the scored rows, None where every row is its own; shape (n,)."""
+        """Codes 0..G-1 of the groups of the scored rows, None where every row is its own; shape
+        (n,).
+        """
         raise NotImplementedError
 
     @property
@@ -122,7 +129,9 @@ class JudgedArrays:
 
     @cached_property
     def wrong(self) -> BoolArray:
-        """Whether the judge decided otherwise than people, or chose another class than they; shape (n,)."""
+        """Whether the judge decided otherwise than people, or chose another class than they; shape
+        (n,).
+        """
         if self.scale.kind == "choice":
             return self.label != self.score
         return self.positive != self.predicted
@@ -142,33 +151,44 @@ class JudgedArrays:
     def compared(self, metric: str) -> tuple[BoolArray, BoolArray] | tuple[FloatArray, FloatArray]:
         """Return people's side and the judge's as a metric compares them.
 
-        Decisions for a metric of decisions, grades or classes for one of those, probabilities for one of those: a
-        verdict without a confidence then counts as given with certainty. A metric of one class of a choice, such as
-        `recall[billing]`, takes the class for the positive side and all others for the negative one.
+        Decisions for a metric of decisions, grades or classes for one of those, probabilities for
+        one of those: a verdict without a confidence then counts as given with certainty. A metric
+        of one class of a choice, such as `recall[billing]`, takes the class for the positive side
+        and all others for the negative one.
 
         Raises:
-            InputError: The metric does not fit the scale: people graded on another one, or a choice has no threshold.
+            InputError: The metric does not fit the scale: people graded on another one, or a choice
+                has no threshold.
         """
         _, name = split_class_metric(metric)
         if name is not None:
             if self.scale.kind != "choice" or name not in self.scale.labels:
-                raise InputError(f"{metric}: {name!r} is not a class of the judge, which gives {self.scale.describe()}")
+                raise InputError(
+                    f"{metric}: {name!r} is not a class of the judge, which gives"
+                    f" {self.scale.describe()}"
+                )
             code = float(self.scale.labels.index(name))
             return self.label == code, self.score == code
         if self.scale.kind == "choice" and metric not in CLASS_METRICS:
             raise InputError(
                 f"{metric} needs an order, and this judge chooses {self.scale.describe()}",
-                hint=f"name a class, such as recall[{self.scale.labels[0]}], or use {', '.join(CLASS_METRICS)}",
+                hint=(
+                    f"name a class, such as recall[{self.scale.labels[0]}], or use"
+                    f" {', '.join(CLASS_METRICS)}"
+                ),
             )
         if metric in PROBABILITY_METRICS:
             stated = np.isfinite(self.probability)
-            return self.positive.astype(np.float64), np.where(stated, self.probability, self.predicted)
+            return self.positive.astype(np.float64), np.where(
+                stated, self.probability, self.predicted
+            )
         if metric not in CLASS_METRICS and metric != "off_by_one":
             return self.positive, self.predicted
         if not self.same_scale:
             theirs = self.dataset.labels.describe()
             raise InputError(
-                f"{metric} compares grades, but labels are {theirs} and the judge's {self.scale.describe()}"
+                f"{metric} compares grades, but labels are {theirs} and the judge's"
+                f" {self.scale.describe()}"
             )
         return self.label, self.score
 
@@ -180,12 +200,16 @@ class JudgedArrays:
 
     @property
     def same_scale(self) -> bool:
-        """Whether people and judge graded on the same levels, so that grades can be compared one by one."""
+        """Whether people and judge graded on the same levels, so that grades can be compared one by
+        one.
+        """
         levels = self.scale.levels
         return levels == self.dataset.labels.levels and len(levels) > 0
 
     @cached_property
     def on_grades(self) -> bool:
-        """Whether labels and scores share a scale and none of them lies between two of its levels."""
+        """Whether labels and scores share a scale and none of them lies between two of its
+        levels.
+        """
         grades = np.concatenate([self.label, self.score])
         return self.same_scale and bool((grades == np.round(grades)).all())

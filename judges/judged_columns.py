@@ -1,4 +1,6 @@
-"""Judged rows of which alike ones are held as one position with their number: millions of rows in little memory."""
+"""Judged rows of which alike ones are held as one position with their number: millions of rows in
+little memory.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,11 @@ from .judged_arrays import BoolArray, FloatArray, IntArray, JudgedArrays
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedColumns(JudgedArrays):
-    """Labels and verdicts without their rows: what metrics need, and nothing that could be shown of a single row.
+    """Labels and verdicts without their rows: what metrics need, and nothing that could be shown of
+    a single row.
 
-    Scored rows with the same label, score and confidence, and of the same group where rows share groups, are one
-    position of the arrays.
+    Scored rows with the same label, score and confidence, and of the same group where rows share
+    groups, are one position of the arrays.
     """
 
     labels: FloatArray
@@ -74,7 +77,9 @@ class JudgedColumns(JudgedArrays):
 
     @cached_property
     def probability(self) -> FloatArray:
-        """Probability of the positive label: the score on a probability scale, else from the confidence."""
+        """Probability of the positive label: the score on a probability scale, else from the
+        confidence.
+        """
         if self.scale.kind == "probability":
             return self.scores
         return np.where(self.predicted, self.confidences, 1.0 - self.confidences)
@@ -104,4 +109,7 @@ class JudgedColumns(JudgedArrays):
         return replace(self, dataset=replace(self.dataset, notes=(*self.dataset.notes, *notes)))
 
     def __repr__(self) -> str:
-        return f"JudgedColumns({self.judge!r}, model {self.model!r}, {self.rows:,} rows, {self.n:,} scored)"
+        return (
+            f"JudgedColumns({self.judge!r}, model {self.model!r}, {self.rows:,} rows, {self.n:,}"
+            " scored)"
+        )

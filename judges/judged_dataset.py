@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 def group_codes(rows: Iterable[Row]) -> IntArray:
-    """Return codes 0..G-1 of the rows' groups in order of first appearance; a row without one is its own.
+    """Return codes 0..G-1 of the rows' groups in order of first appearance; a row without one is
+    its own.
 
     Shape (n,).
     """
@@ -42,7 +43,9 @@ class JudgedDataset(JudgedArrays):
     rule: DecisionRule | None = None
     """The rule that decided; None where it was the threshold of the judge's own scale."""
     outputs: tuple[str, ...] = ()
-    """Columns of the metadata that are known to hold what a judge said of the rows, this one or another."""
+    """Columns of the metadata that are known to hold what a judge said of the rows, this one or
+    another.
+    """
 
     def __post_init__(self) -> None:
         if len(self.answers) != len(self.dataset.rows):
@@ -96,7 +99,9 @@ class JudgedDataset(JudgedArrays):
     @cached_property
     def confidence(self) -> FloatArray:
         """Confidence in the verdict, NaN where none was given; shape (n,)."""
-        return np.array([np.nan if v.confidence is None else v.confidence for v in self.verdicts], np.float64)
+        return np.array(
+            [np.nan if v.confidence is None else v.confidence for v in self.verdicts], np.float64
+        )
 
     @cached_property
     def probability(self) -> FloatArray:
@@ -107,16 +112,19 @@ class JudgedDataset(JudgedArrays):
         from_confidence = np.where(self.predicted, self.confidence, 1.0 - self.confidence)
         if self.scale.kind != "probability":
             return from_confidence
-        # A rule that decided anew left the raw score as it was; the calibrated probability is in the confidence.
+        # A rule that decided anew left the raw score as it was; the calibrated probability is in
+        # the confidence.
         by_rule = np.array([verdict.before is not None for verdict in self.verdicts], np.bool_)
         return np.where(by_rule, from_confidence, self.score)
 
     @property
     def disagreements(self) -> list[int]:
-        """Positions among the scored rows that the judge decided differently from people, the surest first.
+        """Positions among the scored rows that the judge decided differently from people, the
+        surest first.
 
-        Such a row is either a bad error of the judge or an error in its label. Rows of equal certainty, or of none,
-        come by the distance of their grades where both sides grade on one scale, then in their order.
+        Such a row is either a bad error of the judge or an error in its label. Rows of equal
+        certainty, or of none, come by the distance of their grades where both sides grade on one
+        scale, then in their order.
         """
         wrong = np.flatnonzero(self.wrong)
         distance = np.zeros(len(self.scored))
@@ -127,7 +135,9 @@ class JudgedDataset(JudgedArrays):
 
     @cached_property
     def groups(self) -> IntArray:
-        """Codes of the groups, 0..G-1 in order of first appearance; shape (n,). A row without a group is its own."""
+        """Codes of the groups, 0..G-1 in order of first appearance; shape (n,). A row without a
+        group is its own.
+        """
         return group_codes(self.rows)
 
     @property
@@ -149,19 +159,25 @@ class JudgedDataset(JudgedArrays):
     def unanswered(self) -> tuple[int, int]:
         """How many labelled rows without a verdict people call negative, and how many positive."""
         missing = zip(self.dataset.rows, self.answers, strict=True)
-        rows = [row for row, answer in missing if row.label is not None and isinstance(answer, Unscored)]
+        rows = [
+            row for row, answer in missing if row.label is not None and isinstance(answer, Unscored)
+        ]
         positive = sum(map(self.dataset.positive, rows))
         return len(rows) - positive, positive
 
     @property
     def unscored(self) -> dict[str, int]:
         """How many rows have no verdict, by reason."""
-        return dict(sorted(Counter(a.reason for a in self.answers if isinstance(a, Unscored)).items()))
+        return dict(
+            sorted(Counter(a.reason for a in self.answers if isinstance(a, Unscored)).items())
+        )
 
     @property
     def repaired(self) -> int:
         """How many verdicts were read from a reply that had to be mended."""
-        return sum(isinstance(answer, Verdict) and answer.parser == "repaired" for answer in self.answers)
+        return sum(
+            isinstance(answer, Verdict) and answer.parser == "repaired" for answer in self.answers
+        )
 
     @property
     def unlabelled(self) -> int:
@@ -178,30 +194,53 @@ class JudgedDataset(JudgedArrays):
         return replace(self, dataset=replace(self.dataset, notes=(*self.dataset.notes, *notes)))
 
     def under(self, rule: DecisionRule) -> JudgedDataset:
-        """Return the table with every verdict decided by another rule, from what the judge gave; see `apply_rule`."""
+        """Return the table with every verdict decided by another rule, from what the judge gave;
+        see `apply_rule`.
+        """
         answers = tuple(apply_rule(answer, self.scale, rule) for answer in self.answers)
-        return replace(self, answers=answers, scale=replace(self.scale, threshold=rule.threshold), rule=rule)
+        return replace(
+            self, answers=answers, scale=replace(self.scale, threshold=rule.threshold), rule=rule
+        )
 
     def __repr__(self) -> str:
         answered = len(self.answers) - sum(self.unscored.values())
-        counts = f"{len(self.answers):,} rows, {answered:,} verdicts, {len(self.answers) - self.unlabelled:,} labels"
-        return f"JudgedDataset({self.judge!r}, model {self.model!r}, {counts}{SIMULATED * self.simulated})"
+        counts = (
+            f"{len(self.answers):,} rows, {answered:,} verdicts,"
+            f" {len(self.answers) - self.unlabelled:,} labels"
+        )
+        return (
+            f"JudgedDataset({self.judge!r}, model {self.model!r},"
+            f" {counts}{SIMULATED * self.simulated})"
+        )
 
     def _repr_html_(self) -> str:
         first = self.only(range(min(FIRST_ROWS, len(self.answers)))).to_frame()
-        return html_table(first, title=repr(self), notes=self.dataset.notes, lines=len(self.answers))
+        return html_table(
+            first, title=repr(self), notes=self.dataset.notes, lines=len(self.answers)
+        )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one line a row: id, group, label, score, positive, predicted, confidence, unscored, metadata."""
+        """Return one line a row: id, group, label, score, positive, predicted, confidence,
+        unscored, metadata.
+        """
         import pandas as pd
 
         lines = []
         for row, answer in zip(self.dataset.rows, self.answers, strict=True):
-            line: dict[str, object] = {"id": row.id, "group": row.group, "label": row.label, "score": None}
+            line: dict[str, object] = {
+                "id": row.id,
+                "group": row.group,
+                "label": row.label,
+                "score": None,
+            }
             line["positive"] = None if row.label is None else self.dataset.positive(row)
             line |= {"predicted": None, "confidence": None, "unscored": None}
             if isinstance(answer, Verdict):
-                line |= {"score": answer.score, "predicted": answer.positive, "confidence": answer.confidence}
+                line |= {
+                    "score": answer.score,
+                    "predicted": answer.positive,
+                    "confidence": answer.confidence,
+                }
             else:
                 line["unscored"] = answer.reason
             lines.append({**line, **row.meta})

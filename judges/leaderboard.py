@@ -1,4 +1,6 @@
-"""Several judges side by side: ranked by one metric, compared two by two on the rows both answered."""
+"""Several judges side by side: ranked by one metric, compared two by two on the rows both
+answered.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,11 @@ class Pair:
 
     def to_json(self) -> dict[str, object]:
         """Return both names, the difference with its interval, and the p-values."""
-        change = {name: value for name, value in asdict(self.change).items() if name not in ("p", "before", "after")}
+        change = {
+            name: value
+            for name, value in asdict(self.change).items()
+            if name not in ("p", "before", "after")
+        }
         return {
             "first": self.first,
             "second": self.second,
@@ -86,14 +92,19 @@ class Leaderboard:
         return pairs
 
     def __repr__(self) -> str:
-        counts = f"{len(self.entries)} judges, {len(self.pairs)} pairs, {len(self.published)} published rows"
+        counts = (
+            f"{len(self.entries)} judges, {len(self.pairs)} pairs, {len(self.published)} published"
+            " rows"
+        )
         return f"Leaderboard({self.metric!r}, {counts})"
 
     def _repr_html_(self) -> str:
         return html_table(self.to_frame(), title=repr(self), notes=self.notes)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one line a judge, best first; figures that others printed come last, without rank, interval or n."""
+        """Return one line a judge, best first; figures that others printed come last, without rank,
+        interval or n.
+        """
         import pandas as pd
 
         lines: list[dict[str, object]] = [
@@ -122,8 +133,20 @@ class Leaderboard:
                     "published": True,
                 }
             )
-        columns = ("rank", "judge", "metric", "value", "low", "high", "n", "reason", "groups", "coverage")
-        # Published figures lack these numbers; without a nullable type pandas would turn all of them into floats.
+        columns = (
+            "rank",
+            "judge",
+            "metric",
+            "value",
+            "low",
+            "high",
+            "n",
+            "reason",
+            "groups",
+            "coverage",
+        )
+        # Published figures lack these numbers; without a nullable type pandas would turn all of
+        # them into floats.
         nullable = {"rank": "Int64", "n": "Int64", "groups": "Int64"}
         return pd.DataFrame(lines, columns=[*columns, "simulated", "published"]).astype(nullable)
 
@@ -131,8 +154,20 @@ class Leaderboard:
         """Return one line for each two judges: the paired difference with its interval, p and n."""
         import pandas as pd
 
-        columns = ("first", "second", "first_value", "second_value", "difference", "low", "high", "p", "p_holm")
-        return pd.DataFrame([pair.to_json() for pair in self.pairs], columns=[*columns, "n", "groups"])
+        columns = (
+            "first",
+            "second",
+            "first_value",
+            "second_value",
+            "difference",
+            "low",
+            "high",
+            "p",
+            "p_holm",
+        )
+        return pd.DataFrame(
+            [pair.to_json() for pair in self.pairs], columns=[*columns, "n", "groups"]
+        )
 
     def to_json(self) -> dict[str, object]:
         """Return the object that `score --json` prints for several judges."""
@@ -163,22 +198,27 @@ def rank_judges(
 ) -> Leaderboard:
     """Rank judges by a metric and compare each two of them on the rows both answered.
 
-    The difference of two judges is tested on paired rows, clustered by group (see `compare`), two-sided, and all
-    pairs together are held to one error rate (Holm 1979). Published figures are carried along without a rank: they
-    are of other rows.
+    The difference of two judges is tested on paired rows, clustered by group (see `compare`),
+    two-sided, and all pairs together are held to one error rate (Holm 1979). Published figures are
+    carried along without a rank: they are of other rows.
 
     Args:
         judges: Rows with their answers, by the judge's name.
         benchmarks: What `measure` returns for each of them.
-        metric: Any metric of the benchmarks; only those of `metrics.influence` can be compared two by two.
+        metric: Any metric of the benchmarks; only those of `metrics.influence` can be compared two
+            by two.
         published: Figures that others printed.
 
     Raises:
         InputError: No judge was measured by this metric.
     """
-    measured = dict.fromkeys(name for benchmark in benchmarks.values() for name in benchmark.metrics)
+    measured = dict.fromkeys(
+        name for benchmark in benchmarks.values() for name in benchmark.metrics
+    )
     if benchmarks and metric not in measured:
-        raise InputError(f"no judge was measured by {metric!r}", hint=f"rank by {', '.join(measured)}")
+        raise InputError(
+            f"no judge was measured by {metric!r}", hint=f"rank by {', '.join(measured)}"
+        )
     entries = _ranked(benchmarks, metric)
     names = [entry.name for entry in entries]
     pairs, notes = _pairs({name: judges[name] for name in names}, metric)
@@ -203,10 +243,15 @@ def _ranked(benchmarks: Mapping[str, Benchmark], metric: str) -> tuple[Entry, ..
             keys[name] = sign * value
     ordered = sorted(keys.values())
     entries = []
-    for name in [*sorted(keys, key=lambda name: (keys[name], name)), *sorted(figures.keys() - keys)]:
+    for name in [
+        *sorted(keys, key=lambda name: (keys[name], name)),
+        *sorted(figures.keys() - keys),
+    ]:
         # Equal figures share the first of their ranks.
         rank = 1 + ordered.index(keys[name]) if name in keys else None
-        entries.append(Entry(name=name, benchmark=benchmarks[name], figure=figures[name], rank=rank))
+        entries.append(
+            Entry(name=name, benchmark=benchmarks[name], figure=figures[name], rank=rank)
+        )
     return tuple(entries)
 
 
@@ -214,12 +259,16 @@ def _pairs(judges: Mapping[str, JudgedDataset], metric: str) -> tuple[tuple[Pair
     if len(judges) < 2:
         return (), []
     if metric not in PAIRED_METRICS:
-        return (), [f"judges are not compared two by two on {metric}; they can be on {', '.join(PAIRED_METRICS)}"]
+        return (), [
+            f"judges are not compared two by two on {metric}; they can be on"
+            f" {', '.join(PAIRED_METRICS)}"
+        ]
     changes: list[tuple[str, str, Change]] = []
     without: list[str] = []
     for first, second in combinations(judges, 2):
         change = None
-        # Where people and judge did not grade on the same grades, a metric that compares grades refuses them.
+        # Where people and judge did not grade on the same grades, a metric that compares grades
+        # refuses them.
         with suppress(InputError):
             if shared := _shared(judges[first], judges[second], metric):
                 change = compare(metric, shared[1], shared[0])
@@ -230,9 +279,13 @@ def _pairs(judges: Mapping[str, JudgedDataset], metric: str) -> tuple[tuple[Pair
     p_values: list[float] = []
     for _, _, change in changes:
         # Without a spread there is no test, and the one-sided p of 1 must not become a two-sided 0.
-        p_values.append(1.0 if change.low is None else min(1.0, 2.0 * min(change.p, 1.0 - change.p)))
+        p_values.append(
+            1.0 if change.low is None else min(1.0, 2.0 * min(change.p, 1.0 - change.p))
+        )
     pairs = []
-    for (first, second, change), p, adjusted in zip(changes, p_values, holm(p_values).tolist(), strict=True):
+    for (first, second, change), p, adjusted in zip(
+        changes, p_values, holm(p_values).tolist(), strict=True
+    ):
         pairs.append(Pair(first=first, second=second, change=change, p=p, p_holm=adjusted))
     notes = []
     if without:
@@ -242,8 +295,12 @@ def _pairs(judges: Mapping[str, JudgedDataset], metric: str) -> tuple[tuple[Pair
     return tuple(pairs), notes
 
 
-def _shared(first: JudgedDataset, second: JudgedDataset, metric: str) -> tuple[JudgedDataset, JudgedDataset] | None:
-    """Return both judges on the rows of the same ids, in one order; None unless people said the same about them."""
+def _shared(
+    first: JudgedDataset, second: JudgedDataset, metric: str
+) -> tuple[JudgedDataset, JudgedDataset] | None:
+    """Return both judges on the rows of the same ids, in one order; None unless people said the
+    same about them.
+    """
     first_ids = [row.id for row in first.dataset.rows]
     second_ids = [row.id for row in second.dataset.rows]
     if first_ids != second_ids:
@@ -257,23 +314,39 @@ def _shared(first: JudgedDataset, second: JudgedDataset, metric: str) -> tuple[J
 
 
 def _labels(predictions: JudgedDataset, metric: str) -> list[float | bool | None]:
-    """Return people's side of each row as the metric compares it: grades or classes, else decisions."""
+    """Return people's side of each row as the metric compares it: grades or classes, else
+    decisions.
+    """
     if metric == "off_by_one" or metric in CLASS_METRICS:
         return [row.label for row in predictions.dataset.rows]
     labels = predictions.dataset.labels
-    return [None if row.label is None else labels.positive(row.label) for row in predictions.dataset.rows]
+    return [
+        None if row.label is None else labels.positive(row.label)
+        for row in predictions.dataset.rows
+    ]
 
 
 def _differences(judges: Mapping[str, JudgedDataset]) -> Iterator[str]:
-    """Yield what makes the judges hard to compare: other rows, other answers, other cuts of the labels."""
+    """Yield what makes the judges hard to compare: other rows, other answers, other cuts of the
+    labels.
+    """
     if len(judges) < 2:
         return
     rows = {frozenset(row.id for row in judged.dataset.rows) for judged in judges.values()}
     if len(rows) > 1:
-        yield "the judges were measured on different rows: ranks compare them only as far as the rows are alike"
+        yield (
+            "the judges were measured on different rows: ranks compare them only as far as the rows"
+            " are alike"
+        )
     answered = {len(judged.scored) for judged in judges.values()}
     if len(rows) == 1 and len(answered) > 1:
-        yield "the judges did not answer the same rows: each is ranked by its own, pairs are compared on common ones"
+        yield (
+            "the judges did not answer the same rows: each is ranked by its own, pairs are compared"
+            " on common ones"
+        )
     cuts = {judged.dataset.labels.threshold for judged in judges.values()}
     if len(rows) == 1 and len(cuts) > 1:
-        yield f"labels were cut at different grades ({', '.join(f'{c:g}' for c in sorted(cuts))}); state one scale"
+        yield (
+            f"labels were cut at different grades ({', '.join(f'{c:g}' for c in sorted(cuts))});"
+            " state one scale"
+        )

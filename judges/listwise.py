@@ -1,8 +1,8 @@
 """Listwise ranking with sliding windows: the baseline that pointwise judges are compared with.
 
-A model sees a window of passages at once and puts them in order; the window slides from the end of the list to its
-front, so that the best passages of each window are carried on into the next (Sun et al. 2023, RankGPT; DIRAS compares
-windows and steps of 2/1, 10/5 and 20/10).
+A model sees a window of passages at once and puts them in order; the window slides from the end of
+the list to its front, so that the best passages of each window are carried on into the next (Sun et
+al. 2023, RankGPT; DIRAS compares windows and steps of 2/1, 10/5 and 20/10).
 """
 
 from __future__ import annotations
@@ -33,12 +33,15 @@ class Window:
     def __post_init__(self) -> None:
         if not 1 <= self.step < self.size:
             raise InputError(
-                f"window {self.size!r}, step {self.step!r}: the step is at least 1 and smaller than the window",
+                f"window {self.size!r}, step {self.step!r}: the step is at least 1 and smaller than"
+                " the window",
                 hint="2 and 1, 10 and 5, or 20 and 10",
             )
 
     def spans(self, n: int) -> Iterator[tuple[int, int]]:
-        """Yield the windows over a list of n, from its end to its front; the last one always reaches the front."""
+        """Yield the windows over a list of n, from its end to its front; the last one always
+        reaches the front.
+        """
         end = n
         while n > 1:
             start = max(0, end - self.size)
@@ -120,11 +123,12 @@ def rank_queries(
     settings: JudgeSettings = ASKING,
     progress: Callable[[Progress], None] | None = None,
 ) -> list[Ranking]:
-    """Rank the passages of many queries; the windows of one query follow each other, queries go side by side.
+    """Rank the passages of many queries; the windows of one query follow each other, queries go
+    side by side.
 
-    A ranking that is not a permutation is repaired and counted: unknown numbers are dropped, the first mention of a
-    passage counts, and passages that are not mentioned follow in the order they had. After a window without a readable
-    ranking the query is given up.
+    A ranking that is not a permutation is repaired and counted: unknown numbers are dropped, the
+    first mention of a passage counts, and passages that are not mentioned follow in the order they
+    had. After a window without a readable ranking the query is given up.
 
     Args:
         queries: Each query with its passages, in the order they are first shown.
@@ -139,7 +143,8 @@ def rank_queries(
     repairs = [Repairs() for _ in queries]
     failed: list[Unfilled | None] = [None] * len(queries)
     simulated = client.model.simulated
-    # A window depends on the one before it; windows of different queries do not, and share one batch.
+    # A window depends on the one before it; windows of different queries do not, and share one
+    # batch.
     for position in range(max(map(len, spans), default=0)):
         open_queries: list[int] = []
         items: list[dict[str, str]] = []
@@ -175,9 +180,10 @@ def judge_listwise(
 ) -> RankedDataset:
     """Rank the rows of each query against each other, and give each row a score from its rank.
 
-    A row on rank r of the n rows with its query scores 1 - (r - 1) / n: the best has 1, the last 1 / n. Scores say
-    nothing across queries and the threshold of 0.5 is only the middle of the list, so measure rankings (nDCG, MAP) with
-    them, not F1. The rows of a query of which a window failed are unscored.
+    A row on rank r of the n rows with its query scores 1 - (r - 1) / n: the best has 1, the last 1
+    / n. Scores say nothing across queries and the threshold of 0.5 is only the middle of the list,
+    so measure rankings (nDCG, MAP) with them, not F1. The rows of a query of which a window failed
+    are unscored.
 
     Args:
         dataset: The rows; those with the same text in `query` are ranked together.
@@ -185,8 +191,8 @@ def judge_listwise(
         query: The input that holds the query.
         passage: The input that holds the passage.
         window: How much is seen at once; 20 and 10 by default.
-        seed: Shuffles the rows before the first window, because the order of a file may give its labels away; None
-            keeps the order of the file, such as a retriever's.
+        seed: Shuffles the rows before the first window, because the order of a file may give its
+            labels away; None keeps the order of the file, such as a retriever's.
         settings: Sampling and limits.
         progress: Called while answers come in.
 
@@ -195,7 +201,9 @@ def judge_listwise(
     """
     window = window or Window()
     groups = _by_query(dataset.rows, query, passage, seed)
-    queries = [(text, [dataset.rows[i].inputs[passage] for i in rows]) for text, rows in groups.items()]
+    queries = [
+        (text, [dataset.rows[i].inputs[passage] for i in rows]) for text, rows in groups.items()
+    ]
     rankings = rank_queries(queries, client, window=window, settings=settings, progress=progress)
     answers: dict[str, Answer] = {}
     for positions, ranking in zip(groups.values(), rankings, strict=True):
@@ -203,7 +211,9 @@ def judge_listwise(
         if ranking.failed is not None:
             detail = f"a window of its query was not ranked: {ranking.failed.detail}"
             for row_id in ids:
-                answers[row_id] = Unscored(row_id=row_id, reason=ranking.failed.reason, detail=detail)
+                answers[row_id] = Unscored(
+                    row_id=row_id, reason=ranking.failed.reason, detail=detail
+                )
             continue
         for i, position in enumerate(ranking.order):
             score = 1.0 - i / len(ids)
@@ -231,13 +241,17 @@ def judge_listwise(
     )
 
 
-def _by_query(rows: Iterable[Row], query: str, passage: str, seed: int | None) -> dict[str, list[int]]:
+def _by_query(
+    rows: Iterable[Row], query: str, passage: str, seed: int | None
+) -> dict[str, list[int]]:
     """Return the positions of the rows of each query, in the order they are first shown."""
     groups: dict[str, list[tuple[bytes, int]]] = {}
     for i, row in enumerate(rows):
         for name in (query, passage):
             if name not in row.inputs:
-                raise PromptError(f"row {row.id!r} has no field {name!r}; listwise ranking needs it")
+                raise PromptError(
+                    f"row {row.id!r} has no field {name!r}; listwise ranking needs it"
+                )
         key = b""  # without a seed the order stays
         if seed is not None:
             key = hashlib.blake2b(f"{seed}\0{row.id}".encode("utf-8", "replace")).digest()
@@ -255,4 +269,6 @@ def _reorder(order: list[int], span: tuple[int, int], ranked: Sequence[int]) -> 
     order[start:end] = [before[number - 1] for number in (*first_mentions, *missing)]
     unknown, repeated = len(ranked) - len(valid), len(valid) - len(first_mentions)
     broken = int(unknown + repeated + len(missing) > 0)
-    return Repairs(windows=1, broken=broken, unknown=unknown, repeated=repeated, missing=len(missing))
+    return Repairs(
+        windows=1, broken=broken, unknown=unknown, repeated=repeated, missing=len(missing)
+    )

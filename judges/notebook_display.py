@@ -18,7 +18,9 @@ MOST_CHARACTERS = 160
 SIMULATED = ", SIMULATED: says nothing about real models"
 
 
-def html_table(frame: pd.DataFrame, *, title: str, notes: Iterable[str] = (), lines: int | None = None) -> str:
+def html_table(
+    frame: pd.DataFrame, *, title: str, notes: Iterable[str] = (), lines: int | None = None
+) -> str:
     """Return an HTML table for a notebook's `_repr_html_`.
 
     Args:
@@ -35,7 +37,8 @@ def html_table(frame: pd.DataFrame, *, title: str, notes: Iterable[str] = (), li
     if hidden:
         items.insert(0, f"{hidden:,} more lines; to_frame() has all of them")
     below = "".join(f"<li>{escape(note)}</li>" for note in items)
-    # Without these classes a notebook would set what stands between two dollar signs as mathematics.
+    # Without these classes a notebook would set what stands between two dollar signs as
+    # mathematics.
     head = f'<div class="tex2jax_ignore mathjax_ignore"><p><b>{escape(title)}</b></p>'
     if below:
         below = f"<ul>{below}</ul>"

@@ -1,4 +1,6 @@
-"""Labels of a judge's versions, such as `production`: each is a small file beside the versions, which git keeps."""
+"""Labels of a judge's versions, such as `production`: each is a small file beside the versions,
+which git keeps.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ def check_label(label: str) -> str:
             f"{label!r} is no label: use up to 64 of a-z 0-9 _ -, starting with a letter or digit"
         ) from None
     if label == "current" or _HEX.fullmatch(label):
-        raise InputError(f"label {label!r} could be taken for a version", hint="such as production or staging")
+        raise InputError(
+            f"label {label!r} could be taken for a version", hint="such as production or staging"
+        )
     return label
 
 
@@ -68,7 +72,9 @@ def read_tags(home: Path) -> tuple[PromptTag, ...]:
     folder = _folder(home)
     if not folder.is_dir():
         return ()
-    paths = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    paths = sorted(
+        path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")
+    )
     return tuple(_read(path) for path in paths)
 
 
@@ -81,11 +87,17 @@ def write_tag(home: Path, label: str, version: str, *, by: str) -> PromptTag:
     """
     folder = _folder(home)
     tag = PromptTag(
-        label=check_label(label), version=version, by=by, at=datetime.now(UTC).isoformat(timespec="seconds")
+        label=check_label(label),
+        version=version,
+        by=by,
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     folder.mkdir(parents=True, exist_ok=True)
     body = {"version": tag.version, "by": tag.by, "at": tag.at}
-    write_beside(folder / label, yaml.dump(body, Dumper=TextDumper, sort_keys=False, allow_unicode=True, width=110))
+    write_beside(
+        folder / label,
+        yaml.dump(body, Dumper=TextDumper, sort_keys=False, allow_unicode=True, width=110),
+    )
     return tag
 
 
@@ -120,7 +132,9 @@ def _read(path: Path) -> PromptTag:
     except InputError as error:
         raise PromptError(f"{path}: {error}") from None
     except (OSError, yaml.YAMLError, RecursionError, ValueError) as error:
-        raise PromptError(f"cannot read the label {str(path)!r}: {explain_yaml_error(error)}") from None
+        raise PromptError(
+            f"cannot read the label {str(path)!r}: {explain_yaml_error(error)}"
+        ) from None
     if not _VERSION.fullmatch(body.version):
         raise PromptError(f"{path}: {body.version!r} is no version")
     return PromptTag(label=label, version=body.version, by=body.by, at=body.at)

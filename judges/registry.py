@@ -1,4 +1,6 @@
-"""The registry: judge prompts that ship with the package, and those a workspace holds, version by version."""
+"""The registry: judge prompts that ship with the package, and those a workspace holds, version by
+version.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ class KeptRule:
     judge: str
     """`name@version` of the prompt."""
     asked_at: float
-    """The prompt's own threshold, which the judge's confidence is about; files and exports know it by this name."""
+    """The prompt's own threshold, which the judge's confidence is about; files and exports know it
+    by this name.
+    """
     dataset: str
     dataset_hash: str
     rows: int
@@ -47,9 +51,14 @@ class KeptRule:
     def caveats(self, *, model: str, confidence: str) -> Iterator[str]:
         """Yield what differs between where the rule was fitted and where it is used."""
         if model != self.model:
-            yield f"the decision rule {self.rule.version} was fitted on {self.model}, not on {model}"
+            yield (
+                f"the decision rule {self.rule.version} was fitted on {self.model}, not on {model}"
+            )
         if self.rule.calibration is not None and confidence != self.confidence:
-            yield f"the calibration {self.rule.version} is of {self.confidence} confidences, these are {confidence}"
+            yield (
+                f"the calibration {self.rule.version} is of {self.confidence} confidences, these"
+                f" are {confidence}"
+            )
 
     @property
     def fitted_on(self) -> dict[str, Any]:  # Any: JSON
@@ -68,7 +77,11 @@ class KeptRule:
         """Write the rule as YAML; numbers keep every digit."""
         name, _, version = self.judge.partition("@")
         body: dict[str, Any] = {"format": 1, "judge": name, "prompt": version}  # Any: YAML nodes
-        body |= {"rule": self.rule.version, "asked_at": self.asked_at, "threshold": self.rule.threshold}
+        body |= {
+            "rule": self.rule.version,
+            "asked_at": self.asked_at,
+            "threshold": self.rule.threshold,
+        }
         if self.rule.calibration is not None:
             body["calibration"] = self.rule.calibration.to_json()
         # As in prompt files: plain YAML drops some line breaks that a model's name may hold.
@@ -85,9 +98,10 @@ class KeptRule:
 class Registry:
     """Finds prompts by `name`, `name@version`, `name@label` or file path.
 
-    A workspace folder holds `NAME/VERSION.yaml`, one file a version, and `NAME/current`, which names the
-    version that plain `NAME` means. Without one, `NAME` means the shipped prompt. A fitted decision rule stands
-    beside its version as `NAME/VERSION.rule.yaml`; `NAME/tags/LABEL` names the version that has a label.
+    A workspace folder holds `NAME/VERSION.yaml`, one file a version, and `NAME/current`, which
+    names the version that plain `NAME` means. Without one, `NAME` means the shipped prompt. A
+    fitted decision rule stands beside its version as `NAME/VERSION.rule.yaml`; `NAME/tags/LABEL`
+    names the version that has a label.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -97,14 +111,19 @@ class Registry:
         """Return every prompt name, shipped or registered in the workspace."""
         names = set(_shipped_names())
         if self._folder is not None and self._folder.is_dir():
-            names |= {path.name for path in self._folder.iterdir() if path.is_dir() and _prompt_files(path)}
+            names |= {
+                path.name
+                for path in self._folder.iterdir()
+                if path.is_dir() and _prompt_files(path)
+            }
         return tuple(sorted(names))
 
     def get(self, spec: str) -> JudgePrompt:
         """Return one prompt.
 
         Args:
-            spec: `name`, `name@version` (the first digits suffice), `name@label`, or the path of a YAML file.
+            spec: `name`, `name@version` (the first digits suffice), `name@label`, or the path of a
+                YAML file.
 
         Raises:
             PromptError: There is no such prompt, or several versions start with these digits.
@@ -114,11 +133,16 @@ class Registry:
         name, _, version = spec.partition("@")
         if name not in self.names():
             raise PromptError(
-                f"there is no judge {name!r}", hint=f"there are {', '.join(self.names())}, or a path to a YAML file"
+                f"there is no judge {name!r}",
+                hint=f"there are {', '.join(self.names())}, or a path to a YAML file",
             )
         versions = self.versions(name)
         start = next((tag.version for tag in self.tags(name) if tag.label == version), version)
-        if not start and self._folder is not None and (pointer := self._home(name) / "current").is_file():
+        if (
+            not start
+            and self._folder is not None
+            and (pointer := self._home(name) / "current").is_file()
+        ):
             start = pointer.read_text(encoding="utf-8").strip()
         start = start or versions[0].version
         matches = [prompt for prompt in versions if prompt.version.startswith(start)]
@@ -131,7 +155,9 @@ class Registry:
         return matches[0]
 
     def versions(self, name: str) -> tuple[JudgePrompt, ...]:
-        """Return every version of a prompt, the shipped one first, then parents before their children."""
+        """Return every version of a prompt, the shipped one first, then parents before their
+        children.
+        """
         ordered: dict[str, JudgePrompt] = {}
         if name in _shipped_names():
             text = (files(prompts) / f"{name}.yaml").read_text(encoding="utf-8")
@@ -157,7 +183,9 @@ class Registry:
         versions: dict[str, JudgePrompt] = {}
         if name in self.names():
             versions = {prompt.version: prompt for prompt in self.versions(name)}
-        while (parent := versions.get(lineage[-1].parent or "")) is not None and parent not in lineage:
+        while (
+            parent := versions.get(lineage[-1].parent or "")
+        ) is not None and parent not in lineage:
             lineage.append(parent)
         return tuple(lineage)
 
@@ -184,7 +212,8 @@ class Registry:
         return () if self._folder is None else read_tags(self._home(name))
 
     def tag(self, prompt: JudgePrompt, label: str, *, by: str) -> PromptTag:
-        """Put a label on a version, which is registered with it; the version that had the label loses it.
+        """Put a label on a version, which is registered with it; the version that had the label
+        loses it.
 
         Raises:
             InputError: It is no label.
@@ -215,10 +244,12 @@ class Registry:
         return prompt.rule if fitted is None else fitted.rule
 
     def kept_rule(self, prompt: JudgePrompt) -> KeptRule | None:
-        """Return the rule fitted for this version of a prompt, with what it was fitted on; None without one.
+        """Return the rule fitted for this version of a prompt, with what it was fitted on; None
+        without one.
 
         Raises:
-            PromptError: The file cannot be read, was edited, or belongs to another version or threshold.
+            PromptError: The file cannot be read, was edited, or belongs to another version or
+                threshold.
         """
         if self._folder is None:
             return None
@@ -230,11 +261,12 @@ class Registry:
         return fitted
 
     def keep_rule(self, prompt: JudgePrompt, fitted: KeptRule) -> Path:
-        """Write a fitted rule beside its prompt, in place of an earlier one; a new prompt is registered with it.
+        """Write a fitted rule beside its prompt, in place of an earlier one; a new prompt is
+        registered with it.
 
         Raises:
-            PromptError: The rule was fitted for another version of the prompt or another threshold of it, or the
-                registry has no workspace folder.
+            PromptError: The rule was fitted for another version of the prompt or another threshold
+                of it, or the registry has no workspace folder.
         """
         _require_own(fitted, prompt, "the rule")
         folder = self._home(prompt.name)
@@ -283,24 +315,31 @@ def read_rule(path: Path) -> KeptRule:
     """Read one rule file; every scalar is read as text first, as in prompt files.
 
     Raises:
-        PromptError: There is no such file, it is not a rule, or its numbers are not those its hash was made of.
+        PromptError: There is no such file, it is not a rule, or its numbers are not those its hash
+            was made of.
     """
     try:
         text = read_small_text(path)
         if len(text) > _MAX_RULE:
             raise PromptError(f"a rule file over {_MAX_RULE:,} characters is not read")
         parsed = _RuleFile.model_validate(yaml.load(text, Loader=yaml.BaseLoader))  # noqa: S506  # text and nothing else
-        rule = DecisionRule.from_json({"threshold": parsed.threshold, "calibration": parsed.calibration})
+        rule = DecisionRule.from_json(
+            {"threshold": parsed.threshold, "calibration": parsed.calibration}
+        )
     except ValidationError as error:
         raise PromptError(f"{path}: {explain_yaml_error(error)}") from None
     except InputError as error:
         raise PromptError(f"{path}: {error}") from None
     except (OSError, yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
-        raise PromptError(f"cannot read the rule file {str(path)!r}: {explain_yaml_error(error)}") from None
+        raise PromptError(
+            f"cannot read the rule file {str(path)!r}: {explain_yaml_error(error)}"
+        ) from None
     if rule.version != parsed.rule:
         raise PromptError(
             f"{path}: the file says rule {parsed.rule}, its content is {rule.version}",
-            hint="it was edited by hand: fit it again with judgewright calibrate, or delete the file",
+            hint=(
+                "it was edited by hand: fit it again with judgewright calibrate, or delete the file"
+            ),
         )
     return KeptRule(
         rule=rule,
@@ -314,11 +353,15 @@ def read_rule(path: Path) -> KeptRule:
 def _require_own(fitted: KeptRule, prompt: JudgePrompt, what: str) -> None:
     own = f"{prompt.name}@{prompt.version}"
     if fitted.judge != own:
-        raise PromptError(f"{what} was fitted for {fitted.judge}, not for {own}", hint="fit one: judgewright calibrate")
+        raise PromptError(
+            f"{what} was fitted for {fitted.judge}, not for {own}",
+            hint="fit one: judgewright calibrate",
+        )
     threshold = prompt.scale.threshold
     if fitted.asked_at != threshold:
         raise PromptError(
-            f"{what} was fitted when {own} had the threshold {fitted.asked_at:g}, now it has {threshold:g}",
+            f"{what} was fitted when {own} had the threshold {fitted.asked_at:g}, now it has"
+            f" {threshold:g}",
             hint="fit it again with judgewright calibrate, or put the old threshold back",
         )
 
@@ -329,4 +372,6 @@ def _prompt_files(folder: Path) -> list[Path]:
 
 def _shipped_names() -> tuple[str, ...]:
     folder = files(prompts)
-    return tuple(sorted(f.name.removesuffix(".yaml") for f in folder.iterdir() if f.name.endswith(".yaml")))
+    return tuple(
+        sorted(f.name.removesuffix(".yaml") for f in folder.iterdir() if f.name.endswith(".yaml"))
+    )

@@ -1,7 +1,7 @@
 """Turn a model's completion into a verdict, or into the reason why there is none.
 
-What a text says is read by `reply_reading.py`, which exports carry with them. A reply without a readable verdict is
-`Unscored`; it is never a zero, and never an earlier grade.
+What a text says is read by `reply_reading.py`, which exports carry with them. A reply without a
+readable verdict is `Unscored`; it is never a zero, and never an earlier grade.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def read_reply(prompt: JudgePrompt, completion: Completion, *, row_id: str = "")
         score=reading.score,
         positive=prompt.scale.positive(reading.score),
         confidence=reading.confidence,
-        rationale=reading.rationale.encode("utf-8", "replace").decode(),  # lone surrogates cannot be stored
+        rationale=reading.rationale.encode(
+            "utf-8", "replace"
+        ).decode(),  # lone surrogates cannot be stored
         parser=reading.parser,
         **common,
     )
@@ -64,28 +66,42 @@ def _read(prompt: JudgePrompt, text: str) -> Reading:
 
 
 def why_unreadable(prompt: JudgePrompt, completion: Completion) -> str:
-    """Return why a reply has no verdict that can be read; empty where it has one, was cut or is a refusal."""
+    """Return why a reply has no verdict that can be read; empty where it has one, was cut or is a
+    refusal.
+    """
     answer = read_reply(prompt, completion)
     return answer.detail if isinstance(answer, Unscored) and answer.reason == "parse" else ""
 
 
 def why_broken(completion: Completion) -> tuple[UnscoredReason, str] | None:
-    """Return why a reply is not a complete answer in its text, as a reason and in words; None where it is."""
+    """Return why a reply is not a complete answer in its text, as a reason and in words; None where
+    it is.
+    """
     try:
         require_whole(completion.finish_reason, completion.refusal)
     except Unreadable as error:
         if error.reason == "truncated":
-            return "truncated", f"{cut_off(completion)}; raise --max-tokens, or max_tokens of the model in models.yaml"
+            return (
+                "truncated",
+                (
+                    f"{cut_off(completion)}; raise --max-tokens, or max_tokens of the model in"
+                    " models.yaml"
+                ),
+            )
         return error.reason, str(error)
     return None
 
 
 def cut_off(completion: Completion) -> str:
-    """Say that a reply was cut at its limit of tokens, and how many of them the model thought with."""
+    """Say that a reply was cut at its limit of tokens, and how many of them the model thought
+    with.
+    """
     thought = completion.reasoning_tokens
     spent = f", after {thought:,} tokens of reasoning" if thought else ""
     limit = completion.token_limit
-    return f"the reply was cut off at {f'{limit:,} tokens' if limit else 'its limit of tokens'}{spent}"
+    return (
+        f"the reply was cut off at {f'{limit:,} tokens' if limit else 'its limit of tokens'}{spent}"
+    )
 
 
 def _plain_object(text: str) -> dict[str, Any] | None:  # Any: JSON from a model

@@ -1,12 +1,14 @@
 """Read a verdict out of a reply's text, with Python's standard library alone.
 
-Judgewright reads replies with this file, and a Python export carries it as it stands: no tool reads a reply in another
-way. `runs/exports/reply_reading.mjs` is the same in JavaScript; both pass `tests/runs/exports/test_reply_reading.py`.
+Judgewright reads replies with this file, and a Python export carries it as it stands: no tool reads
+a reply in another way. `runs/exports/reply_reading.mjs` is the same in JavaScript; both pass
+`tests/runs/exports/test_reply_reading.py`.
 
-A reply ends with its turn: what follows a chat template's mark, or the prompt's own heads once more, is not read.
-Of JSON the last top-level object decides that is as complete as any other, and nothing around it is read. In prose
-the last line that names a verdict decides, because a reply may quote the row, the scale or its own draft before it
-decides. Where that cannot be read, a bounded repair is tried, which counts only where it leaves one reading.
+A reply ends with its turn: what follows a chat template's mark, or the prompt's own heads once
+more, is not read. Of JSON the last top-level object decides that is as complete as any other, and
+nothing around it is read. In prose the last line that names a verdict decides, because a reply may
+quote the row, the scale or its own draft before it decides. Where that cannot be read, a bounded
+repair is tried, which counts only where it leaves one reading.
 """
 
 from __future__ import annotations
@@ -22,30 +24,53 @@ from typing import Any, Literal, NotRequired, TypedDict, cast
 MAX_REPLY = 1 << 20
 """Characters; a longer reply is not read."""
 MAX_OBJECTS = 200
-"""Opening braces at which a JSON object is tried; a reply with more of them has no last one that we know."""
+"""Opening braces at which a JSON object is tried; a reply with more of them has no last one that we
+know.
+"""
 MAX_REPAIR = 1 << 15
-"""Characters; a longer reply is not repaired, nor are more than the first `MAX_REPAIRS` broken objects of one."""
+"""Characters; a longer reply is not repaired, nor are more than the first `MAX_REPAIRS` broken
+objects of one.
+"""
 MAX_REPAIRS = 20
 
 FINISHES: Mapping[str, str] = {
-    **dict.fromkeys(("", "null", "none", "stop", "stopped", "stopsequence", "stopsequences", "stopword"), "stop"),
-    **dict.fromkeys(("eos", "eostoken", "endoftext", "endturn", "endofturn", "endofsequence", "end"), "stop"),
+    **dict.fromkeys(
+        ("", "null", "none", "stop", "stopped", "stopsequence", "stopsequences", "stopword"), "stop"
+    ),
+    **dict.fromkeys(
+        ("eos", "eostoken", "endoftext", "endturn", "endofturn", "endofsequence", "end"), "stop"
+    ),
     **dict.fromkeys(("complete", "completed", "done", "finish", "finished", "success"), "stop"),
-    **dict.fromkeys(("length", "maxtokens", "maxoutputtokens", "maxlength", "modellength", "maxnewtokens"), "length"),
-    **dict.fromkeys(("modelcontextwindowexceeded", "contextlength", "tokenlimit", "maxcompletiontokens"), "length"),
-    **dict.fromkeys(("contentfilter", "contentfiltered", "safety", "recitation", "blocklist"), "content_filter"),
-    **dict.fromkeys(("prohibitedcontent", "spii", "refusal", "sensitive", "errortoxic"), "content_filter"),
-    **dict.fromkeys(("guardrailintervened", "guardrail", "moderation", "flagged", "blocked"), "content_filter"),
+    **dict.fromkeys(
+        ("length", "maxtokens", "maxoutputtokens", "maxlength", "modellength", "maxnewtokens"),
+        "length",
+    ),
+    **dict.fromkeys(
+        ("modelcontextwindowexceeded", "contextlength", "tokenlimit", "maxcompletiontokens"),
+        "length",
+    ),
+    **dict.fromkeys(
+        ("contentfilter", "contentfiltered", "safety", "recitation", "blocklist"), "content_filter"
+    ),
+    **dict.fromkeys(
+        ("prohibitedcontent", "spii", "refusal", "sensitive", "errortoxic"), "content_filter"
+    ),
+    **dict.fromkeys(
+        ("guardrailintervened", "guardrail", "moderation", "flagged", "blocked"), "content_filter"
+    ),
     **dict.fromkeys(("toolcalls", "toolcall", "tooluse", "functioncall"), "tool_calls"),
 }
-"""What endpoints call the end of a reply, without case and separators, and which of four ends it is: OpenAI, Azure,
-vLLM, TGI, llama.cpp, Gemini, Mistral, Cohere, Anthropic, Bedrock and the gateways before them."""
+"""What endpoints call the end of a reply, without case and separators, and which of four ends it
+is: OpenAI, Azure, vLLM, TGI, llama.cpp, Gemini, Mistral, Cohere, Anthropic, Bedrock and the
+    gateways before them."""
 _ENUM = re.compile(r"^(?:.*[.:]|(?:finish|stop)_?reason_(?=.))", re.IGNORECASE)
-"""What stands before the name of an enumeration's member: `FinishReason.STOP`, `FINISH_REASON_STOP`."""
+"""What stands before the name of an enumeration's member: `FinishReason.STOP`,
+`FINISH_REASON_STOP`.
+"""
 
 _THOUGHTS = (
     r"(?:[a-z]{1,12}[:_-]){0,2}"
-    r"(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|scratch_?pad|analysis|monologue|cot)(?:[_-][a-z]{1,12})? ?"
+    r"(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|scratch_?pad|analysis|monologue|cot)(?:[_-][a-z]{1,12})? ?"  # noqa: E501
 )
 _OPENS_THOUGHT = (
     rf"<\|channel\|?>(?:analysis|commentary|thought)(?:<\|message\|>)?|[<◁\[]{_THOUGHTS}[>▷\]]"
@@ -55,9 +80,12 @@ _ENDS_THOUGHT = (
     rf"[<◁\[]/{_THOUGHTS}[>▷\]]|<\|(?:/|end_(?:of_)?){_THOUGHTS}\|>|<channel\|>|assistantfinal"
     r"|<\|channel\|>final<\|message\|>|<\|(?:start|begin)_(?:of_)?(?:response|text|solution|answer|box)\|>"
 )
-"""What ends the thinking or opens the answer after it, in the templates of DeepSeek, Mistral, Kimi, Cohere, OpenAI."""
+"""What ends the thinking or opens the answer after it, in the templates of DeepSeek, Mistral, Kimi,
+Cohere, OpenAI.
+"""
 _ENDS_TURN = (
-    r"</?s>|<[|｜][a-z0-9_▁ :/-]{1,40}[|｜]?>|<[a-z0-9_▁]{1,40}[|｜]>|\[\|/?[a-z0-9_]{2,20}\|\]|\[/?INST\]"
+    r"</?s>|<[|｜][a-z0-9_▁"
+    r" :/-]{1,40}[|｜]?>|<[a-z0-9_▁]{1,40}[|｜]>|\[\|/?[a-z0-9_]{2,20}\|\]|\[/?INST\]"
     r"|<</?SYS>>|<(?:end|start)_of_[a-z]{2,12}>|<(?:[a-z]{1,8}:)?[be]o[stmahd]>"
     r"|<(?:reserved|unused|extra_id|special)_?[0-9]{1,4}>"
 )
@@ -65,7 +93,8 @@ _ENDS_TURN = (
 _THOUGHT = re.compile(_ENDS_THOUGHT, re.IGNORECASE)
 _TAG = re.compile(rf"{_OPENS_THOUGHT}|(?P<ends>{_ENDS_THOUGHT})", re.IGNORECASE)
 _OPENING = re.compile(
-    rf"\s*(?:(?P<thought>{_OPENS_THOUGHT})|(?:{_ENDS_TURN})(?:assistant|model|user|human|system)?)", re.IGNORECASE
+    rf"\s*(?:(?P<thought>{_OPENS_THOUGHT})|(?:{_ENDS_TURN})(?:assistant|model|user|human|system)?)",
+    re.IGNORECASE,
 )
 _TURN = re.compile(rf"(?P<struck><s>[^<\n]{{1,200}}</s>)|{_ENDS_TURN}", re.IGNORECASE)
 _ASKER = r"(?:human|q|question|user|customer|instructions?|input|prompt|system)"
@@ -88,16 +117,20 @@ _LINE_HEAD = (
     r"^[ \t>*_#`\"'“‘«|•(\[+-]{0,40}+(?:[0-9]{1,2}[.)][ \t*_]{0,8}+)?"
     r"(?:(?:the|my)[ \t*_]{1,8}+)?(?:(?:final|overall)[ \t*_]{1,8}+)?"
 )
-_SENTENCE = r"\b(?:the|my|final|overall)[\s*_]{1,8}+(?:score|grade|rating|verdict)[\s*_]{1,8}+is\b:?"
-_CONFIDENCE = rf"confidence{_MARKS}[:=]{_MARKS}"
-_SHARE = re.compile(r"(?:[01]?\.[0-9]{1,9}+|[01])(?!\w|[.,][0-9]|\s{0,9}(?:[%/–-]|to\b|of\b|out\b))")
-_NUMBER = (
-    r"-?(?:[0-9]{1,9}+(?:\.[0-9]{1,9}+|,[0-9]{1,2}+(?![0-9]))?+|\.[0-9]{1,9}+)"  # a comma in German; 1,000 is none
+_SENTENCE = (
+    r"\b(?:the|my|final|overall)[\s*_]{1,8}+(?:score|grade|rating|verdict)[\s*_]{1,8}+is\b:?"
 )
+_CONFIDENCE = rf"confidence{_MARKS}[:=]{_MARKS}"
+_SHARE = re.compile(
+    r"(?:[01]?\.[0-9]{1,9}+|[01])(?!\w|[.,][0-9]|\s{0,9}(?:[%/–-]|to\b|of\b|out\b))"
+)
+# a comma in German; 1,000 is none
+_NUMBER = r"-?(?:[0-9]{1,9}+(?:\.[0-9]{1,9}+|,[0-9]{1,2}+(?![0-9]))?+|\.[0-9]{1,9}+)"
 _PERCENT = r"(?:[%％]|per\s?cent\b)"
 _ACCENTS = str.maketrans("áàâéèêëíìîïóòôúùûñç", "aaaeeeeiiiiooouuunc")
 _KEY = (
-    rf"(?:(?![^\n:]{{0,40}}(?:confidence|konfidenz))[#>+ \t-]{{0,8}}+{_MARKS}[^\W\d_](?:[\w ]{{0,40}}{_MARKS}[:：=]"
+    rf"(?:(?![^\n:]{{0,40}}(?:confidence|konfidenz))[#>+ \t-]{{0,8}}+{_MARKS}[^\W\d_](?:[\w"
+    rf" ]{{0,40}}{_MARKS}[:：=]"
     rf"|\w{{0,20}}(?:[ \t]\w{{1,20}})?{_MARKS}(?:[-=]>|→|[ \t][–—-][ \t])))?"
 )
 _NAMED = r"(?:(?:level|grade|score|rating|stufe|note|nota|points?|punkte|marks?)[ \t]{1,3})?"
@@ -120,11 +153,15 @@ class ReplyForm(TypedDict):
     json: bool
     """Whether the reply is asked for as a JSON object."""
     scores: Sequence[str]
-    """The fields of the object that may hold the grade, the first that is there; `a.b` is the field `b` of `a`."""
+    """The fields of the object that may hold the grade, the first that is there; `a.b` is the field
+    `b` of `a`.
+    """
     texts: Sequence[str]
     confidences: Sequence[str]
     heads: NotRequired[Sequence[str]]
-    """What stands before the texts of a row in the prompt; where a reply has it again, it has gone on by itself."""
+    """What stands before the texts of a row in the prompt; where a reply has it again, it has gone
+    on by itself.
+    """
     mark: str
     """Of a reply in prose: empty, `start`, `last line`, or `between` the two texts that follow."""
     before: str
@@ -137,7 +174,9 @@ class Reading:
 
     score: float
     parser: str
-    """Where it stood: `json`, `mark`, `last` line, `sentence` or the `whole` text; `repaired` if it was mended."""
+    """Where it stood: `json`, `mark`, `last` line, `sentence` or the `whole` text; `repaired` if it
+    was mended.
+    """
     confidence: float | None = None
     rationale: str = ""
     fields: Mapping[str, Any] = field(default_factory=dict[str, Any])  # Any: JSON from a model
@@ -152,7 +191,9 @@ class Unreadable(ValueError):
         reason: What stands in the way.
     """
 
-    def __init__(self, message: str, reason: Literal["parse", "truncated", "refused", "endpoint"] = "parse") -> None:
+    def __init__(
+        self, message: str, reason: Literal["parse", "truncated", "refused", "endpoint"] = "parse"
+    ) -> None:
         super().__init__(message)
         self.reason: Literal["parse", "truncated", "refused", "endpoint"] = reason
 
@@ -168,7 +209,9 @@ _Bodies = list[tuple[int, dict[str, Any]]]  # Any: JSON from a model
 
 
 def plain_finish(reason: str) -> str:
-    """Return `stop`, `length`, `content_filter` or `tool_calls`; of any other word the word itself, in lower case."""
+    """Return `stop`, `length`, `content_filter` or `tool_calls`; of any other word the word itself,
+    in lower case.
+    """
     word = reason.strip().lower()
     return FINISHES.get(re.sub("[^a-z]", "", _ENUM.sub("", word)), word[:40])
 
@@ -176,8 +219,8 @@ def plain_finish(reason: str) -> str:
 def require_whole(finish_reason: str, refusal: str | None = None) -> None:
     """Raise `Unreadable` unless a reply is a complete answer in its text.
 
-    A verdict in the arguments of a tool that nobody offered is not read, and a reply that ended in a way we do not know
-    may be a piece of one: neither counts, and both say so.
+    A verdict in the arguments of a tool that nobody offered is not read, and a reply that ended in
+    a way we do not know may be a piece of one: neither counts, and both say so.
     """
     ending = plain_finish(finish_reason)
     if refusal or ending == "content_filter":
@@ -185,9 +228,13 @@ def require_whole(finish_reason: str, refusal: str | None = None) -> None:
     if ending == "length":
         raise Unreadable("the reply was cut off at its limit of tokens", "truncated")
     if ending == "tool_calls":
-        raise Unreadable("the reply calls a tool instead of answering in its text; none was offered")
+        raise Unreadable(
+            "the reply calls a tool instead of answering in its text; none was offered"
+        )
     if ending != "stop":
-        raise Unreadable(f"the reply ended by {ending!r}, which does not say that it is whole", "endpoint")
+        raise Unreadable(
+            f"the reply ended by {ending!r}, which does not say that it is whole", "endpoint"
+        )
 
 
 def read_text(text: str, form: ReplyForm) -> Reading:
@@ -204,17 +251,22 @@ def read_text(text: str, form: ReplyForm) -> Reading:
 
 
 def _read_turn(text: str, form: ReplyForm, *, loose: bool) -> Reading | None:
-    """Read the first turn of a reply: an object where JSON was asked for or is all there is, else prose.
+    """Read the first turn of a reply: an object where JSON was asked for or is all there is, else
+    prose.
 
-    An object among the words of a reply in prose may be a quotation, and counts where the words have no verdict.
-    Braces where JSON was asked for are a broken object, and are not read as prose.
+    An object among the words of a reply in prose may be a quotation, and counts where the words
+    have no verdict. Braces where JSON was asked for are a broken object, and are not read as prose.
     """
     inside = _decode_text(f'{{"":{text}}}') if loose and text.startswith('"') else None
     if inside and len(inside) == 1 and isinstance(inside[""], str):
         text = inside[""].strip()  # all of the reply is JSON in a text
     turn, words, bodies, broken = _find_objects(text, form, loose)
-    if not form["json"] and re.fullmatch(r"(?:```[a-z]*[ \r\n]*)?\{[\s\S]*\}(?:[ \r\n]*```)?", turn):
-        name = "_".join(re.findall(r"[^\W\d_]\w*", form["before"]))  # `Verdict: ...` names the field `verdict`
+    if not form["json"] and re.fullmatch(
+        r"(?:```[a-z]*[ \r\n]*)?\{[\s\S]*\}(?:[ \r\n]*```)?", turn
+    ):
+        name = "_".join(
+            re.findall(r"[^\W\d_]\w*", form["before"])
+        )  # `Verdict: ...` names the field `verdict`
         names = [name, name.lower()] if name else []
         form = {**form, "scores": [*names, *form["scores"], *(SCORE_WORDS if loose else ())]}
         return _choose(_find_objects(text, form, loose)[2], form, loose)
@@ -226,7 +278,9 @@ def _read_turn(text: str, form: ReplyForm, *, loose: bool) -> Reading | None:
 
 
 def on_scale(reading: Reading | None, text: str, form: ReplyForm) -> Reading:
-    """Return a verdict of a text; raises `Unreadable` where there is none, or one that is not on the scale."""
+    """Return a verdict of a text; raises `Unreadable` where there is none, or one that is not on
+    the scale.
+    """
     if reading is None:
         raise Unreadable(f"no verdict in {text[:120]!r}")
     score, whole = reading.score, form["kind"] != "probability"
@@ -243,14 +297,16 @@ def turned(number: float) -> float:
 
 
 def without_thinking(text: str) -> str:
-    """Drop the thinking a reply opens with; all of it where it never ends. One quoted later is text like any other.
+    """Drop the thinking a reply opens with; all of it where it never ends. One quoted later is text
+    like any other.
 
-    Where the chat template has opened it already, the reply has the closing tag only. A template's mark at the start
-    goes too, and with that of a person's turn all of it: there is no reply.
+    Where the chat template has opened it already, the reply has the closing tag only. A template's
+    mark at the start goes too, and with that of a person's turn all of it: there is no reply.
     """
     at = 0
     tag = _TAG.search(text)
-    # Not within an object: there the tag is quoted, perhaps from a row that wants to be read as a verdict.
+    # Not within an object: there the tag is quoted, perhaps from a row that wants to be read as a
+    # verdict.
     if tag and tag["ends"] and text.count("{", 0, tag.start()) == text.count("}", 0, tag.start()):
         at = tag.end()
     while opened := _OPENING.match(text, at):
@@ -270,14 +326,17 @@ _TWO_VERDICTS = "the reply has two verdicts that differ, and nothing says which 
 
 
 def _find_objects(text: str, form: ReplyForm, loose: bool) -> tuple[str, str, _Bodies, bool]:
-    """Find the top-level JSON objects of a reply's turn, loosely those that are nearly JSON too, in one pass.
+    """Find the top-level JSON objects of a reply's turn, loosely those that are nearly JSON too, in
+    one pass.
 
-    What a failed attempt has passed over is not tried again, and an object inside braces that failed and are
-    still open is not top-level: it may be a quotation in a JSON reply that is broken further out.
+    What a failed attempt has passed over is not tried again, and an object inside braces that
+    failed and are still open is not top-level: it may be a quotation in a JSON reply that is broken
+    further out.
 
     Returns:
-        The turn; the turn with a sign in the place of each object; of each object with the score the turn it is of
-        and the fields that were asked for, of too many objects none; and whether one after the last is broken.
+        The turn; the turn with a sign in the place of each object; of each object with the score
+        the turn it is of and the fields that were asked for, of too many objects none; and whether
+        one after the last is broken.
     """
     bodies: _Bodies = []
     pieces: list[str] = []
@@ -286,8 +345,12 @@ def _find_objects(text: str, form: ReplyForm, loose: bool) -> tuple[str, str, _B
     for _ in range(MAX_OBJECTS):
         start = text.find("{", at)
         end = len(text) if start < 0 else start
-        finish = next((mark.start() for mark in _TURN.finditer(text, at, end) if not mark["struck"]), None)
-        named = broken and any(name.rpartition(".")[2].lower() in text[:at].lower() for name in form["scores"])
+        finish = next(
+            (mark.start() for mark in _TURN.finditer(text, at, end) if not mark["struck"]), None
+        )
+        named = broken and any(
+            name.rpartition(".")[2].lower() in text[:at].lower() for name in form["scores"]
+        )
         if finish is None and (most or named):
             for head in _heads_pattern(form).finditer(text, at, end):
                 if not head["answerer"] and most in (0, _completeness(None, form)):
@@ -333,11 +396,16 @@ def _heads_pattern(form: ReplyForm) -> re.Pattern[str]:
 
 
 def _decode(text: str, start: int) -> tuple[dict[str, Any] | None, int]:  # Any: JSON from a model
-    """Return the JSON object that starts at a brace and where it ends; without one, how far it could be read."""
+    """Return the JSON object that starts at a brace and where it ends; without one, how far it
+    could be read.
+    """
     refused: list[str] = []
     # float reads a number of any length at once; int would refuse thousands of digits
     decoder = json.JSONDecoder(
-        strict=False, parse_constant=refused.append, parse_int=float, object_pairs_hook=_with_doubles
+        strict=False,
+        parse_constant=refused.append,
+        parse_int=float,
+        object_pairs_hook=_with_doubles,
     )
     try:
         # a slice: an error counts the line breaks before it
@@ -348,7 +416,9 @@ def _decode(text: str, start: int) -> tuple[dict[str, Any] | None, int]:  # Any:
 
 
 def _decode_text(text: str) -> dict[str, Any] | None:  # Any: JSON from a model
-    """Return the JSON object that a text opens with; None where there is none, or it is too deep to be read."""
+    """Return the JSON object that a text opens with; None where there is none, or it is too deep to
+    be read.
+    """
     try:
         return _decode(text, 0)[0]
     except RecursionError:
@@ -364,13 +434,26 @@ _NEARLY = re.compile(
     rf"[ \t\r\n]+|//[^\n]*|#[^\n]*|/\*(?:[^*]|\*(?!/))*\*/|([{{}}\[\],:：，=])|{_QUOTED}"
     r"|((?:[^ \t\r\n,:：，=\[\]{}\"'“”„`/#]|/(?![/*]))(?:[^\n,:：，\[\]{}\"“”/#]|/(?![/*]))*)"
 )
-"""A piece of an object that is nearly JSON: blanks or a comment, a sign, a text in quotes, a bare word."""
+"""A piece of an object that is nearly JSON: blanks or a comment, a sign, a text in quotes, a bare
+word.
+"""
 _JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
-_BARE = {"true": "true", "false": "false", "null": "null", "none": "null", "nan": "null", "undefined": "null"}
+_BARE = {
+    "true": "true",
+    "false": "false",
+    "null": "null",
+    "none": "null",
+    "nan": "null",
+    "undefined": "null",
+}
 
 
-def _decode_nearly(text: str, start: int) -> tuple[dict[str, Any], int] | None:  # Any: JSON from a model
-    """Read an object that is nearly JSON: comments, commas, quotes, escapes and bare words as people write them."""
+def _decode_nearly(
+    text: str, start: int
+) -> tuple[dict[str, Any], int] | None:  # Any: JSON from a model
+    """Read an object that is nearly JSON: comments, commas, quotes, escapes and bare words as
+    people write them.
+    """
     if text.startswith("{{", start):  # as templates write a brace
         inner = _decode_nearly(text, start + 1)
         return (inner[0], inner[1] + 1) if inner and text.startswith("}", inner[1]) else None
@@ -405,11 +488,21 @@ def _decode_nearly(text: str, start: int) -> tuple[dict[str, Any], int] | None: 
 
 
 def _as_json(bare: str | None, texts: Sequence[str]) -> str | None:
-    """Return a bare word or a text in quotes as JSON; None where it is neither, or stands for something left out."""
+    """Return a bare word or a text in quotes as JSON; None where it is neither, or stands for
+    something left out.
+    """
     if texts:
         escaped = re.sub(
             r"\\(?:([\"\\/bfnrt]|u[0-9a-fA-F]{4})|([\s\S]))|(\")",
-            lambda one: f"\\{one[1]}" if one[1] else '\\"' if one[3] else one[2] if one[2] == "'" else f"\\\\{one[2]}",
+            lambda one: (
+                f"\\{one[1]}"
+                if one[1]
+                else '\\"'
+                if one[3]
+                else one[2]
+                if one[2] == "'"
+                else f"\\\\{one[2]}"
+            ),
             texts[0],
         )
         return f'"{escaped}"'
@@ -439,9 +532,15 @@ def _choose(bodies: _Bodies, form: ReplyForm, loose: bool) -> Reading | None:
     return reading
 
 
-def _completeness(fields: Mapping[str, Any] | None, form: ReplyForm) -> int:  # Any: JSON from a model
-    """Count the fields that were asked for and that an object with the score has; without an object all of them."""
-    return 1 + sum(fields is None or name in fields for name in (*form["texts"], *form["confidences"]))
+def _completeness(
+    fields: Mapping[str, Any] | None, form: ReplyForm
+) -> int:  # Any: JSON from a model
+    """Count the fields that were asked for and that an object with the score has; without an object
+    all of them.
+    """
+    return 1 + sum(
+        fields is None or name in fields for name in (*form["texts"], *form["confidences"])
+    )
 
 
 def _asked_fields(
@@ -450,8 +549,12 @@ def _asked_fields(
     loose: bool,
     wrappers: int = 3,
 ) -> dict[str, Any]:
-    """Return the fields of an object that were asked for; loosely, whatever their letters, or within wrappers."""
-    known = _with_doubles([(_plain_name(key), value) for key, value in body.items()]) if loose else body
+    """Return the fields of an object that were asked for; loosely, whatever their letters, or
+    within wrappers.
+    """
+    known = (
+        _with_doubles([(_plain_name(key), value) for key, value in body.items()]) if loose else body
+    )
     fields: dict[str, Any] = {}  # Any: as above
     asked = (*form["scores"], *form["texts"], *form["confidences"])
     for name in asked:
@@ -490,7 +593,9 @@ def _nested(body: Any, path: str) -> Any:  # Any: JSON from a model
 
 
 def _with_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:  # Any: JSON from a model
-    """Build an object, keeping for every field that it holds twice that the two differ; `json` would take the last."""
+    """Build an object, keeping for every field that it holds twice that the two differ; `json`
+    would take the last.
+    """
     body = dict(pairs)
     if len(body) == len(pairs):
         return body
@@ -502,12 +607,18 @@ def _with_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:  # Any: JSON 
 
 
 def read_object(fields: dict[str, Any], form: ReplyForm, *, loose: bool = False) -> Reading | None:
-    """Return the verdict of an object's fields; its texts may quote the row and are not searched for one."""
+    """Return the verdict of an object's fields; its texts may quote the row and are not searched
+    for one.
+    """
     names = [name for name in form["scores"] if name in fields]
     if isinstance(fields[names[0]], _Twice):
-        raise Unreadable(f"the field {names[0]!r} stands more than once in the reply, with different values")
+        raise Unreadable(
+            f"the field {names[0]!r} stands more than once in the reply, with different values"
+        )
     if loose:
-        grades = {grade for name in names if (grade := _loose_grade(form, fields[name])) is not None}
+        grades = {
+            grade for name in names if (grade := _loose_grade(form, fields[name])) is not None
+        }
         score = grades.pop() if len(grades) == 1 else None
     else:
         score = _grade(form, fields[names[0]])
@@ -517,7 +628,9 @@ def read_object(fields: dict[str, Any], form: ReplyForm, *, loose: bool = False)
     confidence = _share(stated[0]) if stated else None
     texts = [fields[name] for name in form["texts"] if name in fields]
     try:
-        rationale = "\n".join(str(text.last if isinstance(text, _Twice) else text) for text in texts)
+        rationale = "\n".join(
+            str(text.last if isinstance(text, _Twice) else text) for text in texts
+        )
     except RecursionError:  # a text field that holds lists a thousand deep
         rationale = ""
     return Reading(score, "json", confidence, rationale, fields)
@@ -556,7 +669,9 @@ def _read_prose(text: str, form: ReplyForm, loose: bool) -> Reading | None:
     return _prose_verdict(text, form, places, loose)
 
 
-def _prose_verdict(text: str, form: ReplyForm, places: Mapping[str, str], loose: bool) -> Reading | None:
+def _prose_verdict(
+    text: str, form: ReplyForm, places: Mapping[str, str], loose: bool
+) -> Reading | None:
     """Return the verdict at the first place that has a value."""
     for parser, place, piece in _pieces(text, form, places, loose):
         if written := _value_at(places[place], piece):
@@ -569,7 +684,9 @@ def _prose_verdict(text: str, form: ReplyForm, places: Mapping[str, str], loose:
 
 
 def _places(form: ReplyForm) -> dict[str, str]:
-    """Return the patterns of a verdict's name and of the places of a value; some are for labels only."""
+    """Return the patterns of a verdict's name and of the places of a value; some are for labels
+    only.
+    """
     value = _value_pattern(form)
     first = rf"[{_MARK}]{{0,40}}{value}"
     named = rf"{_KEY}[{_MARK}]{{0,40}}{_NAMED}{value}{_UNIT}"
@@ -601,12 +718,16 @@ def _value_at(place: str, text: str) -> str | None:
     return match[1] if match else None
 
 
-def _pieces(text: str, form: ReplyForm, places: Mapping[str, str], loose: bool) -> Iterator[tuple[str, str, str]]:
-    """Yield where a verdict is looked for, one after another: how that is called, the place, and the piece of text.
+def _pieces(
+    text: str, form: ReplyForm, places: Mapping[str, str], loose: bool
+) -> Iterator[tuple[str, str, str]]:
+    """Yield where a verdict is looked for, one after another: how that is called, the place, and
+    the piece of text.
 
-    Where the prompt's mark or the name of a verdict stands, nothing else counts. A model that was asked to start with
-    its verdict may reason first: then its last line opens with it. Where all the reply is one line, a label may open
-    it. Where the last line has none, a first paragraph counts that is a value alone.
+    Where the prompt's mark or the name of a verdict stands, nothing else counts. A model that was
+    asked to start with its verdict may reason first: then its last line opens with it. Where all
+    the reply is one line, a label may open it. Where the last line has none, a first paragraph
+    counts that is a value alone.
     """
     mark, after = form["mark"], form["after"]
     marked = _after_mark(text, form, loose) if mark == "between" else None
@@ -654,7 +775,9 @@ def _after_mark(text: str, form: ReplyForm, loose: bool) -> str | None:
 
 
 def _rest_of_line(text: str, at: int) -> tuple[str, str]:
-    """Return the place and the rest of a line; of an empty rest, the next line, which is nothing but a value."""
+    """Return the place and the rest of a line; of an empty rest, the next line, which is nothing
+    but a value.
+    """
     rest = text[at:].partition("\n")[0]
     if rest.strip(" \t*_`"):
         return "first", " ".join(rest.split())
@@ -662,7 +785,9 @@ def _rest_of_line(text: str, at: int) -> tuple[str, str]:
 
 
 def _sloppy(mark: str) -> str:
-    """Return the pattern of a mark in other brackets, or with the scale in brackets or another sign at its end."""
+    """Return the pattern of a mark in other brackets, or with the scale in brackets or another sign
+    at its end.
+    """
     name = _with_any_blanks(mark.strip("[](){}<>*:： "))
     if mark.endswith((":", "：")):
         return rf"{name}(?:\s*[(\[][^()\[\]\n]{{0,40}}[)\]])?(?:[ \t*_]{{0,9}}[:：=–—-]|[】\]])"
@@ -670,9 +795,17 @@ def _sloppy(mark: str) -> str:
 
 
 def _with_any_blanks(mark: str) -> str:
-    """Return the pattern of one side of a mark; there may be a blank before its colon, as in French."""
+    """Return the pattern of one side of a mark; there may be a blank before its colon, as in
+    French.
+    """
     pattern = r"\s+".join(map(re.escape, re.sub(r"\s*[:=]$", "", mark).split()))
-    return rf"{pattern}\s*[:：]" if mark.endswith(":") else rf"{pattern}\s*=" if mark.endswith("=") else pattern
+    return (
+        rf"{pattern}\s*[:：]"
+        if mark.endswith(":")
+        else rf"{pattern}\s*="
+        if mark.endswith("=")
+        else pattern
+    )
 
 
 def _last(pattern: str, text: str) -> re.Match[str] | None:
@@ -682,16 +815,22 @@ def _last(pattern: str, text: str) -> re.Match[str] | None:
 
 
 def _line_pattern(form: ReplyForm) -> str:
-    """Return the pattern of a line that opens with the name of a verdict and a colon or equals sign."""
+    """Return the pattern of a line that opens with the name of a verdict and a colon or equals
+    sign.
+    """
     taken = (*form["texts"], *form["confidences"])
     words = dict.fromkeys((*form["scores"], *(w for w in SCORE_WORDS if w not in taken)))
-    named = "|".join(re.escape(w).replace("_", "[ _]") for w in sorted(words, key=len, reverse=True))
+    named = "|".join(
+        re.escape(w).replace("_", "[ _]") for w in sorted(words, key=len, reverse=True)
+    )
     gap = r"[ \t\"'*_`\])”’»]{0,40}+(?:[(\[][^()\[\]\n]{0,40}[)\]][ \t*_]{0,9})?+"
     return rf"{_LINE_HEAD}(?:{named}){gap}[:=：]"
 
 
 def _value_pattern(form: ReplyForm) -> str:
-    """Return a pattern with one group for a value of the scale that is not part of a word, number, range or choice."""
+    """Return a pattern with one group for a value of the scale that is not part of a word, number,
+    range or choice.
+    """
     labels = form["labels"] if form["kind"] != "probability" else ()
     plain = ("yes", "no", "true", "false", "1", "0") if form["kind"] == "binary" else ()
     spaced = [" ".join(label.split()) for label in labels]
@@ -720,15 +859,21 @@ def _value_pattern(form: ReplyForm) -> str:
 
 
 def _of_hundred(form: ReplyForm) -> bool:
-    """Whether its grades go from 0 to 100, or from 100 to 0, so that a percent sign may stand after one."""
+    """Whether its grades go from 0 to 100, or from 100 to 0, so that a percent sign may stand after
+    one.
+    """
     labels = form["labels"]
     if not labels:
         return (form["low"], form["high"]) == (0, 100)
-    return {"0", "100"} <= set(labels) and all(re.fullmatch(r"[0-9]{1,2}|100", label) for label in labels)
+    return {"0", "100"} <= set(labels) and all(
+        re.fullmatch(r"[0-9]{1,2}|100", label) for label in labels
+    )
 
 
 def _however_apart(word: str) -> str:
-    """Return the pattern of a label whose parts stand together, apart, or with a hyphen: `SEV2` or `SEV 2`."""
+    """Return the pattern of a label whose parts stand together, apart, or with a hyphen: `SEV2` or
+    `SEV 2`.
+    """
     pieces = re.split(r"[ _-]|(?<=[^\W\d_])(?=[0-9])", word)
     return r"[ _-]?".join(map(re.escape, pieces)) if all(pieces) else re.escape(word)
 
@@ -756,7 +901,11 @@ def _grade(form: ReplyForm, value: Any) -> float | None:  # Any: JSON from a mod
             return None
         if kind == "binary":
             plain = word.lower()
-            return _plain(plain in WORDS_FOR_ONE, labels) if plain in WORDS_FOR_ONE | WORDS_FOR_ZERO else None
+            return (
+                _plain(plain in WORDS_FOR_ONE, labels)
+                if plain in WORDS_FOR_ONE | WORDS_FOR_ZERO
+                else None
+            )
         return float(word.replace(",", ".")) if re.fullmatch(_NUMBER, word) else None
     if isinstance(value, bool):
         return _plain(value, labels) if kind == "binary" else None
@@ -771,17 +920,25 @@ def _grade(form: ReplyForm, value: Any) -> float | None:  # Any: JSON from a mod
 
 
 def _loose_grade(form: ReplyForm, value: Any) -> float | None:  # Any: JSON from a model
-    """Return the grade of a value that is nearly one: `"0/3"`, `"4 (Mostly)"`, `{"value": 0}`, `[3]`."""
+    """Return the grade of a value that is nearly one: `"0/3"`, `"4 (Mostly)"`, `{"value": 0}`,
+    `[3]`.
+    """
     grade = _grade(form, value)
     if grade is not None:
         return grade
     values = cast("list[Any]", value) if isinstance(value, list) else []  # Any: JSON from a model
     if isinstance(value, dict):
         fields = cast("dict[str, Any]", value)  # Any: as above
-        values = [inner for name, inner in fields.items() if name.lower() in ("value", *SCORE_WORDS)]
+        values = [
+            inner for name, inner in fields.items() if name.lower() in ("value", *SCORE_WORDS)
+        ]
     if len(values) == 1:
         return _grade(form, values[0])
-    written = _value_at(_places(form)["only"], value.translate(_WIDE).strip()) if isinstance(value, str) else None
+    written = (
+        _value_at(_places(form)["only"], value.translate(_WIDE).strip())
+        if isinstance(value, str)
+        else None
+    )
     return _grade(form, written) if written else None
 
 

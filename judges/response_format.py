@@ -10,16 +10,22 @@ from .prompt import JudgePrompt
 
 
 def response_format(prompt: JudgePrompt) -> dict[str, Any] | None:  # Any: JSON schema
-    """Return the JSON schema a prompt's reply must follow, as `response_format`; None for a plain-text reply."""
+    """Return the JSON schema a prompt's reply must follow, as `response_format`; None for a
+    plain-text reply.
+    """
     if not prompt.reply_schema:
         return None
     scale = prompt.scale
     score: dict[str, Any] = {"type": "integer", "enum": [int(g) for g in scale.levels]}
     if scale.labels:
         score = {"type": "string", "enum": list(scale.labels)}
-        if all(re.fullmatch(r"-?[0-9]+", label) for label in scale.labels):  # numbers whose lowest is the best
+        if all(
+            re.fullmatch(r"-?[0-9]+", label) for label in scale.labels
+        ):  # numbers whose lowest is the best
             score = {"type": "integer", "enum": [int(label) for label in scale.labels]}
-        elif all(re.fullmatch(r"-?[0-9]+(?:\.[0-9]+)?", label) for label in scale.labels):  # half points
+        elif all(
+            re.fullmatch(r"-?[0-9]+(?:\.[0-9]+)?", label) for label in scale.labels
+        ):  # half points
             score = {"type": "number", "enum": [float(label) for label in scale.labels]}
     if scale.kind == "binary" and set(scale.labels) == {"false", "true"}:
         score = {"type": "boolean"}
@@ -27,7 +33,10 @@ def response_format(prompt: JudgePrompt) -> dict[str, Any] | None:  # Any: JSON 
         score = {"type": "number"}
     kinds = {"text": {"type": "string"}, "confidence": {"type": "number"}, "score": score}
     schema = _object_schema({name: kinds[kind] for name, kind in prompt.reply_schema.items()})
-    return {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": schema}}
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": "verdict", "strict": True, "schema": schema},
+    }
 
 
 def _object_schema(fields: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:  # Any: JSON schema
@@ -36,5 +45,12 @@ def _object_schema(fields: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:  
     for name, schema in fields.items():
         outer, _, rest = name.partition(".")
         inner.setdefault(outer, {})[rest] = schema
-    properties = {name: rest[""] if "" in rest else _object_schema(rest) for name, rest in inner.items()}
-    return {"type": "object", "properties": properties, "required": list(inner), "additionalProperties": False}
+    properties = {
+        name: rest[""] if "" in rest else _object_schema(rest) for name, rest in inner.items()
+    }
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(inner),
+        "additionalProperties": False,
+    }

@@ -22,7 +22,9 @@ QUERY_WORDS = ("query", "question", "prompt")
 """What the name of an input holds whose group of rows can be ranked."""
 
 Mark = Literal["real error", "wrong label", "unclear"]
-"""A person's decision about a judge's error: the judge is wrong, the label is wrong, or it cannot be decided."""
+"""A person's decision about a judge's error: the judge is wrong, the label is wrong, or it cannot
+be decided.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +52,8 @@ class Row:
     sampling_probability: float = 1.0
     """With which the row was drawn to be labelled, in (0, 1].
 
-    Below 1 it was chosen for what judges said of it: such rows are no fair sample, and count in no figure.
+    Below 1 it was chosen for what judges said of it: such rows are no fair sample, and count in no
+    figure.
     """
     review: LabelReview | None = None
     """The second look at its label; None where nobody took one."""
@@ -80,17 +83,24 @@ class Dataset:
     """By row: where a split that somebody prescribed puts it; empty where none is."""
 
     @classmethod
-    def of(cls, rows: Iterable[Row], *, labels: OutputScale, name: str = "", notes: Iterable[str] = ()) -> Dataset:
+    def of(
+        cls, rows: Iterable[Row], *, labels: OutputScale, name: str = "", notes: Iterable[str] = ()
+    ) -> Dataset:
         """Build a dataset and hash its content."""
         rows = tuple(rows)
-        return cls(rows=rows, labels=labels, name=name, content_hash=hash_rows(rows), notes=tuple(notes))
+        return cls(
+            rows=rows, labels=labels, name=name, content_hash=hash_rows(rows), notes=tuple(notes)
+        )
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def __repr__(self) -> str:
         groups = len({row.group_key for row in self.rows})
-        return f"Dataset({self.name!r}, {len(self):,} rows in {groups:,} groups, labels {self.labels.describe()!r})"
+        return (
+            f"Dataset({self.name!r}, {len(self):,} rows in {groups:,} groups, labels"
+            f" {self.labels.describe()!r})"
+        )
 
     def _repr_html_(self) -> str:
         first = replace(self, rows=self.rows[:FIRST_ROWS]).to_frame()
@@ -115,7 +125,8 @@ class Dataset:
 
 
 def hash_rows(rows: Iterable[Row]) -> str:
-    """Return 32 hexadecimal digits of the hash of all ids, inputs, labels, reviews and groups, whatever their order.
+    """Return 32 hexadecimal digits of the hash of all ids, inputs, labels, reviews and groups,
+    whatever their order.
 
     Metadata does not count: a column added for slicing leaves verdicts and splits valid.
     """
@@ -131,7 +142,8 @@ def _hash_row(row: Row) -> bytes:
     digest = hashlib.blake2b(digest_size=16)
     marks = [] if row.review is None else [row.review.mark]
     for part in (row.id, label, row.group, *inputs, *marks):
-        # Each part goes in behind its length, so that text cannot move from one field to the next unseen.
+        # Each part goes in behind its length, so that text cannot move from one field to the next
+        # unseen.
         body = part.encode("utf-8", "surrogatepass")
         digest.update(len(body).to_bytes(8, "big"))
         digest.update(body)

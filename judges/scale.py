@@ -1,4 +1,6 @@
-"""The scale a judge or a person grades on, and the decision rule that turns a grade into a label."""
+"""The scale a judge or a person grades on, and the decision rule that turns a grade into a
+label.
+"""
 
 from __future__ import annotations
 
@@ -32,13 +34,17 @@ class OutputScale:
     low: int = 0
     high: int = 3
     labels: tuple[str, ...] = ()
-    """The k labels of a choice, the words for 0 and 1 of a binary scale, or the names of grades, the worst first."""
+    """The k labels of a choice, the words for 0 and 1 of a binary scale, or the names of grades,
+    the worst first.
+    """
     anchors: Mapping[str, str] = field(default_factory=dict)
     """What each grade means, in the words the judge sees."""
     threshold: float = 2.0
     """A grade at or above it counts as positive."""
     low_is_good: bool = False
-    """Whether replies give the probability of the bad; the grade is 1 minus it, so that a high grade is always good."""
+    """Whether replies give the probability of the bad; the grade is 1 minus it, so that a high
+    grade is always good.
+    """
 
     def __post_init__(self) -> None:
         if self.low_is_good and self.kind != "probability":
@@ -48,7 +54,9 @@ class OutputScale:
             )
         if self.kind == "graded" and self.labels:
             if len(set(self.labels)) != len(self.labels):
-                raise PromptError(f"a scale of named grades needs different labels, got {list(self.labels)!r}")
+                raise PromptError(
+                    f"a scale of named grades needs different labels, got {list(self.labels)!r}"
+                )
             object.__setattr__(self, "low", 0)
             object.__setattr__(self, "high", len(self.labels) - 1)
         if self.kind == "graded":
@@ -61,10 +69,14 @@ class OutputScale:
             object.__setattr__(self, "low", 0)
             object.__setattr__(self, "high", 1)
             if self.labels and len(self.labels) != 2:
-                raise PromptError(f"a binary scale has two labels (negative, positive), got {list(self.labels)!r}")
+                raise PromptError(
+                    f"a binary scale has two labels (negative, positive), got {list(self.labels)!r}"
+                )
         if self.kind == "choice":
             if len(self.labels) < 2 or len(set(self.labels)) != len(self.labels):
-                raise PromptError(f"a choice scale needs two or more different labels, got {list(self.labels)!r}")
+                raise PromptError(
+                    f"a choice scale needs two or more different labels, got {list(self.labels)!r}"
+                )
             object.__setattr__(self, "low", 0)
             object.__setattr__(self, "high", len(self.labels) - 1)
         if not math.isfinite(self.threshold):
@@ -93,14 +105,17 @@ class OutputScale:
             text: What `anchors_text` is to be.
 
         Raises:
-            InputError: The text does not have a line for each grade that had one, in the same order.
+            InputError: The text does not have a line for each grade that had one, in the same
+                order.
         """
         if text == self.anchors_text:
             return self
         pattern = r"\n".join(rf"{re.escape(grade)}: ([\s\S]*)" for grade in self.anchors)
         match = re.fullmatch(pattern, text)
         if match is None:
-            raise InputError(f"the scale no longer says what {', '.join(self.anchors)} mean, a line each")
+            raise InputError(
+                f"the scale no longer says what {', '.join(self.anchors)} mean, a line each"
+            )
         return replace(self, anchors=dict(zip(self.anchors, match.groups(), strict=True)))
 
     def positive(self, grade: float) -> bool:
@@ -120,7 +135,9 @@ class OutputScale:
         return turned(grade) if self.low_is_good else grade
 
     def name(self, grade: float) -> str:
-        """Write a grade as a reply has it: the class of a choice, the name of a grade, else the number."""
+        """Write a grade as a reply has it: the class of a choice, the name of a grade, else the
+        number.
+        """
         if self.kind in ("choice", "graded") and self.labels and self.contains(grade):
             return self.labels[int(grade)]
         return f"{self.written(grade):g}"
@@ -133,11 +150,17 @@ class OutputScale:
             return "0/1"
         if self.low_is_good:
             up_to = f"{self.written(self.threshold):g}"
-            return f"a probability of which low is good, positive up to {up_to}; its grade is 1 minus it"
+            return (
+                f"a probability of which low is good, positive up to {up_to}; its grade is 1"
+                " minus it"
+            )
         if self.kind == "probability":
             return f"a probability, positive at {self.threshold:g}"
         if self.labels:
-            least = next((name for grade, name in enumerate(self.labels) if self.positive(grade)), "none of them")
+            least = next(
+                (name for grade, name in enumerate(self.labels) if self.positive(grade)),
+                "none of them",
+            )
             return f"{' < '.join(self.labels)}, positive at {least}"
         return f"{self.low}..{self.high}, positive at {self.threshold:g}"
 
@@ -147,10 +170,13 @@ def _check_range(low: int, high: int) -> None:
         raise PromptError(f"scale low {low!r} is not below high {high!r}")
     if max(abs(low), abs(high)) > FARTHEST_GRADE:
         raise PromptError(
-            f"scale {low!r:.20}..{high!r:.20} reaches beyond {FARTHEST_GRADE:,}; grades are small whole numbers"
+            f"scale {low!r:.20}..{high!r:.20} reaches beyond {FARTHEST_GRADE:,}; grades are small"
+            " whole numbers"
         )
     if high - low >= MOST_LEVELS:
-        raise PromptError(f"scale {low!r}..{high!r} has {high - low + 1:,} levels, the most is {MOST_LEVELS:,}")
+        raise PromptError(
+            f"scale {low!r}..{high!r} has {high - low + 1:,} levels, the most is {MOST_LEVELS:,}"
+        )
 
 
 BINARY = OutputScale(kind="binary", threshold=1.0)
@@ -161,11 +187,12 @@ LOW_PROBABILITY = OutputScale(kind="probability", threshold=0.5, low_is_good=Tru
 def infer_label_scale(labels: Iterable[float], judge_scale: OutputScale) -> OutputScale:
     """Read from the labels themselves which scale people graded on.
 
-    Labels that are all 0 or 1 are binary, whatever the judge's scale; whole numbers inside the judge's
-    scale are its grades; fractions in [0, 1] are probabilities with 0.5 as the threshold.
+    Labels that are all 0 or 1 are binary, whatever the judge's scale; whole numbers inside the
+    judge's scale are its grades; fractions in [0, 1] are probabilities with 0.5 as the threshold.
 
     Raises:
-        InputError: The labels fit none of these, or are fractions that may be numbers of the judge's or its grades.
+        InputError: The labels fit none of these, or are fractions that may be numbers of the
+            judge's or its grades.
     """
     values = {float(v) for v in labels}
     if judge_scale.kind == "choice" and all(judge_scale.contains(v) for v in values):
@@ -174,8 +201,12 @@ def infer_label_scale(labels: Iterable[float], judge_scale: OutputScale) -> Outp
         return BINARY
     if judge_scale.low_is_good and all(judge_scale.contains(v) for v in values):
         raise InputError(
-            "the judge's numbers are good where they are low, and the labels between 0 and 1 may be such or not",
-            hint="say --label-scale probability where a high label is the good one, low-probability where a low one is",
+            "the judge's numbers are good where they are low, and the labels between 0 and 1 may be"
+            " such or not",
+            hint=(
+                "say --label-scale probability where a high label is the good one, low-probability"
+                " where a low one is"
+            ),
         )
     if all(judge_scale.contains(v) for v in values):
         return judge_scale
@@ -184,12 +215,16 @@ def infer_label_scale(labels: Iterable[float], judge_scale: OutputScale) -> Outp
     outside = sorted(v for v in values if not judge_scale.contains(v))[:5]
     raise InputError(
         f"labels {outside!r} are outside the judge's scale ({judge_scale.describe()})",
-        hint=f"give the scale of the labels: --label-scale {math.floor(min(values))}..{math.ceil(max(values))}",
+        hint=(
+            "give the scale of the labels: --label-scale"
+            f" {math.floor(min(values))}..{math.ceil(max(values))}"
+        ),
     )
 
 
 def parse_label_scale(text: str) -> OutputScale:
-    """Read `binary`, `probability`, `0..3` or `1..5@4` (the part after @ is the threshold); `6..1` where 1 is the best.
+    """Read `binary`, `probability`, `0..3` or `1..5@4` (the part after @ is the threshold); `6..1`
+    where 1 is the best.
 
     `low-probability@0.3` is one of which low is good: a reply of 0.3 or less is positive.
 
@@ -214,12 +249,15 @@ def parse_label_scale(text: str) -> OutputScale:
         return OutputScale(low=bounds[0], high=bounds[1], threshold=float(threshold or middle))
     except ValueError:
         raise InputError(
-            f"label scale {text!r} is not binary, probability, low-probability, LOW..HIGH or LOW..HIGH@THRESHOLD"
+            f"label scale {text!r} is not binary, probability, low-probability, LOW..HIGH or"
+            " LOW..HIGH@THRESHOLD"
         ) from None
 
 
 def split_class_metric(name: str) -> tuple[str, str | None]:
-    """Split `recall[billing]` into the metric and the class of a choice; the class is None where there is none."""
+    """Split `recall[billing]` into the metric and the class of a choice; the class is None where
+    there is none.
+    """
     metric, bracket, rest = name.partition("[")
     if not bracket or not rest.endswith("]"):
         return name, None
@@ -227,12 +265,16 @@ def split_class_metric(name: str) -> tuple[str, str | None]:
 
 
 LOGIT_EDGE = 0.001
-"""Platt scaling takes a probability nearer to 0 or 1 for this, since the logit of a stated 1 does not exist."""
+"""Platt scaling takes a probability nearer to 0 or 1 for this, since the logit of a stated 1 does
+not exist.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Isotonic:
-    """A calibration that never falls: linear between knots, constant outside them (Zadrozny and Elkan 2002)."""
+    """A calibration that never falls: linear between knots, constant outside them (Zadrozny and
+    Elkan 2002).
+    """
 
     x: tuple[float, ...]
     """Raw probabilities of the positive label, rising."""
@@ -241,9 +283,14 @@ class Isotonic:
 
     def __post_init__(self) -> None:
         inside = all(0.0 <= value <= 1.0 for value in (*self.x, *self.y))
-        rising = all(a < b for a, b in pairwise(self.x)) and all(a <= b for a, b in pairwise(self.y))
+        rising = all(a < b for a, b in pairwise(self.x)) and all(
+            a <= b for a, b in pairwise(self.y)
+        )
         if len(self.x) != len(self.y) or not self.x or not inside or not rising:
-            raise InputError(f"{len(self.x)} knots to {len(self.y)} are not a calibration that rises within [0, 1]")
+            raise InputError(
+                f"{len(self.x)} knots to {len(self.y)} are not a calibration that rises within"
+                " [0, 1]"
+            )
 
     def __call__(self, probability: float) -> float:
         """Return the calibrated probability."""
@@ -262,7 +309,9 @@ class Isotonic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Platt:
-    """A logistic calibration on the logit of the raw probability (after Platt 1999); 1 and 0 change nothing."""
+    """A logistic calibration on the logit of the raw probability (after Platt 1999); 1 and 0 change
+    nothing.
+    """
 
     slope: float
     """At least 0, so that the order of rows stays."""
@@ -270,7 +319,10 @@ class Platt:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.slope) and math.isfinite(self.intercept) and self.slope >= 0):
-            raise InputError(f"slope {self.slope!r} and intercept {self.intercept!r} are not a rising calibration")
+            raise InputError(
+                f"slope {self.slope!r} and intercept {self.intercept!r} are not a rising"
+                " calibration"
+            )
 
     def __call__(self, probability: float) -> float:
         """Return the calibrated probability."""
@@ -299,7 +351,9 @@ def calibration_from_json(body: Mapping[str, Any]) -> Calibration:  # Any: JSON
         if body["method"] == "platt":
             return Platt(slope=float(body["slope"]), intercept=float(body["intercept"]))
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"the calibration cannot be read: {type(error).__name__}: {error}") from None
+        raise InputError(
+            f"the calibration cannot be read: {type(error).__name__}: {error}"
+        ) from None
     raise InputError(f"calibration {body['method']!r} is neither isotonic nor platt")
 
 
@@ -314,7 +368,9 @@ class DecisionRule:
     def __post_init__(self) -> None:
         if not math.isfinite(self.threshold):
             raise InputError(f"threshold {self.threshold!r} is not a number")
-        object.__setattr__(self, "threshold", float(self.threshold))  # 2 and 2.0 are one rule and have one hash
+        object.__setattr__(
+            self, "threshold", float(self.threshold)
+        )  # 2 and 2.0 are one rule and have one hash
 
     @property
     def version(self) -> str:
@@ -338,5 +394,10 @@ class DecisionRule:
         try:
             threshold = float(body["threshold"])
         except (KeyError, TypeError, ValueError):
-            raise InputError(f"the rule has no threshold that is a number: {body.get('threshold')!r}") from None
-        return cls(threshold=threshold, calibration=calibration_from_json(calibration) if calibration else None)
+            raise InputError(
+                f"the rule has no threshold that is a number: {body.get('threshold')!r}"
+            ) from None
+        return cls(
+            threshold=threshold,
+            calibration=calibration_from_json(calibration) if calibration else None,
+        )

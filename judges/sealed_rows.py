@@ -37,7 +37,9 @@ class SealedRows:
         return len(self._rows)
 
     def __repr__(self) -> str:
-        return f"<sealed {self._name}: {len(self)} rows, {self._groups} groups, {self.content_hash}>"
+        return (
+            f"<sealed {self._name}: {len(self)} rows, {self._groups} groups, {self.content_hash}>"
+        )
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError(f"the sealed {self._name} cannot be copied or pickled")
@@ -63,10 +65,13 @@ class SealedRows:
         Raises:
             InputError: The permit is not for these rows.
         """
-        permitted = getattr(look, "holdout", None)  # an object of another kind is refused, and does not crash
+        permitted = getattr(
+            look, "holdout", None
+        )  # an object of another kind is refused, and does not crash
         if permitted != self.content_hash:
             raise InputError(
-                f"the {self._name} is sealed; the permit names {permitted!r}, its rows are {self.content_hash}",
+                f"the {self._name} is sealed; the permit names {permitted!r}, its rows are"
+                f" {self.content_hash}",
                 hint="only a look that was entered in the ledger opens it",
             )
         return self._rows

@@ -1,9 +1,9 @@
 """Tok confidence: how sure a judge is, read from the log-probabilities of the token that decided.
 
-The alternatives at that token are what the judge could have said instead. The confidence is the share of the
-decision taken (for unordered labels, of the label chosen) among those alternatives that are grades, as Tok is
-defined for DIRAS (Ni et al. 2024). Where there is no such token or too small a share, the row is unscored;
-nothing falls back on what the judge states.
+The alternatives at that token are what the judge could have said instead. The confidence is the
+share of the decision taken (for unordered labels, of the label chosen) among those alternatives
+that are grades, as Tok is defined for DIRAS (Ni et al. 2024). Where there is no such token or too
+small a share, the row is unscored; nothing falls back on what the judge states.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ class TokenShares:
 
     def at_least(self, threshold: float) -> float:
         """Return the probability of the grades from the threshold up, among all grades."""
-        return sum(share for grade, share in self.by_grade.items() if grade >= threshold) / self.mass
+        return (
+            sum(share for grade, share in self.by_grade.items() if grade >= threshold) / self.mass
+        )
 
 
 def require_tokens(prompt: JudgePrompt) -> None:
@@ -59,7 +61,8 @@ def require_tokens(prompt: JudgePrompt) -> None:
     """
     if not prompt.scale.levels:
         raise InputError(
-            f"the judge {prompt.name!r} answers with a probability: there are no grades whose tokens could be weighed",
+            f"the judge {prompt.name!r} answers with a probability: there are no grades whose"
+            " tokens could be weighed",
             hint="--confidence ask",
         )
 
@@ -72,23 +75,29 @@ def require_logprobs(completions: Collection[Completion], model: str) -> None:
         model: What to call the model.
 
     Raises:
-        ModelError: One was made without asking for them, or there are some and none has any alternatives.
+        ModelError: One was made without asking for them, or there are some and none has any
+            alternatives.
     """
     problem = None
-    if completions and not any(token.top for completion in completions for token in completion.logprobs):
+    if completions and not any(
+        token.top for completion in completions for token in completion.logprobs
+    ):
         problem = "gives no"
     if any("logprobs" in completion.dropped for completion in completions):
         problem = "refuses"
     if problem is not None:
         raise ModelError(
-            f"the endpoint of {model!r} {problem} token log-probabilities, so there is no Tok confidence",
+            f"the endpoint of {model!r} {problem} token log-probabilities, so there is no Tok"
+            " confidence",
             fatal=True,
             hint="--confidence ask takes the confidence that the judge states",
         )
 
 
 def with_token_confidence(prompt: JudgePrompt, answer: Answer, completion: Completion) -> Answer:
-    """Put the confidence of the tokens in place of a stated one; unscored, with the reason, where there is none."""
+    """Put the confidence of the tokens in place of a stated one; unscored, with the reason, where
+    there is none.
+    """
     if isinstance(answer, Unscored):
         return answer
     words = grade_words(prompt.scale)
@@ -97,12 +106,18 @@ def with_token_confidence(prompt: JudgePrompt, answer: Answer, completion: Compl
         return _unscored(answer, "no token of the reply could be found that decides the score")
     token = completion.logprobs[at]
     if len(token.top) < 2:
-        return _unscored(answer, f"the endpoint gave no alternatives to the token {token.token!r:.40}")
+        return _unscored(
+            answer, f"the endpoint gave no alternatives to the token {token.token!r:.40}"
+        )
     shares = token_shares(token, answer.score, words)
     if shares is None:
-        return _unscored(answer, f"the grade {answer.score:g} spans several tokens, from {token.token!r:.40} on")
+        return _unscored(
+            answer, f"the grade {answer.score:g} spans several tokens, from {token.token!r:.40} on"
+        )
     if shares.mass < LEAST_MASS:
-        return _unscored(answer, f"grades hold only {shares.mass:.3f} of the probability at {token.token!r:.40}")
+        return _unscored(
+            answer, f"grades hold only {shares.mass:.3f} of the probability at {token.token!r:.40}"
+        )
     if prompt.scale.kind == "choice":  # labels without an order have no side of a threshold
         confidence = shares.by_grade[answer.score] / shares.mass
     else:
@@ -136,14 +151,19 @@ def grade_words(scale: OutputScale) -> dict[str, float]:
     return {word: grade for word, grade in (words | named).items() if word}
 
 
-def deciding_token(prompt: JudgePrompt, score: float, completion: Completion, words: Words) -> int | None:
+def deciding_token(
+    prompt: JudgePrompt, score: float, completion: Completion, words: Words
+) -> int | None:
     """Return the position of the token at which the grade that was read begins.
 
-    It is the place where another grade, written instead, makes the whole reply read as that grade. So a number
-    in the reasoning, in a quotation or in an earlier draft is never taken for it, whatever the reply's form.
+    It is the place where another grade, written instead, makes the whole reply read as that grade.
+    So a number in the reasoning, in a quotation or in an earlier draft is never taken for it,
+    whatever the reply's form.
     """
     text, trials = completion.text, 0
-    written = sorted((word for word, grade in words.items() if grade == score), key=len, reverse=True)
+    written = sorted(
+        (word for word, grade in words.items() if grade == score), key=len, reverse=True
+    )
     # From the end, because the last verdict of a reply counts.
     for position, start in reversed(list(_starts(completion.logprobs, text))):
         token = completion.logprobs[position].token
@@ -163,11 +183,16 @@ def deciding_token(prompt: JudgePrompt, score: float, completion: Completion, wo
     return None
 
 
-def _decides(prompt: JudgePrompt, score: float, completion: Completion, words: Words, span: tuple[int, int]) -> bool:
-    """Return whether another grade in this part of the reply would have been read as the verdict."""
+def _decides(
+    prompt: JudgePrompt, score: float, completion: Completion, words: Words, span: tuple[int, int]
+) -> bool:
+    """Return whether another grade in this part of the reply would have been read as the
+    verdict.
+    """
     before, after = completion.text[: span[0]], completion.text[span[1] :]
     others = [(word, grade) for word, grade in words.items() if grade != score]
-    # One other number or label will do; of words such as yes and true, not every one fits every form of reply.
+    # One other number or label will do; of words such as yes and true, not every one fits every
+    # form of reply.
     if prompt.scale.kind != "binary":
         others = others[:1]
     for word, grade in others:
@@ -180,8 +205,9 @@ def _decides(prompt: JudgePrompt, score: float, completion: Completion, words: W
 def _starts(tokens: Sequence[TokenLogprob], text: str) -> Iterator[tuple[int, int]]:
     """Yield the tokens that stand in the text, as (position, where it starts).
 
-    The tokens may hold more than the text, such as thinking and end marks around it, and a letter cut into
-    pieces that are no text by themselves; after such a piece the next token is looked for close by.
+    The tokens may hold more than the text, such as thinking and end marks around it, and a letter
+    cut into pieces that are no text by themselves; after such a piece the next token is looked for
+    close by.
     """
     joined = "".join(token.token for token in tokens)
     # Below 0 while the tokens before the text go by.
@@ -200,14 +226,17 @@ def _starts(tokens: Sequence[TokenLogprob], text: str) -> Iterator[tuple[int, in
 
 
 def token_shares(token: TokenLogprob, score: float, words: Words) -> TokenShares | None:
-    """Return the probabilities of the grades among a token's alternatives, other spellings added up.
+    """Return the probabilities of the grades among a token's alternatives, other spellings added
+    up.
 
-    An alternative counts for the grade it writes out, or for the only grade that it can be the beginning of.
-    One that may be either a grade or the beginning of a longer one (1 and 10) counts for none, unless the
-    longer one is seen as a token of its own, which shows that this tokenizer does not cut it up.
+    An alternative counts for the grade it writes out, or for the only grade that it can be the
+    beginning of. One that may be either a grade or the beginning of a longer one (1 and 10) counts
+    for none, unless the longer one is seen as a token of its own, which shows that this tokenizer
+    does not cut it up.
 
     Returns:
-        None where the token is the beginning of the grade that was read, and could be that of another.
+        None where the token is the beginning of the grade that was read, and could be that of
+        another.
     """
     logprobs = {**dict(token.top), token.token: token.logprob}
     seen = {_bare(piece) for piece in logprobs}
@@ -225,7 +254,9 @@ def token_shares(token: TokenLogprob, score: float, words: Words) -> TokenShares
 def _grade(word: str, words: Words, seen: Collection[str]) -> float | None:
     if not word:
         return None
-    longer = {other: grade for other, grade in words.items() if other != word and other.startswith(word)}
+    longer = {
+        other: grade for other, grade in words.items() if other != word and other.startswith(word)
+    }
     grades = set(longer.values())
     exact = words.get(word)
     if exact is None:

@@ -7,8 +7,12 @@ from typing import Literal
 
 from .scale import DecisionRule, OutputScale
 
-UnscoredReason = Literal["parse", "refused", "truncated", "endpoint", "budget", "oversized", "logprobs"]
-"""`oversized`: over the size cap and never sent; `logprobs`: its token log-probabilities give no confidence."""
+UnscoredReason = Literal[
+    "parse", "refused", "truncated", "endpoint", "budget", "oversized", "logprobs"
+]
+"""`oversized`: over the size cap and never sent; `logprobs`: its token log-probabilities give no
+confidence.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +27,8 @@ class Verdict:
     confidence: float | None = None
     """Confidence in this decision, in [0, 1]; None where it was neither stated nor measured."""
     mass: float | None = None
-    """Share of probability that lay on grades of the scale, where the confidence comes from tokens."""
+    """Share of probability that lay on grades of the scale, where the confidence comes from tokens.
+    """
     rationale: str = ""
     parser: str = ""
     """Which parser found the verdict in the reply."""
@@ -35,7 +40,8 @@ class Verdict:
     latency: float = 0.0
     """Seconds; 0 for a recorded reply."""
     before: Verdict | None = None
-    """The verdict as the judge gave it, where a decision rule has changed decision or confidence."""
+    """The verdict as the judge gave it, where a decision rule has changed decision or confidence.
+    """
 
     @property
     def probability(self) -> float | None:
@@ -70,11 +76,13 @@ def as_given(answer: Answer) -> Answer:
 
 
 def apply_rule(answer: Answer, scale: OutputScale, rule: DecisionRule) -> Answer:
-    """Decide anew, from what the judge gave; a rule applied before counts for nothing. The score stays as it is.
+    """Decide anew, from what the judge gave; a rule applied before counts for nothing. The score
+    stays as it is.
 
-    The raw probability of the positive label is the score on a probability scale; elsewhere it follows from the
-    confidence in the judge's own decision, at the threshold of its prompt. It is calibrated, and the confidence
-    becomes that in the new decision. On a probability scale the calibrated score is compared with the threshold.
+    The raw probability of the positive label is the score on a probability scale; elsewhere it
+    follows from the confidence in the judge's own decision, at the threshold of its prompt. It is
+    calibrated, and the confidence becomes that in the new decision. On a probability scale the
+    calibrated score is compared with the threshold.
     """
     # A rule on top of another would calibrate twice.
     before = as_given(answer)

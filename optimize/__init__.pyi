@@ -5,7 +5,15 @@ from .brief import BUDGET, Attempt, Brief, build_brief
 from .chance import Chance, chance_of
 from .changes import Changes
 from .context import RunContext, Services, judge_rows, open_rows
-from .forecast import ASKED_AGAIN, Asked, PlannedRun, StepBound, bound_proposal, bound_run, draw_runs
+from .forecast import (
+    ASKED_AGAIN,
+    Asked,
+    PlannedRun,
+    StepBound,
+    bound_proposal,
+    bound_run,
+    draw_runs,
+)
 from .goal import Goal, Target
 from .goal_setting import choose_target, construct_loss, find_target
 from .holdout.decision import Decision

@@ -1,10 +1,12 @@
-"""Which words earned it: what each hunk of an edit does on validation rows, left out and added alone.
+"""Which words earned it: what each hunk of an edit does on validation rows, left out and added
+alone.
 
-Left out, a hunk is missed in the whole edit; added alone, it stands in the old prompt. Both are paired comparisons on
-the same rows, for the target metric and for the loss. A hunk is marked by the mean of the two, which counts what
-it does early and late alike, as a Shapley value does at its two ends; Student's t on group sums, two-sided, Holm over
-hunks times two measures. The rows are those that the edit was chosen on, which flatters it as a whole: the marks
-say which words carry an edit, and whether the words that are left are an improvement is for the gate to say.
+Left out, a hunk is missed in the whole edit; added alone, it stands in the old prompt. Both are
+paired comparisons on the same rows, for the target metric and for the loss. A hunk is marked by the
+mean of the two, which counts what it does early and late alike, as a Shapley value does at its two
+ends; Student's t on group sums, two-sided, Holm over hunks times two measures. The rows are those
+that the edit was chosen on, which flatters it as a whole: the marks say which words carry an edit,
+and whether the words that are left are an improvement is for the gate to say.
 """
 
 from __future__ import annotations
@@ -101,7 +103,9 @@ class HunkReport:
 
     @property
     def harmless(self) -> frozenset[int]:
-        """Numbers of the hunks that are not marked as harming: what `compose` would take to send to the gate."""
+        """Numbers of the hunks that are not marked as harming: what `compose` would take to send to
+        the gate.
+        """
         return frozenset(effect.hunk.number for effect in self.effects if effect.mark != "harms")
 
     def __repr__(self) -> str:
@@ -112,14 +116,19 @@ class HunkReport:
         return html_table(self.to_frame(), title=repr(self), notes=self.notes)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return two lines a hunk, its mean effect on the target metric and on the loss, with p adjusted over all."""
+        """Return two lines a hunk, its mean effect on the target metric and on the loss, with p
+        adjusted over all.
+        """
         import pandas as pd
 
         lines = [
             {"number": e.hunk.number, "kind": e.hunk.kind, "text": str(e.hunk), "mark": e.mark}
             | {"measure": measure, **asdict(effect), "p": p}
             for e in self.effects
-            for measure, effect, p in ((self.metric, e.mean.metric, e.p_metric), ("loss", e.mean.loss, e.p_loss))
+            for measure, effect, p in (
+                (self.metric, e.mean.metric, e.p_metric),
+                ("loss", e.mean.loss, e.p_loss),
+            )
         ]
         return pd.DataFrame(lines)
 
@@ -136,7 +145,9 @@ class HunkReport:
         }
 
 
-def measure_hunks(diff: PromptDiff, judge_with: JudgeWith, loss_of: LossOf, *, metric: str) -> HunkReport:
+def measure_hunks(
+    diff: PromptDiff, judge_with: JudgeWith, loss_of: LossOf, *, metric: str
+) -> HunkReport:
     """Leave each hunk out and add it alone, and mark what helps and what harms.
 
     Args:
@@ -155,16 +166,22 @@ def measure_hunks(diff: PromptDiff, judge_with: JudgeWith, loss_of: LossOf, *, m
         one = frozenset({hunk.number})
         parts += [diff.numbers - one, one]
     parts = list(dict.fromkeys(parts))
-    tables = dict(zip(parts, ask_together([partial(judge_part, part) for part in parts]), strict=True))
+    tables = dict(
+        zip(parts, ask_together([partial(judge_part, part) for part in parts]), strict=True)
+    )
     everything, nothing = tables[diff.numbers], tables[frozenset()]
     ends: list[tuple[_Pair, _Pair]] = []
     for hunk in diff.hunks:
         one = frozenset({hunk.number})
         ends.append(((tables[diff.numbers - one], everything), (nothing, tables[one])))
     means = [_measure(pairs, loss_of, metric) for pairs in ends]
-    adjusted = holm(np.array([p for _, ps in means for p in ps], np.float64)).reshape(-1, 2).tolist()
+    adjusted = (
+        holm(np.array([p for _, ps in means for p in ps], np.float64)).reshape(-1, 2).tolist()
+    )
     effects = []
-    for hunk, (left_out, alone), (mean, _), (p_metric, p_loss) in zip(diff.hunks, ends, means, adjusted, strict=True):
+    for hunk, (left_out, alone), (mean, _), (p_metric, p_loss) in zip(
+        diff.hunks, ends, means, adjusted, strict=True
+    ):
         effect = HunkEffect(
             hunk=hunk,
             left_out=_measure([left_out], loss_of, metric)[0],
@@ -179,12 +196,16 @@ def measure_hunks(diff: PromptDiff, judge_with: JudgeWith, loss_of: LossOf, *, m
     enough = groups >= MIN_GROUPS
     return HunkReport(
         metric=metric,
-        effects=tuple(effect if enough else replace(effect, mark="no effect shown") for effect in effects),
+        effects=tuple(
+            effect if enough else replace(effect, mark="no effect shown") for effect in effects
+        ),
         n=len(everything.scored),
         groups=groups,
         prompts=len(tables),
         simulated=any(judged.simulated for judged in tables.values()),
-        notes=() if enough else (f"nothing is marked: {groups} groups of rows, {MIN_GROUPS} are needed",),
+        notes=()
+        if enough
+        else (f"nothing is marked: {groups} groups of rows, {MIN_GROUPS} are needed",),
     )
 
 
@@ -203,15 +224,21 @@ def _mark(mean: Effect, p_metric: float, p_loss: float, sign: float) -> Mark:
     return "helps" if signs else "no effect shown"
 
 
-def _measure(pairs: Sequence[_Pair], loss_of: LossOf, metric: str) -> tuple[Effect, tuple[float, float]]:
-    """Return the mean effect over the pairs on the rows that all their tables answered, and its two p-values."""
+def _measure(
+    pairs: Sequence[_Pair], loss_of: LossOf, metric: str
+) -> tuple[Effect, tuple[float, float]]:
+    """Return the mean effect over the pairs on the rows that all their tables answered, and its two
+    p-values.
+    """
     rows = reduce(np.intersect1d, (judged.scored for pair in pairs for judged in pair))
     common = [(without.only(rows), with_hunk.only(rows)) for without, with_hunk in pairs]
     groups = common[0][0].groups
     if len(rows) == 0:
         nothing = Estimate.undefined(0, "no row was answered with every prompt")
         return Effect(metric=nothing, loss=nothing), (1.0, 1.0)
-    losses = np.mean([loss_of(with_hunk) - loss_of(without) for without, with_hunk in common], axis=0)
+    losses = np.mean(
+        [loss_of(with_hunk) - loss_of(without) for without, with_hunk in common], axis=0
+    )
     sizes = np.bincount(groups).astype(np.float64)
     effective = float(sizes.sum()) ** 2 / float(sizes @ sizes)  # number of groups (Kish 1965)
     loss, p_loss = _interval(float(losses.mean()), losses, groups, effective)
@@ -221,10 +248,13 @@ def _measure(pairs: Sequence[_Pair], loss_of: LossOf, metric: str) -> tuple[Effe
         if change is not None:
             changes.append(change)
     if len(changes) < len(common):
-        undefined = Estimate.undefined(len(rows), f"{metric} is undefined with the hunk or without it")
+        undefined = Estimate.undefined(
+            len(rows), f"{metric} is undefined with the hunk or without it"
+        )
         return Effect(metric=undefined, loss=loss), (1.0, p_loss)
     influences = [
-        influence(metric, *with_hunk.compared(metric)) - influence(metric, *without.compared(metric))
+        influence(metric, *with_hunk.compared(metric))
+        - influence(metric, *without.compared(metric))
         for without, with_hunk in common
     ]
     difference = float(np.mean([change.difference for change in changes]))
@@ -233,8 +263,11 @@ def _measure(pairs: Sequence[_Pair], loss_of: LossOf, metric: str) -> tuple[Effe
     return Effect(metric=estimate, loss=loss), (p_metric, p_loss)
 
 
-def _interval(difference: float, influences: FloatArray, groups: IntArray, effective: float) -> tuple[Estimate, float]:
-    """Return a difference with its clustered 95 % interval, and its two-sided p-value, as `compare` computes them.
+def _interval(
+    difference: float, influences: FloatArray, groups: IntArray, effective: float
+) -> tuple[Estimate, float]:
+    """Return a difference with its clustered 95 % interval, and its two-sided p-value, as `compare`
+    computes them.
 
     Args:
         difference: The value.
@@ -248,8 +281,12 @@ def _interval(difference: float, influences: FloatArray, groups: IntArray, effec
     changed = int((np.abs(np.bincount(groups, weights=influences)) > UNMOVED).sum())
     if changed < 2 or not 0.0 < se < math.inf:
         reason = "the verdicts of fewer than two groups of rows changed"
-        return Estimate(value=difference, low=None, high=None, n=len(influences), reason=reason), 1.0
+        return Estimate(
+            value=difference, low=None, high=None, n=len(influences), reason=reason
+        ), 1.0
     freedom = max(1.0, min(float(changed), effective) - 1.0)
     reach = float(student.ppf(0.975, freedom)) * se
     p = 2.0 * float(student.sf(abs(difference) / se, freedom))
-    return Estimate(value=difference, low=difference - reach, high=difference + reach, n=len(influences)), p
+    return Estimate(
+        value=difference, low=difference - reach, high=difference + reach, n=len(influences)
+    ), p

@@ -1,6 +1,8 @@
-"""The candidates of a search that no other beats in everything: the loss, and every metric that may not fall.
+"""The candidates of a search that no other beats in everything: the loss, and every metric that may
+not fall.
 
-Two candidates are compared on the validation rows that both answered, because a race stops early for most of them.
+Two candidates are compared on the validation rows that both answered, because a race stops early
+for most of them.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ class Candidate:
     """Version of the prompt that it was made from."""
 
     @classmethod
-    def of(cls, prompt: JudgePrompt, judged: JudgedDataset, goal: Goal, **origin: Any) -> Candidate:  # Any: fields
+    def of(
+        cls, prompt: JudgePrompt, judged: JudgedDataset, goal: Goal, **origin: Any
+    ) -> Candidate:  # Any: fields
         """Measure a prompt by its verdicts on validation rows.
 
         Raises:
@@ -61,12 +65,19 @@ class Candidate:
     def length(self) -> int:
         """Characters of the texts that a search may change."""
         prompt = self.prompt
-        examples = sum(len(example.reply) + sum(map(len, example.inputs.values())) for example in prompt.examples)
+        examples = sum(
+            len(example.reply) + sum(map(len, example.inputs.values()))
+            for example in prompt.examples
+        )
         return len(prompt.system) + len(prompt.criteria) + len(prompt.reply) + examples
 
 
-def in_common(a: Candidate, b: Candidate) -> tuple[JudgedDataset, FloatArray, JudgedDataset, FloatArray]:
-    """Return the verdicts and losses of two candidates on the validation rows that both answered, in one order."""
+def in_common(
+    a: Candidate, b: Candidate
+) -> tuple[JudgedDataset, FloatArray, JudgedDataset, FloatArray]:
+    """Return the verdicts and losses of two candidates on the validation rows that both answered,
+    in one order.
+    """
     places = [{row.id: k for k, row in enumerate(side.judged.rows)} for side in (a, b)]
     ids = [id_ for id_ in places[0] if id_ in places[1]]
     sides: list[Any] = []  # Any: verdicts and losses by turns
@@ -81,7 +92,8 @@ class _Rank(NamedTuple):
 
     stopped: bool
     cost: float
-    """Its change of the loss against the first prompt, and by how much it breaks guards and floors."""
+    """Its change of the loss against the first prompt, and by how much it breaks guards and floors.
+    """
     length: int
     number: int
 
@@ -119,20 +131,25 @@ class Archive:
         entered = [*self.members, candidate]
         stay: list[Candidate] = []
         for one in entered:
-            if self._stays(one) or not any(self._beats(other, one) for other in entered if other is not one):
+            if self._stays(one) or not any(
+                self._beats(other, one) for other in entered if other is not one
+            ):
                 stay.append(one)
         self.members = stay
 
     def shortfall(self, candidate: Candidate) -> float:
-        """Return by how much a candidate breaks guards and floors, on the rows that the first prompt answered too."""
+        """Return by how much a candidate breaks guards and floors, on the rows that the first
+        prompt answered too.
+        """
         before, _, after, _ = in_common(self.first, candidate)
         return shortfall(self.objective, before, after) if len(before.scored) else 0.0
 
     def finalists(self) -> list[Candidate]:
-        """Return the members that a run may end with, the best first: of least loss and shortfall together.
+        """Return the members that a run may end with, the best first: of least loss and shortfall
+        together.
 
-        Those whose race stopped early come last, and only where they did better than the first prompt until then. The
-        first prompt is none of them.
+        Those whose race stopped early come last, and only where they did better than the first
+        prompt until then. The first prompt is none of them.
         """
         ranked: list[tuple[_Rank, Candidate]] = []
         for member in self.members:
@@ -142,7 +159,9 @@ class Archive:
         return [member for _, member in sorted(ranked, key=lambda one: one[0])]
 
     def to_json(self) -> list[dict[str, Any]]:  # Any: JSON
-        """Return a line for each member, with its changes against the first prompt on the rows of both."""
+        """Return a line for each member, with its changes against the first prompt on the rows of
+        both.
+        """
         lines: list[dict[str, Any]] = []
         for member in self.members:
             before, old, after, new = in_common(self.first, member)
@@ -172,7 +191,8 @@ class Archive:
         return _Rank(stopped, cost, candidate.length, candidate.number)
 
     def _beats(self, a: Candidate, b: Candidate) -> bool:
-        """Whether a is nowhere worse than b; of equals the shorter, then the earlier one is the better.
+        """Whether a is nowhere worse than b; of equals the shorter, then the earlier one is the
+        better.
 
         Nobody is beaten by a candidate that was judged on fewer rows.
         """
@@ -186,9 +206,14 @@ class Archive:
         for name in dict.fromkeys(one.metric for one in held):
             values = (point(name, *side.compared(name)) for side in (ours, theirs))
             sign = sign_of(name)
-            mine, other = (sign * value if value is not None else min(0.0, sign) for value in values)
+            mine, other = (
+                sign * value if value is not None else min(0.0, sign) for value in values
+            )
             costs.append((-mine, -other))
         pairs = np.round(np.array(costs), 9)
         if (pairs[:, 0] > pairs[:, 1]).any():
             return False
-        return bool((pairs[:, 0] < pairs[:, 1]).any()) or (a.length, a.number) < (b.length, b.number)
+        return bool((pairs[:, 0] < pairs[:, 1]).any()) or (a.length, a.number) < (
+            b.length,
+            b.number,
+        )

@@ -1,10 +1,11 @@
 """What is believed of a candidate's true changes, after what was measured on the open rows.
 
-An edit of a prompt moves a judge along its own trade-off far more often than it makes the judge better: it mends false
-positives and loses true ones, as another threshold would. Errors of measurement go the other way, because a row that
-happens to suit a candidate moves target and guard together. So a candidate that seems to gain in both is mostly lucky.
-The part of its change that the trade-off cannot explain is its *quality*, and only that part is drawn towards zero:
-little where it stands well clear of its error, nearly whole where it does not.
+An edit of a prompt moves a judge along its own trade-off far more often than it makes the judge
+better: it mends false positives and loses true ones, as another threshold would. Errors of
+measurement go the other way, because a row that happens to suit a candidate moves target and guard
+together. So a candidate that seems to gain in both is mostly lucky. The part of its change that the
+trade-off cannot explain is its *quality*, and only that part is drawn towards zero: little where it
+stands well clear of its error, nearly whole where it does not.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from .losses.objective import Objective
 from .threshold import thresholds_of
 
 FLATTERED = 0.5
-"""Share of the largest of independent standard errors by which the best of several is flattered. Candidates share the
-errors of the prompt in use, and are chosen by their loss rather than by one metric: measured on real rows, a half."""
+"""Share of the largest of independent standard errors by which the best of several is flattered.
+Candidates share the errors of the prompt in use, and are chosen by their loss rather than by one
+metric: measured on real rows, a half."""
 QUALITY_SCALES = (0.0025, 0.005, 0.01, 0.02, 0.04, 0.08)
-"""Standard deviations that true qualities may have, as shares of the target's range; half as large is taken to be twice
-as likely, since most edits do little."""
+"""Standard deviations that true qualities may have, as shares of the target's range; half as large
+is taken to be twice as likely, since most edits do little."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,14 +44,17 @@ class Belief:
     def of(cls, changes: Changes, *, tried: int, weights: FloatArray | None = None) -> Belief:
         """Take off what choosing flatters, and draw the quality towards zero.
 
-        The quality has a normal prior about zero whose standard deviation is one of `QUALITY_SCALES`; the rest of the
-        change has a flat one. The belief has the posterior's mean and covariance.
+        The quality has a normal prior about zero whose standard deviation is one of
+        `QUALITY_SCALES`; the rest of the change has a flat one. The belief has the posterior's mean
+        and covariance.
 
         Args:
             changes: What was measured.
-            tried: Candidates that were tried on these rows, this one included, and other thresholds; with what is in
-                use they are the ones that it is the best of. 0 for what was not chosen on them.
-            weights: As `quality_weights` returns them; without them the quality is not known, and nothing is drawn.
+            tried: Candidates that were tried on these rows, this one included, and other
+                thresholds; with what is in use they are the ones that it is the best of. 0 for what
+                was not chosen on them.
+            weights: As `quality_weights` returns them; without them the quality is not known, and
+                nothing is drawn.
         """
         covariance = changes.covariance
         errors = np.sqrt(covariance.diagonal())
@@ -65,7 +70,8 @@ class Belief:
         posterior /= posterior.sum()
         believed = float(posterior @ (share * quality))
         spread = float(posterior @ (share * variance + (share * quality) ** 2)) - believed**2
-        # What the quality is wrong by, target and guards are wrong by in proportion to their errors with it.
+        # What the quality is wrong by, target and guards are wrong by in proportion to their errors
+        # with it.
         along = covariance @ weights / variance
         return cls(
             mean=mean - along * (quality - believed),
@@ -73,13 +79,17 @@ class Belief:
         )
 
 
-def quality_weights(before: JudgedDataset, after: JudgedDataset, objective: Objective) -> FloatArray | None:
-    """Return the weights of the metrics' changes in a candidate's quality, shape (M,); None where it is not known.
+def quality_weights(
+    before: JudgedDataset, after: JudgedDataset, objective: Objective
+) -> FloatArray | None:
+    """Return the weights of the metrics' changes in a candidate's quality, shape (M,); None where
+    it is not known.
 
-    They add up to 1. A guard that another threshold of the prompt in use would trade against the target is weighed by
-    its rate of exchange, so that a candidate which does what that threshold does has a quality of zero. It is the
-    threshold under which the prompt in use says yes about as often as the candidate. Where there is no other
-    threshold on that side, as with a judge that says yes or no, the trade-off is not known.
+    They add up to 1. A guard that another threshold of the prompt in use would trade against the
+    target is weighed by its rate of exchange, so that a candidate which does what that threshold
+    does has a quality of zero. It is the threshold under which the prompt in use says yes about as
+    often as the candidate. Where there is no other threshold on that side, as with a judge that
+    says yes or no, the trade-off is not known.
 
     Args:
         before, after: Answers of the prompt in use and of the candidate to the same rows.
@@ -106,5 +116,7 @@ def quality_weights(before: JudgedDataset, after: JudgedDataset, objective: Obje
 
 
 def expected_largest(count: int) -> float:
-    """Return the expected largest of independent standard normal draws, by Blom (1958); 0 for one."""
+    """Return the expected largest of independent standard normal draws, by Blom (1958); 0 for
+    one.
+    """
     return NormalDist().inv_cdf((count - 0.375) / (count + 0.25))

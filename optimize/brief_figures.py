@@ -1,4 +1,6 @@
-"""The figures of a brief in words: what is wanted, where the judge stands, and what the loss charges."""
+"""The figures of a brief in words: what is wanted, where the judge stands, and what the loss
+charges.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,9 @@ from .proposers.workbench import Trial
 def describe_goal(goal: Goal, prompt: JudgePrompt) -> str:
     """Say what a person wants of the judge, in their words and as it was read."""
     return (
-        f"# What is wanted\n{describe_wish(goal)}\n"
-        f"The judge {prompt.name!r} reads {', '.join(prompt.inputs)} and answers with {prompt.scale.describe()}.\n"
-        f"The rows to improve on, the slice: {goal.target.name}."
+        f"# What is wanted\n{describe_wish(goal)}\nThe judge {prompt.name!r} reads"
+        f" {', '.join(prompt.inputs)} and answers with {prompt.scale.describe()}.\nThe rows to"
+        f" improve on, the slice: {goal.target.name}."
     )
 
 
@@ -29,17 +31,25 @@ def describe_wish(goal: Goal) -> str:
     """Say the objective in the person's words, and as it was read."""
     wish = " ".join(goal.objective.text.split())
     read = goal.objective.describe()
-    return f"Objective, in the person's words: {wish}\nRead as: {read}" if wish else f"Objective: {read}"
+    return (
+        f"Objective, in the person's words: {wish}\nRead as: {read}"
+        if wish
+        else f"Objective: {read}"
+    )
 
 
-def describe_standing(train: Trial, inside: BoolArray, goal: Goal, in_use: JudgedDataset | None = None) -> str:
-    """Say what the judge gets right and wrong, in the slice and outside it, and what each metric is.
+def describe_standing(
+    train: Trial, inside: BoolArray, goal: Goal, in_use: JudgedDataset | None = None
+) -> str:
+    """Say what the judge gets right and wrong, in the slice and outside it, and what each metric
+    is.
 
     Args:
         train: Training rows with the prompt's verdicts.
         inside: Whether each scored row is in the slice; shape (n,).
         goal: What the run works towards.
-        in_use: Training rows with the verdicts of the prompt in use, to which guards refer, where this is another one.
+        in_use: Training rows with the verdicts of the prompt in use, to which guards refer, where
+            this is another one.
     """
     judged, losses = train.judged, train.losses
     lines: list[str] = []
@@ -53,17 +63,28 @@ def describe_standing(train: Trial, inside: BoolArray, goal: Goal, in_use: Judge
     margins = {guard.metric: guard.margin for guard in objective.guards}
     floors = {floor.metric: floor.value for floor in objective.floors}
     rows = {row.id for row in judged.rows}
-    same_rows = in_use and in_use.only([i for i, row in enumerate(in_use.dataset.rows) if row.id in rows])
+    same_rows = in_use and in_use.only(
+        [i for i, row in enumerate(in_use.dataset.rows) if row.id in rows]
+    )
     for metric in objective.metrics:
         now = point(metric, *judged.compared(metric)) if len(judged.rows) else None
         said = f"{metric} is {'not defined' if now is None else f'{now:.3f}'} on these rows"
         if metric == objective.target:
             said += f"; it is to {'fall' if metric in LOWER_IS_BETTER else 'rise'}"
-        before = point(metric, *same_rows.compared(metric)) if same_rows and len(same_rows.rows) else None
+        before = (
+            point(metric, *same_rows.compared(metric))
+            if same_rows and len(same_rows.rows)
+            else None
+        )
         if metric in margins and before is not None:
-            limit = before + margins[metric] if metric in LOWER_IS_BETTER else before - margins[metric]
+            limit = (
+                before + margins[metric] if metric in LOWER_IS_BETTER else before - margins[metric]
+            )
             bound = "most" if metric in LOWER_IS_BETTER else "least"
-            said += f"; the prompt in use has {before:.3f}, and a new one has to have {limit:.3f} at {bound}"
+            said += (
+                f"; the prompt in use has {before:.3f}, and a new one has to have {limit:.3f} at"
+                f" {bound}"
+            )
         elif metric in margins and metric in LOWER_IS_BETTER:
             said += f"; under a new prompt it may be at most {margins[metric]:g} higher"
         elif metric in margins:
@@ -75,7 +96,8 @@ def describe_standing(train: Trial, inside: BoolArray, goal: Goal, in_use: Judge
 
 
 def describe_change(before: Trial, after: Trial, goal: Goal) -> str:
-    """Say what the loss and each metric are under two prompts on the rows that both answered; empty without such rows.
+    """Say what the loss and each metric are under two prompts on the rows that both answered; empty
+    without such rows.
 
     Args:
         before, after: Verdicts of the two prompts on training rows.
@@ -86,10 +108,14 @@ def describe_change(before: Trial, after: Trial, goal: Goal) -> str:
     if not common:
         return ""
     positions = [list(side) for side in zip(*common, strict=True)]
-    losses = [float(trial.losses[rows].mean()) for trial, rows in zip((before, after), positions, strict=True)]
+    losses = [
+        float(trial.losses[rows].mean())
+        for trial, rows in zip((before, after), positions, strict=True)
+    ]
     figures = [f"mean loss {losses[0]:.4f} -> {losses[1]:.4f}"]
     tables = [
-        trial.judged.only(trial.judged.scored[rows]) for trial, rows in zip((before, after), positions, strict=True)
+        trial.judged.only(trial.judged.scored[rows])
+        for trial, rows in zip((before, after), positions, strict=True)
     ]
     for metric in goal.objective.metrics:
         values = [point(metric, *table.compared(metric)) for table in tables]

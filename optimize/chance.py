@@ -1,11 +1,12 @@
 """The chance that the gate will accept a candidate, reckoned before the holdout is opened.
 
-Of the holdout only its number of groups is used. What a candidate changes is measured on selection rows, and what is
-believed of that is a `Belief`. Then holdouts are drawn in two stages. First a population: weights of the selection
-rows' groups, drawn from a Dirichlet distribution and tilted so that the population has a change drawn from the belief.
-Then groups from it, as many as the holdout has. The rules of the gate are applied to each such holdout, all at once;
-the chance is the share that passes. So it counts the error of the selection rows and that of the holdout's size. It
-does not count a veto for a slice that gets worse.
+Of the holdout only its number of groups is used. What a candidate changes is measured on selection
+rows, and what is believed of that is a `Belief`. Then holdouts are drawn in two stages. First a
+population: weights of the selection rows' groups, drawn from a Dirichlet distribution and tilted so
+that the population has a change drawn from the belief. Then groups from it, as many as the holdout
+has. The rules of the gate are applied to each such holdout, all at once; the chance is the share
+that passes. So it counts the error of the selection rows and that of the holdout's size. It does
+not count a veto for a slice that gets worse.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ from .losses.objective import Floor, Objective
 POPULATIONS, HOLDOUTS = 200, 5
 """Populations that are drawn for a candidate, and holdouts from each."""
 MAYBE, LIKELY = 0.2, 0.6
-"""Chances from which an accept is called maybe, and likely: two digits would promise what is not there."""
+"""Chances from which an accept is called maybe, and likely: two digits would promise what is not
+there.
+"""
 NEWTON_STEPS, MOST_TILT = 12, 20.0
 
 
@@ -58,7 +61,13 @@ def in_words(chance: float) -> Literal["unlikely", "maybe", "likely"]:
 
 
 def chance_of(
-    changes: Changes, objective: Objective, belief: Belief, *, alpha: float, groups: int, seed: int = 0
+    changes: Changes,
+    objective: Objective,
+    belief: Belief,
+    *,
+    alpha: float,
+    groups: int,
+    seed: int = 0,
 ) -> Chance:
     """Return the chance that the gate accepts a candidate.
 
@@ -81,7 +90,9 @@ def chance_of(
         columns = kinds[:, WIDTH * i : WIDTH * (i + 1)]
         population = weights @ columns
         lacking = draws[:, i] - population[:, 0] / population[:, 1]
-        drawn.append(_Drawn.of(_with_unseen(holdouts @ columns, np.repeat(lacking, HOLDOUTS), rng), groups))
+        drawn.append(
+            _Drawn.of(_with_unseen(holdouts @ columns, np.repeat(lacking, HOLDOUTS), rng), groups)
+        )
     target = drawn[0].gains(alpha)
     passed, alone = target.copy(), {}
     names = [metric.name for metric in changes.metrics]
@@ -92,26 +103,35 @@ def chance_of(
     at = WIDTH * len(changes.metrics)
     for number, (floor, value, _) in enumerate(changes.floors):
         column = drawn[names.index(floor.metric)]
-        held = _reaches(floor, value, holdouts @ kinds[:, at + 2 * number : at + 2 * number + 2], column, groups)
+        held = _reaches(
+            floor, value, holdouts @ kinds[:, at + 2 * number : at + 2 * number + 2], column, groups
+        )
         alone[f"{floor.metric}>={floor.value:g}"] = float(held.mean())
         passed &= held
     if changes.in_slice is not None:
         passed &= ~_Drawn.of(holdouts @ kinds[:, -WIDTH:], groups).falls()
     signs = np.array([sign_of(name) for name in names])
-    measured, expected = (dict(zip(names, (signs * of).tolist(), strict=True)) for of in (changes.measured, mean))
+    measured, expected = (
+        dict(zip(names, (signs * of).tolist(), strict=True)) for of in (changes.measured, mean)
+    )
     return Chance(
         accepted=float(passed.mean()),
         target=float(target.mean()),
         guards=alone,
         measured=measured,
         expected=expected,
-        error={name: math.sqrt(max(value, 0.0)) for name, value in zip(names, covariance.diagonal(), strict=True)},
+        error={
+            name: math.sqrt(max(value, 0.0))
+            for name, value in zip(names, covariance.diagonal(), strict=True)
+        },
         rows=changes.rows,
     )
 
 
 def _kinds(changes: Changes) -> tuple[FloatArray, IntArray]:
-    """Return the different kinds of groups, and how many groups are of each; shapes (kinds, columns) and (kinds,)."""
+    """Return the different kinds of groups, and how many groups are of each; shapes (kinds,
+    columns) and (kinds,).
+    """
     parts = [metric.columns() for metric in changes.metrics]
     parts += [np.stack([moved, moved**2], axis=1) for _, _, moved in changes.floors]
     if changes.in_slice is not None:
@@ -124,10 +144,11 @@ def _kinds(changes: Changes) -> tuple[FloatArray, IntArray]:
 
 
 def _tilt(weights: FloatArray, kinds: FloatArray, changes: FloatArray) -> FloatArray:
-    """Weigh groups anew so that each population has the change that was drawn for it, as nearly as they allow.
+    """Weigh groups anew so that each population has the change that was drawn for it, as nearly as
+    they allow.
 
-    Weights are multiplied by the exponential of a linear function of the groups' gains: of all weights that give the
-    change these are the nearest (exponential tilting).
+    Weights are multiplied by the exponential of a linear function of the groups' gains: of all
+    weights that give the change these are the nearest (exponential tilting).
 
     Args:
         weights: Of populations by kinds of groups; shape (populations, kinds).
@@ -142,7 +163,9 @@ def _tilt(weights: FloatArray, kinds: FloatArray, changes: FloatArray) -> FloatA
     slopes, tilted = np.zeros_like(changes), weights
     for _ in range(NEWTON_STEPS):
         mean = np.einsum("pk,pkm->pm", tilted, away)
-        curve = np.einsum("pk,pkm,pkl->pml", tilted, away, away) - mean[:, :, None] * mean[:, None, :]
+        curve = (
+            np.einsum("pk,pkm,pkl->pml", tilted, away, away) - mean[:, :, None] * mean[:, None, :]
+        )
         curve += np.eye(metrics) * (1e-6 + 1e-4 * np.trace(curve, axis1=1, axis2=2)[:, None, None])
         step = np.linalg.solve(curve, mean[:, :, None])[:, :, 0]
         slopes = np.clip(slopes - np.clip(step, -1.0, 1.0), -MOST_TILT, MOST_TILT)
@@ -153,7 +176,8 @@ def _tilt(weights: FloatArray, kinds: FloatArray, changes: FloatArray) -> FloatA
 
 
 def _with_unseen(sums: FloatArray, lacking: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Add changed verdicts of a kind that no selection row showed, where the drawn change asks for some.
+    """Add changed verdicts of a kind that no selection row showed, where the drawn change asks for
+    some.
 
     Args:
         sums: Of `MetricByGroup.columns` over holdouts; shape (holdouts, WIDTH).
@@ -188,13 +212,30 @@ class _Drawn:
 
     @classmethod
     def of(cls, sums: FloatArray, groups: int) -> _Drawn:
-        """Read it from the sums of `MetricByGroup.columns` over a holdout's groups; shape (holdouts, WIDTH)."""
-        gain, rows, gain2, gain_rows, rows2, moved, changed, old, new, old_groups, new_groups, sizes, sizes2 = sums.T
+        """Read it from the sums of `MetricByGroup.columns` over a holdout's groups; shape
+        (holdouts, WIDTH).
+        """
+        (
+            gain,
+            rows,
+            gain2,
+            gain_rows,
+            rows2,
+            moved,
+            changed,
+            old,
+            new,
+            old_groups,
+            new_groups,
+            sizes,
+            sizes2,
+        ) = sums.T
         rows = np.maximum(rows, 1.0)
         change = gain / rows
         squares = np.maximum(gain2 - 2 * change * gain_rows + change**2 * rows2, 0.0)
         scatter = np.sqrt(np.maximum(gain2, UNMOVED))
-        # Sums of swapped gains have steps, as large as two gains where all are alike; half a step is taken off.
+        # Sums of swapped gains have steps, as large as two gains where all are alike; half a step
+        # is taken off.
         step = np.maximum(gain, 0.0) / np.maximum(changed, 1.0)
         return cls(
             change=change,
@@ -217,8 +258,14 @@ class _Drawn:
         """Say where the gate finds a gain."""
         from scipy.special import ndtr, stdtr
 
-        p = np.maximum(stdtr(self.freedom, -self.change / np.maximum(self.se, UNMOVED)), ndtr(-self.swap_z))
-        enough = (self.bearing_groups >= MIN_GROUPS) & (self.effective >= MIN_EFFECTIVE) & (self.moved >= 2)
+        p = np.maximum(
+            stdtr(self.freedom, -self.change / np.maximum(self.se, UNMOVED)), ndtr(-self.swap_z)
+        )
+        enough = (
+            (self.bearing_groups >= MIN_GROUPS)
+            & (self.effective >= MIN_EFFECTIVE)
+            & (self.moved >= 2)
+        )
         return enough & (self.change > 0) & (p <= alpha)
 
     def holds(self, margin: float) -> BoolArray:
@@ -233,11 +280,15 @@ class _Drawn:
         """Say where a fall is beyond chance, as the gate asks of the slice that was optimized."""
         from scipy.special import stdtrit
 
-        return (self.change + stdtrit(self.freedom, 1 - GUARD_ALPHA) * self.se < 0) & (self.moved >= 2)
+        return (self.change + stdtrit(self.freedom, 1 - GUARD_ALPHA) * self.se < 0) & (
+            self.moved >= 2
+        )
 
 
 def _reaches(floor: Floor, value: float, sums: FloatArray, drawn: _Drawn, groups: int) -> BoolArray:
-    """Say on which drawn holdouts the new prompt's lower bound is at its floor; the bound is that of `value_bounds`."""
+    """Say on which drawn holdouts the new prompt's lower bound is at its floor; the bound is that
+    of `value_bounds`.
+    """
     from scipy.special import stdtrit
 
     lowest, highest = metric_of(floor.metric).bounds(2)
@@ -247,7 +298,11 @@ def _reaches(floor: Floor, value: float, sums: FloatArray, drawn: _Drawn, groups
     squares = np.maximum(sums[:, 1] - sums[:, 0] ** 2 / groups, 0.0)
     scaled = np.sqrt(squares) / rows / width
     spread = share * (1.0 - share)
-    n = np.where((scaled > UNMOVED) & (spread > 0), spread / np.maximum(scaled, UNMOVED) ** 2, drawn.bearing_groups)
+    n = np.where(
+        (scaled > UNMOVED) & (spread > 0),
+        spread / np.maximum(scaled, UNMOVED) ** 2,
+        drawn.bearing_groups,
+    )
     n = np.maximum(n, 1.0)
     z = stdtrit(max(1.0, groups - 1.0), 1 - GUARD_ALPHA)
     centre, half = share + z**2 / (2 * n), z * np.sqrt(spread / n + z**2 / (4 * n**2))

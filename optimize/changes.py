@@ -25,7 +25,9 @@ class MetricByGroup:
 
     name: str
     gain: FloatArray
-    """Sum of the rows' shares of `Change.gain`; over all rows their mean is the gain, to second order."""
+    """Sum of the rows' shares of `Change.gain`; over all rows their mean is the gain, to second
+    order.
+    """
     rows: FloatArray
     moved: BoolArray
     """Whether the group's influence on the metric differs between the two prompts."""
@@ -37,7 +39,12 @@ class MetricByGroup:
 
     @classmethod
     def of(
-        cls, name: str, before: JudgedDataset, after: JudgedDataset, *, keep: BoolArray | None = None
+        cls,
+        name: str,
+        before: JudgedDataset,
+        after: JudgedDataset,
+        *,
+        keep: BoolArray | None = None,
     ) -> MetricByGroup | None:
         """Read the change of a metric; None where it is undefined on either side.
 
@@ -55,7 +62,8 @@ class MetricByGroup:
         _, second = new.compared(name)
         if point(name, label, first) is None or point(name, label, second) is None:
             return None
-        # Taken at the tables of both prompts together, a row whose verdict stayed has no part in the change.
+        # Taken at the tables of both prompts together, a row whose verdict stayed has no part in
+        # the change.
         people: Any = np.concatenate([label, label])  # Any: of booleans or of grades
         judges: Any = np.concatenate([first, second])
         pooled = influence(name, people, judges)
@@ -64,7 +72,9 @@ class MetricByGroup:
 
         def sums(values: FloatArray | BoolArray) -> FloatArray:
             weights = values.astype(np.float64)
-            return np.bincount(codes[common], weights=weights, minlength=int(codes.max()) + 1).astype(np.float64)
+            return np.bincount(
+                codes[common], weights=weights, minlength=int(codes.max()) + 1
+            ).astype(np.float64)
 
         return cls(
             name=name,
@@ -103,7 +113,9 @@ class MetricByGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """What a candidate changes on selection rows: each metric of the objective, with their errors together."""
+    """What a candidate changes on selection rows: each metric of the objective, with their errors
+    together.
+    """
 
     metrics: tuple[MetricByGroup, ...]
     """The target first."""
@@ -115,11 +127,18 @@ class Changes:
 
     @classmethod
     def of(
-        cls, before: JudgedDataset, after: JudgedDataset, objective: Objective, *, in_slice: BoolArray | None = None
+        cls,
+        before: JudgedDataset,
+        after: JudgedDataset,
+        objective: Objective,
+        *,
+        in_slice: BoolArray | None = None,
     ) -> Changes | None:
-        """Compare a candidate with the prompt in use; None where the gate could not decide about it.
+        """Compare a candidate with the prompt in use; None where the gate could not decide about
+        it.
 
-        Rows that one side alone answered are counted against the new prompt, as the gate does at its strictest.
+        Rows that one side alone answered are counted against the new prompt, as the gate does at
+        its strictest.
 
         Args:
             before, after: Answers to the same selection rows.
@@ -147,7 +166,9 @@ class Changes:
             floors.append((floor, value, sums.astype(np.float64)))
         return cls(
             metrics=tuple(metrics),
-            in_slice=None if in_slice is None else MetricByGroup.of(objective.target, before, after, keep=in_slice),
+            in_slice=None
+            if in_slice is None
+            else MetricByGroup.of(objective.target, before, after, keep=in_slice),
             floors=tuple(floors),
             rows=len(common_rows(before, after)),
         )
@@ -160,8 +181,13 @@ class Changes:
     @property
     def covariance(self) -> FloatArray:
         """Of the errors of `measured`, clustered by group; shape (M, M)."""
-        spread = np.stack([(m.gain - m.change * m.rows) / m.rows.sum() for m in self.metrics], axis=1)
+        spread = np.stack(
+            [(m.gain - m.change * m.rows) / m.rows.sum() for m in self.metrics], axis=1
+        )
         groups = int((self.metrics[0].rows > 0).sum())
-        # Where hardly a verdict changed, the next rows may hold one that does: as if one more had been seen.
-        one_more = [1.0 / max(min(m.old_rows.sum(), m.new_rows.sum()), 1.0) ** 2 for m in self.metrics]
+        # Where hardly a verdict changed, the next rows may hold one that does: as if one more had
+        # been seen.
+        one_more = [
+            1.0 / max(min(m.old_rows.sum(), m.new_rows.sum()), 1.0) ** 2 for m in self.metrics
+        ]
         return groups / max(groups - 1, 1) * spread.T @ spread + np.diag(one_more)

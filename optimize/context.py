@@ -1,11 +1,22 @@
-"""What the steps of a run are given: the services they call, and the one value that holds everything they share."""
+"""What the steps of a run are given: the services they call, and the one value that holds
+everything they share.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ..judges import BudgetSpent, Client, Dataset, JudgedDataset, JudgePrompt, Progress, Splits, Unscored
+from ..judges import (
+    BudgetSpent,
+    Client,
+    Dataset,
+    JudgedDataset,
+    JudgePrompt,
+    Progress,
+    Splits,
+    Unscored,
+)
 from ..judges.claims import judge_as
 from .events import RunEvent, write_event
 from .goal import Goal
@@ -23,7 +34,8 @@ class Services:
     optimizer_client: Client
     proposer: Proposer
     screen_client: Client | None = None
-    """A cheaper judge for the first rows of a race among several candidates; None for no screening."""
+    """A cheaper judge for the first rows of a race among several candidates; None for no screening.
+    """
     journal: Journal
     ledger: Ledger
     run_id: str
@@ -50,7 +62,9 @@ class RunContext:
     services: Services
     settings: RunSettings
 
-    def judge(self, doing: str, prompt: JudgePrompt, dataset: Dataset, *, repeat: int = 0) -> JudgedDataset:
+    def judge(
+        self, doing: str, prompt: JudgePrompt, dataset: Dataset, *, repeat: int = 0
+    ) -> JudgedDataset:
         """Judge rows with the run's model; see `judge_rows`."""
         return judge_rows(doing, prompt, dataset, self.services, self.settings, repeat=repeat)
 
@@ -70,7 +84,8 @@ def judge_rows(
     client: Client | None = None,
     repeat: int = 0,
 ) -> JudgedDataset:
-    """Judge rows, and stop the run rather than go on without the rows that the budget did not cover.
+    """Judge rows, and stop the run rather than go on without the rows that the budget did not
+    cover.
 
     Args:
         doing: What is being done, for who watches.
@@ -94,7 +109,9 @@ def judge_rows(
         repeat=repeat,
         progress=lambda progress: services.watch(doing, progress),
     )
-    unpaid = sum(isinstance(answer, Unscored) and answer.reason == "budget" for answer in judged.answers)
+    unpaid = sum(
+        isinstance(answer, Unscored) and answer.reason == "budget" for answer in judged.answers
+    )
     if unpaid:
         raise BudgetSpent(
             f"the budget ended while judging ({doing}): {unpaid} rows are left",

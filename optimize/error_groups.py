@@ -27,7 +27,8 @@ _COMPARED = 1_000
 _WORDS = 5
 """Words that name a group."""
 _NOTHING = re.compile(
-    r"(?i)\b(?:nothing|none|not found|no (?:evidence|support|mention|passage)|not (?:mentioned|stated|in the))\b"
+    r"(?i)\b(?:nothing|none|not found|no (?:evidence|support|mention|passage)|not"
+    r" (?:mentioned|stated|in the))\b"
 )
 
 
@@ -48,14 +49,22 @@ class ErrorGroup:
 def kinds_of_error(judged: JudgedDataset) -> dict[str, BoolArray]:
     """Return which scored rows are errors of each kind, shape (n,) each.
 
-    Two of a decision, and where people and judge grade alike a right decision with another grade; else pairs of
-    classes, the commonest first.
+    Two of a decision, and where people and judge grade alike a right decision with another grade;
+    else pairs of classes, the commonest first.
     """
     if judged.scale.kind == "choice":
-        pairs = Counter(zip(judged.label[judged.wrong].tolist(), judged.score[judged.wrong].tolist(), strict=True))
+        pairs = Counter(
+            zip(
+                judged.label[judged.wrong].tolist(),
+                judged.score[judged.wrong].tolist(),
+                strict=True,
+            )
+        )
         names = judged.scale.labels
         return {
-            f"{names[int(label)]!r} called {names[int(score)]!r}": (judged.label == label) & (judged.score == score)
+            f"{names[int(label)]!r} called {names[int(score)]!r}": (
+                (judged.label == label) & (judged.score == score)
+            )
             for (label, score), _ in sorted(pairs.items(), key=lambda pair: (-pair[1], pair[0]))
         }
     kinds = {
@@ -67,8 +76,11 @@ def kinds_of_error(judged: JudgedDataset) -> dict[str, BoolArray]:
     return kinds
 
 
-def group_errors(judged: JudgedDataset, losses: FloatArray, member: BoolArray, *, focus: str) -> tuple[ErrorGroup, ...]:
-    """Group errors: by kind, by what the judge could point to, and large groups by the wording of its reasons.
+def group_errors(
+    judged: JudgedDataset, losses: FloatArray, member: BoolArray, *, focus: str
+) -> tuple[ErrorGroup, ...]:
+    """Group errors: by kind, by what the judge could point to, and large groups by the wording of
+    its reasons.
 
     Args:
         judged: Judged rows.
@@ -77,7 +89,8 @@ def group_errors(judged: JudgedDataset, losses: FloatArray, member: BoolArray, *
         focus: The input that the others are held against.
 
     Returns:
-        The groups with the largest share of the loss first; small ones beyond `MOST_GROUPS` are joined by kind.
+        The groups with the largest share of the loss first; small ones beyond `MOST_GROUPS` are
+        joined by kind.
     """
     groups: list[ErrorGroup] = []
     for kind, of_kind in kinds_of_error(judged).items():
@@ -113,18 +126,25 @@ def _by_wording(judged: JudgedDataset, rows: Sequence[int], focus: str) -> list[
     parts = min(_MOST_PARTS, len(rows) // _EACH)
     if len(rows) < _SPLIT_FROM or parts < 2:
         return [list(rows)]
-    counted = _tfidf([_wording(judged, i, focus) for i in rows], min_df=2, max_df=0.8, max_features=_FEATURES)
+    counted = _tfidf(
+        [_wording(judged, i, focus) for i in rows], min_df=2, max_df=0.8, max_features=_FEATURES
+    )
     if counted is None:
         return [list(rows)]
     from sklearn.cluster import AgglomerativeClustering  # pyright: ignore[reportMissingTypeStubs]
 
     table: FloatArray = counted[0].toarray()
-    # Ward keeps parts from being one row and all the rest; its time grows with the square of the rows.
+    # Ward keeps parts from being one row and all the rest; its time grows with the square of the
+    # rows.
     ward: Any = AgglomerativeClustering(n_clusters=parts, linkage="ward")
     labels: list[int] = ward.fit_predict(table[:_CLUSTERED]).tolist()
-    means = np.array([table[: len(labels)][np.array(labels) == label].mean(axis=0) for label in range(parts)])
+    means = np.array(
+        [table[: len(labels)][np.array(labels) == label].mean(axis=0) for label in range(parts)]
+    )
     labels += np.argmax(table[len(labels) :] @ means.T, axis=1).tolist()
-    return [[i for i, label in zip(rows, labels, strict=True) if label == part] for part in range(parts)]
+    return [
+        [i for i, label in zip(rows, labels, strict=True) if label == part] for part in range(parts)
+    ]
 
 
 def _wording(judged: JudgedDataset, i: int, focus: str) -> str:
@@ -133,8 +153,12 @@ def _wording(judged: JudgedDataset, i: int, focus: str) -> str:
     return " ".join(line for line in lines if not quoted_in(judged.rows[i], line, focus))
 
 
-def _costliest(judged: JudgedDataset, losses: FloatArray, rows: Sequence[int], focus: str) -> tuple[int, ...]:
-    """Order rows by their loss; the second row of a document or text comes after the first ones of all others."""
+def _costliest(
+    judged: JudgedDataset, losses: FloatArray, rows: Sequence[int], focus: str
+) -> tuple[int, ...]:
+    """Order rows by their loss; the second row of a document or text comes after the first ones of
+    all others.
+    """
     order = sorted(rows, key=lambda i: (-losses[i], judged.rows[i].id))
     seen: Counter[str] = Counter()
     places: dict[int, int] = {}
@@ -145,8 +169,12 @@ def _costliest(judged: JudgedDataset, losses: FloatArray, rows: Sequence[int], f
     return tuple(sorted(order, key=lambda i: places[i]))
 
 
-def _joined(judged: JudgedDataset, losses: FloatArray, groups: list[ErrorGroup], focus: str) -> list[ErrorGroup]:
-    """Join the small groups of a kind beyond the largest ones; every kind keeps a group of its own."""
+def _joined(
+    judged: JudgedDataset, losses: FloatArray, groups: list[ErrorGroup], focus: str
+) -> list[ErrorGroup]:
+    """Join the small groups of a kind beyond the largest ones; every kind keeps a group of its
+    own.
+    """
     kinds = dict.fromkeys(group.kind for group in groups)
     room = max(MOST_GROUPS - len(kinds), 0)
     kept, rest = groups[:room], groups[room:]
@@ -157,12 +185,19 @@ def _joined(judged: JudgedDataset, losses: FloatArray, groups: list[ErrorGroup],
         elif others:
             rows = [i for group in others for i in group.rows]
             kept.append(
-                ErrorGroup(kind=kind, cause="of several causes", words=(), rows=_costliest(judged, losses, rows, focus))
+                ErrorGroup(
+                    kind=kind,
+                    cause="of several causes",
+                    words=(),
+                    rows=_costliest(judged, losses, rows, focus),
+                )
             )
     return kept
 
 
-def _with_words(judged: JudgedDataset, groups: Sequence[ErrorGroup], focus: str) -> tuple[ErrorGroup, ...]:
+def _with_words(
+    judged: JudgedDataset, groups: Sequence[ErrorGroup], focus: str
+) -> tuple[ErrorGroup, ...]:
     """Name each group by the words that it has more of than the errors on the whole."""
     if len(groups) < 2:
         return tuple(groups)
@@ -182,8 +217,11 @@ def _with_words(judged: JudgedDataset, groups: Sequence[ErrorGroup], focus: str)
     return tuple(named)
 
 
-def rows_by_loss(groups: Sequence[ErrorGroup], losses: FloatArray, most: int) -> list[tuple[int, int]]:
-    """Choose which errors to show: each group gets rows in proportion to its share of the loss (D'Hondt's method).
+def rows_by_loss(
+    groups: Sequence[ErrorGroup], losses: FloatArray, most: int
+) -> list[tuple[int, int]]:
+    """Choose which errors to show: each group gets rows in proportion to its share of the loss
+    (D'Hondt's method).
 
     Args:
         groups: The largest share first.
@@ -191,7 +229,8 @@ def rows_by_loss(groups: Sequence[ErrorGroup], losses: FloatArray, most: int) ->
         most: How many rows at most.
 
     Returns:
-        Pairs of a group's number, from 1, and a position among the scored rows, in the order in which they were chosen.
+        Pairs of a group's number, from 1, and a position among the scored rows, in the order in
+        which they were chosen.
     """
     chosen: list[tuple[int, int]] = []
     taken = [0] * len(groups)
@@ -209,9 +248,10 @@ def rows_by_loss(groups: Sequence[ErrorGroup], losses: FloatArray, most: int) ->
 def contrasts(judged: JudgedDataset, errors: Sequence[int], inside: BoolArray) -> dict[int, int]:
     """Return for errors a row that the judge rightly decided as it wrongly decided this one.
 
-    A rule against the error has to leave that row as it is. It is the row whose texts have most of what the judge gave
-    as its reason for the error, so that the reason alone does not tell the two apart. Taken from outside the slice, it
-    tells a rule that holds in the slice from one that holds everywhere. No row stands beside two errors.
+    A rule against the error has to leave that row as it is. It is the row whose texts have most of
+    what the judge gave as its reason for the error, so that the reason alone does not tell the two
+    apart. Taken from outside the slice, it tells a rule that holds in the slice from one that holds
+    everywhere. No row stands beside two errors.
 
     Args:
         judged: Judged rows.
@@ -248,9 +288,15 @@ def _pointed_at(judged: JudgedDataset, i: int) -> str:
     return " ".join(quotations(rationale)) or rationale or " ".join(judged.rows[i].inputs.values())
 
 
-def _tfidf(texts: Sequence[str], **options: object) -> tuple[Any, list[str]] | None:  # Any: a sparse matrix
-    """Return the TF-IDF of texts, shape (texts, words), and the words; None where there are no words."""
-    from sklearn.feature_extraction.text import TfidfVectorizer  # pyright: ignore[reportMissingTypeStubs]
+def _tfidf(
+    texts: Sequence[str], **options: object
+) -> tuple[Any, list[str]] | None:  # Any: a sparse matrix
+    """Return the TF-IDF of texts, shape (texts, words), and the words; None where there are no
+    words.
+    """
+    from sklearn.feature_extraction.text import (
+        TfidfVectorizer,
+    )  # pyright: ignore[reportMissingTypeStubs]
 
     counter: Any = TfidfVectorizer
     vectorizer = counter(sublinear_tf=True, **options)

@@ -10,7 +10,8 @@ from ..judges import WorkspaceError
 
 
 def read_fields(cls: type[Any], payload: Mapping[str, Any]) -> tuple[dict[str, Any], list[int]]:
-    """Return the arguments of an event's class, and the format of each field that the payload is too old for.
+    """Return the arguments of an event's class, and the format of each field that the payload is
+    too old for.
 
     Raises:
         WorkspaceError: A field is missing that every version has written.
@@ -28,7 +29,9 @@ def _stored_name(one: Field[Any]) -> str:
 
 
 def _stored_names(cls: type[Any]) -> set[str]:
-    """Return the entries that a payload of this class may have by name, those of flattened fields included."""
+    """Return the entries that a payload of this class may have by name, those of flattened fields
+    included.
+    """
     names: set[str] = set()
     for one in _own_fields(cls):
         if "flat" in one.metadata:
@@ -38,7 +41,9 @@ def _stored_names(cls: type[Any]) -> set[str]:
     return names
 
 
-def _read(cls: type[Any], payload: Mapping[str, Any], names: Collection[str], missing: list[int]) -> dict[str, Any]:
+def _read(
+    cls: type[Any], payload: Mapping[str, Any], names: Collection[str], missing: list[int]
+) -> dict[str, Any]:
     """Return the arguments of a class.
 
     Args:

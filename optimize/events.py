@@ -1,8 +1,9 @@
 """What a run writes to its journal: one class for each kind of event, one reader and one writer.
 
-A journal stores an event as its kind and a JSON object. Names here may change; the stored names never do. Where a class
-has another name for a field than the journal, the field's metadata says so. A field that came later says in which
-format it came and what its absence means, so that runs of earlier versions are read like those of today.
+A journal stores an event as its kind and a JSON object. Names here may change; the stored names
+never do. Where a class has another name for a field than the journal, the field's metadata says so.
+A field that came later says in which format it came and what its absence means, so that runs of
+earlier versions are read like those of today.
 """
 
 from __future__ import annotations
@@ -109,7 +110,9 @@ class RowsSplit(RunEvent):
     """Content hashes of the sealed parts, `holdout` and `final`."""
     notes: tuple[str, ...]
     next_look: Json | None = field(default=None, metadata={"stored": "volatile", **_OMIT})
-    """The number of the gate's look and its alpha, as the ledger counted them when the rows were split."""
+    """The number of the gate's look and its alpha, as the ledger counted them when the rows were
+    split.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,11 +136,14 @@ class SliceChosen(RunEvent):
     """Each slice that the search found, as `FoundSlice.to_json` writes it, with `why_no_target`."""
     metric: str | None = field(default=None, metadata=_OMIT)
     judge_outputs: tuple[Json, ...] | None = field(default=None, metadata=_OMIT)
-    skipped_columns: Mapping[str, str] | None = field(default=None, metadata={"stored": "left_out", **_OMIT})
+    skipped_columns: Mapping[str, str] | None = field(
+        default=None, metadata={"stored": "left_out", **_OMIT}
+    )
     """Columns that were not searched, each with the reason."""
     notes: tuple[str, ...] | None = field(default=None, metadata=_OMIT)
     standing: str | None = field(default=None, metadata=_OMIT)
-    """How sure the chosen slice is; None where none was searched for or found, and in older runs."""
+    """How sure the chosen slice is; None where none was searched for or found, and in older runs.
+    """
 
     @property
     def predicate(self) -> Predicate | None:
@@ -187,12 +193,16 @@ class ProposalRecord:
     note: str | None = field(default=None, metadata=_OMIT)
     reason: str | None = field(default=None, metadata=_OMIT)
     """Why there is no proposal."""
-    violations: tuple[Violation, ...] | None = field(default=None, metadata={"of": Violation, **_OMIT})
+    violations: tuple[Violation, ...] | None = field(
+        default=None, metadata={"of": Violation, **_OMIT}
+    )
     role: str | None = field(default=None, metadata=_OMIT)
     parent: str | None = field(default=None, metadata=_OMIT)
     """Version of the prompt that it was made from; None for the step's current one."""
     tried: Json | None = field(default=None, metadata=_OMIT)
-    """On training rows: `rows`, `loss`, the current prompt's loss as `to_beat`, and rows `mended` and `broken`."""
+    """On training rows: `rows`, `loss`, the current prompt's loss as `to_beat`, and rows `mended`
+    and `broken`.
+    """
     loss: float | None = field(default=None, metadata=_OMIT)
     """On the validation rows."""
     metrics: Mapping[str, float | None] = field(default_factory=dict, metadata=_REST)
@@ -217,7 +227,9 @@ class StepTaken(RunEvent):
     """Ids of the training rows that the brief showed."""
     proposal: ProposalRecord = field(metadata={"flat": ProposalRecord})
     """The one that came farthest."""
-    others: tuple[ProposalRecord, ...] | None = field(default=None, metadata={"of": ProposalRecord, **_OMIT})
+    others: tuple[ProposalRecord, ...] | None = field(
+        default=None, metadata={"of": ProposalRecord, **_OMIT}
+    )
     trial: Json | None = field(default=None, metadata=_OMIT)
     """The race on training rows, as `RaceResult.to_json` writes it."""
     race: Json | None = field(default=None, metadata=_OMIT)
@@ -250,7 +262,9 @@ class ChancesReckoned(RunEvent):
     tried: int
     """Candidates that the search judged on some rows."""
     flattery: float | None
-    """Points of the target by which choosing among the finalists overstates the change of the chosen one."""
+    """Points of the target by which choosing among the finalists overstates the change of the
+    chosen one.
+    """
     agreement: float | None
     """Share of splits in which two halves of the selection rows choose the same finalist."""
     candidates: tuple[Json, ...]
@@ -267,7 +281,8 @@ class BestCandidate(RunEvent):
     prompt: str | None
     """As YAML."""
     rule: Json | None = field(default=None, metadata=_OMIT)
-    """A rule of its own that decides for it, as `DecisionRule.to_json` writes it, with its version."""
+    """A rule of its own that decides for it, as `DecisionRule.to_json` writes it, with its version.
+    """
     archive: tuple[Json, ...] | None = field(default=None, metadata=_OMIT)
     """The candidates that no other beats in everything, as `Archive.to_json` writes them."""
 
@@ -339,7 +354,9 @@ class Evidence:
     target_worst: Json | None = field(metadata={"since": 2, "earlier": None})
     unanswered: int = field(metadata={"since": 2, "earlier": 0})
     asked_again: tuple[Json, ...] = field(metadata={"since": 2, "earlier": ()})
-    floors: tuple[FloorRecord, ...] | None = field(default=None, metadata={"of": FloorRecord, **_OMIT})
+    floors: tuple[FloorRecord, ...] | None = field(
+        default=None, metadata={"of": FloorRecord, **_OMIT}
+    )
     equal_gain: Json | None = field(default=None, metadata=_OMIT)
 
 
@@ -375,7 +392,9 @@ class ThresholdTuned(RunEvent):
     n: int | None = field(default=None, metadata=_OMIT)
     simulated: bool | None = field(default=None, metadata=_OMIT)
     rules: Mapping[str, Json] | None = field(default=None, metadata=_OMIT)
-    """`old` and `before`, the one in force and the best one, as `DecisionRule.to_json` writes them, with versions."""
+    """`old` and `before`, the one in force and the best one, as `DecisionRule.to_json` writes them,
+    with versions.
+    """
     at_old: Mapping[str, Json | None] | None = field(default=None, metadata=_OMIT)
     retuned: Mapping[str, Json | None] | None = field(default=None, metadata=_OMIT)
     """The change of each metric of the objective, cross-fitted."""
@@ -404,7 +423,9 @@ class Remeasured(RunEvent):
     """How often these final rows have been opened by now."""
     includes_tuned_rows: bool
     # Formerly every run with a new prompt opened the sealed rows, whatever the gate had said.
-    includes_sealed_rows: bool = field(metadata={"since": 2, "earlier": lambda payload: "after" in payload})
+    includes_sealed_rows: bool = field(
+        metadata={"since": 2, "earlier": lambda payload: "after" in payload}
+    )
     before: MeasuredSide = field(metadata={"of": MeasuredSide})
     after: MeasuredSide | None = field(default=None, metadata={"of": MeasuredSide, **_OMIT})
     final_change: Json | None = field(default=None, metadata=_OMIT)
@@ -412,7 +433,11 @@ class Remeasured(RunEvent):
     @property
     def sides(self) -> Mapping[str, MeasuredSide]:
         """`before`, and `after` where there is a new prompt."""
-        return {"before": self.before} if self.after is None else {"before": self.before, "after": self.after}
+        return (
+            {"before": self.before}
+            if self.after is None
+            else {"before": self.before, "after": self.after}
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -478,7 +503,9 @@ class GateAnswered(RunEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeMeasured(RunEvent):
-    """A judge was measured in a run of its own; no row's text is kept, only what leads to its answers again."""
+    """A judge was measured in a run of its own; no row's text is kept, only what leads to its
+    answers again.
+    """
 
     kind = "measured"
     judge: str
@@ -509,7 +536,15 @@ KINDS: Mapping[str, type[RunEvent]] = {
     event.kind: event
     for event in (
         *(Started, RowsSplit, Benchmarked, SliceChosen, LossFrozen, SearchStarted, StepTaken),
-        *(ChancesReckoned, BestCandidate, HunksMeasured, GateDecided, ThresholdTuned, Remeasured, Reviewed),
+        *(
+            ChancesReckoned,
+            BestCandidate,
+            HunksMeasured,
+            GateDecided,
+            ThresholdTuned,
+            Remeasured,
+            Reviewed,
+        ),
         *(HunksRefused, GateAnswered, JudgeMeasured),
     )
 }

@@ -1,9 +1,9 @@
 """What a run will ask: at most, by its rules, and probably, by assumptions that are stated.
 
-The hard bound follows from two facts: an equal request is answered once and then is cached, and every
-step of the run is bounded by its settings. Each line of it stands for one step of `loop.optimize`. Requests that fail
-are not answers; what an endpoint bills for them, and for the second request after a reply that was cut, only `--budget`
-bounds.
+The hard bound follows from two facts: an equal request is answered once and then is cached, and
+every step of the run is bounded by its settings. Each line of it stands for one step of
+`loop.optimize`. Requests that fail are not answers; what an endpoint bills for them, and for the
+second request after a reply that was cut, only `--budget` bounds.
 """
 
 from __future__ import annotations
@@ -47,11 +47,15 @@ ASKED_AGAIN = "rows unanswered at the gate, asked again"
 _REFUSAL_TOKENS = 2_000
 """Tokens that the reasons against one loss may take in the next request."""
 _FRAME_TOKENS = 4_000
-"""Tokens of the fixed texts around what an optimizer request is about; TextGrad's longest has about 1,500."""
+"""Tokens of the fixed texts around what an optimizer request is about; TextGrad's longest has about
+1,500.
+"""
 _BRIEF_SHARE = 2
 """The budget reserves half a token a byte, where a brief counts a quarter."""
 _RESENT = 3
-"""Tokens that the estimate may make of one token of a reply, when the reply is part of the next request."""
+"""Tokens that the estimate may make of one token of a reply, when the reply is part of the next
+request.
+"""
 _SLICE_TOKENS = 500
 _LINE_BYTES = 300
 """What stands around a reason or a rule in its line: names of inputs, a number, a grade."""
@@ -66,15 +70,17 @@ KEPT = (2.0, 8.0)
 AGAIN = (1.0, 9.0)
 """Of the share of the optimizer's replies that are asked for again: 0.1, give or take."""
 ASSUMED = (
-    "per run, about 80 % of the steps reach validation, 20 % of the validated candidates are kept and 10 % of the "
-    "optimizer's replies are asked for again (each drawn from a Beta of 10 observations); a search uses half to all of "
-    "its cap, a fifth of it for the optimizer model"
+    "per run, about 80 % of the steps reach validation, 20 % of the validated candidates are kept"
+    " and 10 % of the optimizer's replies are asked for again (each drawn from a Beta of 10"
+    " observations); a search uses half to all of its cap, a fifth of it for the optimizer model"
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRun:
-    """A run that is being planned; the rows are those of all parts together, so that no seal is broken."""
+    """A run that is being planned; the rows are those of all parts together, so that no seal is
+    broken.
+    """
 
     prompt: JudgePrompt
     dataset: Dataset
@@ -139,7 +145,8 @@ class StepBound:
 
 
 def bound_proposal(planned: PlannedRun) -> StepBound | None:
-    """Return what one step of the run's proposer may ask; None for a proposer that is not known here.
+    """Return what one step of the run's proposer may ask; None for a proposer that is not known
+    here.
 
     Args:
         planned: The run.
@@ -163,7 +170,11 @@ def bound_proposal(planned: PlannedRun) -> StepBound | None:
                 reply=reply,
             )
         case Rewrite():
-            request = _FRAME_TOKENS + 2 * token_cap(planned.prompt) + _BRIEF_SHARE * planned.settings.brief_tokens
+            request = (
+                _FRAME_TOKENS
+                + 2 * token_cap(planned.prompt)
+                + _BRIEF_SHARE * planned.settings.brief_tokens
+            )
             return StepBound(
                 optimizer=len(proposer.parts) * (1 + proposer.retries),
                 again=len(proposer.parts) * proposer.retries,
@@ -187,7 +198,10 @@ def bound_proposal(planned: PlannedRun) -> StepBound | None:
             # A demonstration has at most so many characters; four bytes are the most of one.
             request = _FRAME_TOKENS + 2 * token_cap(planned.prompt) + 2 * MAX_CHARS
             return StepBound(
-                optimizer=proposer.choose_from, judge=proposer.calls, request=request, reply=planned.text_limit
+                optimizer=proposer.choose_from,
+                judge=proposer.calls,
+                request=request,
+                reply=planned.text_limit,
             )
         case Gepa() | Mipro():
             return StepBound(either=proposer.calls, request=None)
@@ -200,8 +214,9 @@ def bound_proposal(planned: PlannedRun) -> StepBound | None:
 def bound_run(planned: PlannedRun) -> tuple[Asked, ...] | None:
     """Return what the run asks at most, line by line; None where its proposer has no known bound.
 
-    Tokens in are counted as the budget reserves them: half a token a UTF-8 byte and what a chat template may add, with
-    candidates as long as the invariants allow; tokens out by the limit of each reply.
+    Tokens in are counted as the budget reserves them: half a token a UTF-8 byte and what a chat
+    template may add, with candidates as long as the invariants allow; tokens out by the limit of
+    each reply.
     """
     step = bound_proposal(planned)
     if step is None:
@@ -209,7 +224,10 @@ def bound_run(planned: PlannedRun) -> tuple[Asked, ...] | None:
     settings = planned.settings
     reply = planned.verdict_limit
     sizes = _row_sizes(planned, planned.dataset.rows)
-    train, validation = (_row_sizes(planned, part.rows) for part in (planned.parts.training, planned.parts.validation))
+    train, validation = (
+        _row_sizes(planned, part.rows)
+        for part in (planned.parts.training, planned.parts.validation)
+    )
     sealed = _Sizes(
         calls=sizes.calls - train.calls - validation.calls,
         tokens=sizes.tokens - train.tokens - validation.tokens,
@@ -237,18 +255,22 @@ def bound_run(planned: PlannedRun) -> tuple[Asked, ...] | None:
     lines.append(_judged("validations of candidates", (validation, candidates, more), reply=reply))
     if planned.screened and planned.candidates > 1:
         looked = _some(validation, min(RaceSettings().screening, validation.calls))
-        screening = _judged("screening of candidates", (looked, candidates + settings.steps, more), reply=reply)
+        screening = _judged(
+            "screening of candidates", (looked, candidates + settings.steps, more), reply=reply
+        )
         lines.append(replace(screening, who="screen"))
     if settings.steps:
-        # The gate judges both prompts on the holdout, the closing report both on the final rows, and the finalist on
-        # the training rows, some of them before; what either has answered before is cached.
+        # The gate judges both prompts on the holdout, the closing report both on the final rows,
+        # and the finalist on the training rows, some of them before; what either has answered
+        # before is cached.
         closing = ((sealed, 1, 0), (sealed, 1, more), (train, 1, more))
         if settings.hunks:
             # Each hunk left out and added alone; both whole prompts were validated before.
             lines.append(_judged("hunks", (validation, 2 * settings.hunks, more), reply=reply))
         lines.append(_judged("gate and closing report", *closing, reply=reply))
-        # Rows that one side leaves unanswered at the gate are asked again on both. Only the number of the holdout's
-        # rows is known here, not which they are: their tokens are bounded by those of all sealed rows.
+        # Rows that one side leaves unanswered at the gate are asked again on both. Only the number
+        # of the holdout's rows is known here, not which they are: their tokens are bounded by those
+        # of all sealed rows.
         again = replace(sealed, calls=min(sealed.calls, len(planned.parts.holdout)))
         lines.append(_judged(ASKED_AGAIN, (again, ROUNDS, 0), (again, ROUNDS, more), reply=reply))
     return tuple(line for line in lines if line.calls)
@@ -266,17 +288,20 @@ def count_exchanges(planned: PlannedRun, *, judge: bool, optimizer: bool) -> int
 
     Args:
         planned: The run.
-        judge: Whether the judge is asked through batches or files; a screening judge is asked in the same way.
+        judge: Whether the judge is asked through batches or files; a screening judge is asked in
+            the same way.
         optimizer: Whether the optimizer is.
 
     Returns:
-        The number; None for a proposer that searches by itself, whose requests may each take an exchange.
+        The number; None for a proposer that searches by itself, whose requests may each take an
+        exchange.
     """
     settings, proposer = planned.settings, planned.proposer
     count = 0
     if judge:
         count += 1  # the benchmark
-        # The training rows of a new prompt, the trial and the race; the benchmark has the first prompt's rows.
+        # The training rows of a new prompt, the trial and the race; the benchmark has the first
+        # prompt's rows.
         count += 3 * settings.steps - min(1, settings.steps)
         if planned.screened and planned.candidates > 1:
             count += settings.steps
@@ -314,12 +339,17 @@ def _row_sizes(planned: PlannedRun, rows: Sequence[Row]) -> _Sizes:
     judge_settings = planned.settings.judge
     forecast = Forecast()
     sent = [row for row in rows if sum(map(len, row.inputs.values())) <= judge_settings.max_chars]
-    sizes = [forecast.before(judge_request(planned.prompt, row, settings=judge_settings))[0] for row in sent]
+    sizes = [
+        forecast.before(judge_request(planned.prompt, row, settings=judge_settings))[0]
+        for row in sent
+    ]
     return _Sizes(len(sizes), sum(sizes), max(sizes, default=0))
 
 
 def _growth(planned: PlannedRun) -> int:
-    """Tokens by which a candidate's request may be longer than the prompt's own, by the invariants."""
+    """Tokens by which a candidate's request may be longer than the prompt's own, by the
+    invariants.
+    """
     prompt, parts = planned.prompt, planned.proposer.parts
     own = estimate_tokens(f"{prompt.system}\n{prompt.criteria}\n{prompt.reply}")
     text = (token_cap(prompt) - own + 1) * (1 + len(prompt.examples) if "reply" in parts else 1)
@@ -330,12 +360,16 @@ def _growth(planned: PlannedRun) -> int:
 
 
 def _judged(what: str, *rows: tuple[_Sizes, int, int], reply: int | None) -> Asked:
-    """Add up judge calls: each set of rows with how often it is asked, and how much longer the request may be."""
+    """Add up judge calls: each set of rows with how often it is asked, and how much longer the
+    request may be.
+    """
     calls = sum(sizes.calls * times for sizes, times, _ in rows)
     tokens = sum((sizes.tokens + sizes.calls * more) * times for sizes, times, more in rows)
     longest = max((sizes.longest + more for sizes, _, more in rows), default=0)
     out = None if reply is None else calls * reply
-    return Asked(what=what, who="judge", calls=calls, tokens_in=tokens, tokens_out=out, longest=longest)
+    return Asked(
+        what=what, who="judge", calls=calls, tokens_in=tokens, tokens_out=out, longest=longest
+    )
 
 
 def _loss_line(planned: PlannedRun) -> Asked:
@@ -346,9 +380,13 @@ def _loss_line(planned: PlannedRun) -> Asked:
         classes = Classes.of(scale, planned.objective.target)
         longest_name = max(scale.labels, key=len)
         # In the slice and outside of it.
-        facts = [f"{len(planned.dataset)} {longest_name!r} called {longest_name!r}"] * (2 * LISTED_PAIRS)
+        facts = [f"{len(planned.dataset)} {longest_name!r} called {longest_name!r}"] * (
+            2 * LISTED_PAIRS
+        )
     facts += slice_facts(planned.settings.saved_slices)
-    request = planned.optimizer_model.apply(loss_request(planned.objective, "", classes=classes, facts=facts))
+    request = planned.optimizer_model.apply(
+        loss_request(planned.objective, "", classes=classes, facts=facts)
+    )
     calls = 1 + RETURNS if _asks_for_loss(planned.settings) else 0
     longest = Forecast().before(request)[0] + _SLICE_TOKENS + RETURNS * _REFUSAL_TOKENS
     return Asked(
@@ -365,7 +403,9 @@ def _asks_for_loss(settings: RunSettings) -> bool:
     return not settings.unguided and settings.loss is None
 
 
-def _proposal_lines(step: StepBound, times: int, trial: int | None, reply: int | None) -> list[Asked]:
+def _proposal_lines(
+    step: StepBound, times: int, trial: int | None, reply: int | None
+) -> list[Asked]:
     once = step.once if times else 0
     kinds: tuple[tuple[Who, int, int | None, int | None], ...] = (
         ("optimizer", times * step.optimizer + once, step.request, step.reply),
@@ -396,15 +436,19 @@ class Drawn:
 def draw_runs(planned: PlannedRun, *, draws: int = DRAWS, seed: int = 0) -> Drawn | None:
     """Draw how many calls runs like this one make; None where the proposer has no known bound.
 
-    Each draw takes the steps by shares that are drawn from `USABLE`, `KEPT` and `AGAIN`; rows and settings are the
-    run's own. It never goes over `bound_run`.
+    Each draw takes the steps by shares that are drawn from `USABLE`, `KEPT` and `AGAIN`; rows and
+    settings are the run's own. It never goes over `bound_run`.
     """
     step = bound_proposal(planned)
     if step is None:
         return None
     rng = np.random.default_rng(seed)
     usable, accepted, again = (rng.beta(*shape, size=draws) for shape in (USABLE, KEPT, AGAIN))
-    train, validation, settings = len(planned.parts.training), len(planned.parts.validation), planned.settings
+    train, validation, settings = (
+        len(planned.parts.training),
+        len(planned.parts.validation),
+        planned.settings,
+    )
     sealed = len(planned.dataset) - train - validation
     judge = np.full(draws, train + validation)
     optimizer = np.zeros(draws, np.int64)
@@ -433,7 +477,8 @@ def draw_runs(planned: PlannedRun, *, draws: int = DRAWS, seed: int = 0) -> Draw
 def _draw_race(running: IntArray, validation: int, rng: np.random.Generator) -> IntArray:
     """Draw the judge's calls of a step's race; shape (draws,).
 
-    One candidate runs over some or all rows; of several, a race spends a share and the winner is validated whole.
+    One candidate runs over some or all rows; of several, a race spends a share and the winner is
+    validated whole.
     """
     share = RACE_SHARE
     one = np.ceil(validation * rng.uniform(share, 1.0, len(running)))
@@ -441,7 +486,9 @@ def _draw_race(running: IntArray, validation: int, rng: np.random.Generator) -> 
     return np.where(running == 0, 0, np.where(running == 1, one, several)).astype(np.int64)
 
 
-def _draw_proposal(step: StepBound, again: FloatArray, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+def _draw_proposal(
+    step: StepBound, again: FloatArray, rng: np.random.Generator
+) -> tuple[IntArray, IntArray]:
     """Draw the optimizer's and the judge's calls of one proposal; both of shape (draws,)."""
     n = len(again)
     searched = np.floor((step.judge + step.either) * rng.uniform(0.5, 1.0, n)).astype(np.int64)

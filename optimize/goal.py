@@ -22,8 +22,8 @@ class Target:
     """None for all rows."""
     why: str
     tested: bool = True
-    """Whether it is more than the place with most errors to read: if not, proposers may try prompts on other training
-    rows too, and the gate asks nothing of it."""
+    """Whether it is more than the place with most errors to read: if not, proposers may try prompts
+    on other training rows too, and the gate asks nothing of it."""
 
     @property
     def name(self) -> str:
@@ -53,5 +53,10 @@ class Goal:
         Raises:
             LossError: The loss cannot be computed on these rows.
         """
-        slices = {name: predicate.mask(judged.dataset.rows)[judged.scored] for name, predicate in self.slices.items()}
-        return row_losses(self.loss, judged, self.target.member(judged.dataset)[judged.scored], slices)
+        slices = {
+            name: predicate.mask(judged.dataset.rows)[judged.scored]
+            for name, predicate in self.slices.items()
+        }
+        return row_losses(
+            self.loss, judged, self.target.member(judged.dataset)[judged.scored], slices
+        )

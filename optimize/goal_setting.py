@@ -1,4 +1,6 @@
-"""What the objective comes to on these rows: the slice to optimize on, and the loss that is written for it."""
+"""What the objective comes to on these rows: the slice to optimize on, and the loss that is written
+for it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,14 @@ from typing import Any
 
 from ..judges import BoolArray, InputError, JudgedDataset
 from ..judges.metrics.catalog import sign_of
-from ..slices import FoundSlice, SliceReport, find_by_rate, find_confusions, find_slices, parse_predicate
+from ..slices import (
+    FoundSlice,
+    SliceReport,
+    find_by_rate,
+    find_confusions,
+    find_slices,
+    parse_predicate,
+)
 from ..slices.column_names import BY_NAME, named_outputs
 from ..slices.effect import Direction
 from ..slices.inspect_slice import require_columns
@@ -32,7 +41,9 @@ _PLAIN = Loss(
 )
 
 
-def set_goal(objective: Objective, baseline: JudgedDataset, services: Services, settings: RunSettings) -> Goal:
+def set_goal(
+    objective: Objective, baseline: JudgedDataset, services: Services, settings: RunSettings
+) -> Goal:
     """Choose the rows to improve on, and freeze the loss.
 
     Raises:
@@ -45,14 +56,20 @@ def set_goal(objective: Objective, baseline: JudgedDataset, services: Services, 
     return Goal(objective=objective, target=target, loss=loss, slices=slices)
 
 
-def find_target(baseline: JudgedDataset, objective: Objective, services: Services, settings: RunSettings) -> Target:
-    """Find the slice where the judge errs in the objective's direction, or take the one that was named."""
+def find_target(
+    baseline: JudgedDataset, objective: Objective, services: Services, settings: RunSettings
+) -> Target:
+    """Find the slice where the judge errs in the objective's direction, or take the one that was
+    named.
+    """
     if settings.slice not in ("auto", "all"):
         predicate = parse_predicate(settings.slice)
         target = Target(predicate=predicate, why="named by the caller")
         if not target.member(baseline.dataset).any():
             raise InputError(f"no open row lies in the slice {target.name!r}")
-        notes = tuple(f"{column}: {BY_NAME}, and no prompt can know it" for column in named_outputs(predicate))
+        notes = tuple(
+            f"{column}: {BY_NAME}, and no prompt can know it" for column in named_outputs(predicate)
+        )
         services.record(SliceChosen(name=target.name, why=target.why, slices=(), notes=notes))
         return target
     if settings.slice == "all" or settings.unguided:
@@ -65,13 +82,26 @@ def find_target(baseline: JudgedDataset, objective: Objective, services: Service
     # Reasons tell the label.
     exclude = (*settings.exclude, *([settings.explanation] if settings.explanation else []))
     keep = settings.keep
-    report = search(baseline, metric=objective.target, columns=columns, exclude=exclude, keep=keep, seed=settings.seed)
+    report = search(
+        baseline,
+        metric=objective.target,
+        columns=columns,
+        exclude=exclude,
+        keep=keep,
+        seed=settings.seed,
+    )
     chosen, reason = choose_target(report, objective.direction)
     predicate, standing = (None, None) if chosen is None else (chosen.predicate, chosen.standing)
     tested = True
     if chosen is None and not of_classes:
-        passed_over = [one.predicate for one in report.slices if one.standing != "only seen" and one.is_base_rate]
-        poor = find_by_rate(baseline, objective.direction, passed_over, columns=columns, exclude=exclude, keep=keep)
+        passed_over = [
+            one.predicate
+            for one in report.slices
+            if one.standing != "only seen" and one.is_base_rate
+        ]
+        poor = find_by_rate(
+            baseline, objective.direction, passed_over, columns=columns, exclude=exclude, keep=keep
+        )
         if poor is not None:
             predicate, standing, tested = poor.predicate, poor.standing, poor.p is not None
             reason = f"{poor.describe()}. Before it: {reason}"
@@ -80,7 +110,9 @@ def find_target(baseline: JudgedDataset, objective: Objective, services: Service
         name=target.name,
         why=target.why,
         standing=standing,
-        slices=tuple(one.to_json() | {"why_no_target": one.why_no_target or None} for one in report.slices),
+        slices=tuple(
+            one.to_json() | {"why_no_target": one.why_no_target or None} for one in report.slices
+        ),
         metric=report.metric,
         judge_outputs=tuple(output.to_json() for output in report.judge_outputs),
         skipped_columns=dict(report.left_out),
@@ -90,12 +122,15 @@ def find_target(baseline: JudgedDataset, objective: Objective, services: Service
     return target
 
 
-def choose_target(report: SliceReport, direction: Direction | None) -> tuple[FoundSlice | None, str]:
+def choose_target(
+    report: SliceReport, direction: Direction | None
+) -> tuple[FoundSlice | None, str]:
     """Choose the slice to optimize on, and say why in a sentence.
 
     Preferred is the prompt target with the largest lower bound of the gain whose errors go the
     objective's way; then the likely slice with the smallest p whose errors lean that way, named as
-    unconfirmed; then none: what is only seen is as a rule chance. `find_by_rate` then has the slice to read.
+    unconfirmed; then none: what is only seen is as a rule chance. `find_by_rate` then has the slice
+    to read.
 
     Args:
         report: The slices found.
@@ -103,8 +138,12 @@ def choose_target(report: SliceReport, direction: Direction | None) -> tuple[Fou
     """
     targets = [s for s in report.slices if s.prompt_target and direction in (None, s.direction)]
     if targets and targets[0].confusion is not None:
-        # Gains of different pairs of classes are of different metrics; the report has them in their order.
-        return targets[0], f"the confirmed slice that promises the largest gain; {targets[0].describe()}"
+        # Gains of different pairs of classes are of different metrics; the report has them in their
+        # order.
+        return (
+            targets[0],
+            f"the confirmed slice that promises the largest gain; {targets[0].describe()}",
+        )
     if targets:
         best = max(targets, key=lambda s: (s.gain_low, -s.p))
         reason = f"the confirmed slice that promises the largest gain; {best.describe()}"
@@ -118,14 +157,26 @@ def choose_target(report: SliceReport, direction: Direction | None) -> tuple[Fou
         best = min(leaning, key=lambda s: (s.p, -s.expected_gain))
         return None, f"no slice is confirmed or likely; {best.describe()}"
     if report.slices:
-        return None, f"no slice's errors go the objective's way by the judge's own doing; {report.slices[0].describe()}"
+        return (
+            None,
+            (
+                "no slice's errors go the objective's way by the judge's own doing;"
+                f" {report.slices[0].describe()}"
+            ),
+        )
     return None, f"no slice stands out with a poorer {report.metric} than elsewhere"
 
 
 def _passed_over(report: SliceReport, best: FoundSlice) -> str:
-    """Explain why a slice with a lower headline number was not chosen; empty where there is none."""
+    """Explain why a slice with a lower headline number was not chosen; empty where there is
+    none.
+    """
     sign = sign_of(report.metric)
-    lower = [s for s in report.slices if s.confirmed and not s.prompt_target and sign * s.value < sign * best.value]
+    lower = [
+        s
+        for s in report.slices
+        if s.confirmed and not s.prompt_target and sign * s.value < sign * best.value
+    ]
     if not lower:
         return ""
     worst = min(lower, key=lambda s: sign * s.value)
@@ -135,15 +186,24 @@ def _passed_over(report: SliceReport, best: FoundSlice) -> str:
         reason = "that gap is mostly the base rate's, not the judge's"
     else:
         reason = f"its {worst.errors} are not what {'lowers' if sign > 0 else 'raises'} it"
-    return f". {worst.predicate} is {'lower' if sign > 0 else 'higher'} at {worst.value:.3f}, but {reason}"
+    return (
+        f". {worst.predicate} is {'lower' if sign > 0 else 'higher'} at {worst.value:.3f}, but"
+        f" {reason}"
+    )
 
 
 def construct_loss(
-    objective: Objective, target: Target, baseline: JudgedDataset, services: Services, settings: RunSettings
+    objective: Objective,
+    target: Target,
+    baseline: JudgedDataset,
+    services: Services,
+    settings: RunSettings,
 ) -> Loss:
-    """Have the model write a loss for the objective; check it, also on the verdicts at hand, and freeze it.
+    """Have the model write a loss for the objective; check it, also on the verdicts at hand, and
+    freeze it.
 
-    A person's own loss is checked alike. Unguided, the loss is whether the decision is wrong. Neither calls a model.
+    A person's own loss is checked alike. Unguided, the loss is whether the decision is wrong.
+    Neither calls a model.
 
     Raises:
         LossError: A person's loss is refused.
@@ -167,7 +227,9 @@ def construct_loss(
     else:
         facts = outcome_facts(baseline, inside)
         facts += slice_facts({name: settings.saved_slices[name] for name in slices})
-        written = write_loss(objective, target.name, services.optimizer_client.ask_one, grades, trial, facts)
+        written = write_loss(
+            objective, target.name, services.optimizer_client.ask_one, grades, trial, facts
+        )
     loss = written.loss
     costs: list[dict[str, Any]] = []  # Any: JSON
     if isinstance(grades, Classes):

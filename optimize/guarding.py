@@ -1,4 +1,6 @@
-"""How what may not fall stands while a search goes on: guards and floors of a candidate beside the first prompt's."""
+"""How what may not fall stands while a search goes on: guards and floors of a candidate beside the
+first prompt's.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from .racing.race import Limits, LimitsOf
 
 
 def shortfall(objective: Objective, before: JudgedDataset, after: JudgedDataset) -> float:
-    """Return by how much a judge goes past the margins of all guards and stays under all floors; 0 where by nothing.
+    """Return by how much a judge goes past the margins of all guards and stays under all floors; 0
+    where by nothing.
 
     Args:
         objective: The guards and floors.

@@ -1,8 +1,10 @@
-"""The diff of two prompts as hunks that can be taken one by one: a sentence or a demonstration each.
+"""The diff of two prompts as hunks that can be taken one by one: a sentence or a demonstration
+each.
 
-A sentence is added, removed, or reworded where an old and a new one share most of their words; the anchor of a grade is
-reworded as a whole. Spacing alone makes
-no hunk of its own where the text also changes otherwise: it follows the first hunk of that text that is taken.
+A sentence is added, removed, or reworded where an old and a new one share most of their words; the
+anchor of a grade is reworded as a whole. Spacing alone makes
+no hunk of its own where the text also changes otherwise: it follows the first hunk of that text
+that is taken.
 """
 
 from __future__ import annotations
@@ -103,7 +105,9 @@ class PromptDiff:
         return html_table(self.to_frame(), title=repr(self))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one line a hunk: its number, part and kind, and the texts it takes away and brings."""
+        """Return one line a hunk: its number, part and kind, and the texts it takes away and
+        brings.
+        """
         import pandas as pd
 
         lines = [(h.number, h.part, h.kind, "\n".join(h.old), "\n".join(h.new)) for h in self.hunks]
@@ -120,20 +124,25 @@ def split_hunks(before: JudgePrompt, after: JudgePrompt, *, most: int | None = N
 
     Args:
         before, after: Versions of one judge.
-        most: Neighbours are joined, those of fewest changes first, until there are no more hunks than this; each
-            part that changed keeps one.
+        most: Neighbours are joined, those of fewest changes first, until there are no more hunks
+            than this; each part that changed keeps one.
 
     Raises:
-        PromptError: They differ in template, grades, threshold or reply fields, which cannot be taken in parts.
+        PromptError: They differ in template, grades, threshold or reply fields, which cannot be
+            taken in parts.
         InputError: `most` is below 1.
     """
-    same_scale = before.scale.same_grades(after.scale) and [*before.scale.anchors] == [*after.scale.anchors]
-    whole = {part: getattr(before, part) != getattr(after, part) for part in ("template", "reply_schema")}
+    same_scale = before.scale.same_grades(after.scale) and [*before.scale.anchors] == [
+        *after.scale.anchors
+    ]
+    whole = {
+        part: getattr(before, part) != getattr(after, part) for part in ("template", "reply_schema")
+    }
     for part, differs in {**whole, "scale": not same_scale}.items():
         if differs:
             raise PromptError(
-                f"{before.name}@{before.version} and {after.name}@{after.version} differ in {part}, which cannot be "
-                "taken in parts"
+                f"{before.name}@{before.version} and {after.name}@{after.version} differ in {part},"
+                " which cannot be taken in parts"
             )
     if most is not None and most < 1:
         raise InputError(f"{most!r} hunks: at least 1")
@@ -150,7 +159,9 @@ def split_hunks(before: JudgePrompt, after: JudgePrompt, *, most: int | None = N
         hunks.append(Hunk(number=number, part=part, old=_shown(old), new=_shown(new)))
         for i in positions:
             steps[i] = replace(steps[i], hunk=number)
-    steps_of: dict[Part, tuple[Alignment, ...]] = {part: tuple(steps) for part, steps in aligned.items()}
+    steps_of: dict[Part, tuple[Alignment, ...]] = {
+        part: tuple(steps) for part, steps in aligned.items()
+    }
     return PromptDiff(before=before, after=after, hunks=tuple(hunks), steps=steps_of)
 
 
@@ -196,17 +207,30 @@ def _text(diff: PromptDiff, part: Part, taken: Collection[int]) -> str:
     if own <= set(taken):
         return new
     sentences = [item for step in steps if isinstance(item := _side(step, taken), Sentence)]
-    gaps = (side.gap for name in ("new", "old") for step in steps if isinstance(side := getattr(step, name), Sentence))
+    gaps = (
+        side.gap
+        for name in ("new", "old")
+        for step in steps
+        if isinstance(side := getattr(step, name), Sentence)
+    )
     usual = next((gap for gap in gaps if gap is not None), " ")
-    body = "".join((usual if s.gap is None else s.gap) * (i > 0) + s.text for i, s in enumerate(sentences))
+    body = "".join(
+        (usual if s.gap is None else s.gap) * (i > 0) + s.text for i, s in enumerate(sentences)
+    )
     return new[: len(new) - len(new.lstrip())] + body + new[len(new.rstrip()) :]
 
 
 def _join(positions: Mapping[Part, list[int]], limit: int | None) -> list[tuple[Part, list[int]]]:
-    """Return each part's changes: one by one, or neighbours together until no more than `limit` are left."""
-    groups: list[tuple[Part, list[int]]] = [(part, [i]) for part, changed in positions.items() for i in changed]
+    """Return each part's changes: one by one, or neighbours together until no more than `limit` are
+    left.
+    """
+    groups: list[tuple[Part, list[int]]] = [
+        (part, [i]) for part, changed in positions.items() for i in changed
+    ]
     while limit is not None and len(groups) > limit:
-        near = [(len(a) + len(b), i) for i, ((p, a), (q, b)) in enumerate(pairwise(groups)) if p == q]
+        near = [
+            (len(a) + len(b), i) for i, ((p, a), (q, b)) in enumerate(pairwise(groups)) if p == q
+        ]
         if not near:
             break
         _, i = min(near)
@@ -226,7 +250,9 @@ def _shown(items: Collection[Item | None]) -> tuple[str, ...]:
 
 
 def align_texts(old: str, new: str) -> list[Alignment]:
-    """Lay two texts side by side, sentence by sentence; where only the spacing differs, one empty step says so."""
+    """Lay two texts side by side, sentence by sentence; where only the spacing differs, one empty
+    step says so.
+    """
     steps = list(_align(cut_sentences(old), cut_sentences(new), str, reword=True))
     if old != new and not changes(steps):
         steps.append(Alignment(None, None))
@@ -236,14 +262,23 @@ def align_texts(old: str, new: str) -> list[Alignment]:
 def align_anchors(old: OutputScale, new: OutputScale) -> list[Alignment]:
     """Lay the anchors of two scales with the same grades side by side."""
     return [
-        Alignment(Sentence("\n", f"{grade}: {anchor}"), Sentence("\n", f"{grade}: {new.anchors[grade]}"))
+        Alignment(
+            Sentence("\n", f"{grade}: {anchor}"), Sentence("\n", f"{grade}: {new.anchors[grade]}")
+        )
         for grade, anchor in old.anchors.items()
     ]
 
 
 def align_examples(old: Sequence[Example], new: Sequence[Example]) -> list[Alignment]:
     """Lay two lists of demonstrations side by side."""
-    return list(_align(old, new, lambda example: (tuple(sorted(example.inputs.items())), example.reply), reword=False))
+    return list(
+        _align(
+            old,
+            new,
+            lambda example: (tuple(sorted(example.inputs.items())), example.reply),
+            reword=False,
+        )
+    )
 
 
 def changes(steps: Sequence[Alignment]) -> list[int]:
@@ -258,7 +293,9 @@ def changes(steps: Sequence[Alignment]) -> list[int]:
 
 
 def cut_sentences(text: str) -> list[Sentence]:
-    """Cut a text at line breaks and after sentences; together they hold all but the white space at both ends."""
+    """Cut a text at line breaks and after sentences; together they hold all but the white space at
+    both ends.
+    """
     body = text.strip()
     if not body:
         return []
@@ -273,8 +310,12 @@ def cut_sentences(text: str) -> list[Sentence]:
     return [Sentence(body[a:b] if b else None, body[b:c]) for (a, b), (c, _) in pairwise(cuts)]
 
 
-def _align(old: Sequence[T], new: Sequence[T], key: Callable[[T], Hashable], *, reword: bool) -> Iterator[Alignment]:
-    matcher = SequenceMatcher(None, [key(item) for item in old], [key(item) for item in new], autojunk=False)
+def _align(
+    old: Sequence[T], new: Sequence[T], key: Callable[[T], Hashable], *, reword: bool
+) -> Iterator[Alignment]:
+    matcher = SequenceMatcher(
+        None, [key(item) for item in old], [key(item) for item in new], autojunk=False
+    )
     for tag, a, b, c, d in matcher.get_opcodes():
         if tag == "equal":
             yield from (Alignment(*pair) for pair in zip(old[a:b], new[c:d], strict=True))
@@ -282,7 +323,9 @@ def _align(old: Sequence[T], new: Sequence[T], key: Callable[[T], Hashable], *, 
             yield from _pair_up(old[a:b], new[c:d], _alike(old[a:b], new[c:d]) if reword else [])
 
 
-def _pair_up(old: Sequence[Item], new: Sequence[Item], pairs: Sequence[tuple[int, int]]) -> Iterator[Alignment]:
+def _pair_up(
+    old: Sequence[Item], new: Sequence[Item], pairs: Sequence[tuple[int, int]]
+) -> Iterator[Alignment]:
     """Yield the pairs in order, and between them what was removed and then what was added."""
     a = c = 0
     for i, j in [*pairs, (len(old), len(new))]:
@@ -294,10 +337,14 @@ def _pair_up(old: Sequence[Item], new: Sequence[Item], pairs: Sequence[tuple[int
 
 
 def _alike(old: Sequence[T], new: Sequence[T]) -> list[tuple[int, int]]:
-    """Pairs in rising order with the greatest total of shared words; one against one is always a pair."""
+    """Pairs in rising order with the greatest total of shared words; one against one is always a
+    pair.
+    """
     if len(old) == len(new) == 1:
         return [(0, 0)]
-    best: list[list[tuple[float, list[tuple[int, int]]]]] = [[(0.0, [])] * (len(new) + 1) for _ in range(len(old) + 1)]
+    best: list[list[tuple[float, list[tuple[int, int]]]]] = [
+        [(0.0, [])] * (len(new) + 1) for _ in range(len(old) + 1)
+    ]
     words = [[str(item).split() for item in side] for side in (old, new)]
     for i, one in enumerate(words[0]):
         for j, other in enumerate(words[1]):

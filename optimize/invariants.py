@@ -1,4 +1,6 @@
-"""What a candidate prompt must leave as it is. A candidate that breaks one is refused, never repaired."""
+"""What a candidate prompt must leave as it is. A candidate that breaks one is refused, never
+repaired.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ _TAGGED = re.compile(r"\{[%#][^{}]*[%#]\}")
 # A name as template languages write one; `{"score": 1}` and `{a, b}` are only braces.
 _SINGLE = re.compile(r"\$?\{\s*[\w.\[\]]+(?:![rsa])?(?::[^{}\s\"']*)?\s*\}")
 _HIDDEN = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
-# Letters and marks that show nothing, though their category does not say so; variation selectors among them.
+# Letters and marks that show nothing, though their category does not say so; variation selectors
+# among them.
 _BLANK = frozenset(
     [
         *(0x34F, 0x115F, 0x1160, 0x2800, 0x3164, 0xFFA0),
@@ -65,7 +68,9 @@ class PhraseIndex:
                     self._owner.setdefault(hash(phrase), row.id)
 
     def quoted(self, text: str, *, allowed: str = "") -> tuple[str, str] | None:
-        """Return (row id, phrase) of the first phrase the text shares with a row and `allowed` does not have."""
+        """Return (row id, phrase) of the first phrase the text shares with a row and `allowed` does
+        not have.
+        """
         ignored = set(_phrases(allowed))
         for phrase in _phrases(text):
             if phrase not in ignored and (owner := self._owner.get(hash(phrase))) is not None:
@@ -74,7 +79,9 @@ class PhraseIndex:
 
 
 def _phrases(text: str) -> Iterable[tuple[str, ...]]:
-    """Yield every run of eight words; an underscore may stand between words or inside one, so both are tried."""
+    """Yield every run of eight words; an underscore may stand between words or inside one, so both
+    are tried.
+    """
     for spelling in dict.fromkeys((text.replace("_", " "), text.replace("_", ""))):
         words = words_of(spelling)
         yield from zip(*(words[i:] for i in range(PHRASE_WORDS)), strict=False)
@@ -102,14 +109,24 @@ def check_candidate(
         candidate: The proposed prompt.
         phrases: The rows it may not quote (training and validation rows; the holdout is sealed).
         editable: The parts that were allowed to change.
-        training: The rows that new demonstrations may be made of; any other row, a sealed one above all, is refused.
+        training: The rows that new demonstrations may be made of; any other row, a sealed one above
+            all, is refused.
     """
     tokens, limit = _tokens(candidate, original), token_cap(original)
     if tokens > limit:
         return (Violation("token_cap", f"about {tokens} tokens, the cap is {limit}"),)
-    shown = sum(estimate_tokens(text) for example in _added(original, candidate) for text in example.inputs.values())
+    shown = sum(
+        estimate_tokens(text)
+        for example in _added(original, candidate)
+        for text in example.inputs.values()
+    )
     if shown > EXAMPLE_TOKENS:
-        return (Violation("token_cap", f"new demonstrations of about {shown} tokens, the cap is {EXAMPLE_TOKENS}"),)
+        return (
+            Violation(
+                "token_cap",
+                f"new demonstrations of about {shown} tokens, the cap is {EXAMPLE_TOKENS}",
+            ),
+        )
     broken: list[Violation] = []
     if candidate.version == original.version:
         broken.append(Violation("unchanged", "the candidate is the same prompt"))
@@ -124,12 +141,21 @@ def check_candidate(
         broken.append(Violation("reply_changed", changed))
     for part in _FREE_PARTS:
         if part not in (*editable, "reply") and getattr(candidate, part) != getattr(original, part):
-            broken.append(Violation("part_not_editable", f"{part} changed; this run may edit {', '.join(editable)}"))
+            broken.append(
+                Violation(
+                    "part_not_editable", f"{part} changed; this run may edit {', '.join(editable)}"
+                )
+            )
     if quoted := _quoted(original, candidate, phrases):
         broken.append(Violation("quotes_row", f"quotes row {quoted[0]!r}: {quoted[1]!r}"))
     broken += _foreign_examples(original, candidate, training)
     if hidden := sorted(_hidden(_all_text(candidate)) - _hidden(_all_text(original))):
-        broken.append(Violation("hidden_characters", f"has invisible characters {[f'U+{ord(c):04X}' for c in hidden]}"))
+        broken.append(
+            Violation(
+                "hidden_characters",
+                f"has invisible characters {[f'U+{ord(c):04X}' for c in hidden]}",
+            )
+        )
     return tuple(broken)
 
 
@@ -145,22 +171,31 @@ def _added(original: JudgePrompt, candidate: JudgePrompt) -> list[Example]:
     return [example for example in candidate.examples if dict(example.inputs) not in old_inputs]
 
 
-def _foreign_examples(original: JudgePrompt, candidate: JudgePrompt, training: Iterable[Row]) -> list[Violation]:
+def _foreign_examples(
+    original: JudgePrompt, candidate: JudgePrompt, training: Iterable[Row]
+) -> list[Violation]:
     added = _added(original, candidate)
     if not added:
         return []
     names = candidate.inputs
     training_inputs = {tuple(row.inputs.get(name) for name in names) for row in training}
-    foreign = sum(tuple(example.inputs.get(name) for name in names) not in training_inputs for example in added)
+    foreign = sum(
+        tuple(example.inputs.get(name) for name in names) not in training_inputs
+        for example in added
+    )
     # Which rows they are is not told: one of them may be sealed.
     detail = f"{foreign} of {len(added)} new demonstrations are no training rows"
     return [Violation("example_not_training", detail)] if foreign else []
 
 
-def _quoted(original: JudgePrompt, candidate: JudgePrompt, phrases: PhraseIndex) -> tuple[str, str] | None:
+def _quoted(
+    original: JudgePrompt, candidate: JudgePrompt, phrases: PhraseIndex
+) -> tuple[str, str] | None:
     """Look for quotations; the reply of a demonstration may quote the row that it answers."""
     old_text = _all_text(original)
-    own = "\n".join((candidate.system, candidate.criteria, candidate.scale.anchors_text, candidate.reply))
+    own = "\n".join(
+        (candidate.system, candidate.criteria, candidate.scale.anchors_text, candidate.reply)
+    )
     if quotation := phrases.quoted(own, allowed=old_text):
         return quotation
     answered = (
@@ -179,7 +214,10 @@ def _scale_change(old: OutputScale, new: OutputScale, editable: tuple[str, ...])
     if "anchors" not in editable or not new.same_grades(old):
         return "the anchors or the threshold differ"
     if [*new.anchors] != [*old.anchors]:
-        return f"it says of {', '.join(new.anchors) or 'no grade'} what it means, and not of {', '.join(old.anchors)}"
+        return (
+            f"it says of {', '.join(new.anchors) or 'no grade'} what it means, and not of"
+            f" {', '.join(old.anchors)}"
+        )
     empty = [grade for grade, anchor in new.anchors.items() if not anchor.strip()]
     return f"the anchor of {empty[0]} is empty" if empty else ""
 
@@ -192,7 +230,11 @@ def _reply_change(original: JudgePrompt, candidate: JudgePrompt, editable: tuple
         return ""
     if "reply" not in editable:
         return "the reply format differs"
-    lost = [name for name in original.reply_schema if name in original.reply and name not in candidate.reply]
+    lost = [
+        name
+        for name in original.reply_schema
+        if name in original.reply and name not in candidate.reply
+    ]
     return f"the reply clause no longer names {', '.join(lost)}" if lost else ""
 
 
@@ -211,7 +253,9 @@ def _all_text(prompt: JudgePrompt) -> str:
 
 
 def _placeholders(original: JudgePrompt, candidate: JudgePrompt) -> list[Violation]:
-    """Compare the placeholders of all free text and the template; a renamed one is both lost and added."""
+    """Compare the placeholders of all free text and the template; a renamed one is both lost and
+    added.
+    """
     old = _names(original.template + "\n" + _all_text(original))
     new = _names(candidate.template + "\n" + _all_text(candidate))
     lost = [Violation("placeholder_lost", f"{name} is gone") for name in sorted(old - new)]
@@ -220,7 +264,9 @@ def _placeholders(original: JudgePrompt, candidate: JudgePrompt) -> list[Violati
 
 
 def _names(text: str) -> set[str]:
-    """Return `{{name}}`, and what other template languages would fill in: `{name}`, `${name}`, `{% name %}`."""
+    """Return `{{name}}`, and what other template languages would fill in: `{name}`, `${name}`, `{%
+    name %}`.
+    """
     names = {f"{{{{{name.strip()}}}}}" for name in _BRACED.findall(text)}
     rest = _BRACED.sub(" ", text)
     return names | set(_TAGGED.findall(rest)) | set(_SINGLE.findall(rest))

@@ -1,8 +1,9 @@
 """The journal of one run: its events, in order, and the same again when the run is resumed.
 
-A resumed run repeats its deterministic steps from the start, over recorded replies. Where an event already
-stands, `record` compares instead of writing: the run must come to what it came to before. What may differ,
-such as times, cost and latency, stands under the key `volatile` of a payload and is not compared.
+A resumed run repeats its deterministic steps from the start, over recorded replies. Where an event
+already stands, `record` compares instead of writing: the run must come to what it came to before.
+What may differ, such as times, cost and latency, stands under the key `volatile` of a payload and
+is not compared.
 """
 
 from __future__ import annotations
@@ -87,7 +88,9 @@ def require_same(event: Event, kind: str, content: str) -> Event:
 
 
 def first_difference(recorded: object, current: object, path: str = "") -> str | None:
-    """Name the first field, in sorted order, in which two JSON values differ; None if they are equal."""
+    """Name the first field, in sorted order, in which two JSON values differ; None if they are
+    equal.
+    """
     if isinstance(recorded, Mapping) and isinstance(current, Mapping):
         for key in sorted({*recorded, *current}):
             inner = f"{path}.{key}" if path else str(key)
@@ -102,7 +105,11 @@ def first_difference(recorded: object, current: object, path: str = "") -> str |
         for i, (one, other) in enumerate(zip(recorded, current, strict=False)):
             if (difference := first_difference(one, other, f"{path}[{i}]")) is not None:
                 return difference
-        return None if len(recorded) == len(current) else f"{path} had {len(recorded)} entries, now {len(current)}"
+        return (
+            None
+            if len(recorded) == len(current)
+            else f"{path} had {len(recorded)} entries, now {len(current)}"
+        )
     # True equals 1 in Python and is another value in JSON.
     if recorded == current and isinstance(recorded, bool) == isinstance(current, bool):
         return None

@@ -1,8 +1,8 @@
 """One run, from a judge and labelled rows to a decision. `optimize` names its steps in order.
 
-Every step writes its event to the journal before the next begins. A run is a function of its arguments and of the
-model's answers alone, and every answer is in the record of calls: a run that was killed is resumed by starting over,
-past the calls that are already paid for.
+Every step writes its event to the journal before the next begins. A run is a function of its
+arguments and of the model's answers alone, and every answer is in the record of calls: a run that
+was killed is resumed by starting over, past the calls that are already paid for.
 """
 
 from __future__ import annotations
@@ -40,13 +40,21 @@ from .losses.loss import Loss
 from .losses.objective import Objective
 from .outcome import why_no_candidate
 from .search_state import SearchState
-from .settings import RunSettings, require_columns, require_judging, require_probabilities, require_probability
+from .settings import (
+    RunSettings,
+    require_columns,
+    require_judging,
+    require_probabilities,
+    require_probability,
+)
 from .step import Step
 from .survivor import Survivor, choose_survivor
 from .threshold import NoThreshold, choose_threshold
 
 LEAST_ROWS = 20
-"""Rows that a value needs for a line of its own in the closing table, which would else tell single sealed rows."""
+"""Rows that a value needs for a line of its own in the closing table, which would else tell single
+sealed rows.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +71,14 @@ class Outcome:
 
 
 def optimize(
-    prompt: JudgePrompt, dataset: Dataset, objective: Objective, services: Services, settings: RunSettings
+    prompt: JudgePrompt,
+    dataset: Dataset,
+    objective: Objective,
+    services: Services,
+    settings: RunSettings,
 ) -> Outcome:
-    """Improve a judge once: find where it errs, search for a better prompt, and let the gate decide.
+    """Improve a judge once: find where it errs, search for a better prompt, and let the gate
+    decide.
 
     Args:
         prompt: The judge to improve.
@@ -92,17 +105,23 @@ def optimize(
     decision = decide_on_holdout(run, best)
     measure_everything(run, best, decision)
     after = None if best is None else best.prompt
-    return Outcome(before=prompt, after=after, target=goal.target, loss=goal.loss, decision=decision)
+    return Outcome(
+        before=prompt, after=after, target=goal.target, loss=goal.loss, decision=decision
+    )
 
 
-def split_rows(prompt: JudgePrompt, dataset: Dataset, services: Services, settings: RunSettings) -> Splits:
+def split_rows(
+    prompt: JudgePrompt, dataset: Dataset, services: Services, settings: RunSettings
+) -> Splits:
     """Cut the rows into training, validation, holdout and final; the last two are sealed.
 
-    Groups that the ledger knows stay where they were, so that neither a seed nor more rows make a fresh holdout of
-    tuned rows.
+    Groups that the ledger knows stay where they were, so that neither a seed nor more rows make a
+    fresh holdout of tuned rows.
     """
     ledger, run_id, allow_opened = services.ledger, services.run_id, settings.allow_opened
-    parts = split_with_memory(ledger.memories(), run_id, dataset, settings.shares, allow_opened=allow_opened)
+    parts = split_with_memory(
+        ledger.memories(), run_id, dataset, settings.shares, allow_opened=allow_opened
+    )
     remember_split(ledger, run_id, parts, allow_opened=allow_opened)
     request = LookRequest(
         holdout=parts.holdout.content_hash,
@@ -130,7 +149,9 @@ def split_rows(prompt: JudgePrompt, dataset: Dataset, services: Services, settin
     return parts
 
 
-def benchmark(prompt: JudgePrompt, parts: Splits, services: Services, settings: RunSettings) -> JudgedDataset:
+def benchmark(
+    prompt: JudgePrompt, parts: Splits, services: Services, settings: RunSettings
+) -> JudgedDataset:
     """Measure the judge as it is on the open rows (training and validation)."""
     judged = judge_rows("benchmark", prompt, open_rows(parts), services, settings)
     services.record(Benchmarked(benchmark=measure(judged, seed=settings.seed).to_json()))
@@ -140,8 +161,12 @@ def benchmark(prompt: JudgePrompt, parts: Splits, services: Services, settings: 
 def benchmark_threshold(
     baseline: JudgedDataset, objective: Objective, services: Services, settings: RunSettings
 ) -> None:
-    """Say what another threshold alone would give on the open rows: the first thing a new prompt has to beat."""
-    chosen = choose_threshold(baseline, baseline, objective, claims=settings.claims is not None, seed=settings.seed)
+    """Say what another threshold alone would give on the open rows: the first thing a new prompt
+    has to beat.
+    """
+    chosen = choose_threshold(
+        baseline, baseline, objective, claims=settings.claims is not None, seed=settings.seed
+    )
     if isinstance(chosen, NoThreshold):
         services.record(ThresholdTuned(reason=chosen.reason))
         return
@@ -152,7 +177,9 @@ def benchmark_threshold(
         n=len(baseline.scored),
         simulated=baseline.simulated,
         rules={name: {"version": rule.version, **rule.to_json()} for name, rule in rules.items()},
-        retuned={name: None if change is None else asdict(change) for name, change in changes.items()},
+        retuned={
+            name: None if change is None else asdict(change) for name, change in changes.items()
+        },
         notes=chosen.notes,
     )
     services.record(event)
@@ -166,18 +193,23 @@ def search(run: RunContext, baseline: JudgedDataset) -> Archive:
         baseline: The first prompt's verdicts on the open rows, training rows first.
 
     Returns:
-        The candidates that no other beats in everything; the one to send is for `choose_survivor` to say.
+        The candidates that no other beats in everything; the one to send is for `choose_survivor`
+        to say.
     """
     state = SearchState.start(run, baseline)
     first = state.first
-    run.services.record(SearchStarted(version=run.prompt.version, loss=first.loss, metrics=first.metrics))
+    run.services.record(
+        SearchStarted(version=run.prompt.version, loss=first.loss, metrics=first.metrics)
+    )
     for number in range(1, run.settings.steps + 1):
         run.services.record(Step(number=number, state=state, run=run).take())
     return state.archive
 
 
 def measure_edit(run: RunContext, best: Survivor | None) -> None:
-    """Measure which words earned the change: each hunk left out and added alone, on validation rows."""
+    """Measure which words earned the change: each hunk left out and added alone, on validation
+    rows.
+    """
     if best is None or best.prompt is run.prompt or not run.settings.hunks:
         return
     report = measure_hunks(
@@ -190,14 +222,21 @@ def measure_edit(run: RunContext, best: Survivor | None) -> None:
 
 
 def decide_on_holdout(run: RunContext, best: Survivor | None) -> Decision | None:
-    """Put the survivor through the gate, unless its chance is too small; without one there is nothing to decide."""
+    """Put the survivor through the gate, unless its chance is too small; without one there is
+    nothing to decide.
+    """
     if best is None or not best.sent:
         outcome, reason = "not sent", "" if best is None else best.why_not_sent
         if best is None or best.prompt is run.prompt:
             outcome, why = why_no_candidate(_proposals(run))
-            alone = "; another threshold alone has too small a chance for a look (--look-anyway takes it)"
+            alone = (
+                "; another threshold alone has too small a chance for a look (--look-anyway"
+                " takes it)"
+            )
             reason = f"{why}{alone}" if best else why
-        run.services.record(GateDecided(decision=DecisionRecord(accepted=False, outcome=outcome, reason=reason)))
+        run.services.record(
+            GateDecided(decision=DecisionRecord(accepted=False, outcome=outcome, reason=reason))
+        )
         return None
     decision = gate(
         run.prompt,
@@ -212,7 +251,10 @@ def decide_on_holdout(run: RunContext, best: Survivor | None) -> Decision | None
         exclude=run.settings.exclude,
     )
     if best.prompt is run.prompt:
-        reason = f"{decision.reason}; it is another threshold alone, as {why_no_candidate(_proposals(run))[1]}"
+        reason = (
+            f"{decision.reason}; it is another threshold alone, as"
+            f" {why_no_candidate(_proposals(run))[1]}"
+        )
         decision = replace(decision, reason=reason)
     run.services.record(read_as(GateDecided, decision.to_json()))
     return decision
@@ -226,10 +268,11 @@ def _proposals(run: RunContext) -> list[ProposalRecord]:
 
 
 def measure_everything(run: RunContext, best: Survivor | None, decision: Decision | None) -> None:
-    """Measure before and after: the whole benchmark and the final rows after an accept, else the open rows.
+    """Measure before and after: the whole benchmark and the final rows after an accept, else the
+    open rows.
 
-    Without an accept the sealed rows stay sealed: a table over all rows, less one over the open rows, would hand out
-    the holdout's figures. Without a new prompt there is no after either.
+    Without an accept the sealed rows stay sealed: a table over all rows, less one over the open
+    rows, would hand out the holdout's figures. Without a new prompt there is no after either.
     """
     parts, settings = run.parts, run.settings
     column = settings.by
@@ -239,7 +282,12 @@ def measure_everything(run: RunContext, best: Survivor | None, decision: Decisio
     if best is not None and decision is not None and decision.accepted:
         accepted = True
         rows, opened = open_for_report(
-            parts, run.prompt, best.prompt, decision, ledger=run.services.ledger, run_id=run.services.run_id
+            parts,
+            run.prompt,
+            best.prompt,
+            decision,
+            ledger=run.services.ledger,
+            run_id=run.services.run_id,
         )
     doing = "whole benchmark" if accepted else "open rows"
     tasks = [partial(run.judge, f"{doing}, before", run.prompt, rows)]
@@ -267,6 +315,8 @@ def measure_everything(run: RunContext, best: Survivor | None, decision: Decisio
         includes_sealed_rows=accepted,
         before=sides[0],
         after=sides[1] if best is not None else None,
-        final_change=final_changes(finals[0], finals[1], run.goal.objective) if len(finals) == 2 else None,
+        final_change=(
+            final_changes(finals[0], finals[1], run.goal.objective) if len(finals) == 2 else None
+        ),
     )
     run.services.record(event)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def minibatch(candidates: Sequence[int], weights: Sequence[float], size: int, *, seed: int) -> list[int]:
+def minibatch(
+    candidates: Sequence[int], weights: Sequence[float], size: int, *, seed: int
+) -> list[int]:
     """Draw positions without replacement, each with a chance in proportion to its weight.
 
-    Uses the exponential-keys method of Efraimidis and Spirakis (2006): the `size` largest of u^(1/w).
-    Positions of weight 0 are drawn only when the others do not suffice. The result is in ascending order.
+    Uses the exponential-keys method of Efraimidis and Spirakis (2006): the `size` largest of
+    u^(1/w). Positions of weight 0 are drawn only when the others do not suffice. The result is in
+    ascending order.
     """
     import numpy as np
 

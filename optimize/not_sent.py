@@ -1,4 +1,6 @@
-"""Why no look is spent on a candidate, in plain words: what the rows can show, what it promises, and three ways on."""
+"""Why no look is spent on a candidate, in plain words: what the rows can show, what it promises,
+and three ways on.
+"""
 
 from __future__ import annotations
 
@@ -42,47 +44,71 @@ class NotSent:
     def explain(self) -> str:
         """Say it in sentences."""
         word = in_words(self.chance.accepted)
-        numbered = "; ".join(f"({number}) {way}" for number, way in enumerate(self._ways(), start=1))
+        numbered = "; ".join(
+            f"({number}) {way}" for number, way in enumerate(self._ways(), start=1)
+        )
         return (
-            f"the chance of acceptance is too small ({word}), so no look was spent and the holdout stays fresh. "
-            f"What these rows can show: {self._shown()}. What {self.version} promises: {self._promise()}. "
-            f"Ways on: {numbered}"
+            f"the chance of acceptance is too small ({word}), so no look was spent and the holdout"
+            f" stays fresh. What these rows can show: {self._shown()}. What {self.version}"
+            f" promises: {self._promise()}. Ways on: {numbered}"
         )
 
     def _shown(self) -> str:
-        metric, where = self.objective.target, f"{self.rows:,} holdout rows in {self.groups:,} groups"
+        metric, where = (
+            self.objective.target,
+            f"{self.rows:,} holdout rows in {self.groups:,} groups",
+        )
         if self.groups < MIN_GROUPS:
-            return f"nothing yet, as {where} are too few (at least {MIN_GROUPS} groups have to bear on {metric})"
+            return (
+                f"nothing yet, as {where} are too few (at least {MIN_GROUPS} groups have to bear on"
+                f" {metric})"
+            )
         seen = int((self.changes.metrics[0].rows > 0).sum())
         error = math.sqrt(float(self.changes.covariance[0, 0]) * seen / self.groups)
         quantiles = NormalDist().inv_cdf(1 - self.alpha) + NormalDist().inv_cdf(POWER)
-        return f"on {where}, a gain of {metric} from about {quantiles * error:.3f} on, in four of five cases"
+        return (
+            f"on {where}, a gain of {metric} from about {quantiles * error:.3f} on, in four of five"
+            " cases"
+        )
 
     def _promise(self) -> str:
         target, expected = self.objective.target, self.chance.expected
         parts = [f"{target} {expected[target]:+.3f} ± {self.chance.error[target]:.3f}"]
         for guard in self.objective.guards:
-            parts.append(f"{guard.metric} {expected[guard.metric]:+.3f} (a loss under {guard.margin:g} is allowed)")
+            parts.append(
+                f"{guard.metric} {expected[guard.metric]:+.3f} (a loss under {guard.margin:g} is"
+                " allowed)"
+            )
         return ", ".join(parts)
 
     def _ways(self) -> list[str]:
-        """Return what would make an accept about as likely as not, and the look that can be had in any case."""
+        """Return what would make an accept about as likely as not, and the look that can be had in
+        any case.
+        """
         anyway = "look all the same: --look-anyway"
         more, guard = self._labels(), self._looser(self.groups)
         if more or guard:
             return [*filter(None, (more, guard)), anyway]
         for times in TIMES:
             if guard := self._looser(self.groups * times):
-                return [f"label about {(times - 1) * self.labelled:,} more rows and {guard}", anyway]
+                return [
+                    f"label about {(times - 1) * self.labelled:,} more rows and {guard}",
+                    anyway,
+                ]
         another = "find a prompt that promises more, with more --steps or another --optimizer-model"
         enough = f"{TIMES[-1]} times these labels would not be enough for this one"
-        return [f"{another}; {enough}{', nor a looser guard' if self.objective.guards else ''}", anyway]
+        return [
+            f"{another}; {enough}{', nor a looser guard' if self.objective.guards else ''}",
+            anyway,
+        ]
 
     def _labels(self) -> str:
         for times in TIMES:
             if self.retry(self.objective, self.groups * times) >= ENOUGH:
                 more = (times - 1) * self.labelled
-                return f"label about {more:,} more rows: judgewright label --rows FILE --next {more}"
+                return (
+                    f"label about {more:,} more rows: judgewright label --rows FILE --next {more}"
+                )
         return ""
 
     def _looser(self, groups: int) -> str:

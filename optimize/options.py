@@ -1,7 +1,8 @@
-"""What a person may choose about a run: a field here is a setting of the run and an option of the command line.
+"""What a person may choose about a run: a field here is a setting of the run and an option of the
+command line.
 
-A new setting is one line in one of the classes of options, here or in `runs/config/options.py`. Nothing heavy is
-imported here, so that `--help` stays quick.
+A new setting is one line in one of the classes of options, here or in `runs/config/options.py`.
+Nothing heavy is imported here, so that `--help` stays quick.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ Kind: TypeAlias = Literal[
     "text", "integer", "integers", "number", "flag", "names", "repeated", "pairs",
     "shares", "slice", "edit", "loss", "model", "file", "path", "out",
 ]  # fmt: skip
-"""How an option is spelled: `names` are comma-separated; `integers`, `repeated` and `pairs` are given once a value."""
+"""How an option is spelled: `names` are comma-separated; `integers`, `repeated` and `pairs` are
+given once a value.
+"""
 _KINDS: Mapping[type, Kind] = {bool: "flag", int: "integer", float: "number"}
 
 
@@ -34,12 +37,16 @@ class Option:
     choices: tuple[str, ...] = ()
     metavar: str | None = None
     type: Any = None
-    """The click type of an option of one command, where no kind says it; Any: click is not imported here."""
+    """The click type of an option of one command, where no kind says it; Any: click is not imported
+    here.
+    """
     proposers: tuple[str, ...] = ()
     """The proposers that it is for; all unless given."""
 
 
-def option(group: str, default: object, help: str, *, kind: Kind | None = None, **details: Any) -> Any:
+def option(
+    group: str, default: object, help: str, *, kind: Kind | None = None, **details: Any
+) -> Any:
     """Make a field with a default that is an option too; Any: the field's type is its annotation.
 
     Args:
@@ -54,11 +61,15 @@ def option(group: str, default: object, help: str, *, kind: Kind | None = None, 
 
 
 def described(group: str, help: str, **details: Any) -> Mapping[str, Option]:  # Any: as in `option`
-    """Return the metadata of a field that is an option; without a default the option is required."""
+    """Return the metadata of a field that is an option; without a default the option is
+    required.
+    """
     return {"option": Option(group=group, help=help, **details)}
 
 
-def option_fields(options: type) -> Iterator[tuple[Field[Any], Option]]:  # Any: fields of every type
+def option_fields(
+    options: type,
+) -> Iterator[tuple[Field[Any], Option]]:  # Any: fields of every type
     """Yield the fields of a dataclass that are options, in order."""
     for one in fields(options):
         if "option" in one.metadata:
@@ -75,7 +86,10 @@ def shares_text(shares: Iterable[float]) -> str:
     return "/".join(f"{share:g}" for share in shares)
 
 
-SHARES = "Per cent for training/validation/holdout/final [default: 30/20/30/20; 40/15/45/0 under 200 labels]."
+SHARES = (
+    "Per cent for training/validation/holdout/final [default: 30/20/30/20; 40/15/45/0 under 200"
+    " labels]."
+)
 
 _search = partial(option, "Search")
 _judging = partial(option, "Judging")
@@ -89,34 +103,51 @@ class SearchOptions:
     steps: int = _search(15, "Optimizer steps.", low=0, high=1000)
     batch: int = _search(
         120,
-        "Training rows that a step judges at most, of the slice and rightly judged ones outside it.",
+        "Training rows that a step judges at most, of the slice and rightly judged ones"
+        " outside it.",
         low=1,
         high=4096,
     )
-    candidates: int = _search(1, "Proposals in a step; those that cannot win are dropped early.", low=1, high=16)
+    candidates: int = _search(
+        1, "Proposals in a step; those that cannot win are dropped early.", low=1, high=16
+    )
     slice: str = _search(
-        "auto", "auto, all, a saved slice's name or file, or a predicate such as 'dataset = ragtruth'.", kind="slice"
+        "auto",
+        "auto, all, a saved slice's name or file, or a predicate such as 'dataset = ragtruth'.",
+        kind="slice",
     )
     slice_columns: tuple[str, ...] = _search(
         (),
-        "Comma-separated columns to search slices over [default: all columns that do not leak the label].",
+        "Comma-separated columns to search slices over [default: all columns that do not leak the"
+        " label].",
         kind="names",
         flag="--columns",
     )
-    exclude: tuple[str, ...] = _search((), "Comma-separated columns never to slice by.", kind="names")
-    keep: tuple[str, ...] = _search(
-        (), "Comma-separated columns to slice by though named like a label or a judge's output.", kind="names"
+    exclude: tuple[str, ...] = _search(
+        (), "Comma-separated columns never to slice by.", kind="names"
     )
-    unguided: bool = _search(False, "Minibatches of all training rows and a plain 0/1 loss, no slice.")
+    keep: tuple[str, ...] = _search(
+        (),
+        "Comma-separated columns to slice by though named like a label or a judge's output.",
+        kind="names",
+    )
+    unguided: bool = _search(
+        False, "Minibatches of all training rows and a plain 0/1 loss, no slice."
+    )
     hunks: int = _search(
-        0, "Split the diff of the new prompt into so many hunks at most, and measure each on validation.",
+        0, "Split the diff of the new prompt into so many hunks at most, and measure each on validation.",  # noqa: E501
         low=0, high=20,
     )  # fmt: skip
     brief_tokens: int = _search(
-        12_000, "Tokens of what the optimizer model is told beside the judge's prompt.", low=1_000, high=200_000
+        12_000,
+        "Tokens of what the optimizer model is told beside the judge's prompt.",
+        low=1_000,
+        high=200_000,
     )
     explanation: str | None = _search(
-        None, "Column with annotators' reasons; the optimizer model reads them beside training rows, no slice uses it."
+        None,
+        "Column with annotators' reasons; the optimizer model reads them beside training rows, no"
+        " slice uses it.",
     )
     seed: int = _search(0, "Seed of the rows tried first and of resamples; never of the split.")
 
@@ -125,13 +156,21 @@ class SearchOptions:
 class GateOptions:
     """Which rows are sealed for the gate, and which table closes the run."""
 
-    shares: tuple[float, float, float, float] | None = _gate(None, SHARES, kind="shares", flag="--split")
-    allow_opened: bool = _gate(False, "Seal rows that an earlier run had open all the same; the decision says so.")
+    shares: tuple[float, float, float, float] | None = _gate(
+        None, SHARES, kind="shares", flag="--split"
+    )
+    allow_opened: bool = _gate(
+        False, "Seal rows that an earlier run had open all the same; the decision says so."
+    )
     least_chance: float = _gate(
-        0.015, "No look is spent on a candidate whose chance of being accepted is under this; the run ends as not sent."
+        0.015,
+        "No look is spent on a candidate whose chance of being accepted is under this; the run ends"
+        " as not sent.",
     )
     look_anyway: bool = _gate(False, "Put the best candidate through the gate whatever its chance.")
-    by: str | None = option("Output", None, "Column of the closing table [default: dataset, if there is one].")
+    by: str | None = option(
+        "Output", None, "Column of the closing table [default: dataset, if there is one]."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,13 +188,19 @@ class ConfidenceOptions:
 class ClaimOptions:
     """How a response is split into claims, and their verdicts joined."""
 
-    by_claim: bool = _judging(False, "Split each response into claims, judge each, and join the verdicts.")
+    by_claim: bool = _judging(
+        False, "Split each response into claims, judge each, and join the verdicts."
+    )
     splitter: Literal["sentence", "model"] = _judging(
         "sentence", "With --by-claim: what splits a response.", choices=("sentence", "model")
     )
     trivial: Literal["model", "rule", "none"] = _judging(
-        "model", "With --by-claim: what drops claims that assert nothing.", choices=("model", "rule", "none")
+        "model",
+        "With --by-claim: what drops claims that assert nothing.",
+        choices=("model", "rule", "none"),
     )
     aggregate: Literal["min", "mean", "share"] = _judging(
-        "min", "With --by-claim: how the claims' verdicts make the response's.", choices=("min", "mean", "share")
+        "min",
+        "With --by-claim: how the claims' verdicts make the response's.",
+        choices=("min", "mean", "share"),
     )

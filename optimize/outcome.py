@@ -1,4 +1,6 @@
-"""How a run, or a question to the gate, ends: six words with one meaning each, and the exit code of each."""
+"""How a run, or a question to the gate, ends: six words with one meaning each, and the exit code of
+each.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,13 @@ GateOutcome = Literal["accepted", "refused", "undecided"]
 """Accepted: it is shown to be better, and its guards hold. Refused: there is evidence against it.
 Undecided: there is too little evidence either way."""
 PoolOutcome = Literal["higher on these rows", "not shown"]
-"""Of a question about the rows of a pool alone: it says nothing of other rows, so that nothing is accepted by it."""
+"""Of a question about the rows of a pool alone: it says nothing of other rows, so that nothing is
+accepted by it.
+"""
 RunOutcome = Literal[GateOutcome, "no candidate", "failed", "not sent"]
-"""No candidate: the search found no prompt to decide about. Failed: the optimizer model's endpoint did, so that there
-is none. Not sent: the best candidate's chance was too small to spend a look on."""
+"""No candidate: the search found no prompt to decide about. Failed: the optimizer model's endpoint
+did, so that there is none. Not sent: the best candidate's chance was too small to spend a look
+on."""
 BY_GATE: tuple[str, ...] = ("accepted", "refused", "undecided")
 """What the gate says, on the holdout; any other outcome of a run came before it."""
 RUN_OUTCOMES = (*BY_GATE, "no candidate", "failed", "not sent")
@@ -30,16 +35,23 @@ _HELP: Mapping[str, str] = {
 
 
 def exit_code(outcome: str) -> int:
-    """Return the exit code of a command that ended with an outcome: 0 accepted, 3 failed, 4 not sent, 1 any other."""
+    """Return the exit code of a command that ended with an outcome: 0 accepted, 3 failed, 4 not
+    sent, 1 any other.
+    """
     return _EXIT_CODES.get(outcome, 1)
 
 
 def why_no_candidate(proposals: Sequence[ProposalRecord]) -> tuple[RunOutcome, str]:
-    """Say how a search ended whose proposals came to no new prompt, or to none that is best, and what may help."""
+    """Say how a search ended whose proposals came to no new prompt, or to none that is best, and
+    what may help.
+    """
     if not proposals:
         return "no candidate", "no search was asked for (--steps 0)"
     if kept := sum(one.kept for one in proposals):
-        return "no candidate", f"the new prompts that the search kept ({kept}) have no better chance of acceptance"
+        return (
+            "no candidate",
+            f"the new prompts that the search kept ({kept}) have no better chance of acceptance",
+        )
     kind, count = Counter(one.result for one in proposals).most_common(1)[0]
     causes = Counter(_cause(one) for one in proposals if one.result == kind)
     of = f"{count} of {len(proposals)} proposals" if len(proposals) > 1 else "the one proposal"

@@ -1,4 +1,5 @@
-"""The passages of a row that let a reader check a verdict: what the judge quoted, and what is nearest to the question.
+"""The passages of a row that let a reader check a verdict: what the judge quoted, and what is
+nearest to the question.
 
 A text that fits is shown whole. Sizes are bytes of UTF-8.
 """
@@ -17,12 +18,16 @@ GAP = " [...] "
 LEAST = 40
 """Bytes below which a text is not worth showing in part."""
 _MOST_SENTENCE = 400
-"""Characters of a sentence; a longer one is cut, so that a table without full stops has passages too."""
+"""Characters of a sentence; a longer one is cut, so that a table without full stops has passages
+too.
+"""
 _LEAST_QUOTE = 12
 _NEXT_BEST = 3
 """Sentences shown for each sentence of the question before what stands around them."""
 _ALIKE = 85.0
-"""Per cent of a quotation's letters that must stand in a row, so that a slip of the judge's does not hide its place."""
+"""Per cent of a quotation's letters that must stand in a row, so that a slip of the judge's does
+not hide its place.
+"""
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NAME = re.compile(r"(?<![.!?:\n\"'“‘] )(?<!^)\b[A-Z][a-z]{2,}\b")
@@ -40,12 +45,17 @@ def cut(text: str, limit: int) -> str:
         return text
     half = max(0, (limit - size(GAP)) // 2)
     body = text.encode("utf-8", "surrogatepass")
-    start, end = body[:half].decode("utf-8", "ignore"), body[len(body) - half :].decode("utf-8", "ignore")
+    start, end = (
+        body[:half].decode("utf-8", "ignore"),
+        body[len(body) - half :].decode("utf-8", "ignore"),
+    )
     return f"{start}{GAP}{end}" if half else ""
 
 
 def focus_of(rows: Sequence[Row]) -> str:
-    """Return the name of the input that the others are held against: the shortest one on the whole."""
+    """Return the name of the input that the others are held against: the shortest one on the
+    whole.
+    """
     lengths: dict[str, int] = {}
     for row in rows:
         for name, text in row.inputs.items():
@@ -54,7 +64,9 @@ def focus_of(rows: Sequence[Row]) -> str:
 
 
 def quoted_in(row: Row, quote: str, focus: str) -> bool:
-    """Say whether a quotation stands in the row, outside its focus; a slip of the judge's hides nothing."""
+    """Say whether a quotation stands in the row, outside its focus; a slip of the judge's hides
+    nothing.
+    """
     from rapidfuzz import fuzz
 
     if len(quote) < _LEAST_QUOTE:
@@ -62,7 +74,11 @@ def quoted_in(row: Row, quote: str, focus: str) -> bool:
     quote = quote.strip().strip("\"“”'").removesuffix("...").strip().casefold()
     for name, text in row.inputs.items():
         outside = name != focus or len(row.inputs) == 1
-        if outside and len(quote) <= len(text) and fuzz.partial_ratio(quote, text.casefold()) >= _ALIKE:
+        if (
+            outside
+            and len(quote) <= len(text)
+            and fuzz.partial_ratio(quote, text.casefold()) >= _ALIKE
+        ):
             return True
     return False
 
@@ -81,7 +97,9 @@ def unmatched(row: Row, focus: str) -> str:
 
 
 def quotations(rationale: str) -> tuple[str, ...]:
-    """Return what may be quoted in a judge's reasons: what stands in quotation marks, and each line."""
+    """Return what may be quoted in a judge's reasons: what stands in quotation marks, and each
+    line.
+    """
     found: list[str] = []
     for line in rationale.splitlines():
         found += _QUOTED.findall(line)
@@ -91,7 +109,9 @@ def quotations(rationale: str) -> tuple[str, ...]:
 
 
 def shown_inputs(row: Row, rationale: str, focus: str, limit: int) -> dict[str, str]:
-    """Return the texts of a row in at most `limit` bytes: the focus whole where it can be, windows of the others."""
+    """Return the texts of a row in at most `limit` bytes: the focus whole where it can be, windows
+    of the others.
+    """
     shown: dict[str, str] = {}
     names = sorted(row.inputs, key=lambda name: (name != focus, size(row.inputs[name])))
     quotes = quotations(rationale)
@@ -104,7 +124,8 @@ def shown_inputs(row: Row, rationale: str, focus: str, limit: int) -> dict[str, 
         if size(text) <= share:
             shown[name] = text
         elif name == focus and len(names) > 1:
-            # An error is in something that the focus says: most of the room, and what has least support first.
+            # An error is in something that the focus says: most of the room, and what has least
+            # support first.
             others = [row.inputs[other] for other in names if other != focus]
             shown[name] = least_supported(text, others=others, limit=limit * 2 // 3)
         else:
@@ -114,7 +135,9 @@ def shown_inputs(row: Row, rationale: str, focus: str, limit: int) -> dict[str, 
 
 
 def least_supported(text: str, *, others: Sequence[str], limit: int) -> str:
-    """Return a text in at most `limit` bytes: the sentences that the other texts of the row support least."""
+    """Return a text in at most `limit` bytes: the sentences that the other texts of the row support
+    least.
+    """
     if size(text) <= limit:
         return text
     sentences = _sentences(text)
@@ -122,7 +145,11 @@ def least_supported(text: str, *, others: Sequence[str], limit: int) -> str:
     support: list[float] = []
     for sentence in sentences:
         words = _words(sentence)
-        support.append(max((len(words & source) / len(words) for source in sources), default=0.0) if words else 1.0)
+        support.append(
+            max((len(words & source) / len(words) for source in sources), default=0.0)
+            if words
+            else 1.0
+        )
     order = sorted(range(len(sentences)), key=lambda i: support[i])
     return _joined(text, sentences, order, limit)
 
@@ -134,8 +161,8 @@ def _words(sentence: str) -> set[str]:
 def windows(text: str, *, quotes: Sequence[str], question: str, limit: int) -> str:
     """Return passages of a text in at most `limit` bytes.
 
-    Sentences that are quoted come first, then those that match each sentence of the question best, then what stands
-    around them.
+    Sentences that are quoted come first, then those that match each sentence of the question best,
+    then what stands around them.
 
     Args:
         text: A text that is too long.
@@ -144,11 +171,15 @@ def windows(text: str, *, quotes: Sequence[str], question: str, limit: int) -> s
         limit: Bytes.
     """
     sentences = _sentences(text)
-    return _joined(text, sentences, _in_order(sentences, quotes, question) if sentences else (), limit)
+    return _joined(
+        text, sentences, _in_order(sentences, quotes, question) if sentences else (), limit
+    )
 
 
 def _joined(text: str, sentences: Sequence[str], order: Iterable[int], limit: int) -> str:
-    """Join the first sentences in an order that fit into `limit` bytes, as they stand in the text."""
+    """Join the first sentences in an order that fit into `limit` bytes, as they stand in the
+    text.
+    """
     if limit < LEAST:
         return ""
     chosen: set[int] = set()
@@ -170,10 +201,16 @@ def _joined(text: str, sentences: Sequence[str], order: Iterable[int], limit: in
 
 def _in_order(sentences: Sequence[str], quotes: Sequence[str], question: str) -> Iterator[int]:
     """Yield positions of sentences, the most telling first; some come more than once."""
-    quoted = [i for i, sentence in enumerate(sentences) if any(_alike(quote, sentence) for quote in quotes)]
+    quoted = [
+        i
+        for i, sentence in enumerate(sentences)
+        if any(_alike(quote, sentence) for quote in quotes)
+    ]
     index = Bm25(sentences)
     # Each sentence of the question may be about another passage.
-    ranked: list[list[int]] = [rank(index.scores(part)).tolist() for part in _sentences(question) or (question,)]
+    ranked: list[list[int]] = [
+        rank(index.scores(part)).tolist() for part in _sentences(question) or (question,)
+    ]
     telling = [*quoted, *(order[0] for order in ranked)]
     yield from telling
     for place in range(1, _NEXT_BEST):

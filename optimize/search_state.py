@@ -1,4 +1,6 @@
-"""The state of a search: the prompt to beat, what was tried, and what a candidate must do to be kept."""
+"""The state of a search: the prompt to beat, what was tried, and what a candidate must do to be
+kept.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +43,14 @@ class SearchState:
         train = baseline.only(range(n_train))
         if len(run.parts.drawn):
             drawn = run.judge("rows for training only", run.prompt, run.parts.drawn)
-            train = replace(train, dataset=run.parts.training, answers=train.answers + drawn.answers)
+            train = replace(
+                train, dataset=run.parts.training, answers=train.answers + drawn.answers
+            )
         # Of a row that a person could not decide about there is nothing to learn.
         train = train.only([i for i, row in enumerate(train.dataset.rows) if not _is_unclear(row)])
-        first = Candidate.of(run.prompt, baseline.only(range(n_train, len(baseline.dataset))), run.goal)
+        first = Candidate.of(
+            run.prompt, baseline.only(range(n_train, len(baseline.dataset))), run.goal
+        )
         state = cls(
             archive=Archive.start(first, run.goal.objective),
             train=train,
@@ -68,7 +74,9 @@ class SearchState:
 
     def learn(self, prompt: JudgePrompt, judged: JudgedDataset) -> None:
         """Remember what a prompt said of training rows."""
-        self.answers.setdefault(prompt.version, {}).update({answer.row_id: answer for answer in judged.answers})
+        self.answers.setdefault(prompt.version, {}).update(
+            {answer.row_id: answer for answer in judged.answers}
+        )
 
     def show(self, quoted: Collection[str]) -> None:
         """Remember which training rows the brief quotes, by their ids."""
@@ -78,16 +86,24 @@ class SearchState:
     def known(self, prompt: JudgePrompt) -> JudgedDataset:
         """Return the training rows whose verdict by a prompt is known."""
         said = self.answers.get(prompt.version, {})
-        rows = self.train.only([i for i, row in enumerate(self.train.dataset.rows) if row.id in said])
+        rows = self.train.only(
+            [i for i, row in enumerate(self.train.dataset.rows) if row.id in said]
+        )
         answers = tuple(said[row.id] for row in rows.dataset.rows)
         return replace(rows, answers=answers, judge=f"{prompt.name}@{prompt.version}")
 
     def last_known(self) -> JudgedDataset:
-        """Return all training rows with the current prompt's verdicts, or the first one's where it has none."""
-        said = self.answers[self.first.prompt.version] | self.answers.get(self.current.prompt.version, {})
+        """Return all training rows with the current prompt's verdicts, or the first one's where it
+        has none.
+        """
+        said = self.answers[self.first.prompt.version] | self.answers.get(
+            self.current.prompt.version, {}
+        )
         return replace(self.train, answers=tuple(said[row.id] for row in self.train.dataset.rows))
 
-    def keep_if_better(self, candidate: Candidate, objective: Objective, *, holdout_rows: int) -> str:
+    def keep_if_better(
+        self, candidate: Candidate, objective: Objective, *, holdout_rows: int
+    ) -> str:
         """Keep a validated candidate, or say why not."""
         result = self._compare(candidate, objective, holdout_rows)
         self.remember(candidate.prompt, result)
@@ -100,27 +116,38 @@ class SearchState:
         self.past.append(Attempt(prompt=prompt, kept=result == "kept"))
 
     def _compare(self, candidate: Candidate, objective: Objective, holdout_rows: int) -> str:
-        """Keep a candidate that lowers the loss and betters the target metric, and whose guards the gate could hold.
+        """Keep a candidate that lowers the loss and betters the target metric, and whose guards the
+        gate could hold.
 
-        That the loss fell is enough: what is kept by luck costs a step, what is dropped by bad luck is lost, and the
-        chance of acceptance has the last word. A guard is tried as the gate will try it, with the standard error that
-        the holdout's size would give: a candidate at its guard's limit here would spend a look for nothing.
+        That the loss fell is enough: what is kept by luck costs a step, what is dropped by bad luck
+        is lost, and the chance of acceptance has the last word. A guard is tried as the gate will
+        try it, with the standard error that the holdout's size would give: a candidate at its
+        guard's limit here would spend a look for nothing.
         """
         before, _, after, _ = in_common(self.first, candidate)
         for guard in objective.guards:
             change = compare(guard.metric, before, after)
             if change is not None and not guard_could_hold(change, guard, rows=holdout_rows):
-                return f"worse: {guard.metric} moved by {change.difference:+.3f}, too near its guard for the gate"
+                return (
+                    f"worse: {guard.metric} moved by {change.difference:+.3f}, too near its guard"
+                    " for the gate"
+                )
         for floor in objective.floors:
             now, last = candidate.metrics[floor.metric], self.current.metrics[floor.metric]
             if floor_could_hold(floor, candidate.judged, rows=holdout_rows):
                 continue
             # On the way up to a floor that the first prompt is under, every step counts.
             if now is None or last is None or last >= floor.value or now <= last:
-                return f"worse: {floor.metric} is too near its floor of {floor.value:g}, or under it, for the gate"
+                return (
+                    f"worse: {floor.metric} is too near its floor of {floor.value:g}, or under it,"
+                    " for the gate"
+                )
         change = compare(objective.target, before, after)
         if change is None or change.gain <= 0:
-            return f"worse: {objective.target} did not {'fall' if objective.target in LOWER_IS_BETTER else 'rise'}"
+            return (
+                f"worse: {objective.target} did not"
+                f" {'fall' if objective.target in LOWER_IS_BETTER else 'rise'}"
+            )
         _, old, _, new = in_common(self.current, candidate)
         if not len(new) or round(float((old - new).mean()), 9) <= 0:
             return "worse: the validation loss did not fall"
@@ -132,7 +159,8 @@ def _is_unclear(row: Row) -> bool:
 
 
 def _draw_batch(train: JudgedDataset, run: RunContext) -> Dataset:
-    """Draw training rows: by turns one of the target and a rightly judged one outside it, while there are both.
+    """Draw training rows: by turns one of the target and a rightly judged one outside it, while
+    there are both.
 
     Args:
         train: The training rows with the first prompt's answers.

@@ -25,8 +25,8 @@ from .options import GateOptions, SearchOptions
 from .racing.schedule import RaceSettings
 
 RACE_SHARE = 1 / 2
-"""Share of a full validation's verdicts that the race of a step may take: one candidate alone is dropped where it is
-behind at half of the rows."""
+"""Share of a full validation's verdicts that the race of a step may take: one candidate alone is
+dropped where it is behind at half of the rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,9 @@ class RunSettings(GateOptions, SearchOptions):
 
     @property
     def candidates_a_step(self) -> int:
-        """How many proposals a step asks for; runs of older versions have a 0 where nobody chose."""
+        """How many proposals a step asks for; runs of older versions have a 0 where nobody
+        chose.
+        """
         return max(self.candidates, 1)
 
 
@@ -72,7 +74,8 @@ def require_columns(dataset: Dataset, settings: RunSettings) -> None:
 
 
 def require_probability(prompt: JudgePrompt, objective: Objective, settings: RunSettings) -> None:
-    """Make sure, before anything is spent, that a judge will give the probability that an objective is about.
+    """Make sure, before anything is spent, that a judge will give the probability that an objective
+    is about.
 
     Raises:
         InputError: Nothing asks it for a confidence.
@@ -83,7 +86,8 @@ def require_probability(prompt: JudgePrompt, objective: Objective, settings: Run
     for metric in objective.metrics:
         if metric in PROBABILITY_METRICS:
             raise InputError(
-                f"{metric} is of the judge's probability, and {prompt.name!r} is not asked for a confidence",
+                f"{metric} is of the judge's probability, and {prompt.name!r} is not asked for a"
+                " confidence",
                 hint="ask for one in its reply, or take it from the tokens: --confidence tok",
             )
 
@@ -97,8 +101,8 @@ def require_probabilities(judged: JudgedDataset, objective: Objective) -> None:
     for metric in objective.metrics:
         if metric in PROBABILITY_METRICS and len(judged.scored) and not judged.states_probability:
             raise InputError(
-                f"{metric} is of the judge's probability, and none of the {len(judged.scored):,} verdicts of "
-                f"{judged.judge} has a confidence",
+                f"{metric} is of the judge's probability, and none of the {len(judged.scored):,}"
+                f" verdicts of {judged.judge} has a confidence",
                 hint="name its column with --confidence, or take another target or guard",
             )
 
@@ -113,15 +117,20 @@ def require_reasons(dataset: Dataset, column: str) -> None:
     if not any(str(row.meta.get(column) or "").strip() for row in dataset.rows):
         raise InputError(
             f"no row has a reason in the column {column!r}",
-            hint="another --proposer needs none; `rewrite` and `textgrad` read what reasons there are",
+            hint=(
+                "another --proposer needs none; `rewrite` and `textgrad` read what reasons"
+                " there are"
+            ),
         )
 
 
 def require_judging(prompt: JudgePrompt, settings: RunSettings) -> None:
-    """Make sure, before anything is spent, that a judge can be asked in the way that the settings say.
+    """Make sure, before anything is spent, that a judge can be asked in the way that the settings
+    say.
 
     Raises:
-        InputError: It cannot judge claim by claim, or has no tokens of grades to read a confidence from.
+        InputError: It cannot judge claim by claim, or has no tokens of grades to read a confidence
+            from.
     """
     if settings.claims is not None:
         require_claims(prompt, settings.claims.aggregate)

@@ -37,7 +37,9 @@ from .settings import RACE_SHARE
 
 _TOO_LARGE = (400, 413, 422)
 """What endpoints answer to a request that is longer than their context."""
-LARGER_CONTEXT = "a larger context is the server's setting (llama.cpp -c, vLLM --max-model-len, Ollama num_ctx)"
+LARGER_CONTEXT = (
+    "a larger context is the server's setting (llama.cpp -c, vLLM --max-model-len, Ollama num_ctx)"
+)
 UNTRIED = "not tried"
 """The result of a proposal until the step has one for it."""
 _LOST: Mapping[DropReason, str] = {
@@ -46,7 +48,9 @@ _LOST: Mapping[DropReason, str] = {
     "behind in the screening": "behind other candidates with the screening model",
     "leaves rows unscored": "leaves more {part} rows unscored than another",
     "breaks a guard": "worse: it breaks a guard, shown on {rows}",
-    "leaves rows unscored in the screening": "leaves more rows unscored than another with the screening model",
+    "leaves rows unscored in the screening": (
+        "leaves more rows unscored than another with the screening model"
+    ),
 }
 
 
@@ -75,14 +79,18 @@ class Step:
     run: RunContext
 
     def take(self) -> StepTaken:
-        """Take the step: the search goes on from the best candidate, and the event has every proposal."""
+        """Take the step: the search goes on from the best candidate, and the event has every
+        proposal.
+        """
         losses = self._judge_batch()
         entries, quoted = self._propose_all()
         self.state.archive.quoted.update(quoted)
         entrants = [entry for entry in entries if entry.prompt is not None]
         for entry in entrants:
             assert entry.prompt is not None
-            self.state.archive.quoted.update(rows_shown(entry.prompt, self.state.train.dataset.rows))
+            self.state.archive.quoted.update(
+                rows_shown(entry.prompt, self.state.train.dataset.rows)
+            )
         race: RaceResult | None = None
         try:
             if entrants:
@@ -116,23 +124,31 @@ class Step:
         return self.run.services.proposer.name == "human"
 
     def _judge_batch(self) -> FloatArray:
-        """Judge the training rows with the current prompt, and those last shown with new candidates; return the losses.
+        """Judge the training rows with the current prompt, and those last shown with new
+        candidates; return the losses.
 
-        What a candidate mends and breaks among the rows that the model has seen stands in the next brief.
+        What a candidate mends and breaks among the rows that the model has seen stands in the next
+        brief.
         """
         state = self.state
         current = state.current.prompt
-        others = [attempt.prompt for attempt in state.past if not len(state.known(attempt.prompt).dataset)]
+        others = [
+            attempt.prompt for attempt in state.past if not len(state.known(attempt.prompt).dataset)
+        ]
         others = [prompt for prompt in others if prompt.version != current.version]
         tasks = [partial(self._judge, "training rows", current, state.batch)]
-        tasks += [partial(self._judge, "earlier candidates", prompt, state.shown) for prompt in others]
+        tasks += [
+            partial(self._judge, "earlier candidates", prompt, state.shown) for prompt in others
+        ]
         judged = ask_together(tasks)
         for prompt, answers in zip((current, *others), judged, strict=True):
             state.learn(prompt, answers)
         return self.run.goal.row_losses(judged[0])
 
     def _propose_all(self) -> tuple[list[_Entry], tuple[str, ...]]:
-        """Ask for the step's proposals, keep the prompt of each that may be tried, and say which rows were shown."""
+        """Ask for the step's proposals, keep the prompt of each that may be tried, and say which
+        rows were shown.
+        """
         entries: list[_Entry] = []
         first = (self.number - 1) * self._candidates + 1
         brief = self._brief()
@@ -188,12 +204,16 @@ class Step:
         )
 
     def _with_rows(self, attempt: Attempt) -> Attempt:
-        """Add what the prompt said of training rows; nothing where it was asked about none, or has no loss there."""
+        """Add what the prompt said of training rows; nothing where it was asked about none, or has
+        no loss there.
+        """
         judged = self.state.known(attempt.prompt)
         if not len(judged.dataset):
             return attempt
         try:
-            return replace(attempt, trial=Trial(judged=judged, losses=self.run.goal.row_losses(judged)))
+            return replace(
+                attempt, trial=Trial(judged=judged, losses=self.run.goal.row_losses(judged))
+            )
         except LossError:
             return attempt
 
@@ -211,7 +231,8 @@ class Step:
     def _race(self, entrants: Sequence[_Entry]) -> RaceResult:
         """Race the candidates against the current prompt, whose verdicts are all in the record."""
         services, run = self.run.services, self.run
-        # All steps look at the same rows first: what was dropped can be compared with what comes later.
+        # All steps look at the same rows first: what was dropped can be compared with what comes
+        # later.
         settings = RaceSettings(
             seed=run.settings.seed,
             share=None if self._patient else RACE_SHARE,
@@ -220,7 +241,9 @@ class Step:
         judge_client, screen_client = services.judge_client, services.screen_client
 
         def screen(prompt: JudgePrompt, rows: Dataset) -> JudgedDataset:
-            return judge_rows("screening", prompt, rows, services, run.settings, client=screen_client)
+            return judge_rows(
+                "screening", prompt, rows, services, run.settings, client=screen_client
+            )
 
         def count_calls() -> int:
             screening = 0 if screen_client is None else screen_client.stats.calls
@@ -239,7 +262,9 @@ class Step:
         )
 
     def _conclude(self, entrants: Sequence[_Entry], result: RaceResult) -> list[_Entry]:
-        """Keep the winner if it is better, and write down what became of each; the farthest first."""
+        """Keep the winner if it is better, and write down what became of each; the farthest
+        first.
+        """
         # The first standing is the current prompt's.
         standings = list(zip(entrants, result.standings[1:], result.judged[1:], strict=True))
         standings.sort(key=lambda one: (one[1].dropped is not None, -one[1].rows))
@@ -286,7 +311,9 @@ class Step:
             if not ids.issuperset(row.id for row in rows):
                 raise ValueError("a proposer may try prompts on training rows only")
             state.archive.quoted.update(row.id for row in rows)
-            return trial(self._judge("trials", prompt, replace(state.train.dataset, rows=tuple(rows))))
+            return trial(
+                self._judge("trials", prompt, replace(state.train.dataset, rows=tuple(rows)))
+            )
 
         inside = trial(train.only(self._inside(train)))
         return Workbench(ask=self._ask, train=inside, try_out=try_out, seed=self._seed(number))
@@ -298,19 +325,27 @@ class Step:
                 hint = outcome.hint
                 if hint is None and outcome.status in _TOO_LARGE:
                     tokens = self.run.settings.brief_tokens
-                    hint = f"where it is too long, a --brief-tokens under {tokens:,} makes it shorter; {LARGER_CONTEXT}"
+                    hint = (
+                        f"where it is too long, a --brief-tokens under {tokens:,} makes it shorter;"
+                        f" {LARGER_CONTEXT}"
+                    )
                 raise Unanswered(str(outcome), status=outcome.status, hint=hint) from outcome
             if not isinstance(outcome, Completion):
                 raise outcome
             text = without_thinking(outcome.text)
-            # What a cut reply still says may be of use; where it was all thinking, only more room helps.
+            # What a cut reply still says may be of use; where it was all thinking, only more room
+            # helps.
             if outcome.finish_reason == "length" and not text:
-                raise Unanswered(f"{cut_off(outcome)}; raise optimizer_max_tokens of the model in models.yaml")
+                raise Unanswered(
+                    f"{cut_off(outcome)}; raise optimizer_max_tokens of the model in models.yaml"
+                )
             completions.append(replace(outcome, text=text))
         return completions
 
     def _inside(self, train: JudgedDataset) -> list[int]:
-        """Return the positions of the target's scored training rows; of all where it has none or is untested."""
+        """Return the positions of the target's scored training rows; of all where it has none or is
+        untested.
+        """
         target, scored = self.run.goal.target, [int(i) for i in train.scored]
         inside = target.member(train.dataset)
         return [i for i in scored if inside[i] or not target.tested] or scored

@@ -1,8 +1,8 @@
 """What goes to the gate: what has the largest chance of being accepted, or nothing.
 
-The best candidate is judged on every open row that no brief has quoted, training rows included. It stands there twice:
-under the rule in force, and with its threshold chosen again, cross-fitted. The prompt in use with another threshold
-stands beside it: that is what a new prompt has to beat.
+The best candidate is judged on every open row that no brief has quoted, training rows included. It
+stands there twice: under the rule in force, and with its threshold chosen again, cross-fitted. The
+prompt in use with another threshold stands beside it: that is what a new prompt has to beat.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ from .not_sent import NotSent
 from .threshold import NoThreshold, choose_threshold
 
 OTHER_THRESHOLDS = 2
-"""Candidates that choosing a threshold counts as; there may be more, but neighbours decide nearly alike."""
+"""Candidates that choosing a threshold counts as; there may be more, but neighbours decide nearly
+alike.
+"""
 SPLITS = 200
 """Times that the selection rows are cut in half to see how far choosing flatters."""
 
@@ -75,7 +77,9 @@ class _Contender:
         rule: DecisionRule | None = None,
         tried: int,
     ) -> _Contender | None:
-        """Compare it with the prompt in use on the same rows; None where the gate could not decide about it."""
+        """Compare it with the prompt in use on the same rows; None where the gate could not decide
+        about it.
+        """
         target, objective = run.goal.target, run.goal.objective
         gated = target.predicate is not None and target.tested
         inside = target.member(before.dataset) if gated else None
@@ -94,7 +98,9 @@ class _Contender:
         objective: Objective | None = None,
         groups: int | None = None,
     ) -> Chance:
-        """Reckon its chance of acceptance, with another objective or so many groups where they are given."""
+        """Reckon its chance of acceptance, with another objective or so many groups where they are
+        given.
+        """
         belief = Belief.of(self.changes, tried=self.tried, weights=self.weights)
         aim, count = objective or run.goal.objective, groups or run.parts.holdout.groups
         return chance_of(self.changes, aim, belief, alpha=alpha, groups=count, seed=seed)
@@ -111,13 +117,17 @@ class _Contender:
             rows=len(holdout),
             groups=holdout.groups,
             labelled=len(open_rows(run.parts)) + len(holdout) + len(run.parts.final),
-            retry=lambda aim, count: self.reckon(run, alpha=alpha, seed=seed, objective=aim, groups=count).accepted,
+            retry=lambda aim, count: (
+                self.reckon(run, alpha=alpha, seed=seed, objective=aim, groups=count).accepted
+            ),
         )
         return reason.explain()
 
 
 def choose_survivor(run: RunContext, archive: Archive) -> Survivor | None:
-    """Reckon the best candidate's chance under each rule, and choose the largest; None where there is none."""
+    """Reckon the best candidate's chance under each rule, and choose the largest; None where there
+    is none.
+    """
     objective, settings = run.goal.objective, run.settings
     rows = selection_rows(run, archive.quoted)
     contenders = _list_contenders(run, archive, rows)
@@ -132,14 +142,21 @@ def choose_survivor(run: RunContext, archive: Archive) -> Survivor | None:
     ]
     sign = sign_of(objective.target)
     best = max(
-        range(len(chances)), key=lambda i: (chances[i].accepted, sign * chances[i].expected[objective.target], -i)
+        range(len(chances)),
+        key=lambda i: (chances[i].accepted, sign * chances[i].expected[objective.target], -i),
     )
     chosen_by, chance = contenders[best], chances[best]
     sent = settings.look_anyway or chance.accepted >= settings.least_chance
-    flattery = measure_flattery([contender.changes for contender in contenders], objective, seed=settings.seed)
+    flattery = measure_flattery(
+        [contender.changes for contender in contenders], objective, seed=settings.seed
+    )
     lines: list[dict[str, Any]] = []  # Any: JSON
     for contender, one in zip(contenders, chances, strict=True):
-        rule = None if contender.rule is None else {"version": contender.rule.version, **contender.rule.to_json()}
+        rule = (
+            None
+            if contender.rule is None
+            else {"version": contender.rule.version, **contender.rule.to_json()}
+        )
         lines.append({"version": contender.prompt.version, "rule": rule, **asdict(one)})
     run.services.record(
         ChancesReckoned(
@@ -160,15 +177,23 @@ def choose_survivor(run: RunContext, archive: Archive) -> Survivor | None:
             notes=flattery.notes(len(rows)),
         )
     )
-    rule = None if chosen_by.rule is None else {"version": chosen_by.rule.version, **chosen_by.rule.to_json()}
+    rule = (
+        None
+        if chosen_by.rule is None
+        else {"version": chosen_by.rule.version, **chosen_by.rule.to_json()}
+    )
     prompt = chosen_by.prompt
-    run.services.record(BestCandidate(version=prompt.version, prompt=prompt.to_yaml(), rule=rule, archive=found))
+    run.services.record(
+        BestCandidate(version=prompt.version, prompt=prompt.to_yaml(), rule=rule, archive=found)
+    )
     why = "" if sent else chosen_by.explain_not_sent(run, chance, alpha=alphas[best])
     return Survivor(prompt=prompt, rule=chosen_by.rule, chance=chance, why_not_sent=why)
 
 
 def _list_contenders(run: RunContext, archive: Archive, rows: Dataset) -> list[_Contender]:
-    """Judge the finalist beside the prompt in use, and list both under each rule that could go to the gate."""
+    """Judge the finalist beside the prompt in use, and list both under each rule that could go to
+    the gate.
+    """
     settings = run.settings
     finalist = choose_finalist(run, archive)
     prompts = [run.prompt] if finalist is None else [run.prompt, finalist.prompt]
@@ -180,41 +205,55 @@ def _list_contenders(run: RunContext, archive: Archive, rows: Dataset) -> list[_
         if prompt is not run.prompt:
             rules.append((None, judged))
         chosen = choose_threshold(
-            tables[0], judged, run.goal.objective, claims=settings.claims is not None, seed=settings.seed
+            tables[0],
+            judged,
+            run.goal.objective,
+            claims=settings.claims is not None,
+            seed=settings.seed,
         )
         if not isinstance(chosen, NoThreshold) and chosen.rule != chosen.old:
             rules.append((chosen.rule, chosen.judged))
         for rule, decided in rules:
             # That another threshold was chosen flatters it, although its figures are cross-fitted.
             chosen_among = tried if rule is None else tried + OTHER_THRESHOLDS
-            contender = _Contender.of(run, tables[0], decided, prompt=prompt, rule=rule, tried=chosen_among)
+            contender = _Contender.of(
+                run, tables[0], decided, prompt=prompt, rule=rule, tried=chosen_among
+            )
             if contender is not None:
                 contenders.append(contender)
     return contenders
 
 
 def choose_finalist(run: RunContext, archive: Archive) -> Candidate | None:
-    """Return the candidate that promises most by the validation rows it was judged on; None where there is none.
+    """Return the candidate that promises most by the validation rows it was judged on; None where
+    there is none.
 
-    What it promises is its chance of acceptance times the gain that is believed of it. Where none has a chance, as
-    where validation rows are too few for any, the order of `Archive.finalists` decides.
+    What it promises is its chance of acceptance times the gain that is believed of it. Where none
+    has a chance, as where validation rows are too few for any, the order of `Archive.finalists`
+    decides.
     """
     before, target = archive.first.judged, run.goal.objective.target
     places = {row.id: i for i, row in enumerate(before.dataset.rows)}
     promises: list[tuple[float, Candidate]] = []
     for finalist in archive.finalists():
         same = before.only([places[row.id] for row in finalist.judged.dataset.rows])
-        contender = _Contender.of(run, same, finalist.judged, prompt=finalist.prompt, tried=archive.tried)
+        contender = _Contender.of(
+            run, same, finalist.judged, prompt=finalist.prompt, tried=archive.tried
+        )
         promise = 0.0
         if contender is not None:
-            chance = contender.reckon(run, alpha=_alpha(run, contender), seed=run.settings.seed * 1_000)
+            chance = contender.reckon(
+                run, alpha=_alpha(run, contender), seed=run.settings.seed * 1_000
+            )
             promise = chance.accepted * max(0.0, sign_of(target) * chance.expected[target])
         promises.append((promise, finalist))
     return max(promises, key=lambda one: one[0])[1] if promises else None
 
 
 def selection_rows(run: RunContext, quoted: Collection[str]) -> Dataset:
-    """Return the open rows of which no brief has quoted a row of the same group: training rows, then validation."""
+    """Return the open rows of which no brief has quoted a row of the same group: training rows,
+    then validation.
+    """
     dataset = open_rows(run.parts)
     groups = {row.group_key for row in dataset.rows if row.id in quoted}
     validation = {row.id for row in run.parts.validation.rows}
@@ -223,7 +262,9 @@ def selection_rows(run: RunContext, quoted: Collection[str]) -> Dataset:
 
 
 def _alpha(run: RunContext, contender: _Contender) -> float:
-    """Return what a look at the holdout may spend; none is entered. A resumed run keeps to what it reckoned with."""
+    """Return what a look at the holdout may spend; none is entered. A resumed run keeps to what it
+    reckoned with.
+    """
     for event in run.services.journal.events():
         if event.kind == ChancesReckoned.kind:
             return float(event.payload["alpha"])
@@ -245,7 +286,8 @@ class Flattery:
 
     metric: str
     points: float | None
-    """By how much its change is overstated, in points of the target; None where there is one alone."""
+    """By how much its change is overstated, in points of the target; None where there is one alone.
+    """
     agreement: float | None
     """Share of the splits in which both halves of the rows would choose the same one."""
 
@@ -257,11 +299,13 @@ class Flattery:
         return (f"these {rows:,} selection rows cannot tell the finalists apart: {agree}",)
 
 
-def measure_flattery(contenders: Sequence[Changes], objective: Objective, *, seed: int = 0) -> Flattery:
+def measure_flattery(
+    contenders: Sequence[Changes], objective: Objective, *, seed: int = 0
+) -> Flattery:
     """Choose on one half of the groups and measure on the other, over and over.
 
-    Choosing on all rows flatters less than on a half, by the square root of two. What is chosen is the largest gain of
-    the target, less what it goes past a guard's margin.
+    Choosing on all rows flatters less than on a half, by the square root of two. What is chosen is
+    the largest gain of the target, less what it goes past a guard's margin.
 
     Args:
         contenders: What each changes on the same selection rows.
@@ -279,7 +323,9 @@ def measure_flattery(contenders: Sequence[Changes], objective: Objective, *, see
     names = [metric.name for metric in contenders[0].metrics]
     targets, scores = [], []
     for side in (half, 1.0 - half):
-        change = np.einsum("sg,cmg->scm", side, gains) / np.maximum(np.einsum("sg,cmg->scm", side, rows), 1.0)
+        change = np.einsum("sg,cmg->scm", side, gains) / np.maximum(
+            np.einsum("sg,cmg->scm", side, rows), 1.0
+        )
         score = change[:, :, 0].copy()
         for guard in objective.guards:
             score += np.minimum(change[:, :, names.index(guard.metric)] + guard.margin, 0.0)

@@ -1,7 +1,7 @@
 """Two versions of a text word by word, as pieces that a page or a terminal colours.
 
-White space is kept: the pieces that are the same or old, put together, are the old text to the letter, and those that
-are the same or new the new one.
+White space is kept: the pieces that are the same or old, put together, are the old text to the
+letter, and those that are the same or new the new one.
 """
 
 from __future__ import annotations
@@ -19,13 +19,19 @@ Kind = Literal["same", "old", "new"]
 KINDS: tuple[Kind, ...] = ("same", "old", "new")
 
 MOST_SHARED = 2
-"""Words that two changes may share between them and still be told as one; more are shown as kept."""
+"""Words that two changes may share between them and still be told as one; more are shown as kept.
+"""
 SENTENCE_ENDS = frozenset(".!?…:;。！？")
 LONG = 2_000
-"""Words from which on the commonest ones no longer start a match, as comparing them all takes too long."""
+"""Words from which on the commonest ones no longer start a match, as comparing them all takes too
+long.
+"""
 
-# A word with its inner dots, hyphens and apostrophes, one letter of a script that has no spaces, or one sign.
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+(?:[-'’.,][^\W_]+)*|[^\w\s]")
+# A word with its inner dots, hyphens and apostrophes, one letter of a script that has no spaces, or
+# one sign.
+_WORD = re.compile(
+    r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+(?:[-'’.,][^\W_]+)*|[^\w\s]"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +64,24 @@ class _Word:
 def diff_words(old: str, new: str) -> tuple[Piece, ...]:
     """Lay two texts side by side by word; no piece is empty, and no two neighbours are of one kind.
 
-    Words are matched first and the white space before them after that, so that a text wrapped anew shows as moved
-    line ends and not as new words. A word or two kept by chance within a longer rewording are part of it.
+    Words are matched first and the white space before them after that, so that a text wrapped anew
+    shows as moved line ends and not as new words. A word or two kept by chance within a longer
+    rewording are part of it.
     """
     before, after = _words(old), _words(new)
     return _joined(_pieces(before, after))
 
 
 def diff_prompts(before: JudgePrompt, after: JudgePrompt) -> tuple[PartDiff, ...]:
-    """Return what differs between two versions of a judge, part by part; parts that are equal are left out."""
+    """Return what differs between two versions of a judge, part by part; parts that are equal are
+    left out.
+    """
     sides = zip(prompt_parts(before), prompt_parts(after), strict=True)
-    return tuple(PartDiff(part=part, pieces=diff_words(old, new)) for (part, old), (_, new) in sides if old != new)
+    return tuple(
+        PartDiff(part=part, pieces=diff_words(old, new))
+        for (part, old), (_, new) in sides
+        if old != new
+    )
 
 
 def prompt_parts(prompt: JudgePrompt) -> tuple[tuple[str, str], ...]:
@@ -85,7 +98,10 @@ def prompt_parts(prompt: JudgePrompt) -> tuple[tuple[str, str], ...]:
         ("scale", "\n".join((scale.describe(), *anchors))),
         ("template", prompt.template),
         ("reply", prompt.reply),
-        ("reply fields", "\n".join(f"{name}: {kind}" for name, kind in prompt.reply_schema.items())),
+        (
+            "reply fields",
+            "\n".join(f"{name}: {kind}" for name, kind in prompt.reply_schema.items()),
+        ),
         ("examples", "\n\n".join(examples)),
     )
 
@@ -130,15 +146,21 @@ def _pieces(before: Sequence[_Word], after: Sequence[_Word]) -> Iterator[Piece]:
             yield from _changed("".join(map(str, before[a:b])), "".join(map(str, after[c:d])))
 
 
-def _slide(left: _Block, block: _Block, right: _Block, old: Sequence[str], new: Sequence[str]) -> None:
-    """Move what was only added, or only removed, to where it is whole sentences, if its ends allow that.
+def _slide(
+    left: _Block, block: _Block, right: _Block, old: Sequence[str], new: Sequence[str]
+) -> None:
+    """Move what was only added, or only removed, to where it is whole sentences, if its ends allow
+    that.
 
-    "See the text. Read the text." has one sentence more than "See the text.", rather than " text. Read the".
+    "See the text. Read the text." has one sentence more than "See the text.", rather than " text.
+    Read the".
     """
     if block.same or not (left.same and right.same) or (block.a < block.b and block.c < block.d):
         return
     words, start, end = (new, block.c, block.d) if block.a == block.b else (old, block.a, block.b)
-    back = next((i for i in range(left.size) if words[start - 1 - i] != words[end - 1 - i]), left.size)
+    back = next(
+        (i for i in range(left.size) if words[start - 1 - i] != words[end - 1 - i]), left.size
+    )
     on = next((i for i in range(right.size) if words[start + i] != words[end + i]), right.size)
 
     def ends(at: int) -> bool:
@@ -153,7 +175,11 @@ def _without_confetti(blocks: Sequence[_Block]) -> Iterator[_Block]:
     """Take a word or two that two longer changes share as changed too."""
     sizes = [block.size for block in blocks]
     for i, block in enumerate(blocks):
-        inside = 0 < i < len(blocks) - 1 and sizes[i] <= MOST_SHARED and sizes[i] < min(sizes[i - 1], sizes[i + 1])
+        inside = (
+            0 < i < len(blocks) - 1
+            and sizes[i] <= MOST_SHARED
+            and sizes[i] < min(sizes[i - 1], sizes[i + 1])
+        )
         yield replace(block, same=block.same and not inside)
 
 
@@ -168,9 +194,13 @@ def _changed(old: str, new: str) -> Iterator[Piece]:
 
 
 def _joined(pieces: Iterator[Piece]) -> tuple[Piece, ...]:
-    """Join neighbours of one kind; between two kept stretches all that goes stands before all that comes."""
+    """Join neighbours of one kind; between two kept stretches all that goes stands before all that
+    comes.
+    """
     out: list[Piece] = []
-    for _, run in groupby((piece for piece in pieces if piece.text), key=lambda piece: piece.kind == "same"):
+    for _, run in groupby(
+        (piece for piece in pieces if piece.text), key=lambda piece: piece.kind == "same"
+    ):
         stretch = list(run)
         for kind in KINDS:
             if text := "".join(piece.text for piece in stretch if piece.kind == kind):

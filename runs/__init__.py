@@ -1,1 +1,3 @@
-"""What people do with judges: the command line (`cli`), the Python face (`api`), and the actions behind both."""
+"""What people do with judges: the command line (`cli`), the Python face (`api`), and the actions
+behind both.
+"""

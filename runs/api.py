@@ -1,4 +1,5 @@
-"""The functions of `import judgewright as jw`: each does what the command of its name does, and returns a value.
+"""The functions of `import judgewright as jw`: each does what the command of its name does, and
+returns a value.
 
 Everything heavy is imported when a function is called, so that importing the package stays light.
 """
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     """A judge's name, `name@version`, YAML file, or the prompt itself, such as `run.after`."""
 
 Guards = Mapping[str, float] | Iterable[str] | str | None
-"""Losses allowed: `{"recall": 0.05}`, or as the command line spells them, `recall=0.05` or `recall:-0.05`."""
+"""Losses allowed: `{"recall": 0.05}`, or as the command line spells them, `recall=0.05` or
+`recall:-0.05`.
+"""
 
 
 def load_rows(
@@ -47,14 +50,17 @@ def load_rows(
         data: The rows; a file may be JSONL, JSON, CSV, TSV or Parquet.
         label: The column of the human label; `label` unless given.
         id: The column of the row's id; `id` where there is one, else the row's number.
-        group: The column whose rows stay on one side of a split; `group_id` or `group` where there is one.
+        group: The column whose rows stay on one side of a split; `group_id` or `group` where there
+            is one.
         columns: A judge's input to the column that holds it, where the two differ in name.
-        label_scale: `binary`, `probability`, `low-probability` or `LOW..HIGH@THRESHOLD`; read from the labels unless
-            given.
-        label_map: What words of the label stand for, such as `{"factual": 1, "hallucinated": 0}`; None for no label.
+        label_scale: `binary`, `probability`, `low-probability` or `LOW..HIGH@THRESHOLD`; read from
+            the labels unless given.
+        label_map: What words of the label stand for, such as `{"factual": 1, "hallucinated": 0}`;
+            None for no label.
         limit: How many rows to take at most.
         skip_incomplete: Whether to leave out rows that lack an input instead of refusing all.
-        audited: A file with marks of an audit, or with ids and labels: the labels that it corrects count.
+        audited: A file with marks of an audit, or with ids and labels: the labels that it corrects
+            count.
 
     Raises:
         DataError: The rows cannot be read; up to ten problems are named by their rows.
@@ -82,13 +88,15 @@ def load_rows(
     return Rows(source=source, columns_found=tuple(columns_found), count=count, reading=reading)
 
 
-def load_verdicts(data: object, **columns: Any) -> JudgedDataset:  # Any: the arguments of `judges.load_verdicts`
+def load_verdicts(
+    data: object, **columns: Any
+) -> JudgedDataset:  # Any: the arguments of `judges.load_verdicts`
     """Load verdicts that some judge gave elsewhere, with the human labels beside them.
 
     Args:
         data: A path, a DataFrame, a list of dicts or a Hugging Face dataset.
-        columns: `label`, `score`, `confidence`, `threshold`, `group`, `id`, `scale` and the other arguments of
-            `judgewright.judges.load_verdicts`.
+        columns: `label`, `score`, `confidence`, `threshold`, `group`, `id`, `scale` and the other
+            arguments of `judgewright.judges.load_verdicts`.
     """
     from ..judges import load_verdicts as load
     from ..judges.files import rows_in_memory
@@ -111,12 +119,13 @@ def bench(
     """Measure a judge against the human labels of rows.
 
     Args:
-        judge: A judge's name, `name@version` or YAML file; or a function that gets a row as a dict, without its
-            label, and returns a score.
+        judge: A judge's name, `name@version` or YAML file; or a function that gets a row as a dict,
+            without its label, and returns a score.
         rows: What `load_rows` returns or takes.
-        model: Who is asked: `simulated` (made up, no key), a name, or `NAME@https://host/v1`. Not for a function.
-        scale: The scale of a function's scores, such as `probability`, `low-probability@0.3` where low is good, or
-            `0..3@2`; booleans, 0 and 1 need none.
+        model: Who is asked: `simulated` (made up, no key), a name, or `NAME@https://host/v1`. Not
+            for a function.
+        scale: The scale of a function's scores, such as `probability`, `low-probability@0.3` where
+            low is good, or `0..3@2`; booleans, 0 and 1 need none.
         by: A column for whose values the judge is measured too.
         budget: Dollars such as `5.00`, or tokens such as `200000tokens`.
         seal: Whether to set a holdout aside first, as `optimize` would, which no later call reads.
@@ -136,7 +145,9 @@ def bench(
                 raise InputError("a function is its own model: leave out model")
             dataset = rows_for_function(table.source, table.reading, opened.registry)
             function = cast("JudgeFunction", judge)
-            result = bench_function(opened, function, dataset, scale=_scale(scale), by=by, seal=seal, sealed=sealed)
+            result = bench_function(
+                opened, function, dataset, scale=_scale(scale), by=by, seal=seal, sealed=sealed
+            )
         else:
             if scale is not None:
                 raise InputError("the prompt of a judge states its scale; scale is for a function")
@@ -151,7 +162,11 @@ def bench(
                     ModelOptions(model=_require_model(model), budget=budget),
                     _environment(opened, model),
                     watch=watch,
-                    source=BenchSource(path=source, reading=table.reading) if isinstance(source, Path) else None,
+                    source=(
+                        BenchSource(path=source, reading=table.reading)
+                        if isinstance(source, Path)
+                        else None
+                    ),
                     seal=seal,
                     sealed=sealed,
                 )
@@ -181,7 +196,14 @@ async def abench(
     import asyncio
     from functools import partial
 
-    how = {"model": model, "scale": scale, "by": by, "budget": budget, "seal": seal, "sealed": sealed}
+    how = {
+        "model": model,
+        "scale": scale,
+        "by": by,
+        "budget": budget,
+        "seal": seal,
+        "sealed": sealed,
+    }
     call = partial(bench, judge, rows, **how, workspace=workspace)
     return await asyncio.to_thread(call)
 
@@ -227,7 +249,8 @@ def find_slices(
 
     Args:
         judged: What `bench` or `load_verdicts` returned, the path of a verdict file, or a run's id.
-        metric: The metric that should be poor on the slice; precision, or `accuracy_grades` of classes, unless given.
+        metric: The metric that should be poor on the slice; precision, or `accuracy_grades` of
+            classes, unless given.
         columns: The only columns to search; all that do not leak the label unless given.
         exclude: Columns to leave out.
         max_depth: Conditions in a slice at most.
@@ -270,7 +293,8 @@ def calibrate(
     budget: str | None = None,
     workspace: str | Path | None = None,
 ) -> Calibration:
-    """Fit a judge's threshold and confidence on validation rows alone, and keep the rule with the judge.
+    """Fit a judge's threshold and confidence on validation rows alone, and keep the rule with the
+    judge.
 
     Args:
         judge: A judge's name, `name@version` or YAML file.
@@ -301,7 +325,9 @@ def calibrate(
             shares=None,
             watch=watch,
         )
-    return Calibration(result=result, title=f"{result.kept.judge} on the validation rows of {table.source.name}")
+    return Calibration(
+        result=result, title=f"{result.kept.judge} on the validation rows of {table.source.name}"
+    )
 
 
 def optimize(
@@ -329,26 +355,31 @@ def optimize(
 ) -> Run:
     """Improve a judge's prompt on the slice where it errs, and let a sealed holdout decide.
 
-    The same call goes on with a run that was stopped, and returns one that has ended without a call and without a look
-    at the holdout; `new` begins another one.
+    The same call goes on with a run that was stopped, and returns one that has ended without a call
+    and without a look at the holdout; `new` begins another one.
 
     Args:
-        judge: A judge's name, `name@version` or YAML file; a Python function has no prompt to improve.
+        judge: A judge's name, `name@version` or YAML file; a Python function has no prompt to
+            improve.
         rows: What `load_rows` returns or takes; rows in memory are kept in the workspace as a file.
         objective: What to improve, in a sentence.
         model: Who is asked.
         target: The metric to improve; overrides what the objective says.
         guard: Losses allowed, such as `{"recall": 0.05}`.
         floor: What must be reached with 95 % confidence, such as `{"precision": 0.9}`.
-        yes: Whether to go on where the objective is not understood whole: with the model's reading, else the rules'.
+        yes: Whether to go on where the objective is not understood whole: with the model's reading,
+            else the rules'.
         holdout: Rows to seal, all of them and no other, as `rows` takes them.
-        split_column: A column that says of each row whether it is of train, validation (dev) or test; test is sealed.
+        split_column: A column that says of each row whether it is of train, validation (dev) or
+            test; test is sealed.
         slice: `auto`, `all`, a saved slice's file, or conditions such as `dataset = ragtruth`.
         steps: Optimizer steps.
-        proposer: Who writes the new prompt: `textgrad`, `gepa`, `mipro`, `fewshot`, `guidelines` or `rewrite`.
-        editable: Parts of the prompt that may change, of `criteria`, `anchors`, `system`, `examples`, `reply`; the
-            criteria unless given.
-        explanation: The column with annotators' reasons, which the optimizer model reads; `guidelines` needs it.
+        proposer: Who writes the new prompt: `textgrad`, `gepa`, `mipro`, `fewshot`, `guidelines` or
+            `rewrite`.
+        editable: Parts of the prompt that may change, of `criteria`, `anchors`, `system`,
+            `examples`, `reply`; the criteria unless given.
+        explanation: The column with annotators' reasons, which the optimizer model reads;
+            `guidelines` needs it.
         optimizer_model: The model that writes loss and criteria; the judge's unless given.
         budget: Dollars such as `5.00`, or tokens such as `200000tokens`.
         seed: Of minibatches and resamples; never of the split.
@@ -385,7 +416,9 @@ def optimize(
             yes=yes,
             holdout=None if holdout is None else str(_file_of(_rows(holdout), opened)),
             split_column=split_column,
-            slice=slice if slice in ("auto", "all") else str(read_slice(slice, saved_slices(opened))),
+            slice=(
+                slice if slice in ("auto", "all") else str(read_slice(slice, saved_slices(opened)))
+            ),
             steps=steps,
             proposer=proposer,
             editable=tuple(editable),
@@ -397,7 +430,9 @@ def optimize(
             **reading,
         )
         environment = _environment(opened, model, optimizer_model)
-        result = start_run(opened, config, environment, new=new, watch=watch, on_event=lambda event: None)
+        result = start_run(
+            opened, config, environment, new=new, watch=watch, on_event=lambda event: None
+        )
         return _run(opened, result.run)
 
 
@@ -413,7 +448,9 @@ def load_run(run: str = "latest", *, workspace: str | Path | None = None) -> Run
 
     with _open(workspace) as opened:
         if not opened.exists:
-            raise InputError(f"there is no workspace at {opened.place}", hint="name its folder with workspace")
+            raise InputError(
+                f"there is no workspace at {opened.place}", hint="name its folder with workspace"
+            )
         run_id = find_run(opened.database, run, kinds=("optimize",), come_to=("everything",))
         return _run(opened, read_optimization(opened, run_id))
 
@@ -433,17 +470,20 @@ def gate(
     budget: str | None = None,
     workspace: str | Path | None = None,
 ) -> Gate:
-    """Decide once, on a holdout, whether one judge may replace another; every decision is a look at that holdout.
+    """Decide once, on a holdout, whether one judge may replace another; every decision is a look at
+    that holdout.
 
     Args:
-        before: The judge in use: a name, a function, or verdicts that `bench` or `load_verdicts` returned.
+        before: The judge in use: a name, a function, or verdicts that `bench` or `load_verdicts`
+            returned.
         after: The judge that may replace it.
         rows: The holdout's rows; not needed where both sides are verdicts.
         objective: What should be better, in a sentence.
         target: The metric that should be better; overrides what the objective says.
         guard: Losses allowed, such as `{"recall": 0.05}`.
         floor: What must be reached with 95 % confidence, such as `{"precision": 0.9}`.
-        yes: Whether to go on with what the rules read of the objective, where they do not understand it whole.
+        yes: Whether to go on with what the rules read of the objective, where they do not
+            understand it whole.
         model: Who is asked, where a judge is a prompt.
         scale: The scale of a function's scores.
         budget: Dollars such as `5.00`, or tokens such as `200000tokens`.
@@ -462,16 +502,25 @@ def gate(
     prompts = [judge for judge in (before, after) if isinstance(judge, str | Path | JudgePrompt)]
     with _open(workspace) as opened:
         judge = _prompt(opened, prompts[0]) if len(prompts) == 2 else None
-        words = ObjectiveWords(text=objective, target=target, guards=_guards(guard), floors=_floors(floor), yes=yes)
+        words = ObjectiveWords(
+            text=objective, target=target, guards=_guards(guard), floors=_floors(floor), yes=yes
+        )
         settled = words.read(judge, slices=saved_slices(opened))
-        terms = Terms(objective=settled, slice=parse_predicate(settled.slice) if settled.slice else None)
+        terms = Terms(
+            objective=settled, slice=parse_predicate(settled.slice) if settled.slice else None
+        )
         if len(prompts) == 2:
             return Gate(gated=_gate_prompts(opened, prompts, rows, terms, model, budget))
         sides = [
-            _side(judge, rows, model=model, scale=scale, budget=budget, opened=opened) for judge in (before, after)
+            _side(judge, rows, model=model, scale=scale, budget=budget, opened=opened)
+            for judge in (before, after)
         ]
         versions = (version_of(sides[0]), version_of(sides[1]))
-        return Gate(gated=gate_verdicts(opened, *pair_verdicts(sides[0], sides[1]), terms, known_as=versions))
+        return Gate(
+            gated=gate_verdicts(
+                opened, *pair_verdicts(sides[0], sides[1]), terms, known_as=versions
+            )
+        )
 
 
 def export(
@@ -540,7 +589,8 @@ def _environment(opened: Workspace, *models: str | None) -> Environment:
 def _require_model(model: str | None) -> str:
     if model is None:
         raise InputError(
-            'no model is named: add model="NAME", "NAME@https://host/v1", or "simulated" (made up, no key)'
+            'no model is named: add model="NAME", "NAME@https://host/v1", or "simulated" (made up,'
+            " no key)"
         )
     return model
 
@@ -583,7 +633,9 @@ def _floors(floor: Mapping[str, float] | None) -> tuple[str, ...]:
 
 
 def _file_of(table: Rows, opened: Workspace) -> Path:
-    """Return the file of rows, which a run reads again when it is resumed; rows in memory are written to one."""
+    """Return the file of rows, which a run reads again when it is resumed; rows in memory are
+    written to one.
+    """
     from .store.kept_rows import keep_rows
 
     return table.source if isinstance(table.source, Path) else keep_rows(opened, table.source)
@@ -599,14 +651,21 @@ def _run(opened: Workspace, summary: RunSummary) -> Run:
 
 
 def _gate_prompts(
-    opened: Workspace, judges: Sequence[JudgeName], rows: object, terms: Any, model: str | None, budget: str | None
+    opened: Workspace,
+    judges: Sequence[JudgeName],
+    rows: object,
+    terms: Any,
+    model: str | None,
+    budget: str | None,
 ) -> Any:  # Any: Terms in, Gated out; both are imported where they are used
     from .actions.gate import GateModel, TwoJudges, gate_judges
     from .config.options import ModelOptions
     from .terminal import progress_on_stderr
 
     if rows is None:
-        raise InputError("two judges need the rows of a holdout", hint="name them as the third argument")
+        raise InputError(
+            "two judges need the rows of a holdout", hint="name them as the third argument"
+        )
     table = _rows(rows)
     before, after = (_prompt(opened, judge) for judge in judges)
     two = TwoJudges.of(opened, before, after, _file_of(table, opened), table.reading)
@@ -617,7 +676,13 @@ def _gate_prompts(
 
 
 def _side(
-    judge: object, rows: object, *, model: str | None, scale: str | None, budget: str | None, opened: Workspace
+    judge: object,
+    rows: object,
+    *,
+    model: str | None,
+    scale: str | None,
+    budget: str | None,
+    opened: Workspace,
 ) -> JudgedDataset:
     """Return one side of a gate as verdicts, asking the judge where it has not been asked yet."""
     from ..judges import JudgedDataset
@@ -625,7 +690,11 @@ def _side(
     if isinstance(judge, Bench | JudgedDataset):
         return _verdicts(judge)
     if rows is None:
-        raise InputError("a judge that is yet to be asked needs the rows of a holdout", hint="name them as rows")
+        raise InputError(
+            "a judge that is yet to be asked needs the rows of a holdout", hint="name them as rows"
+        )
     if callable(judge):
         return bench(cast("JudgeFunction", judge), rows, scale=scale, workspace=opened.place).judged
-    return bench(cast("JudgeName", judge), rows, model=model, budget=budget, workspace=opened.place).judged
+    return bench(
+        cast("JudgeName", judge), rows, model=model, budget=budget, workspace=opened.place
+    ).judged

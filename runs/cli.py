@@ -1,4 +1,6 @@
-"""The command line: which commands there are. Each lives in a file of its own, loaded when it is called."""
+"""The command line: which commands there are. Each lives in a file of its own, loaded when it is
+called.
+"""
 
 from __future__ import annotations
 
@@ -12,31 +14,61 @@ from importlib import import_module
 import click
 
 COMMANDS = {
-    "demo": ("demo:demo", "Run all five steps on made-up rows and the simulated model; no key needed."),
+    "demo": (
+        "demo:demo",
+        "Run all five steps on made-up rows and the simulated model; no key needed.",
+    ),
     "judges": ("judges:judges", "List, show and compare judge prompts."),
     "models": ("models:models", "List, add, show and test the models that --model can name."),
     "bench": ("bench:bench", "Measure a judge against human labels."),
     "score": ("score:score", "Measure verdicts from any judge, read from a file."),
-    "calibrate": ("calibrate:calibrate", "Fit a judge's threshold and calibration on validation rows."),
+    "calibrate": (
+        "calibrate:calibrate",
+        "Fit a judge's threshold and calibration on validation rows.",
+    ),
     "slices": ("slices:slices", "Find where a judge errs, from a run or a verdict file."),
-    "loss": ("loss:loss", "Turn an objective into a loss, or check a loss; show what every outcome costs."),
-    "plan": ("plan:plan", "Estimate the calls and cost of optimize, and the smallest gain its gate could show."),
-    "optimize": ("optimize:optimize", "Improve a judge on its weak slice and put the result through the gate."),
+    "loss": (
+        "loss:loss",
+        "Turn an objective into a loss, or check a loss; show what every outcome costs.",
+    ),
+    "plan": (
+        "plan:plan",
+        "Estimate the calls and cost of optimize, and the smallest gain its gate could show.",
+    ),
+    "optimize": (
+        "optimize:optimize",
+        "Improve a judge on its weak slice and put the result through the gate.",
+    ),
     "gate": ("gate:gate", "Decide between two judges, or two verdict files, on a holdout."),
     "label": ("label:label", "Label rows in the terminal, one key each."),
     "recheck": ("recheck:recheck", "Make the last decision about a judge again, on another model."),
     "data": ("data:data", "Look at a data file, split it, or make one from a published release."),
-    "define": ("define:define", "Draft what queries mean and what is sought, for relevance judges."),
+    "define": (
+        "define:define",
+        "Draft what queries mean and what is sought, for relevance judges.",
+    ),
     "annotate": ("annotate:annotate", "Judge a sample of a corpus for many queries."),
-    "search": ("search:search", "Use a judge's labels for search: tune a ranking, train embeddings."),
-    "student": ("student:student", "Train a small student on a judge's verdicts, or make data to fine-tune one."),
+    "search": (
+        "search:search",
+        "Use a judge's labels for search: tune a ranking, train embeddings.",
+    ),
+    "student": (
+        "student:student",
+        "Train a small student on a judge's verdicts, or make data to fine-tune one.",
+    ),
     "route": ("route:route", "Choose the source of a catalogue that should answer a question."),
-    "answers": ("answers:answers", "Compare ways to answer from documents, and ways to grade answers."),
+    "answers": (
+        "answers:answers",
+        "Compare ways to answer from documents, and ways to grade answers.",
+    ),
     "runs": ("runs:runs", "List, show, resume and export runs."),
     "review": ("review:review", "Read runs on a page in the browser, and decide about them."),
     "jobs": ("jobs:jobs", "List, pause, resume and stop what the page started."),
     "diff": ("decide:diff", "Show what a run wants to change in a prompt."),
-    "accept": ("decide:accept", "Adopt the prompt that a run's gate accepted, or some of its hunks."),
+    "accept": (
+        "decide:accept",
+        "Adopt the prompt that a run's gate accepted, or some of its hunks.",
+    ),
     "reject": ("decide:reject", "Turn a run's prompt down, with a reason."),
     "export": ("export:export", "Write a judge for another tool, and prove it there."),
     "doctor": ("doctor:doctor", "Check all of a workspace: the file, replies, runs, looks."),
@@ -44,8 +76,10 @@ COMMANDS = {
     "simulate": ("simulate:simulate", "Serve the simulated model over HTTP, with injected errors."),
 }
 RETIRED = {
-    "tune": "set --steps, --batch, --gradients and --temperature of `optimize` by hand; "
-    "in every study of `tune` more steps looked better",
+    "tune": (
+        "set --steps, --batch, --gradients and --temperature of `optimize` by hand; "
+        "in every study of `tune` more steps looked better"
+    ),
 }
 """Commands that are gone, and what to do instead."""
 
@@ -73,19 +107,23 @@ class _Lazy(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
-@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
 @click.version_option(package_name="judgewright", prog_name="judgewright")
 def cli() -> None:
-    """Measure an LLM judge against human labels, find where it errs, improve its prompt, prove it on a holdout.
+    """Measure an LLM judge against human labels, find where it errs, improve its prompt, prove it
+    on a holdout.
 
     \b
     Try it:     judgewright demo
     Measure:    judgewright bench groundedness rows.jsonl --model your-model
     Improve:    judgewright optimize groundedness rows.jsonl --objective "raise precision" --model your-model
 
-    --model is `simulated` (embedded, made up, no key), a model name at OPENAI_BASE_URL with OPENAI_API_KEY,
-    NAME@https://host/v1 with JUDGEWRIGHT_API_KEY, or a name with settings of its own: judgewright models.
-    """
+    --model is `simulated` (embedded, made up, no key), a model name at OPENAI_BASE_URL with
+    OPENAI_API_KEY, NAME@https://host/v1 with JUDGEWRIGHT_API_KEY, or a name with settings of its
+    own: judgewright models.
+    """  # noqa: E501
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -101,7 +139,7 @@ def main(arguments: list[str] | None = None) -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(3)
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  # every failure of a command is reported here
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - every failure is reported here
         from .commands.failure import report_failure
 
         sys.exit(report_failure(error, as_json="--json" in arguments))
@@ -109,7 +147,9 @@ def main(arguments: list[str] | None = None) -> None:
 
 @contextmanager
 def _ended_by_sigterm_as_by_ctrl_c() -> Iterator[None]:
-    """Let whoever stops a process, such as a scheduler of machines, stop it as a person does at a terminal."""
+    """Let whoever stops a process, such as a scheduler of machines, stop it as a person does at a
+    terminal.
+    """
     free = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     if not free or threading.current_thread() is not threading.main_thread():
         yield

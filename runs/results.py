@@ -1,4 +1,6 @@
-"""What the Python face returns: values that print as the command line does, and show as HTML in a notebook."""
+"""What the Python face returns: values that print as the command line does, and show as HTML in a
+notebook.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
 
 
 class Printed:
-    """A value with a text for people: `print` shows it, and `_repr_html_` where nothing better is there."""
+    """A value with a text for people: `print` shows it, and `_repr_html_` where nothing better is
+    there.
+    """
 
     __slots__ = ()
 
@@ -37,7 +41,8 @@ class Printed:
     def _repr_html_(self) -> str:
         from html import escape
 
-        # Without these classes a notebook would set what stands between two dollar signs as mathematics.
+        # Without these classes a notebook would set what stands between two dollar signs as
+        # mathematics.
         return f'<pre class="tex2jax_ignore mathjax_ignore">{escape(str(self))}</pre>'
 
     def _say(self) -> None:
@@ -46,18 +51,25 @@ class Printed:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Rows(Printed):
-    """Rows and how to read them; `bench`, `optimize` and the others check them against the judge's inputs."""
+    """Rows and how to read them; `bench`, `optimize` and the others check them against the judge's
+    inputs.
+    """
 
     source: RowSource
     columns_found: tuple[str, ...]
     count: int
-    reading: Mapping[str, Any]  # Any: the arguments of `load_dataset`; `label_scale` as text, as a run keeps it
+    reading: Mapping[
+        str, Any
+    ]  # Any: the arguments of `load_dataset`; `label_scale` as text, as a run keeps it
 
     def __len__(self) -> int:
         return self.count
 
     def __repr__(self) -> str:
-        return f"Rows({str(self.source)!r}, {self.count:,} rows, columns {', '.join(self.columns_found)})"
+        return (
+            f"Rows({str(self.source)!r}, {self.count:,} rows, columns"
+            f" {', '.join(self.columns_found)})"
+        )
 
     def _say(self) -> None:
         from .terminal import say
@@ -69,7 +81,8 @@ class Rows(Printed):
         """Read the rows for a judge.
 
         Raises:
-            DataError: A row lacks an input of the judge, or a label cannot be read; up to ten problems are named.
+            DataError: A row lacks an input of the judge, or a label cannot be read; up to ten
+                problems are named.
         """
         from ..judges.files import load_as_said
 
@@ -96,7 +109,9 @@ class Bench(Printed):
             KeyError: The judge has no such metric; the message lists those it has.
         """
         if metric not in self.benchmark.metrics:
-            raise KeyError(f"there is no metric {metric!r}; there are {', '.join(self.benchmark.metrics)}")
+            raise KeyError(
+                f"there is no metric {metric!r}; there are {', '.join(self.benchmark.metrics)}"
+            )
         return self.benchmark.metrics[metric]
 
     def __repr__(self) -> str:
@@ -122,7 +137,9 @@ class Bench(Printed):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Slices(Printed):
-    """The slices where a judge errs, the best target first; `slices[0].predicate` is its condition."""
+    """The slices where a judge errs, the best target first; `slices[0].predicate` is its
+    condition.
+    """
 
     report: SliceReport
     judged: JudgedDataset
@@ -163,7 +180,9 @@ class Slices(Printed):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class GateDecision(Printed):
-    """How a run, or a question to the gate, ended: what the gate decided on sealed rows, or why it decided nothing."""
+    """How a run, or a question to the gate, ended: what the gate decided on sealed rows, or why it
+    decided nothing.
+    """
 
     outcome: str
     """See `RunOutcome`; of a question about a pool's own rows `PoolOutcome`."""
@@ -207,7 +226,9 @@ class Diff(Printed):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Run(Printed):
-    """An optimization run: the prompt before and after, the gate's decision, and what a person decides about it."""
+    """An optimization run: the prompt before and after, the gate's decision, and what a person
+    decides about it.
+    """
 
     run_id: str
     workspace: Path | Place

@@ -1,4 +1,6 @@
-"""Print for people and programs. Control characters in rows and replies never reach the terminal."""
+"""Print for people and programs. Control characters in rows and replies never reach the
+terminal.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ COUNTED_AT_ONCE = 64
 PLAIN_SECONDS = 2.0
 """Seconds between progress lines where there is no terminal: nobody is to ask what it is doing."""
 _TEXT: ContextVar[TextIO | None] = ContextVar("text", default=None)
-"""Where `text_of` collects what would be printed; a context variable, so that other threads still print."""
+"""Where `text_of` collects what would be printed; a context variable, so that other threads still
+print.
+"""
 
 
 def visible(text: str) -> str:
@@ -37,13 +41,19 @@ def visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(
-        c if c in "\n\t" or unicodedata.category(c) not in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"} else _escape(c)
+        (
+            c
+            if c in "\n\t" or unicodedata.category(c) not in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+            else _escape(c)
+        )
         for c in text
     )
 
 
 def inline(text: str) -> str:
-    """Return text that stays on its line: newlines and tabs become visible too, as `\\n` and `\\t`."""
+    """Return text that stays on its line: newlines and tabs become visible too, as `\\n` and
+    `\\t`.
+    """
     return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
@@ -68,12 +78,16 @@ def _out() -> TextIO:
 
 
 def simulated_mark(simulated: bool) -> str:
-    """Return what stands behind a heading whose figures a simulated model made; nothing for a real one."""
+    """Return what stands behind a heading whose figures a simulated model made; nothing for a real
+    one.
+    """
     return "  [SIMULATED: says nothing about real models]" if simulated else ""
 
 
 def say_waiting(whom: str) -> None:
-    """Tell that a command waits, for another one that writes to the same workspace or for the workspace's server."""
+    """Tell that a command waits, for another one that writes to the same workspace or for the
+    workspace's server.
+    """
     say(f"waiting for {whom}; Ctrl-C stops waiting", to_stderr=True)
 
 
@@ -117,7 +131,8 @@ def say_table(head: Sequence[str], lines: Iterable[Sequence[str]], *, left: int 
     widths = [max(len(line[i]) for line in cells) for i in range(len(head))]
     for number, line in enumerate(cells):
         fitted = [
-            cell.ljust(w) if i < left else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))
+            cell.ljust(w) if i < left else cell.rjust(w)
+            for i, (cell, w) in enumerate(zip(line, widths, strict=True))
         ]
         _out().write(("  " + "  ".join(fitted)).rstrip() + "\n")
         if number == 0:
@@ -136,8 +151,8 @@ def say_diff(diff: str) -> None:
 def say_pieces(pieces: Iterable[Piece], *, indent: str = "") -> None:
     """Print two versions of a text as one: what went in red and struck out, what came in green.
 
-    Without colour they stand as `[-old-]` and `{+new+}`. A line end that went shows as `↵` where nothing but white
-    space went with it, as it could not be seen otherwise.
+    Without colour they stand as `[-old-]` and `{+new+}`. A line end that went shows as `↵` where
+    nothing but white space went with it, as it could not be seen otherwise.
     """
     coloured = _coloured()
     text = "".join(_piece(piece, coloured=coloured) for piece in pieces)
@@ -146,7 +161,9 @@ def say_pieces(pieces: Iterable[Piece], *, indent: str = "") -> None:
 
 
 def say_word_diff(diffs: Iterable[PartDiff]) -> None:
-    """Print what changed in a prompt, part by part, with the lines about each change and no others."""
+    """Print what changed in a prompt, part by part, with the lines about each change and no
+    others.
+    """
     for diff in diffs:
         say(f"{inline(diff.part)}:")
         say_pieces(_near_changes(diff.pieces), indent="  ")
@@ -160,7 +177,9 @@ def _piece(piece: Piece, *, coloured: bool) -> str:
     if not coloured:
         return f"[-{text}-]" if piece.kind == "old" else f"{{+{text}+}}"
     # Each line on its own, so that a pager that cuts at lines keeps the colours.
-    return "\n".join(_painted(line, _REMOVED if piece.kind == "old" else _ADDED) for line in text.split("\n"))
+    return "\n".join(
+        _painted(line, _REMOVED if piece.kind == "old" else _ADDED) for line in text.split("\n")
+    )
 
 
 def _near_changes(pieces: Sequence[Piece]) -> Iterator[Piece]:
@@ -180,7 +199,9 @@ def _painted(text: str, colour: str) -> str:
 
 
 def _coloured() -> bool:
-    """Whether a person reads this on a terminal that shows colours and nobody asked for none (NO_COLOR, TERM)."""
+    """Whether a person reads this on a terminal that shows colours and nobody asked for none
+    (NO_COLOR, TERM).
+    """
     if not _out().isatty():
         return False
     from rich.console import Console
@@ -209,7 +230,10 @@ def counting_on_stderr(doing: str, *, quiet: bool = False) -> Iterator[Callable[
 
         def count(done: int, total: int) -> None:
             if done % COUNTED_AT_ONCE == 0 or done == total:
-                show(doing, Progress(done=done, total=total, failed=0, recorded=0, cost=None, tokens=0))
+                show(
+                    doing,
+                    Progress(done=done, total=total, failed=0, recorded=0, cost=None, tokens=0),
+                )
 
         yield count
 
@@ -222,12 +246,18 @@ def _summary(progress: Progress) -> str:
     answered = (progress.done - progress.failed) / progress.done if progress.done else 1.0
     failed = f", {progress.failed} failed (coverage {answered:.1%})" if progress.failed else ""
     cost = "" if progress.cost is None else f", ${progress.cost:.4f}"
-    speed = "" if progress.speed is None else f", {progress.speed:,.{0 if progress.speed >= 10 else 1}f} tokens/s"
+    speed = (
+        ""
+        if progress.speed is None
+        else f", {progress.speed:,.{0 if progress.speed >= 10 else 1}f} tokens/s"
+    )
     return f"{progress.recorded} cached{failed}{cost}{speed}"
 
 
 def _short_summary(progress: Progress, room: int) -> str:
-    """Say as much of the summary as fits: first what failed, then what it cost, then how many were cached."""
+    """Say as much of the summary as fits: first what failed, then what it cost, then how many were
+    cached.
+    """
     if progress.note:
         return inline(progress.note)[: max(0, room)]
     parts = [f"{progress.failed} failed"] if progress.failed else []
@@ -252,7 +282,10 @@ def plain_progress() -> Callable[[str, Progress], None]:
             if progress.asked and doing not in shown:
                 shown.add(doing)
                 summary = f"asking {progress.asked}; {summary}"
-            say(f"  {doing}: {progress.done}/{progress.total}{f' ({summary})' if summary else ''}", to_stderr=True)
+            say(
+                f"  {doing}: {progress.done}/{progress.total}{f' ({summary})' if summary else ''}",
+                to_stderr=True,
+            )
 
     return show
 

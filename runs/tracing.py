@@ -1,8 +1,9 @@
 """Traces: a span for a run, one for each of its steps, and one for each try of a call to a model.
 
-They are off unless the environment asks for them (`TraceSettings`). Then they go to the user's own OpenTelemetry
-collector, into a file of JSON lines, or both. Spans of calls have the names of OpenTelemetry's conventions for
-generative AI. Keys and headers are in none; texts of requests and replies are only where the user asks for them.
+They are off unless the environment asks for them (`TraceSettings`). Then they go to the user's own
+OpenTelemetry collector, into a file of JSON lines, or both. Spans of calls have the names of
+OpenTelemetry's conventions for generative AI. Keys and headers are in none; texts of requests and
+replies are only where the user asks for them.
 """
 
 from __future__ import annotations
@@ -79,7 +80,8 @@ def trace_run(settings: TraceSettings, run_id: str, kind: str) -> Iterator[RunTr
         else:
             trace.end(None)
         finally:
-            # Sends what is left; what a collector does not take within its time limit is lost, and the run is not.
+            # Sends what is left; what a collector does not take within its time limit is lost, and
+            # the run is not.
             provider.shutdown()
 
 
@@ -155,11 +157,15 @@ class _TracedModel:
         """See `Model.simulated`."""
         return self._model.simulated
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """See `Model.complete`."""
         span = self._trace.call(self._model, request)
         try:
-            completion = await self._model.complete(request, unsupported_parameters=unsupported_parameters)
+            completion = await self._model.complete(
+                request, unsupported_parameters=unsupported_parameters
+            )
         except BaseException as error:
             _set_error(span, error)
             raise
@@ -181,7 +187,9 @@ def _asked(model: Model, request: Request) -> dict[str, str | int | float]:
     asked: dict[str, str | int | float | None] = {
         "gen_ai.operation.name": "chat",
         # The simulated model in this process has no host.
-        "gen_ai.provider.name": _PROVIDERS.get(url.hostname or "", url.hostname or "judgewright.simulated"),
+        "gen_ai.provider.name": _PROVIDERS.get(
+            url.hostname or "", url.hostname or "judgewright.simulated"
+        ),
         "gen_ai.request.model": model.name,
         "gen_ai.request.temperature": request.temperature,
         "gen_ai.request.max_tokens": request.token_limit,
@@ -208,7 +216,9 @@ def _answered(completion: Completion) -> dict[str, Any]:  # Any: OpenTelemetry's
 
 def _texts(request: Request, completion: Completion) -> dict[str, str]:
     asked = [_message(message.role, message.content) for message in request.messages]
-    answered = [{**_message("assistant", completion.text), "finish_reason": completion.finish_reason}]
+    answered = [
+        {**_message("assistant", completion.text), "finish_reason": completion.finish_reason}
+    ]
     return {
         "gen_ai.input.messages": orjson.dumps(asked).decode(),
         "gen_ai.output.messages": orjson.dumps(answered).decode(),
@@ -217,11 +227,16 @@ def _texts(request: Request, completion: Completion) -> dict[str, str]:
 
 def _message(role: str, text: str) -> dict[str, Any]:  # Any: JSON
     # A text may hold half of a character pair, which UTF-8 cannot say.
-    return {"role": role, "parts": [{"type": "text", "content": text.encode("utf-8", "replace").decode()}]}
+    return {
+        "role": role,
+        "parts": [{"type": "text", "content": text.encode("utf-8", "replace").decode()}],
+    }
 
 
 def _set_error(span: Span, error: BaseException) -> None:
-    """Mark a span as failed; an error's message could quote a row, so that its kind alone is told."""
+    """Mark a span as failed; an error's message could quote a row, so that its kind alone is
+    told.
+    """
     from opentelemetry.trace import StatusCode
 
     status = error.status if isinstance(error, ModelError) else None
@@ -235,27 +250,39 @@ def _provider(settings: TraceSettings, log: TextIO | None) -> TracerProvider:
     try:
         from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.trace import TracerProvider
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SimpleSpanProcessor
+        from opentelemetry.sdk.trace.export import (
+            BatchSpanProcessor,
+            ConsoleSpanExporter,
+            SimpleSpanProcessor,
+        )
     except ImportError as error:
         raise InputError(
             "traces need OpenTelemetry, which is not installed",
-            hint="pip install 'judgewright[tracing]', or unset JUDGEWRIGHT_TRACE and JUDGEWRIGHT_LOG",
+            hint=(
+                "pip install 'judgewright[tracing]', or unset JUDGEWRIGHT_TRACE and JUDGEWRIGHT_LOG"
+            ),
         ) from error
-    provider = TracerProvider(resource=Resource.create({"service.name": "judgewright"}), shutdown_on_exit=False)
+    provider = TracerProvider(
+        resource=Resource.create({"service.name": "judgewright"}), shutdown_on_exit=False
+    )
     if settings.otlp:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
         # Address, headers and certificates are OpenTelemetry's own variables, OTEL_EXPORTER_OTLP_*.
         provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(), max_queue_size=WAITING))
     if log is not None:
-        provider.add_span_processor(SimpleSpanProcessor(ConsoleSpanExporter(out=log, formatter=_line)))
+        provider.add_span_processor(
+            SimpleSpanProcessor(ConsoleSpanExporter(out=log, formatter=_line))
+        )
     return provider
 
 
 def _open_log(path: Path) -> TextIO:
     """Open a file to add lines to, which its owner alone can read."""
     try:
-        return open(path, "a", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600))
+        return open(
+            path, "a", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)
+        )
     except OSError as error:
         raise InputError(f"JUDGEWRIGHT_LOG: cannot write {path}: {error.strerror}") from error
 

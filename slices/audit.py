@@ -1,4 +1,5 @@
-"""Whether a slice's errors are the judge's: its most telling ones beside their labels, for a person to mark.
+"""Whether a slice's errors are the judge's: its most telling ones beside their labels, for a person
+to mark.
 
 People who label miss things too, and where they missed one kind of thing again and again, a good
 judge makes a poor slice. So before a prompt is written against a slice, somebody looks at twenty of
@@ -18,7 +19,14 @@ from ..judges import BoolArray, Estimate, InputError, IntArray, JudgedDataset
 from ..judges.metrics import wilson
 from ..judges.metrics.catalog import NO_ROWS
 from ..judges.notebook_display import html_table
-from ..judges.reliability import Finding, LabelAudit, Suspect, disagreements, mean_over_rows, remeasure
+from ..judges.reliability import (
+    Finding,
+    LabelAudit,
+    Suspect,
+    disagreements,
+    mean_over_rows,
+    remeasure,
+)
 from .effect import ERRORS, Direction
 from .outcomes import Outcomes
 from .slice import Predicate
@@ -70,8 +78,8 @@ class SliceAudit:
         if self.needed is None:
             return f"{gap}: the gap would stay if the labels of all its {errors} were wrong"
         return (
-            f"{gap}: {self.needed:.0%} of its {errors} would have to be wrong labels for the gap to vanish, "
-            "the labels elsewhere being right"
+            f"{gap}: {self.needed:.0%} of its {errors} would have to be wrong labels for the gap to"
+            " vanish, the labels elsewhere being right"
         )
 
 
@@ -97,8 +105,8 @@ class AuditedSlice:
             return f"{moved}; nothing is marked. {self.audit.describe()}"
         share = f"{self.wrong.value:.0%}, {self.wrong.low:.0%} to {self.wrong.high:.0%}"
         return (
-            f"{moved}, {_figure(self.after)} with the corrected labels; {self.marks['wrong label']} of the {marked} "
-            f"errors marked are wrong labels ({share}). {self.audit.describe()}"
+            f"{moved}, {_figure(self.after)} with the corrected labels; {self.marks['wrong label']}"
+            f" of the {marked} errors marked are wrong labels ({share}). {self.audit.describe()}"
         )
 
 
@@ -111,7 +119,8 @@ def audit_slice(
     limit: int = LIMIT,
     seed: int = 0,
 ) -> SliceAudit:
-    """Choose the errors of a slice that tell most, and say how many wrong labels its gap would take.
+    """Choose the errors of a slice that tell most, and say how many wrong labels its gap would
+    take.
 
     The errors the judge is surest of come first, spread over groups: each group's first before any
     group's second.
@@ -130,7 +139,8 @@ def audit_slice(
     target = target_of(metric)
     if metric in _INSTEAD:
         raise InputError(
-            f"an audit turns labels that the judge's decision contradicts, which need not improve {metric}",
+            "an audit turns labels that the judge's decision contradicts, which need not improve"
+            f" {metric}",
             hint=f"audit the slice for {_INSTEAD[metric]}",
         )
     direction = direction or _OWN.get(metric)
@@ -158,8 +168,12 @@ def audit_slice(
     )
 
 
-def _listed(judged: JudgedDataset, member: BoolArray, errors: list[Suspect], limit: int, seed: int) -> LabelAudit:
-    """Each group's surest error first, then each group's second; as a list to be written and read back."""
+def _listed(
+    judged: JudgedDataset, member: BoolArray, errors: list[Suspect], limit: int, seed: int
+) -> LabelAudit:
+    """Each group's surest error first, then each group's second; as a list to be written and read
+    back.
+    """
     listed: Counter[str] = Counter()
     turns: list[tuple[int, Suspect]] = []
     for suspect in errors:
@@ -179,8 +193,12 @@ def _listed(judged: JudgedDataset, member: BoolArray, errors: list[Suspect], lim
     )
 
 
-def _share_needed(target: Target, outcomes: Outcomes, member: BoolArray, errors: IntArray, goal: float) -> float | None:
-    """Return the smallest share of the errors whose turned labels lift the slice to a goal, in steps of 1 %."""
+def _share_needed(
+    target: Target, outcomes: Outcomes, member: BoolArray, errors: IntArray, goal: float
+) -> float | None:
+    """Return the smallest share of the errors whose turned labels lift the slice to a goal, in
+    steps of 1 %.
+    """
     # Every step is tried: a metric need not rise with each label that is turned.
     for count in np.unique(np.ceil(np.linspace(0, len(errors), 101)).astype(np.int64)).tolist():
         positive, turned = outcomes.positive.copy(), errors[:count]
@@ -197,7 +215,8 @@ def _share_needed(target: Target, outcomes: Outcomes, member: BoolArray, errors:
 def apply_marks(
     judged: JudgedDataset, audit: SliceAudit, findings: Mapping[str, Finding], *, seed: int = 0
 ) -> AuditedSlice:
-    """Measure the slice with the labels that the audit has put right, beside those that people gave.
+    """Measure the slice with the labels that the audit has put right, beside those that people
+    gave.
 
     Args:
         judged: The rows the audit was made from.
@@ -214,8 +233,9 @@ def apply_marks(
     notes = list(again.notes)
     if marked and marked < audit.errors.found:
         notes.append(
-            f"{audit.errors.found - marked} of the slice's {audit.errors.found} {ERRORS[audit.direction]} are not "
-            "marked; those that are were the most telling, and likelier to be wrong labels than the others"
+            f"{audit.errors.found - marked} of the slice's {audit.errors.found}"
+            f" {ERRORS[audit.direction]} are not marked; those that are were the most telling, and"
+            " likelier to be wrong labels than the others"
         )
     interval = wilson(wrong, marked)
     share = Estimate.undefined(0, "no error is marked")

@@ -1,4 +1,6 @@
-"""The slice to read errors from where none stands out by the target metric: by its false positive or negative rate."""
+"""The slice to read errors from where none stands out by the target metric: by its false positive
+or negative rate.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +54,9 @@ class RateSlice:
         """Describe it in words."""
         tested = "" if self.p is None else f", p = {self.p:.2g} alone"
         return (
-            f"{self.standing}: {self.predicate}, {RATES[self.direction][1]} {self.rate:.3f} against {self.rest:.3f} "
-            f"elsewhere ({self.errors} {ERRORS[self.direction]} in {self.n} rows{tested})"
+            f"{self.standing}: {self.predicate}, {RATES[self.direction][1]} {self.rate:.3f} against"
+            f" {self.rest:.3f} elsewhere ({self.errors} {ERRORS[self.direction]} in {self.n}"
+            f" rows{tested})"
         )
 
 
@@ -66,10 +69,11 @@ def find_by_rate(
     exclude: Sequence[str] = (),
     keep: Sequence[str] = (),
 ) -> RateSlice | None:
-    """Find a slice whose rate of one kind of error is higher than elsewhere; None where none has errors enough.
+    """Find a slice whose rate of one kind of error is higher than elsewhere; None where none has
+    errors enough.
 
-    The slices to try first need a p-value under .05 by themselves. Else it is the slice of one condition with the
-    highest rate, whether or not that is chance.
+    The slices to try first need a p-value under .05 by themselves. Else it is the slice of one
+    condition with the highest rate, whether or not that is chance.
 
     Args:
         judged: The table, of decisions.

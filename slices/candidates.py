@@ -1,4 +1,5 @@
-"""Every candidate slice of a table, counted: each combination of columns' values and spans of neighbouring bins.
+"""Every candidate slice of a table, counted: each combination of columns' values and spans of
+neighbouring bins.
 
 Every combination of up to `depth` columns is counted in one pass, whatever the number of values:
 for each choice of all columns but the last, one `bincount` holds the cells of every column after
@@ -30,7 +31,9 @@ WORD_DEPTH = 2
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Candidates that share the price of being many: there are far more ranges of a number than values."""
+    """Candidates that share the price of being many: there are far more ranges of a number than
+    values.
+    """
 
     conditions: int
     ranges: int
@@ -64,9 +67,13 @@ class Rows:
 
     def only(self, chosen: BoolArray) -> Rows:
         """Return the chosen rows; chosen has shape (n,)."""
-        words = replace(self.words, columns=tuple(column.only(chosen) for column in self.words.columns))
+        words = replace(
+            self.words, columns=tuple(column.only(chosen) for column in self.words.columns)
+        )
         columns = tuple(column.only(chosen) for column in self.columns)
-        return replace(self, columns=columns, words=words, loss=self.loss[chosen], groups=self.groups[chosen])
+        return replace(
+            self, columns=columns, words=words, loss=self.loss[chosen], groups=self.groups[chosen]
+        )
 
     def member(self, predicate: Predicate) -> BoolArray:
         """Return whether each row is inside, by its codes; shape (n,)."""
@@ -74,9 +81,13 @@ class Rows:
         inside = np.ones(len(self), np.bool_)
         for condition in predicate.conditions:
             # A word is a column of its own, named by its condition.
-            column = by_name[str(condition) if isinstance(condition, Contains) else condition.column]
+            column = by_name[
+                str(condition) if isinstance(condition, Contains) else condition.column
+            ]
             if condition not in self.within:
-                self.within[condition] = np.array([_implies(part, condition) for part in column.conditions])
+                self.within[condition] = np.array(
+                    [_implies(part, condition) for part in column.conditions]
+                )
             inside &= self.within[condition][column.codes]
         return inside
 
@@ -101,7 +112,9 @@ class Axis:
     conditions: tuple[Condition, ...]
     """Of each candidate."""
 
-    def sums(self, counts: npt.NDArray[Any], along: int) -> npt.NDArray[Any]:  # Any: either precision
+    def sums(
+        self, counts: npt.NDArray[Any], along: int
+    ) -> npt.NDArray[Any]:  # Any: either precision
         """Sum counts over each candidate's codes, from prefix sums along one axis."""
         if np.array_equal(self.stops, self.starts + 1):
             return counts.take(self.starts, axis=along)
@@ -111,7 +124,9 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Cube:
-    """One combination of columns with every column after them: its candidates that have rows enough."""
+    """One combination of columns with every column after them: its candidates that have rows
+    enough.
+    """
 
     axes: tuple[Axis, ...]
     cells: IntArray
@@ -156,7 +171,9 @@ class Counter:
         each = rows.words.considered / max(1, len(axes) - plain)
         return cls(tuple(axes), stacked, rows.loss, min_rows, plain, each)
 
-    def combinations(self, conditions: int, *, of_words: bool) -> Iterator[tuple[tuple[int, ...], slice]]:
+    def combinations(
+        self, conditions: int, *, of_words: bool
+    ) -> Iterator[tuple[tuple[int, ...], slice]]:
         """Yield each choice of all columns but the last, with those that the last is one of.
 
         A word is the last one, alone or with one condition beside it.
@@ -174,7 +191,9 @@ class Counter:
         return (*(self.axes[i] for i in head), _side_by_side(self.axes[tail]))
 
     def cubes(self, conditions: int, *, of_words: bool) -> Iterator[Cube]:
-        """Yield the candidates with enough rows of every combination of columns, unless there is none."""
+        """Yield the candidates with enough rows of every combination of columns, unless there is
+        none.
+        """
         for head, tail in self.combinations(conditions, of_words=of_words):
             axes = self.axes_of(head, tail)
             n, loss = self.count(head, tail)
@@ -182,10 +201,14 @@ class Counter:
                 n, loss = axis.sums(n, along), axis.sums(loss, along)
             enough = np.flatnonzero(n >= self.min_rows)
             if len(enough):
-                yield Cube(axes, enough, n.ravel()[enough], loss.ravel()[enough], ranges_of(axes)[enough])
+                yield Cube(
+                    axes, enough, n.ravel()[enough], loss.ravel()[enough], ranges_of(axes)[enough]
+                )
 
     def count(self, head: Sequence[int], tail: slice) -> tuple[FloatArray, FloatArray]:
-        """Count rows and losses by the head's codes and, side by side, those of every column in the tail."""
+        """Count rows and losses by the head's codes and, side by side, those of every column in the
+        tail.
+        """
         binary = self.loss.dtype == np.bool_
         offsets = np.cumsum([0, *(axis.size for axis in self.axes[tail])])
         sizes = [*(self.axes[i].size for i in head), int(offsets[-1])]
@@ -200,14 +223,18 @@ class Counter:
             n += np.bincount(cell, minlength=cells)
             if binary:
                 # Bad rows are few: counting them alone is quicker than weighting every row.
-                lost += np.bincount(cell.reshape(len(block), -1)[np.flatnonzero(loss)].ravel(), minlength=cells)
+                lost += np.bincount(
+                    cell.reshape(len(block), -1)[np.flatnonzero(loss)].ravel(), minlength=cells
+                )
             else:
                 lost += np.bincount(cell, np.repeat(loss, len(cell) // len(block)), cells)
         return n.reshape(sizes), lost.reshape(sizes)
 
 
 def _axis(column: Column, min_rows: int) -> tuple[Axis, IntArray]:
-    """Return a column's candidates, and the code on their axis for each code of the column; shape (codes,)."""
+    """Return a column's candidates, and the code on their axis for each code of the column; shape
+    (codes,).
+    """
     frequent = np.bincount(column.codes, minlength=len(column.conditions)) >= min_rows
     # A rare bin may still be part of a span of bins.
     frequent[: column.ordered] = True
@@ -228,7 +255,9 @@ def _axis(column: Column, min_rows: int) -> tuple[Axis, IntArray]:
 
 
 def neighbouring_spans(ordered: int, size: int) -> list[tuple[int, int]]:
-    """Return every span of neighbours among the first `ordered` of `size` codes, and each code after them by itself."""
+    """Return every span of neighbours among the first `ordered` of `size` codes, and each code
+    after them by itself.
+    """
     spans = [(start, stop) for start in range(ordered) for stop in range(start + 1, ordered + 1)]
     return spans + [(code, code + 1) for code in range(ordered, size)]
 
@@ -237,7 +266,9 @@ def ranges_of(axes: Sequence[Axis]) -> IntArray:
     """Return how many conditions of each combination of candidates are intervals; flat."""
     ranges = np.zeros(1, np.int64)
     for axis in axes:
-        of_axis = np.array([isinstance(condition, Interval) for condition in axis.conditions], np.int64)
+        of_axis = np.array(
+            [isinstance(condition, Interval) for condition in axis.conditions], np.int64
+        )
         ranges = (ranges[:, None] + of_axis).ravel()
     return ranges
 

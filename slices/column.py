@@ -1,4 +1,6 @@
-"""One column as codes: values of a category, deciles of a number, and the condition that each code stands for."""
+"""One column as codes: values of a category, deciles of a number, and the condition that each code
+stands for.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ def encode(name: str, values: Sequence[Scalar] | pd.Series) -> Column:
 
 
 def _factorize(values: Sequence[Scalar] | pd.Series) -> tuple[IntArray, list[Scalar]]:
-    """Return each row's position among the distinct values, and those; True, 1 and "1" are three of them."""
+    """Return each row's position among the distinct values, and those; True, 1 and "1" are three of
+    them.
+    """
     if isinstance(values, Sequence):
         # The type is part of the key because Python holds True, 1 and 1.0 to be equal.
         positions: dict[tuple[type, Scalar], int] = {}
@@ -64,7 +68,9 @@ def _factorize(values: Sequence[Scalar] | pd.Series) -> tuple[IntArray, list[Sca
     import pandas as pd
 
     codes, distinct = pd.factorize(values, use_na_sentinel=False)
-    return np.asarray(codes, np.int64), [None if pd.isna(value) else value for value in distinct.tolist()]
+    return np.asarray(codes, np.int64), [
+        None if pd.isna(value) else value for value in distinct.tolist()
+    ]
 
 
 def _categorical(name: str, position: IntArray, distinct: Sequence[Scalar]) -> Column:
@@ -105,14 +111,20 @@ def _numeric(name: str, position: IntArray, distinct: Sequence[Scalar]) -> Colum
 
 
 def readable_edges(values: FloatArray) -> tuple[float, ...]:
-    """Return the inner quantile edges, rounded to as few digits as keep them apart and every bin filled."""
+    """Return the inner quantile edges, rounded to as few digits as keep them apart and every bin
+    filled.
+    """
     quantiles = np.quantile(values, np.linspace(0, 1, BINS + 1)[1:-1], method="higher")
     exact = np.unique(quantiles)
     exact = exact[exact > values.min()]
     for digits in (2, 3, 4):
         rounded = np.array([float(f"{edge:.{digits}g}") for edge in exact])
-        counts = np.bincount(np.searchsorted(rounded, values, side="right"), minlength=len(exact) + 1)
-        filled = counts.min() * 2 * len(counts) >= len(values)  # half the rows of an even share in each bin
+        counts = np.bincount(
+            np.searchsorted(rounded, values, side="right"), minlength=len(exact) + 1
+        )
+        filled = counts.min() * 2 * len(counts) >= len(
+            values
+        )  # half the rows of an even share in each bin
         if len(np.unique(rounded)) == len(exact) and filled:
             return tuple(rounded.tolist())
     return tuple(exact.tolist())

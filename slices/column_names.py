@@ -1,4 +1,5 @@
-"""What the name of a column gives away: a label, or the output of a judge. All that is only guessed stands here.
+"""What the name of a column gives away: a label, or the output of a judge. All that is only guessed
+stands here.
 
 A guess can be wrong, so it can be taken back (`--keep`); what the data show (`leaks.py`) cannot.
 """
@@ -19,7 +20,17 @@ LABEL_NAMES = (
     *("implicit_true_only", "negative_kind", "worst_label", "best_label", "conditional_idk"),
 )
 """Names that bear a label by convention, matched against each part of dotted names."""
-VERDICT_NAMES = ("*_guess", "*_confidence", "judge_*", "verdict", "verdicts", "score", "rl_f", "rb_llm", "rb_agg")
+VERDICT_NAMES = (
+    "*_guess",
+    "*_confidence",
+    "judge_*",
+    "verdict",
+    "verdicts",
+    "score",
+    "rl_f",
+    "rb_llm",
+    "rb_agg",
+)
 """Names that bear a verdict by convention, matched alike."""
 DIFFICULTY_NAMES = ("*_uncertain", "*_agree", "*_agreement")
 """Of those, last parts that tell how hard a row was for people, not what they decided."""
@@ -29,21 +40,93 @@ NAME_REASON = f"{BY_NAME}; --keep COLUMN searches it all the same"
 
 _OUTPUT_WORDS = frozenset(
     (
-        *("confidence", "confidences", "certainty", "probability", "probabilities", "prob", "probs", "logprob"),
-        *("logprobs", "score", "scores", "verdict", "verdicts", "prediction", "predictions", "predicted", "pred"),
+        *(
+            "confidence",
+            "confidences",
+            "certainty",
+            "probability",
+            "probabilities",
+            "prob",
+            "probs",
+            "logprob",
+        ),
+        *(
+            "logprobs",
+            "score",
+            "scores",
+            "verdict",
+            "verdicts",
+            "prediction",
+            "predictions",
+            "predicted",
+            "pred",
+        ),
         *("judgement", "judgment", "judgements", "judgments", "guess"),
     )
 )
 """Words that name an output of a judge."""
-_CONFIDENCE_WORDS = _OUTPUT_WORDS & {"confidence", "confidences", "certainty", "logprob", "logprobs"}
-"""Of those, words that leave a name an output whatever follows them, such as `confidence_ask`; but for `of`."""
-_OBJECT_WORDS = _OUTPUT_WORDS | {"detector", "detectors", "judges", "grader", "graders", "evaluator", "evaluators"}
-"""Words of an object's name that make all that it holds an output, such as `other_detectors.minicheck`."""
+_CONFIDENCE_WORDS = _OUTPUT_WORDS & {
+    "confidence",
+    "confidences",
+    "certainty",
+    "logprob",
+    "logprobs",
+}
+"""Of those, words that leave a name an output whatever follows them, such as `confidence_ask`; but
+for `of`.
+"""
+_OBJECT_WORDS = _OUTPUT_WORDS | {
+    "detector",
+    "detectors",
+    "judges",
+    "grader",
+    "graders",
+    "evaluator",
+    "evaluators",
+}
+"""Words of an object's name that make all that it holds an output, such as
+`other_detectors.minicheck`.
+"""
 _DERIVED_WORDS = frozenset(
     (
-        *("bin", "bins", "binned", "bucket", "buckets", "band", "range", "level", "decile", "deciles", "quartile"),
-        *("quintile", "quantile", "percentile", "rank", "raw", "token", "tokens", "calibrated", "normalized"),
-        *("normalised", "norm", "scaled", "rounded", "mean", "avg", "max", "min", "std", "pct", "percent", "value"),
+        *(
+            "bin",
+            "bins",
+            "binned",
+            "bucket",
+            "buckets",
+            "band",
+            "range",
+            "level",
+            "decile",
+            "deciles",
+            "quartile",
+        ),
+        *(
+            "quintile",
+            "quantile",
+            "percentile",
+            "rank",
+            "raw",
+            "token",
+            "tokens",
+            "calibrated",
+            "normalized",
+        ),
+        *(
+            "normalised",
+            "norm",
+            "scaled",
+            "rounded",
+            "mean",
+            "avg",
+            "max",
+            "min",
+            "std",
+            "pct",
+            "percent",
+            "value",
+        ),
     )
 )
 """Words after such a word that leave it an output: `confidence_bin`, and not `score_type`."""
@@ -52,7 +135,9 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def convention_reason(name: str) -> str | None:
-    """Say that a column bears a label or a verdict by convention, judging by its name; None where it does not."""
+    """Say that a column bears a label or a verdict by convention, judging by its name; None where
+    it does not.
+    """
     parts = name.lower().split(".")
     if any(fnmatchcase(parts[-1], pattern) for pattern in DIFFICULTY_NAMES):
         return None
@@ -66,8 +151,9 @@ def names_an_output(name: str) -> bool:
     """Whether a column's name alone says that a judge gave its values.
 
     The last word counts, but for words such as `bin`: `gpt4_score` and `confidence_bin` are
-    outputs; `score_type` and `confidence_of_source` are not. A confidence is one whatever follows, such
-    as `confidence_ask`. So is everything inside an object of that name, such as `verdicts.gpt4`.
+    outputs; `score_type` and `confidence_of_source` are not. A confidence is one whatever follows,
+    such as `confidence_ask`. So is everything inside an object of that name, such as
+    `verdicts.gpt4`.
     """
     parts = name.split(".")
     lower = [part.lower() for part in parts]

@@ -1,4 +1,6 @@
-"""Test the slices that a search proposed on the same rows, corrected for every candidate that was searched."""
+"""Test the slices that a search proposed on the same rows, corrected for every candidate that was
+searched.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class Search:
 
     def rows(self) -> Rows:
         """Return all scored rows."""
-        return Rows(columns=self.columns, loss=self.loss, groups=self.outcomes.groups, words=self.words)
+        return Rows(
+            columns=self.columns, loss=self.loss, groups=self.outcomes.groups, words=self.words
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +60,8 @@ class TestedSlice:
     bound: float
     """The metric is at least so poor, by the simultaneous lower bound of the gap."""
     gain: float
-    """How much the whole metric would rise if the slice did as well as the rest, by the likely gap."""
+    """How much the whole metric would rise if the slice did as well as the rest, by the likely gap.
+    """
     gain_low: float
     """The same by the bound."""
 
@@ -74,7 +79,9 @@ class Confirmation:
 
 
 def search_and_test(search: Search, vocabulary: Vocabulary | None) -> Confirmation:
-    """Propose slices on all rows, test them there, and drop what a stronger or wider slice explains."""
+    """Propose slices on all rows, test them there, and drop what a stronger or wider slice
+    explains.
+    """
     if vocabulary is not None:
         words = vocabulary.likely(search.loss, search.inside, min_rows=search.min_support)
         search = replace(search, words=words)
@@ -83,7 +90,9 @@ def search_and_test(search: Search, vocabulary: Vocabulary | None) -> Confirmati
     proposals = propose(rows, depth=search.depth, min_rows=search.min_support)
     if not proposals.predicates:
         return Confirmation(search=search, slices=(), candidates=proposals.candidates, notes=())
-    familywise = correct_for_all(rows, search.order[search.inside], proposals.prices, min_rows=search.min_support)
+    familywise = correct_for_all(
+        rows, search.order[search.inside], proposals.prices, min_rows=search.min_support
+    )
     proposed: list[TestedSlice] = []
     for predicate in proposals.predicates:
         one = _test(search, predicate, everything.member(predicate), familywise)
@@ -92,14 +101,20 @@ def search_and_test(search: Search, vocabulary: Vocabulary | None) -> Confirmati
     proposed.sort(key=lambda one: (-one.score, str(one.predicate)))
     tested: dict[Predicate, TestedSlice] = {}
     for one in proposed:
-        # The poorest part of a wide slice was picked for being so, and the rest of that seems harmless without it.
+        # The poorest part of a wide slice was picked for being so, and the rest of that seems
+        # harmless without it.
         for condition in one.predicate.conditions:
             wider = Predicate([condition])
-            if len(one.predicate.conditions) > 1 and wider not in tested and Kind.of(wider) in proposals.prices:
+            if (
+                len(one.predicate.conditions) > 1
+                and wider not in tested
+                and Kind.of(wider) in proposals.prices
+            ):
                 whole = _test(search, wider, everything.member(wider), familywise)
                 if whole is None or whole.p >= ALPHA:
                     continue
-                # A wide slice that is poor only for this part of it is none, unless it is the surer of the two.
+                # A wide slice that is poor only for this part of it is none, unless it is the surer
+                # of the two.
                 beside = still_poor(rows, [one.predicate, wider], min_rows=search.min_support)
                 if whole.score > one.score or wider in beside:
                     tested[wider] = whole
@@ -111,10 +126,14 @@ def search_and_test(search: Search, vocabulary: Vocabulary | None) -> Confirmati
         slices = "1 slice is" if dropped == 1 else f"{dropped} slices are"
         notes.append(f"{slices} poor only for rows of stronger ones and not listed")
     listed = tuple(replace(tested[predicate], within=within) for predicate, within in poor.items())
-    return Confirmation(search=search, slices=listed, candidates=proposals.candidates, notes=tuple(notes))
+    return Confirmation(
+        search=search, slices=listed, candidates=proposals.candidates, notes=tuple(notes)
+    )
 
 
-def _test(search: Search, predicate: Predicate, member: BoolArray, familywise: Familywise) -> TestedSlice | None:
+def _test(
+    search: Search, predicate: Predicate, member: BoolArray, familywise: Familywise
+) -> TestedSlice | None:
     """Test a slice against the other rows; None where it is not poorer or cannot be tested."""
     from scipy.special import ndtri
 
@@ -125,7 +144,8 @@ def _test(search: Search, predicate: Predicate, member: BoolArray, familywise: F
     kind = Kind.of(predicate)
     z = max(0.0, -float(ndtri(max(tested.p, np.finfo(np.float64).tiny))))
     score = familywise.score(z, kind)
-    # The share of the gap that is left after as many standard errors as chance alone may give the best candidate.
+    # The share of the gap that is left after as many standard errors as chance alone may give the
+    # best candidate.
     surely, likely = -math.inf, 0.0
     if z > 0:
         surely = 1 - familywise.z(familywise.critical(ALPHA), kind) / z

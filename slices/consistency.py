@@ -1,4 +1,6 @@
-"""Which way a slice's errors go, and whether it is poor everywhere: in both halves, and for each origin of the rows."""
+"""Which way a slice's errors go, and whether it is poor everywhere: in both halves, and for each
+origin of the rows.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from .effect import Direction
 from .outcomes import Outcomes
 from .significance import ALPHA, one_direction
 
-ORIGIN_NAMES = frozenset({"dataset", "source", "model", "generator", "task_type", "domain", "language", "topic"})
+ORIGIN_NAMES = frozenset(
+    {"dataset", "source", "model", "generator", "task_type", "domain", "language", "topic"}
+)
 """Last parts of the names of columns that say where rows come from."""
 ORIGIN_ERRORS = 5
 """Errors that an origin must have in the slice to count."""
@@ -45,8 +49,11 @@ def is_origin(column: str) -> bool:
     return column.lower().rsplit(".", 1)[-1] in ORIGIN_NAMES
 
 
-def prevailing_errors(outcomes: Outcomes, rows: BoolArray) -> tuple[Direction | None, float | None, float]:
-    """Return which errors prevail among some rows, the share of false positives among errors, and p.
+def prevailing_errors(
+    outcomes: Outcomes, rows: BoolArray
+) -> tuple[Direction | None, float | None, float]:
+    """Return which errors prevail among some rows, the share of false positives among errors, and
+    p.
 
     The direction is None unless one kind prevails with p < .05; the share is None without errors.
 
@@ -87,7 +94,8 @@ def check_consistency(
         sign = -sign
     sign = np.where(inside, sign, 0.0)
     halves = all(
-        sign[part].sum() > 0 and _mean(loss[inside & part]) > _mean(loss[rest & part]) for part in (half, ~half)
+        sign[part].sum() > 0 and _mean(loss[inside & part]) > _mean(loss[rest & part])
+        for part in (half, ~half)
     )
     worst = Consistency(halves=halves, origin=None, origins=0, agreeing=None)
     excess = np.where(inside, loss - _mean(loss[rest]), 0.0)
@@ -99,7 +107,12 @@ def check_consistency(
         agree = (np.bincount(column.codes, sign) >= 0) & (np.bincount(column.codes, excess) >= 0)
         agreeing = float(agree[enough].mean())
         if worst.agreeing is None or agreeing < worst.agreeing:
-            worst = Consistency(halves=worst.halves, origin=column.name, origins=int(enough.sum()), agreeing=agreeing)
+            worst = Consistency(
+                halves=worst.halves,
+                origin=column.name,
+                origins=int(enough.sum()),
+                agreeing=agreeing,
+            )
     return worst
 
 

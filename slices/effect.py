@@ -15,7 +15,11 @@ from .outcomes import Outcomes
 
 Direction = Literal["fp", "fn"]
 """Which errors prevail: false positives or false negatives."""
-ERRORS: Mapping[Direction | None, str] = {"fp": "false positives", "fn": "false negatives", None: "errors"}
+ERRORS: Mapping[Direction | None, str] = {
+    "fp": "false positives",
+    "fn": "false negatives",
+    None: "errors",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +35,9 @@ class Parts:
     fpr: float
 
     def judges_doing(self, direction: Direction) -> bool:
-        """Whether errors of this direction lower the metric in the slice, and by more than the base rate does."""
+        """Whether errors of this direction lower the metric in the slice, and by more than the base
+        rate does.
+        """
         own = self.fpr if direction == "fp" else self.tpr
         return own < 0 and own < self.prevalence
 
@@ -63,7 +69,9 @@ class Cells:
 
 
 def decompose(metric: str, inside: Cells, rest: Cells) -> Parts | None:
-    """Split the gap between slice and rest into prevalence, TPR and FPR; None for a metric of the grades."""
+    """Split the gap between slice and rest into prevalence, TPR and FPR; None for a metric of the
+    grades.
+    """
     formula = _FORMULAS.get(metric)
     if formula is None:
         return None
@@ -82,7 +90,8 @@ def decompose(metric: str, inside: Cells, rest: Cells) -> Parts | None:
 def expected_gain(
     metric: str, everything: Cells, inside: Cells, n: int, total: int, share: float, rest: float
 ) -> float:
-    """Return how much the whole metric would rise if the slice did as well as the rest; never below 0.
+    """Return how much the whole metric would rise if the slice did as well as the rest; never below
+    0.
 
     Args:
         metric: The metric searched.
@@ -101,7 +110,10 @@ def expected_gain(
         # A false positive that becomes a true negative leaves the denominator as well.
         fixed = n * (share - (1 - share) * rest / (1 - rest))
         judged_positive = everything.tp + everything.fp
-        return everything.tp / max(judged_positive - fixed, everything.tp) - everything.tp / judged_positive
+        return (
+            everything.tp / max(judged_positive - fixed, everything.tp)
+            - everything.tp / judged_positive
+        )
     if metric == "f1":
         fixed = _share_to_fix(inside, share, rest)
         errors = everything.fp + everything.fn - fixed * (inside.fp + inside.fn)
@@ -129,7 +141,10 @@ def gains_of(
         loss: What each row costs; shape (n,).
         shares: Of the excess, 0 to 1.
     """
-    everything, cells = Cells.of(outcomes, np.ones(len(outcomes), np.bool_)), Cells.of(outcomes, member)
+    everything, cells = (
+        Cells.of(outcomes, np.ones(len(outcomes), np.bool_)),
+        Cells.of(outcomes, member),
+    )
     n, total = int((member & inside).sum()), int(inside.sum())
     mean, rest = float(loss[member & inside].mean()), float(loss[~member & inside].mean())
     poorer = [rest + share * max(0.0, mean - rest) for share in shares]
@@ -137,7 +152,9 @@ def gains_of(
 
 
 def _share_to_fix(inside: Cells, share: float, rest: float) -> float:
-    """Return the share of the slice's errors to fix so that TP / (TP + FP + FN) rises to that of the rest."""
+    """Return the share of the slice's errors to fix so that TP / (TP + FP + FN) rises to that of
+    the rest.
+    """
     n = inside.tp + inside.fp + inside.fn
     fn = n * share * inside.fn / max(inside.fp + inside.fn, 1)
     fp = n * share - fn
@@ -161,12 +178,16 @@ def _mcc(prevalence: float, tpr: float, fpr: float) -> float:
 
 
 _FORMULAS: Mapping[str, Callable[[float, float, float], float]] = {
-    "precision": lambda prevalence, tpr, fpr: math.log(prevalence / (1 - prevalence)) + math.log(tpr) - math.log(fpr),
+    "precision": lambda prevalence, tpr, fpr: (
+        math.log(prevalence / (1 - prevalence)) + math.log(tpr) - math.log(fpr)
+    ),
     "recall": lambda prevalence, tpr, fpr: tpr,
     "specificity": lambda prevalence, tpr, fpr: 1 - fpr,
     "accuracy": _accuracy,
     "balanced_accuracy": lambda prevalence, tpr, fpr: (1 + tpr - fpr) / 2,
-    "f1": lambda prevalence, tpr, fpr: 2 * prevalence * tpr / (prevalence * (1 + tpr) + (1 - prevalence) * fpr),
+    "f1": lambda prevalence, tpr, fpr: (
+        2 * prevalence * tpr / (prevalence * (1 + tpr) + (1 - prevalence) * fpr)
+    ),
     "kappa": _kappa,
     "mcc": _mcc,
 }

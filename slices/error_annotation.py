@@ -1,4 +1,6 @@
-"""Mark a slice's errors: each is shown in two columns and asked about, and the marks are written as JSONL."""
+"""Mark a slice's errors: each is shown in two columns and asked about, and the marks are written as
+JSONL.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ _COLUMN = 53
 
 
 def show_error(suspect: Suspect, labels: OutputScale) -> str:
-    """Lay out one error in two columns: what the judge read, and what people and the judge said of it.
+    """Lay out one error in two columns: what the judge read, and what people and the judge said of
+    it.
 
     Args:
         suspect: The error.
@@ -45,9 +48,14 @@ def show_error(suspect: Suspect, labels: OutputScale) -> str:
 
 
 def annotate_errors(
-    audit: SliceAudit, labels: OutputScale, *, ask: Callable[[str], str], show: Callable[[str], None]
+    audit: SliceAudit,
+    labels: OutputScale,
+    *,
+    ask: Callable[[str], str],
+    show: Callable[[str], None],
 ) -> Iterator[tuple[str, Finding]]:
-    """Show the errors one by one, ask what each is, and yield each answer as it comes, with the row's id.
+    """Show the errors one by one, ask what each is, and yield each answer as it comes, with the
+    row's id.
 
     Args:
         audit: What to mark.
@@ -78,7 +86,9 @@ def _answer(ask: Callable[[str], str], show: Callable[[str], None]) -> str:
         show(f"{answer[:40]!r} is none of these")
 
 
-def _right_label(ask: Callable[[str], str], show: Callable[[str], None], labels: OutputScale) -> float | None:
+def _right_label(
+    ask: Callable[[str], str], show: Callable[[str], None], labels: OutputScale
+) -> float | None:
     """Ask for the label the row should have; on two classes it is the other one."""
     if labels.kind == "binary":
         return None

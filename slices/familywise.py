@@ -1,11 +1,12 @@
 """How high the best of all candidate slices scores where no slice is poorer than the rest.
 
-Many candidates are searched, and the best of them looks poor by chance. A p-value that holds for the
-best is the chance of such a maximum (max-T: Westfall and Young 1993). Where there is no slice, the
-statistics of all candidates are jointly normal (Chernozhukov, Chetverikov and Kato 2013), and two are
-correlated by the rows that they share. Each draw gives every row a normal multiplier, which rows of
-one random block have in common, and sums them over the candidates as the search sums losses. The
-losses themselves are no multipliers: where errors are rare, slices that share one would seem alike.
+Many candidates are searched, and the best of them looks poor by chance. A p-value that holds for
+the best is the chance of such a maximum (max-T: Westfall and Young 1993). Where there is no slice,
+the statistics of all candidates are jointly normal (Chernozhukov, Chetverikov and Kato 2013), and
+two are correlated by the rows that they share. Each draw gives every row a normal multiplier, which
+rows of one random block have in common, and sums them over the candidates as the search sums
+losses. The losses themselves are no multipliers: where errors are rare, slices that share one would
+seem alike.
 
 A candidate's own tail comes from its test, which knows groups and rare errors; the draws only tell
 how many candidates there are in effect. Each scores z**2 / 2 less the log of the number of
@@ -49,7 +50,8 @@ class Familywise:
     prices: Mapping[Kind, float]
     """Log of how many candidates there are of each kind."""
     draws: FloatArray
-    """The best score of those without words in each draw; empty where there are too many to draw."""
+    """The best score of those without words in each draw; empty where there are too many to draw.
+    """
 
     def score(self, z: float, kind: Kind) -> float:
         """Return what decides between candidates of all kinds."""
@@ -62,7 +64,8 @@ class Familywise:
     def p(self, score: float) -> float:
         """Return the chance that any candidate scores so high where there is no slice.
 
-        Candidates with words add theirs by Bonferroni: they were chosen from thousands, and seldom overlap.
+        Candidates with words add theirs by Bonferroni: they were chosen from thousands, and seldom
+        overlap.
         """
         plain = self._bonferroni(score, of_words=False)
         if len(self.draws):
@@ -99,7 +102,8 @@ def correct_for_all(
 
     Args:
         rows: The rows that were searched.
-        order: A rank of each row's group that depends on no loss, by which a large table is sampled; shape (n,).
+        order: A rank of each row's group that depends on no loss, by which a large table is
+            sampled; shape (n,).
         prices: Log of how many candidates there are of each kind that was searched.
         min_rows: The fewest rows of a candidate.
         seed: Of the multipliers.
@@ -118,17 +122,23 @@ def correct_for_all(
     with threadpool_limits(limits=1, user_api="blas"):
         best = np.full(DRAWS, -math.inf)
         for conditions in range(1, max((kind.conditions for kind in plain), default=0) + 1):
-            price = np.array([plain.get(Kind(conditions, i, False), math.inf) for i in range(conditions + 1)])
+            price = np.array(
+                [plain.get(Kind(conditions, i, False), math.inf) for i in range(conditions + 1)]
+            )
             for head, tail in counter.combinations(conditions, of_words=False):
                 for part in _parts(counter, head, tail):
                     if _size(counter, head, part) > LARGEST:
                         return Familywise(prices=prices, draws=np.zeros(0))
-                    best = np.maximum(best, _highest(counter, head, part, multipliers, rows_of, price))
+                    best = np.maximum(
+                        best, _highest(counter, head, part, multipliers, rows_of, price)
+                    )
         return Familywise(prices=prices, draws=best)
 
 
 def _by_block(counter: Counter, seed: int) -> Counter:
-    """Let a random block of each row be one more column, the last; the order of rows does not matter."""
+    """Let a random block of each row be one more column, the last; the order of rows does not
+    matter.
+    """
     # Rows that are alike in every column may change places, so sorting by all columns is enough.
     order = np.lexsort(counter.codes.T) if counter.codes.shape[1] else np.arange(len(counter.codes))
     block = np.empty(len(order), np.int64)

@@ -94,7 +94,9 @@ def read_features(
     """
     rows = judged.rows
     names = sorted({name for row in rows for name in row.meta})
-    values: dict[str, Sequence[Scalar]] = {name: [row.meta.get(name) for row in rows] for name in names}
+    values: dict[str, Sequence[Scalar]] = {
+        name: [row.meta.get(name) for row in rows] for name in names
+    }
     inputs = sorted({name for row in rows for name in row.inputs}.difference(names))
     wanted: list[str] = []
     if text and columns is None:
@@ -150,14 +152,19 @@ def choose_columns(
     texts = texts or {}
     everything = {**values, **texts}
     _require_columns((*(columns or ()), *exclude, *keep), sorted(values), everything)
-    evidence = _OutputEvidence(declared=frozenset(declared_outputs), own=own or {}, keep=frozenset(keep))
+    evidence = _OutputEvidence(
+        declared=frozenset(declared_outputs), own=own or {}, keep=frozenset(keep)
+    )
     searched: list[Column] = []
     left_out: dict[str, str] = {}
     outputs: list[OutputColumn] = []
     by_name: list[str] = []
     seen: dict[bytes, str] = {}
     # Metadata first: of two columns that tell the same, the feature of a text goes.
-    names = sorted(everything if columns is None else set(columns), key=lambda n: (n in texts, feature_rank(n), n))
+    names = sorted(
+        everything if columns is None else set(columns),
+        key=lambda n: (n in texts, feature_rank(n), n),
+    )
     for name in names:
         if name in exclude:
             left_out[name] = "left out on request"
@@ -176,7 +183,11 @@ def choose_columns(
             if reason is not None and reason in (NAME_REASON, convention_reason(name)):
                 by_name.append(name)
             if output_reason := _output_reason(column, evidence):
-                outputs.append(OutputColumn(column=column, reason=NAME_REASON if name in by_name else output_reason))
+                outputs.append(
+                    OutputColumn(
+                        column=column, reason=NAME_REASON if name in by_name else output_reason
+                    )
+                )
         if reason is None:
             twin = seen.setdefault(_partition(column.codes), name)
             if twin != name:
@@ -190,8 +201,9 @@ def choose_columns(
     notes: list[str] = []
     if by_name:
         notes.append(
-            "left out for their names alone, as what people or judges said of a row: "
-            f"{', '.join(by_name)}; one that tells of the row itself is searched with --keep {by_name[0]}"
+            "left out for their names alone, as what people or judges said of a row:"
+            f" {', '.join(by_name)}; one that tells of the row itself is searched with --keep"
+            f" {by_name[0]}"
         )
     return Features(
         columns=tuple(sorted(searched, key=lambda column: column.name)),
@@ -215,7 +227,9 @@ def _reason(column: Column, outcomes: Outcomes, evidence: _OutputEvidence) -> st
 
 
 def _output_reason(column: Column, evidence: _OutputEvidence) -> str | None:
-    """Say how it is known that a column holds what a judge said; None where nothing speaks for it."""
+    """Say how it is known that a column holds what a judge said; None where nothing speaks for
+    it.
+    """
     if column.name in evidence.declared:
         return KNOWN_REASON
     reason = bins_reason(column.codes, evidence.own)
@@ -224,33 +238,44 @@ def _output_reason(column: Column, evidence: _OutputEvidence) -> str | None:
     return reason
 
 
-def _require_columns(names: Sequence[str], metadata: Sequence[str], columns: Container[str]) -> None:
+def _require_columns(
+    names: Sequence[str], metadata: Sequence[str], columns: Container[str]
+) -> None:
     for name in names:
         if name in columns:
             continue
         near = difflib.get_close_matches(name, metadata, n=3)
         suggestion = f"; near: {', '.join(near)}" if near else ""
         raise InputError(
-            f"there is no column {name!r}{suggestion}", hint="the columns are: " + (", ".join(metadata) or "none")
+            f"there is no column {name!r}{suggestion}",
+            hint="the columns are: " + (", ".join(metadata) or "none"),
         )
 
 
 def _scatter_reason(column: Column, groups: IntArray) -> str | None:
-    """Say why nothing about a column's values could be confirmed on other rows, whatever the labels."""
-    equal = [code for code, condition in enumerate(column.conditions) if isinstance(condition, Equals)]
+    """Say why nothing about a column's values could be confirmed on other rows, whatever the
+    labels.
+    """
+    equal = [
+        code for code, condition in enumerate(column.conditions) if isinstance(condition, Equals)
+    ]
     if not equal:
         return None
     counts = np.bincount(column.codes, minlength=len(column.conditions))
     if counts[equal].max() == 1:
         return "has a value of its own for every row"
     clustered = count_groups(groups) < len(groups)
-    if clustered and all(count_groups(groups[column.codes == code]) == 1 for code in equal if counts[code]):
+    if clustered and all(
+        count_groups(groups[column.codes == code]) == 1 for code in equal if counts[code]
+    ):
         return "every value occurs in one group only, so nothing about it could be confirmed"
     return None
 
 
 def _alike_reason(column: Column, others: Sequence[Column]) -> str | None:
-    """Say which other column tells nearly the same; both ways, since what is coarser than another is not the same."""
+    """Say which other column tells nearly the same; both ways, since what is coarser than another
+    is not the same.
+    """
     a = column.codes.astype(np.int64)
     own_entropy = entropy(np.bincount(a).astype(np.float64))
     for other in others:
@@ -265,7 +290,9 @@ def _alike_reason(column: Column, others: Sequence[Column]) -> str | None:
 
 
 def _rank_correlation(one: Column, other: Column) -> float:
-    """Of the bins of two numeric columns, without sign; 0 where they are not, or where many rows lack either."""
+    """Of the bins of two numeric columns, without sign; 0 where they are not, or where many rows
+    lack either.
+    """
     both = (one.codes < one.ordered) & (other.codes < other.ordered)
     a, b = one.codes[both].astype(np.float64), other.codes[both].astype(np.float64)
     if both.mean() < ALIKE or not (a.std() > 0 < b.std()):
@@ -274,7 +301,9 @@ def _rank_correlation(one: Column, other: Column) -> float:
 
 
 def _partition(codes: Codes) -> bytes:
-    """Return a key that is equal for columns that part the rows alike, whatever the values are called."""
+    """Return a key that is equal for columns that part the rows alike, whatever the values are
+    called.
+    """
     first = np.full(int(codes.max(initial=0)) + 1, len(codes))
     np.minimum.at(first, codes, np.arange(len(codes)))
     rank = np.argsort(np.argsort(first, kind="stable")).astype(np.uint8)

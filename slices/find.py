@@ -63,11 +63,14 @@ def find_slices(
         exclude: Columns to leave out.
         keep: Columns to search though their names sound like a label's or a judge's output.
         max_depth: The most conditions of a slice, 1 to 3.
-        min_support: The fewest rows of the metric's denominator in a slice; `MIN_SUPPORT` unless given.
+        min_support: The fewest rows of the metric's denominator in a slice; `MIN_SUPPORT` unless
+            given.
         text: Whether to search what the texts are like and the words they contain.
         topics: How many topics to cut each text into; none for 0. A slice by topic needs
-            `add_topics` to be looked up in the rows: whoever goes on with the slices calls it first.
-        seed: Of the topics and of what chance is drawn with, which else depends on the groups' names alone.
+            `add_topics` to be looked up in the rows: whoever goes on with the slices calls it
+            first.
+        seed: Of the topics and of what chance is drawn with, which else depends on the groups'
+            names alone.
         progress: Called with how many rows' texts are read, and of how many.
 
     Raises:
@@ -76,17 +79,25 @@ def find_slices(
     target = target_of(metric)
     if topics:
         judged = add_topics(judged, fit_topics(judged.rows, topics, seed=seed))
-    features = read_features(judged, columns=columns, exclude=exclude, keep=keep, text=text, progress=progress)
+    features = read_features(
+        judged, columns=columns, exclude=exclude, keep=keep, text=text, progress=progress
+    )
     vocabulary: Vocabulary | None = None
     if features.fields:
-        vocabulary = read_vocabulary(judged.rows, features.fields, min_rows=min_support or MIN_SUPPORT)
-    limits = Limits(max_depth=max_depth, min_support=min_support, seed=seed, named=columns is not None)
+        vocabulary = read_vocabulary(
+            judged.rows, features.fields, min_rows=min_support or MIN_SUPPORT
+        )
+    limits = Limits(
+        max_depth=max_depth, min_support=min_support, seed=seed, named=columns is not None
+    )
     notes = []
     if not any(row.group for row in judged.rows):
         notes.append(NO_GROUPS)
     if judged.unscored:
         notes.append(f"{sum(judged.unscored.values())} unscored rows are left out")
-    return search_slices(Outcomes.of(judged), features, target, limits, vocabulary=vocabulary, notes=notes)
+    return search_slices(
+        Outcomes.of(judged), features, target, limits, vocabulary=vocabulary, notes=notes
+    )
 
 
 def find_in_frame(
@@ -101,7 +112,8 @@ def find_in_frame(
     max_depth: int = 2,
     seed: int = 0,
 ) -> SliceReport:
-    """Find slices in a table of one line a verdict, such as `JudgedDataset.to_frame()` or one made elsewhere.
+    """Find slices in a table of one line a verdict, such as `JudgedDataset.to_frame()` or one made
+    elsewhere.
 
     Args:
         frame: The rows; every column that has no other part is searched.
@@ -198,7 +210,13 @@ def search_slices(
     return SliceReport(
         slices=tuple(slices),
         left_out={**features.left_out, **scope.left_out},
-        notes=(*notes, *features.notes, *scope.notes, *confirmation.notes, _power_note(confirmation)),
+        notes=(
+            *notes,
+            *features.notes,
+            *scope.notes,
+            *confirmation.notes,
+            _power_note(confirmation),
+        ),
         metric=target.name,
         overall=estimate_on(target, outcomes, np.ones(len(outcomes), np.bool_), n=len(outcomes)),
         judge_outputs=describe_outputs(features.outputs, outcomes, features.own, target),
@@ -211,7 +229,9 @@ def _cores_under_their_slices(slices: Sequence[FoundSlice]) -> list[FoundSlice]:
     for one in slices:
         if one not in ordered:
             ordered.append(one)
-            ordered += [core for core in slices if core.within == one.predicate and core not in ordered]
+            ordered += [
+                core for core in slices if core.within == one.predicate and core not in ordered
+            ]
     return ordered
 
 
@@ -229,7 +249,9 @@ def _describe(search: Search, tested: TestedSlice) -> FoundSlice | None:
     consistency = None
     if direction is not None:
         half, outside = search.order % 2 == 1, ~member & search.inside
-        consistency = check_consistency(outcomes, inside, outside, search.loss, direction, half, search.origins)
+        consistency = check_consistency(
+            outcomes, inside, outside, search.loss, direction, half, search.origins
+        )
     return FoundSlice(
         predicate=tested.predicate,
         n=int(inside.sum()),
@@ -267,6 +289,6 @@ def _power_note(confirmation: Confirmation) -> str:
     needed = rows_to_find(share, base, candidates)
     verdict = "findable" if needed < len(loss) / 2 else "hardly findable"
     return (
-        f"{candidates} candidate slices on {len(loss)} rows with {base:.1%} errors: a slice with {share:.1%} errors "
-        f"needs about {math.ceil(needed)} rows, so it is {verdict} here"
+        f"{candidates} candidate slices on {len(loss)} rows with {base:.1%} errors: a slice with"
+        f" {share:.1%} errors needs about {math.ceil(needed)} rows, so it is {verdict} here"
     )

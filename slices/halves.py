@@ -1,7 +1,8 @@
-"""Confirmation by halves: slices proposed on one half of the groups are tested on the other, corrected for all (Holm).
+"""Confirmation by halves: slices proposed on one half of the groups are tested on the other,
+corrected for all (Holm).
 
-Two claims about the same rows, of which the weaker one counts, are told apart better so than by a correction for every
-candidate of a search: what the gate's veto asks of a slice that got worse.
+Two claims about the same rows, of which the weaker one counts, are told apart better so than by a
+correction for every candidate of a search: what the gate's veto asks of a slice that got worse.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ The other half decides, so a weak one costs nothing but its part of the level.
 
 
 def confirm_on_halves(search: Search, vocabulary: Vocabulary | None) -> Confirmation:
-    """Propose on one half and test on the other, both ways, and drop what a stronger slice explains.
+    """Propose on one half and test on the other, both ways, and drop what a stronger slice
+    explains.
 
     Words are not searched. The slices have no bound and no gain.
     """
@@ -36,7 +38,9 @@ def confirm_on_halves(search: Search, vocabulary: Vocabulary | None) -> Confirma
     candidates = 0
     for side in (False, True):
         proposing = everything.only((half == side) & search.inside)
-        proposals = propose(proposing, depth=search.depth, min_rows=min_rows, most=MOST, least=LEAST, strike=True)
+        proposals = propose(
+            proposing, depth=search.depth, min_rows=min_rows, most=MOST, least=LEAST, strike=True
+        )
         candidates = max(candidates, proposals.candidates)
         other = half != side
         rows = search.outcomes.only(other)

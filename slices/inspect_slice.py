@@ -53,19 +53,30 @@ class MeasuredSlice:
     """How much better the whole metric would be if the slice did as well as the rest."""
 
     def __repr__(self) -> str:
-        sides = f"{self.metric} {self.value}, n={self.value.n:,}, against {self.rest}, n={self.rest.n:,}"
+        sides = (
+            f"{self.metric} {self.value}, n={self.value.n:,}, against {self.rest},"
+            f" n={self.rest.n:,}"
+        )
         return f"MeasuredSlice({str(self.predicate)!r}, {sides})"
 
     def _repr_html_(self) -> str:
-        tested = "nothing to compare" if self.p is None else f"p = {self.p:.2g}, for this slice alone, not corrected"
-        return html_table(self.to_frame(), title=str(self.predicate), notes=("chosen by hand", tested))
+        tested = (
+            "nothing to compare"
+            if self.p is None
+            else f"p = {self.p:.2g}, for this slice alone, not corrected"
+        )
+        return html_table(
+            self.to_frame(), title=str(self.predicate), notes=("chosen by hand", tested)
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return two lines, the metric inside and elsewhere, each with its interval and n."""
         import pandas as pd
 
         sides = (("inside", self.value), ("elsewhere", self.rest))
-        return pd.DataFrame({"rows": rows, "metric": self.metric, **asdict(value)} for rows, value in sides)
+        return pd.DataFrame(
+            {"rows": rows, "metric": self.metric, **asdict(value)} for rows, value in sides
+        )
 
     @property
     def fp_share(self) -> float | None:
@@ -75,7 +86,11 @@ class MeasuredSlice:
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the slice, and that it was chosen by hand."""
-        own = {"predicate": str(self.predicate), "value": self.value.to_json(), "rest": self.rest.to_json()}
+        own = {
+            "predicate": str(self.predicate),
+            "value": self.value.to_json(),
+            "rest": self.rest.to_json(),
+        }
         return asdict(self) | own | {"chosen_by_hand": True}
 
 
@@ -125,7 +140,8 @@ def members(rows: Sequence[Row], predicate: Predicate) -> BoolArray:
 
 
 def require_columns(rows: Sequence[Row], predicate: Predicate) -> None:
-    """Make sure that some row has each column of a slice; `is missing` would hold for a misspelt one everywhere.
+    """Make sure that some row has each column of a slice; `is missing` would hold for a misspelt
+    one everywhere.
 
     Raises:
         InputError: None has.
@@ -133,7 +149,9 @@ def require_columns(rows: Sequence[Row], predicate: Predicate) -> None:
     for column in predicate.columns:
         if not any(is_column(row, column) for row in rows):
             columns = sorted({name for row in rows for name in (*row.meta, *row.inputs)})
-            raise InputError(f"no row has a column {column!r}", hint=f"columns: {', '.join(columns) or 'none'}")
+            raise InputError(
+                f"no row has a column {column!r}", hint=f"columns: {', '.join(columns) or 'none'}"
+            )
 
 
 def rows_in_slice(dataset: Dataset, predicate: Predicate) -> Dataset:

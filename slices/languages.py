@@ -22,21 +22,38 @@ _SCRIPTS: Mapping[str, re.Pattern[str]] = {
 _LETTER = re.compile(r"[^\W\d_]")
 
 _FUNCTION_WORDS = {
-    "en": "the a an and or of to in on at by for from with as is are was were be been being has have had do does did "
-    "it its this that these those he she they we you i his her their our your my who whom whose what which when where "
-    "why how not no if then than so but can could will would may should about into over after before between also",
-    "de": "der die das den dem des ein eine einen einem einer und oder von zu im in am auf mit für als ist sind war "
-    "waren wird werden hat haben es sie er wir ihr nicht kein keine aber auch bei nach aus um dass wie was wer sich",
-    "fr": "le la les un une des du de et ou à au aux en dans sur par pour avec est sont était ont il elle ils elles "
-    "nous vous je ce cette ces qui que quoi dont ne pas plus mais comme son sa ses leur se été être",
-    "es": "el la los las un una unos unas y o de del al en con por para como es son era fue han hay lo se su sus que "
-    "qué quien no más pero este esta estos ese esa entre sobre también ha ser",
-    "it": "il lo la i gli le un uno una e o di del della dei delle da dal in nel nella con su per tra come è sono era "
-    "ha hanno che chi non più ma questo questa anche si suo sua essere al alla",
-    "pt": "o a os as um uma uns umas e ou de do da dos das em no na nos nas com por para como é são era foi que quem "
-    "não mais mas este esta isso se seu sua também ao à pelo pela ser",
-    "nl": "de het een en of van in op te met voor als is zijn was waren wordt worden heeft hebben er ze hij wij niet "
-    "geen maar ook bij naar uit om dat die deze dit wie wat aan door nog",
+    "en": (
+        "the a an and or of to in on at by for from with as is are was were be been being has have"
+        " had do does did it its this that these those he she they we you i his her their our your"
+        " my who whom whose what which when where why how not no if then than so but can could will"
+        " would may should about into over after before between also"
+    ),
+    "de": (
+        "der die das den dem des ein eine einen einem einer und oder von zu im in am auf mit für"
+        " als ist sind war waren wird werden hat haben es sie er wir ihr nicht kein keine aber auch"
+        " bei nach aus um dass wie was wer sich"
+    ),
+    "fr": (
+        "le la les un une des du de et ou à au aux en dans sur par pour avec est sont était ont il"
+        " elle ils elles nous vous je ce cette ces qui que quoi dont ne pas plus mais comme son sa"
+        " ses leur se été être"
+    ),
+    "es": (
+        "el la los las un una unos unas y o de del al en con por para como es son era fue han hay"
+        " lo se su sus que qué quien no más pero este esta estos ese esa entre sobre también ha ser"
+    ),
+    "it": (
+        "il lo la i gli le un uno una e o di del della dei delle da dal in nel nella con su per tra"
+        " come è sono era ha hanno che chi non più ma questo questa anche si suo sua essere al alla"
+    ),
+    "pt": (
+        "o a os as um uma uns umas e ou de do da dos das em no na nos nas com por para como é são"
+        " era foi que quem não mais mas este esta isso se seu sua também ao à pelo pela ser"
+    ),
+    "nl": (
+        "de het een en of van in op te met voor als is zijn was waren wordt worden heeft hebben er"
+        " ze hij wij niet geen maar ook bij naar uit om dat die deze dit wie wat aan door nog"
+    ),
 }
 FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
     language: frozenset(words.split()) for language, words in _FUNCTION_WORDS.items()
@@ -44,7 +61,10 @@ FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
 """By language, the words that carry grammar rather than meaning."""
 _ANY_FUNCTION_WORD = frozenset().union(*FUNCTION_WORDS.values())
 _NEGATIONS = {
-    "en": "no not never none nobody nothing nowhere neither nor without cannot cant dont doesnt didnt isnt",
+    "en": (
+        "no not never none nobody nothing nowhere neither nor without cannot cant dont doesnt didnt"
+        " isnt"
+    ),
     "de": "nicht nichts nie niemals niemand kein keine keinen keinem keiner keines ohne weder noch",
     "fr": "ne n pas non jamais rien personne aucun aucune sans ni",
     "es": "no nunca jamás nada nadie ningún ninguna ninguno sin ni tampoco",
@@ -52,7 +72,9 @@ _NEGATIONS = {
     "pt": "não nunca jamais nada ninguém nenhum nenhuma sem nem",
     "nl": "niet niets nooit niemand geen zonder noch",
 }
-NEGATIONS: Mapping[str, frozenset[str]] = {language: frozenset(words.split()) for language, words in _NEGATIONS.items()}
+NEGATIONS: Mapping[str, frozenset[str]] = {
+    language: frozenset(words.split()) for language, words in _NEGATIONS.items()
+}
 """By language, the words that deny."""
 
 
@@ -78,7 +100,9 @@ def guess_language(text: str, distinct: Set[str]) -> str:
 
 
 def _script(text: str) -> str | None:
-    """The script, other than Latin, in which most of a text's letters stand; None where there is no such script."""
+    """The script, other than Latin, in which most of a text's letters stand; None where there is no
+    such script.
+    """
     letters = len(_LETTER.findall(text))
     counts = {name: len(pattern.findall(text)) for name, pattern in _SCRIPTS.items()}
     if not letters or 2 * sum(counts.values()) <= letters:

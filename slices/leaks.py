@@ -44,7 +44,10 @@ def leak_reason(column: Column, outcomes: Outcomes) -> str | None:
     codes, label, groups = column.codes, outcomes.positive, outcomes.groups
     explained = _explained_at_least(LABEL_LEAK, codes, label, groups)
     if explained:
-        return f"gives the label away: on held-out groups it explains {explained:.0%} of it (limit {LABEL_LEAK:.0%})"
+        return (
+            f"gives the label away: on held-out groups it explains {explained:.0%} of it (limit"
+            f" {LABEL_LEAK:.0%})"
+        )
     absent = np.array([isinstance(condition, Missing) for condition in column.conditions])
     present = ~absent[codes]
     with_value = _enough(present, groups, PRESENCE_GROUPS)
@@ -52,21 +55,25 @@ def leak_reason(column: Column, outcomes: Outcomes) -> str | None:
         explained = _explained_at_least(LABEL_LEAK, codes[present], label[present], groups[present])
         if explained:
             return (
-                f"gives the label away: where it has a value, it explains {explained:.0%} of it on held-out groups "
-                f"(limit {LABEL_LEAK:.0%})"
+                f"gives the label away: where it has a value, it explains {explained:.0%} of it on"
+                f" held-out groups (limit {LABEL_LEAK:.0%})"
             )
     gap = 0.0
     if with_value and _enough(~present, groups, PRESENCE_GROUPS):
         gap = abs(float(label[present].mean() - label[~present].mean()))
     if gap >= PRESENCE_LEAK:
-        return f"gives the label away: whether it has a value moves the rate of positives by {100 * gap:.0f} points"
+        return (
+            "gives the label away: whether it has a value moves the rate of positives by"
+            f" {100 * gap:.0f} points"
+        )
     flag = _telling_flag(column, label, groups)
     if flag is not None:
         return f"gives the label away: {flag}"
     explained = _explained_at_least(VERDICT_LEAK, codes, outcomes.predicted, groups)
     if explained:
         return (
-            f"gives the verdict away: on held-out groups it explains {explained:.0%} of it (limit {VERDICT_LEAK:.0%})"
+            f"gives the verdict away: on held-out groups it explains {explained:.0%} of it (limit"
+            f" {VERDICT_LEAK:.0%})"
         )
     return None
 
@@ -80,7 +87,10 @@ def text_leak_reason(column: Column, outcomes: Outcomes) -> str | None:
     for name, outcome in (("label", outcomes.positive), ("verdict", outcomes.predicted)):
         share = _explained_at_least(VERDICT_LEAK, column.codes, outcome, outcomes.groups)
         if share:
-            return f"gives the {name} away: on held-out groups it explains {share:.0%} of it (limit {VERDICT_LEAK:.0%})"
+            return (
+                f"gives the {name} away: on held-out groups it explains {share:.0%} of it (limit"
+                f" {VERDICT_LEAK:.0%})"
+            )
     return None
 
 
@@ -98,7 +108,9 @@ def bins_reason(codes: Codes, own: Mapping[str, FloatArray]) -> str | None:
         finite = np.isfinite(values)
         if finite.sum() < OUTPUT_ROWS or finite.mean() < OUTPUT_SHARE:
             continue
-        pairs = np.unique(np.stack([values[finite], codes[finite].astype(np.float64)], axis=1), axis=0)
+        pairs = np.unique(
+            np.stack([values[finite], codes[finite].astype(np.float64)], axis=1), axis=0
+        )
         stretches = 1 + np.count_nonzero(np.diff(pairs[:, 1]))
         one_each = len(np.unique(pairs[:, 0])) == len(pairs)
         if one_each and stretches == len(np.unique(pairs[:, 1])) > 1:
@@ -107,7 +119,8 @@ def bins_reason(codes: Codes, own: Mapping[str, FloatArray]) -> str | None:
 
 
 def uncertainty_coefficient(codes: Codes, outcome: BoolArray, groups: IntArray) -> float:
-    """Return the share of the outcome's entropy that the codes explain on held-out groups; at most 1, 0 if undefined.
+    """Return the share of the outcome's entropy that the codes explain on held-out groups; at most
+    1, 0 if undefined.
 
     Args:
         codes: Values as codes; shape (n,).

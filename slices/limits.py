@@ -78,13 +78,16 @@ def narrow(features: Features, inside: BoolArray, support: int, limits: Limits) 
         for name in sorted(set(dropped) - set(texts)):
             left_out[name] = f"too few rows ({total}) to search more than {FEW_COLUMNS} columns"
         note = (
-            f"with {total} rows in the denominator, only {FEW_COLUMNS} columns are searched; name others to have them"
+            f"with {total} rows in the denominator, only {FEW_COLUMNS} columns are searched; name"
+            " others to have them"
         )
         if texts:
             note += f", such as {texts[0]}, one of {len(texts)} features of the texts left out"
         notes.append(note)
         columns = [column for column in columns if column.name not in dropped]
-    return Scope(columns=tuple(columns), depth=min(limits.max_depth, 2), left_out=left_out, notes=notes)
+    return Scope(
+        columns=tuple(columns), depth=min(limits.max_depth, 2), left_out=left_out, notes=notes
+    )
 
 
 def _evenness(column: Column, inside: BoolArray, support: int) -> float | None:

@@ -1,4 +1,6 @@
-"""What people and judge decided about each scored row: all that a search for slices reads beside the columns."""
+"""What people and judge decided about each scored row: all that a search for slices reads beside
+the columns.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,8 @@ class Outcomes:
     def of(cls, judged: JudgedDataset) -> Outcomes:
         """Take the scored rows of a table.
 
-        For a choice every row is positive, and predicted where the judge chose people's class: an error is a miss.
+        For a choice every row is positive, and predicted where the judge chose people's class: an
+        error is a miss.
         """
         # In the order of the codes in `judged.groups`.
         names = dict.fromkeys(row.group_key for row in judged.rows)
@@ -80,9 +83,11 @@ class Outcomes:
         )
 
     def order(self, seed: int) -> IntArray:
-        """Return the rank of each row's group by a hash of its name, so that the order of rows does not matter.
+        """Return the rank of each row's group by a hash of its name, so that the order of rows does
+        not matter.
 
-        Groups that fall between two ranks a fixed number apart are a random part of all; shape (n,).
+        Groups that fall between two ranks a fixed number apart are a random part of all; shape
+        (n,).
         """
         digests = bytearray()
         for name in self.group_names:

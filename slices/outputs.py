@@ -29,7 +29,10 @@ OF_VERDICTS = ("precision", "accuracy", "off_by_one", "brier", "ece")
 
 
 def describe_outputs(
-    columns: Sequence[OutputColumn], outcomes: Outcomes, own: Mapping[str, FloatArray], target: Target
+    columns: Sequence[OutputColumn],
+    outcomes: Outcomes,
+    own: Mapping[str, FloatArray],
+    target: Target,
 ) -> tuple[JudgeOutput, ...]:
     """Measure a metric at the values of each output, this judge's own first.
 
@@ -59,13 +62,17 @@ def describe_outputs(
         # Verdicts have one value where precision looks; bins of what is listed say nothing new.
         partition = np.unique(codes, return_inverse=True)[1].tobytes()
         if len(levels) > 1 and partition not in seen and _says_something(codes, outcomes, target):
-            outputs.append(JudgeOutput(column=output.column.name, reason=output.reason, levels=tuple(levels)))
+            outputs.append(
+                JudgeOutput(column=output.column.name, reason=output.reason, levels=tuple(levels))
+            )
         seen.add(partition)
     return tuple(outputs)
 
 
 def _says_something(codes: Codes, outcomes: Outcomes, target: Target) -> bool:
-    """Whether a metric can be read at the values of an output: not where each holds one verdict and it needs both."""
+    """Whether a metric can be read at the values of an output: not where each holds one verdict and
+    it needs both.
+    """
     if target.name in OF_VERDICTS:
         return True
     verdicts = np.unique(np.stack([codes, outcomes.predicted], axis=1), axis=0)
@@ -73,7 +80,9 @@ def _says_something(codes: Codes, outcomes: Outcomes, target: Target) -> bool:
 
 
 def _levels(column: Column) -> list[tuple[Condition, list[int]]]:
-    """Return a few conditions of a column, each with its codes: joined intervals, else the most frequent values."""
+    """Return a few conditions of a column, each with its codes: joined intervals, else the most
+    frequent values.
+    """
     levels: list[tuple[Condition, list[int]]] = []
     if column.ordered:
         for codes in np.array_split(np.arange(column.ordered), min(LEVELS, column.ordered)):

@@ -65,9 +65,15 @@ class Tree:
 
 
 def refine_slice(
-    judged: JudgedDataset, predicate: Predicate, columns: Sequence[Column], *, metric: str, min_rows: int | None = None
+    judged: JudgedDataset,
+    predicate: Predicate,
+    columns: Sequence[Column],
+    *,
+    metric: str,
+    min_rows: int | None = None,
 ) -> Tree:
-    """Find the next conditions that make a slice poorer than its other rows: any value, one interval a column.
+    """Find the next conditions that make a slice poorer than its other rows: any value, one
+    interval a column.
 
     Args:
         judged: The table.
@@ -107,14 +113,20 @@ def refine_slice(
 def _poorer(
     column: Column, inside: BoolArray, loss: BoolArray | FloatArray, least: int
 ) -> tuple[list[tuple[Condition, BoolArray]], int]:
-    """Return the conditions of one column under which losses gather, with their rows, and how many were looked at."""
+    """Return the conditions of one column under which losses gather, with their rows, and how many
+    were looked at.
+    """
     size = len(column.conditions)
     n = np.bincount(column.codes[inside], minlength=size).astype(np.float64)
     lost = np.bincount(column.codes[inside], loss[inside].astype(np.float64), size)
     total, variance = float(n.sum()), float(loss[inside].var()) if inside.any() else 0.0
     if variance == 0:
         return [], 0
-    spans = [span for span in neighbouring_spans(column.ordered, size) if column.conditions[span[0]] is not None]
+    spans = [
+        span
+        for span in neighbouring_spans(column.ordered, size)
+        if column.conditions[span[0]] is not None
+    ]
     starts, stops = np.array(spans, np.int64).reshape(-1, 2).T
     # Sums over neighbours are differences of running sums.
     n_below, lost_below = np.append(0.0, np.cumsum(n)), np.append(0.0, np.cumsum(lost))
@@ -129,14 +141,23 @@ def _poorer(
         first, last = column.conditions[starts[i]], column.conditions[stops[i] - 1]
         # Overlapping intervals tell of one weakness: only the strongest of a column is listed.
         if first is not None and last is not None and (not ordered[i] or i == best):
-            poorer.append((join(first, last), (column.codes >= starts[i]) & (column.codes < stops[i])))
+            poorer.append(
+                (join(first, last), (column.codes >= starts[i]) & (column.codes < stops[i]))
+            )
     return poorer, int(enough.sum())
 
 
 def _refined(
-    target: Target, part: Outcomes, slice_: Predicate, condition: Condition, chosen: BoolArray, looked_at: int
+    target: Target,
+    part: Outcomes,
+    slice_: Predicate,
+    condition: Condition,
+    chosen: BoolArray,
+    looked_at: int,
 ) -> Refinement | None:
-    """Test one more condition against the slice's other rows; None where the metric is no poorer under it."""
+    """Test one more condition against the slice's other rows; None where the metric is no poorer
+    under it.
+    """
     tested, rest = target.test(part, chosen), target.value(part, ~chosen)
     inside, _ = target.losses(part)
     value = estimate_on(target, part, chosen, n=int((chosen & inside).sum()))

@@ -1,4 +1,5 @@
-"""Slices that a new prompt made worse: rows that were judged right before and are judged wrong now, gathered.
+"""Slices that a new prompt made worse: rows that were judged right before and are judged wrong now,
+gathered.
 
 A slice counts as a regression where two things are confirmed on rows that did not propose it: it
 lost more than the other rows did, and within it more verdicts went wrong than were mended. So a
@@ -16,7 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..judges import BoolArray, Change, FloatArray, InputError, IntArray, JudgedDataset, clustered_se
+from ..judges import (
+    BoolArray,
+    Change,
+    FloatArray,
+    InputError,
+    IntArray,
+    JudgedDataset,
+    clustered_se,
+)
 from ..judges import compare as compare_judged
 from ..judges.notebook_display import html_table
 from .features import read_features
@@ -65,11 +74,14 @@ class Regression:
 
     def describe(self) -> str:
         """Describe the regression in a sentence."""
-        inside = f"accuracy {self.change.before:.3f} -> {self.change.after:.3f} ({_interval(self.change)})"
+        inside = (
+            f"accuracy {self.change.before:.3f} -> {self.change.after:.3f}"
+            f" ({_interval(self.change)})"
+        )
         return (
-            f"{self.predicate}: {inside}, {self.broken} rows newly wrong and {self.mended} mended of {self.change.n}; "
-            f"elsewhere {self.elsewhere.difference:+.3f} ({_interval(self.elsewhere)}); "
-            f"confirmed on held-out rows, p = {self.p:.2g}"
+            f"{self.predicate}: {inside}, {self.broken} rows newly wrong and {self.mended} mended"
+            f" of {self.change.n}; elsewhere {self.elsewhere.difference:+.3f}"
+            f" ({_interval(self.elsewhere)}); confirmed on held-out rows, p = {self.p:.2g}"
         )
 
 
@@ -88,19 +100,35 @@ class RegressionReport:
         worse = f"{len(self.slices)} slices got worse"
         if self.overall is None:
             return f"RegressionReport(accuracy undefined, n=0; {worse})"
-        overall = f"{self.overall.difference:+.3f} ({_interval(self.overall)}), n={self.overall.n:,}"
+        overall = (
+            f"{self.overall.difference:+.3f} ({_interval(self.overall)}), n={self.overall.n:,}"
+        )
         return f"RegressionReport(accuracy {overall}; {worse})"
 
     def _repr_html_(self) -> str:
         return html_table(self.to_frame(), title=repr(self), notes=self.notes)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one line a slice: accuracy before and after, the change with its interval, and elsewhere."""
+        """Return one line a slice: accuracy before and after, the change with its interval, and
+        elsewhere.
+        """
         import pandas as pd
 
-        columns = ("predicate", "before", "after", "difference", "low", "high", "n", "groups", "broken", "mended")
+        columns = (
+            "predicate",
+            "before",
+            "after",
+            "difference",
+            "low",
+            "high",
+            "n",
+            "groups",
+            "broken",
+            "mended",
+        )
         lines = [
-            {**one.to_json(), **_change_json(one.change), "elsewhere": one.elsewhere.difference} for one in self.slices
+            {**one.to_json(), **_change_json(one.change), "elsewhere": one.elsewhere.difference}
+            for one in self.slices
         ]
         return pd.DataFrame(lines, columns=[*columns, "elsewhere", "p"])
 
@@ -142,14 +170,20 @@ def find_regressions(
     """
     if [row.id for row in before.dataset.rows] != [row.id for row in after.dataset.rows]:
         raise InputError("the two sets of answers are not of the same rows in the same order")
-    limits = Limits(max_depth=max_depth, min_support=min_support, seed=seed, named=columns is not None)
+    limits = Limits(
+        max_depth=max_depth, min_support=min_support, seed=seed, named=columns is not None
+    )
     common = np.intersect1d(before.scored, after.scored)
     if len(common) == 0:
-        return RegressionReport(slices=(), overall=None, left_out={}, notes=("no row was answered by both",))
+        return RegressionReport(
+            slices=(), overall=None, left_out={}, notes=("no row was answered by both",)
+        )
     old, new = before.only(common), after.only(common)
     features = read_features(old, columns=columns, exclude=exclude)
     notes = _notes(before, after, old)
-    report = search_slices(_rights(old, new), features, _TARGET, limits, notes=notes, confirm=confirm_on_halves)
+    report = search_slices(
+        _rights(old, new), features, _TARGET, limits, notes=notes, confirm=confirm_on_halves
+    )
     overall = compare_judged(_accuracy_of(old), old, new)
     regressions: list[Regression] = []
     for one in report.slices:
@@ -157,7 +191,9 @@ def find_regressions(
         if regression is not None and regression.broken > regression.mended:
             regressions.append(regression)
     regressions.sort(key=lambda one: (one.p, str(one.predicate)))
-    return RegressionReport(slices=tuple(regressions), overall=overall, left_out=report.left_out, notes=report.notes)
+    return RegressionReport(
+        slices=tuple(regressions), overall=overall, left_out=report.left_out, notes=report.notes
+    )
 
 
 def _notes(before: JudgedDataset, after: JudgedDataset, old: JudgedDataset) -> list[str]:
@@ -171,7 +207,8 @@ def _notes(before: JudgedDataset, after: JudgedDataset, old: JudgedDataset) -> l
 
 
 def _rights(old: JudgedDataset, new: JudgedDataset) -> Outcomes:
-    """Put "was right before" in people's place and "is right now" in the judge's, so that a miss is a newly wrong row.
+    """Put "was right before" in people's place and "is right now" in the judge's, so that a miss is
+    a newly wrong row.
 
     The search then reads a loss off the two as it does off any verdicts.
     """
@@ -185,7 +222,9 @@ def _rights(old: JudgedDataset, new: JudgedDataset) -> Outcomes:
     )
 
 
-def _describe(predicate: Predicate, p: float, old: JudgedDataset, new: JudgedDataset) -> Regression | None:
+def _describe(
+    predicate: Predicate, p: float, old: JudgedDataset, new: JudgedDataset
+) -> Regression | None:
     """Measure a slice before and after; None where either side of it has no rows."""
     member = predicate.mask(old.dataset.rows)
     inside = compare_judged(_accuracy_of(old), old, new, keep=member)
@@ -209,7 +248,10 @@ def _accuracy_of(judged: JudgedDataset) -> str:
 
 
 def _change_json(change: Change) -> dict[str, float | int | None]:
-    return {name: getattr(change, name) for name in ("before", "after", "difference", "low", "high", "n", "groups")}
+    return {
+        name: getattr(change, name)
+        for name in ("before", "after", "difference", "low", "high", "n", "groups")
+    }
 
 
 def _interval(change: Change) -> str:
@@ -218,7 +260,9 @@ def _interval(change: Change) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _NetLoss:
-    """The share of rows newly wrong less the share mended, searched by the first; see `target.Target`."""
+    """The share of rows newly wrong less the share mended, searched by the first; see
+    `target.Target`.
+    """
 
     name: str = "net loss"
     lower_is_worse: bool = False
@@ -242,7 +286,9 @@ class _NetLoss:
         return mean
 
     def test(self, outcomes: Outcomes, member: BoolArray) -> Comparison | None:
-        """See `Target.test`: the larger p of two claims, that the slice lost, and more than the rest did."""
+        """See `Target.test`: the larger p of two claims, that the slice lost, and more than the
+        rest did.
+        """
         loss, groups = _loss(outcomes), compress(outcomes.groups)
         compared = compare_loss(loss, member, groups)
         if compared is None:
@@ -261,7 +307,8 @@ def _loss(outcomes: Outcomes) -> FloatArray:
 
 
 def _lost_more(loss: FloatArray, member: BoolArray, groups: IntArray, gap: float) -> float:
-    """One-sided p that the slice lost more than the rest, by Student's t with a variance of its own on either side.
+    """One-sided p that the slice lost more than the rest, by Student's t with a variance of its own
+    on either side.
 
     Noise may be louder inside than outside, which the pooled variance of `significance.compare`
     takes for a loss. The standard error is clustered and never below that of independent rows; the
@@ -285,7 +332,8 @@ def _lost_more(loss: FloatArray, member: BoolArray, groups: IntArray, gap: float
 
 
 def sign_flip_tail(losses: IntArray) -> float:
-    """Return the chance of a sum at least as high if every group's loss had its sign from the toss of a coin.
+    """Return the chance of a sum at least as high if every group's loss had its sign from the toss
+    of a coin.
 
     Exact where the two prompts are alike: before and after could then change places in any group.
     With one row a group it is McNemar's exact test, one-sided.

@@ -1,4 +1,5 @@
-"""A saved slice: a small YAML file with the predicate, the numbers it had, and the rows and judge they come from.
+"""A saved slice: a small YAML file with the predicate, the numbers it had, and the rows and judge
+they come from.
 
 The predicate is what commands use; the numbers, of the day of saving, are for the reader.
 """
@@ -44,7 +45,9 @@ class _Numbers(_Part):
     rest: float | None = None
     """The metric elsewhere."""
     p: float | None = None
-    """Corrected for every candidate where the slice was found; of this slice alone where it was chosen."""
+    """Corrected for every candidate where the slice was found; of this slice alone where it was
+    chosen.
+    """
     chosen_by_hand: bool
     confirmed: bool
     """Whether a search confirmed it; never of a slice chosen by hand."""
@@ -76,7 +79,9 @@ class SavedSlice(_Numbers, _Origin):
     predicate: InstanceOf[Predicate]
 
     @classmethod
-    def of(cls, chosen: FoundSlice | MeasuredSlice, judged: JudgedDataset, *, saved_at: str) -> SavedSlice:
+    def of(
+        cls, chosen: FoundSlice | MeasuredSlice, judged: JudgedDataset, *, saved_at: str
+    ) -> SavedSlice:
         """Take a slice's numbers, and where they come from."""
         by_hand = isinstance(chosen, MeasuredSlice)
         if by_hand:
@@ -118,7 +123,9 @@ class SavedSlice(_Numbers, _Origin):
             "origin": origin,
         }
         # YAML reads U+0085 and its like as line ends, so all of a text with one is escaped.
-        plain = all(text.isprintable() for text in (str(self.predicate), self.data, self.judge, self.model))
+        plain = all(
+            text.isprintable() for text in (str(self.predicate), self.data, self.judge, self.model)
+        )
         return yaml.safe_dump(body, sort_keys=False, allow_unicode=plain, width=110)
 
 
@@ -145,9 +152,13 @@ def load_saved_slice(path: Path) -> SavedSlice:
         # The base loader builds text and nothing else, so that a file cannot run anything.
         parsed = _File.model_validate(yaml.load(text, Loader=yaml.BaseLoader))  # noqa: S506  # text only
     except ValidationError as error:
-        raise InputError(f"{path}: {explain_yaml_error(error)}", hint="judgewright slices --save writes one") from None
+        raise InputError(
+            f"{path}: {explain_yaml_error(error)}", hint="judgewright slices --save writes one"
+        ) from None
     except (OSError, yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
-        raise InputError(f"cannot read the slice file {str(path)!r}: {explain_yaml_error(error)}") from None
+        raise InputError(
+            f"cannot read the slice file {str(path)!r}: {explain_yaml_error(error)}"
+        ) from None
     return SavedSlice(
         predicate=parse_predicate(parsed.slice),
         **parsed.found.model_dump(),
@@ -157,7 +168,11 @@ def load_saved_slice(path: Path) -> SavedSlice:
 
 def is_name(text: str) -> bool:
     """Whether a text may be the name of a saved slice: it is no predicate and no file."""
-    return re.fullmatch(r"[\w-][\w .-]*", text) is not None and not text.endswith(SUFFIXES) and not Path(text).is_file()
+    return (
+        re.fullmatch(r"[\w-][\w .-]*", text) is not None
+        and not text.endswith(SUFFIXES)
+        and not Path(text).is_file()
+    )
 
 
 def read_slice(text: str, saved: Mapping[str, str] = MappingProxyType({})) -> Predicate:
@@ -179,10 +194,14 @@ def read_slice(text: str, saved: Mapping[str, str] = MappingProxyType({})) -> Pr
     if is_file:
         return load_saved_slice(Path(text)).predicate
     if text.strip().endswith(SUFFIXES) and not any(sign in text for sign in "=<>["):
-        raise InputError(f"there is no slice file {text!r}", hint="judgewright slices --save writes one")
+        raise InputError(
+            f"there is no slice file {text!r}", hint="judgewright slices --save writes one"
+        )
     try:
         return parse_predicate(text)
     except InputError as error:
         if saved and is_name(text):
-            raise InputError(str(error), hint=f"slices are saved as {', '.join(sorted(saved))}") from None
+            raise InputError(
+                str(error), hint=f"slices are saved as {', '.join(sorted(saved))}"
+            ) from None
         raise

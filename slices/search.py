@@ -28,7 +28,9 @@ Bits = npt.NDArray[np.uint64]
 
 WORDS = 1 << 8
 """Words of each mask counted at once: few enough to stay in the processor's cache."""
-PAIRS, FOURS, EIGHTS, BYTES = (np.uint64(int(pattern * (16 // len(pattern)), 16)) for pattern in ("5", "3", "0f", "01"))
+PAIRS, FOURS, EIGHTS, BYTES = (
+    np.uint64(int(pattern * (16 // len(pattern)), 16)) for pattern in ("5", "3", "0f", "01")
+)
 SHORTLIST = 300
 PROPOSALS = 8
 RESIDUE = 2.0
@@ -61,7 +63,13 @@ class Proposals:
 
 
 def propose(
-    rows: Rows, *, depth: int, min_rows: int, most: int = PROPOSALS, least: float = -math.inf, strike: bool = False
+    rows: Rows,
+    *,
+    depth: int,
+    min_rows: int,
+    most: int = PROPOSALS,
+    least: float = -math.inf,
+    strike: bool = False,
 ) -> Proposals:
     """Return the few slices in which losses gather most, each beside those before it.
 
@@ -71,8 +79,8 @@ def propose(
         min_rows: The fewest rows of a slice.
         most: The most slices.
         least: The score that a slice must exceed, also by itself.
-        strike: Let the rows of each slice be gone for those after it, which are then fewer; else the others are
-            compared both inside and outside it.
+        strike: Let the rows of each slice be gone for those after it, which are then fewer; else
+            the others are compared both inside and outside it.
     """
     shortlist: list[_Cell] = []
     seen: set[bytes] = set()
@@ -92,12 +100,24 @@ def propose(
         shortlist.append(replace(cell, design=clustered.design(inside)))
     if not shortlist:
         return Proposals(predicates=(), prices=prices)
-    covering = _cover(shortlist, masks[: len(shortlist)], rows.loss, min_rows, most=most, least=least, strike=strike)
+    covering = _cover(
+        shortlist,
+        masks[: len(shortlist)],
+        rows.loss,
+        min_rows,
+        most=most,
+        least=least,
+        strike=strike,
+    )
     return Proposals(predicates=tuple(covering), prices=prices)
 
 
-def _best_cells(rows: Rows, depth: int, min_rows: int, least: float) -> tuple[list[_Cell], dict[Kind, float]]:
-    """Return the best cells by score, before their design effects are known, and the price of each kind."""
+def _best_cells(
+    rows: Rows, depth: int, min_rows: int, least: float
+) -> tuple[list[_Cell], dict[Kind, float]]:
+    """Return the best cells by score, before their design effects are known, and the price of each
+    kind.
+    """
     scan = LossScan.of(rows.loss)
     if not scan.possible:
         return [], {}
@@ -152,7 +172,8 @@ def _cover(
     design = np.array([cell.design for cell in shortlist])
     price = np.array([cell.price for cell in shortlist])
     size = _counts(packed, np.ones(len(loss), np.bool_))
-    # Inside a slice there are fewer candidates than in all rows: as many as may take its place there.
+    # Inside a slice there are fewer candidates than in all rows: as many as may take its place
+    # there.
     discount = np.zeros(len(shortlist))
     # Inside a later slice that overlaps it one already chosen still has an inside and an outside.
     free = np.ones(len(shortlist), np.bool_)
@@ -174,7 +195,9 @@ def _cover(
         chosen.append(shortlist[best].predicate)
         member = _unpack(packed[best], len(loss))
         strata[member] = len(chosen)
-        discount = np.where(_counts(packed, member) >= INSIDE * size, np.maximum(discount, price[best]), discount)
+        discount = np.where(
+            _counts(packed, member) >= INSIDE * size, np.maximum(discount, price[best]), discount
+        )
         discount = np.minimum(discount, price)
     return chosen
 
@@ -203,7 +226,8 @@ def _counts(packed: Bits, marked: BoolArray) -> FloatArray:
     counts = np.zeros(len(packed))
     for start in range(0, len(bits), WORDS):
         part = slice(start, start + WORDS)
-        # Sums of 2, of 4 and of 8 neighbouring bits, then of the bytes: quicker than a table of all bytes.
+        # Sums of 2, of 4 and of 8 neighbouring bits, then of the bytes: quicker than a table of all
+        # bytes.
         both = packed[:, part] & bits[part]
         both -= (both >> np.uint64(1)) & PAIRS
         both = (both & FOURS) + ((both >> np.uint64(2)) & FOURS)
@@ -212,8 +236,11 @@ def _counts(packed: Bits, marked: BoolArray) -> FloatArray:
     return counts
 
 
-def still_poor(rows: Rows, predicates: Sequence[Predicate], *, min_rows: int) -> dict[Predicate, Predicate | None]:
-    """Return the slices in which losses gather even beside the stronger ones, each with the one it lies inside.
+def still_poor(
+    rows: Rows, predicates: Sequence[Predicate], *, min_rows: int
+) -> dict[Predicate, Predicate | None]:
+    """Return the slices in which losses gather even beside the stronger ones, each with the one it
+    lies inside.
 
     The stronger slices part the rows. Within each part a slice's rows are compared with the others:
     so what is poor only for a stronger slice's rows is dropped, and the sharp core of a wide slice,
@@ -228,14 +255,22 @@ def still_poor(rows: Rows, predicates: Sequence[Predicate], *, min_rows: int) ->
     strata = np.zeros(len(rows), np.int64)
     for predicate in predicates:
         member = rows.member(predicate)
-        beside = [_gathered(rows.loss, member, strata == stratum) for stratum in range(len(poor) + 1)]
-        if sum(apart for _, apart in beside) < min_rows or round(sum(llr for llr, _ in beside), 9) < RESIDUE:
+        beside = [
+            _gathered(rows.loss, member, strata == stratum) for stratum in range(len(poor) + 1)
+        ]
+        if (
+            sum(apart for _, apart in beside) < min_rows
+            or round(sum(llr for llr, _ in beside), 9) < RESIDUE
+        ):
             continue
         within = None
         for stronger in poor:
-            if np.count_nonzero(member & rows.member(stronger)) >= INSIDE * np.count_nonzero(member):
+            if np.count_nonzero(member & rows.member(stronger)) >= INSIDE * np.count_nonzero(
+                member
+            ):
                 within = stronger
-        # In the parts any piece of a wider slice may look poor, where another slice has taken the wider one's rows.
+        # In the parts any piece of a wider slice may look poor, where another slice has taken the
+        # wider one's rows.
         if within is not None and _gathered(rows.loss, member, rows.member(within))[0] < RESIDUE:
             continue
         poor[predicate] = within
@@ -243,9 +278,15 @@ def still_poor(rows: Rows, predicates: Sequence[Predicate], *, min_rows: int) ->
     return poor
 
 
-def _gathered(loss: BoolArray | FloatArray, member: BoolArray, part: BoolArray) -> tuple[float, int]:
-    """Return how surely losses gather in a slice's rows of a part, and the rows of it on the smaller side."""
+def _gathered(
+    loss: BoolArray | FloatArray, member: BoolArray, part: BoolArray
+) -> tuple[float, int]:
+    """Return how surely losses gather in a slice's rows of a part, and the rows of it on the
+    smaller side.
+    """
     inside = member & part
     n = np.count_nonzero(inside)
-    llr = LossScan.of(loss[part]).signed_llr(np.array([n], np.float64), np.array([loss[inside].sum()], np.float64))
+    llr = LossScan.of(loss[part]).signed_llr(
+        np.array([n], np.float64), np.array([loss[inside].sum()], np.float64)
+    )
     return float(llr[0]), int(min(n, np.count_nonzero(part) - n))

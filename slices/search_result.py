@@ -1,4 +1,6 @@
-"""The result of a search for slices: each slice, the columns left out, and what judges said of the rows."""
+"""The result of a search for slices: each slice, the columns left out, and what judges said of the
+rows.
+"""
 
 from __future__ import annotations
 
@@ -49,15 +51,21 @@ class FoundSlice:
     """How widely the direction holds; None without one."""
     parts: Parts | None
     bound: float
-    """The metric is at least so poor, by the 95 % lower bound of the gap that holds for all candidates at once."""
+    """The metric is at least so poor, by the 95 % lower bound of the gap that holds for all
+    candidates at once.
+    """
     expected_gain: float
-    """How much the whole metric would rise if the slice did as well as the rest, less what selection flattered."""
+    """How much the whole metric would rise if the slice did as well as the rest, less what
+    selection flattered.
+    """
     gain_low: float
     """The same by the bound."""
     within: Predicate | None
     """The stronger slice that it lies inside, of which it is the poorer part."""
     confusion: str | None = None
-    """Of a choice: people's class and the judge's, `billing -> technical`, which are its errors' direction."""
+    """Of a choice: people's class and the judge's, `billing -> technical`, which are its errors'
+    direction.
+    """
 
     def __repr__(self) -> str:
         return f"FoundSlice({self.describe()!r})"
@@ -69,14 +77,18 @@ class FoundSlice:
 
     @property
     def standing(self) -> Standing:
-        """How sure it is; of tables without a slice, one in four calls any likely or confirms it."""
+        """How sure it is; of tables without a slice, one in four calls any likely or confirms
+        it.
+        """
         if self.confirmed:
             return "confirmed"
         return "likely" if self.p < LIKELY else "only seen"
 
     @property
     def prompt_target(self) -> bool:
-        """Whether a prompt could fix it: confirmed, errors of one kind everywhere, not only the base rate's doing."""
+        """Whether a prompt could fix it: confirmed, errors of one kind everywhere, not only the
+        base rate's doing.
+        """
         if not self.confirmed or self.direction is None:
             return False
         if self.consistency is None or not self.consistency.holds:
@@ -93,8 +105,12 @@ class FoundSlice:
 
     @property
     def is_base_rate(self) -> bool:
-        """Whether more of the gap comes from how many rows are positive than from either kind of error."""
-        return self.parts is not None and self.parts.prevalence <= min(self.parts.tpr, self.parts.fpr)
+        """Whether more of the gap comes from how many rows are positive than from either kind of
+        error.
+        """
+        return self.parts is not None and self.parts.prevalence <= min(
+            self.parts.tpr, self.parts.fpr
+        )
 
     @property
     def errors(self) -> str:
@@ -152,8 +168,8 @@ class FoundSlice:
             share = f"{self.fp_share:.0%} of its errors are false positives"
         surely = f", surely {self.bound:.3f}," if self.confirmed else ""
         return (
-            f"{self.predicate}: {self.metric} {self.value:.3f}{surely} against {self.rest:.3f} elsewhere "
-            f"(n = {self.n}; {share}; {self.standing}, p = {self.p:.2g})"
+            f"{self.predicate}: {self.metric} {self.value:.3f}{surely} against {self.rest:.3f}"
+            f" elsewhere (n = {self.n}; {share}; {self.standing}, p = {self.p:.2g})"
         )
 
 
@@ -168,7 +184,9 @@ class OutputLevel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeOutput:
-    """What a judge said of the rows, and the metric at its values: calibration, and never a slice to fix."""
+    """What a judge said of the rows, and the metric at its values: calibration, and never a slice
+    to fix.
+    """
 
     column: str
     reason: str
@@ -177,7 +195,9 @@ class JudgeOutput:
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the output and its levels."""
-        levels = [{"predicate": str(level.predicate), **level.value.to_json()} for level in self.levels]
+        levels = [
+            {"predicate": str(level.predicate), **level.value.to_json()} for level in self.levels
+        ]
         return {"column": self.column, "reason": self.reason, "levels": levels}
 
 
@@ -218,12 +238,27 @@ class SliceReport:
         return pd.DataFrame(lines, columns=list(columns))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one line a slice, the best first: the metric inside with its interval and n, and elsewhere."""
+        """Return one line a slice, the best first: the metric inside with its interval and n, and
+        elsewhere.
+        """
         import pandas as pd
 
-        columns = ("predicate", "metric", "value", "low", "high", "n", "support", "rest", "p", "direction")
+        columns = (
+            "predicate",
+            "metric",
+            "value",
+            "low",
+            "high",
+            "n",
+            "support",
+            "rest",
+            "p",
+            "direction",
+        )
         lines = [one.to_json() for one in self.slices]
-        return pd.DataFrame(lines, columns=[*columns, "expected_gain", "confirmed", "prompt_target"])
+        return pd.DataFrame(
+            lines, columns=[*columns, "expected_gain", "confirmed", "prompt_target"]
+        )
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the report as the command prints it."""

@@ -18,7 +18,9 @@ from .outcomes import count_groups
 
 ALPHA = 0.05
 LIKELY = 0.25
-"""Under this a slice that is not confirmed is called likely: one search in four gives one by chance alone."""
+"""Under this a slice that is not confirmed is called likely: one search in four gives one by chance
+alone.
+"""
 MIN_GROUPS = 5
 """Groups a slice must have on the rows that test it."""
 
@@ -48,8 +50,8 @@ def compare(loss: BoolArray | FloatArray, member: BoolArray, groups: IntArray) -
 
     A score test with the pooled variance, multiplied by the design effect of the groups, referred
     to Student's t with as many degrees of freedom as the side with fewer groups has groups of equal
-    size in effect, less one; for bad rows never below the p-value of Fisher's exact test, whose z-value is divided
-    by the root of the design effect.
+    size in effect, less one; for bad rows never below the p-value of Fisher's exact test, whose
+    z-value is divided by the root of the design effect.
 
     Args:
         loss: What each row costs; booleans mark bad rows. Shape (n,).
@@ -95,7 +97,9 @@ def degrees_of_freedom(member: BoolArray, groups: IntArray) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clustered:
-    """Losses summed by group once, so that the design effect of each of many slices costs only its own rows."""
+    """Losses summed by group once, so that the design effect of each of many slices costs only its
+    own rows.
+    """
 
     loss: BoolArray | FloatArray
     groups: IntArray
@@ -122,7 +126,8 @@ class Clustered:
     def design(self, rows: IntArray) -> float:
         """Return how many times the gap's variance exceeds that of independent rows; at least 1.
 
-        Residuals summed by group over those of single rows; the slice is neither empty nor everything.
+        Residuals summed by group over those of single rows; the slice is neither empty nor
+        everything.
 
         Args:
             rows: Positions of the slice's rows.
@@ -159,7 +164,9 @@ def _exact_tail(hits: int, n: int, bad: int, total: int) -> float:
         return gammaln(of + 1) - gammaln(np.add(taken, 1)) - gammaln(np.subtract(of, taken) + 1)
 
     more = np.arange(max(hits, n + bad - total), min(n, bad) + 1)
-    return min(1.0, float(np.exp(ways(bad, more) + ways(total - bad, n - more) - ways(total, n)).sum()))
+    return min(
+        1.0, float(np.exp(ways(bad, more) + ways(total - bad, n - more) - ways(total, n)).sum())
+    )
 
 
 def one_direction(fp: BoolArray, fn: BoolArray, groups: IntArray) -> tuple[float | None, float]:
@@ -183,8 +190,11 @@ def one_direction(fp: BoolArray, fn: BoolArray, groups: IntArray) -> tuple[float
     return share, min(1.0, 2 * float(stdtr(touched - 1, -abs(sign.sum()) / spread)))
 
 
-def share_interval(good: BoolArray, groups: IntArray, level: float = 0.95) -> tuple[float, float] | None:
-    """Return Wilson's interval for a share, on the number of independent rows that the groups are worth.
+def share_interval(
+    good: BoolArray, groups: IntArray, level: float = 0.95
+) -> tuple[float, float] | None:
+    """Return Wilson's interval for a share, on the number of independent rows that the groups are
+    worth.
 
     The rows are divided by the design effect (Kish 1965); groups count where all rows agree.
     """
@@ -229,9 +239,11 @@ class LossScan:
         return self.variance > 0
 
     def llr(self, n: FloatArray, loss: FloatArray) -> FloatArray:
-        """Return the one-sided log-likelihood ratio of each cell, 0 where it is not worse; shape (cells,).
+        """Return the one-sided log-likelihood ratio of each cell, 0 where it is not worse; shape
+        (cells,).
 
-        Of bad rows it is the Bernoulli scan (Kulldorff 1997), else that of a shifted mean of known variance.
+        Of bad rows it is the Bernoulli scan (Kulldorff 1997), else that of a shifted mean of known
+        variance.
 
         Args:
             n: Rows in each cell; shape (cells,).
@@ -248,7 +260,8 @@ class LossScan:
         return np.where(worse, np.maximum(ratio, 0.0), 0.0)
 
     def signed_llr(self, n: FloatArray, loss: FloatArray) -> FloatArray:
-        """Return the log-likelihood ratio, negative where a cell is better; 0 where rows do not differ at all.
+        """Return the log-likelihood ratio, negative where a cell is better; 0 where rows do not
+        differ at all.
 
         Args:
             n: Rows in each cell; shape (cells,).
@@ -260,7 +273,8 @@ class LossScan:
 
 
 def rows_to_find(share: float, base: float, candidates: int) -> float:
-    """Return how many rows a slice with this share of bad rows needs to stand out among the candidates.
+    """Return how many rows a slice with this share of bad rows needs to stand out among the
+    candidates.
 
     From n * KL(share || base) >= ln(candidates) + 3; infinite where the shares are equal.
     """
@@ -273,7 +287,8 @@ def rows_to_find(share: float, base: float, candidates: int) -> float:
 
 
 def effect_without_selection(z: float, chance: float) -> float:
-    """Return the z-value expected of a candidate that is seen at z because it exceeds what chance gives the best.
+    """Return the z-value expected of a candidate that is seen at z because it exceeds what chance
+    gives the best.
 
     The mean of a normal variable whose part above `chance` averages z (conditional likelihood:
     Zhong and Prentice 2008): near z where z is far above it, and 0 where it is not.
@@ -305,7 +320,9 @@ def _log_likelihood(n: FloatArray | float, bad: FloatArray | float) -> FloatArra
 
 
 def _spread_of(sums: FloatArray, present: int) -> float:
-    """Return the variance of a sum of residuals from its sums by group, with the small-sample factor G / (G - 1)."""
+    """Return the variance of a sum of residuals from its sums by group, with the small-sample
+    factor G / (G - 1).
+    """
     if present < 2:
         return math.inf
     return float((sums**2).sum() * present / (present - 1))

@@ -31,7 +31,9 @@ _MAX_TEXT = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Equals:
-    """The column holds this value; numbers and truth values are compared by their text (`3`, `0.5`, `true`)."""
+    """The column holds this value; numbers and truth values are compared by their text (`3`, `0.5`,
+    `true`).
+    """
 
     column: str
     value: str
@@ -68,7 +70,9 @@ class Interval:
 
     def __post_init__(self) -> None:
         if not self.low < self.high:
-            raise InputError(f"the interval of {self.column!r} is empty: [{self.low!r}, {self.high!r})")
+            raise InputError(
+                f"the interval of {self.column!r} is empty: [{self.low!r}, {self.high!r})"
+            )
 
     def holds(self, value: Scalar) -> bool:
         """Whether a row with this value in the column is inside."""
@@ -85,7 +89,9 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contains:
-    """The column's text has this word, or these words in a row; case and punctuation do not count."""
+    """The column's text has this word, or these words in a row; case and punctuation do not
+    count.
+    """
 
     column: str
     word: str
@@ -115,7 +121,9 @@ Condition = Equals | Missing | Interval | Contains
 
 
 def join(first: Condition, last: Condition) -> Condition:
-    """Return the interval from the first to the last of neighbouring ones; any other condition stands alone."""
+    """Return the interval from the first to the last of neighbouring ones; any other condition
+    stands alone.
+    """
     if isinstance(first, Interval) and isinstance(last, Interval):
         return Interval(column=first.column, low=first.low, high=last.high)
     return first
@@ -123,7 +131,9 @@ def join(first: Condition, last: Condition) -> Condition:
 
 @dataclass(frozen=True, slots=True, init=False)
 class Predicate:
-    """Every condition holds; the order in which they are given does not matter. Without conditions: all rows."""
+    """Every condition holds; the order in which they are given does not matter. Without conditions:
+    all rows.
+    """
 
     conditions: tuple[Condition, ...]
 
@@ -226,7 +236,12 @@ def _condition(tokens: list[str], text: str) -> tuple[Condition, list[str]]:
         case [column, "=" | "==", value, *rest]:
             return Equals(column=_unquoted(column, text), value=_unquoted(value, text)), rest
         case [column, "in", "[", low, ",", high, ")", *rest]:
-            return Interval(column=_unquoted(column, text), low=_number(low, text), high=_number(high, text)), rest
+            return (
+                Interval(
+                    column=_unquoted(column, text), low=_number(low, text), high=_number(high, text)
+                ),
+                rest,
+            )
         case [column, ">=", low, *rest]:
             return Interval(column=_unquoted(column, text), low=_number(low, text)), rest
         case [column, "<", high, *rest]:
@@ -238,8 +253,8 @@ def _condition(tokens: list[str], text: str) -> tuple[Condition, list[str]]:
             return Interval(column=_unquoted(column, text), high=_next(_number(high, text))), rest
     raise _unreadable(
         text,
-        "expected `column = value`, `column is missing`, `column contains word`, `column in [low, high)` "
-        "or `column >= number`",
+        "expected `column = value`, `column is missing`, `column contains word`, `column in [low,"
+        " high)` or `column >= number`",
     )
 
 

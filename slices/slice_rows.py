@@ -63,10 +63,16 @@ class SliceRows:
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the rows and how many there are."""
         counts = {"found": self.found, "errors": self.errors, "support": self.support}
-        return {"predicate": str(self.predicate), **counts, "rows": [row.to_json() for row in self.rows]}
+        return {
+            "predicate": str(self.predicate),
+            **counts,
+            "rows": [row.to_json() for row in self.rows],
+        }
 
 
-def list_rows(judged: JudgedDataset, predicate: Predicate, *, errors_only: bool, limit: int) -> SliceRows:
+def list_rows(
+    judged: JudgedDataset, predicate: Predicate, *, errors_only: bool, limit: int
+) -> SliceRows:
     """Return the scored rows of a slice, errors first.
 
     Raises:
@@ -82,8 +88,16 @@ def list_rows(judged: JudgedDataset, predicate: Predicate, *, errors_only: bool,
             row=judged.rows[i],
             verdict=judged.verdicts[i],
             labelled=bool(judged.positive[i]),
-            classes=(scale.name(judged.label[i]), scale.name(judged.score[i])) if scale.kind == "choice" else None,
+            classes=(scale.name(judged.label[i]), scale.name(judged.score[i]))
+            if scale.kind == "choice"
+            else None,
         )
         for i in chosen[:limit]
     )
-    return SliceRows(predicate=predicate, rows=rows, found=len(chosen), errors=len(wrong), support=int(inside.sum()))
+    return SliceRows(
+        predicate=predicate,
+        rows=rows,
+        found=len(chosen),
+        errors=len(wrong),
+        support=int(inside.sum()),
+    )

@@ -1,4 +1,5 @@
-"""What a metric means for a search: which rows it is about, what each of them costs, and how it is compared.
+"""What a metric means for a search: which rows it is about, what each of them costs, and how it is
+compared.
 
 There are three kinds. A *share* metric is one minus a share of bad rows, or a monotone map of it. A
 metric *by influence* has no rows of its own, so each row costs minus its value of the metric's
@@ -15,7 +16,16 @@ from typing import Protocol
 
 import numpy as np
 
-from ..judges import BoolArray, Estimate, FloatArray, InputError, IntArray, clustered_se, influence, point
+from ..judges import (
+    BoolArray,
+    Estimate,
+    FloatArray,
+    InputError,
+    IntArray,
+    clustered_se,
+    influence,
+    point,
+)
 from ..judges.metrics.calibration import bins_of, calibration_intervals, ece
 from .outcomes import Outcomes, compress, count_groups
 from .significance import Comparison, compare, degrees_of_freedom, share_interval
@@ -128,7 +138,9 @@ def of_bad_share(metric: str, share: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ByInfluence:
-    """Kappa, MCC, balanced accuracy: searched through the influence function, tested as themselves."""
+    """Kappa, MCC, balanced accuracy: searched through the influence function, tested as
+    themselves.
+    """
 
     name: str
     lower_is_worse: bool = True
@@ -157,7 +169,9 @@ class ByInfluence:
         return min(1.0, -mean)
 
     def test(self, outcomes: Outcomes, member: BoolArray) -> Comparison | None:
-        """See `Target.test`: the metric inside against the metric outside, each with its clustered error."""
+        """See `Target.test`: the metric inside against the metric outside, each with its clustered
+        error.
+        """
         from scipy.special import stdtr
 
         inside, inside_se, _ = self._measured(outcomes, member)
@@ -193,7 +207,10 @@ class OfProbability:
         """See `Target.losses`; a loss is the squared error of the probability."""
         stated = np.isfinite(outcomes.probability)
         if not stated.any():
-            raise InputError(f"{self.name} needs the judge's confidence", hint="name its column with --confidence")
+            raise InputError(
+                f"{self.name} needs the judge's confidence",
+                hint="name its column with --confidence",
+            )
         return stated, np.where(stated, (outcomes.probability - outcomes.positive) ** 2, 0.0)
 
     def value(self, outcomes: Outcomes, member: BoolArray) -> float | None:
@@ -212,14 +229,18 @@ class OfProbability:
         part = outcomes.only(member & stated)
         if not len(part):
             return None
-        return calibration_intervals(part.positive, part.probability, compress(part.groups))[self.name][1]
+        return calibration_intervals(part.positive, part.probability, compress(part.groups))[
+            self.name
+        ][1]
 
     def of_loss(self, mean: float) -> float:
         """See `Target.of_loss`."""
         return max(0.0, mean)
 
     def test(self, outcomes: Outcomes, member: BoolArray) -> Comparison | None:
-        """See `Target.test`; ECE, which is biased on few rows, is compared with random sets of as many groups."""
+        """See `Target.test`; ECE, which is biased on few rows, is compared with random sets of as
+        many groups.
+        """
         stated, loss = self.losses(outcomes)
         part, member = outcomes.only(stated), member[stated]
         groups = compress(part.groups)
@@ -235,13 +256,17 @@ class OfProbability:
 
 
 def _permutation_p(part: Outcomes, member: BoolArray, groups: IntArray, gap: float) -> float:
-    """Return the chance that the ECE of random groups, as many rows as the slice, exceeds the others' by `gap`."""
+    """Return the chance that the ECE of random groups, as many rows as the slice, exceeds the
+    others' by `gap`.
+    """
     from scipy.stats import pearson3, skew
 
     rng = np.random.default_rng(0)
     bins = bins_of(part.probability, 10, "linspace")
     total = count_groups(groups)
-    wrong = np.bincount(groups * 10 + bins, part.probability - part.positive, total * 10).reshape(total, 10)
+    wrong = np.bincount(groups * 10 + bins, part.probability - part.positive, total * 10).reshape(
+        total, 10
+    )
     rows = np.bincount(groups, minlength=total)
     everything, n, size = wrong.sum(0), len(part), int(member.sum())
     gaps = np.empty(PERMUTATIONS)
@@ -263,7 +288,10 @@ def _permutation_p(part: Outcomes, member: BoolArray, groups: IntArray, gap: flo
 
 
 TARGETS: Mapping[str, Target] = {
-    **{name: Share(name) for name in ("precision", "recall", "specificity", "f1", "accuracy", "off_by_one")},
+    **{
+        name: Share(name)
+        for name in ("precision", "recall", "specificity", "f1", "accuracy", "off_by_one")
+    },
     **{name: ByInfluence(name) for name in ("balanced_accuracy", "kappa", "mcc")},
     **{name: OfProbability(name) for name in ("brier", "ece")},
 }
@@ -277,7 +305,9 @@ def target_of(metric: str) -> Target:
         InputError: Slices cannot be searched for it.
     """
     if metric not in TARGETS:
-        raise InputError(f"slices cannot be searched for {metric!r}", hint="metrics: " + ", ".join(TARGETS))
+        raise InputError(
+            f"slices cannot be searched for {metric!r}", hint="metrics: " + ", ".join(TARGETS)
+        )
     return TARGETS[metric]
 
 

@@ -1,4 +1,5 @@
-"""What a row's texts are like, worked out from the texts alone: columns to slice by that nobody had to fill in.
+"""What a row's texts are like, worked out from the texts alone: columns to slice by that nobody had
+to fill in.
 
 `statement:words` is a feature of one field, `statement:numbers_in_source` one of a field beside
 another. It needs nothing but its own row, so a predicate over it holds or not for any row.
@@ -30,7 +31,8 @@ _NOT = re.compile(r"n['’]t\b", re.IGNORECASE)
 # Within a line only, so that a text of many blank lines is not read once for each of them.
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 _CODE_LINE = re.compile(
-    r"(?:[;{}]|\)[ \t]*:)[ \t]*$|^[ \t]*(?:def |class |import |from \w+ import |#include|function |return\b"
+    r"(?:[;{}]|\)[ \t]*:)[ \t]*$|^[ \t]*(?:def |class |import |from \w+ import |#include|function"
+    r" |return\b"
     r"|</?\w+[^>\n]*>[ \t]*$)",
     re.MULTILINE,
 )
@@ -46,7 +48,22 @@ _SPELT = {str(number): word for number, word in enumerate(_COUNTS)}
 _ASKING = ("who", "whom", "whose", "what", "which", "when", "where", "why", "how")
 _ASKING_YES_NO = frozenset(
     (
-        *("is", "are", "was", "were", "am", "do", "does", "did", "has", "have", "had", "isn", "aren", "doesn"),
+        *(
+            "is",
+            "are",
+            "was",
+            "were",
+            "am",
+            "do",
+            "does",
+            "did",
+            "has",
+            "have",
+            "had",
+            "isn",
+            "aren",
+            "doesn",
+        ),
         *("can", "could", "will", "would", "shall", "should", "may", "might", "must"),
     )
 )
@@ -89,7 +106,9 @@ class _Text:
 
     @functools.cached_property
     def names(self) -> frozenset[str]:
-        """The words of its capitalised words, but for those that begin a sentence and the English I."""
+        """The words of its capitalised words, but for those that begin a sentence and the English
+        I.
+        """
         names: set[str] = set()
         for word in set(_IN_SENTENCE.findall(self.text)):
             if word[0].isupper():
@@ -195,7 +214,9 @@ ALONE: Mapping[str, Callable[[_Text], Scalar]] = {
 
 
 class Columns:
-    """Reads columns of rows: a metadata column, a feature of the texts, or a text itself, whichever has the name."""
+    """Reads columns of rows: a metadata column, a feature of the texts, or a text itself, whichever
+    has the name.
+    """
 
     def __init__(self) -> None:
         self._read = functools.lru_cache(maxsize=CACHED_TEXTS)(_Text)
@@ -228,7 +249,9 @@ def is_column(row: Row, name: str) -> bool:
 
 
 def feature_rank(name: str) -> int:
-    """Return 0 for metadata; for a feature of texts the later its turn where rows are few, the more."""
+    """Return 0 for metadata; for a feature of texts the later its turn where rows are few, the
+    more.
+    """
     feature = name.rpartition(":")[2] if ":" in name else ""
     for rank, candidate in enumerate((*COMPARED, *ALONE), 1):
         if feature == candidate or (candidate in COMPARED and feature.startswith(candidate)):
@@ -267,7 +290,9 @@ def read_columns(
     table: list[list[Scalar]] = [[] for _ in rows]
     # Row by row, so that each text is taken apart once for all of its features; rows that share
     # their longest text one after the other, so that it is once for all of those.
-    order = sorted(range(len(rows)), key=lambda i: max(rows[i].inputs.values(), key=len, default=""))
+    order = sorted(
+        range(len(rows)), key=lambda i: max(rows[i].inputs.values(), key=len, default="")
+    )
     for done, i in enumerate(order, 1):
         table[i] = [columns.value(rows[i], name) for name in names]
         if progress is not None:

@@ -43,7 +43,9 @@ class Vocabulary:
     present: csr_matrix
     """1 where the row's text has the word; shape (rows, words)."""
 
-    def likely(self, loss: BoolArray | FloatArray, rows: BoolArray, *, min_rows: int) -> LikelyWords:
+    def likely(
+        self, loss: BoolArray | FloatArray, rows: BoolArray, *, min_rows: int
+    ) -> LikelyWords:
         """Choose the words in whose rows losses gather most, one word at a time.
 
         The losses of other rows are not looked at. So a word that was chosen because it is poor
@@ -70,11 +72,15 @@ class Vocabulary:
             if score[word] > 0:
                 condition = self.conditions[word]
                 codes = self.present[:, [word]].toarray().ravel().astype(np.uint8)
-                columns.append(Column(name=str(condition), codes=codes, conditions=(None, condition)))
+                columns.append(
+                    Column(name=str(condition), codes=codes, conditions=(None, condition))
+                )
         return LikelyWords(columns=tuple(columns), considered=int(enough.sum()))
 
 
-def read_vocabulary(rows: Sequence[Row], fields: Sequence[str], *, min_rows: int) -> Vocabulary | None:
+def read_vocabulary(
+    rows: Sequence[Row], fields: Sequence[str], *, min_rows: int
+) -> Vocabulary | None:
     """Return the words that occur in so many rows, of each field; None where there are none.
 
     Args:
@@ -96,7 +102,8 @@ def read_vocabulary(rows: Sequence[Row], fields: Sequence[str], *, min_rows: int
 
 
 def _count_words(texts: Sequence[str], min_rows: int) -> tuple[list[str], csr_matrix]:
-    """Return the words that so many texts have and lack, in order, and which text has which; shape (texts, words).
+    """Return the words that so many texts have and lack, in order, and which text has which; shape
+    (texts, words).
 
     A text that many rows share is taken apart once.
     """

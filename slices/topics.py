@@ -1,4 +1,5 @@
-"""What texts are about: clusters named by their typical words, which any further text can be sorted into.
+"""What texts are about: clusters named by their typical words, which any further text can be sorted
+into.
 
 TF-IDF, a truncated SVD (latent semantic analysis, Deerwester et al. 1990) and k-means find the
 clusters, without a look at labels or verdicts. Of each a short list of weighted words is stored; a
@@ -72,7 +73,9 @@ class Topics(pydantic.BaseModel):
         names = {text: self._nearest(text, speaks_for) for text in set(texts)}
         return [names[text] for text in texts]
 
-    def _nearest(self, text: str, speaks_for: Mapping[str, Sequence[tuple[int, float]]]) -> str | None:
+    def _nearest(
+        self, text: str, speaks_for: Mapping[str, Sequence[tuple[int, float]]]
+    ) -> str | None:
         scores = [0.0] * len(self.topics)
         for word, times in Counter(split_words(text)).items():
             for i, weight in speaks_for.get(word, ()):
@@ -103,7 +106,12 @@ class Topics(pydantic.BaseModel):
 
 
 def fit_topics(
-    rows: Sequence[Row], count: int, *, fields: Sequence[str] = (), encode: Encode | None = None, seed: int = 0
+    rows: Sequence[Row],
+    count: int,
+    *,
+    fields: Sequence[str] = (),
+    encode: Encode | None = None,
+    seed: int = 0,
 ) -> tuple[Topics, ...]:
     """Find the topics of each text; a field with fewer than ten different texts a topic gets none.
 
@@ -123,7 +131,9 @@ def fit_topics(
     inputs = sorted({name for row in rows for name in row.inputs})
     for name in fields:
         if name not in inputs:
-            raise InputError(f"there is no text {name!r}", hint="the texts are: " + (", ".join(inputs) or "none"))
+            raise InputError(
+                f"there is no text {name!r}", hint="the texts are: " + (", ".join(inputs) or "none")
+            )
     fitted = []
     for name in fields or inputs:
         # Sorted and each once, so that neither the order nor the number of a text's rows decides.
@@ -137,7 +147,8 @@ def fit_topics(
 
 
 def add_topics(judged: JudgedDataset, topics: Sequence[Topics]) -> JudgedDataset:
-    """Return the table with the topic of each text as a metadata column, `FIELD:topic`, for slices to be looked up in.
+    """Return the table with the topic of each text as a metadata column, `FIELD:topic`, for slices
+    to be looked up in.
 
     The content hash stays: metadata is no part of it.
     """
@@ -145,7 +156,8 @@ def add_topics(judged: JudgedDataset, topics: Sequence[Topics]) -> JudgedDataset
     for of_field in topics:
         names = of_field.assign([row.inputs.get(of_field.field, "") for row in rows])
         rows = tuple(
-            replace(row, meta={**row.meta, of_field.column: name}) for row, name in zip(rows, names, strict=True)
+            replace(row, meta={**row.meta, of_field.column: name})
+            for row, name in zip(rows, names, strict=True)
         )
     return replace(judged, dataset=replace(judged.dataset, rows=rows))
 
@@ -178,7 +190,9 @@ def _fit(texts: Sequence[str], count: int, encode: Encode | None, seed: int) -> 
 
 
 def _telling_words(text: str) -> list[str]:
-    """The words of a text that may tell what it is about: no grammar, no numbers, no single letters."""
+    """The words of a text that may tell what it is about: no grammar, no numbers, no single
+    letters.
+    """
     return [w for w in split_words(text) if len(w) > 1 and w not in _GRAMMAR and not w.isdecimal()]
 
 
@@ -197,8 +211,12 @@ def _directions(vectors: FloatArray) -> FloatArray:
     return np.divide(vectors, length, out=np.zeros_like(vectors, np.float64), where=length > 0)
 
 
-def _describe(table: csr_matrix, cluster: IntArray, idf: FloatArray, names: Sequence[str]) -> tuple[Topic, ...]:
-    """Describe each cluster by the words it has more of than all texts have, the largest cluster first."""
+def _describe(
+    table: csr_matrix, cluster: IntArray, idf: FloatArray, names: Sequence[str]
+) -> tuple[Topic, ...]:
+    """Describe each cluster by the words it has more of than all texts have, the largest cluster
+    first.
+    """
     mean = np.asarray(table.mean(axis=0), np.float64).ravel()
     topics: list[Topic] = []
     taken: set[str] = set()

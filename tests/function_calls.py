@@ -1,4 +1,6 @@
-"""How many calls of functions some work costs: the same on every machine, so that a slower path shows as a number."""
+"""How many calls of functions some work costs: the same on every machine, so that a slower path
+shows as a number.
+"""
 
 import sys
 import threading
@@ -6,7 +8,9 @@ from collections.abc import Callable
 
 
 def count_calls(work: Callable[[], object]) -> int:
-    """Count the calls of functions, Python's and C's, that some work makes, here and in threads that it starts."""
+    """Count the calls of functions, Python's and C's, that some work makes, here and in threads
+    that it starts.
+    """
     counts: dict[int, int] = {}
 
     def note(frame: object, event: str, argument: object) -> None:

@@ -16,10 +16,15 @@ DOCS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 """Blocks with their kind; those of no kind hold commands of ours."""
 BLOCKS = "\n".join(
-    block for path in DOCS for kind, block in FENCED.findall(path.read_text(encoding="utf-8")) if not kind
+    block
+    for path in DOCS
+    for kind, block in FENCED.findall(path.read_text(encoding="utf-8"))
+    if not kind
 )
 COMMANDS = [
-    line.removesuffix(" &") for line in BLOCKS.replace("\\\n", " ").splitlines() if line.startswith("judgewright ")
+    line.removesuffix(" &")
+    for line in BLOCKS.replace("\\\n", " ").splitlines()
+    if line.startswith("judgewright ")
 ]
 
 
@@ -35,7 +40,9 @@ def test_the_table_of_metrics_is_the_one_in_the_code() -> None:
 
 
 @pytest.mark.parametrize("line", COMMANDS)
-def test_a_command_of_the_documents_parses(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_of_the_documents_parses(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Command, options and values are what the command line accepts; nothing is run."""
     (tmp_path / "handover").mkdir()  # an export that `export verify` is given
     monkeypatch.chdir(tmp_path)
@@ -57,7 +64,10 @@ def message_texts() -> list[str]:
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.JoinedStr):
                     texts.append(
-                        "".join(str(part.value) if isinstance(part, ast.Constant) else "..." for part in node.values)
+                        "".join(
+                            str(part.value) if isinstance(part, ast.Constant) else "..."
+                            for part in node.values
+                        )
                     )
                 elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                     texts.append(node.value)
@@ -72,7 +82,9 @@ def test_the_messages_of_the_troubleshooting_page_are_ours() -> None:
     for kind, block in FENCED.findall(page):
         if kind != "text":
             continue
-        fragments = [fragment.strip() for fragment in block.strip().split("...") if fragment.strip()]
+        fragments = [
+            fragment.strip() for fragment in block.strip().split("...") if fragment.strip()
+        ]
         if not any(all(fragment in text for fragment in fragments) for text in texts):
             unknown.append(block.strip())
     assert unknown == []
@@ -82,15 +94,23 @@ def test_the_messages_of_the_troubleshooting_page_are_ours() -> None:
 def test_the_files_that_a_page_for_contributors_names_are_there(page: str) -> None:
     """Paths with a folder, in backquotes; NAME stands for one's own."""
     text = (ROOT / page).read_text(encoding="utf-8")
-    paths = re.findall(r"`((?:judges|slices|optimize|runs|tests|docs|notebooks|benchmarks)/[\w./-]*)`", text)
+    paths = re.findall(
+        r"`((?:judges|slices|optimize|runs|tests|docs|notebooks|benchmarks)/[\w./-]*)`", text
+    )
     assert paths
     assert [path for path in paths if "NAME" not in path and not (ROOT / path).exists()] == []
 
 
 def test_the_figures_of_reading_the_intervals_are_those_of_the_tutorial() -> None:
-    """Its tables are quoted from the tutorial, whose own are what its commands print (`test_docs_site.py`)."""
+    """Its tables are quoted from the tutorial, whose own are what its commands print
+    (`test_docs_site.py`).
+    """
     page = (ROOT / "docs/concepts/reading-intervals.md").read_text(encoding="utf-8")
     tutorial = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8").splitlines()
-    quoted = [line for line in page.splitlines() if line.startswith("  ") and any(letter.isdigit() for letter in line)]
+    quoted = [
+        line
+        for line in page.splitlines()
+        if line.startswith("  ") and any(letter.isdigit() for letter in line)
+    ]
     assert len(quoted) == 4
     assert [line for line in quoted if line not in tutorial] == []

@@ -1,4 +1,6 @@
-"""The site builds without warnings and fetches nothing; the tutorial and the other examples are true."""
+"""The site builds without warnings and fetches nothing; the tutorial and the other examples are
+true.
+"""
 
 import json
 import os
@@ -32,7 +34,9 @@ LEFT_OUT = {"...", ""}
 
 def blocks(page: Path, kind: str) -> list[str]:
     """The fenced blocks of one kind on a page."""
-    return [text for marker, text in BLOCK.findall(page.read_text(encoding="utf-8")) if marker == kind]
+    return [
+        text for marker, text in BLOCK.findall(page.read_text(encoding="utf-8")) if marker == kind
+    ]
 
 
 def joined(text: str) -> list[str]:
@@ -42,11 +46,15 @@ def joined(text: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built strictly: a page outside the nav, and a link or an anchor that leads nowhere, are warnings."""
+    """The site, built strictly: a page outside the nav, and a link or an anchor that leads nowhere,
+    are warnings.
+    """
     pytest.importorskip("mkdocs", reason="mkdocs is not installed: make docs")
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
-    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
+    built = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600
+    )
     assert built.returncode == 0, built.stderr
     assert "WARNING" not in built.stderr
     return folder
@@ -81,7 +89,9 @@ def test_the_site_fetches_nothing(site: Path) -> None:
         loads.feed(page.read_text(encoding="utf-8"))
         assert [address for address in loads.addresses if "//" in address] == [], page
     for style in site.rglob("*.css"):
-        assert not re.search(r"(url\(|@import)\s*[\"']?(https?:)?//", style.read_text(encoding="utf-8")), style
+        assert not re.search(
+            r"(url\(|@import)\s*[\"']?(https?:)?//", style.read_text(encoding="utf-8")
+        ), style
 
 
 def test_the_reference_has_every_command_and_target(site: Path) -> None:
@@ -119,14 +129,21 @@ class TutorialRun:
         self.run_id = ""
         self.url = ""
         self.servers: list[subprocess.Popen[str]] = []
-        environment = {name: text for name, text in os.environ.items() if "API_KEY" not in name and name != "COLUMNS"}
+        environment = {
+            name: text
+            for name, text in os.environ.items()
+            if "API_KEY" not in name and name != "COLUMNS"
+        }
         self.environment = environment | {"JUDGEWRIGHT_WORKSPACE": str(folder)}
 
     def type(self, line: str) -> str:
         """Run a line and return what it printed."""
         typed = line.replace("RUN", self.run_id).replace(SERVED, self.url)
         words = shlex.split(typed.removesuffix(" &"))
-        program = {"judgewright": [sys.executable, "-m", "judgewright"], "python": [sys.executable]}[words[0]]
+        program = {
+            "judgewright": [sys.executable, "-m", "judgewright"],
+            "python": [sys.executable],
+        }[words[0]]
         if line.endswith(" &"):
             return self._serve([*program, *words[1:]])
         done = subprocess.run(
@@ -145,9 +162,16 @@ class TutorialRun:
 
     def _serve(self, command: list[str]) -> str:
         """Start a server on a free port and return what it says up to its address."""
-        free = ["0" if before == "--port" else word for before, word in zip(["", *command], command, strict=False)]
-        pipe = subprocess.PIPE  # read to the address and no further: neither server says much after it
-        server = subprocess.Popen(free, cwd=self.folder, env=self.environment, stdout=pipe, text=True)
+        free = [
+            "0" if before == "--port" else word
+            for before, word in zip(["", *command], command, strict=False)
+        ]
+        pipe = (
+            subprocess.PIPE
+        )  # read to the address and no further: neither server says much after it
+        server = subprocess.Popen(
+            free, cwd=self.folder, env=self.environment, stdout=pipe, text=True
+        )
         self.servers.append(server)
         assert server.stdout is not None
         output = ""
@@ -175,20 +199,31 @@ def run(tmp_path: Path) -> Iterator[TutorialRun]:
 
 @pytest.mark.timeout(900)
 def test_the_tutorial_does_what_it_says(run: TutorialRun) -> None:
-    """Its commands in order, over HTTP: each exits with 0 and prints the lines on the page; the prompt is exported."""
+    """Its commands in order, over HTTP: each exits with 0 and prints the lines on the page; the
+    prompt is exported.
+    """
     printed: list[str] = []
     for kind, text in BLOCK.findall((DOCS / "tutorial.md").read_text(encoding="utf-8")):
         if kind == "":
             printed = [line for typed in joined(text) for line in run.type(typed).splitlines()]
         elif kind == "text":
-            shown = [line.replace("RUN", run.run_id) for line in text.splitlines() if line.strip() not in LEFT_OUT]
+            shown = [
+                line.replace("RUN", run.run_id)
+                for line in text.splitlines()
+                if line.strip() not in LEFT_OUT
+            ]
             rest = iter(printed)
             missing = [line for line in shown if line not in rest]
-            assert missing == [], f"the page shows what was not printed, or not in this order:\n{missing[0]}"
+            assert missing == [], (
+                f"the page shows what was not printed, or not in this order:\n{missing[0]}"
+            )
     manifest = json.loads((run.folder / "handover" / "manifest.json").read_text())
     assert manifest["simulated"] is True
     assert manifest["provenance"]["run"] == run.run_id
-    assert "Compare each number with the source" in (run.folder / "handover" / "groundedness.py").read_text()
+    assert (
+        "Compare each number with the source"
+        in (run.folder / "handover" / "groundedness.py").read_text()
+    )
 
 
 def test_the_price_file_of_the_page_is_read(tmp_path: Path) -> None:
@@ -197,9 +232,16 @@ def test_the_price_file_of_the_page_is_read(tmp_path: Path) -> None:
     file = tmp_path / "prices.toml"
     file.write_text(text)
     prices = Prices(file)
-    assert set(tomllib.loads(text)) == {"Qwen/Qwen2.5-7B-Instruct", "your-model@https://gateway.example.com/v1"}
-    assert prices.cost("Qwen/Qwen2.5-7B-Instruct", "http://127.0.0.1:8000/v1", 1_000_000, 0) == pytest.approx(0.05)
-    cost = prices.cost("your-model", "https://gateway.example.com/v1", 1_000_000, 0, cached=1_000_000)
+    assert set(tomllib.loads(text)) == {
+        "Qwen/Qwen2.5-7B-Instruct",
+        "your-model@https://gateway.example.com/v1",
+    }
+    assert prices.cost(
+        "Qwen/Qwen2.5-7B-Instruct", "http://127.0.0.1:8000/v1", 1_000_000, 0
+    ) == pytest.approx(0.05)
+    cost = prices.cost(
+        "your-model", "https://gateway.example.com/v1", 1_000_000, 0, cached=1_000_000
+    )
     assert cost == pytest.approx(0.075)
 
 
@@ -208,9 +250,16 @@ def test_the_models_file_of_the_page_is_read(tmp_path: Path) -> None:
     page = DOCS / "how-to" / "keys.md"
     (text,) = blocks(page, "yaml")
     (tmp_path / "models.yaml").write_text(text)
-    keys = {"ACME_API_KEY": "a", "HUB_TOKEN": "h", "JUDGEWRIGHT_API_KEY": "x", "OPENAI_API_KEY": "o"}
+    keys = {
+        "ACME_API_KEY": "a",
+        "HUB_TOKEN": "h",
+        "JUDGEWRIGHT_API_KEY": "x",
+        "OPENAI_API_KEY": "o",
+    }
     environment = read_environment({"JUDGEWRIGHT_MODELS": str(tmp_path / "models.yaml"), **keys})
-    (line,) = [line for block in blocks(page, "") for line in joined(block) if "--optimizer-model" in line]
+    (line,) = [
+        line for block in blocks(page, "") for line in joined(block) if "--optimizer-model" in line
+    ]
     specs = [word for word in shlex.split(line) if "@http" in word]
     ring = environment.naming(*specs).keyring()
     bound = [ring.binding(Origin.of(spec.partition("@")[2])) for spec in specs]
@@ -259,7 +308,17 @@ ENVIRONMENTS = ROOT / ".verify"
 """One environment for each tool; `make verify-exports` installs them."""
 RUN = (
     *("json", "messages", "jinja", "python", "dspy", "mlflow", "trulens"),
-    *("azure", "braintrust", "deepeval", "langchain", "openevals", "opik", "phoenix", "ragas", "weave"),
+    *(
+        "azure",
+        "braintrust",
+        "deepeval",
+        "langchain",
+        "openevals",
+        "opik",
+        "phoenix",
+        "ragas",
+        "weave",
+    ),
 )
 """Targets whose lines are run as they are."""
 RUN_IN_A_SHELL = ("inspect", "lmeval", "promptfoo")
@@ -301,11 +360,15 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def exported_usage(target: str, folder: Path) -> str:
     """Export a judge into a folder; return the lines that use it."""
     prompt = Registry().get("groundedness")
-    export = write_export(ExportContext(prompt=prompt, rule=prompt.rule, provenance={}), TARGETS[target], folder)
+    export = write_export(
+        ExportContext(prompt=prompt, rule=prompt.rule, provenance={}), TARGETS[target], folder
+    )
     return str(export.body["usage"])
 
 
-def run_in(command: list[str], folder: Path, endpoint: str, **more: str) -> subprocess.CompletedProcess[str]:
+def run_in(
+    command: list[str], folder: Path, endpoint: str, **more: str
+) -> subprocess.CompletedProcess[str]:
     """Run something in a folder, with an endpoint that the environment names."""
     environment = {name: text for name, text in os.environ.items() if "API_KEY" not in name}
     environment |= {
@@ -316,14 +379,26 @@ def run_in(command: list[str], folder: Path, endpoint: str, **more: str) -> subp
     }
     environment |= QUIET | more
     return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=900
+        command,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=900,
     )
 
 
 @pytest.mark.parametrize("target", RUN)
 def test_the_lines_that_use_an_export_run(target: str, endpoint: str, tmp_path: Path) -> None:
-    """As the page shows them, in the tool's own environment, against an endpoint that the environment names."""
-    python = ENVIRONMENTS / target / "bin" / "python" if TARGETS[target].requires else Path(sys.executable)
+    """As the page shows them, in the tool's own environment, against an endpoint that the
+    environment names.
+    """
+    python = (
+        ENVIRONMENTS / target / "bin" / "python"
+        if TARGETS[target].requires
+        else Path(sys.executable)
+    )
     if not python.exists():
         pytest.skip(f"{TARGETS[target].tool} is not installed: make verify-exports")
     usage = exported_usage(target, tmp_path)
@@ -335,23 +410,42 @@ def test_the_lines_that_use_an_export_run(target: str, endpoint: str, tmp_path: 
 
 @pytest.mark.parametrize("target", RUN_IN_A_SHELL)
 def test_the_commands_that_use_an_export_run(target: str, endpoint: str, tmp_path: Path) -> None:
-    """As the page shows them, beside a file of rows; `npx` finds what is installed beside the files."""
+    """As the page shows them, beside a file of rows; `npx` finds what is installed beside the
+    files.
+    """
     installed = ENVIRONMENTS / target
     if not installed.exists():
         pytest.skip(f"{TARGETS[target].tool} is not installed: make verify-exports")
     usage = exported_usage(target, tmp_path)
-    rows = [{"source": f"The hotel has {n} rooms.", "statement": f"It has {n} rooms."} for n in (44, 45)]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    rows = [
+        {"source": f"The hotel has {n} rooms.", "statement": f"It has {n} rooms."} for n in (44, 45)
+    ]
+    (tmp_path / "rows.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
+    )
     programs = installed / "bin"
     if target == "promptfoo":
         programs = installed / "node_modules" / ".bin"
         (tmp_path / "node_modules").symlink_to(installed / "node_modules")
         config = tmp_path / "promptfooconfig.yaml"
-        body = yaml.safe_load(config.read_text(encoding="utf-8")) | {"tests": [{"vars": row} for row in rows]}
+        body = yaml.safe_load(config.read_text(encoding="utf-8")) | {
+            "tests": [{"vars": row} for row in rows]
+        }
         config.write_text(yaml.safe_dump(body), encoding="utf-8")
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
-    ran = run_in(["bash", "-ec", usage], tmp_path, endpoint, PATH=path, HF_HUB_OFFLINE="1", npm_config_offline="true")
+    ran = run_in(
+        ["bash", "-ec", usage],
+        tmp_path,
+        endpoint,
+        PATH=path,
+        HF_HUB_OFFLINE="1",
+        npm_config_offline="true",
+    )
     said = ran.stdout + ran.stderr
     assert ran.returncode == 0, said[-2000:]
-    done = {"inspect": r"mean +3\.000", "lmeval": r"groundedness +\|↑ +\| +3\|", "promptfoo": r"2 passed \(100%\)"}
+    done = {
+        "inspect": r"mean +3\.000",
+        "lmeval": r"groundedness +\|↑ +\| +3\|",
+        "promptfoo": r"2 passed \(100%\)",
+    }
     assert re.search(done[target], said), said[-2000:]

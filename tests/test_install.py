@@ -21,7 +21,9 @@ PIP = [
 """What pip prints."""
 
 
-def test_an_install_shows_a_sign_of_life_and_not_hundreds_of_lines(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_install_shows_a_sign_of_life_and_not_hundreds_of_lines(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """Packages counted now and then, each large download, and the long silence at the end."""
     tell = runpy.run_path(str(SCRIPT))["tell"]
     seen = 0
@@ -37,7 +39,14 @@ def test_an_install_shows_a_sign_of_life_and_not_hundreds_of_lines(capsys: pytes
 
 def test_an_install_that_fails_says_why_and_leaves_so(tmp_path: Path) -> None:
     """pip's own words come through, and make stops."""
-    command = [sys.executable, str(SCRIPT), "--no-index", "--target", str(tmp_path), "no-such-package-of-anyones"]
+    command = [
+        sys.executable,
+        str(SCRIPT),
+        "--no-index",
+        "--target",
+        str(tmp_path),
+        "no-such-package-of-anyones",
+    ]
     failed = subprocess.run(command, capture_output=True, text=True)
     assert failed.returncode == 1
     assert "no-such-package-of-anyones" in failed.stderr
@@ -48,6 +57,9 @@ def test_both_commands_say_what_is_installed_and_how_long_it_takes() -> None:
     """Before the first package is asked for."""
     for target in (".user", ".dev"):
         output = subprocess.run(
-            ["make", "-n", "-W", "pyproject.toml", f".venv/{target}"], cwd=ROOT, capture_output=True, text=True
+            ["make", "-n", "-W", "pyproject.toml", f".venv/{target}"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
         ).stdout
         assert output.index("1 GB on disk, once; two to ten minutes") < output.index("install")

@@ -1,4 +1,6 @@
-"""The README tells the truth: its files and targets are there (tests/test_docs.py tries its commands)."""
+"""The README tells the truth: its files and targets are there (tests/test_docs.py tries its
+commands).
+"""
 
 import re
 from pathlib import Path
@@ -33,7 +35,9 @@ TABLE = README.partition("## What there is")[2].partition("\n## ")[0]
 FEATURES = re.findall(r"^\| [^|]+ \| (`[^|]+`) \| `([^|`]+)` \|$", TABLE, re.MULTILINE)
 
 
-@pytest.mark.parametrize("written", [name for commands, _ in FEATURES for name in re.findall(r"`([^`]+)`", commands)])
+@pytest.mark.parametrize(
+    "written", [name for commands, _ in FEATURES for name in re.findall(r"`([^`]+)`", commands)]
+)
 def test_a_command_of_the_feature_table_is_there(written: str) -> None:
     """With its subcommand, and the option it is named with."""
     words, _, option = written.partition(" --")
@@ -49,5 +53,7 @@ def test_a_command_of_the_feature_table_is_there(written: str) -> None:
 def test_the_feature_table_has_every_command() -> None:
     """Each line has a command and a page, and no command is left out."""
     assert len(FEATURES) == TABLE.count("\n|") - 2
-    named = {name.split()[0] for commands, _ in FEATURES for name in re.findall(r"`([^`]+)`", commands)}
+    named = {
+        name.split()[0] for commands, _ in FEATURES for name in re.findall(r"`([^`]+)`", commands)
+    }
     assert named == set(COMMANDS)

@@ -12,12 +12,19 @@ FROZEN = {
     "world.py": "c87c8603e8cb3ebf45154a2498b50852",
     "optimizer.py": "23512d8bc020d00cf3a812495ef2b989",
 }
-"""BLAKE2 of each file. A new hash makes every earlier table incomparable: see "Frozen" in `world.py`."""
+"""BLAKE2 of each file. A new hash makes every earlier table incomparable: see "Frozen" in
+`world.py`.
+"""
 
 
 def test_the_world_is_the_one_that_was_frozen() -> None:
-    """Whoever changes the judge, the rules, the seeds or the optimizer's reading must measure everything again."""
-    found = {name: hashlib.blake2b((FOLDER / name).read_bytes(), digest_size=16).hexdigest() for name in FROZEN}
+    """Whoever changes the judge, the rules, the seeds or the optimizer's reading must measure
+    everything again.
+    """
+    found = {
+        name: hashlib.blake2b((FOLDER / name).read_bytes(), digest_size=16).hexdigest()
+        for name in FROZEN
+    }
     assert found == FROZEN
 
 

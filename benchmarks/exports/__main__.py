@@ -1,17 +1,20 @@
-"""Try every export in its real tool against a recorded wire: the table of what is equal, declared, and neither.
+"""Try every export in its real tool against a recorded wire: the table of what is equal, declared,
+and neither.
 
     python benchmarks/exports [TARGET ...] [--judges NAME,...] [--out FILE] [--environments .verify]
 
-Thirteen judges that ship and thirteen that are strange are exported, loaded in the tool, and asked about hostile rows
-and with more than forty replies each. The reference is no part of an export: the messages and the request are those
-that Judgewright's own client puts on the wire for the same row, and what each reply says, which score stands for it and
-how it is decided are written down in `replies.py`, `table.py` and `tried.py`. Only the scripts that start a tool are
-those of `export verify`; what they bring back is compared here anew. The line `judgewright` compares our own reading
+Thirteen judges that ship and thirteen that are strange are exported, loaded in the tool, and asked
+about hostile rows and with more than forty replies each. The reference is no part of an export: the
+messages and the request are those that Judgewright's own client puts on the wire for the same row,
+and what each reply says, which score stands for it and how it is decided are written down in
+`replies.py`, `table.py` and `tried.py`. Only the scripts that start a tool are those of `export
+verify`; what they bring back is compared here anew. The line `judgewright` compares our own reading
 with what is written down.
 
-A difference is declared where the export's manifest names it. `--out` keeps a line of JSON for each judge in each
-target; what stands there is not tried again, so that the table can be made in pieces, and lines of targets that were
-changed are to be taken out of it by hand. Without TARGET every one is tried, about an hour and a half of one core.
+A difference is declared where the export's manifest names it. `--out` keeps a line of JSON for each
+judge in each target; what stands there is not tried again, so that the table can be made in pieces,
+and lines of targets that were changed are to be taken out of it by hand. Without TARGET every one
+is tried, about an hour and a half of one core.
 """
 
 from __future__ import annotations
@@ -32,7 +35,14 @@ from table import MODEL, Tally, ask_ourselves, check_ourselves, compare
 from tried import HOSTILE, Tried, shipped, strange
 
 from judgewright.judges import JudgeSettings
-from judgewright.runs.exports import TARGETS, ExportContext, Refused, Target, request_settings, write_export
+from judgewright.runs.exports import (
+    TARGETS,
+    ExportContext,
+    Refused,
+    Target,
+    request_settings,
+    write_export,
+)
 from judgewright.runs.exports.tool_scripts import ToolScriptFailed, run_tool_script
 
 ENVIRONMENTS = Path(__file__).resolve().parents[2] / ".verify"
@@ -55,24 +65,39 @@ class Ours:
         self.tried = tried
         self.replies: list[Reply] = replies(tried)
         names = tried.prompt.inputs
-        self.rows = [{name: TEXTS[(i + j) % len(TEXTS)] for j, name in enumerate(names)} for i in range(len(TEXTS))]
-        self.answers = [*([self.replies[0].body] * len(self.rows)), *(reply.body for reply in self.replies)]
+        self.rows = [
+            {name: TEXTS[(i + j) % len(TEXTS)] for j, name in enumerate(names)}
+            for i in range(len(TEXTS))
+        ]
+        self.answers = [
+            *([self.replies[0].body] * len(self.rows)),
+            *(reply.body for reply in self.replies),
+        ]
         with recording(self.answers) as (url, wire):
-            self.outcomes = ask_ourselves(tried, [*self.rows, *([self.rows[0]] * len(self.replies))], url)
+            self.outcomes = ask_ourselves(
+                tried, [*self.rows, *([self.rows[0]] * len(self.replies))], url
+            )
         self.wire: Wire = wire
 
 
 def main() -> int:
     """Try what is not in the file yet, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("targets", nargs="*", metavar="TARGET", help="as --to calls it, or judgewright")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "targets", nargs="*", metavar="TARGET", help="as --to calls it, or judgewright"
+    )
     parser.add_argument("--judges", help="names, with commas")
     parser.add_argument("--out", type=Path, help="keeps a line for each judge in each target")
     parser.add_argument("--environments", type=Path, default=ENVIRONMENTS)
     asked = parser.parse_args()
     every = [*strange(), *shipped()]
     names = asked.judges.split(",") if asked.judges else [one.prompt.name for one in every]
-    targets = asked.targets or [OURSELVES, *(name for name, target in TARGETS.items() if target.check)]
+    targets = asked.targets or [
+        OURSELVES,
+        *(name for name, target in TARGETS.items() if target.check),
+    ]
     if unknown := [name for name in targets if name not in (OURSELVES, *TARGETS)]:
         parser.error(f"{unknown[0]} is no target")
     lines: list[Line] = []
@@ -99,10 +124,19 @@ def main() -> int:
 def try_target(name: str, ours: Ours, environments: Path) -> Line:
     """Try one judge in one target."""
     tried, began = ours.tried, time.monotonic()
-    line: Line = {"target": name, "judge": tried.prompt.name, "replies": len(ours.replies), "refused": "", "failed": ""}
+    line: Line = {
+        "target": name,
+        "judge": tried.prompt.name,
+        "replies": len(ours.replies),
+        "refused": "",
+        "failed": "",
+    }
     tally, tool = Tally(), ""
     if name == OURSELVES:
-        tally, tool = check_ourselves(tried, ours.replies, ours.outcomes, len(ours.rows)), "its own client"
+        tally, tool = (
+            check_ourselves(tried, ours.replies, ours.outcomes, len(ours.rows)),
+            "its own client",
+        )
     else:
         try:
             tally, tool = in_tool(TARGETS[name], ours, environments)
@@ -130,7 +164,11 @@ def in_tool(target: Target, ours: Ours, environments: Path) -> tuple[Tally, str]
     with tempfile.TemporaryDirectory() as place, recording(ours.answers) as (url, wire):
         scratch = Path(place)
         export = write_export(context, target, scratch / "export")
-        scale = {"labels": list(prompt.scale.labels), "kind": prompt.scale.kind, "low": prompt.scale.low}
+        scale = {
+            "labels": list(prompt.scale.labels),
+            "kind": prompt.scale.kind,
+            "low": prompt.scale.low,
+        }
         scale |= {"high": prompt.scale.high, "threshold": tried.rule.threshold}
         cases: Mapping[str, Any] = {
             "target": target.name,
@@ -153,10 +191,16 @@ def interpreter(target: Target, environments: Path) -> str | None:
     if not target.requires:
         return None
     folder = environments / target.name
-    found = [folder / name for name in ("bin/python", "node_modules/.bin/node", "node_modules/node/bin/node")]
+    found = [
+        folder / name
+        for name in ("bin/python", "node_modules/.bin/node", "node_modules/node/bin/node")
+    ]
     there = [str(path) for path in found if path.exists()]
     if not there:
-        sys.exit(f"{target.tool} is not in {folder}: python tests/runs/exports/install_tools.py {target.name}")
+        sys.exit(
+            f"{target.tool} is not in {folder}: python tests/runs/exports/install_tools.py"
+            f" {target.name}"
+        )
     return there[0]
 
 
@@ -169,11 +213,27 @@ def print_table(lines: list[Line]) -> None:
         if name == "all exports":
             mine = [line for line in lines if line["target"] != OURSELVES]
         carried = [line for line in mine if not line["refused"]]
-        counts = [sum(sum(line[kind].values()) for line in carried) for kind in ("equal", "declared", "undeclared")]
-        tool = next((line["tool"] for line in carried if line["tool"]), "") if name != "all exports" else ""
+        counts = [
+            sum(sum(line[kind].values()) for line in carried)
+            for kind in ("equal", "declared", "undeclared")
+        ]
+        tool = (
+            next((line["tool"] for line in carried if line["tool"]), "")
+            if name != "all exports"
+            else ""
+        )
         read = sum(line["replies"] for line in carried if line["equal"].get("score"))
-        cells = [name, tool, len(carried), len(mine) - len(carried), f"{read:,}", *(f"{count:,}" for count in counts)]
-        print(f"| {' | '.join(map(str, cells))} | {sum(bool(line['failed']) for line in carried)} |")
+        cells = [
+            name,
+            tool,
+            len(carried),
+            len(mine) - len(carried),
+            f"{read:,}",
+            *(f"{count:,}" for count in counts),
+        ]
+        print(
+            f"| {' | '.join(map(str, cells))} | {sum(bool(line['failed']) for line in carried)} |"
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""An endpoint that keeps every request as it came over the wire, and answers each case with its own body."""
+"""An endpoint that keeps every request as it came over the wire, and answers each case with its own
+body.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +29,16 @@ def recording(answers: Sequence[dict[str, Any]]) -> Iterator[tuple[str, Wire]]:
         def do_POST(self) -> None:
             raw = self.rfile.read(int(self.headers["Content-Length"]))
             parts = self.path.split("/")
-            known = parts[1:2] == ["case"] and self.path.partition("?")[0].endswith("/chat/completions")
+            known = parts[1:2] == ["case"] and self.path.partition("?")[0].endswith(
+                "/chat/completions"
+            )
             case = int(parts[2]) if known else -1
             if known:
                 with lock:
                     wire[case].append(json.loads(raw))
-            body = json.dumps(answers[case] if known else {"error": {"message": "not found"}}).encode()
+            body = json.dumps(
+                answers[case] if known else {"error": {"message": "not found"}}
+            ).encode()
             self.send_response(200 if known else 404)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
@@ -44,7 +50,9 @@ def recording(answers: Sequence[dict[str, Any]]) -> Iterator[tuple[str, Wire]]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread = threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+    )
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}", wire

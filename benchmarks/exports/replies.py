@@ -1,7 +1,9 @@
-"""Replies to every judge of the table, each with the grade that it says; none where it must stay unscored.
+"""Replies to every judge of the table, each with the grade that it says; none where it must stay
+unscored.
 
-What each says is written down here, by the rules of the documentation: the last verdict of a whole reply counts,
-thinking does not, an object is read before prose, and what is cut, refused, off the scale or says two things has none.
+What each says is written down here, by the rules of the documentation: the last verdict of a whole
+reply counts, thinking does not, an object is read before prose, and what is cut, refused, off the
+scale or says two things has none.
 """
 
 from __future__ import annotations
@@ -73,7 +75,11 @@ def replies(tried: Tried) -> list[Reply]:
     for place, grade in enumerate(tried.levels):
         found.append(Reply(name=f"grade {grade:g}", body=answer(write(tried, place)), grade=grade))
     found += _bodies(forms)
-    texts = [*_around(forms), *_prose(forms), *(_objects(forms) if tried.prompt.reply_schema else _marked(forms))]
+    texts = [
+        *_around(forms),
+        *_prose(forms),
+        *(_objects(forms) if tried.prompt.reply_schema else _marked(forms)),
+    ]
     return found + [Reply(name=name, body=answer(text), grade=grade) for name, text, grade in texts]
 
 
@@ -152,7 +158,11 @@ def _around(forms: Forms) -> Iterator[Text]:
     yield "after thinking twice", f"<think>{other}</think><think>{other}</think>{good}", high
     yield "after thinking that opened in the prompt", f"Perhaps {other}\n</think>\n{good}", high
     yield "thinking without an end", f"<think>\nPerhaps {good}", None
-    yield "a verdict, and another one later", f"{other}\n\nNo, I was wrong:\n\n{good}", low if opening else high
+    yield (
+        "a verdict, and another one later",
+        f"{other}\n\nNo, I was wrong:\n\n{good}",
+        low if opening else high,
+    )
     yield "the same verdict twice", f"{good}\n\n{good}", high
     yield "a refusal in words", "I'm sorry, I can't assist with that request.", None
     yield "a question back", "Which of the two statements do you mean?", None
@@ -223,7 +233,11 @@ def _objects(forms: Forms) -> Iterator[Text]:
 
     yield "in a fence", f"```json\n{good}\n```", high
     yield "in a fence without a language", f"```\n{good}\n```", high
-    yield "in a fence between sentences", f"My verdict:\n\n```json\n{good}\n```\n\nAsk me for more.", high
+    yield (
+        "in a fence between sentences",
+        f"My verdict:\n\n```json\n{good}\n```\n\nAsk me for more.",
+        high,
+    )
     yield "over several lines", json.dumps(json.loads(good), indent=4), high
     yield "in ASCII", json.dumps(json.loads(good)), high
     yield "a mark of the byte order before it", "\ufeff" + good, high
@@ -246,7 +260,11 @@ def _objects(forms: Forms) -> Iterator[Text]:
     yield "an empty object", "{}", None
     yield "fields that nobody asked for", made(value, tags=["a", {"b": None}], n=7), high
     yield "another verdict quoted in a field", made(_value(tried, 0), quoted=good), low
-    yield "a lone half of a letter in a text", made(value, quoted="@").replace('"@"', '"\\ud800"'), high
+    yield (
+        "a lone half of a letter in a text",
+        made(value, quoted="@").replace('"@"', '"\\ud800"'),
+        high,
+    )
     yield "a remark after it", f"{good}\n// That is beyond doubt.", high
     yield "another object after it", f"{good}\n// or rather {other}", low
     if tried.prompt.name != "inner_field":

@@ -1,4 +1,6 @@
-"""What a tool sent and read beside what Judgewright sent and what the replies say: equal, declared, or neither."""
+"""What a tool sent and read beside what Judgewright sent and what the replies say: equal, declared,
+or neither.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ KEPT = 12
 """Undeclared differences that are kept of a judge in a tool."""
 
 FROM_0_TO_1 = ("braintrust", "deepeval", "opik", "promptfoo", "trulens")
-"""Tools whose scores run from 0 to 1; labels stand for themselves in them. Elsewhere the score is the grade."""
+"""Tools whose scores run from 0 to 1; labels stand for themselves in them. Elsewhere the score is
+the grade.
+"""
 
 
 @dataclass
@@ -44,15 +48,24 @@ class Tally:
                 self.examples.append(f"{what}: {problem}")
 
 
-def ask_ourselves(tried: Tried, rows: Sequence[Mapping[str, str]], url: str) -> list[tuple[float, bool] | None]:
-    """Ask about each row at its own case through Judgewright's client; return grade and decision, None is unscored."""
+def ask_ourselves(
+    tried: Tried, rows: Sequence[Mapping[str, str]], url: str
+) -> list[tuple[float, bool] | None]:
+    """Ask about each row at its own case through Judgewright's client; return grade and decision,
+    None is unscored.
+    """
     found: list[tuple[float, bool] | None] = []
     for case, row in enumerate(rows):
-        model = Endpoint(name=MODEL, base_url=f"{url}/case/{case}/v1", api_key=None, transport="plain")
+        model = Endpoint(
+            name=MODEL, base_url=f"{url}/case/{case}/v1", api_key=None, transport="plain"
+        )
         with Client(model, settings=tried.settings) as client:
             judged = judge(
                 tried.prompt,
-                Dataset(rows=(Row(id="1", inputs=row, label=tried.levels[0]),), labels=tried.prompt.scale),
+                Dataset(
+                    rows=(Row(id="1", inputs=row, label=tried.levels[0]),),
+                    labels=tried.prompt.scale,
+                ),
                 client,
             )
         (one,) = judged.answers
@@ -66,11 +79,16 @@ def check_ourselves(
 ) -> Tally:
     """Compare our own reading with what the replies say."""
     tally = Tally()
-    for name, said, outcome in zip(_names(rows, replies), _said(rows, replies), outcomes, strict=True):
+    for name, said, outcome in zip(
+        _names(rows, replies), _said(rows, replies), outcomes, strict=True
+    ):
         found = outcome and outcome[0]
         tally.add("score", "" if said == found else f"{name} is {found}, not {said}")
         if outcome is not None and said is not None:
-            tally.add("decision", "" if outcome[1] is tried.positive(said) else f"{name} is decided {outcome[1]}")
+            tally.add(
+                "decision",
+                "" if outcome[1] is tried.positive(said) else f"{name} is decided {outcome[1]}",
+            )
     return tally
 
 
@@ -102,11 +120,15 @@ def compare(
         return tally
     for case, name in enumerate(names):
         if not theirs.get(case):
-            tally.add("messages", f"{name}: nothing was asked ({answer['outcomes'][case].get('said')})")
+            tally.add(
+                "messages", f"{name}: nothing was asked ({answer['outcomes'][case].get('said')})"
+            )
         for body in theirs.get(case, ()):
             _compare_messages(tally, name, ours[case][0]["messages"], body["messages"], declared)
             _compare_request(tally, ours[case][0], body, manifest)
-    for name, said, outcome in zip(names, _said(len(rows), replies), answer["outcomes"], strict=True):
+    for name, said, outcome in zip(
+        names, _said(len(rows), replies), answer["outcomes"], strict=True
+    ):
         _compare_outcome(tally, tried, manifest["target"], name, said, outcome, declared)
     for problem in answer.get("problems", ()):
         tally.add("tool", str(problem))
@@ -114,24 +136,35 @@ def compare(
 
 
 def _names(rows: int, replies: Sequence[Reply]) -> list[str]:
-    return [*(f"row {number}" for number in range(1, rows + 1)), *(f"reply ({one.name})" for one in replies)]
+    return [
+        *(f"row {number}" for number in range(1, rows + 1)),
+        *(f"reply ({one.name})" for one in replies),
+    ]
 
 
 def _said(rows: int, replies: Sequence[Reply]) -> list[float | None]:
     return [*([replies[0].grade] * rows), *(one.grade for one in replies)]
 
 
-def _compare_messages(tally: Tally, name: str, ours: Any, theirs: Any, declared: str) -> None:  # Any: JSON
+def _compare_messages(
+    tally: Tally, name: str, ours: Any, theirs: Any, declared: str
+) -> None:  # Any: JSON
     a, b = list(_plain(ours)), list(_plain(theirs))
     if a == b:
         tally.add("messages", "")
         return
     fixed = [(role, re.sub(r"<(/?)(\w+)-[0-9a-f]{8}>", r"<\1\2>", text)) for role, text in a]
     if fixed == b:
-        tally.add("messages", "fences", declared="Fences around row text are fixed tags here" in declared)
+        tally.add(
+            "messages", "fences", declared="Fences around row text are fixed tags here" in declared
+        )
         return
     at = next((i for i, (x, y) in enumerate(zip(fixed, b, strict=False)) if x != y), -1)
-    problem = f"{len(b)} messages, not {len(a)}" if at < 0 else f"{_around(fixed[at][1], b[at][1])} of message {at + 1}"
+    problem = (
+        f"{len(b)} messages, not {len(a)}"
+        if at < 0
+        else f"{_around(fixed[at][1], b[at][1])} of message {at + 1}"
+    )
     tally.add("messages", f"{name}: {problem}")
 
 
@@ -144,7 +177,8 @@ def _plain(messages: Any) -> Iterator[tuple[str, str]]:  # Any: JSON
 
 def _around(expected: str, found: str) -> str:
     at = next(
-        (i for i, (x, y) in enumerate(zip(expected, found, strict=False)) if x != y), min(len(expected), len(found))
+        (i for i, (x, y) in enumerate(zip(expected, found, strict=False)) if x != y),
+        min(len(expected), len(found)),
     )
     return f"{found[at : at + 40]!r}, not {expected[at : at + 40]!r}, at {at}"
 
@@ -159,13 +193,20 @@ def _compare_request(
     if "max_tokens" in wanted and "max_completion_tokens" in told:  # the protocol's newer name
         limit = told.pop("max_completion_tokens")
         problem = "" if limit == wanted.pop("max_tokens") else f"max_completion_tokens is {limit}"
-        tally.add("request", problem or "another name", not problem and "max_completion_tokens" in also_sent)
+        tally.add(
+            "request",
+            problem or "another name",
+            not problem and "max_completion_tokens" in also_sent,
+        )
     for name in wanted.keys() | told.keys():
         problem, declared = "", name in left_out and name not in told
         if name not in told:
             problem = f"{name} is not sent"
         elif name not in wanted:
-            problem, declared = f"{name} is sent as {told[name]!r:.80}", name in also_sent and told[name] is False
+            problem, declared = (
+                f"{name} is sent as {told[name]!r:.80}",
+                name in also_sent and told[name] is False,
+            )
         elif told[name] != wanted[name]:
             problem = f"{name} is {told[name]!r:.80}, not {wanted[name]!r:.80}"
         tally.add("request", problem, declared)
@@ -188,11 +229,18 @@ def _compare_outcome(
         problem = "" if said is None and found is None else f"{name} is scored {found}, not {said}"
         tally.add("score", f"{problem} ({outcome.get('said')})" if problem else "")
         return
-    low, high = (0.0, 1.0) if scale.kind == "probability" else (tried.prompt.scale.levels[0], scale.levels[-1])
+    low, high = (
+        (0.0, 1.0)
+        if scale.kind == "probability"
+        else (tried.prompt.scale.levels[0], scale.levels[-1])
+    )
     chooses = scale.kind == "choice" and target != "promptfoo" and target != "trulens"
     expected = (said - low) / (high - low) if target in FROM_0_TO_1 and not chooses else said
     tally.add(
-        "score", "" if math.isclose(found, expected, abs_tol=1e-9) else f"{name} is scored {found}, not {expected}"
+        "score",
+        ""
+        if math.isclose(found, expected, abs_tol=1e-9)
+        else f"{name} is scored {found}, not {expected}",
     )
     if scale.kind != "choice":
         problem = "" if positive is tried.positive(said) else f"{name} is decided {positive}"

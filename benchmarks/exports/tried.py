@@ -9,7 +9,10 @@ from dataclasses import dataclass, field, replace
 from judgewright.judges import DecisionRule, Example, JudgePrompt, OutputScale, Platt, Registry
 from judgewright.judges.models import ModelSettings
 
-HOSTILE = 'Braces {a} {{b}} {{{c}}} {% raw %} {# c #} ${x} $$ %s %(y)s "quotes" \'\'\' """ \\n \\ <b> 漢字 \u202e end'
+HOSTILE = (
+    'Braces {a} {{b}} {{{c}}} {% raw %} {# c #} ${x} $$ %s %(y)s "quotes" \'\'\' """ \\n \\ <b>'
+    " 漢字 \u202e end"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +34,13 @@ class Tried:
     """The number that a reply has for each of them, where that is another."""
 
 
-_AT_LEAST_2 = ("answer_correctness", "answer_relevance", "context_relevance", "groundedness", "groundedness_no_reason")
+_AT_LEAST_2 = (
+    "answer_correctness",
+    "answer_relevance",
+    "context_relevance",
+    "groundedness",
+    "groundedness_no_reason",
+)
 _AT_LEAST_2 += ("interpretation_groundedness", "search_relevance")
 _YES = ("answerability", "diras", "diras_no_definition", "diras_no_reason")
 
@@ -41,13 +50,24 @@ def shipped() -> list[Tried]:
     found: list[Tried] = []
     for name in Registry().names():
         prompt, graded = Registry().get(name), name in _AT_LEAST_2
-        levels: tuple[float, ...] = (0.0, 1.0, 2.0, 3.0) if graded or name == "routing" else (0.0, 1.0)
+        levels: tuple[float, ...] = (
+            (0.0, 1.0, 2.0, 3.0) if graded or name == "routing" else (0.0, 1.0)
+        )
         positive, words = _at_least(2.0 if graded else 1.0), ("no", "yes") if name in _YES else ()
         if name == "routing":
             words = ("orders", "inventory", "support", "staff")
         if name == "diras_probability":
             levels, positive = (0.0, 0.25, 0.49, 0.5, 0.51, 1.0), _at_least(0.5)
-        found.append(Tried(prompt=prompt, why="ships", positive=positive, rule=prompt.rule, levels=levels, words=words))
+        found.append(
+            Tried(
+                prompt=prompt,
+                why="ships",
+                positive=positive,
+                rule=prompt.rule,
+                levels=levels,
+                words=words,
+            )
+        )
     return found
 
 
@@ -55,8 +75,12 @@ def strange() -> list[Tried]:
     """Return thirteen judges that a tool may get wrong."""
     usual = Registry().get("groundedness")
     numbers = (0.0, 1.0, 2.0, 3.0)
-    example = Example(inputs={"source": "{ice} {{source}}\r\n", "statement": "Ice is cold."}, reply="Score: 0")
-    prose = replace(usual, reply="End with a line: Score: and a whole number from 0 to 3.", reply_schema={})
+    example = Example(
+        inputs={"source": "{ice} {{source}}\r\n", "statement": "Ice is cold."}, reply="Score: 0"
+    )
+    prose = replace(
+        usual, reply="End with a line: Score: and a whole number from 0 to 3.", reply_schema={}
+    )
     graded = OutputScale(kind="graded", labels=("F", "D", "C", "B", "A"), threshold=3.0)
     passing = OutputScale(kind="binary", labels=("FAIL", "PASS"), threshold=1.0)
     german = OutputScale(kind="binary", labels=("nicht erfüllt", "erfüllt"), threshold=1.0)
@@ -67,7 +91,9 @@ def strange() -> list[Tried]:
         inside = min(max(grade, 1e-6), 1 - 1e-6)
         return 1 / (1 + math.exp(1.1 - 0.8 * math.log(inside / (1 - inside)))) >= 0.4
 
-    chosen = OutputScale(kind="choice", labels=("in the text", "outside the text", "nowhere"), threshold=1.0)
+    chosen = OutputScale(
+        kind="choice", labels=("in the text", "outside the text", "nowhere"), threshold=1.0
+    )
     fields = {"evaluation.notes": "text", "evaluation.score": "score"}
     return [
         _tried(
@@ -99,7 +125,12 @@ def strange() -> list[Tried]:
         _tried(
             "opening_word",
             "PASS or FAIL at the start of a reply in prose",
-            replace(prose, reply="Begin with PASS or FAIL, then say why.", reply_mark="start", scale=passing),
+            replace(
+                prose,
+                reply="Begin with PASS or FAIL, then say why.",
+                reply_mark="start",
+                scale=passing,
+            ),
             (0.0, 1.0),
             1,
             ("FAIL", "PASS"),
@@ -107,7 +138,12 @@ def strange() -> list[Tried]:
         _tried(
             "last_line",
             "grades from F to A on the last line",
-            replace(prose, reply="End with the grade alone on the last line.", reply_mark="last line", scale=graded),
+            replace(
+                prose,
+                reply="End with the grade alone on the last line.",
+                reply_mark="last line",
+                scale=graded,
+            ),
             tuple(map(float, range(5))),
             3,
             graded.labels,
@@ -124,8 +160,13 @@ def strange() -> list[Tried]:
             "labels of two words with an umlaut",
             replace(
                 usual,
-                criteria="Die Aussage muss aus der Quelle folgen. Größe, Maß und Datum müssen stimmen.",
-                reply='Antworte als JSON: "begründung", dann "urteil": "erfüllt" oder "nicht erfüllt".',
+                criteria=(
+                    "Die Aussage muss aus der Quelle folgen. Größe, Maß und Datum müssen stimmen."
+                ),
+                reply=(
+                    'Antworte als JSON: "begründung", dann "urteil": "erfüllt" oder "nicht'
+                    ' erfüllt".'
+                ),
                 reply_schema={"begründung": "text", "urteil": "score"},
                 scale=german,
             ),
@@ -151,7 +192,10 @@ def strange() -> list[Tried]:
             prompt=replace(
                 probability,
                 name="low_is_good",
-                criteria="Say how likely it is that the paragraph is of no use. A score of 0.3 or less passes.",
+                criteria=(
+                    "Say how likely it is that the paragraph is of no use. A score of 0.3 or less"
+                    " passes."
+                ),
                 scale=OutputScale(kind="probability", threshold=0.7, low_is_good=True),
             ),
             why="a probability of which low is good",

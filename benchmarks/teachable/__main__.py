@@ -1,23 +1,26 @@
 """Compare ways to improve a judge in a world where it is known which sentences help.
 
-    python benchmarks/teachable [--sealed | --controls] [--parts] [--arms 'NAME;...'] [--worlds slices,plain]
-                                [--budgets 1,3,5] [--seeds 200-219] [--jobs 2] [--out FILE]
+    python benchmarks/teachable [--sealed | --controls] [--parts] [--arms 'NAME;...'] [--worlds
+                                slices,plain] [--budgets 1,3,5] [--seeds 200-219] [--jobs 2] [--out
+                                FILE]
 
-`world.py` says what the judge gets wrong, `optimizer.py` what the optimizer model can learn from a request. Everything
-between them is the product as it stands: `optimize()` with its split, slice search, loss, proposers, race and gate,
-through the client; only the split of a file, which no arm changes, is made once and kept, and the closing table of a
-run is left out. The unit is a split: rows, the truth about attributes and everything drawn are a seed's own.
-`OPEN` seeds are for work; `--sealed` takes the seeds that nothing was chosen on: run it once, at the end.
+`world.py` says what the judge gets wrong, `optimizer.py` what the optimizer model can learn from a
+request. Everything between them is the product as it stands: `optimize()` with its split, slice
+search, loss, proposers, race and gate, through the client; only the split of a file, which no arm
+changes, is made once and kept, and the closing table of a run is left out. The unit is a split:
+rows, the truth about attributes and everything drawn are a seed's own. `OPEN` seeds are for work;
+`--sealed` takes the seeds that nothing was chosen on: run it once, at the end.
 
-Each arm may ask as many distinct requests (verdicts and optimizer calls, the loss and trials included) as `BUDGET`
-steps of TextGrad that validate every proposal whole; it takes as many steps as fit. The gate's verdicts on the holdout
-are not counted: only a survivor has them. `useful` is the change of the target metric on 3,000 rows of the
-benchmark's own, cut before the product's split, if every guard holds there, and 0 if one does not or there is no
-survivor; `adopted` is the change where the gate accepted. Differences to the first arm are paired by split, with
-Student's interval; p-values of an arm's list are corrected by Holm.
+Each arm may ask as many distinct requests (verdicts and optimizer calls, the loss and trials
+included) as `BUDGET` steps of TextGrad that validate every proposal whole; it takes as many steps
+as fit. The gate's verdicts on the holdout are not counted: only a survivor has them. `useful` is
+the change of the target metric on 3,000 rows of the benchmark's own, cut before the product's
+split, if every guard holds there, and 0 if one does not or there is no survivor; `adopted` is the
+change where the gate accepted. Differences to the first arm are paired by split, with Student's
+interval; p-values of an arm's list are corrected by Holm.
 
-`--out FILE` keeps each run as a line of JSON; runs that stand there are not made again. Made on other code, they would
-lie: use another file.
+`--out FILE` keeps each run as a line of JSON; runs that stand there are not made again. Made on
+other code, they would lie: use another file.
 """
 
 from __future__ import annotations
@@ -152,7 +155,9 @@ class TeachableModel:
     def __init__(self, judge: TeachableJudge, optimizer: TeachableOptimizer) -> None:
         self._judge, self._optimizer = judge, optimizer
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """See `Model.complete`."""
         judging = request.purpose == "judge"
         text = self._judge.reply(request.messages) if judging else self._optimizer.reply(request)
@@ -197,7 +202,9 @@ class Notes:
 
     def record(self, kind: str, payload: Mapping[str, Any]) -> Event:  # Any: JSON
         """See `Journal.record`."""
-        event = Event(seq=len(self._events), kind=kind, payload=json.loads(json.dumps(payload)), created="")
+        event = Event(
+            seq=len(self._events), kind=kind, payload=json.loads(json.dumps(payload)), created=""
+        )
         self._events.append(event)
         if kind == "benchmark":
             self._record.free = frozenset(self._record.asked)
@@ -269,7 +276,9 @@ def _reference(row: Row, task: Task) -> str:
 
 
 def run_arm(place: Place, name: str, arm: Arm, cap: int) -> dict[str, Any]:  # Any: JSON
-    """Search with as many steps as fit, let the gate decide, and measure the survivor on the evaluation rows."""
+    """Search with as many steps as fit, let the gate decide, and measure the survivor on the
+    evaluation rows.
+    """
     began = time.process_time()
     notes = Notes(place.record, cap)
     with suppress(OverBudget), _optimizing(place, arm, ENDLESS, notes):
@@ -289,7 +298,11 @@ def run_arm(place: Place, name: str, arm: Arm, cap: int) -> dict[str, Any]:  # A
     held = all(changes[guard.metric] >= -guard.margin - MARGINS for guard in place.objective.guards)
     target = changes[place.objective.target]
     accepted = outcome.decision is not None and outcome.decision.accepted
-    results = [str(event.payload.get("result", "")).split(":")[0] for event in notes.events() if event.kind == "step"]
+    results = [
+        str(event.payload.get("result", "")).split(":")[0]
+        for event in notes.events()
+        if event.kind == "step"
+    ]
     return {
         "world": place.world,
         "seed": place.seed,
@@ -300,7 +313,9 @@ def run_arm(place: Place, name: str, arm: Arm, cap: int) -> dict[str, Any]:  # A
         "steps": steps,
         "results": results,
         "slice": outcome.target.name,
-        "slice_right": bool(place.truth.kind) and f"kind = {place.truth.kind}" in outcome.target.name,
+        "slice_right": (
+            bool(place.truth.kind) and f"kind = {place.truth.kind}" in outcome.target.name
+        ),
         "survivor": survivor is not None,
         "outcome": outcome.decision.outcome if outcome.decision else None,
         "reason": outcome.decision.reason if outcome.decision else None,
@@ -321,7 +336,9 @@ SPLIT = LOOP.split_rows
 
 @contextmanager
 def _split_once(place: Place) -> Iterator[None]:
-    """Keep the split of a place, half of the time of a run: fingerprints of rows that no other run has seen."""
+    """Keep the split of a place, half of the time of a run: fingerprints of rows that no other run
+    has seen.
+    """
 
     def split(*arguments: Any) -> Splits:  # Any: as `split_rows` has them
         parts = place.parts or SPLIT(*arguments)
@@ -333,7 +350,9 @@ def _split_once(place: Place) -> Iterator[None]:
 
 
 @contextmanager
-def _patched(module: Any, values: Mapping[str, Any]) -> Iterator[None]:  # Any: a module and what is in it
+def _patched(
+    module: Any, values: Mapping[str, Any]
+) -> Iterator[None]:  # Any: a module and what is in it
     kept = {name: getattr(module, name) for name in values}
     try:
         for name, value in values.items():
@@ -346,17 +365,25 @@ def _patched(module: Any, values: Mapping[str, Any]) -> Iterator[None]:  # Any: 
 
 @contextmanager
 def _optimizing(place: Place, arm: Arm, steps: int, notes: Notes) -> Iterator[tuple[Outcome, int]]:
-    """Run `optimize` once in a workspace of its own; yields how it ended, and the requests before the gate's look."""
+    """Run `optimize` once in a workspace of its own; yields how it ended, and the requests before
+    the gate's look.
+    """
     place.record.asked.clear()
     folder = Path(tempfile.mkdtemp(prefix="teachable-"))
     database = SqliteDatabase(folder / "workspace.db")
-    model = TeachableModel(place.judge, TeachableOptimizer(place.task, wording_only=arm.wording_only))
+    model = TeachableModel(
+        place.judge, TeachableOptimizer(place.task, wording_only=arm.wording_only)
+    )
     ledger = CountingLedger(database)
     ledger.counted = place.record
     loss = _plain_loss(place.task) if arm.plain_loss else None
     settings = RunSettings(steps=steps, seed=place.seed, shares=SHARES, loss=loss, **arm.settings)
     try:
-        with _split_once(place), _patched(BRIEF, arm.patched), Client(model, record=place.record) as client:
+        with (
+            _split_once(place),
+            _patched(BRIEF, arm.patched),
+            Client(model, record=place.record) as client,
+        ):
             services = Services(
                 judge_client=client,
                 optimizer_client=client,
@@ -365,7 +392,9 @@ def _optimizing(place: Place, arm: Arm, steps: int, notes: Notes) -> Iterator[tu
                 ledger=ledger,
                 run_id=create_run(database, "optimize", {"name": "teachable"}),
             )
-            outcome = optimize(place.task.prompt, place.dataset, place.objective, services, settings)
+            outcome = optimize(
+                place.task.prompt, place.dataset, place.objective, services, settings
+            )
         counted = notes.steps[-1] if notes.steps else 0
         yield outcome, counted if ledger.before_look is None else ledger.before_look
     finally:
@@ -374,7 +403,8 @@ def _optimizing(place: Place, arm: Arm, steps: int, notes: Notes) -> Iterator[tu
 
 
 def _plain_loss(task: Task) -> Loss:
-    # The checks want the error that the objective names to cost more; a fiftieth is as little as can be.
+    # The checks want the error that the objective names to cost more; a fiftieth is as little as
+    # can be.
     dear, cheap = ("fp", "fn") if task.right == "strict" else ("fn", "fp")
     declares = {f"{dear}_costs_more_than_{cheap}": True}
     return Loss(expression=compile_expression(f"0.51*{dear} + 0.5*{cheap}"), declares=declares)
@@ -399,13 +429,21 @@ def measure(place: Place, prompt: JudgePrompt) -> dict[str, float]:
 
 
 def count_rules(truth: Truth, survivor: JudgePrompt | None) -> dict[str, int]:
-    """Count the survivor's rules by what they are: right, right but for all texts, of no effect, harmful."""
+    """Count the survivor's rules by what they are: right, right but for all texts, of no effect,
+    harmful.
+    """
     counts = {"right": 0, "too wide": 0, "no effect": 0, "harmful": 0}
-    rules = {rule for found in read_rules(survivor.criteria).values() for rule in found} if survivor else set()
+    rules = (
+        {rule for found in read_rules(survivor.criteria).values() for rule in found}
+        if survivor
+        else set()
+    )
     for rule in rules:
         if rule in truth.right or Rule(rule.attribute, rule.wish) in truth.right:
             counts["right"] += 1
-        elif any((right.attribute, right.wish) == (rule.attribute, rule.wish) for right in truth.right):
+        elif any(
+            (right.attribute, right.wish) == (rule.attribute, rule.wish) for right in truth.right
+        ):
             counts["harmful" if rule.kind else "too wide"] += 1
         elif truth.role[rule.attribute] == "useless":
             counts["no effect"] += 1
@@ -419,22 +457,32 @@ def cap_of(budget: int) -> int:
     return budget * (STEP_CALLS + round(ROWS * SHARES[1] / 100))
 
 
-def run_seed(world: str, seed: int, missing: Sequence[tuple[str, int]]) -> list[dict[str, Any]]:  # Any: JSON
-    """Run arms of a split, each at a budget; they share its record of calls, which saves time and nothing else."""
+def run_seed(
+    world: str, seed: int, missing: Sequence[tuple[str, int]]
+) -> list[dict[str, Any]]:  # Any: JSON
+    """Run arms of a split, each at a budget; they share its record of calls, which saves time and
+    nothing else.
+    """
     arms = {**ARMS, **PART_ARMS, **CONTROL_ARMS}
     place = open_place(world, seed, shuffled=any(arms[name].shuffled for name, _ in missing))
     return [run_arm(place, name, arms[name], cap_of(budget)) for name, budget in missing]
 
 
 def over_splits(values: Sequence[float]) -> tuple[float, float, float]:
-    """Return the mean in points, half the width of its 95 % interval, and the two-sided p of Student's test."""
+    """Return the mean in points, half the width of its 95 % interval, and the two-sided p of
+    Student's test.
+    """
     from scipy.stats import t as student
 
     if len(values) < 2 or len(set(values)) == 1:
         return 100 * mean(values), 0.0, 1.0
     error = stdev(values) / len(values) ** 0.5
     half = float(student.ppf(0.975, len(values) - 1)) * error
-    return 100 * mean(values), 100 * half, 2 * float(student.sf(abs(mean(values)) / error, len(values) - 1))
+    return (
+        100 * mean(values),
+        100 * half,
+        2 * float(student.sf(abs(mean(values)) / error, len(values) - 1)),
+    )
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:
@@ -448,7 +496,9 @@ def holm(p_values: Mapping[str, float]) -> dict[str, float]:
 
 
 def write_table(runs: Sequence[Mapping[str, Any]], world: str, arms: Sequence[str]) -> str:
-    """Return the table of a world as Markdown: the first arm is what the others are held against."""
+    """Return the table of a world as Markdown: the first arm is what the others are held
+    against.
+    """
     by_arm: dict[str, dict[int, Mapping[str, Any]]] = {name: {} for name in arms}
     for run in runs:
         if run["world"] == world and run["arm"] in by_arm:
@@ -465,8 +515,11 @@ def write_table(runs: Sequence[Mapping[str, Any]], world: str, arms: Sequence[st
     }
     corrected = holm({name: p for name, (_, _, p) in apart.items()})
     lines = [
-        f"| {world}, {len(seeds)} splits | requests, steps | survivors | accepted | useful | {first} minus it "
-        "| p (Holm) | adopted | guard broken | rules right / too wide / no effect / harmful |",
+        (
+            f"| {world}, {len(seeds)} splits | requests, steps | survivors | accepted | useful |"
+            f" {first} minus it | p (Holm) | adopted | guard broken | rules right / too wide / no"
+            " effect / harmful |"
+        ),
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name, found in by_arm.items():
@@ -477,10 +530,15 @@ def write_table(runs: Sequence[Mapping[str, Any]], world: str, arms: Sequence[st
         if name in apart:
             value, reach, _ = apart[name]
             difference = f"{value:+.1f} [{value - reach:+.1f}, {value + reach:+.1f}]"
-        rules = " / ".join(f"{mean(run['rules'][what] for run in shown):.1f}" for what in shown[0]["rules"])
+        rules = " / ".join(
+            f"{mean(run['rules'][what] for run in shown):.1f}" for what in shown[0]["rules"]
+        )
         cells = (
             name,
-            f"{mean(run['requests'] for run in shown):,.0f}, {mean(run['steps'] for run in shown):.1f}",
+            (
+                f"{mean(run['requests'] for run in shown):,.0f},"
+                f" {mean(run['steps'] for run in shown):.1f}"
+            ),
             str(sum(run["survivor"] for run in shown)),
             str(sum(run["outcome"] == "accepted" for run in shown)),
             f"{useful:+.1f} ± {half:.1f}",
@@ -494,8 +552,12 @@ def write_table(runs: Sequence[Mapping[str, Any]], world: str, arms: Sequence[st
     return "\n".join(lines)
 
 
-def write_curve(runs: Sequence[Mapping[str, Any]], world: str, arms: Sequence[str], budgets: Sequence[int]) -> str:
-    """Return what each arm reaches with each budget, and the first arm's lead at each, as Markdown."""
+def write_curve(
+    runs: Sequence[Mapping[str, Any]], world: str, arms: Sequence[str], budgets: Sequence[int]
+) -> str:
+    """Return what each arm reaches with each budget, and the first arm's lead at each, as
+    Markdown.
+    """
     useful: dict[tuple[str, int], dict[int, float]] = {}
     for run in runs:
         if run["world"] == world:
@@ -503,7 +565,10 @@ def write_curve(runs: Sequence[Mapping[str, Any]], world: str, arms: Sequence[st
     found = [name for name in arms if all((name, cap_of(budget)) in useful for budget in budgets)]
     if len(budgets) < 2 or not found:
         return ""
-    lines = [f"| {world}: useful, by budget | {' | '.join(map(str, budgets))} |", "|---" * (len(budgets) + 1) + "|"]
+    lines = [
+        f"| {world}: useful, by budget | {' | '.join(map(str, budgets))} |",
+        "|---" * (len(budgets) + 1) + "|",
+    ]
     for name in found:
         cells: list[str] = []
         for budget in budgets:
@@ -522,19 +587,33 @@ def write_curve(runs: Sequence[Mapping[str, Any]], world: str, arms: Sequence[st
 def main() -> None:
     """Run what is not there yet, and print the tables."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--sealed", action="store_true", help="the seeds that nothing was chosen on; once, at the end")
-    parser.add_argument("--controls", action="store_true", help="shuffled labels, and edits of wording only")
     parser.add_argument(
-        "--arms", default="", help="names of arms with ; between them, the first compared with the rest"
+        "--sealed",
+        action="store_true",
+        help="the seeds that nothing was chosen on; once, at the end",
     )
     parser.add_argument(
-        "--parts", action="store_true", help="parts of the brief switched off in turn, and more candidates"
+        "--controls", action="store_true", help="shuffled labels, and edits of wording only"
+    )
+    parser.add_argument(
+        "--arms",
+        default="",
+        help="names of arms with ; between them, the first compared with the rest",
+    )
+    parser.add_argument(
+        "--parts",
+        action="store_true",
+        help="parts of the brief switched off in turn, and more candidates",
     )
     parser.add_argument("--worlds", default="slices,plain")
     parser.add_argument("--splits", type=int, default=24)
-    parser.add_argument("--seeds", help="other seeds to work with, such as 200-219, so that OPEN stays unused")
     parser.add_argument(
-        "--budgets", default=str(BUDGET), help="in steps of TextGrad that validate whole, such as 1,3,5"
+        "--seeds", help="other seeds to work with, such as 200-219, so that OPEN stays unused"
+    )
+    parser.add_argument(
+        "--budgets",
+        default=str(BUDGET),
+        help="in steps of TextGrad that validate whole, such as 1,3,5",
     )
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path)
@@ -543,7 +622,9 @@ def main() -> None:
     if options.parts:
         arms = ["guided", *PART_ARMS]
     arms = arms or list(CONTROL_ARMS if options.controls else ARMS)
-    seeds: Sequence[int] = (CONTROLS if options.controls else SEALED if options.sealed else OPEN)[: options.splits]
+    seeds: Sequence[int] = (CONTROLS if options.controls else SEALED if options.sealed else OPEN)[
+        : options.splits
+    ]
     if options.seeds:
         first, _, last = options.seeds.partition("-")
         seeds = range(int(first), int(last) + 1)
@@ -574,8 +655,14 @@ def main() -> None:
                 if options.out:
                     with options.out.open("a", encoding="utf-8") as file:
                         file.write(json.dumps(run) + "\n")
-                text = f"{run['world']} {run['seed']} {run['arm']:20} {run['requests']:5} {run['steps']:3}"
-                print(f"{text} {run['outcome']} {100 * run['useful']:+.1f} {run['cpu']:.1f} s", file=sys.stderr)
+                text = (
+                    f"{run['world']} {run['seed']} {run['arm']:20} {run['requests']:5}"
+                    f" {run['steps']:3}"
+                )
+                print(
+                    f"{text} {run['outcome']} {100 * run['useful']:+.1f} {run['cpu']:.1f} s",
+                    file=sys.stderr,
+                )
     runs = [run for run in runs if run["seed"] in seeds]
     at_most = [run for run in runs if run["cap"] == cap_of(budgets[-1])]
     for world in worlds:

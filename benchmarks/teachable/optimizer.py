@@ -1,14 +1,16 @@
-"""An optimizer that reads what a proposer sends, imperfectly, and answers with criteria or feedback.
+"""An optimizer that reads what a proposer sends, imperfectly, and answers with criteria or
+feedback.
 
-It knows what a clever reader knows: the attributes that texts can carry and how rules are worded. It does not know
-which attributes mislead the judge, nor where. It learns that by counting in the request alone: rows quoted as errors,
-rows quoted as rightly judged, rows that an earlier candidate mended or broke, counts in headings, the judge's stated
-reason, the kind of text that the slice names. So a request that shows more, teaches more. It overlooks an attribute in
-one row of seven, sees one that is not there in one of twenty-five, picks a rule by softmax over the evidence, and
+It knows what a clever reader knows: the attributes that texts can carry and how rules are worded.
+It does not know which attributes mislead the judge, nor where. It learns that by counting in the
+request alone: rows quoted as errors, rows quoted as rightly judged, rows that an earlier candidate
+mended or broke, counts in headings, the judge's stated reason, the kind of text that the slice
+names. So a request that shows more, teaches more. It overlooks an attribute in one row of seven,
+sees one that is not there in one of twenty-five, picks a rule by softmax over the evidence, and
 takes any of the sixty instead in one of eight. Every draw is a hash of the request.
 
-**Frozen** with the world; see `world.py`. What is not in a request changes nothing, and unknown requests are edited
-plainly: a rule is added at the end.
+**Frozen** with the world; see `world.py`. What is not in a request changes nothing, and unknown
+requests are edited plainly: a rule is added at the end.
 """
 
 from __future__ import annotations
@@ -22,7 +24,17 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import orjson
-from world import ATTRIBUTES, KINDS, REFERENCE, Rule, Task, attributes_of, read_rules, split_sentences, write_rule
+from world import (
+    ATTRIBUTES,
+    KINDS,
+    REFERENCE,
+    Rule,
+    Task,
+    attributes_of,
+    read_rules,
+    split_sentences,
+    write_rule,
+)
 
 from judgewright.judges import Message, Request
 
@@ -32,34 +44,45 @@ OVERLOOKED, IMAGINED = 0.15, 0.04
 MISREAD = 0.12
 TEMPERATURE = 0.7
 EXPECTED = 0.25
-"""The share of rows that it takes to carry an attribute, as long as it has not seen enough right rows."""
+"""The share of rows that it takes to carry an attribute, as long as it has not seen enough right
+rows.
+"""
 TWO_AT_ONCE = 0.25
 UNTAGGED, HALVED, WORDING_ONLY = 0.03, 0.03, 0.06
 
 _BROKE = r"\bbroke(?:n)?\b|\bnewly wrong\b|\bnow wrong\b|\bmade wrong\b"
 _MENDED = r"\bmended\b|\bnewly right\b|\bnow right\b|\bput right\b"
 _RIGHT = (
-    r"\brightly (?:judged|called|graded)\b|\bjudged right\w*|\bcorrectly (?:judged|called|graded)\b|\bRight:"
+    r"\brightly (?:judged|called|graded)\b|\bjudged right\w*|\bcorrectly"
+    r" (?:judged|called|graded)\b|\bRight:"
     r"|\bpeople agree\b"
 )
 _HEADS = re.compile(
     rf"(?i)(?P<fp>\bfalse[ -]positives?\b)|(?P<fn>\bfalse[ -]negatives?\b)|(?P<off>\bgrade off\b)"
     rf"|(?P<broke>{_BROKE})|(?P<mended>{_MENDED})|(?P<right>{_RIGHT})"
 )
-_JUDGE = re.compile(r"(?i)\bjudge (?:gave|said|says|chose|called)[^.\n]{0,40}?\b(positive|negative)\b")
+_JUDGE = re.compile(
+    r"(?i)\bjudge (?:gave|said|says|chose|called)[^.\n]{0,40}?\b(positive|negative)\b"
+)
 _PEOPLE = re.compile(r"(?i)\bpeople (?:say|said|gave|called)[^.\n]{0,40}?\b(positive|negative)\b")
 _COUNTED = re.compile(
     r"(?i)\b(?P<n>\d{1,4})\b[^.\n]{0,60}?\bfalse[ -](?P<error>positive|negative)"
     r"|\bfalse[ -](?P<kind>positive|negative)[^\n]{0,200}?\b(?P<of>\d{1,4}) of \d"
 )
 _CURRENT = re.compile(r"(?is)<(FULL_CRITERIA|CURRENT_CRITERIA|CRITERIA|VARIABLE)>(.*?)</\1>")
-_BASIC = re.compile(r"(?s)\[\[ ## basic_instruction ## \]\]\n(.*?)\n\s*(?:\[\[ ## |Respond with the )")
+_BASIC = re.compile(
+    r"(?s)\[\[ ## basic_instruction ## \]\]\n(.*?)\n\s*(?:\[\[ ## |Respond with the )"
+)
 _FIELD = re.compile(r"\[\[ ## (\w+) ## \]\]")
-_TAG = re.compile(r"(?i)(?:\b(?:between|inside|within|in) (?:the )?|format:\s*)`?<([A-Za-z][\w-]*)>")
+_TAG = re.compile(
+    r"(?i)(?:\b(?:between|inside|within|in) (?:the )?|format:\s*)`?<([A-Za-z][\w-]*)>"
+)
 _FEEDBACK = re.compile(r"(?s)<FEEDBACK>(.*?)</FEEDBACK>")
 _NOT_KEPT = re.compile(r"(?i)\bnot kept\b|\bdropped\b|\bworse\b|\bbehind\b|\brefused\b")
 _SLICE = re.compile(r"(?i)\bslice\b[^\n]{0,80}\b(minutes|letters|reports)\b")
-_ROLE = re.compile(r"(?im)^\W*(?:wanted(?: now)?|kind of change|your task)\b[^:\n]{0,40}[:\n]\s*([^\n]*)")
+_ROLE = re.compile(
+    r"(?im)^\W*(?:wanted(?: now)?|kind of change|your task)\b[^:\n]{0,40}[:\n]\s*([^\n]*)"
+)
 _ROLES = (
     ("repair", re.compile(r"(?i)\brepair|\bput right what\b")),
     ("merge", re.compile(r"(?i)\bmerge|\bjoin\b|\bcombine|\btwo versions\b")),
@@ -130,13 +153,17 @@ class TeachableOptimizer:
 
     def reply(self, request: Request) -> str:
         """Answer a request."""
-        system = "\n\n".join(message.content for message in request.messages if message.role == "system")
+        system = "\n\n".join(
+            message.content for message in request.messages if message.role == "system"
+        )
         user = request.messages[-1].content
         form = request.response_format
         properties = _properties(form)
         if "write a loss" in system.lower() or "expression" in properties:
             return self._loss()
-        chance = random.Random(json.dumps([[m.role, m.content] for m in request.messages] + [str(request.repeat)]))
+        chance = random.Random(
+            json.dumps([[m.role, m.content] for m in request.messages] + [str(request.repeat)])
+        )
         understood = understand(request.messages, chance)
         if properties:
             return self._json(properties, understood, chance)
@@ -153,7 +180,9 @@ class TeachableOptimizer:
             return self._feedback(understood, chance)
         replies: list[str] = []
         for tag in tags:
-            line = next((line for line in f"{user}\n{system}".split("\n") if f"<{tag}>" in line), "")
+            line = next(
+                (line for line in f"{user}\n{system}".split("\n") if f"<{tag}>" in line), ""
+            )
             role = _role_of(line) if len(tags) > 1 else _role_of(" ".join(_ROLE.findall(user)))
             text = self._edited(understood, role, chance)
             if chance.random() < UNTAGGED and "could not be used" not in user:
@@ -166,17 +195,28 @@ class TeachableOptimizer:
         dear, cheap = ("fp", "fn") if self._task.right == "strict" else ("fn", "fp")
         body = {
             "expression": f"0.9*{dear} + 0.35*{cheap} + 0.1*(1 - confidence)*correct",
-            "declares": {f"{dear}_costs_more_than_{cheap}": True, f"{cheap}_costs_more_than_{dear}": False},
+            "declares": {
+                f"{dear}_costs_more_than_{cheap}": True,
+                f"{cheap}_costs_more_than_{dear}": False,
+            },
             "reason": "The error that is fought costs more.",
         }
         return orjson.dumps(body).decode()
 
-    def _json(self, properties: Mapping[str, Mapping[str, object]], read: Understood, chance: random.Random) -> str:
+    def _json(
+        self,
+        properties: Mapping[str, Mapping[str, object]],
+        read: Understood,
+        chance: random.Random,
+    ) -> str:
         body: dict[str, object] = {}
         for name, schema in properties.items():
             kind = schema.get("type")
             if kind == "array":
-                body[name] = [write_rule(rule, read.focus, chance) for rule in self._pick(read, chance, count=2)]
+                body[name] = [
+                    write_rule(rule, read.focus, chance)
+                    for rule in self._pick(read, chance, count=2)
+                ]
             elif kind in ("number", "integer"):
                 body[name] = 1
             elif kind == "boolean":
@@ -213,9 +253,14 @@ class TeachableOptimizer:
             half = len(sentences) // 2
             return _joined(text, sentences[:half] if chance.random() < 0.5 else sentences[half:])
         scores = score_rules(read)
-        standing = {sentence: rules for sentence, rules in read_rules(text).items() if sentence in sentences}
+        standing = {
+            sentence: rules for sentence, rules in read_rules(text).items() if sentence in sentences
+        }
         if role == "out" and standing:
-            worth = {sentence: -min(scores[rule] for rule in rules) for sentence, rules in standing.items()}
+            worth = {
+                sentence: -min(scores[rule] for rule in rules)
+                for sentence, rules in standing.items()
+            }
             dropped = _softmax(worth, chance)
             return _joined(text, [sentence for sentence in sentences if sentence != dropped])
         changed = None
@@ -236,7 +281,9 @@ class TeachableOptimizer:
             sentences = [sentence for sentence in sentences if sentence not in bad]
             count = 2
         rules = self._pick(read, chance, count=count)
-        return _joined(text, [*sentences, *(write_rule(rule, read.focus, chance) for rule in rules)])
+        return _joined(
+            text, [*sentences, *(write_rule(rule, read.focus, chance) for rule in rules)]
+        )
 
     def _narrowed(
         self,
@@ -247,7 +294,9 @@ class TeachableOptimizer:
         drop: bool,
         chance: random.Random,
     ) -> tuple[str, str] | None:
-        """Return a sentence with a rule for all texts, and the same for texts of one kind, or nothing in its place."""
+        """Return a sentence with a rule for all texts, and the same for texts of one kind, or
+        nothing in its place.
+        """
         choices: dict[tuple[str, Rule | None], float] = {}
         for sentence, rules in standing.items():
             rule = rules[0]
@@ -276,16 +325,23 @@ class TeachableOptimizer:
                 rule = _softmax(scores, chance)
             picked.append(rule)
             # Not the same attribute twice.
-            scores = {other: score for other, score in scores.items() if other.attribute != rule.attribute}
+            scores = {
+                other: score for other, score in scores.items() if other.attribute != rule.attribute
+            }
         return picked
 
 
 def all_rules(*, right: str) -> list[Rule]:
-    """Return the sixty rules: every attribute both ways, and in one kind of text the way that most errors call for."""
+    """Return the sixty rules: every attribute both ways, and in one kind of text the way that most
+    errors call for.
+    """
     rules: list[Rule] = []
     for attribute in ATTRIBUTES:
         rules += [Rule(attribute.name, "strict"), Rule(attribute.name, "lenient")]
-        rules += [Rule(attribute.name, "strict" if right == "strict" else "lenient", kind) for kind in KINDS]
+        rules += [
+            Rule(attribute.name, "strict" if right == "strict" else "lenient", kind)
+            for kind in KINDS
+        ]
     return rules
 
 
@@ -303,9 +359,15 @@ def understand(messages: Sequence[Message], chance: random.Random) -> Understood
     for match in _NOT_KEPT.finditer(rest):
         after = rest[match.end() : match.end() + 1200]
         stop = re.search(r"(?i)\bkept\b", after)
-        tried |= {rule for rules in read_rules(after[: stop.start()] if stop else after).values() for rule in rules}
+        tried |= {
+            rule
+            for rules in read_rules(after[: stop.start()] if stop else after).values()
+            for rule in rules
+        }
     named_slice = _SLICE.search(rest)
-    focus = re.search(rf"(?i)\b(statement|answer|passage)(?:-[0-9a-f]{{8}})?\W{{1,10}}{REFERENCE.pattern}", rest)
+    focus = re.search(
+        rf"(?i)\b(statement|answer|passage)(?:-[0-9a-f]{{8}})?\W{{1,10}}{REFERENCE.pattern}", rest
+    )
     read = Understood(
         criteria=criteria,
         feedback=frozenset(rule for rules in read_rules(feedback).values() for rule in rules),
@@ -425,7 +487,9 @@ def _role_of(text: str) -> str:
 
 def _dspy_fields(system: str, user: str) -> list[str]:
     """Return the fields that DSPy asks for; none where this is no request of its."""
-    asked = re.search(r"(?s)Respond with the corresponding output fields, starting with the field (.*)", user)
+    asked = re.search(
+        r"(?s)Respond with the corresponding output fields, starting with the field (.*)", user
+    )
     if asked is None:
         return []
     return [name for name in dict.fromkeys(_FIELD.findall(asked[1])) if name != "completed"]

@@ -1,20 +1,25 @@
 """A world in which it is known what a judge gets wrong and which sentences would put it right.
 
-Rows are made-up texts that carry attributes, such as a rounded number or a person named by role, as plain sentences.
-There are sixty rules: each of twelve attributes may be graded more strictly or more leniently, everywhere or in texts
-of one kind. What a rule does to the judge depends on the seed: two attributes mislead it everywhere, three in texts of
-one kind only, so that a rule without that condition breaks what was right elsewhere; one misleads it the other way,
-three do not mislead it though a rule would, and for three no rule changes anything. In the world without slices the
-three mislead it everywhere, a little. Nothing here knows what an optimizer, a slice search or a gate is.
+Rows are made-up texts that carry attributes, such as a rounded number or a person named by role, as
+plain sentences. There are sixty rules: each of twelve attributes may be graded more strictly or
+more leniently, everywhere or in texts of one kind. What a rule does to the judge depends on the
+seed: two attributes mislead it everywhere, three in texts of one kind only, so that a rule without
+that condition breaks what was right elsewhere; one misleads it the other way, three do not mislead
+it though a rule would, and for three no rule changes anything. In the world without slices the
+three mislead it everywhere, a little. Nothing here knows what an optimizer, a slice search or a
+gate is.
 
-The judge reads the messages it is sent. Its verdict follows from the attributes it sees in the text, from the rules
-it sees in the criteria, and from noise that is a hash of row and rule, and of row and criteria.
+The judge reads the messages it is sent. Its verdict follows from the attributes it sees in the
+text, from the rules it sees in the criteria, and from noise that is a hash of row and rule, and of
+row and criteria.
 
-**Frozen**: `tests/test_teachable.py` holds the hash of this file. Methods are compared on `OPEN`; `SEALED` is for one
-run at the end; `BUILD` is what the world was built with, and no comparison uses it.
+**Frozen**: `tests/test_teachable.py` holds the hash of this file. Methods are compared on `OPEN`;
+`SEALED` is for one run at the end; `BUILD` is what the world was built with, and no comparison uses
+it.
 
-Frozen anew on the first day, before a comparison was finished: the optimizer took TextGrad's list of tags for feedback,
-so that it never saw the rows of a step, and the word "broken" in a text for a row that a candidate had broken.
+Frozen anew on the first day, before a comparison was finished: the optimizer took TextGrad's list
+of tags for feedback, so that it never saw the rows of a step, and the word "broken" in a text for a
+row that a candidate had broken.
 """
 
 from __future__ import annotations
@@ -60,49 +65,77 @@ class Attribute:
 ATTRIBUTES: tuple[Attribute, ...] = (
     Attribute(
         "rounded",
-        ("It puts the figure at about {n}.", "Roughly {n} {things} are meant.", "The sum came to about {n}."),
+        (
+            "It puts the figure at about {n}.",
+            "Roughly {n} {things} are meant.",
+            "The sum came to about {n}.",
+        ),
         r"(?i)\b(?:about|roughly) \d",
         r"(?i)\bround(?:ed|s)?\b|\bapproximat",
         ("gives a number that is rounded", "gives an approximate number"),
     ),
     Attribute(
         "condition",
-        ("This holds in every case.", "It applies in every case to the {thing}.", "In every case it counts."),
+        (
+            "This holds in every case.",
+            "It applies in every case to the {thing}.",
+            "In every case it counts.",
+        ),
         r"(?i)\bin every case\b",
         r"(?i)\bconditions?\b|\bproviso",
         ("leaves out a condition", "drops a proviso"),
     ),
     Attribute(
         "role",
-        ("The treasurer agreed to that.", "Its treasurer saw the {thing}.", "The chair spoke for the {thing}."),
+        (
+            "The treasurer agreed to that.",
+            "Its treasurer saw the {thing}.",
+            "The chair spoke for the {thing}.",
+        ),
         r"(?i)\b(?:treasurer|chair)\b",
         r"(?i)\broles?\b|\bjob title",
         ("names a person by role", "names somebody by job title alone"),
     ),
     Attribute(
         "future",
-        ("It will begin in {month}.", "The {thing} will follow in {month}.", "More will come by {month}."),
+        (
+            "It will begin in {month}.",
+            "The {thing} will follow in {month}.",
+            "More will come by {month}.",
+        ),
         r"(?i)\bwill (?:begin|follow|come)\b",
         r"(?i)\bfuture\b|\byet to (?:happen|come)",
         ("is in the future tense", "speaks of something yet to happen"),
     ),
     Attribute(
         "quotation",
-        ("One called it 'a {adjective} {thing}'.", "Somebody said 'no {thing}'.", "The word 'a {adjective} one' fell."),
+        (
+            "One called it 'a {adjective} {thing}'.",
+            "Somebody said 'no {thing}'.",
+            "The word 'a {adjective} one' fell.",
+        ),
         r"'(?:a|no) ",
         r"(?i)\bquot(?:es?|ed|ation)|\bverbatim",
         ("quotes somebody", "repeats words verbatim"),
     ),
     Attribute(
         "comparison",
-        ("That is more than in {place}.", "There was less of it than in {place}.", "It is larger than {place}'s."),
+        (
+            "That is more than in {place}.",
+            "There was less of it than in {place}.",
+            "It is larger than {place}'s.",
+        ),
         r"(?i)\bthan (?:in )?[A-Z]",
         r"(?i)\bcompar",
         ("makes a comparison", "compares two things"),
     ),
     Attribute(
         "cause",
-        ("This was because of the {thing}.", "It came about because of a {thing}.", "Because of that it was moved."),
+        (
+            "This was because of the {thing}.",
+            "It came about because of a {thing}.",
+            "Because of that it was moved.",
+        ),
         r"(?i)\bbecause of\b",
         r"(?i)\bcaus(?:e|al|es)\b",
         ("names a cause", "makes a causal link"),
@@ -120,7 +153,11 @@ ATTRIBUTES: tuple[Attribute, ...] = (
     ),
     Attribute(
         "negation",
-        ("No part of it concerned the {thing}.", "Not a single {thing} was seen.", "The {thing} had no part in it."),
+        (
+            "No part of it concerned the {thing}.",
+            "Not a single {thing} was seen.",
+            "The {thing} had no part in it.",
+        ),
         r"(?i)\bno part\b|\bnot a single\b",
         r"(?i)\bnegati(?:on|ve statement)|\bdenial|\bdenies\b",
         ("contains a negation", "denies something"),
@@ -141,7 +178,11 @@ ATTRIBUTES: tuple[Attribute, ...] = (
     ),
     Attribute(
         "address",
-        ("You may ask for the {thing}.", "You will know the {thing}.", "You have seen this in {place}."),
+        (
+            "You may ask for the {thing}.",
+            "You will know the {thing}.",
+            "You have seen this in {place}.",
+        ),
         r"\bYou \w+",
         r"(?i)\bsecond person\b|\baddress(?:es|ing)? the reader",
         ("addresses the reader", "is in the second person"),
@@ -177,17 +218,24 @@ _WHERE = {
     "letters": ("in letters", "where the text is a letter"),
     "reports": ("in reports", "where the text is from a report"),
 }
-_KIND_WORDS = {"minutes": r"(?i)\bminutes\b", "letters": r"(?i)\bletters?\b", "reports": r"(?i)\breports?\b"}
+_KIND_WORDS = {
+    "minutes": r"(?i)\bminutes\b",
+    "letters": r"(?i)\bletters?\b",
+    "reports": r"(?i)\breports?\b",
+}
 _NOT_STRICT = re.compile(
     r"(?i)\b(?:not|never|no reason to|without) (?:be )?"
     r"(?:mark\w*|reject\w*|penali\w+|lower\w*|punish\w*|count\w* against)"
 )
 _STRICT = re.compile(
-    r"(?i)\b(?:not|never|cannot) (?:\w+ )?(?:accept\w*|get|give|count|earn|pass|be \w+|enough)\b|\blowest\b|\blow score"
-    r"|\breject|\bmark\w* \w* ?down\b|\bstrict|\bpenali|\bno support\b|\bfails?\b|\bat most [01]\b|\bgets? 0\b"
+    r"(?i)\b(?:not|never|cannot) (?:\w+ )?(?:accept\w*|get|give|count|earn|pass|be"
+    r" \w+|enough)\b|\blowest\b|\blow score"
+    r"|\breject|\bmark\w* \w* ?down\b|\bstrict|\bpenali|\bno support\b|\bfails?\b|\bat most"
+    r" [01]\b|\bgets? 0\b"
 )
 _LENIENT = re.compile(
-    r"(?i)\baccept|\bstill\b|\beven (?:where|if|when|though)\b|\btop score|\bfull score|\blenient|\bcounts as\b"
+    r"(?i)\baccept|\bstill\b|\beven (?:where|if|when|though)\b|\btop score|\bfull"
+    r" score|\blenient|\bcounts as\b"
 )
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 
@@ -203,7 +251,9 @@ def write_rule(rule: Rule, focus: str, choose: random.Random) -> str:
 
 
 def read_rules(text: str) -> dict[str, tuple[Rule, ...]]:
-    """Return the sentences of a text that hold rules, with the rules; a heading's kind of text holds below it."""
+    """Return the sentences of a text that hold rules, with the rules; a heading's kind of text
+    holds below it.
+    """
     found: dict[str, tuple[Rule, ...]] = {}
     heading = ""
     for sentence in split_sentences(text):
@@ -211,7 +261,9 @@ def read_rules(text: str) -> dict[str, tuple[Rule, ...]]:
         if sentence.rstrip(" *#").endswith(":"):
             heading = kinds[0] if kinds else ""
             continue
-        attributes = [attribute.name for attribute in ATTRIBUTES if re.search(attribute.words, sentence)]
+        attributes = [
+            attribute.name for attribute in ATTRIBUTES if re.search(attribute.words, sentence)
+        ]
         wish = read_wish(sentence)
         if not attributes or wish is None:
             continue
@@ -251,19 +303,28 @@ class Task:
     """The rules that mend what most errors are."""
 
 
-def _prompt(name: str, system: str, criteria: str, ground: str, focus: str, scale: OutputScale) -> JudgePrompt:
+def _prompt(
+    name: str, system: str, criteria: str, ground: str, focus: str, scale: OutputScale
+) -> JudgePrompt:
     return JudgePrompt(
         name=name,
         system=system,
         criteria=criteria,
         scale=scale,
-        template=f"{ground.capitalize()}:\n{{{{{ground}}}}}\n\n{focus.capitalize()}:\n{{{{{focus}}}}}",
+        template=(
+            f"{ground.capitalize()}:\n{{{{{ground}}}}}\n\n{focus.capitalize()}:\n{{{{{focus}}}}}"
+        ),
         reply=(
             'Answer with a JSON object: "criterion": what decides, in a few words; '
             '"evidence": the sentence that decides; '
             f'"score": {scale.describe()}; "confidence": from 0 to 1.'
         ),
-        reply_schema={"criterion": "text", "evidence": "text", "score": "score", "confidence": "confidence"},
+        reply_schema={
+            "criterion": "text",
+            "evidence": "text",
+            "score": "score",
+            "confidence": "confidence",
+        },
     )
 
 
@@ -276,8 +337,8 @@ TASKS: tuple[Task, ...] = (
         prompt=_prompt(
             "teachable_groundedness",
             "You judge whether a source supports a statement.",
-            "Look for what the statement says in the source. What the source says in other words is support. "
-            "What you know yourself does not matter here.",
+            "Look for what the statement says in the source. What the source says in other words is"
+            " support. What you know yourself does not matter here.",
             "source",
             "statement",
             BINARY,
@@ -295,8 +356,8 @@ TASKS: tuple[Task, ...] = (
         prompt=_prompt(
             "teachable_relevance",
             "You judge whether an answer addresses a query.",
-            "Work out what the query wants before you look at the answer. The answer has to deal with all of it. "
-            "Its length does not matter.",
+            "Work out what the query wants before you look at the answer. The answer has to deal"
+            " with all of it. Its length does not matter.",
             "query",
             "answer",
             BINARY,
@@ -314,8 +375,8 @@ TASKS: tuple[Task, ...] = (
         prompt=_prompt(
             "teachable_passages",
             "You grade how well a passage serves a search.",
-            "Grade what the searcher would gain from the passage. A passage about the whole of the query is worth more "
-            "than one about a part. Style does not matter.",
+            "Grade what the searcher would gain from the passage. A passage about the whole of the"
+            " query is worth more than one about a part. Style does not matter.",
             "query",
             "passage",
             _GRADES,
@@ -345,7 +406,14 @@ class Truth:
     """The kind of text with errors of its own; empty in the world without slices."""
 
 
-EFFECTS = {"everywhere": 1.3, "slice": 2.3, "misled everywhere": 1.0, "opposite": 1.4, "harmful": 1.7, "useless": 0.05}
+EFFECTS = {
+    "everywhere": 1.3,
+    "slice": 2.3,
+    "misled everywhere": 1.0,
+    "opposite": 1.4,
+    "harmful": 1.7,
+    "useless": 0.05,
+}
 """How far a rule moves the judge's feeling about a text, by what its attribute is."""
 
 
@@ -377,7 +445,9 @@ def draw_truth(seed: int, task: Task, *, sliced: bool) -> Truth:
             right.add(Rule(name, task.right, kind))
         if what == "opposite":
             right.add(Rule(name, against))
-    return Truth(bias=bias, effect=effect, right=frozenset(right), role=role, kind=kind if sliced else "")
+    return Truth(
+        bias=bias, effect=effect, right=frozenset(right), role=role, kind=kind if sliced else ""
+    )
 
 
 SHARE = 0.28
@@ -389,20 +459,26 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 _NOUNS = _words(
-    "harbour bridge orchard ledger pump tower garden archive mill ferry school quarry chapel market depot canal "
-    "library bakery station museum tunnel stable foundry cellar theatre warehouse pier lantern compass barrel ladder "
-    "kettle loom anvil saddle wagon plough hammer chisel candle mirror basket carpet curtain shelf drawer bench stool "
-    "parcel rudder"
+    "harbour bridge orchard ledger pump tower garden archive mill ferry school quarry chapel market"
+    " depot canal library bakery station museum tunnel stable foundry cellar theatre warehouse pier"
+    " lantern compass barrel ladder kettle loom anvil saddle wagon plough hammer chisel candle"
+    " mirror basket carpet curtain shelf drawer bench stool parcel rudder"
 )
 _ADJECTIVES = _words(
-    "narrow wooden quiet bright heavy chipped hollow steep rusty gentle clever modest ancient sturdy crooked polished "
-    "faded velvet copper silent muddy frozen golden dusty marble woven painted"
+    "narrow wooden quiet bright heavy chipped hollow steep rusty gentle clever modest ancient"
+    " sturdy crooked polished faded velvet copper silent muddy frozen golden dusty marble woven"
+    " painted"
 )
 _VERB_WORDS = _words(
-    "repaired moved painted opened sold cleaned measured closed lent weighed kept drained roofed widened"
+    "repaired moved painted opened sold cleaned measured closed lent weighed kept drained roofed"
+    " widened"
 )
-_PLACES = _words("Arden Belmont Corley Dunmere Elsworth Farnham Glenby Hartwell Ilford Kelso Lorton Marwick")
-_MONTHS = _words("January February March April June July August September October November December")
+_PLACES = _words(
+    "Arden Belmont Corley Dunmere Elsworth Farnham Glenby Hartwell Ilford Kelso Lorton Marwick"
+)
+_MONTHS = _words(
+    "January February March April June July August September October November December"
+)
 _OPENINGS = {
     "minutes": "Minutes of the {thing} committee.",
     "letters": "Letter to the {thing} office.",
@@ -417,12 +493,16 @@ _FILLERS = (
 
 
 def draw_rows(seed: int, task: Task, *, sliced: bool, size: int, shuffled: bool = False) -> Dataset:
-    """Draw labelled rows; with `shuffled` the labels of all rows are dealt out anew, so that nothing can be learned."""
+    """Draw labelled rows; with `shuffled` the labels of all rows are dealt out anew, so that
+    nothing can be learned.
+    """
     chance = random.Random(f"rows {seed} {task.name} {sliced}")
     common = draw_truth(seed, task, sliced=True).kind
     kinds = [common, common, *(kind for kind in KINDS if kind != common), *KINDS]
     rows: list[Row] = []
-    labels = [float(chance.choice(range(task.labels.low, task.labels.high + 1))) for _ in range(size)]
+    labels = [
+        float(chance.choice(range(task.labels.low, task.labels.high + 1))) for _ in range(size)
+    ]
     if task.labels.kind == "binary":
         labels = [float(chance.random() < 0.5) for _ in range(size)]
     for number, label in enumerate(labels):
@@ -433,13 +513,20 @@ def draw_rows(seed: int, task: Task, *, sliced: bool, size: int, shuffled: bool 
         told.insert(chance.randrange(len(told) + 1), _fill(chance.choice(_FILLERS), chance))
         reference = f"{chance.choice('BCDFGHKL')}{chance.choice('MNPRSTVW')}-{number:04}"
         focus = f"{reference} ({kind}): {_fill(chance.choice(_FILLERS), chance)} {' '.join(told)}"
-        ground = " ".join([_fill(_OPENINGS[kind], chance)] + [_fill(chance.choice(_FILLERS), chance) for _ in range(3)])
+        ground = " ".join(
+            [_fill(_OPENINGS[kind], chance)]
+            + [_fill(chance.choice(_FILLERS), chance) for _ in range(3)]
+        )
         rows.append(
             Row(
                 id=f"{seed}-{number:04}",
                 inputs={task.ground: ground, task.focus: focus},
                 label=label,
-                meta={"kind": kind, "office": chance.choice("ABCD"), "year": chance.randrange(2019, 2024)},
+                meta={
+                    "kind": kind,
+                    "office": chance.choice("ABCD"),
+                    "year": chance.randrange(2019, 2024),
+                },
             )
         )
     if shuffled:
@@ -489,11 +576,17 @@ def normal(*parts: str) -> float:
 
 
 DEMONSTRATION = 0.25
-"""How much of a rule's effect one demonstration of an attribute has; two and more have no more than twice that."""
+"""How much of a rule's effect one demonstration of an attribute has; two and more have no more than
+twice that.
+"""
 WORDING = 0.25
-"""Standard deviation of what another wording of the criteria does to the judge's feeling about a text."""
+"""Standard deviation of what another wording of the criteria does to the judge's feeling about a
+text.
+"""
 HEEDED, ROOM, CROWDING, LEAST_HEEDED = 0.95, 6, 0.03, 0.5
-"""How often a rule is heeded; criteria of more than six sentences lose so much for each further one."""
+"""How often a rule is heeded; criteria of more than six sentences lose so much for each further
+one.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -541,7 +634,9 @@ class TeachableJudge:
         criterion, evidence = "what the text says as a whole", sentences[0] if sentences else ""
         # The judge often, not always, says what moved it.
         if attribute is not None and uniform("says", text) < 0.7:
-            evidence = next(sentence for sentence in sentences if re.search(attribute.seen, sentence))
+            evidence = next(
+                sentence for sentence in sentences if re.search(attribute.seen, sentence)
+            )
             criterion = f"it {attribute.phrases[0]}"
         return json.dumps(
             {
@@ -561,7 +656,11 @@ class TeachableJudge:
             criteria = criteria.partition("\n\nThe fenced blocks")[0]
             rules = {rule for found in read_rules(criteria).values() for rule in found}
             # A rule that holds everywhere holds in each kind of text, once.
-            rules = {rule for rule in rules if not rule.kind or Rule(rule.attribute, rule.wish) not in rules}
+            rules = {
+                rule
+                for rule in rules
+                if not rule.kind or Rule(rule.attribute, rule.wish) not in rules
+            }
             crowd = max(0, len(split_sentences(criteria)) - ROOM)
             self._instructions[key] = Instructions(
                 wording=" ".join(key),
@@ -578,9 +677,15 @@ class TeachableJudge:
             if answer.role != "assistant" or grade is None:
                 continue
             text = dict(_FENCED.findall(question.content)).get(self.task.focus, "")
-            step = DEMONSTRATION if self.task.prompt.scale.positive(float(grade[1])) else -DEMONSTRATION
+            step = (
+                DEMONSTRATION
+                if self.task.prompt.scale.positive(float(grade[1]))
+                else -DEMONSTRATION
+            )
             for name in attributes_of(text):
-                shown[name] = min(2 * DEMONSTRATION, max(-2 * DEMONSTRATION, shown.get(name, 0.0) + step))
+                shown[name] = min(
+                    2 * DEMONSTRATION, max(-2 * DEMONSTRATION, shown.get(name, 0.0) + step)
+                )
         return shown
 
     def decide(self, instructions: Instructions, text: str) -> Opinion:
@@ -599,7 +704,8 @@ class TeachableJudge:
         for rule in instructions.rules:
             if rule.attribute not in carried or rule.kind not in ("", kind):
                 continue
-            # The hash is of the rule without its kind, so that the narrower rule is heeded on the same rows.
+            # The hash is of the rule without its kind, so that the narrower rule is heeded on the
+            # same rows.
             mark = f"{rule.attribute} {rule.wish}"
             if uniform("heeded", text, mark) < instructions.heeded:
                 sign = -1.0 if rule.wish == "strict" else 1.0
@@ -612,7 +718,9 @@ class TeachableJudge:
             score = sum(feeling > cut for cut in (-1.95, 0.0, 1.95))
         else:
             score = int(feeling > 0.0)
-        speaking = {name: size for name, size in causes.items() if size * feeling > 0.4 * feeling**2}
+        speaking = {
+            name: size for name, size in causes.items() if size * feeling > 0.4 * feeling**2
+        }
         cause = max(speaking, key=lambda name: (abs(speaking[name]), name)) if speaking else ""
         confidence = round(min(0.99, 0.55 + 0.15 * abs(feeling)), 2)
         return Opinion(score=score, confidence=confidence, feeling=feeling, cause=cause)

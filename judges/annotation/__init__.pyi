@@ -27,7 +27,18 @@ from .definitions import (
     read_queries,
 )
 from .label_matrix import MATRIX_FORMATS, label_matrix, matrix_of, write_matrix, write_parquet
-from .retrieval import DEFAULT_EMBEDDER, EXTRA, Bm25, Dense, Encode, Retriever, load_encoder, rank, unit_vectors, words
+from .retrieval import (
+    DEFAULT_EMBEDDER,
+    EXTRA,
+    Bm25,
+    Dense,
+    Encode,
+    Retriever,
+    load_encoder,
+    rank,
+    unit_vectors,
+    words,
+)
 from .training_pairs import AnnotatedPair, MinedPairs, MiningSettings, mine_pairs, text_key
 
 __all__ = [

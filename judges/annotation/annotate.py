@@ -1,8 +1,10 @@
-"""Draw pairs of query and document to annotate, inside and outside the retriever's top k, with known chances.
+"""Draw pairs of query and document to annotate, inside and outside the retriever's top k, with
+known chances.
 
 Judging every pair of a corpus costs too much, and judging only what a retriever found first leaves
 out what it missed. So as many pairs are drawn from outside its top k as from inside (as in DIRAS),
-and each carries its inclusion probability: weighted by the inverse, the sample speaks for the whole corpus.
+and each carries its inclusion probability: weighted by the inverse, the sample speaks for the whole
+corpus.
 """
 
 from __future__ import annotations
@@ -39,8 +41,9 @@ reach. `uniform`: every rank has the same chance.
 CONFIDENT = 0.95
 """Disagreements above it are worth a look first."""
 GAP_NOTE = (
-    "the disagreements a judge is surest of are the likeliest gaps in the labels: where people only ever saw what "
-    "a retriever had found, a relevant passage further down was never labelled as such"
+    "the disagreements a judge is surest of are the likeliest gaps in the labels: where people only"
+    " ever saw what a retriever had found, a relevant passage further down was never labelled as"
+    " such"
 )
 
 
@@ -62,7 +65,9 @@ class SamplePlan:
     k: int = 5
     """The retriever's top."""
     per_query: int = 10
-    """Pairs of a query: half of them inside the top k, the odd one too; fewer where k is smaller than that."""
+    """Pairs of a query: half of them inside the top k, the odd one too; fewer where k is smaller
+    than that.
+    """
     outside: Outside = "bands"
     seed: int = 0
 
@@ -70,7 +75,10 @@ class SamplePlan:
         if self.k < 1:
             raise InputError(f"k {self.k!r} is not a positive number of documents")
         if self.per_query < 2:
-            message = f"{self.per_query!r} pairs a query cannot be inside and outside the top k; take two or more"
+            message = (
+                f"{self.per_query!r} pairs a query cannot be inside and outside the top k; take two"
+                " or more"
+            )
             raise InputError(message)
 
 
@@ -114,7 +122,9 @@ class ReviewQueue:
     note: str = field(default=GAP_NOTE)
 
     def __repr__(self) -> str:
-        disagreements = f"{len(self.items)} of {self.total:,} disagreements, {self.confident:,} confident"
+        disagreements = (
+            f"{len(self.items)} of {self.total:,} disagreements, {self.confident:,} confident"
+        )
         return f"ReviewQueue({disagreements}, n={self.n:,})"
 
     def _repr_html_(self) -> str:
@@ -178,7 +188,11 @@ def draw_ranks(documents: int, plan: SamplePlan, rng: np.random.Generator) -> di
 
 
 def pair_dataset(
-    pairs: Sequence[Pair], scale: OutputScale, labels: Mapping[tuple[str, str], float] | None = None, *, name: str = ""
+    pairs: Sequence[Pair],
+    scale: OutputScale,
+    labels: Mapping[tuple[str, str], float] | None = None,
+    *,
+    name: str = "",
 ) -> Dataset:
     """Return the pairs as rows for a judge, grouped by query.
 
@@ -216,7 +230,13 @@ def pair_id(query: str, document: str) -> str:
 
 
 def estimate_from_sample(
-    inside: BoolArray, relevant: BoolArray, inclusion: FloatArray, queries: IntArray, *, documents: int, seed: int = 0
+    inside: BoolArray,
+    relevant: BoolArray,
+    inclusion: FloatArray,
+    queries: IntArray,
+    *,
+    documents: int,
+    seed: int = 0,
 ) -> SampleEstimates:
     """Estimate from a sample of pairs what the retriever's top k misses in the whole corpus.
 
@@ -250,11 +270,15 @@ def estimate_from_sample(
         return documents * relevant_sum / weights
 
     statistics = {"recall": recall, "per_query": per_query}
-    estimates = bootstrap_groups(statistics, len(sums), n=n, missing="no sampled pair is relevant", seed=seed)
+    estimates = bootstrap_groups(
+        statistics, len(sums), n=n, missing="no sampled pair is relevant", seed=seed
+    )
     return SampleEstimates(recall=estimates["recall"], relevant_per_query=estimates["per_query"])
 
 
-def review_queue(judged: JudgedDataset, *, limit: int = 20, confident: float = CONFIDENT) -> ReviewQueue:
+def review_queue(
+    judged: JudgedDataset, *, limit: int = 20, confident: float = CONFIDENT
+) -> ReviewQueue:
     """Queue the pairs on which a judge contradicts the labels, the most confident first.
 
     Args:
@@ -263,12 +287,18 @@ def review_queue(judged: JudgedDataset, *, limit: int = 20, confident: float = C
         confident: The confidence above which a disagreement is counted as confident.
     """
     suspects = disagreements(judged)
-    above = sum(suspect.confidence is not None and suspect.confidence > confident for suspect in suspects)
-    return ReviewQueue(items=suspects[:limit], total=len(suspects), confident=above, n=len(judged.rows))
+    above = sum(
+        suspect.confidence is not None and suspect.confidence > confident for suspect in suspects
+    )
+    return ReviewQueue(
+        items=suspects[:limit], total=len(suspects), confident=above, n=len(judged.rows)
+    )
 
 
 def _band_edges(top: int, documents: int, bands: int) -> list[int]:
-    """Return edges of bands from `top` to `documents`, each wider by the same factor and at least one rank wide."""
+    """Return edges of bands from `top` to `documents`, each wider by the same factor and at least
+    one rank wide.
+    """
     edges = [top]
     for j in range(1, bands):
         edge = round(top * (documents / top) ** (j / bands))

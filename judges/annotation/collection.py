@@ -28,7 +28,8 @@ class CollectionFiles:
     columns: Mapping[str, str]
     """A judge's input to the column that holds it, where the two differ in name."""
     query_id: str | None = None
-    """The column of the id; None takes the first of `QUERY_IDS` that is there, else line numbers."""
+    """The column of the id; None takes the first of `QUERY_IDS` that is there, else line numbers.
+    """
     document_id: str | None = None
     label: str = "label"
     label_scale: str | None = None
@@ -70,7 +71,9 @@ def read_collection(prompt: JudgePrompt, sources: CollectionFiles) -> Collection
     """
     for name in sources.columns:
         if name not in prompt.inputs:
-            raise InputError(f"the judge has no input {name!r}; its inputs are {', '.join(prompt.inputs)}")
+            raise InputError(
+                f"the judge has no input {name!r}; its inputs are {', '.join(prompt.inputs)}"
+            )
     query_side, document_side = _sides(prompt, sources)
     queries, query_ids, query_notes = _items(query_side, QUERY_NAMES)
     documents, document_ids, document_notes = _items(document_side, PASSAGE_NAMES)
@@ -86,8 +89,12 @@ def read_collection(prompt: JudgePrompt, sources: CollectionFiles) -> Collection
                 unknown += 1
         notes.append(f"{len(labels):,} pairs have a label, read as {scale.describe()}")
         if unknown:
-            notes.append(f"labels of pairs that are not in QUERIES and CORPUS, left out: {unknown:,}")
-    return Collection(queries=queries, documents=documents, labels=labels, label_scale=scale, notes=tuple(notes))
+            notes.append(
+                f"labels of pairs that are not in QUERIES and CORPUS, left out: {unknown:,}"
+            )
+    return Collection(
+        queries=queries, documents=documents, labels=labels, label_scale=scale, notes=tuple(notes)
+    )
 
 
 def _sides(prompt: JudgePrompt, sources: CollectionFiles) -> tuple[_Side, _Side]:
@@ -100,7 +107,10 @@ def _sides(prompt: JudgePrompt, sources: CollectionFiles) -> tuple[_Side, _Side]
         if not inputs[side]:
             raise InputError(
                 f"{path} fills none of the judge's inputs {', '.join(prompt.inputs)}",
-                hint="annotate needs a judge of pairs, such as context_relevance; --column INPUT=COLUMN maps a column",
+                hint=(
+                    "annotate needs a judge of pairs, such as context_relevance; --column"
+                    " INPUT=COLUMN maps a column"
+                ),
             )
     ids = (
         sources.query_id or first_of(QUERY_IDS, columns[0]),
@@ -134,7 +144,9 @@ def _side_and_column(
         file = ("QUERIES", "CORPUS")[side]
         files.append(file)
         contents.append(f"{file} has {', '.join(columns[side]) or 'nothing'}")
-    message = f"the judge's input {name!r} is no column of {' and '.join(files)}: {'; '.join(contents)}"
+    message = (
+        f"the judge's input {name!r} is no column of {' and '.join(files)}: {'; '.join(contents)}"
+    )
     raise InputError(message, hint=f"map it: --column {name}=COLUMN")
 
 
@@ -143,15 +155,20 @@ def first_of(names: Sequence[str], columns: Sequence[str]) -> str | None:
     return next((name for name in names if name in columns), None)
 
 
-def _items(side: _Side, search_names: Sequence[str]) -> tuple[tuple[Item, ...], dict[str, str], list[str]]:
-    """Return the items, the item's id for each id of the file, and notes on how the file was read."""
+def _items(
+    side: _Side, search_names: Sequence[str]
+) -> tuple[tuple[Item, ...], dict[str, str], list[str]]:
+    """Return the items, the item's id for each id of the file, and notes on how the file was
+    read.
+    """
     table = read_table(side.path, Roles(inputs=side.inputs, label="", id=side.id))
     searched = next((name for name in side.inputs if name in search_names), next(iter(side.inputs)))
     items: dict[tuple[str, ...], Item] = {}
     ids: dict[str, str] = {}
     for draft in table.drafts:
         item = Item(id=draft.id, text=draft.inputs[searched], inputs=draft.inputs)
-        # A repeated text would be retrieved, and paid for, twice; its labels go to the first of them.
+        # A repeated text would be retrieved, and paid for, twice; its labels go to the first of
+        # them.
         ids[draft.id] = items.setdefault(tuple(draft.inputs.values()), item).id
     notes = [f"{side.what}: {note}" for note in table.notes]
     repeats = len(table.drafts) - len(items)
@@ -170,7 +187,11 @@ def _read_labels(
     roles = Roles(
         label=sources.label,
         aside=(query, document),
-        needed={query: "--query-id COLUMN", document: "--document-id COLUMN", sources.label: "--label COLUMN"},
+        needed={
+            query: "--query-id COLUMN",
+            document: "--document-id COLUMN",
+            sources.label: "--label COLUMN",
+        },
         words=mapped_words(sources.label_map, words_of(stated or scale)),
         low_is_good=stated is not None and stated.low_is_good,
     )
@@ -180,7 +201,9 @@ def _read_labels(
         if draft.label is None:
             continue
         if stated is not None and not stated.contains(draft.label):
-            raise InputError(f"{path}: the label {draft.label:g} is outside the scale ({stated.describe()})")
+            raise InputError(
+                f"{path}: the label {draft.label:g} is outside the scale ({stated.describe()})"
+            )
         grades[str(draft.aside[query]), str(draft.aside[document])] = draft.label
     if not grades:
         raise InputError(f"{path}: no pair has a label in column {sources.label!r}")

@@ -1,4 +1,5 @@
-"""Compare retrieval by a threshold on the judge's probability with a fixed number of documents (as in DIRAS).
+"""Compare retrieval by a threshold on the judge's probability with a fixed number of documents (as
+in DIRAS).
 
 A question with twenty relevant passages and one with none get the same k from a fixed top k; a
 calibrated probability gives each as many as pass.
@@ -73,7 +74,9 @@ class CutCurve:
         return html_table(self.to_frame(), title=repr(self), notes=(self.note,))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the best threshold, then each k: documents a query, and F1 with its interval and n."""
+        """Return the best threshold, then each k: documents a query, and F1 with its interval and
+        n.
+        """
         import pandas as pd
 
         cuts = [("threshold", self.best, self.best_f1)]
@@ -81,7 +84,15 @@ class CutCurve:
             cuts.append(("k", point, f1))
         lines = []
         for by, point, f1 in cuts:
-            lines.append({"by": by, "cut": point.cut, "documents": point.documents, "metric": "f1", **asdict(f1)})
+            lines.append(
+                {
+                    "by": by,
+                    "cut": point.cut,
+                    "documents": point.documents,
+                    "metric": "f1",
+                    **asdict(f1),
+                }
+            )
         return pd.DataFrame(lines)
 
     def to_json(self) -> dict[str, object]:
@@ -119,15 +130,20 @@ def f1_by_threshold(
         groups: Codes 0..G-1 of the queries; shape (n,).
         rank: The retriever's rank of the pair, from 1; without it the rank by probability among the
             query's pairs, equal ones in the order given. Shape (n,).
-        weight: What a pair stands for, such as the inverse of its inclusion probability; 1 without. Shape (n,).
+        weight: What a pair stands for, such as the inverse of its inclusion probability; 1 without.
+            Shape (n,).
         ks: The k to compare with.
         seed: Of the resamples, which draw queries.
 
     Raises:
-        InputError: The arrays differ in length, a probability is missing, no pair is relevant, or there is no k.
+        InputError: The arrays differ in length, a probability is missing, no pair is relevant, or
+            there is no k.
     """
     if not len(label) == len(probability) == len(groups):
-        raise InputError(f"{len(label)} labels, {len(probability)} probabilities and {len(groups)} groups do not match")
+        raise InputError(
+            f"{len(label)} labels, {len(probability)} probabilities and {len(groups)} groups do not"
+            " match"
+        )
     if not np.isfinite(probability).all():
         raise InputError("a pair has no probability; leave such pairs out")
     if not label.any():
@@ -166,7 +182,9 @@ def f1_by_threshold(
     )
 
 
-def _curve(label: BoolArray, probability: FloatArray, weight: FloatArray, queries: int) -> tuple[CutPoint, ...]:
+def _curve(
+    label: BoolArray, probability: FloatArray, weight: FloatArray, queries: int
+) -> tuple[CutPoint, ...]:
     # Negated, as `unique` sorts upwards and a falling threshold retrieves more and more.
     values, code = np.unique(-probability, return_inverse=True)
     hits = np.cumsum(np.bincount(code, weights=weight * label)).tolist()
@@ -178,7 +196,9 @@ def _curve(label: BoolArray, probability: FloatArray, weight: FloatArray, querie
     return tuple(points)
 
 
-def _cut_point(cut: float, hits: float, retrieved: float, relevant: float, queries: int) -> CutPoint:
+def _cut_point(
+    cut: float, hits: float, retrieved: float, relevant: float, queries: int
+) -> CutPoint:
     return CutPoint(
         cut=cut,
         precision=hits / retrieved if retrieved else None,
@@ -189,12 +209,25 @@ def _cut_point(cut: float, hits: float, retrieved: float, relevant: float, queri
 
 
 def _intervals(
-    label: BoolArray, retrieved: Sequence[BoolArray], weight: FloatArray, groups: IntArray, *, best_k: int, seed: int
+    label: BoolArray,
+    retrieved: Sequence[BoolArray],
+    weight: FloatArray,
+    groups: IntArray,
+    *,
+    best_k: int,
+    seed: int,
 ) -> tuple[list[Estimate], Estimate]:
-    """Return F1 of each cut-off, and the gain of the first over the one at `best_k`, with intervals over queries."""
-    # F1 is 2 hits / (relevant + retrieved); its parts add up over queries. Shape (queries, cut-offs).
-    hits = np.stack([np.bincount(groups, weights=weight * (label & cut)) for cut in retrieved], axis=1)
-    sizes = np.stack([np.bincount(groups, weights=weight * (1.0 * label + cut)) for cut in retrieved], axis=1)
+    """Return F1 of each cut-off, and the gain of the first over the one at `best_k`, with intervals
+    over queries.
+    """
+    # F1 is 2 hits / (relevant + retrieved); its parts add up over queries. Shape (queries,
+    # cut-offs).
+    hits = np.stack(
+        [np.bincount(groups, weights=weight * (label & cut)) for cut in retrieved], axis=1
+    )
+    sizes = np.stack(
+        [np.bincount(groups, weights=weight * (1.0 * label + cut)) for cut in retrieved], axis=1
+    )
 
     def f1(i: int, counts: FloatArray) -> FloatArray:
         top, bottom = 2 * counts @ hits[:, i], counts @ sizes[:, i]
@@ -206,5 +239,7 @@ def _intervals(
         statistics[name] = partial(f1, i)
     # Both F1 on the same resample, so that the interval is that of a paired difference.
     statistics["gain"] = lambda counts: f1(0, counts) - f1(best_k, counts)
-    estimates = bootstrap_groups(statistics, len(hits), n=len(label), missing="no pair is relevant", seed=seed)
+    estimates = bootstrap_groups(
+        statistics, len(hits), n=len(label), missing="no pair is relevant", seed=seed
+    )
     return [estimates[name] for name in names], estimates["gain"]

@@ -1,4 +1,5 @@
-"""Relevance definitions: what a query means and what is sought, written down before passages are judged.
+"""Relevance definitions: what a query means and what is sought, written down before passages are
+judged.
 
 Drafted by a model from the query alone, or improved with passages that experts marked as relevant
 (Ni et al. 2024, DIRAS). Passages of the holdout must not be among them: through the definition the
@@ -16,7 +17,15 @@ from ..errors import DataError
 from ..files.problems import Problems
 from ..files.reading import load_dataset
 from ..files.records import Record, read_records, unit_of
-from ..instruction import ASKING, Filled, Instruction, Unfilled, ask_instruction, load_instruction, number_lines
+from ..instruction import (
+    ASKING,
+    Filled,
+    Instruction,
+    Unfilled,
+    ask_instruction,
+    load_instruction,
+    number_lines,
+)
 from ..judge import JudgeSettings
 from ..models.client import Client
 from ..models.counters import Progress
@@ -84,7 +93,9 @@ def draft_definitions(
     settings: JudgeSettings = ASKING,
     progress: Callable[[Progress], None] | None = None,
 ) -> list[Definition]:
-    """Draft a definition for each query from its text alone; one without a readable answer has no text and says why."""
+    """Draft a definition for each query from its text alone; one without a readable answer has no
+    text and says why.
+    """
     instruction = load_instruction("define_relevance")
     items = [{"query": query.text} for query in queries]
     answers = ask_instruction(instruction, items, client, settings=settings, progress=progress)
@@ -109,7 +120,8 @@ def improve_definitions(
 
     Args:
         definitions: Drafts.
-        marked: Relevant passages of each query; the first `MOST_PASSAGES` are shown. None may come from the holdout.
+        marked: Relevant passages of each query; the first `MOST_PASSAGES` are shown. None may come
+            from the holdout.
         client: Where the answers come from.
         settings: Sampling and limits.
         progress: Called while answers come in.
@@ -129,12 +141,16 @@ def improve_definitions(
     return improved
 
 
-def _answered(old: Definition, instruction: Instruction, answer: Filled | Unfilled, passages: int) -> Definition:
+def _answered(
+    old: Definition, instruction: Instruction, answer: Filled | Unfilled, passages: int
+) -> Definition:
     if isinstance(answer, Unfilled):
         return replace(old, unanswered=answer)
     meaning = answer.text("meaning").strip()
     if not meaning:
-        return replace(old, unanswered=Unfilled(reason="parse", detail="the meaning in the reply is empty"))
+        return replace(
+            old, unanswered=Unfilled(reason="parse", detail="the meaning in the reply is empty")
+        )
     examples = (" ".join(text.split()) for text in answer.texts("examples"))
     return Definition(
         query=old.query,
@@ -148,11 +164,14 @@ def _answered(old: Definition, instruction: Instruction, answer: Filled | Unfill
 
 def given_definition(query: Query) -> Definition:
     """Return the definition that a query came with."""
-    return Definition(query=query.text, meaning=query.definition, origin="given" if query.definition else "")
+    return Definition(
+        query=query.text, meaning=query.definition, origin="given" if query.definition else ""
+    )
 
 
 def read_queries(path: Path, *, column: str | None = None) -> tuple[Query, ...]:
-    """Read the distinct queries of a data file, in the order they first occur, with the definitions they have.
+    """Read the distinct queries of a data file, in the order they first occur, with the definitions
+    they have.
 
     Args:
         path: JSONL, JSON, CSV, TSV or Parquet.
@@ -171,8 +190,11 @@ def read_queries(path: Path, *, column: str | None = None) -> tuple[Query, ...]:
     return tuple(queries.values())
 
 
-def define_rows(path: Path, definitions: Sequence[Definition], *, column: str | None = None) -> list[dict[str, Any]]:
-    """Return the rows of a data file, each with the definition of its query in the column `relevance_definition`.
+def define_rows(
+    path: Path, definitions: Sequence[Definition], *, column: str | None = None
+) -> list[dict[str, Any]]:
+    """Return the rows of a data file, each with the definition of its query in the column
+    `relevance_definition`.
 
     Raises:
         DataError: The file, or a row of it, cannot be used.
@@ -190,11 +212,13 @@ def read_marked(
 ) -> dict[str, list[str]]:
     """Read the passages that experts marked as relevant, by query, in the order of the file.
 
-    A label counts as relevant from the threshold of its scale on: 1 of 0/1, 2 of 0..3, one half of a share.
+    A label counts as relevant from the threshold of its scale on: 1 of 0/1, 2 of 0..3, one half of
+    a share.
 
     Args:
         path: Rows with a query, a passage and a label. None of them may belong to the holdout.
-        query: The column of the query, where there is one of this name; `query` or else `question` otherwise.
+        query: The column of the query, where there is one of this name; `query` or else `question`
+            otherwise.
         passage: The column of the passage; `passage`, `paragraph` or else `text`.
         label: The column of the label; `label` where none is named.
 
@@ -207,7 +231,9 @@ def read_marked(
         "query": _column(path, names, queries, "--query"),
         "passage": _column(path, names, (passage,) if passage else PASSAGE_COLUMNS, "--passage"),
     }
-    dataset = load_dataset(path, inputs=("query", "passage"), scale=OutputScale(), label=label, columns=columns)
+    dataset = load_dataset(
+        path, inputs=("query", "passage"), scale=OutputScale(), label=label, columns=columns
+    )
     marked: dict[str, list[str]] = {}
     for row in dataset.rows:
         if row.label is not None and dataset.positive(row):
@@ -238,6 +264,7 @@ def _column(path: Path, names: Sequence[str], candidates: Sequence[str], option:
             return name
     columns = ", ".join(repr(name) for name in names[:20]) or "none: the file has no rows"
     raise DataError(
-        f"{path}: there is no column {' or '.join(map(repr, candidates))}; the columns are {columns}",
+        f"{path}: there is no column {' or '.join(map(repr, candidates))}; the columns are"
+        f" {columns}",
         hint=f"name it with {option} COLUMN",
     )

@@ -52,7 +52,8 @@ class LabelMatrix:
 
 
 def label_matrix(judged: JudgedDataset) -> LabelMatrix:
-    """Return the matrix of judged pairs: people's labels where there are any, and the judge's verdicts elsewhere.
+    """Return the matrix of judged pairs: people's labels where there are any, and the judge's
+    verdicts elsewhere.
 
     A pair with neither label nor verdict is no entry.
 
@@ -60,7 +61,8 @@ def label_matrix(judged: JudgedDataset) -> LabelMatrix:
         judged: Rows from `pair_dataset`, with their answers.
 
     Raises:
-        InputError: A row is no pair, having no `query_id` and `document_id`, or a pair stands twice.
+        InputError: A row is no pair, having no `query_id` and `document_id`, or a pair stands
+            twice.
     """
     entries: list[tuple[str, str, bool, bool]] = []
     for row, answer in zip(judged.dataset.rows, judged.answers, strict=True):
@@ -78,7 +80,8 @@ def label_matrix(judged: JudgedDataset) -> LabelMatrix:
 
 
 def matrix_of(pairs: Iterable[tuple[str, str, bool, bool]]) -> LabelMatrix:
-    """Return the matrix of pairs: query, document, whether it is relevant, and whether a person said so.
+    """Return the matrix of pairs: query, document, whether it is relevant, and whether a person
+    said so.
 
     Raises:
         InputError: A pair stands twice.
@@ -105,18 +108,24 @@ def matrix_of(pairs: Iterable[tuple[str, str, bool, bool]]) -> LabelMatrix:
 
 
 def write_matrix(matrix: LabelMatrix, path: Path) -> None:
-    """Write the matrix as `.npz` (compressed rows), or as `.parquet` or `.jsonl` (one entry a line).
+    """Write the matrix as `.npz` (compressed rows), or as `.parquet` or `.jsonl` (one entry a
+    line).
 
-    `scipy.sparse.load_npz` reads the `.npz` as it is, zeros and all; beside SciPy's arrays it has `query_ids`,
-    `document_ids` and `human`, in the order of the entries.
+    `scipy.sparse.load_npz` reads the `.npz` as it is, zeros and all; beside SciPy's arrays it has
+    `query_ids`, `document_ids` and `human`, in the order of the entries.
 
     Raises:
         InputError: The file's name ends in none of these.
     """
     if path.suffix not in MATRIX_FORMATS:
-        raise InputError(f"a label matrix is written as {' or '.join(MATRIX_FORMATS)}, not as {path.name!r}")
+        raise InputError(
+            f"a label matrix is written as {' or '.join(MATRIX_FORMATS)}, not as {path.name!r}"
+        )
     if path.suffix == ".jsonl":
-        write_beside(path, "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in _entries(matrix)))
+        write_beside(
+            path,
+            "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in _entries(matrix)),
+        )
         return
     # Written beside and renamed, so that nobody reads half a file.
     temporary = path.with_name(f".{path.name}.tmp{path.suffix}")
@@ -139,8 +148,12 @@ def write_matrix(matrix: LabelMatrix, path: Path) -> None:
     temporary.replace(path)
 
 
-def write_parquet(lines: Sequence[Mapping[str, object]], columns: Mapping[str, str], path: Path) -> None:
-    """Write lines of given columns, each with the name of its type in Arrow, also where there are none."""
+def write_parquet(
+    lines: Sequence[Mapping[str, object]], columns: Mapping[str, str], path: Path
+) -> None:
+    """Write lines of given columns, each with the name of its type in Arrow, also where there are
+    none.
+    """
     import pyarrow  # pyright: ignore[reportMissingTypeStubs]
     import pyarrow.parquet as pq  # pyright: ignore[reportMissingTypeStubs]
 
@@ -152,7 +165,9 @@ def write_parquet(lines: Sequence[Mapping[str, object]], columns: Mapping[str, s
 
 def _entries(matrix: LabelMatrix) -> list[dict[str, object]]:
     lines: list[dict[str, object]] = []
-    for row, column, label, human in zip(matrix.rows, matrix.columns, matrix.labels, matrix.human, strict=True):
+    for row, column, label, human in zip(
+        matrix.rows, matrix.columns, matrix.labels, matrix.human, strict=True
+    ):
         entry: dict[str, object] = {
             "query_id": matrix.query_ids[row],
             "document_id": matrix.document_ids[column],

@@ -42,13 +42,17 @@ class Retriever(Protocol):
 
 
 def rank(scores: FloatArray) -> IntArray:
-    """Return the positions of the documents, best first; equal scores keep the order of the corpus."""
+    """Return the positions of the documents, best first; equal scores keep the order of the
+    corpus.
+    """
     # Stable: another sort would order equal scores by the machine it runs on.
     return np.argsort(-scores, kind="stable").astype(np.int64)
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text in order, compatibility forms and case folded; no word is left out as too common."""
+    """Return the words of a text in order, compatibility forms and case folded; no word is left out
+    as too common.
+    """
     # What `_WORD` finds in ASCII, several times as quickly.
     if text.isascii():
         return text.translate(ASCII_WORDS).split()
@@ -56,7 +60,8 @@ def words(text: str) -> list[str]:
 
 
 class Bm25:
-    """BM25 (Robertson et al. 1994) with Lucene's idf, ln(1 + (N - df + 1/2) / (df + 1/2)), which is never negative.
+    """BM25 (Robertson et al. 1994) with Lucene's idf, ln(1 + (N - df + 1/2) / (df + 1/2)), which is
+    never negative.
 
     A document's score is the sum over the query's words, a repeated word counting each time, of
     idf tf / (tf + k1 (1 - b + b length / mean length)). Without a word in common it is 0.
@@ -122,7 +127,9 @@ class Dense:
         return self._name
 
     def scores(self, query: str) -> FloatArray:
-        """See `Retriever.scores`; rounded to 1e-6, within which the same vectors differ from machine to machine."""
+        """See `Retriever.scores`; rounded to 1e-6, within which the same vectors differ from
+        machine to machine.
+        """
         return np.round(self._vectors @ unit_vectors(self._encode([query]))[0], 6)
 
 
@@ -133,7 +140,9 @@ def load_encoder(model: str = DEFAULT_EMBEDDER) -> Encode:
         InputError: The package is not installed, or has no such model.
     """
     try:
-        from sentence_transformers import SentenceTransformer  # pyright: ignore[reportMissingImports]  # an extra
+        from sentence_transformers import (
+            SentenceTransformer,
+        )  # pyright: ignore[reportMissingImports]  # an extra
     except ImportError:
         raise InputError(
             "dense retrieval needs the package sentence-transformers",
@@ -142,7 +151,9 @@ def load_encoder(model: str = DEFAULT_EMBEDDER) -> Encode:
     try:
         loaded = SentenceTransformer(model)
     except (OSError, ValueError) as error:
-        raise InputError(f"the embedding model {model!r} cannot be loaded: {str(error).splitlines()[0]}") from error
+        raise InputError(
+            f"the embedding model {model!r} cannot be loaded: {str(error).splitlines()[0]}"
+        ) from error
     return lambda texts: np.asarray(loaded.encode(list(texts), show_progress_bar=False), np.float64)
 
 

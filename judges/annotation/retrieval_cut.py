@@ -1,4 +1,6 @@
-"""From where on a document counts as retrieved: the judge's own decision, or a threshold on its probability."""
+"""From where on a document counts as retrieved: the judge's own decision, or a threshold on its
+probability.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from ..verdict import Verdict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """From where on a document counts as retrieved: a threshold on the probability, or the judge's own decision."""
+    """From where on a document counts as retrieved: a threshold on the probability, or the judge's
+    own decision.
+    """
 
     origin: str
     """`rule`, `labels` or `given`."""
@@ -19,7 +23,9 @@ class Cut:
     """None takes the decision of the judge's rule."""
 
     def passes(self, verdict: Verdict, scale: OutputScale) -> bool | None:
-        """Whether a document is retrieved; None where the threshold needs a probability that is not there."""
+        """Whether a document is retrieved; None where the threshold needs a probability that is not
+        there.
+        """
         if self.threshold is None:
             return verdict.positive
         probability = probability_of(verdict, scale)
@@ -44,7 +50,9 @@ def parse_cut(text: str) -> Cut:
 
 
 def probability_of(verdict: Verdict, scale: OutputScale) -> float | None:
-    """Return the probability that the document is relevant, calibrated where a rule has done so; or None."""
+    """Return the probability that the document is relevant, calibrated where a rule has done so; or
+    None.
+    """
     if scale.kind == "probability" and verdict.before is None:
         return verdict.score
     return verdict.probability

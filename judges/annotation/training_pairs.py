@@ -1,4 +1,6 @@
-"""Pairs and triplets for training embeddings: hard negatives by the judge's score, and no known positive among them."""
+"""Pairs and triplets for training embeddings: hard negatives by the judge's score, and no known
+positive among them.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +47,13 @@ class MiningSettings:
 
     def __post_init__(self) -> None:
         if not 1 <= self.negatives <= TOO_MANY:
-            raise InputError(f"{self.negatives} negatives a positive are not between 1 and {TOO_MANY:,}")
+            raise InputError(
+                f"{self.negatives} negatives a positive are not between 1 and {TOO_MANY:,}"
+            )
         if not (0.0 < self.below <= 1.0 and 0.0 <= self.margin <= 1.0):
-            raise InputError("the threshold of negatives is above 0 and at most 1, their margin between 0 and 1")
+            raise InputError(
+                "the threshold of negatives is above 0 and at most 1, their margin between 0 and 1"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,15 +76,20 @@ class MinedPairs:
 
 
 def text_key(text: str) -> str:
-    """Return what two texts share that differ in white space and capitals alone: they are one document."""
+    """Return what two texts share that differ in white space and capitals alone: they are one
+    document.
+    """
     return " ".join(text.split()).casefold()
 
 
-def mine_pairs(pairs: Sequence[AnnotatedPair], settings: MiningSettings | None = None) -> MinedPairs:
+def mine_pairs(
+    pairs: Sequence[AnnotatedPair], settings: MiningSettings | None = None
+) -> MinedPairs:
     """Make pairs and triplets of annotations.
 
-    A document is a positive of a query if any of its annotations says so. The hardest negative is the one with the
-    highest score below the threshold, then the one that BM25 puts first. What nobody annotated is no negative.
+    A document is a positive of a query if any of its annotations says so. The hardest negative is
+    the one with the highest score below the threshold, then the one that BM25 puts first. What
+    nobody annotated is no negative.
 
     Args:
         pairs: In any order; those that nobody decided about add to the corpus of BM25 alone.
@@ -98,17 +109,23 @@ def mine_pairs(pairs: Sequence[AnnotatedPair], settings: MiningSettings | None =
     doubtful = known = without_positive = without_negative = 0
     for documents in by_query.values():
         anchor = next(iter(documents.values()))[0].query
-        relevant = {key: found for key, found in documents.items() if any(pair.relevant for pair in found)}
+        relevant = {
+            key: found for key, found in documents.items() if any(pair.relevant for pair in found)
+        }
         known += sum(not pair.relevant for found in relevant.values() for pair in found)
         hard = {key: _score(found) for key, found in documents.items() if key not in relevant}
-        kept = {key: score for key, score in hard.items() if score is None or score < settings.below}
+        kept = {
+            key: score for key, score in hard.items() if score is None or score < settings.below
+        }
         doubtful += len(hard) - len(kept)
         without_positive += not relevant
         order = _hardest_first(kept, bm25.scores(anchor).tolist() if bm25 and kept else [], place)
         for key, found in relevant.items():
             positives.append((anchor, texts[key]))
             own = _score(found)
-            allowed = [one for one in order if _apart(kept[one], own, settings.margin)][: settings.negatives]
+            allowed = [one for one in order if _apart(kept[one], own, settings.margin)][
+                : settings.negatives
+            ]
             without_negative += not allowed
             triplets += [(anchor, texts[key], texts[one]) for one in allowed]
     return MinedPairs(
@@ -128,7 +145,9 @@ def _score(pairs: Sequence[AnnotatedPair]) -> float | None:
     return max(scores) if scores else None
 
 
-def _hardest_first(scores: Mapping[str, float | None], bm25: Sequence[float], place: Mapping[str, int]) -> list[str]:
+def _hardest_first(
+    scores: Mapping[str, float | None], bm25: Sequence[float], place: Mapping[str, int]
+) -> list[str]:
     def hardness(key: str) -> tuple[float, float, int]:
         score = scores[key]
         return (1.0 if score is None else -score), -bm25[place[key]], place[key]

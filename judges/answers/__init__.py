@@ -1,4 +1,6 @@
-"""Answers from documents: cut and retrieve, have a model answer, judge the answers, and compare ways to do so."""
+"""Answers from documents: cut and retrieve, have a model answer, judge the answers, and compare
+ways to do so.
+"""
 
 import lazy_loader
 

@@ -3,7 +3,14 @@ from .chunking import CHUNKERS, Chunk, Chunker, Chunking, covered, cut
 from .clarification import Clarified, Interpretation, Judges, Way, clarify_queries
 from .comparison import Grader, Outcome, Setup, SetupResult, compare_setups
 from .documents import Document, Question, read_documents, read_questions
-from .grading import Agreement, GivenAnswer, GradedAnswers, compare_grades, correctness_inputs, grade_answers
+from .grading import (
+    Agreement,
+    GivenAnswer,
+    GradedAnswers,
+    compare_grades,
+    correctness_inputs,
+    grade_answers,
+)
 
 __all__ = [
     "CHUNKERS",

@@ -11,7 +11,9 @@ from .chunking import Chunk, Chunking, covered, cut
 from .documents import Document, Question
 
 Context = Literal["none", "document", "headings"]
-"""What stands before each chunk: nothing, what is known of its document, or that and the headings it is under."""
+"""What stands before each chunk: nothing, what is known of its document, or that and the headings
+it is under.
+"""
 CONTEXTS: tuple[Context, ...] = ("none", "document", "headings")
 
 
@@ -26,7 +28,11 @@ class ChunkIndex:
     """
 
     def __init__(
-        self, documents: Sequence[Document], chunking: Chunking, context: Context, encode: Encode | None
+        self,
+        documents: Sequence[Document],
+        chunking: Chunking,
+        context: Context,
+        encode: Encode | None,
     ) -> None:
         self._chunks: list[tuple[int, Chunk]] = []
         self.texts: list[str] = []
@@ -34,7 +40,9 @@ class ChunkIndex:
             for chunk in cut(document.text, chunking, encode=encode):
                 self._chunks.append((position, chunk))
                 self.texts.append(_with_context(document, chunk, context))
-        self._retriever: Retriever = Bm25(self.texts) if encode is None else Dense(self.texts, encode)
+        self._retriever: Retriever = (
+            Bm25(self.texts) if encode is None else Dense(self.texts, encode)
+        )
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -44,14 +52,22 @@ class ChunkIndex:
         return rank(self._retriever.scores(question))[:k]
 
     def passages(self, retrieved: IntArray) -> str:
-        """Return chunks as a model reads them, each below its number; lines stay, as those of tables mean something."""
+        """Return chunks as a model reads them, each below its number; lines stay, as those of
+        tables mean something.
+        """
         return "\n\n".join(f"[{number}]\n{self.texts[i]}" for number, i in enumerate(retrieved, 1))
 
     def found(self, question: Question, retrieved: IntArray) -> tuple[bool | None, float | None]:
-        """Say whether the right document, and how much of the evidence, is among retrieved chunks."""
+        """Say whether the right document, and how much of the evidence, is among retrieved
+        chunks.
+        """
         if question.document is None:
             return None, None
-        spans = [(c.start, c.end) for at, c in (self._chunks[i] for i in retrieved) if at == question.document]
+        spans = [
+            (c.start, c.end)
+            for at, c in (self._chunks[i] for i in retrieved)
+            if at == question.document
+        ]
         return bool(spans), None if question.evidence is None else covered(question.evidence, spans)
 
 

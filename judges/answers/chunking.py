@@ -1,4 +1,6 @@
-"""Cut documents into chunks: recursively, at Markdown headings, or where sentences change the subject."""
+"""Cut documents into chunks: recursively, at Markdown headings, or where sentences change the
+subject.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,17 @@ from ..judged_dataset import FloatArray
 from ..search import latent_vectors
 
 Chunker = Literal["recursive", "markdown", "semantic"]
-"""`recursive`: at the largest of paragraphs, sentences, words and letters that fits. `markdown`: a section under a
-heading is a chunk; a longer one is cut recursively. `semantic`: between sentences that resemble each other least."""
+"""`recursive`: at the largest of paragraphs, sentences, words and letters that fits. `markdown`: a
+section under a heading is a chunk; a longer one is cut recursively. `semantic`: between sentences
+that resemble each other least."""
 CHUNKERS: tuple[Chunker, ...] = ("recursive", "markdown", "semantic")
 
 WINDOW = 3
 """Sentences on either side of a place that are compared there."""
 LEAST_ALIKE = 0.25
-"""A place may be cut where sentences resemble each other less than beside it, and it is in this share of places."""
+"""A place may be cut where sentences resemble each other less than beside it, and it is in this
+share of places.
+"""
 LEAST_SHARE = 0.25
 """A chunk of at least this share of the size may end at such a place."""
 
@@ -41,9 +46,14 @@ class Chunking:
     """Characters that neighbours may share; a semantic chunk shares none."""
 
     def __post_init__(self) -> None:
-        if self.size < 1 or self.overlap < 0 or (self.chunker != "semantic" and self.overlap >= self.size):
+        if (
+            self.size < 1
+            or self.overlap < 0
+            or (self.chunker != "semantic" and self.overlap >= self.size)
+        ):
             raise InputError(
-                f"an overlap of {self.overlap:,} characters does not go with chunks of {self.size:,}",
+                f"an overlap of {self.overlap:,} characters does not go with chunks of"
+                f" {self.size:,}",
                 hint="the overlap is at least 0 and less than the size",
             )
 
@@ -70,7 +80,8 @@ def cut(text: str, chunking: Chunking, *, encode: Encode | None = None) -> tuple
     Args:
         text: The document, with `\\n` for line ends.
         chunking: How.
-        encode: Vectors of sentences for `semantic`; without one, latent semantic analysis of the document's own.
+        encode: Vectors of sentences for `semantic`; without one, latent semantic analysis of the
+            document's own.
     """
     headings = _headings(text)
     match chunking.chunker:
@@ -78,7 +89,11 @@ def cut(text: str, chunking: Chunking, *, encode: Encode | None = None) -> tuple
             spans = _recursive(text, 0, len(text), chunking)
         case "markdown":
             starts = [0, *_section_starts(text, headings), len(text)]
-            spans = [span for start, end in pairwise(starts) for span in _recursive(text, start, end, chunking)]
+            spans = [
+                span
+                for start, end in pairwise(starts)
+                for span in _recursive(text, start, end, chunking)
+            ]
         case "semantic":
             spans = _semantic(text, chunking.size, encode)
     starts = [heading.start for heading in headings]
@@ -94,8 +109,11 @@ def _recursive(text: str, start: int, end: int, chunking: Chunking) -> list[Span
     from semantic_text_splitter import MarkdownSplitter, TextSplitter
 
     splitter = MarkdownSplitter if chunking.chunker == "markdown" else TextSplitter
-    # Without trimming, what is between two chunks would be lost with a table's or a code block's indentation.
-    parts = splitter(chunking.size, overlap=chunking.overlap, trim=False).chunk_indices(text[start:end])
+    # Without trimming, what is between two chunks would be lost with a table's or a code block's
+    # indentation.
+    parts = splitter(chunking.size, overlap=chunking.overlap, trim=False).chunk_indices(
+        text[start:end]
+    )
     return [(start + at, start + at + len(part)) for at, part in parts]
 
 
@@ -122,13 +140,20 @@ def _headings(text: str) -> list[_Heading]:
         # A heading inside of a list or a quotation starts no section.
         if token.type == "heading_open" and token.map is not None and token.level == 0:
             level = int(token.tag[1:])
-            path = [*((above, name) for above, name in path if above < level), (level, inline.content.strip())]
-            found.append(_Heading(lines[token.map[0]], lines[token.map[1]], tuple(name for _, name in path)))
+            path = [
+                *((above, name) for above, name in path if above < level),
+                (level, inline.content.strip()),
+            ]
+            found.append(
+                _Heading(lines[token.map[0]], lines[token.map[1]], tuple(name for _, name in path))
+            )
     return found
 
 
 def _section_starts(text: str, headings: Sequence[_Heading]) -> list[int]:
-    """Return where sections begin behind the start; a heading with nothing under it begins that of the next one."""
+    """Return where sections begin behind the start; a heading with nothing under it begins that of
+    the next one.
+    """
     starts: list[int] = []
     for before, heading in pairwise([None, *headings]):
         assert heading is not None
@@ -139,7 +164,9 @@ def _section_starts(text: str, headings: Sequence[_Heading]) -> list[int]:
 
 
 def _semantic(text: str, size: int, encode: Encode | None) -> list[Span]:
-    """Join neighbouring sentences until the size is reached, or the subject changes (compare Hearst 1997)."""
+    """Join neighbouring sentences until the size is reached, or the subject changes (compare Hearst
+    1997).
+    """
     sentences = _sentences(text, size)
     if len(sentences) < 2:
         return sentences
@@ -161,17 +188,25 @@ def _semantic(text: str, size: int, encode: Encode | None) -> list[Span]:
 
 def _sentences(text: str, size: int) -> list[Span]:
     """Return where sentences are; one that is longer than a chunk may be is cut."""
-    from sentencex import get_sentence_boundaries  # pyright: ignore[reportAttributeAccessIssue]  # compiled, no stubs
+    from sentencex import (
+        get_sentence_boundaries,
+    )  # pyright: ignore[reportAttributeAccessIssue]  # compiled, no stubs
 
     found: list[Span] = []
     for sentence in get_sentence_boundaries("en", text):
         start, end = int(sentence["start_index"]), int(sentence["end_index"])
-        found += _recursive(text, start, end, Chunking(size=size, overlap=0)) if end - start > size else [(start, end)]
+        found += (
+            _recursive(text, start, end, Chunking(size=size, overlap=0))
+            if end - start > size
+            else [(start, end)]
+        )
     return found
 
 
 def _likeness(vectors: FloatArray) -> FloatArray:
-    """Return the cosine of the sentences before and behind each place between two; shape (n - 1,)."""
+    """Return the cosine of the sentences before and behind each place between two; shape (n -
+    1,).
+    """
     sums = np.vstack([np.zeros(vectors.shape[1]), np.cumsum(vectors, axis=0)])
     n = len(vectors)
     places = np.arange(1, n)

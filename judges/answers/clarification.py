@@ -1,8 +1,9 @@
 """Clarify ambiguous queries: what may be meant that the documents speak of.
 
-The passages for the query as it stands are retrieved once, and a model reads the interpretations out of them, so that
-none is invented that nobody can answer. The other way, to imagine interpretations first and to search for each of them,
-is there to compare: it needs a search an interpretation.
+The passages for the query as it stands are retrieved once, and a model reads the interpretations
+out of them, so that none is invented that nobody can answer. The other way, to imagine
+interpretations first and to search for each of them, is there to compare: it needs a search an
+interpretation.
 """
 
 from __future__ import annotations
@@ -29,9 +30,12 @@ from .chunk_index import ChunkIndex
 from .grading import mean_by_group, unwatched
 
 Way = Literal["read", "imagine"]
-"""`read`: one search for the query, interpretations out of its passages. `imagine`: interpretations from the query
-alone, and a search for each."""
-_TASKS: Mapping[Way, str] = {"read": "extract_interpretations", "imagine": "imagine_interpretations"}
+"""`read`: one search for the query, interpretations out of its passages. `imagine`: interpretations
+from the query alone, and a search for each."""
+_TASKS: Mapping[Way, str] = {
+    "read": "extract_interpretations",
+    "imagine": "imagine_interpretations",
+}
 
 MOST = 10
 """Interpretations of a query; what a model writes beyond them is left out."""
@@ -39,8 +43,8 @@ QUOTED = 0.5
 """The share of a quotation's words that its passages must hold."""
 
 Dropped = Literal["", "unanswered", "unsupported", "repeated"]
-"""Why an interpretation was not kept: the model finds no answer to it, quotes what no passage says, or it means the
-same as an earlier one."""
+"""Why an interpretation was not kept: the model finds no answer to it, quotes what no passage says,
+or it means the same as an earlier one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +75,9 @@ class Interpretation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judges:
-    """Who measures what was kept: is it grounded in its passages, and can it be answered from them?"""
+    """Who measures what was kept: is it grounded in its passages, and can it be answered from
+    them?
+    """
 
     grounded: JudgePrompt
     answerable: JudgePrompt
@@ -100,10 +106,15 @@ class Clarified:
     @property
     def failures(self) -> tuple[str, ...]:
         """Why requests about queries and interpretations came to nothing; those count nowhere."""
-        return (*self.unread.values(), *(one.failure for one in self.interpretations if one.failure))
+        return (
+            *self.unread.values(),
+            *(one.failure for one in self.interpretations if one.failure),
+        )
 
     def share(self, *which: Literal["grounded", "answerable"]) -> Estimate:
-        """Return the share of what was kept that the judges say yes to, with its interval over queries."""
+        """Return the share of what was kept that the judges say yes to, with its interval over
+        queries.
+        """
         judged = [one for one in self.kept if all(getattr(one, name) is not None for name in which)]
         values = np.array([float(all(getattr(one, name) for name in which)) for one in judged])
         groups = np.array([one.query for one in judged], np.int64)
@@ -140,7 +151,8 @@ def clarify_queries(
     settings: JudgeSettings = ASKING,
     watch: Callable[[str, Progress], None] = unwatched,
 ) -> Clarified:
-    """Find interpretations, keep those with a supported answer, merge those that mean the same, and judge the rest.
+    """Find interpretations, keep those with a supported answer, merge those that mean the same, and
+    judge the rest.
 
     Args:
         queries: As people typed them.
@@ -160,7 +172,11 @@ def clarify_queries(
         item["passages"] = text
     instruction = load_instruction(_TASKS[way])
     replies = ask_instruction(
-        instruction, items, client, settings=settings, progress=lambda progress: watch(f"{way}: queries", progress)
+        instruction,
+        items,
+        client,
+        settings=settings,
+        progress=lambda progress: watch(f"{way}: queries", progress),
     )
     found: list[Interpretation] = []
     unread: dict[int, str] = {}
@@ -170,13 +186,19 @@ def clarify_queries(
             unread[i] = f"{reply.reason}: {reply.detail}"
             continue
         simulated = simulated or reply.simulated
-        texts = dict.fromkeys(text for raw in reply.texts("interpretations") if (text := " ".join(raw.split())))
+        texts = dict.fromkeys(
+            text for raw in reply.texts("interpretations") if (text := " ".join(raw.split()))
+        )
         for text in [*texts][:MOST]:
             held = passages[i] if way == "read" else index.passages(index.best(text, k))
             found.append(Interpretation(query=i, text=text, passages=held))
-    answered = _answered(found, client, settings, lambda progress: watch(f"{way}: answers", progress))
+    answered = _answered(
+        found, client, settings, lambda progress: watch(f"{way}: answers", progress)
+    )
     merged = _merged(answered, alike, encode)
-    judged = _judged(queries, merged, client, judges, lambda progress: watch(f"{way}: verdicts", progress))
+    judged = _judged(
+        queries, merged, client, judges, lambda progress: watch(f"{way}: verdicts", progress)
+    )
     return Clarified(
         way=way,
         interpretations=tuple(judged),
@@ -196,7 +218,9 @@ def _answered(
 ) -> list[Interpretation]:
     """Have each answered from its passages; one without an answer that they support is dropped."""
     items = [{"question": one.text, "passages": one.passages} for one in found]
-    replies = ask_instruction(load_instruction("answer_question"), items, client, settings=settings, progress=progress)
+    replies = ask_instruction(
+        load_instruction("answer_question"), items, client, settings=settings, progress=progress
+    )
     answered: list[Interpretation] = []
     for one, reply in zip(found, replies, strict=True):
         if not isinstance(reply, Filled):
@@ -219,10 +243,13 @@ def _held(quote: str, passages: str) -> float:
     return sum(word in there for word in quoted) / len(quoted) if quoted else 0.0
 
 
-def _merged(found: Sequence[Interpretation], alike: float, encode: Encode | None) -> list[Interpretation]:
+def _merged(
+    found: Sequence[Interpretation], alike: float, encode: Encode | None
+) -> list[Interpretation]:
     """Cluster a query's question-answer pairs; of each cluster the first is kept.
 
-    Two with different numbers never mean the same: years and versions are what queries leave out most.
+    Two with different numbers never mean the same: years and versions are what queries leave out
+    most.
     """
     merged = list(found)
     for query in dict.fromkeys(one.query for one in found):
@@ -276,7 +303,9 @@ def _judged(
             inputs = {field: {**texts, "passages": one.passages}[field] for field in prompt.inputs}
             rows.append(Row(id=str(i), inputs=inputs, group=str(one.query)))
         dataset = Dataset.of(rows, labels=BINARY, name="interpretations")
-        answers = judge(prompt, dataset, client, settings=judges.settings, progress=progress).answers
+        answers = judge(
+            prompt, dataset, client, settings=judges.settings, progress=progress
+        ).answers
         for i, answer in zip(kept, answers, strict=True):
             if isinstance(answer, Unscored):
                 judged[i] = replace(judged[i], failure=f"{answer.reason}: {answer.detail}")

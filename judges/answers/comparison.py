@@ -1,4 +1,6 @@
-"""Compare ways to answer from documents: how they are cut, what stands before each chunk, how many are retrieved."""
+"""Compare ways to answer from documents: how they are cut, what stands before each chunk, how many
+are retrieved.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ class Outcome:
     """What became of one question."""
 
     answer: str | None
-    """None where the model gave none that can be read; empty where it says that the passages hold none."""
+    """None where the model gave none that can be read; empty where it says that the passages hold
+    none.
+    """
     quote: str = ""
     """What the model says it read the answer from."""
     failure: str = ""
@@ -73,7 +77,9 @@ class SetupResult:
     correct: Estimate
     anls: Estimate
     change: Estimate | None
-    """In the share of right answers against the first way, where both have a verdict; None for the first."""
+    """In the share of right answers against the first way, where both have a verdict; None for the
+    first.
+    """
 
     @property
     def empty(self) -> int:
@@ -127,7 +133,8 @@ def compare_setups(
     settings: JudgeSettings = ASKING,
     watch: Callable[[str, Progress], None] = unwatched,
 ) -> tuple[list[SetupResult], bool]:
-    """Answer all questions in every way and grade the answers; also say whether a stand-in answered or judged.
+    """Answer all questions in every way and grade the answers; also say whether a stand-in answered
+    or judged.
 
     Args:
         documents: Where the answers are sought.
@@ -135,8 +142,8 @@ def compare_setups(
         setups: The ways; changes are told against the first.
         answering: The model that answers.
         grader: The judge.
-        encode: Vectors of texts, by which chunks are retrieved and sentences compared; BM25 and latent semantic
-            analysis without one.
+        encode: Vectors of texts, by which chunks are retrieved and sentences compared; BM25 and
+            latent semantic analysis without one.
         settings: Sampling and limits of the model that answers.
         watch: Called with `answers` or `verdicts` while replies come in.
     """
@@ -151,7 +158,8 @@ def compare_setups(
             best = indexes[way].best(question.text, setup.k)
             retrieved.append(best)
             items.append({"question": question.text, "passages": indexes[way].passages(best)})
-    # All ways at once: through batches and files that is one exchange for the answers, and one for the verdicts.
+    # All ways at once: through batches and files that is one exchange for the answers, and one for
+    # the verdicts.
     replies = ask_instruction(
         load_instruction("answer_question"),
         items,
@@ -163,7 +171,9 @@ def compare_setups(
     for i, (question, reply) in enumerate(zip(cycle(questions), replies, strict=False)):
         if isinstance(reply, Filled):
             answer = reply.text("answer").strip()
-            given.append(GivenAnswer(id=str(i), question=question.text, gold=question.gold, answer=answer))
+            given.append(
+                GivenAnswer(id=str(i), question=question.text, gold=question.gold, answer=answer)
+            )
     judged = grade_answers(
         grader.prompt,
         given,
@@ -182,23 +192,36 @@ def compare_setups(
             found = index.found(question, retrieved[i])
             outcomes.append(_outcome(question, replies[i], verdicts.get(str(i)), found))
         characters = fmean(len(items[i]["passages"]) for i in at)
-        results.append(_result(setup, len(index), characters, outcomes, _groups(questions), (results or [None])[0]))
+        results.append(
+            _result(
+                setup, len(index), characters, outcomes, _groups(questions), (results or [None])[0]
+            )
+        )
     simulated = judged.simulated or answering.model.simulated
-    return results, simulated or any(isinstance(reply, Filled) and reply.simulated for reply in replies)
+    return results, simulated or any(
+        isinstance(reply, Filled) and reply.simulated for reply in replies
+    )
 
 
 def _outcome(
-    question: Question, reply: Filled | Unfilled, verdict: Answer | None, found: tuple[bool | None, float | None]
+    question: Question,
+    reply: Filled | Unfilled,
+    verdict: Answer | None,
+    found: tuple[bool | None, float | None],
 ) -> Outcome:
     if isinstance(reply, Unfilled):
         failure = f"{reply.reason}: {reply.detail}"
-        return Outcome(answer=None, failure=failure, document_found=found[0], evidence_found=found[1])
+        return Outcome(
+            answer=None, failure=failure, document_found=found[0], evidence_found=found[1]
+        )
     answer = reply.text("answer").strip()
     assert verdict is not None, "every answer was handed to the judge"
     return Outcome(
         answer=answer,
         quote=reply.text("quote").strip(),
-        failure=f"no verdict, {verdict.reason}: {verdict.detail}" if isinstance(verdict, Unscored) else "",
+        failure=f"no verdict, {verdict.reason}: {verdict.detail}"
+        if isinstance(verdict, Unscored)
+        else "",
         correct=None if isinstance(verdict, Unscored) else verdict.positive,
         similarity=answer_similarity(answer, question.gold),
         document_found=found[0],
@@ -207,9 +230,14 @@ def _outcome(
 
 
 def _groups(questions: Sequence[Question]) -> IntArray:
-    """Return codes of questions that rest on the same document; one without a document is its own group."""
+    """Return codes of questions that rest on the same document; one without a document is its own
+    group.
+    """
     codes: dict[object, int] = {}
-    keys = [("question", i) if q.document is None else ("document", q.document) for i, q in enumerate(questions)]
+    keys = [
+        ("question", i) if q.document is None else ("document", q.document)
+        for i, q in enumerate(questions)
+    ]
     return np.array([codes.setdefault(key, len(codes)) for key in keys], np.int64)
 
 
@@ -224,8 +252,13 @@ def _result(
     correct = [None if outcome.correct is None else float(outcome.correct) for outcome in outcomes]
     change = None
     if first is not None:
-        before = [None if outcome.correct is None else float(outcome.correct) for outcome in first.outcomes]
-        changes = [None if a is None or b is None else a - b for a, b in zip(correct, before, strict=True)]
+        before = [
+            None if outcome.correct is None else float(outcome.correct)
+            for outcome in first.outcomes
+        ]
+        changes = [
+            None if a is None or b is None else a - b for a, b in zip(correct, before, strict=True)
+        ]
         change = _mean(changes, groups, "no question has a verdict in both", bounds=(-1.0, 1.0))
     return SetupResult(
         setup=setup,
@@ -245,7 +278,11 @@ def _result(
 
 
 def _mean(
-    values: Sequence[float | None], groups: IntArray, missing: str, *, bounds: tuple[float, float] = (0.0, 1.0)
+    values: Sequence[float | None],
+    groups: IntArray,
+    missing: str,
+    *,
+    bounds: tuple[float, float] = (0.0, 1.0),
 ) -> Estimate:
     """Return the mean of the values there are, with its interval over groups."""
     known: FloatArray = np.array([value for value in values if value is not None], np.float64)

@@ -86,7 +86,8 @@ def _documents(path: Path) -> tuple[Document, ...]:
     text = first_of(TEXT_NAMES, tuple(columns))
     if text is None:
         raise DataError(
-            f"{path}: no column holds the text of a document; it has {', '.join(columns) or 'none'}",
+            f"{path}: no column holds the text of a document; it has"
+            f" {', '.join(columns) or 'none'}",
             hint=f"call the column {TEXT_NAMES[0]!r}",
         )
     id_ = first_of(DOCUMENT_IDS, tuple(columns))
@@ -110,15 +111,20 @@ def _documents(path: Path) -> tuple[Document, ...]:
 
 
 def read_questions(path: Path, documents: Sequence[Document]) -> tuple[Question, ...]:
-    """Read questions with their right answers, and with document and evidence where the file has them.
+    """Read questions with their right answers, and with document and evidence where the file has
+    them.
 
     Raises:
-        DataError: A question has no text or right answer, or names a document or evidence that is not there.
+        DataError: A question has no text or right answer, or names a document or evidence that is
+            not there.
     """
     problems, records = _records(path)
     columns = tuple({name: None for record in records for name in record.fields})
     question, gold = first_of(QUESTION_NAMES, columns), first_of((*GOLD_NAMES, "answer"), columns)
-    for what, names, found in (("question", QUESTION_NAMES, question), ("right answer", GOLD_NAMES, gold)):
+    for what, names, found in (
+        ("question", QUESTION_NAMES, question),
+        ("right answer", GOLD_NAMES, gold),
+    ):
         if found is None:
             raise DataError(
                 f"{path}: no column holds the {what}; it has {', '.join(columns) or 'none'}",
@@ -144,10 +150,16 @@ def read_questions(path: Path, documents: Sequence[Document]) -> tuple[Question,
         if quoted.strip() and document is not None:
             span = _find(quoted, documents[document].text)
             if span is None:
-                problems.add(record.at, f"field {evidence!r}: the document {named!r} does not hold this text")
+                problems.add(
+                    record.at, f"field {evidence!r}: the document {named!r} does not hold this text"
+                )
         questions.append(
             Question(
-                id=_cell(fields.get("id")) or str(record.at), text=text, gold=right, document=document, evidence=span
+                id=_cell(fields.get("id")) or str(record.at),
+                text=text,
+                gold=right,
+                document=document,
+                evidence=span,
             )
         )
     problems.check()

@@ -56,9 +56,12 @@ def correctness_inputs(inputs: Sequence[str], of: str) -> tuple[str, str, str]:
     question, answer = first_of(QUESTION_NAMES, inputs), first_of(ANSWER_NAMES, inputs)
     if question is None or gold is None or answer is None or len(inputs) != 3:
         raise InputError(
-            f"{of} has the inputs {', '.join(inputs) or '(none)'}: correctness is judged from a question, a right "
-            "answer and an answer",
-            hint=f"call them {QUESTION_NAMES[0]}, {GOLD_NAMES[0]} and {ANSWER_NAMES[0]}, as answer_correctness does",
+            f"{of} has the inputs {', '.join(inputs) or '(none)'}: correctness is judged from a"
+            " question, a right answer and an answer",
+            hint=(
+                f"call them {QUESTION_NAMES[0]}, {GOLD_NAMES[0]} and {ANSWER_NAMES[0]}, as"
+                " answer_correctness does"
+            ),
         )
     return question, gold, answer
 
@@ -72,7 +75,8 @@ def grade_answers(
     rule: DecisionRule | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> JudgedDataset:
-    """Have a judge say which answers are right; an empty one is wrong, and nobody is asked about it.
+    """Have a judge say which answers are right; an empty one is wrong, and nobody is asked about
+    it.
 
     Args:
         prompt: The judge; see `correctness_inputs`.
@@ -89,7 +93,9 @@ def grade_answers(
         rows.append(Row(id=given.id, inputs=dict(zip(inputs, texts, strict=True))))
     dataset = Dataset.of(rows, labels=BINARY, name="answers")
     written = [row for row, given in zip(rows, answers, strict=True) if given.answer.strip()]
-    judged = judge(prompt, replace(dataset, rows=tuple(written)), client, settings=settings, progress=progress)
+    judged = judge(
+        prompt, replace(dataset, rows=tuple(written)), client, settings=settings, progress=progress
+    )
     by_row = {answer.row_id: answer for answer in judged.answers}
     lowest = float(prompt.scale.low)
     for row in rows:
@@ -109,12 +115,18 @@ class Agreement:
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the two figures, with what they compare."""
-        return {"between": self.between, "accuracy": self.accuracy.to_json(), "kappa": self.kappa.to_json()}
+        return {
+            "between": self.between,
+            "accuracy": self.accuracy.to_json(),
+            "kappa": self.kappa.to_json(),
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GradedAnswers:
-    """Answers, how right they are by a judge and by ANLS, and how far these agree with each other and with people."""
+    """Answers, how right they are by a judge and by ANLS, and how far these agree with each other
+    and with people.
+    """
 
     judged: JudgedDataset
     similarities: FloatArray
@@ -147,7 +159,8 @@ def compare_grades(judged: JudgedDataset) -> GradedAnswers:
     By ANLS an answer is right that is nearer to a right one than one half.
 
     Args:
-        judged: Rows with question, right answer (or a JSON list of several) and answer, and the judge's verdicts.
+        judged: Rows with question, right answer (or a JSON list of several) and answer, and the
+            judge's verdicts.
 
     Raises:
         InputError: There is no row, or rows have other inputs.
@@ -157,9 +170,13 @@ def compare_grades(judged: JudgedDataset) -> GradedAnswers:
     if not rows:
         raise InputError("there is no answer to compare")
     _, gold, answer = correctness_inputs(tuple(rows[0].inputs), judged.judge or "the file")
-    near = np.array([answer_similarity(row.inputs[answer], gold_answers(row.inputs[gold])) for row in rows])
+    near = np.array(
+        [answer_similarity(row.inputs[answer], gold_answers(row.inputs[gold])) for row in rows]
+    )
     scored = np.array([isinstance(answer, Verdict) for answer in judged.answers])
-    decided = np.array([not isinstance(answer, Unscored) and answer.positive for answer in judged.answers])
+    decided = np.array(
+        [not isinstance(answer, Unscored) and answer.positive for answer in judged.answers]
+    )
     labelled = np.array([row.label is not None for row in rows])
     called = np.array([row.label is not None and judged.dataset.positive(row) for row in rows])
     pairs = [("judge and ANLS", decided, near > 0, scored)]
@@ -171,17 +188,27 @@ def compare_grades(judged: JudgedDataset) -> GradedAnswers:
     return GradedAnswers(
         judged=judged,
         similarities=near,
-        correct=mean_by_group(decided[scored].astype(float), groups[scored], "no answer has a verdict"),
+        correct=mean_by_group(
+            decided[scored].astype(float), groups[scored], "no answer has a verdict"
+        ),
         anls=mean_share(near, groups),
-        people=mean_by_group(called[labelled].astype(float), groups[labelled], "") if labelled.any() else None,
+        people=(
+            mean_by_group(called[labelled].astype(float), groups[labelled], "")
+            if labelled.any()
+            else None
+        ),
         agreements=tuple(
-            _agreement(name, one[both], other[both], groups[both]) for name, one, other, both in pairs if both.any()
+            _agreement(name, one[both], other[both], groups[both])
+            for name, one, other, both in pairs
+            if both.any()
         ),
     )
 
 
 def mean_by_group(values: FloatArray, groups: IntArray, missing: str) -> Estimate:
-    """Return the mean of shares with its interval over groups; `missing` says why where there is no value."""
+    """Return the mean of shares with its interval over groups; `missing` says why where there is no
+    value.
+    """
     return mean_share(values, renumbered(groups)) if len(values) else Estimate.undefined(0, missing)
 
 

@@ -1,4 +1,5 @@
-"""Groundedness claim by claim: split a response, judge each claim against the whole source, join the verdicts.
+"""Groundedness claim by claim: split a response, judge each claim against the whole source, join
+the verdicts.
 
 A long response is hard to judge at once: one invented sentence hides among ten true ones. Claim by
 claim the judge sees one assertion at a time, and a reader sees which of them the verdict hangs on.
@@ -27,7 +28,8 @@ from .split import Split, Splitter, Trivial, split_responses
 FIELD = "statement"
 """The input of a judge that is split into claims unless another is named."""
 _ABSTAINS = re.compile(
-    r"\b(?:i|we) (?:do not|don['’]t|can ?not|can['’]t|could not|couldn['’]t) (?:know|tell|say|answer|find|determine)\b"
+    r"\b(?:i|we) (?:do not|don['’]t|can ?not|can['’]t|could not|couldn['’]t)"
+    r" (?:know|tell|say|answer|find|determine)\b"
     r"|\bno (?:answer|information) (?:is|was|can be|could be) (?:known|given|available|found)\b"
     r"|\bunable to (?:answer|find|determine)\b",
     re.IGNORECASE,
@@ -52,7 +54,9 @@ class Claim:
         return self.answer.rationale if isinstance(self.answer, Verdict) else ""
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
-        """Return text, flags, evidence and verdict; the verdict fields are null for a claim without one."""
+        """Return text, flags, evidence and verdict; the verdict fields are null for a claim without
+        one.
+        """
         flags = {"text": self.text, "trivial": self.trivial, "strayed": self.strayed}
         return flags | {"evidence": self.evidence, **_answer_json(self.answer)}
 
@@ -68,7 +72,9 @@ class ClaimedResponse:
     """Position of the claim that the verdict hangs on; None where no single one decides."""
 
     def describe(self) -> str:
-        """Show each claim with its evidence and verdict, and the verdict on the response, as lines of text."""
+        """Show each claim with its evidence and verdict, and the verdict on the response, as lines
+        of text.
+        """
         summary = f"{self.row_id}: {_verdict_text(self.answer)}"
         if isinstance(self.answer, Verdict):
             summary += f"; {self.answer.rationale}"
@@ -101,7 +107,9 @@ class ClaimedResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimedResponses:
-    """Responses judged claim by claim; `judged` is the table that metrics, slices and the gate read."""
+    """Responses judged claim by claim; `judged` is the table that metrics, slices and the gate
+    read.
+    """
 
     judged: JudgedDataset
     responses: tuple[ClaimedResponse, ...]
@@ -114,7 +122,9 @@ class ClaimedResponses:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many responses and claims there are, and how many claims were trivial, strayed, supported, unscored."""
+        """How many responses and claims there are, and how many claims were trivial, strayed,
+        supported, unscored.
+        """
         kinds = ("claims", "trivial", "strayed", "supported", "unsupported", "unscored")
         counts = {"responses": len(self.responses), **dict.fromkeys(kinds, 0)}
         for response in self.responses:
@@ -136,7 +146,10 @@ class ClaimedResponses:
     def describe(self, *, limit: int | None = None) -> str:
         """Show the settings, the counts, and the responses one by one, at most `limit`."""
         counts = ", ".join(f"{n:,} {kind}" for kind, n in self.counts.items())
-        settings = f"split by {self.splitter}, trivial claims by {self.trivial}, joined by {self.aggregate}"
+        settings = (
+            f"split by {self.splitter}, trivial claims by {self.trivial}, joined by"
+            f" {self.aggregate}"
+        )
         simulated = "SIMULATED: " if self.judged.simulated else ""
         lines = [f"{simulated}{counts}; {settings}"]
         lines += [response.describe() for response in self.responses[:limit]]
@@ -178,8 +191,8 @@ def judge_as(
 ) -> JudgedDataset:
     """Judge rows claim by claim, or whole where no settings of claims are given.
 
-    A response with a claim that the budget did not cover is unscored, whatever its other claims say: what is decided
-    may not hang on which of them happened to be judged.
+    A response with a claim that the budget did not cover is unscored, whatever its other claims
+    say: what is decided may not hang on which of them happened to be judged.
 
     Args:
         prompt, dataset, client, settings, rule, repeat, progress: As `judge` takes them.
@@ -189,7 +202,9 @@ def judge_as(
         InputError, PromptError, ModelError, Interrupted: See `judge` and `judge_claims`.
     """
     if claims is None:
-        return judge(prompt, dataset, client, settings=settings, rule=rule, repeat=repeat, progress=progress)
+        return judge(
+            prompt, dataset, client, settings=settings, rule=rule, repeat=repeat, progress=progress
+        )
     claimed = judge_claims(
         prompt,
         dataset,
@@ -243,7 +258,8 @@ def judge_claims(
     repeat: int = 0,
     progress: Callable[[Progress], None] | None = None,
 ) -> ClaimedResponses:
-    """Judge responses claim by claim: each claim against the whole source, then back to the response.
+    """Judge responses claim by claim: each claim against the whole source, then back to the
+    response.
 
     A response none of whose claims asserts anything counts as fully supported, as does one that
     abstains (the judge's criteria say so for each claim that does); its rationale says which. A
@@ -274,7 +290,9 @@ def judge_claims(
     require_claims(prompt, aggregate, field=field)
     for row in dataset.rows:
         if field not in row.inputs:
-            raise PromptError(f"row {row.id!r} has no field {field!r}; the prompt {prompt.name!r} needs it")
+            raise PromptError(
+                f"row {row.id!r} has no field {field!r}; the prompt {prompt.name!r} needs it"
+            )
     split_settings = ASKING
     if settings is not None:
         # A list of claims is longer than a verdict.
@@ -293,9 +311,13 @@ def judge_claims(
             if not claim.trivial and not claim.strayed:
                 # The label is the whole response's and says nothing about one claim.
                 inputs = {**row.inputs, field: claim.text}
-                claim_rows.append(Row(id=_claim_id(row, number), inputs=inputs, group=row.group or row.id))
+                claim_rows.append(
+                    Row(id=_claim_id(row, number), inputs=inputs, group=row.group or row.id)
+                )
     claims = Dataset.of(claim_rows, labels=dataset.labels)
-    table = judge(prompt, claims, client, settings=settings, rule=rule, repeat=repeat, progress=progress)
+    table = judge(
+        prompt, claims, client, settings=settings, rule=rule, repeat=repeat, progress=progress
+    )
     answers = {answer.row_id: answer for answer in table.answers}
     responses: list[ClaimedResponse] = []
     for row, split in zip(dataset.rows, splits, strict=True):
@@ -335,7 +357,9 @@ def _response(
     for number, claim in enumerate(split, 1):
         # None for a claim that was not judged.
         answer = answers.get(_claim_id(row, number))
-        claims.append(Claim(text=claim.text, trivial=claim.trivial, strayed=claim.strayed, answer=answer))
+        claims.append(
+            Claim(text=claim.text, trivial=claim.trivial, strayed=claim.strayed, answer=answer)
+        )
     if all(claim.answer is None for claim in claims):
         # It asserts nothing, so that the source need not support anything.
         reason = f"none of the {len(claims)} claims asserts anything"
@@ -350,7 +374,9 @@ def _response(
         )
         return ClaimedResponse(row_id=row.id, claims=tuple(claims), answer=verdict)
     joined = join_claims(row.id, [(claim.text, claim.answer) for claim in claims], scale, aggregate)
-    return ClaimedResponse(row_id=row.id, claims=tuple(claims), answer=joined.answer, deciding=joined.deciding)
+    return ClaimedResponse(
+        row_id=row.id, claims=tuple(claims), answer=joined.answer, deciding=joined.deciding
+    )
 
 
 def _verdict_text(answer: Answer | None) -> str:
@@ -364,9 +390,19 @@ def _verdict_text(answer: Answer | None) -> str:
 
 
 def _answer_json(answer: Answer | None) -> dict[str, Any]:  # Any: JSON
-    body: dict[str, Any] = {"score": None, "supported": None, "confidence": None, "unscored": None, "detail": ""}
+    body: dict[str, Any] = {
+        "score": None,
+        "supported": None,
+        "confidence": None,
+        "unscored": None,
+        "detail": "",
+    }
     if isinstance(answer, Verdict):
-        body |= {"score": answer.score, "supported": answer.positive, "confidence": answer.confidence}
+        body |= {
+            "score": answer.score,
+            "supported": answer.positive,
+            "confidence": answer.confidence,
+        }
     elif answer is not None:
         body |= {"unscored": answer.reason, "detail": answer.detail}
     return body

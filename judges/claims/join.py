@@ -18,20 +18,26 @@ _Judged = tuple[int, str, Verdict]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joined:
-    """The answer for a response, and the position of the claim that decides it where there is one."""
+    """The answer for a response, and the position of the claim that decides it where there is
+    one.
+    """
 
     answer: Answer
     deciding: int | None = None
 
 
 def aggregate_scale(scale: OutputScale, aggregate: Aggregate) -> OutputScale:
-    """Return the scale a response is graded on: the judge's own for `min`, [0, 1] for `mean` and `share`.
+    """Return the scale a response is graded on: the judge's own for `min`, [0, 1] for `mean` and
+    `share`.
 
     Raises:
         InputError: The judge chooses among labels, which have no lowest and no mean.
     """
     if scale.kind == "choice":
-        raise InputError(f"verdicts on claims cannot be joined: the labels {', '.join(scale.labels)} have no order")
+        raise InputError(
+            f"verdicts on claims cannot be joined: the labels {', '.join(scale.labels)} have no"
+            " order"
+        )
     if aggregate == "min":
         return scale
     if aggregate == "share":
@@ -40,12 +46,16 @@ def aggregate_scale(scale: OutputScale, aggregate: Aggregate) -> OutputScale:
 
 
 def join_claims(
-    row_id: str, claims: Sequence[tuple[str, Answer | None]], scale: OutputScale, aggregate: Aggregate
+    row_id: str,
+    claims: Sequence[tuple[str, Answer | None]],
+    scale: OutputScale,
+    aggregate: Aggregate,
 ) -> Joined:
     """Join the verdicts on the claims of one response.
 
     A response with an unscored claim is unscored, unless `min` is asked for and another claim is
-    unsupported: that already makes the response unsupported, and its score is then the most it can be.
+    unsupported: that already makes the response unsupported, and its score is then the most it can
+        be.
 
     Args:
         row_id: The response.
@@ -63,8 +73,13 @@ def join_claims(
     decided = aggregate == "min" and not all(verdict.positive for _, _, verdict in judged)
     if unscored and not decided:
         i, first = unscored[0]
-        detail = f"{len(unscored)} of {len(claims)} claims have no verdict; claim {i + 1}: {first.detail}"
-        return Joined(answer=_with_costs(Unscored(row_id=row_id, reason=first.reason, detail=detail), claims))
+        detail = (
+            f"{len(unscored)} of {len(claims)} claims have no verdict; claim {i + 1}:"
+            f" {first.detail}"
+        )
+        return Joined(
+            answer=_with_costs(Unscored(row_id=row_id, reason=first.reason, detail=detail), claims)
+        )
     supported = sum(verdict.positive for _, _, verdict in judged)
     summary = f"{supported} of {len(judged)} judged claims supported"
     skipped = len(claims) - len(judged) - len(unscored)
@@ -78,11 +93,15 @@ def join_claims(
 
 
 def _lowest(row_id: str, judged: Sequence[_Judged], summary: str, unscored: int) -> Joined:
-    """Let the claim with the lowest grade decide; of several, the one that is least likely to be supported."""
+    """Let the claim with the lowest grade decide; of several, the one that is least likely to be
+    supported.
+    """
 
     def order(claim: _Judged) -> tuple[float, float]:
         verdict = claim[2]
-        probability = float(verdict.positive) if verdict.probability is None else verdict.probability
+        probability = (
+            float(verdict.positive) if verdict.probability is None else verdict.probability
+        )
         return verdict.score, probability
 
     i, text, lowest = min(judged, key=order)
@@ -100,7 +119,9 @@ def _lowest(row_id: str, judged: Sequence[_Judged], summary: str, unscored: int)
     return Joined(answer=verdict, deciding=i)
 
 
-def _mean(row_id: str, judged: Sequence[_Judged], summary: str, scale: OutputScale, aggregate: Aggregate) -> Joined:
+def _mean(
+    row_id: str, judged: Sequence[_Judged], summary: str, scale: OutputScale, aggregate: Aggregate
+) -> Joined:
     if aggregate == "share":
         grades = [float(verdict.positive) for _, _, verdict in judged]
     else:

@@ -1,4 +1,6 @@
-"""Split a response into claims, by a sentence tokenizer or by a model, and mark those that assert nothing."""
+"""Split a response into claims, by a sentence tokenizer or by a model, and mark those that assert
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ Splitter = Literal["sentence", "model"]
 Trivial = Literal["none", "rule", "model"]
 
 MOST_CLAIMS = 500
-"""Claims of one response; one with more is not judged, because each of them costs a call with the whole source."""
+"""Claims of one response; one with more is not judged, because each of them costs a call with the
+whole source.
+"""
 NEAR = 0.5
 """Share of a claim's words that must stand in the response, and of a sentence's words that its
 claims must have."""
@@ -26,8 +30,10 @@ _HEADING = re.compile(r"[^.!?]{0,80}:")
 _WORD = re.compile(r"[^\W_]+")
 _TALK = re.compile(
     r"(?:sure|certainly|of course|absolutely|great question|hello|hi|thank(?:s| you)\b.{0,40}"
-    r"|(?:i )?hope (?:this|that|it) helps?.{0,20}|(?:please )?let me know\b.{0,80}|(?:please )?feel free to\b.{0,80}"
-    r"|(?:sure|certainly|of course|absolutely|okay|ok)?[,!.]? ?(?:here|below) (?:is|are)\b.{0,80}:)[.!]?",
+    r"|(?:i )?hope (?:this|that|it) helps?.{0,20}|(?:please )?let me know\b.{0,80}|(?:please )?feel"
+    r" free to\b.{0,80}"
+    r"|(?:sure|certainly|of course|absolutely|okay|ok)?[,!.]? ?(?:here|below)"
+    r" (?:is|are)\b.{0,80}:)[.!]?",
     re.IGNORECASE,
 )
 
@@ -40,7 +46,9 @@ class SplitClaim:
     trivial: bool = False
     """Whether it asserts nothing; such a claim is not judged."""
     strayed: bool = False
-    """Whether a model's claim says what the response does not; such a claim is shown and not judged."""
+    """Whether a model's claim says what the response does not; such a claim is shown and not
+    judged.
+    """
 
 
 Split = tuple[SplitClaim, ...] | Unfilled
@@ -57,11 +65,15 @@ def split_sentences(text: str, *, language: str = "en") -> tuple[str, ...]:
         text: The response.
         language: An ISO 639 code, for the abbreviations that end no sentence.
     """
-    from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]  # compiled, without stubs
+    from sentencex import (
+        segment,
+    )  # pyright: ignore[reportAttributeAccessIssue]  # compiled, without stubs
 
     sentences: list[str] = []
     for line in _lines(text):
-        sentences += [sentence.strip() for sentence in segment(language, line) if _WORD.search(sentence)]
+        sentences += [
+            sentence.strip() for sentence in segment(language, line) if _WORD.search(sentence)
+        ]
     return tuple(sentences)
 
 
@@ -99,7 +111,8 @@ def split_responses(
         splitter: By sentence tokenizer, or by a model, whose claims are held against the response:
             one of which less than half of the words stand there has strayed, and a sentence that
             its claims do not cover is added as a claim of its own.
-        trivial: Who says which claims assert nothing: nobody, a short list of English formulas, or a model.
+        trivial: Who says which claims assert nothing: nobody, a short list of English formulas, or
+            a model.
         settings: Sampling and limits.
         progress: Called while answers come in.
     """
@@ -114,7 +127,9 @@ def split_responses(
     else:
         with_text = [i for i, text in enumerate(responses) if _WORD.search(text)]
         items = [{"response": responses[i]} for i in with_text]
-        answers = ask_instruction(load_instruction("split_claims"), items, client, settings=settings, progress=progress)
+        answers = ask_instruction(
+            load_instruction("split_claims"), items, client, settings=settings, progress=progress
+        )
         for i, answer in zip(with_text, answers, strict=True):
             splits[i] = _compared(responses[i], answer)
     for i, split in enumerate(splits):
@@ -166,19 +181,33 @@ def _share(of: set[str], among: set[str]) -> float:
 
 
 def _mark_by_model(
-    splits: list[Split], client: Client, settings: JudgeSettings, progress: Callable[[Progress], None] | None
+    splits: list[Split],
+    client: Client,
+    settings: JudgeSettings,
+    progress: Callable[[Progress], None] | None,
 ) -> list[Split]:
-    open_splits = {i: split for i, split in enumerate(splits) if split and not isinstance(split, Unfilled)}
-    items = [{"claims": number_lines([claim.text for claim in split])} for split in open_splits.values()]
-    answers = ask_instruction(load_instruction("trivial_claims"), items, client, settings=settings, progress=progress)
+    open_splits = {
+        i: split for i, split in enumerate(splits) if split and not isinstance(split, Unfilled)
+    }
+    items = [
+        {"claims": number_lines([claim.text for claim in split])} for split in open_splits.values()
+    ]
+    answers = ask_instruction(
+        load_instruction("trivial_claims"), items, client, settings=settings, progress=progress
+    )
     marked = list(splits)
     for (i, claims), answer in zip(open_splits.items(), answers, strict=True):
         if isinstance(answer, Unfilled):
-            marked[i] = replace(answer, detail=f"trivial claims were not told apart: {answer.detail}")
+            marked[i] = replace(
+                answer, detail=f"trivial claims were not told apart: {answer.detail}"
+            )
             continue
         positions = {number - 1 for number in answer.numbers("trivial")}
         if unknown := positions - set(range(len(claims))):
-            detail = f"trivial claims were not told apart: the reply names claim {min(unknown) + 1} of {len(claims)}"
+            detail = (
+                f"trivial claims were not told apart: the reply names claim {min(unknown) + 1} of"
+                f" {len(claims)}"
+            )
             marked[i] = Unfilled(reason="parse", detail=detail)
         else:
             marked[i] = _marked(claims, positions)

@@ -1,4 +1,5 @@
-"""Published data sets, read from the files their makers release, as rows a judge can be measured on.
+"""Published data sets, read from the files their makers release, as rows a judge can be measured
+on.
 
 One file an adapter. `open_source` gives flat rows with `id`, `label`, `group_id`, the inputs and
 slice columns; written as JSONL they are what `load_dataset` reads.

@@ -1,4 +1,6 @@
-"""ALCE's human evaluation (Gao et al., 2023): usefulness of answers, support of sentences by what they cite."""
+"""ALCE's human evaluation (Gao et al., 2023): usefulness of answers, support of sentences by what
+they cite.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,10 @@ def read_alce(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Fl
     items = list(_items(read_document(path), path))
     utility = bool(items) and "utility_score" in items[0][2]
     if utility and options.level == "citation":
-        raise InputError(f"{path.name} grades whole answers; the level {options.level!r} is for the citations file")
+        raise InputError(
+            f"{path.name} grades whole answers; the level {options.level!r} is for the citations"
+            " file"
+        )
     uncited = 0
     for at, (dataset, system, item) in enumerate(items, 1):
         name = f"{dataset}/{system}/{item.get('id')}"
@@ -64,16 +69,26 @@ def read_alce(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Fl
     if utility:
         notes.append("labels are grades 1 to 5: bench them with --label-scale 1..5@3")
     if options.level == "citation":
-        notes.append("labels are grades 0 to 2 (2 = full support): bench them with --label-scale 0..2@2")
+        notes.append(
+            "labels are grades 0 to 2 (2 = full support): bench them with --label-scale 0..2@2"
+        )
     if uncited:
-        notes.append(f"sentences that cite nothing, left out as there is no source to judge them by: {uncited:,}")
+        notes.append(
+            "sentences that cite nothing, left out as there is no source to judge them by:"
+            f" {uncited:,}"
+        )
 
 
 def _items(body: object, path: Path) -> Iterator[tuple[str, str, Body]]:
-    """Yield data set, system and answer of the nested file, in its order; the totals beside them are passed over."""
+    """Yield data set, system and answer of the nested file, in its order; the totals beside them
+    are passed over.
+    """
     refusal = DataError(
         f"{path}: this is neither of ALCE's two human evaluation files",
-        hint="human_eval_utility_completed.json or human_eval_citations_completed.json; the others have no labels",
+        hint=(
+            "human_eval_utility_completed.json or human_eval_citations_completed.json; the others"
+            " have no labels"
+        ),
     )
     if not isinstance(body, dict):
         raise refusal
@@ -89,8 +104,12 @@ def _items(body: object, path: Path) -> Iterator[tuple[str, str, Body]]:
                     yield dataset, system.removesuffix(".json"), {"id": key} | item
 
 
-def _sentence_rows(answer: Flat, sentence: Body, index: int, level: str, at: int, problems: Problems) -> Iterator[Flat]:
-    """Yield a sentence with all it cites, or once with each document; nothing where it cites none."""
+def _sentence_rows(
+    answer: Flat, sentence: Body, index: int, level: str, at: int, problems: Problems
+) -> Iterator[Flat]:
+    """Yield a sentence with all it cites, or once with each document; nothing where it cites
+    none.
+    """
     cited = sentence.get("citations") or []
     sentence_id = f"{answer['id']}-{index}"
     row = answer | {
@@ -101,20 +120,27 @@ def _sentence_rows(answer: Flat, sentence: Body, index: int, level: str, at: int
     }
     if level == "citation":
         for k, document in enumerate(cited):
-            label = _label(document.get("citation_precision_score"), 2, f"{sentence_id}-{k}", at, problems)
+            label = _label(
+                document.get("citation_precision_score"), 2, f"{sentence_id}-{k}", at, problems
+            )
             if label is not None:
                 yield row | {"id": f"{sentence_id}-{k}", "source": _text(document), "label": label}
     elif cited:
         label = _label(sentence.get("sentence_recall_score"), 1, sentence_id, at, problems)
         if label is not None:
-            yield row | {"source": "\n\n".join(_text(document) for document in cited), "label": label}
+            yield row | {
+                "source": "\n\n".join(_text(document) for document in cited),
+                "label": label,
+            }
 
 
 def _label(score: object, highest: int, name: str, at: int, problems: Problems) -> int | None:
     for label in range(highest + 1):
         if score == label:
             return label
-    problems.add(at, f"{name}: the label {score!r} is none of {', '.join(map(str, range(highest + 1)))}")
+    problems.add(
+        at, f"{name}: the label {score!r} is none of {', '.join(map(str, range(highest + 1)))}"
+    )
     return None
 
 

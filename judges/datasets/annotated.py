@@ -1,4 +1,6 @@
-"""Labels that people gave in an annotation tool: what every such source shares, from its answers to our rows."""
+"""Labels that people gave in an annotation tool: what every such source shares, from its answers to
+our rows.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,8 @@ class Item:
 
 
 def read_bodies(path: Path, *, inside: str = "") -> Iterator[tuple[int, Body]]:
-    """Yield the objects of a file with their places: JSON Lines, a JSON list, an object that holds one, or a table.
+    """Yield the objects of a file with their places: JSON Lines, a JSON list, an object that holds
+    one, or a table.
 
     `inside` is the field of an object, or of one inside it, that holds the list.
 
@@ -71,7 +74,9 @@ def read_bodies(path: Path, *, inside: str = "") -> Iterator[tuple[int, Body]]:
 
 
 def flat(name: str, value: Any) -> dict[str, Any]:  # Any: JSON
-    """Return a value under its name, and what is inside an object under dotted names; text that is JSON is read."""
+    """Return a value under its name, and what is inside an object under dotted names; text that is
+    JSON is read.
+    """
     if isinstance(value, str) and value[:1] in ("{", "["):
         try:
             value = json.loads(value)
@@ -87,8 +92,11 @@ def flat(name: str, value: Any) -> dict[str, Any]:  # Any: JSON
     return {name: json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value}
 
 
-def rows_of(path: Path, items: Iterable[Item], options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
-    """Yield a row for each item: its mapped columns, all others, and the label with how it came about.
+def rows_of(
+    path: Path, items: Iterable[Item], options: ReadOptions, notes: list[str]
+) -> Iterator[Flat]:
+    """Yield a row for each item: its mapped columns, all others, and the label with how it came
+    about.
 
     Where several people answered, the label is what they agree on; their grades are in
     `annotation_1` and so on. `options.columns` maps `label` and `reason` to questions of the tool.
@@ -122,26 +130,37 @@ def rows_of(path: Path, items: Iterable[Item], options: ReadOptions, notes: list
         yield _row(item, columns, answers, grades, _reason(item, options))
     problems.check(hint=map_hint(given, words))
     if unanswered:
-        notes.append(f"{unanswered:,} of {len(every):,} items have no answer of a person to {question!r}")
+        notes.append(
+            f"{unanswered:,} of {len(every):,} items have no answer of a person to {question!r}"
+        )
     if differing:
-        notes.append(f"{differing:,} items have no label, as their annotators disagree; see annotation_1 and so on")
+        notes.append(
+            f"{differing:,} items have no label, as their annotators disagree; see annotation_1 and"
+            " so on"
+        )
 
 
 def _question(path: Path, items: list[Item], options: ReadOptions) -> str:
     questions = list(dict.fromkeys(name for item in items for name in item.answers))
     named = options.columns.get(LABEL)
     if not questions:
-        raise DataError(f"{path}: no answer of a person is in it", hint="export the annotations too")
+        raise DataError(
+            f"{path}: no answer of a person is in it", hint="export the annotations too"
+        )
     if named in questions:
         return str(named)
     listed = ", ".join(map(repr, questions[:30]))
     if named is not None:
         near = near_names(named, questions)
         hint = f"did you mean --map label={near[0]}?" if near else None
-        raise DataError(f"{path}: nobody was asked {named!r}; the questions are {listed}", hint=hint)
+        raise DataError(
+            f"{path}: nobody was asked {named!r}; the questions are {listed}", hint=hint
+        )
     asked = [name for name in questions if name != options.columns.get(REASON)]
     if len(asked) > 1:
-        raise InputError(f"{path}: which question is the label? {listed}", hint=f"--map label={asked[0]}")
+        raise InputError(
+            f"{path}: which question is the label? {listed}", hint=f"--map label={asked[0]}"
+        )
     return asked[0]
 
 
@@ -152,7 +171,11 @@ def _reason(item: Item, options: ReadOptions) -> str | None:
 
 
 def _row(
-    item: Item, columns: Mapping[str, str], answers: list[PersonAnswer], grades: list[float], reason: str | None
+    item: Item,
+    columns: Mapping[str, str],
+    answers: list[PersonAnswer],
+    grades: list[float],
+    reason: str | None,
 ) -> Flat:
     row: Flat = {"id": item.id}
     row |= {ours: item.fields.get(column) for ours, column in columns.items()}
@@ -170,7 +193,9 @@ def _row(
     seconds = [answer.seconds for answer in answers if answer.seconds is not None]
     people = dict.fromkeys(answer.annotator for answer in answers if answer.annotator)
     row["label_annotator"] = ", ".join(people) or None
-    row["label_created"] = max((answer.created for answer in answers if answer.created), default=None)
+    row["label_created"] = max(
+        (answer.created for answer in answers if answer.created), default=None
+    )
     row["label_seconds"] = round(sum(seconds), 1) if seconds else None
     row["label_reason"] = "; ".join(reasons) or None
     return row

@@ -1,4 +1,6 @@
-"""Tools whose exports hold people's labels: Label Studio, Argilla, Langfuse, MLflow and promptfoo."""
+"""Tools whose exports hold people's labels: Label Studio, Argilla, Langfuse, MLflow and
+promptfoo.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ _TASK_COLUMNS = ("id", "annotator", "annotation_id", "created_at", "updated_at",
 
 
 def read_label_studio(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
-    """Yield a row for each task of Label Studio's export as JSON, JSON-MIN or CSV; cancelled annotations are left out.
+    """Yield a row for each task of Label Studio's export as JSON, JSON-MIN or CSV; cancelled
+    annotations are left out.
 
     Raises:
         InputError: Several questions were asked, and none is named.
@@ -48,7 +51,9 @@ def _task(at: int, body: Body, options: ReadOptions) -> Item:
         for name in asked:
             if name is not None:
                 answers[name].append(_studio_answer(body[name], body, body.get("annotator")))
-        fields = {name: value for name, value in body.items() if name not in (*asked, *_TASK_COLUMNS)}
+        fields = {
+            name: value for name, value in body.items() if name not in (*asked, *_TASK_COLUMNS)
+        }
         return Item(at=at, id=str(body.get("id", at)), fields=flat("", fields), answers=answers)
     for annotation in body.get("annotations") or ():
         if annotation.get("was_cancelled"):
@@ -81,9 +86,11 @@ def _studio_answer(value: Any, annotation: Body, who: Any) -> PersonAnswer:  # A
 
 
 def read_argilla(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
-    """Yield a row for each record of Argilla's export: `records.to_json`, a list, or a flattened table (Parquet).
+    """Yield a row for each record of Argilla's export: `records.to_json`, a list, or a flattened
+    table (Parquet).
 
-    Submitted responses count, and those of which nobody knows; suggestions, which models make, do not.
+    Submitted responses count, and those of which nobody knows; suggestions, which models make, do
+    not.
 
     Raises:
         InputError: Several questions were asked, and none is named.
@@ -93,7 +100,9 @@ def read_argilla(path: Path, options: ReadOptions, notes: list[str]) -> Iterator
         bodies = list(read_bodies(file))
         items = [_record(at, body) for at, body in bodies]
         if any(_lacks_status(body) for _, body in bodies):
-            notes.append("the file does not say which answers are drafts; records.to_list(flatten=True) does")
+            notes.append(
+                "the file does not say which answers are drafts; records.to_list(flatten=True) does"
+            )
         yield from rows_of(file, items, options, notes)
 
 
@@ -108,13 +117,21 @@ def _record(at: int, body: Body) -> Item:
         fields = flat("", {**body["fields"], **(body.get("metadata") or {})})
         return Item(at=at, id=str(body.get("id", at)), fields=fields, answers=answers)
     for name in [name for name in body if name.endswith(".responses")]:
-        values, users, states = (_list(body.get(f"{name}{suffix}")) for suffix in ("", ".users", ".status"))
+        values, users, states = (
+            _list(body.get(f"{name}{suffix}")) for suffix in ("", ".users", ".status")
+        )
         for position, value in enumerate(values):
             if position < len(states) and states[position] not in (None, "submitted"):
                 continue
             who = str(users[position]) if position < len(users) else ""
-            answers[name.removesuffix(".responses")].append(PersonAnswer(value=value, annotator=who))
-    own = {name: value for name, value in body.items() if ".responses" not in name and ".suggestion" not in name}
+            answers[name.removesuffix(".responses")].append(
+                PersonAnswer(value=value, annotator=who)
+            )
+    own = {
+        name: value
+        for name, value in body.items()
+        if ".responses" not in name and ".suggestion" not in name
+    }
     apart = ("id", "_server_id", "status")
     fields = flat("", {name: value for name, value in own.items() if name not in apart})
     return Item(at=at, id=str(body.get("id", at)), fields=fields, answers=answers)
@@ -133,7 +150,8 @@ def _list(value: Any) -> list[Any]:  # Any: JSON; in a table a list stands as te
             value = json.loads(value)
         except ValueError:
             raise DataError(
-                f"{shorten(value)} is no list, as a CSV cannot keep one", hint="write the records as JSON or Parquet"
+                f"{shorten(value)} is no list, as a CSV cannot keep one",
+                hint="write the records as JSON or Parquet",
             ) from None
     return list(value or ())
 
@@ -148,7 +166,9 @@ def read_langfuse(path: Path, options: ReadOptions, notes: list[str]) -> Iterato
         DataError: A file is no such export, or has scores without their traces.
     """
     traces: dict[str, tuple[int, Body]] = {}
-    answers: defaultdict[str, defaultdict[str, list[PersonAnswer]]] = defaultdict(lambda: defaultdict(list))
+    answers: defaultdict[str, defaultdict[str, list[PersonAnswer]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for file in table_files(path):
         for at, body in read_bodies(file, inside="data"):
             scores = [one for one in body.get("scores") or () if isinstance(one, dict)]
@@ -156,13 +176,21 @@ def read_langfuse(path: Path, options: ReadOptions, notes: list[str]) -> Iterato
                 scores = [body]
             elif not body.get("traceId"):
                 traces[str(body.get("id"))] = at, body
-            elif body.get("parentObservationId") is None:  # the first observation has what the trace was asked
+            elif (
+                body.get("parentObservationId") is None
+            ):  # the first observation has what the trace was asked
                 traces.setdefault(str(body["traceId"]), (at, body))
             for score in scores:
                 if score.get("source") == "ANNOTATION":
-                    # Since version 3 of the scores' API what was scored stands in an object of its own.
+                    # Since version 3 of the scores' API what was scored stands in an object of its
+                    # own.
                     subject = score.get("subject") or {}
-                    named = score.get("traceId") or subject.get("traceId") or subject.get("id") or body.get("id")
+                    named = (
+                        score.get("traceId")
+                        or subject.get("traceId")
+                        or subject.get("id")
+                        or body.get("id")
+                    )
                     answers[str(named)][str(score.get("name"))].append(_score_answer(score))
     if not traces:
         raise DataError(
@@ -192,11 +220,13 @@ def _score_answer(score: Body) -> PersonAnswer:
 
 
 def read_mlflow(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
-    """Yield a row for each trace of MLflow that people assessed: `trace.to_json()`, one a line or in a list.
+    """Yield a row for each trace of MLflow that people assessed: `trace.to_json()`, one a line or
+    in a list.
 
     It may also stand in a column `trace`, as in the table that `search_traces()` returns.
 
-    Inputs and outputs of the first span are the columns `inputs` and `outputs`, with what is inside under dotted names.
+    Inputs and outputs of the first span are the columns `inputs` and `outputs`, with what is inside
+    under dotted names.
 
     Raises:
         InputError: Several assessments were given, and none is named.
@@ -226,10 +256,21 @@ def _trace(at: int, body: Body) -> Item:
         )
         answers[str(one.get("assessment_name") or one.get("name"))].append(answer)
     spans = data.get("spans") or [{}]
-    first = next((span for span in spans if not (span.get("parent_span_id") or span.get("parent_id"))), spans[0])
+    first = next(
+        (span for span in spans if not (span.get("parent_span_id") or span.get("parent_id"))),
+        spans[0],
+    )
     attributes = first.get("attributes") or {}
-    asked = _decoded(attributes.get("mlflow.spanInputs")) or data.get("request") or info.get("request_preview")
-    said = _decoded(attributes.get("mlflow.spanOutputs")) or data.get("response") or info.get("response_preview")
+    asked = (
+        _decoded(attributes.get("mlflow.spanInputs"))
+        or data.get("request")
+        or info.get("request_preview")
+    )
+    said = (
+        _decoded(attributes.get("mlflow.spanOutputs"))
+        or data.get("response")
+        or info.get("response_preview")
+    )
     fields = flat("inputs", asked) | flat("outputs", said) | flat("tags", info.get("tags"))
     trace = info.get("trace_id") or info.get("request_id") or at
     return Item(at=at, id=str(trace), fields=fields, answers=answers)
@@ -249,13 +290,22 @@ def _moment(milliseconds: int | None) -> str | None:
 
 
 def _tool(name: str, about: str, read: Any) -> Source:  # Any: a `Read`
-    return Source(name=name, about=about, inputs=(), judge="the one whose inputs you map", licence="yours", read=read)
+    return Source(
+        name=name,
+        about=about,
+        inputs=(),
+        judge="the one whose inputs you map",
+        licence="yours",
+        read=read,
+    )
 
 
 def read_promptfoo(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
-    """Yield a row a result of `promptfoo eval -o`: the variables, `output`, a person's pass or fail as the label.
+    """Yield a row a result of `promptfoo eval -o`: the variables, `output`, a person's pass or fail
+    as the label.
 
-    What the assertions gave is the score: their mean, without a person's. Results of one test are a group.
+    What the assertions gave is the score: their mean, without a person's. Results of one test are a
+    group.
 
     Raises:
         DataError: A file is no output of promptfoo.
@@ -279,22 +329,58 @@ def read_promptfoo(path: Path, options: ReadOptions, notes: list[str]) -> Iterat
 
 def _promptfoo_row(at: int, body: Body) -> Flat:
     grading = body.get("gradingResult") or {}
-    parts: list[Body] = [part for part in grading.get("componentResults") or () if isinstance(part, dict)]
+    parts: list[Body] = [
+        part for part in grading.get("componentResults") or () if isinstance(part, dict)
+    ]
     by_people = [part for part in parts if (part.get("assertion") or {}).get("type") == "human"]
-    scores = [float(part["score"]) for part in parts if part not in by_people and part.get("score") is not None]
+    scores = [
+        float(part["score"])
+        for part in parts
+        if part not in by_people and part.get("score") is not None
+    ]
     output = (body.get("response") or {}).get("output")
     row: Flat = {"id": str(body.get("id") or at), **flat("", body.get("vars") or {})}
-    row |= {"output": output if isinstance(output, str) or output is None else json.dumps(output, ensure_ascii=False)}
+    row |= {
+        "output": (
+            output
+            if isinstance(output, str) or output is None
+            else json.dumps(output, ensure_ascii=False)
+        )
+    }
     row |= {"label": int(bool(by_people[-1].get("pass"))) if by_people else None}
-    row |= {"score": as_number(fmean(scores)) if scores else None, "group_id": f"test {body.get('testIdx', at)}"}
-    row |= {"prompt": (body.get("prompt") or {}).get("label"), "provider": (body.get("provider") or {}).get("id")}
+    row |= {
+        "score": as_number(fmean(scores)) if scores else None,
+        "group_id": f"test {body.get('testIdx', at)}",
+    }
+    row |= {
+        "prompt": (body.get("prompt") or {}).get("label"),
+        "provider": (body.get("provider") or {}).get("id"),
+    }
     return row
 
 
 ANNOTATION_TOOLS = (
-    _tool("label_studio", "Label Studio's export (JSON, JSON-MIN, CSV), with --map label=QUESTION", read_label_studio),
-    _tool("argilla", "Argilla's records (JSON, or flattened as Parquet), with --map label=QUESTION", read_argilla),
-    _tool("langfuse", "Langfuse's traces with people's scores, with --map label=SCORE", read_langfuse),
-    _tool("promptfoo", "promptfoo's results (JSON or JSON Lines) with people's passes and fails", read_promptfoo),
-    _tool("mlflow", "MLflow's traces with people's assessments, with --map label=ASSESSMENT", read_mlflow),
+    _tool(
+        "label_studio",
+        "Label Studio's export (JSON, JSON-MIN, CSV), with --map label=QUESTION",
+        read_label_studio,
+    ),
+    _tool(
+        "argilla",
+        "Argilla's records (JSON, or flattened as Parquet), with --map label=QUESTION",
+        read_argilla,
+    ),
+    _tool(
+        "langfuse", "Langfuse's traces with people's scores, with --map label=SCORE", read_langfuse
+    ),
+    _tool(
+        "promptfoo",
+        "promptfoo's results (JSON or JSON Lines) with people's passes and fails",
+        read_promptfoo,
+    ),
+    _tool(
+        "mlflow",
+        "MLflow's traces with people's assessments, with --map label=ASSESSMENT",
+        read_mlflow,
+    ),
 )

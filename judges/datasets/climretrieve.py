@@ -1,4 +1,6 @@
-"""ClimRetrieve (Schimanski et al., 2024): climate questions on corporate reports, passages graded 0 to 3."""
+"""ClimRetrieve (Schimanski et al., 2024): climate questions on corporate reports, passages graded 0
+to 3.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,17 @@ from .source import Flat, ReadOptions, Source
 _REPORTS = {"query": "question", "passage": "paragraph", "report": "report"}
 _EXPERTS = {"query": "Question", "passage": "Relevant", "report": "Document"}
 _REPORT_GRADE, _EXPERT_GRADE = "relevance", "Source Relevance Score"
-_EXPERT_EXTRAS = {"Source From": "source_from", "Unsure Flag": "uncertain", "Addressed directly": "addressed_directly"}
+_EXPERT_EXTRAS = {
+    "Source From": "source_from",
+    "Unsure Flag": "uncertain",
+    "Addressed directly": "addressed_directly",
+}
 _GRADE = re.compile(r"\s*([0-3])(?:\.0+)?(?:\s.*)?", re.DOTALL)
 
 
 def read_climretrieve(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
-    """Yield a row for each question and passage, graded 0 (not relevant) to 3; a question is a group.
+    """Yield a row for each question and passage, graded 0 (not relevant) to 3; a question is a
+    group.
 
     Either of the two tables is read: the passages that experts marked (grades 1 to 3), or all
     paragraphs of the reports, where 0 was given to whatever matched no marked passage and by

@@ -1,4 +1,6 @@
-"""ChatReportRetrieve, the data of DIRAS (Ni et al., 2024): questions, relevance definitions, report paragraphs."""
+"""ChatReportRetrieve, the data of DIRAS (Ni et al., 2024): questions, relevance definitions, report
+paragraphs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Retrieval labels of ASQA, QAMPARI, ELI5 and RAG-Bench that people checked for DIRAS (Ni et al., 2024)."""
+"""Retrieval labels of ASQA, QAMPARI, ELI5 and RAG-Bench that people checked for DIRAS (Ni et al.,
+2024).
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,13 @@ _FILE = re.compile(r"(?P<dataset>asqa|qampari|eli5|rag_bench)_test_data_(?P<conf
 
 
 def read_diras_checks(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
-    """Yield a row for each pair that a person checked, because student and retrieval label differed.
+    """Yield a row for each pair that a person checked, because student and retrieval label
+    differed.
 
-    The release says whether the person found the student right; from that and the student's guess follows whether the
-    passage is relevant. With `level` = `benchmark` the label is the retrieval label instead, and `human_label` the
-    person's, for every pair that has one. A file is called such as `asqa_test_data_0-90.csv`.
+    The release says whether the person found the student right; from that and the student's guess
+    follows whether the passage is relevant. With `level` = `benchmark` the label is the retrieval
+    label instead, and `human_label` the person's, for every pair that has one. A file is called
+    such as `asqa_test_data_0-90.csv`.
 
     Raises:
         DataError: A file is not of this release, or a guess or label is none that it has.
@@ -62,7 +66,10 @@ def read_diras_checks(path: Path, options: ReadOptions, notes: list[str]) -> Ite
     if undecided:
         notes.append(f"pairs without a decision or a retrieval label, left out: {undecided:,}")
     if rows:
-        notes.append("rows on which a student contradicts the retrieval label: harder than the data they come from")
+        notes.append(
+            "rows on which a student contradicts the retrieval label: harder than the data they"
+            " come from"
+        )
 
 
 def _benchmark(relevant: Cell, label: Cell) -> int | None:
@@ -71,10 +78,16 @@ def _benchmark(relevant: Cell, label: Cell) -> int | None:
 
 DIRAS_CHECKS = Source(
     name="diras_checks",
-    about="passages of ASQA, QAMPARI, ELI5, RAG-Bench, checked where a student contradicts the retrieval label",
+    about=(
+        "passages of ASQA, QAMPARI, ELI5, RAG-Bench, checked where a student contradicts the"
+        " retrieval label"
+    ),
     inputs=("query", "passage"),
     judge="context_relevance",
-    licence="the repository states none for these files; passages are Wikipedia (CC BY-SA) and web texts",
+    licence=(
+        "the repository states none for these files; passages are Wikipedia (CC BY-SA) and web"
+        " texts"
+    ),
     read=read_diras_checks,
     levels=("people", "benchmark"),
 )

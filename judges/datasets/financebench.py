@@ -1,4 +1,6 @@
-"""FinanceBench (Islam et al., 2023): answers of models to questions on filings, marked by people."""
+"""FinanceBench (Islam et al., 2023): answers of models to questions on filings, marked by
+people.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ _LABELS = {"correct answer": 1, "incorrect answer": 0, "refusal": 0}
 
 
 def read_financebench(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
-    """Yield a row for each answer, labelled 1 where people marked it correct; a refusal is 0, and `label_text` tells.
+    """Yield a row for each answer, labelled 1 where people marked it correct; a refusal is 0, and
+    `label_text` tells.
 
     A question is a group, so that the answers of all models to it stay together; empty answers are
     left out. The files are results such as `gpt-4_oracle.jsonl`.
@@ -57,7 +60,10 @@ def read_financebench(path: Path, options: ReadOptions, notes: list[str]) -> Ite
 
 FINANCEBENCH = Source(
     name="financebench",
-    about="models' answers on company filings beside the gold answer, 1 where people marked them correct",
+    about=(
+        "models' answers on company filings beside the gold answer, 1 where people marked them"
+        " correct"
+    ),
     inputs=("query", "gold_answer", "answer"),
     judge="answer_correctness",
     licence="CC BY-NC 4.0; the filings are public",

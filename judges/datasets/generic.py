@@ -15,7 +15,8 @@ from .source import Flat, ReadOptions, Source
 
 
 def read_generic(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
-    """Yield each record with its mapped columns renamed and all others kept; the label becomes a number.
+    """Yield each record with its mapped columns renamed and all others kept; the label becomes a
+    number.
 
     Raises:
         InputError: Nothing is mapped.
@@ -25,7 +26,10 @@ def read_generic(path: Path, options: ReadOptions, notes: list[str]) -> Iterator
     if not mapping:
         raise InputError(
             "the source 'generic' needs to know which column is what",
-            hint="--map query=question --map passage=text --map label=rating; id and group_id may be mapped as well",
+            hint=(
+                "--map query=question --map passage=text --map label=rating; id and group_id may be"
+                " mapped as well"
+            ),
         )
     words = words_for(options.label_map)
     for file in table_files(path):
@@ -47,7 +51,9 @@ def read_generic(path: Path, options: ReadOptions, notes: list[str]) -> Iterator
             notes.append(f"{file.name}: ids are the file's name and the {problems.unit}")
 
 
-def _row(record: Record, mapping: Mapping[str, str], words: Mapping[str, float], problems: Problems) -> Flat:
+def _row(
+    record: Record, mapping: Mapping[str, str], words: Mapping[str, float], problems: Problems
+) -> Flat:
     row: Flat = {ours: record.fields.get(column) for ours, column in mapping.items()}
     mapped = set(mapping.values())
     for name, value in record.fields.items():

@@ -1,4 +1,6 @@
-"""HotpotQA (Yang et al., 2018) for answer relevance: gold answers are positives, other questions' answers negatives."""
+"""HotpotQA (Yang et al., 2018) for answer relevance: gold answers are positives, other questions'
+answers negatives.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,13 @@ from .release import as_text, folded_text, read_tables
 from .source import Flat, ReadOptions, Source
 
 _MONTH = re.compile(
-    r"\b(january|february|march|april|may|june|july|august|september|october|november|december)\b.*\d", re.IGNORECASE
+    r"\b(january|february|march|april|may|june|july|august|september|october|november|december)\b.*\d",
+    re.IGNORECASE,
 )
-_YEAR = re.compile(r"(?:c\. ?|in |the )?(?:1\d{3}|20\d{2})(?:s| AD| BC)?|\d{1,4}[/-]\d{1,2}[/-]\d{1,4}", re.IGNORECASE)
+_YEAR = re.compile(
+    r"(?:c\. ?|in |the )?(?:1\d{3}|20\d{2})(?:s| AD| BC)?|\d{1,4}[/-]\d{1,2}[/-]\d{1,4}",
+    re.IGNORECASE,
+)
 _NUMBER_WORD = re.compile(
     r"(one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand"
     r"|million|billion)\b",
@@ -56,7 +62,9 @@ def read_hotpotqa(path: Path, options: ReadOptions, notes: list[str]) -> Iterato
         if negative is not None:
             answer = {name: negative[name] for name in ("answer", "answer_kind")}
             yield item | answer | {"id": f"{item['id']}-{kind}", "label": 0, "negative_kind": kind}
-    notes.append("same_kind negatives cannot always be told without the gold answer: report by negative_kind")
+    notes.append(
+        "same_kind negatives cannot always be told without the gold answer: report by negative_kind"
+    )
     if alone:
         notes.append(f"questions without another answer of their kind, given any other: {alone:,}")
 
@@ -97,8 +105,13 @@ def _item(record: Record) -> Flat:
 
 
 def _supporting_titles(record: Record) -> int | None:
-    """Count the articles of the supporting facts, given as pairs (the release) or as columns (the hub)."""
-    pairs, titles = record.fields.get("supporting_facts"), record.fields.get("supporting_facts.title")
+    """Count the articles of the supporting facts, given as pairs (the release) or as columns (the
+    hub).
+    """
+    pairs, titles = (
+        record.fields.get("supporting_facts"),
+        record.fields.get("supporting_facts.title"),
+    )
     try:
         if isinstance(pairs, str):
             return len({str(fact[0]) for fact in parse_strictly(pairs)})
@@ -113,7 +126,8 @@ def _supporting_titles(record: Record) -> int | None:
 def _other(item: Flat, pool: Sequence[Flat], random: Random) -> Flat | None:
     """Draw an item of the pool with another answer; None where there is none."""
     gold = folded_text(item["answer"])
-    # Nearly every draw differs; looking through the whole pool each time would take the square of the file.
+    # Nearly every draw differs; looking through the whole pool each time would take the square of
+    # the file.
     for _ in range(_DRAWS):
         drawn = pool[random.randrange(len(pool))]
         if folded_text(drawn["answer"]) != gold:

@@ -37,8 +37,13 @@ def fetched(name: str, *, split: str | None = None, config: str | None = None) -
             raise WorldError(f"the hub's data set {name!r} cannot be fetched: {error}") from error
         if not isinstance(loaded, datasets.Dataset):
             names = ", ".join(map(str, loaded))
-            raise InputError(f"{name!r} has several splits: {names}", hint="name one with --hub-split")
+            raise InputError(
+                f"{name!r} has several splits: {names}", hint="name one with --hub-split"
+            )
         # As a file, so that one reader serves the hub and the release.
-        path = Path(folder, f"{name.rstrip('/').rpartition('/')[2]}-{split or loaded.split or 'all'}.parquet")
+        path = Path(
+            folder,
+            f"{name.rstrip('/').rpartition('/')[2]}-{split or loaded.split or 'all'}.parquet",
+        )
         loaded.to_parquet(path)
         yield path

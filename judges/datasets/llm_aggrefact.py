@@ -14,7 +14,8 @@ _COLUMNS = ("dataset", "doc", "claim", "label")
 
 
 def read_llm_aggrefact(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
-    """Yield a row for each claim; the sub-dataset is the slice column `dataset`, claims on one document are a group.
+    """Yield a row for each claim; the sub-dataset is the slice column `dataset`, claims on one
+    document are a group.
 
     Raises:
         DataError: A file is not of this release, or a label is neither 0 nor 1.

@@ -1,4 +1,6 @@
-"""RAGTruth (Niu et al., 2024): responses with hallucinated spans, turned into labels of responses or sentences."""
+"""RAGTruth (Niu et al., 2024): responses with hallucinated spans, turned into labels of responses
+or sentences.
+"""
 
 from __future__ import annotations
 
@@ -57,10 +59,20 @@ def read_ragtruth(path: Path, options: ReadOptions, notes: list[str]) -> Iterato
         if options.level == "sentence":
             yield from _sentence_rows(body, material, spans)
         else:
-            yield _row(body, material, body["response"], spans, id=f"ragtruth-{body['id']}", granularity="response")
+            yield _row(
+                body,
+                material,
+                body["response"],
+                spans,
+                id=f"ragtruth-{body['id']}",
+                granularity="response",
+            )
     problems.check()
     if flawed:
-        notes.append(f"responses with a quality issue (truncated, refused), kept and named in `quality`: {flawed:,}")
+        notes.append(
+            "responses with a quality issue (truncated, refused), kept and named in `quality`:"
+            f" {flawed:,}"
+        )
 
 
 def _files(path: Path) -> tuple[Path, Path]:
@@ -71,7 +83,8 @@ def _files(path: Path) -> tuple[Path, Path]:
         if responses.is_file() and sources.is_file():
             return responses, sources
     raise DataError(
-        f"{path}: there are no response.jsonl and source_info.jsonl", hint="name the folder that holds both"
+        f"{path}: there are no response.jsonl and source_info.jsonl",
+        hint="name the folder that holds both",
     )
 
 
@@ -85,8 +98,13 @@ def _read_materials(path: Path) -> dict[str, Flat]:
         query = None
         if isinstance(content, dict) and "passages" in content:
             query, content = content.get("question"), content["passages"]
-        # A record of fields is shown to a judge as JSON; the paper's own baseline shows it as Python prints it.
-        text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=1)
+        # A record of fields is shown to a judge as JSON; the paper's own baseline shows it as
+        # Python prints it.
+        text = (
+            content
+            if isinstance(content, str)
+            else json.dumps(content, ensure_ascii=False, indent=1)
+        )
         task, domain = str(body["task_type"]), str(body.get("source") or "")
         material: Flat = {"task_type": task, "query": query, "source": text, "domain": domain}
         materials[str(body["source_id"])] = material
@@ -94,7 +112,9 @@ def _read_materials(path: Path) -> dict[str, Flat]:
     return materials
 
 
-def _has(body: Mapping[str, Any], needed: Sequence[str], at: int, problems: Problems) -> bool:  # Any: JSON
+def _has(
+    body: Mapping[str, Any], needed: Sequence[str], at: int, problems: Problems
+) -> bool:  # Any: JSON
     for name in needed:
         if body.get(name) is None:
             state = "null" if name in body else "missing"
@@ -115,9 +135,13 @@ def _spans(body: Mapping[str, Any], at: int, problems: Problems) -> list[_Span]:
         start = end = None
         if isinstance(label, dict):
             start, end = label.get("start"), label.get("end")
-        if not (isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= len(response)):
+        if not (
+            isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= len(response)
+        ):
             length = f"{len(response)} characters"
-            problems.add(at, f"field 'labels': {shorten(label)} is no span of the response ({length})")
+            problems.add(
+                at, f"field 'labels': {shorten(label)} is no span of the response ({length})"
+            )
             continue
         # Spans often begin or end with white space, which must not reach into the next sentence.
         text = response[start:end]
@@ -153,7 +177,9 @@ def _sentence_rows(
 
 
 def sentence_bounds(text: str) -> list[tuple[int, int]]:
-    """Return where each sentence starts and ends, white space left out; pieces without a letter or digit are none."""
+    """Return where each sentence starts and ends, white space left out; pieces without a letter or
+    digit are none.
+    """
     import sentencex
 
     bounds, cursor = [], 0
@@ -209,7 +235,10 @@ RAGTRUTH = Source(
     about="responses (or their sentences) against sources, 0/1 from hallucinated spans",
     inputs=("source", "statement"),
     judge="groundedness",
-    licence="MIT; the sources are MS MARCO (research only), CNN/DM and Yelp texts with terms of their own",
+    licence=(
+        "MIT; the sources are MS MARCO (research only), CNN/DM and Yelp texts with terms of"
+        " their own"
+    ),
     read=read_ragtruth,
     levels=("response", "sentence"),
 )

@@ -1,4 +1,6 @@
-"""Read the files of a release: found in a folder, nesting preserved, and errors with file and line."""
+"""Read the files of a release: found in a folder, nesting preserved, and errors with file and
+line.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ def read_tables(path: Path, needed: Sequence[str]) -> Iterator[tuple[Path, Recor
 
 
 def read_table_of(path: Path, needed: Sequence[str], problems: Problems) -> Iterator[Record]:
-    """Yield a file's records, nested objects flattened; one that lacks a needed value is a problem and left out.
+    """Yield a file's records, nested objects flattened; one that lacks a needed value is a problem
+    and left out.
 
     Raises:
         DataError: The file cannot be read, or its first record lacks a column of this release.
@@ -55,14 +58,21 @@ def read_table_of(path: Path, needed: Sequence[str], problems: Problems) -> Iter
         if absent and number == 0:
             listed = ", ".join(shorten(name) for name in list(record.fields)[:20])
             raise DataError(
-                f"{path}: not a file of this release: the column {absent[0]!r} is missing; the columns are {listed}",
-                hint="the file as its makers publish it is needed; for any other use `generic` with --map",
+                f"{path}: not a file of this release: the column {absent[0]!r} is missing; the"
+                f" columns are {listed}",
+                hint=(
+                    "the file as its makers publish it is needed; for any other use `generic` with"
+                    " --map"
+                ),
             )
         problems.add(record.at, f"field {empty[0]!r} is {state}")
 
 
-def read_objects(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:  # Any: JSON
-    """Yield the objects of a JSON Lines file with their lines, nesting kept; what is no object is a problem.
+def read_objects(
+    path: Path, problems: Problems
+) -> Iterator[tuple[int, dict[str, Any]]]:  # Any: JSON
+    """Yield the objects of a JSON Lines file with their lines, nesting kept; what is no object is a
+    problem.
 
     Raises:
         DataError: The file cannot be read at all.
@@ -128,7 +138,11 @@ def table_files(path: Path) -> list[Path]:
     """
     if not path.is_dir():
         return [path]
-    files = [file for file in sorted(path.iterdir()) if file.name.lower().removesuffix(".gz").endswith(FORMATS)]
+    files = [
+        file
+        for file in sorted(path.iterdir())
+        if file.name.lower().removesuffix(".gz").endswith(FORMATS)
+    ]
     if not files:
         hint = f"such as {', '.join(FORMATS)}"
         raise DataError(f"{path}: the folder has no file in a format that is read", hint=hint)
@@ -137,7 +151,8 @@ def table_files(path: Path) -> list[Path]:
 
 def group_of(prefix: str, text: str) -> str:
     """Return a group's name that is equal for texts that differ in spaces and case only."""
-    # Releases repeat a question with other spaces or capitals; it must not stand on both sides of a split.
+    # Releases repeat a question with other spaces or capitals; it must not stand on both sides of a
+    # split.
     folded = " ".join(text.split()).casefold()
     return f"{prefix}_{hashlib.blake2b(folded.encode(), digest_size=6).hexdigest()}"
 

@@ -1,4 +1,6 @@
-"""What an adapter is: a release as its makers publish it goes in, flat rows with a label come out."""
+"""What an adapter is: a release as its makers publish it goes in, flat rows with a label come
+out.
+"""
 
 from __future__ import annotations
 
@@ -51,4 +53,5 @@ class Source:
     read: Read
     levels: tuple[str, ...] = ()
     hub: str = ""
-    """Its name on the Hugging Face hub, where the files there have the columns the adapter reads."""
+    """Its name on the Hugging Face hub, where the files there have the columns the adapter reads.
+    """

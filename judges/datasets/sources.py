@@ -20,8 +20,20 @@ from .ragtruth import RAGTRUTH
 from .source import Flat, ReadOptions, Source
 from .trec_dl import TREC_DL
 
-_DATA_SETS = (LLM_AGGREFACT, RAGTRUTH, TREC_DL, HOTPOTQA, DIRAS, DIRAS_CHECKS, CLIMRETRIEVE, ALCE, FINANCEBENCH)
-SOURCES: dict[str, Source] = {source.name: source for source in (*_DATA_SETS, *ANNOTATION_TOOLS, GENERIC)}
+_DATA_SETS = (
+    LLM_AGGREFACT,
+    RAGTRUTH,
+    TREC_DL,
+    HOTPOTQA,
+    DIRAS,
+    DIRAS_CHECKS,
+    CLIMRETRIEVE,
+    ALCE,
+    FINANCEBENCH,
+)
+SOURCES: dict[str, Source] = {
+    source.name: source for source in (*_DATA_SETS, *ANNOTATION_TOOLS, GENERIC)
+}
 
 
 @dataclass(slots=True)
@@ -38,7 +50,8 @@ def open_source(name: str, path: Path, options: ReadOptions | None = None) -> Op
 
     Raises:
         InputError: There is no such source, or it has no such level.
-        DataError: There is nothing at the path. Reading the rows raises it for what is wrong inside.
+        DataError: There is nothing at the path. Reading the rows raises it for what is wrong
+            inside.
     """
     source = SOURCES.get(name)
     if source is None:

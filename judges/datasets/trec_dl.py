@@ -1,4 +1,6 @@
-"""TREC Deep Learning passages (Craswell et al., 2020 ff.): queries and passages with NIST's grades 0 to 3."""
+"""TREC Deep Learning passages (Craswell et al., 2020 ff.): queries and passages with NIST's grades
+0 to 3.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,16 @@ _PATTERNS = {
     "queries": ("*quer*.*", "*topic*.*"),
     "passages": ("*passage*", "*collection*", "*corpus*", "*document*"),
 }
-_OTHER_ROLE = {"qrels": re.compile("(?!)"), "queries": re.compile("qrel"), "passages": re.compile("qrel|quer|topic")}
+_OTHER_ROLE = {
+    "qrels": re.compile("(?!)"),
+    "queries": re.compile("qrel"),
+    "passages": re.compile("qrel|quer|topic"),
+}
 _PLAIN = re.compile(r"\.(txt|tsv|jsonl|json|gz)$", re.IGNORECASE)
-_IDS, _TEXTS = ("pid", "docid", "id", "_id", "doc_id"), ("passage", "doc", "text", "contents", "body")
+_IDS, _TEXTS = (
+    ("pid", "docid", "id", "_id", "doc_id"),
+    ("passage", "doc", "text", "contents", "body"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +65,9 @@ def read_trec_dl(path: Path, options: ReadOptions, notes: list[str]) -> Iterator
         if len(passages) == len(wanted):
             break
         passages |= _texts(file, Problems(file), wanted)
-    yield from join_texts(qrels, queries, passages, dataset=_PLAIN.sub("", qrels_file.name), notes=notes)
+    yield from join_texts(
+        qrels, queries, passages, dataset=_PLAIN.sub("", qrels_file.name), notes=notes
+    )
 
 
 def join_texts(
@@ -92,10 +103,16 @@ def join_texts(
     if not complete:
         raise DataError(
             f"none of {lacking:,} judged pairs has both its texts",
-            hint="are queries and passages of the same year? DL21 to DL23 use the second MS MARCO collection",
+            hint=(
+                "are queries and passages of the same year? DL21 to DL23 use the second MS MARCO"
+                " collection"
+            ),
         )
     if lacking:
-        notes.append(f"judged pairs without a text in these files, left out: {lacking:,} of {lacking + complete:,}")
+        notes.append(
+            f"judged pairs without a text in these files, left out: {lacking:,} of"
+            f" {lacking + complete:,}"
+        )
 
 
 def read_qrels(path: Path) -> list[Qrel]:
@@ -124,7 +141,9 @@ def read_qrels(path: Path) -> list[Qrel]:
 
 
 def _find(folder: Path, role: str) -> Path:
-    """Return the one file of a folder that looks like the `qrels`, the `queries` or the `passages`."""
+    """Return the one file of a folder that looks like the `qrels`, the `queries` or the
+    `passages`.
+    """
     hint = "name the qrels file as PATH" if role == "qrels" else f"name it with --{role} FILE"
     for pattern in _PATTERNS[role]:
         files: list[Path] = []
@@ -137,7 +156,9 @@ def _find(folder: Path, role: str) -> Path:
             raise DataError(f"{folder}: several files could be the {role}: {names}", hint=hint)
         if files:
             return files[0]
-    raise DataError(f"{folder}: no file looks like the {role} ({' or '.join(_PATTERNS[role])})", hint=hint)
+    raise DataError(
+        f"{folder}: no file looks like the {role} ({' or '.join(_PATTERNS[role])})", hint=hint
+    )
 
 
 def _texts(path: Path, problems: Problems, wanted: set[str] | None) -> Iterator[tuple[str, str]]:
@@ -147,7 +168,9 @@ def _texts(path: Path, problems: Problems, wanted: set[str] | None) -> Iterator[
             key = next((str(body[name]) for name in _IDS if name in body), None)
             text = next((body[name] for name in _TEXTS if isinstance(body.get(name), str)), None)
             if key is None or text is None:
-                problems.add(at, f"an id ({', '.join(_IDS)}) and a text ({', '.join(_TEXTS)}) are needed")
+                problems.add(
+                    at, f"an id ({', '.join(_IDS)}) and a text ({', '.join(_TEXTS)}) are needed"
+                )
             elif wanted is None or key in wanted:
                 yield key, text
     else:

@@ -27,7 +27,8 @@ class Collection(Protocol):
 
 
 def open_collection(name: str) -> Collection:
-    """Return a collection such as `msmarco-passage/trec-dl-2019/judged`; it is downloaded on first use.
+    """Return a collection such as `msmarco-passage/trec-dl-2019/judged`; it is downloaded on first
+    use.
 
     Raises:
         InputError: The extra is not installed, or there is no such collection.
@@ -38,12 +39,16 @@ def open_collection(name: str) -> Collection:
     except ImportError:
         raise InputError(
             "TREC collections by name need the package ir_datasets",
-            hint="pip install 'judgewright[trec]', or name a folder with qrels, queries and passages",
+            hint=(
+                "pip install 'judgewright[trec]', or name a folder with qrels, queries and passages"
+            ),
         ) from None
     try:
         return ir_datasets.load(name)
     except KeyError:
-        raise InputError(f"ir_datasets has no collection {name!r}", hint="see https://ir-datasets.com") from None
+        raise InputError(
+            f"ir_datasets has no collection {name!r}", hint="see https://ir-datasets.com"
+        ) from None
     except OSError as error:
         raise WorldError(f"the collection {name!r} cannot be had: {error}") from error
 
@@ -52,7 +57,10 @@ def read_collection(collection: Collection, name: str, notes: list[str]) -> Iter
     """Yield the rows of a collection's judged pairs; what lacks a text is counted in the notes."""
     queries = {query.query_id: query.text for query in collection.queries_iter()}
     # A negative grade marks junk, which trec_eval counts as not relevant.
-    qrels = [Qrel(qrel.query_id, qrel.doc_id, max(0, int(qrel.relevance))) for qrel in collection.qrels_iter()]
+    qrels = [
+        Qrel(qrel.query_id, qrel.doc_id, max(0, int(qrel.relevance)))
+        for qrel in collection.qrels_iter()
+    ]
     store = collection.docs_store().get_many(sorted({qrel.passage_id for qrel in qrels}))
     passages = {key: passage.text for key, passage in store.items()}
     yield from join_texts(qrels, queries, passages, dataset=name, notes=notes)

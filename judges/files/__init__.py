@@ -1,4 +1,6 @@
-"""Rows and verdicts out of files: records read strictly, columns given their roles, damage named."""
+"""Rows and verdicts out of files: records read strictly, columns given their roles, damage
+named.
+"""
 
 import lazy_loader
 

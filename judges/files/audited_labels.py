@@ -1,7 +1,8 @@
-"""Labels that a person looked at again: the marks of an audit, read from a file, and the labels that they correct.
+"""Labels that a person looked at again: the marks of an audit, read from a file, and the labels
+that they correct.
 
-A corrected label moves no row: the split is drawn by the labels that the data file has, so that no correction makes
-a fresh holdout.
+A corrected label moves no row: the split is drawn by the labels that the data file has, so that no
+correction makes a fresh holdout.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from .records import Record, read_records, unit_of
 
 MARKS: tuple[str, ...] = get_args(Mark)
 _HINT = (
-    f"a line has the row's id and a mark ({', '.join(MARKS)}), or the row's id and right_label; a file without both "
-    "columns has the right one in label"
+    f"a line has the row's id and a mark ({', '.join(MARKS)}), or the row's id and right_label; a"
+    " file without both columns has the right one in label"
 )
 
 
@@ -39,10 +40,11 @@ class Finding:
 
 
 def read_audit(path: Path, *, labels: OutputScale | None = None) -> dict[str, Finding]:
-    """Read the marks back, by row id; lines without a mark and without a right label are rows nobody has looked at.
+    """Read the marks back, by row id; lines without a mark and without a right label are rows
+    nobody has looked at.
 
-    A line with a right label and no mark is a label that was given again: `wrong label`, unless it is the same one.
-    A file that a person made may have the columns `id` and `label` alone.
+    A line with a right label and no mark is a label that was given again: `wrong label`, unless it
+    is the same one. A file that a person made may have the columns `id` and `label` alone.
 
     The names of the scale `labels` may stand for grades.
 
@@ -65,14 +67,19 @@ def read_audit(path: Path, *, labels: OutputScale | None = None) -> dict[str, Fi
         if not id:
             problems.add(record.at, "field 'id': there is no id")
         elif id in entries:
-            problems.add(record.at, f"field 'id': row {shorten(id)} is marked twice, first on {entries[id].at}")
+            problems.add(
+                record.at,
+                f"field 'id': row {shorten(id)} is marked twice, first on {entries[id].at}",
+            )
         else:
             entries[id] = finding
     problems.check(hint=_HINT)
     return entries
 
 
-def _finding(record: Record, right: str, labels: OutputScale | None, problems: Problems) -> Finding | None:
+def _finding(
+    record: Record, right: str, labels: OutputScale | None, problems: Problems
+) -> Finding | None:
     """Read what a line says; None where it says nothing or has a problem."""
     mark = (as_text(record.fields.get("mark")) or "").strip().casefold()
     if mark and mark not in MARKS:
@@ -95,12 +102,14 @@ def _finding(record: Record, right: str, labels: OutputScale | None, problems: P
 
 
 def with_audited_labels(dataset: Dataset, path: Path | str, *, complete: bool = True) -> Dataset:
-    """Bring the marks of an audit into rows: corrected labels, and which rows nobody could decide about.
+    """Bring the marks of an audit into rows: corrected labels, and which rows nobody could decide
+    about.
 
     Each marked row has to be among the rows if `complete`; else a note counts those that are not.
 
     Raises:
-        DataError: The file cannot be read, or marks a row that is not among the rows or has no label.
+        DataError: The file cannot be read, or marks a row that is not among the rows or has no
+            label.
     """
     path = Path(path)
     entries = read_audit(path, labels=dataset.labels)
@@ -109,7 +118,9 @@ def with_audited_labels(dataset: Dataset, path: Path | str, *, complete: bool = 
     absent = [(id, entry) for id, entry in entries.items() if id not in known]
     if complete:
         for id, entry in absent:
-            problems.add(entry.at, f"field 'id': row {shorten(id)} is not among the rows of {dataset.name!r}")
+            problems.add(
+                entry.at, f"field 'id': row {shorten(id)} is not among the rows of {dataset.name!r}"
+            )
     rows: list[Row] = []
     for row in dataset.rows:
         entry = entries.get(row.id)
@@ -124,13 +135,17 @@ def with_audited_labels(dataset: Dataset, path: Path | str, *, complete: bool = 
     problems.check(hint=_HINT)
     counts = reviews_of(rows)
     note = (
-        f"{path.name}: {counts['wrong label']:,} labels corrected, {counts['real error']:,} confirmed, "
-        f"{counts['unclear']:,} unclear, of {len(entries) - len(absent):,} rows that were looked at again"
+        f"{path.name}: {counts['wrong label']:,} labels corrected, {counts['real error']:,}"
+        f" confirmed, {counts['unclear']:,} unclear, of {len(entries) - len(absent):,} rows that"
+        " were looked at again"
     )
     notes = [*dataset.notes, note]
     if absent and not complete:
         notes.append(f"{len(absent):,} rows of {path.name} are not among the rows")
-    return replace(Dataset.of(rows, labels=dataset.labels, name=dataset.name, notes=notes), official=dataset.official)
+    return replace(
+        Dataset.of(rows, labels=dataset.labels, name=dataset.name, notes=notes),
+        official=dataset.official,
+    )
 
 
 def reviewed(row: Row, finding: Finding, labels: OutputScale) -> Row:
@@ -146,12 +161,15 @@ def reviewed(row: Row, finding: Finding, labels: OutputScale) -> Row:
         if finding.right_label is not None:
             label = finding.right_label
             if not labels.contains(label):
-                raise InputError(f"row {row.id!r}: right_label {label:g} is not on {labels.describe()}")
+                raise InputError(
+                    f"row {row.id!r}: right_label {label:g} is not on {labels.describe()}"
+                )
         elif labels.kind == "binary":
             label = 1.0 - row.label
         else:
             raise InputError(
-                f"row {row.id!r} has a wrong label and no right_label", hint=f"labels are {labels.describe()}: which?"
+                f"row {row.id!r} has a wrong label and no right_label",
+                hint=f"labels are {labels.describe()}: which?",
             )
         if label == row.label:
             mark = "real error"

@@ -1,4 +1,6 @@
-"""Rows counted by what metrics read of them, while they are read: equal rows take no more memory than one."""
+"""Rows counted by what metrics read of them, while they are read: equal rows take no more memory
+than one.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ _AT_ONCE = 1 << 20
 
 
 class RowCounts:
-    """Counts equal rows of numbers: 40 bytes for each different one, and twice that while counting."""
+    """Counts equal rows of numbers: 40 bytes for each different one, and twice that while
+    counting.
+    """
 
     def __init__(self) -> None:
         self._rows = [np.empty((0, 4), np.uint64)]
@@ -55,7 +59,9 @@ def _counted(rows: Keys, counts: IntArray) -> tuple[Keys, IntArray]:
 
 
 class Hashes:
-    """Hashes of ids in a file, 8 bytes each, so that doubled ids are found in memory that does not grow with them."""
+    """Hashes of ids in a file, 8 bytes each, so that doubled ids are found in memory that does not
+    grow with them.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

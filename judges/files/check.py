@@ -51,7 +51,8 @@ class Groups:
     column: str | None
     """None where no column names them."""
     guessed: str | None
-    """The input that makes them where no column does; None for rows that are each one of their own."""
+    """The input that makes them where no column does; None for rows that are each one of their own.
+    """
     count: int
     median: int
     largest: int
@@ -132,7 +133,10 @@ def check_rows(
     compared = [_beginning(row) for row in rows]
     n_cut = sum(cut is not row for cut, row in zip(compared, rows, strict=True))
     if n_cut:
-        note = f"of a text in {n_cut:,} rows only the first {_COMPARED:,} characters were compared and searched"
+        note = (
+            f"of a text in {n_cut:,} rows only the first {_COMPARED:,} characters were compared and"
+            " searched"
+        )
         notes = (*notes, note)
     total = 2 * len(rows)
     by_all_inputs, alike = _cluster(compared, lambda done: progress(done, total))
@@ -157,7 +161,9 @@ def check_rows(
 
 
 def _beginning(row: Row) -> Row:
-    """Return the row with its texts cut to what is compared, each with its length; itself where none is longer."""
+    """Return the row with its texts cut to what is compared, each with its length; itself where
+    none is longer.
+    """
     if all(len(text) <= _COMPARED for text in row.inputs.values()):
         return row
     cut = {
@@ -168,7 +174,8 @@ def _beginning(row: Row) -> Row:
 
 
 def _cluster(rows: Sequence[Row], done: Callable[[int], None]) -> tuple[Clusters, Clusters]:
-    """Cluster rows whose inputs taken together are nearly equal, and rows of which every single input is.
+    """Cluster rows whose inputs taken together are nearly equal, and rows of which every single
+    input is.
 
     The second kind is looked for among rows that have a fellow of the first kind or share one input
     with another row: most rows have and do neither, and comparing twice what is long takes time.
@@ -208,10 +215,17 @@ def _groups(rows: Sequence[Row], column: str | None, guessed: str | None) -> Gro
 def _lengths(rows: Sequence[Row], column: str) -> Lengths:
     sizes = np.array([len(row.inputs[column]) for row in rows])
     median, p95 = np.quantile(sizes, [0.5, 0.95], method="higher")
-    return Lengths(median=int(median), p95=int(p95), longest=int(sizes.max()), longest_id=rows[int(sizes.argmax())].id)
+    return Lengths(
+        median=int(median),
+        p95=int(p95),
+        longest=int(sizes.max()),
+        longest_id=rows[int(sizes.argmax())].id,
+    )
 
 
-def _sighting(rows: Sequence[Row], positions: Iterable[int], columns: Iterable[str] = ()) -> Sighting:
+def _sighting(
+    rows: Sequence[Row], positions: Iterable[int], columns: Iterable[str] = ()
+) -> Sighting:
     ordered = sorted(set(positions))
     first = tuple(rows[i].id for i in ordered[:_SHOWN])
     return Sighting(rows=len(ordered), first=first, columns=tuple(columns))
@@ -237,7 +251,9 @@ def _twins(rows: Sequence[Row], alike: Clusters) -> dict[str, Sighting]:
 
 
 def _tied(rows: Sequence[Row], together: Clusters) -> dict[str, Sighting]:
-    """Find the rows whose group a split must keep with another one, because some of their rows are nearly equal."""
+    """Find the rows whose group a split must keep with another one, because some of their rows are
+    nearly equal.
+    """
     clusters = Clusters(len(rows))
     first: dict[str, int] = {}
     keys = [row.group_key for row in rows]
@@ -247,16 +263,25 @@ def _tied(rows: Sequence[Row], together: Clusters) -> dict[str, Sighting]:
     groups: defaultdict[int, set[str]] = defaultdict(set)
     for i, key in enumerate(keys):
         groups[clusters.find(i)].add(key)
-    return {"tied_groups": _sighting(rows, [i for i in range(len(rows)) if len(groups[clusters.find(i)]) > 1])}
+    return {
+        "tied_groups": _sighting(
+            rows, [i for i in range(len(rows)) if len(groups[clusters.find(i)]) > 1]
+        )
+    }
 
 
-def _sides(rows: Sequence[Row], alike: Clusters, sides: Sequence[str] | None) -> dict[str, Sighting]:
+def _sides(
+    rows: Sequence[Row], alike: Clusters, sides: Sequence[str] | None
+) -> dict[str, Sighting]:
     """Find the rows that stand on several sides of a split that the data already have."""
     if sides is None:
         return {}
     by_text = _several_sides((alike.find(i) for i in range(len(rows))), sides)
     by_group = _several_sides((row.group_key for row in rows), sides)
-    return {"across_splits": _sighting(rows, by_text), "groups_across_splits": _sighting(rows, by_group)}
+    return {
+        "across_splits": _sighting(rows, by_text),
+        "groups_across_splits": _sighting(rows, by_group),
+    }
 
 
 def _several_sides(keys: Iterable[object], sides: Sequence[str]) -> list[int]:
@@ -318,5 +343,7 @@ def _texts(rows: Sequence[Row], scan_all: bool, done: Callable[[int], None]) -> 
         done(i + 1)
     sightings: dict[str, Sighting] = {}
     for kind in ("injections", *SUSPICIONS):
-        sightings[kind] = _sighting(rows, seen[kind], [name for name, _ in columns[kind].most_common()])
+        sightings[kind] = _sighting(
+            rows, seen[kind], [name for name, _ in columns[kind].most_common()]
+        )
     return sightings

@@ -36,7 +36,9 @@ class TokenSummary:
     """How a text's tokens were found, as `models.tokens` states it."""
 
 
-def count_row_tokens(rows: Sequence[Row], *, model: str, prompt: JudgePrompt | None = None) -> TokenSummary:
+def count_row_tokens(
+    rows: Sequence[Row], *, model: str, prompt: JudgePrompt | None = None
+) -> TokenSummary:
     """Count the tokens of the inputs of at least one row, or of the messages about them.
 
     An unknown model gets the stated estimate; a prompt's instructions count for every row.

@@ -1,4 +1,6 @@
-"""Columns and their roles: which one is the id, the label, the group, an input; all the rest is metadata."""
+"""Columns and their roles: which one is the id, the label, the group, an input; all the rest is
+metadata.
+"""
 
 from __future__ import annotations
 
@@ -41,14 +43,17 @@ class Roles:
     """A judge's input to the column that holds it."""
     label: str = "label"
     id: str | None = None
-    """The column that was named; None takes `id` where there is one and the line number elsewhere."""
+    """The column that was named; None takes `id` where there is one and the line number elsewhere.
+    """
     group: str | None = None
     """The column that was named; None takes the first of `group_defaults` that is there."""
     group_defaults: tuple[str, ...] = ()
     aside: tuple[str, ...] = ()
     """Further columns that the caller reads himself; they are kept out of the metadata."""
     needed: Mapping[str, str] = field(default_factory=dict)
-    """Columns the file must have, each with the option that names it otherwise, such as `--label COLUMN`."""
+    """Columns the file must have, each with the option that names it otherwise, such as `--label
+    COLUMN`.
+    """
     words: Mapping[str, float] = field(default_factory=lambda: WORDS)
     """Texts that stand for a label."""
     low_is_good: bool = False
@@ -59,7 +64,9 @@ class Roles:
     """What the names of columns begin with that are inputs by their name. They stay in the
     metadata, for the caller to find, also where one of them is the id or the group."""
     drawn: bool = False
-    """Whether rows are kept that were drawn with a probability below 1; they are no fair sample of anything."""
+    """Whether rows are kept that were drawn with a probability below 1; they are no fair sample of
+    anything.
+    """
     mean_labels: bool = False
     """Whether a label may be a list of numbers, which stands for its mean."""
     ungrouped: bool = False
@@ -119,7 +126,9 @@ class Table:
     left_out: int
     """Rows of the file that are not among the drafts, but for those beyond the limit."""
     worded: frozenset[float] = frozenset()
-    """The grades of the scale whose words the labels are, such as 1 to 5 of `disagree`; empty for any others."""
+    """The grades of the scale whose words the labels are, such as 1 to 5 of `disagree`; empty for
+    any others.
+    """
 
 
 def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Table:
@@ -158,7 +167,9 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
         draft = read_draft(record, roles, by_id, group, problems)
         before = ids.setdefault(draft.id, draft.at)
         if draft.id and before != draft.at:
-            problems.add(draft.at, f"the id {shorten(draft.id)} was used before, on {problems.unit} {before}")
+            problems.add(
+                draft.at, f"the id {shorten(draft.id)} was used before, on {problems.unit} {before}"
+            )
         drafts.append(draft)
     # A missing column is one mistake; that every row lacks it would be said ten times.
     if not roles.needed.keys() <= seen:
@@ -169,7 +180,9 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
     _fill(drafts)
     if isinstance(path, Path) and kind_of(path) in (".csv", ".tsv"):
         _type_columns(drafts)
-    grades = {draft.label for draft in drafts if draft.label is not None} | _grades_of(stream, roles)
+    grades = {draft.label for draft in drafts if draft.label is not None} | _grades_of(
+        stream, roles
+    )
     if not drafts:
         raise DataError(f"{path}: no row has all of {', '.join(roles.inputs.values())}")
     notes = [] if by_id is not None else [id_note(problems.unit)]
@@ -179,7 +192,10 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
         drafts = [draft for draft in drafts if draft.probability == 1]
         notes.append(uneven_note(path, uneven, len(drafts)))
     if skipped:
-        notes.append(f"{skipped:,} rows lack one of {', '.join(roles.inputs.values())} and are left out, as asked")
+        notes.append(
+            f"{skipped:,} rows lack one of {', '.join(roles.inputs.values())} and are left out, as"
+            " asked"
+        )
     return Table(
         path=path,
         drafts=drafts,
@@ -204,12 +220,13 @@ def uneven_note(path: RowSource, uneven: int, left: int) -> str:
     """
     if not left:
         raise DataError(
-            f"{path}: every row was drawn with a probability below 1 (column {SAMPLING_PROBABILITY})",
+            f"{path}: every row was drawn with a probability below 1 (column"
+            f" {SAMPLING_PROBABILITY})",
             hint="such rows can train a judge, and measure none: add rows that were drawn evenly",
         )
     return (
-        f"{uneven:,} rows were drawn to be labelled with a probability below 1 ({SAMPLING_PROBABILITY}): they are "
-        "no fair sample, and left out of every figure"
+        f"{uneven:,} rows were drawn to be labelled with a probability below 1"
+        f" ({SAMPLING_PROBABILITY}): they are no fair sample, and left out of every figure"
     )
 
 
@@ -238,12 +255,16 @@ def _read_number(value: Cell, roles: Roles) -> float | None:
 
 
 def words_of(scale: OutputScale) -> Mapping[str, float]:
-    """Return what may stand for a grade on a scale: its labels, and words that are clear unless it is a choice."""
+    """Return what may stand for a grade on a scale: its labels, and words that are clear unless it
+    is a choice.
+    """
     labels = {label.strip().casefold(): float(i) for i, label in enumerate(scale.labels)}
     return labels if scale.kind == "choice" else {**WORDS, **labels}
 
 
-def read_draft(record: Record, roles: Roles, by_id: str | None, group: str | None, problems: Problems) -> Draft:
+def read_draft(
+    record: Record, roles: Roles, by_id: str | None, group: str | None, problems: Problems
+) -> Draft:
     """Give the columns of one record their roles; what cannot be used is entered in `problems`."""
     fields, at = record.fields, record.at
     inputs: dict[str, str] = {}
@@ -285,7 +306,10 @@ def _read_probability(value: Cell, at: int, problems: Problems) -> float:
     if text is None or text.strip().casefold() in MISSING:
         return 1.0
     if not NUMBER.fullmatch(text.strip()) or not 0 < float(text) <= 1:
-        problems.add(at, f"field {SAMPLING_PROBABILITY!r}: {shorten(text)} is no number above 0 and at most 1")
+        problems.add(
+            at,
+            f"field {SAMPLING_PROBABILITY!r}: {shorten(text)} is no number above 0 and at most 1",
+        )
         return 1.0
     return float(text)
 
@@ -335,11 +359,18 @@ def refuse_missing(path: RowSource, needed: Mapping[str, str], seen: set[str]) -
         options.append(option)
     listed = _listed(names)
     if len(names) == 1 and re.search(r"[;|\t]", names[0]):
-        listed += " (is there another character between the columns? A first line such as `sep=#` says so)"
+        listed += (
+            " (is there another character between the columns? A first line such as `sep=#`"
+            " says so)"
+        )
     message = f"{path}: {', '.join(states)}. The columns are {listed}"
     if "annotations" in seen and any(name.startswith("data.") for name in seen):
-        hint = f"judgewright data import label_studio {path} --map INPUT=data.COLUMN --out rows.jsonl"
-        raise DataError(message, hint=f"this looks like Label Studio's export; make rows of it: {hint}")
+        hint = (
+            f"judgewright data import label_studio {path} --map INPUT=data.COLUMN --out rows.jsonl"
+        )
+        raise DataError(
+            message, hint=f"this looks like Label Studio's export; make rows of it: {hint}"
+        )
     raise DataError(message, hint=f"name the column with {' '.join(options)}")
 
 
@@ -349,7 +380,9 @@ def _usual_names() -> list[list[str]]:
 
 
 def near_names(wanted: str, names: Sequence[str]) -> list[str]:
-    """Return the names that look like the wanted one, or mean the same, best first; of a dotted name the last part."""
+    """Return the names that look like the wanted one, or mean the same, best first; of a dotted
+    name the last part.
+    """
     folded = wanted.casefold()
     spellings = {name: (name.casefold(), name.rsplit(".", 1)[-1].casefold()) for name in names}
     near = [name for name in names if spellings[name][1] == folded]
@@ -370,17 +403,22 @@ def list_hint(unreadable: Problems) -> str | None:
     """Return what to do where a file looks like a JSON list under the name of JSON Lines."""
     first = next(iter(unreadable.first), (0, ""))
     if first[0] == 1 and "unexpected end of data" in first[1] and unreadable.total > 1:
-        return "each line must be one whole object; a JSON list goes into a file whose name ends in .json"
+        return (
+            "each line must be one whole object; a JSON list goes into a file whose name ends in"
+            " .json"
+        )
     return None
 
 
 def _fill(drafts: list[Draft]) -> None:
     """Give every row every column, so that a slice over a column sees a gap instead of nothing."""
     columns = dict.fromkeys(name for draft in drafts for name in draft.meta)
-    # Objects used as maps give every row its own columns; filling them all would take the square of the file.
+    # Objects used as maps give every row its own columns; filling them all would take the square of
+    # the file.
     if len(columns) > _MOST_COLUMNS_FILLED:
         return
-    # An object that is null in one row leaves its bare name behind, beside the dotted names of the other rows.
+    # An object that is null in one row leaves its bare name behind, beside the dotted names of the
+    # other rows.
     parents = {name.rpartition(".")[0] for name in columns}
     bare = set()
     for name in parents & columns.keys():
@@ -391,9 +429,13 @@ def _fill(drafts: list[Draft]) -> None:
 
 
 def _type_columns(drafts: list[Draft]) -> None:
-    """Read numbers and booleans out of text columns of a CSV, so that it slices as the same rows in JSONL do."""
+    """Read numbers and booleans out of text columns of a CSV, so that it slices as the same rows in
+    JSONL do.
+    """
     for name in drafts[0].meta:
-        for draft, cell in zip(drafts, type_of([str(draft.meta[name]) for draft in drafts]), strict=True):
+        for draft, cell in zip(
+            drafts, type_of([str(draft.meta[name]) for draft in drafts]), strict=True
+        ):
             draft.meta[name] = cell
 
 
@@ -404,7 +446,9 @@ def type_of(cells: Sequence[str]) -> list[Cell]:
 
 
 def _reader_for(cells: Sequence[str]) -> tuple[Callable[[str], Cell], frozenset[str]]:
-    """Return how to read a column's cells, and which of them stand for nothing: in a text column only empty ones do."""
+    """Return how to read a column's cells, and which of them stand for nothing: in a text column
+    only empty ones do.
+    """
     if cells and all(_INTEGER.fullmatch(cell) for cell in cells):
         return int, MISSING
     if cells and all(NUMBER.fullmatch(cell) and not _PADDED.match(cell) for cell in cells):

@@ -1,15 +1,19 @@
-"""Groups where no column names them: rows that share an input err together and stay on one side of a split.
+"""Groups where no column names them: rows that share an input err together and stay on one side of
+a split.
 
-Search rows share their query, and rows about a document share its text. The input that repeats far more than the others
-makes the groups:
+Search rows share their query, and rows about a document share its text. The input that repeats far
+more than the others makes the groups:
 
 * it has `FEWEST` different values or more, and `FAR_MORE` rows a value or more;
-* every other input has at most `1 / FAR_MORE` of its rows a value, but for inputs with fewer than `FEWEST` values, such
-  as an instruction, and for those that go along with it: a question that always has the same source repeats no less
-  because the source does, and the source makes the groups;
-* the longest input does not follow from it: questions about a dozen documents leave the documents as groups.
+* every other input has at most `1 / FAR_MORE` of its rows a value, but for inputs with fewer than
+  `FEWEST` values, such as an instruction, and for those that go along with it: a question that
+  always has the same source repeats no less because the source does, and the source makes the
+  groups;
+* the longest input does not follow from it: questions about a dozen documents leave the documents
+  as groups.
 
-Where no input does, rows that share their longest input are a group, as the source is the longest as a rule.
+Where no input does, rows that share their longest input are a group, as the source is the longest
+as a rule.
 """
 
 from __future__ import annotations
@@ -26,7 +30,9 @@ _NO_COLUMNS: Mapping[str, str] = {}
 FEWEST = 20
 FAR_MORE = 2.0
 _FEW_VALUES = 3
-"""An input with fewer values is an instruction rather than something that a decision could be about."""
+"""An input with fewer values is an instruction rather than something that a decision could be
+about.
+"""
 UNGROUPED = "every row is a group of its own, as no column names the group (--group COLUMN does)"
 """What is said of a file of verdicts without a group."""
 _ALONE = f"every row is a group of its own, as --group {NO_GROUP} says"
@@ -62,7 +68,8 @@ def repeating_input(texts: Texts, *, fewest: int = FEWEST) -> str | None:
 
 
 def shared_input(texts: Texts, *, fewest: int = FEWEST) -> str | None:
-    """Return the input that makes the groups of verdicts, whose texts may be no inputs; None for rows that stand alone.
+    """Return the input that makes the groups of verdicts, whose texts may be no inputs; None for
+    rows that stand alone.
 
     It is the one that repeats far more than the others, else the longest if it repeats at all.
     """
@@ -114,7 +121,10 @@ class GuessedGroups:
             return [self.note]
         note = group_note(self.column, count)
         if not self.longest:
-            note += f", as it repeats far more than other texts (--group COLUMN or --group {NO_GROUP} says otherwise)"
+            note += (
+                f", as it repeats far more than other texts (--group COLUMN or --group {NO_GROUP}"
+                " says otherwise)"
+            )
         return [note, self.note] if self.note else [note]
 
 
@@ -129,28 +139,40 @@ def guess_groups(
     """Group at least one row by one of their texts, or let each stand alone if `ungrouped`.
 
     Where the texts are no inputs of a judge but columns of a file of verdicts, rows stand alone if
-    none with `fewest` values repeats. The note has the names in `columns` for inputs that are there.
+    none with `fewest` values repeats. The note has the names in `columns` for inputs that are
+    there.
     """
     if ungrouped:
         return GuessedGroups(None, note=_alone_note(repeating_input(texts)))
-    name = repeating_input(texts) or longest_input(texts) if inputs else shared_input(texts, fewest=fewest)
+    name = (
+        repeating_input(texts) or longest_input(texts)
+        if inputs
+        else shared_input(texts, fewest=fewest)
+    )
     if name is None:
         return GuessedGroups(None, note=UNGROUPED)
     keys = [key_of(text) for text in texts[name]]
-    return GuessedGroups(name, keys, longest=name == longest_input(texts), note=_few_values_note(texts, name, columns))
+    return GuessedGroups(
+        name,
+        keys,
+        longest=name == longest_input(texts),
+        note=_few_values_note(texts, name, columns),
+    )
 
 
 def _alone_note(repeating: str | None) -> str:
     if repeating is None:
         return _ALONE
     return (
-        f"{_ALONE}: intervals take rows that share the same {repeating} for independent, and metrics of rankings are "
-        "left out, as no group is a query"
+        f"{_ALONE}: intervals take rows that share the same {repeating} for independent, and"
+        " metrics of rankings are left out, as no group is a query"
     )
 
 
 def _few_values_note(texts: Texts, column: str, columns: Mapping[str, str]) -> str:
-    """Say that another input repeats far more than the one that makes the groups, though it has few values."""
+    """Say that another input repeats far more than the one that makes the groups, though it has few
+    values.
+    """
     rows = len(texts[column])
     most = len(set(texts[column])) / FAR_MORE**2
     counts = {name: len(set(values)) for name, values in texts.items()}
@@ -159,13 +181,15 @@ def _few_values_note(texts: Texts, column: str, columns: Mapping[str, str]) -> s
         return ""
     name = min(fewer, key=lambda name: fewer[name])
     return (
-        f"{name} has {fewer[name]:,} values in {rows:,} rows: for a decision about a new {name}, rather than a new "
-        f"{column}, say --group {columns.get(name, name)}"
+        f"{name} has {fewer[name]:,} values in {rows:,} rows: for a decision about a new {name},"
+        f" rather than a new {column}, say --group {columns.get(name, name)}"
     )
 
 
 def group_by_text(dataset: Dataset, *, fewest: int = FEWEST) -> Dataset:
-    """Group rows of which none has a group by the text that repeats, where one does; see `guess_groups`."""
+    """Group rows of which none has a group by the text that repeats, where one does; see
+    `guess_groups`.
+    """
     rows = dataset.rows
     texts = _texts(dataset)
     wanted_alone = any(note.startswith(_ALONE) for note in dataset.notes)
@@ -179,7 +203,9 @@ def group_by_text(dataset: Dataset, *, fewest: int = FEWEST) -> Dataset:
 
 
 def by_longest_input(dataset: Dataset) -> Dataset | None:
-    """Group by the longest input, as earlier versions did; None where a column makes the groups, or that is the one."""
+    """Group by the longest input, as earlier versions did; None where a column makes the groups, or
+    that is the one.
+    """
     texts = _texts(dataset)
     if not texts:
         return None
@@ -187,7 +213,11 @@ def by_longest_input(dataset: Dataset) -> Dataset | None:
     guessed = [name for name, column in texts.items() if keys == [key_of(text) for text in column]]
     if not guessed or longest in guessed:
         return None
-    keep = [note for note in dataset.notes if not note.startswith(f"rows that share the same {guessed[0]} ")]
+    keep = [
+        note
+        for note in dataset.notes
+        if not note.startswith(f"rows that share the same {guessed[0]} ")
+    ]
     keys = [key_of(text) for text in texts[longest]]
     return _grouped(dataset, keys, [*keep, group_note(longest, len(set(keys)))])
 
@@ -195,7 +225,9 @@ def by_longest_input(dataset: Dataset) -> Dataset | None:
 def as_grouped_before(
     dataset: Dataset, wanted: str, hashed: Callable[[Dataset], str] = lambda rows: rows.content_hash
 ) -> Dataset:
-    """Return rows as an earlier version grouped them where only that gives the hash that was stored of them."""
+    """Return rows as an earlier version grouped them where only that gives the hash that was stored
+    of them.
+    """
     if hashed(dataset) == wanted:
         return dataset
     before = by_longest_input(dataset)

@@ -1,6 +1,8 @@
-"""What the cells of a label column stand for: words that are clear by themselves, numbers with a gloss, stars.
+"""What the cells of a label column stand for: words that are clear by themselves, numbers with a
+gloss, stars.
 
-Which side of other words is the good one nobody can know: they are asked about, with the option that answers.
+Which side of other words is the good one nobody can know: they are asked about, with the option
+that answers.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ MISSING = frozenset(
         *("inf", "+inf", "-inf", "infinity", "-infinity"),
     ]
 )
-"""What stands for nothing, in lower case; some of them as a spreadsheet of some language writes them."""
+"""What stands for nothing, in lower case; some of them as a spreadsheet of some language writes
+them.
+"""
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 LOOKED_AT = 10_000
 """Cells at the beginning of a column that show what it holds."""
@@ -40,8 +44,16 @@ def _read_table() -> tuple[Mapping[str, float], tuple[Mapping[str, float], ...]]
     """Return the words of all pairs, and those of each scale."""
     table = yaml.safe_load((Path(__file__).parent / "label_words.yaml").read_text("utf-8"))
     read = cast("dict[str, list[list[list[str]]]]", table)
-    pairs = {word: float(grade) for pair in read["pairs"] for grade, words in enumerate(pair) for word in words}
-    scales = [{word: float(at) for at, words in enumerate(scale, 1) for word in words} for scale in read["scales"]]
+    pairs = {
+        word: float(grade)
+        for pair in read["pairs"]
+        for grade, words in enumerate(pair)
+        for word in words
+    }
+    scales = [
+        {word: float(at) for at, words in enumerate(scale, 1) for word in words}
+        for scale in read["scales"]
+    ]
     return pairs, tuple(scales)
 
 
@@ -93,10 +105,11 @@ class ColumnWords:
 
 
 def words_in(cells: Iterable[Cell], given: Mapping[str, float]) -> Mapping[str, float]:
-    """Return what the words of a column stand for, in lower case: what was said of them, then what they say themselves.
+    """Return what the words of a column stand for, in lower case: what was said of them, then what
+    they say themselves.
 
-    `given` is `WORDS` with what a map or the labels of a scale add; without `WORDS` only it counts, such as
-    the classes of a judge that chooses.
+    `given` is `WORDS` with what a map or the labels of a scale add; without `WORDS` only it counts,
+    such as the classes of a judge that chooses.
     """
     if not given.keys() >= WORDS.keys():
         return given
@@ -104,8 +117,14 @@ def words_in(cells: Iterable[Cell], given: Mapping[str, float]) -> Mapping[str, 
     texts = [text for text in found if _is_word(text)]
     if any(number_of(text) is not None for text in found):
         # Beside numbers nobody knows whether `good` is a 1, or `3 apples` a 3.
-        return {word: grade for word, grade in given.items() if word in _PLAIN or WORDS.get(word) != grade}
-    if any(_is_own(text, given) for text in texts) or all(_stands_for(text, given) is not None for text in texts):
+        return {
+            word: grade
+            for word, grade in given.items()
+            if word in _PLAIN or WORDS.get(word) != grade
+        }
+    if any(_is_own(text, given) for text in texts) or all(
+        _stands_for(text, given) is not None for text in texts
+    ):
         return given
     spelled = {folded(text) for text in texts}
     for scale in _SCALES:
@@ -116,7 +135,9 @@ def words_in(cells: Iterable[Cell], given: Mapping[str, float]) -> Mapping[str, 
 
 def _texts(cells: Iterable[Cell]) -> list[str]:
     """Return the different texts of a column, in the order in which they come."""
-    return list(dict.fromkeys(str(cell).strip() for cell in dict.fromkeys(cells) if cell is not None))
+    return list(
+        dict.fromkeys(str(cell).strip() for cell in dict.fromkeys(cells) if cell is not None)
+    )
 
 
 def _is_own(text: str, given: Mapping[str, float]) -> bool:
@@ -135,7 +156,8 @@ def _stands_for(text: str, words: Mapping[str, float]) -> float | None:
 
 
 def read_grade(value: Cell, words: Mapping[str, float]) -> float | None:
-    """Read a grade as people write it: a number, a boolean, `yes`, `no`, `pass`, `fail` or a label of the scale.
+    """Read a grade as people write it: a number, a boolean, `yes`, `no`, `pass`, `fail` or a label
+    of the scale.
 
     None, empty text, NaN and infinities are missing grades, and so is a word that stands for NaN.
 
@@ -160,11 +182,15 @@ def read_grade(value: Cell, words: Mapping[str, float]) -> float | None:
 def _choices(words: Mapping[str, float]) -> str:
     own = [repr(word) for word in words if word not in WORDS or words[word] != WORDS[word]]
     usual = ["'yes'", "'no'", "'pass'", "'fail'"] if words.keys() >= WORDS.keys() else []
-    return "one of " + ", ".join([*own[:10], *usual]) if own or usual else "a word that stands for one"
+    return (
+        "one of " + ", ".join([*own[:10], *usual]) if own or usual else "a word that stands for one"
+    )
 
 
 def _glossed(texts: list[str]) -> Mapping[str, float]:
-    """Return the numbers of cells such as `4 - Agree`, `Agree (4)`, `4/5` or stars, each of which has one word."""
+    """Return the numbers of cells such as `4 - Agree`, `Agree (4)`, `4/5` or stars, each of which
+    has one word.
+    """
     grades: dict[str, float] = {}
     glosses: dict[float, set[str]] = {}
     if len(texts) > _MOST_WORDS or any(len(text) > _LONGEST_WORD for text in texts):
@@ -186,26 +212,46 @@ def _glossed(texts: list[str]) -> Mapping[str, float]:
     different = set[str]().union(*glosses.values())
     one_each = all(len(words) == 1 for words in glosses.values())
     alike = len(different) == 1
-    own = len(different) == len(glosses) and not any(char.isdecimal() for gloss in different for char in gloss)
+    own = len(different) == len(glosses) and not any(
+        char.isdecimal() for gloss in different for char in gloss
+    )
     return grades if one_each and (alike or own) else {}
 
 
-def map_hint(cells: Iterable[Cell], words: Mapping[str, float], option: str = "--label-map") -> str | None:
-    """Return the option to type for the words of a column that say nothing by themselves; None where all do."""
-    known = {text: _stands_for(text, words) for text in _texts(cells) if _is_word(text) or text.casefold() in words}
+def map_hint(
+    cells: Iterable[Cell], words: Mapping[str, float], option: str = "--label-map"
+) -> str | None:
+    """Return the option to type for the words of a column that say nothing by themselves; None
+    where all do.
+    """
+    known = {
+        text: _stands_for(text, words)
+        for text in _texts(cells)
+        if _is_word(text) or text.casefold() in words
+    }
     if all(grade is not None for grade in known.values()):
         return None
     if len(known) > _MOST_WORDS or max(map(len, known)) > _LONGEST_WORD:
         return f"is it the right column? name it with --{option[2:].removesuffix('-map')} COLUMN"
-    pairs = write_grade_map({text: "?" if grade is None else grade for text, grade in known.items()})
-    return f"say what they stand for, with a number or none for each ?: {option} {shlex.quote(pairs)}"
+    pairs = write_grade_map(
+        {text: "?" if grade is None else grade for text, grade in known.items()}
+    )
+    return (
+        f"say what they stand for, with a number or none for each ?: {option} {shlex.quote(pairs)}"
+    )
 
 
 def write_grade_map(mapped: Mapping[str, float | str | None]) -> str:
     """Write a map as `parse_grade_map` reads it; NaN is none, too."""
     pairs: list[str] = []
     for text, grade in mapped.items():
-        target = grade if isinstance(grade, str) else "none" if grade is None or math.isnan(grade) else f"{grade:g}"
+        target = (
+            grade
+            if isinstance(grade, str)
+            else "none"
+            if grade is None or math.isnan(grade)
+            else f"{grade:g}"
+        )
         pairs.append(f"{_quoted(text)}={target}")
     return ",".join(pairs)
 

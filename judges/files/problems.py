@@ -38,7 +38,8 @@ class Problems:
             self.first.append((at, message))
 
     def check(self, *others: Problems, hint: str | None = None) -> None:
-        """Raise everything entered so far, here and in the others, as one error; do nothing if there was nothing.
+        """Raise everything entered so far, here and in the others, as one error; do nothing if
+        there was nothing.
 
         Raises:
             DataError: There was a problem.

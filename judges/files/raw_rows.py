@@ -1,4 +1,6 @@
-"""Read rows as they are, to check or split them: no judge need be named, and a missing value is no error."""
+"""Read rows as they are, to check or split them: no judge need be named, and a missing value is no
+error.
+"""
 
 from __future__ import annotations
 
@@ -42,11 +44,14 @@ class RawRows:
     """Every row of a file, in its order."""
 
     rows: tuple[Row, ...]
-    """A missing input is empty text; a row without a named group has that of an input, see `groups`."""
+    """A missing input is empty text; a row without a named group has that of an input, see
+    `groups`.
+    """
     lines: tuple[int, ...]
     """Where each row starts in the file: its line, or its row in a JSON list or a Parquet file."""
     group: str | None
-    """The column of the group; None where an input makes the groups, or each row is one of its own."""
+    """The column of the group; None where an input makes the groups, or each row is one of its own.
+    """
     guessed: str | None
     """The input that makes the groups where no column does."""
     notes: tuple[str, ...]
@@ -86,7 +91,9 @@ def read_raw_rows(
         inputs, note = _find_inputs(table, judges)
         notes.append(note)
     columns = dict.fromkeys(inputs.values())
-    by_column = {column: [_text(draft.meta.get(column)) for draft in table.drafts] for column in columns}
+    by_column = {
+        column: [_text(draft.meta.get(column)) for draft in table.drafts] for column in columns
+    }
     groups, guessed = [draft.group for draft in table.drafts], None
     if table.group is None:
         guess = guess_groups(by_column, ungrouped=parts.ungrouped)
@@ -98,7 +105,9 @@ def read_raw_rows(
         meta = {name: value for name, value in draft.meta.items() if name not in columns}
         rows.append(replace(draft.row(texts, meta), group=group))
     lines = tuple(draft.at for draft in table.drafts)
-    return RawRows(rows=tuple(rows), lines=lines, group=table.group, guessed=guessed, notes=tuple(notes))
+    return RawRows(
+        rows=tuple(rows), lines=lines, group=table.group, guessed=guessed, notes=tuple(notes)
+    )
 
 
 def mapped_words(text: str | None, usual: Mapping[str, float] = WORDS) -> dict[str, float]:
@@ -112,7 +121,9 @@ def judge_inputs(registry: Registry) -> dict[str, tuple[str, ...]]:
 
 
 def infer_raw_scale(rows: Sequence[Row]) -> OutputScale:
-    """Return the scale the rows' labels are on, as far as they tell; binary where there are none."""
+    """Return the scale the rows' labels are on, as far as they tell; binary where there are
+    none.
+    """
     labels = [row.label for row in rows if row.label is not None]
     return infer_scale(labels) if labels else BINARY
 

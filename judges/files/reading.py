@@ -1,4 +1,6 @@
-"""Read labelled rows: columns mapped to a judge's inputs, labels checked on their scale, rows put into groups."""
+"""Read labelled rows: columns mapped to a judge's inputs, labels checked on their scale, rows put
+into groups.
+"""
 
 from __future__ import annotations
 
@@ -54,12 +56,15 @@ def load_dataset(
             share an input are one group, see `groups`; `none` makes each row one of its own.
         columns: A judge's input to the column that holds it, where the two differ in name.
         label_scale: The scale of the labels; inferred from them where it is not given.
-        label_map: What cells of the label stand for, None for no label; others are read as they are.
+        label_map: What cells of the label stand for, None for no label; others are read as they
+            are.
         limit: How many rows to read at most.
         require_labels: Whether a file without a single label is an error.
-        skip_incomplete: Whether to leave out rows that lack an input, saying how many, instead of refusing the file.
-        drawn: Whether to keep rows that were drawn to be labelled with a probability below 1 (column
-            `sampling_probability`), for training; they are left out, with a note, where anything is measured.
+        skip_incomplete: Whether to leave out rows that lack an input, saying how many, instead of
+            refusing the file.
+        drawn: Whether to keep rows that were drawn to be labelled with a probability below 1
+            (column `sampling_probability`), for training; they are left out, with a note, where
+            anything is measured.
         audited: A file with marks of an audit, whose labels count instead; see `read_audit`.
 
     Raises:
@@ -104,8 +109,12 @@ def load_dataset(
     return with_audited_labels(dataset, audited, complete=limit is None and not table.left_out)
 
 
-def load_as_said(path: RowSource, reading: Mapping[str, Any], **more: Any) -> Dataset:  # Any: as `load_dataset`
-    """Read rows as `load_dataset` does; of its arguments `label_scale` and `label_map` are text, as runs keep them."""
+def load_as_said(
+    path: RowSource, reading: Mapping[str, Any], **more: Any
+) -> Dataset:  # Any: as `load_dataset`
+    """Read rows as `load_dataset` does; of its arguments `label_scale` and `label_map` are text, as
+    runs keep them.
+    """
     how: dict[str, Any] = {**reading, **more}  # Any: as above
     if how.get("label_scale"):
         how["label_scale"] = parse_label_scale(how["label_scale"])
@@ -129,7 +138,10 @@ def _label_scale(
     table: Table, column: str, scale: OutputScale, stated: OutputScale | None, required: bool
 ) -> OutputScale:
     if required and all(draft.label is None for draft in table.drafts):
-        raise DataError(f"{table.path}: no row has a label in column {column!r}", hint="name it with --label COLUMN")
+        raise DataError(
+            f"{table.path}: no row has a label in column {column!r}",
+            hint="name it with --label COLUMN",
+        )
     if stated is not None:
         _check_labels(table, column, stated, "check --label-scale")
         return stated
@@ -151,7 +163,8 @@ def _check_labels(table: Table, column: str, scale: OutputScale, hint: str | Non
         if draft.label is not None and not scale.contains(draft.label):
             problems.add(
                 draft.at,
-                f"field {column!r}: {scale.written(draft.label):g} is outside the scale ({scale.describe()})",
+                f"field {column!r}: {scale.written(draft.label):g} is outside the scale"
+                f" ({scale.describe()})",
             )
     problems.check(hint=hint)
 
@@ -164,12 +177,21 @@ def _label_notes(table: Table, labels: OutputScale, scale: OutputScale | None) -
     if values and missing:
         notes.append(f"{missing:,} of {len(table.drafts):,} rows have no label")
     if values and scale is not None and labels != scale:
-        notes.append(f"labels were read as {labels.describe()}, while the judge grades {scale.describe()}")
-    if scale is not None and labels == scale and scale.kind == "graded" and set(values) == set(scale.levels[1:]):
+        notes.append(
+            f"labels were read as {labels.describe()}, while the judge grades {scale.describe()}"
+        )
+    if (
+        scale is not None
+        and labels == scale
+        and scale.kind == "graded"
+        and set(values) == set(scale.levels[1:])
+    ):
         ends = f"{scale.low + 1}..{scale.high}"
         notes.append(f"no label is {scale.low}: if people graded {ends}, say --label-scale {ends}")
     if values and scale is not None and scale.low_is_good:
-        notes.append("a label of 1 is taken for the good one; --label-scale low-probability says that 0 is")
+        notes.append(
+            "a label of 1 is taken for the good one; --label-scale low-probability says that 0 is"
+        )
     sides = {labels.positive(value) for value in values}
     if len(sides) == 1:
         side = "positive" if sides.pop() else "negative"
@@ -198,7 +220,9 @@ def _input_notes(table: Table) -> list[str]:
     for name in table.drafts[0].inputs:
         empty = [draft for draft in table.drafts if not draft.inputs[name].strip()]
         if empty:
-            notes.append(f"rows with an empty {name}: {len(empty):,} (the first is {empty[0].id!r})")
+            notes.append(
+                f"rows with an empty {name}: {len(empty):,} (the first is {empty[0].id!r})"
+            )
     longest: Draft = max(table.drafts, key=_length)
     if _length(longest) > _LONG_ROW:
         notes.append(f"the longest row, {longest.id!r}, has {_length(longest):,} characters")

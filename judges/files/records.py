@@ -56,7 +56,8 @@ class Record:
 
 
 def kind_of(path: Path) -> str:
-    """Return the format a file's name stands for, such as `.jsonl`; `.gz` at the end is looked through.
+    """Return the format a file's name stands for, such as `.jsonl`; `.gz` at the end is looked
+    through.
 
     Raises:
         DataError: The name stands for none of `FORMATS`.
@@ -139,7 +140,9 @@ def open_bytes(path: Path) -> IO[bytes]:
         DataError: It is no text file.
     """
     raw = gzip.open(path, "rb") if path.name.lower().endswith(".gz") else path.open("rb")  # noqa: SIM115  # the caller closes it
-    stream = io.BufferedReader(cast("io.RawIOBase", raw), _SNIFFED)  # a GzipFile is readable as a raw stream is
+    stream = io.BufferedReader(
+        cast("io.RawIOBase", raw), _SNIFFED
+    )  # a GzipFile is readable as a raw stream is
     head = stream.peek(64)[:64]
     if head.startswith(_UTF_16):
         with stream:
@@ -160,7 +163,9 @@ def open_bytes(path: Path) -> IO[bytes]:
 
 
 class _Lines:
-    """Physical lines as text; knows the number of the line last given, and of the last that was not text."""
+    """Physical lines as text; knows the number of the line last given, and of the last that was not
+    text.
+    """
 
     def __init__(self, stream: Iterable[bytes], problems: Problems) -> None:
         self._stream = iter(stream)
@@ -191,14 +196,17 @@ class _Lines:
         self.damaged = self.number
 
 
-def json_lines(stream: Iterable[bytes], problems: Problems) -> Iterator[tuple[int, Any]]:  # Any: JSON
+def json_lines(
+    stream: Iterable[bytes], problems: Problems
+) -> Iterator[tuple[int, Any]]:  # Any: JSON
     """Yield the values of JSON Lines with their lines; what cannot be read is a problem."""
     lines = _Lines(stream, problems)
     for line in lines:
         if lines.damaged == lines.number or not line.rstrip():
             continue
         try:
-            # Some programs write a record separator (RFC 7464) or a second byte order mark before a line.
+            # Some programs write a record separator (RFC 7464) or a second byte order mark before a
+            # line.
             value = parse_strictly(line[1:] if line[0] in "\x1e\ufeff" else line)
         except ValueError as error:
             problems.add(lines.number, f"not valid JSON: {_plain(error)}")
@@ -218,7 +226,11 @@ def json_document(body: bytes, path: object) -> Any:  # Any: JSON
         line = body.count(b"\n", 0, error.start) + 1
         raise DataError(f"{path}, line {line}: not UTF-8; save the file as UTF-8") from None
     except json.JSONDecodeError as error:
-        hint = "one object a line is JSON Lines: let the name end in .jsonl" if "after document" in error.msg else None
+        hint = (
+            "one object a line is JSON Lines: let the name end in .jsonl"
+            if "after document" in error.msg
+            else None
+        )
         message = f"{path}, line {error.lineno}: not valid JSON: {_plain(error)}"
         raise DataError(message, hint=hint) from None
     except ValueError as error:
@@ -228,20 +240,30 @@ def json_document(body: bytes, path: object) -> Any:  # Any: JSON
 def _json_list(values: Any, problems: Problems) -> Iterator[Record]:  # Any: JSON
     rows = _rows_inside(values, problems) if isinstance(values, dict) else values
     if not isinstance(rows, list):
-        raise DataError(f"{problems.path}: a list of objects is needed, this is {_json_type(values)}")
+        raise DataError(
+            f"{problems.path}: a list of objects is needed, this is {_json_type(values)}"
+        )
     for at, value in enumerate(rows, 1):
         yield from _flat(value, at, problems)
 
 
 def _rows_inside(body: dict[str, Any], problems: Problems) -> list[Any]:  # Any: JSON
-    """Return the list of rows that is inside an object, one level down or two, or the rows of pandas' other layouts."""
+    """Return the list of rows that is inside an object, one level down or two, or the rows of
+    pandas' other layouts.
+    """
     lists: dict[str, list[Any]] = {}
     for name, value in body.items():
-        inside = {f"{name}.{key}": inner for key, inner in value.items()} if isinstance(value, dict) else {name: value}
+        inside = (
+            {f"{name}.{key}": inner for key, inner in value.items()}
+            if isinstance(value, dict)
+            else {name: value}
+        )
         lists |= {path: inner for path, inner in inside.items() if isinstance(inner, list)}
     columns = body.get("columns")
     split = lists.get("data", [None])
-    if isinstance(columns, list) and all(isinstance(row, list) and len(row) == len(columns) for row in split):
+    if isinstance(columns, list) and all(
+        isinstance(row, list) and len(row) == len(columns) for row in split
+    ):
         return [dict(zip(columns, row, strict=True)) for row in split]
     of_objects = any(isinstance(cell, dict) for column in lists.values() for cell in column)
     as_long = len({len(column) for column in lists.values()}) == 1
@@ -253,23 +275,38 @@ def _rows_inside(body: dict[str, Any], problems: Problems) -> list[Any]:  # Any:
         keys = dict.fromkeys(key for column in body.values() for key in column)
         if keys and all(key.isdecimal() for key in keys):
             return [{name: column.get(key) for name, column in body.items()} for key in keys]
-    found = {path: rows for path, rows in lists.items() if all(isinstance(row, dict) for row in rows)}
-    if not found and len(lists) > 1 and lists.keys() == body.keys() and len({*map(len, lists.values())}) == 1:
+    found = {
+        path: rows for path, rows in lists.items() if all(isinstance(row, dict) for row in rows)
+    }
+    if (
+        not found
+        and len(lists) > 1
+        and lists.keys() == body.keys()
+        and len({*map(len, lists.values())}) == 1
+    ):
         return [dict(zip(body, cells, strict=True)) for cells in zip(*lists.values(), strict=True)]
-    path = next((path for path in _ROWS_AT if path in found), next(iter(found), None) if len(found) == 1 else None)
+    path = next(
+        (path for path in _ROWS_AT if path in found),
+        next(iter(found), None) if len(found) == 1 else None,
+    )
     if path is None:
         there = f"; lists of objects are in {', '.join(found)}" if found else ""
         hint = "save the list alone as .json, or one object a line as .jsonl"
-        raise DataError(f"{problems.path}: a list of objects is needed, this is an object{there}", hint=hint)
+        raise DataError(
+            f"{problems.path}: a list of objects is needed, this is an object{there}", hint=hint
+        )
     if path.startswith("results") and found[path] and "gradingResult" in found[path][0]:
         command = f"judgewright data import promptfoo {problems.path} --out rows.jsonl"
-        raise DataError(f"{problems.path} is an output of promptfoo", hint=f"make rows of it: {command}")
+        raise DataError(
+            f"{problems.path} is an output of promptfoo", hint=f"make rows of it: {command}"
+        )
     problems.notes.append(f"the rows are the list {path!r} of the file's object")
     return found[path]
 
 
 def _sniff(text: str, usual: str, *, only: bool = False) -> tuple[str, frozenset[int]]:
-    """Return what stands between the columns, and the columns that hold numbers with a decimal comma.
+    """Return what stands between the columns, and the columns that hold numbers with a decimal
+    comma.
 
     It is what the header and the most rows agree on; of several that which makes most columns.
     """
@@ -277,7 +314,9 @@ def _sniff(text: str, usual: str, *, only: bool = False) -> tuple[str, frozenset
     for delimiter in (usual,) if only else dict.fromkeys((usual, *_DELIMITERS)):
         rows: list[list[str]] = []
         with suppress(csv.Error):  # the last row is cut
-            rows.extend(row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row)
+            rows.extend(
+                row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row
+            )
         if not rows or len(rows[0]) < 2:
             continue
         fits = sum(len(row) == len(rows[0]) for row in rows[1:]) / max(1, len(rows) - 1)
@@ -288,7 +327,9 @@ def _sniff(text: str, usual: str, *, only: bool = False) -> tuple[str, frozenset
     commas: set[int] = set()
     for at in range(most[1]):
         cells = [cell for row in rows_of[1:] if len(row) > at and (cell := row[at].strip())]
-        if any("," in cell for cell in cells) and all(_DECIMAL_COMMA.fullmatch(cell) for cell in cells):
+        if any("," in cell for cell in cells) and all(
+            _DECIMAL_COMMA.fullmatch(cell) for cell in cells
+        ):
             commas.add(at)
     return best, frozenset(commas)
 
@@ -332,7 +373,9 @@ def _delimited(stream: IO[bytes], delimiter: str, problems: Problems) -> Iterato
             while len(row) > len(header) and not row[-1].strip():
                 row.pop()
             if len(row) != len(header):
-                problems.add(start, f"{len(row)} cells where the header names {len(header)} columns")
+                problems.add(
+                    start, f"{len(row)} cells where the header names {len(header)} columns"
+                )
                 continue
             for at in commas:
                 row[at] = row[at].replace(",", ".")
@@ -345,7 +388,9 @@ def _delimited(stream: IO[bytes], delimiter: str, problems: Problems) -> Iterato
 
 @contextmanager
 def _long_fields_allowed() -> Iterator[None]:
-    """Lift the csv module's limit of 131,072 characters a field; it is a global of the process, so put it back."""
+    """Lift the csv module's limit of 131,072 characters a field; it is a global of the process, so
+    put it back.
+    """
     before = csv.field_size_limit(_FIELD_LIMIT)
     try:
         yield
@@ -356,7 +401,9 @@ def _long_fields_allowed() -> Iterator[None]:
 def _refuse_doubles(names: list[str], path: RowSource) -> None:
     doubled = [name for name, count in Counter(names).items() if count > 1]
     if doubled:
-        raise DataError(f"{path}: the column {min(doubled)!r} stands twice", hint="rename one of the two")
+        raise DataError(
+            f"{path}: the column {min(doubled)!r} stands twice", hint="rename one of the two"
+        )
 
 
 def _parquet(path: Path, problems: Problems) -> Iterator[Record]:
@@ -372,11 +419,14 @@ def _parquet(path: Path, problems: Problems) -> Iterator[Record]:
                     at += 1
                     yield from _flat(value, at, problems)
     except pyarrow.ArrowException as error:
-        raise DataError(f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})") from None
+        raise DataError(
+            f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})"
+        ) from None
 
 
 def parquet_sizes(path: Path) -> Iterator[int]:
-    """Yield the bytes of a few rows at once as they will be read: a text that stands once in the file may be in all.
+    """Yield the bytes of a few rows at once as they will be read: a text that stands once in the
+    file may be in all.
 
     Of a damaged file as far as it goes.
     """
@@ -395,7 +445,8 @@ def parquet_sizes(path: Path) -> Iterator[int]:
 
 
 def parse_strictly(text: str) -> Any:  # Any: JSON
-    """Parse JSON, refusing lone surrogates, deep nesting and doubled keys; NaN and infinite numbers are null.
+    """Parse JSON, refusing lone surrogates, deep nesting and doubled keys; NaN and infinite numbers
+    are null.
 
     Raises:
         ValueError: The text is not such JSON.
@@ -412,8 +463,8 @@ def parse_strictly(text: str) -> Any:  # Any: JSON
         except (ValueError, RecursionError):
             raise error from None
         return value
-    # orjson keeps the last of doubled keys, and makes floats of whole numbers beyond 64 bits; where a text may hold
-    # either, the standard parser reads it, which takes several times as long.
+    # orjson keeps the last of doubled keys, and makes floats of whole numbers beyond 64 bits; where
+    # a text may hold either, the standard parser reads it, which takes several times as long.
     keys = _count_keys(value)
     if text.count('":') == text.count(":") == keys or len(_KEY.findall(text)) == keys:
         return value
@@ -430,7 +481,9 @@ _KEY = re.compile(r'"[ \t\r\n]*:')
 
 
 def _count_keys(value: Any, depth: int = 0) -> int:  # Any: JSON
-    """Return how many keys a value has at all depths; -1 where it is deep, or a number in it may have been whole."""
+    """Return how many keys a value has at all depths; -1 where it is deep, or a number in it may
+    have been whole.
+    """
     if isinstance(value, float) or depth > _DEEP:
         return -1 if depth > _DEEP or abs(value) >= 2.0**63 else 0
     if not isinstance(value, dict | list):
@@ -464,12 +517,21 @@ def _plain(error: BaseException | None) -> str:
         return str(error)
     rest = error.doc[error.pos :].lstrip("-")
     if rest.startswith(("NaN", "Infinity")):
-        return f"NaN and Infinity are no JSON numbers, write null for a missing value (column {error.colno})"
+        return (
+            "NaN and Infinity are no JSON numbers, write null for a missing value (column"
+            f" {error.colno})"
+        )
     return f"{error.msg} (column {error.colno})"
 
 
 def _json_type(value: object) -> str:
-    names = {dict: "an object", list: "a list", str: "a text", bool: "a boolean", type(None): "null"}
+    names = {
+        dict: "an object",
+        list: "a list",
+        str: "a text",
+        bool: "a boolean",
+        type(None): "null",
+    }
     return names.get(type(value), "a number")
 
 
@@ -477,7 +539,9 @@ _PLAIN = frozenset({str, int, float, bool, type(None)})
 """Types of values that stand in a record as they are."""
 
 
-def _flat(value: Any, at: int, problems: Problems) -> Iterator[Record]:  # Any: JSON, or what Parquet holds
+def _flat(
+    value: Any, at: int, problems: Problems
+) -> Iterator[Record]:  # Any: JSON, or what Parquet holds
     if not isinstance(value, Mapping):
         problems.add(at, f"an object is needed, this is {_json_type(value)}: {shorten(value)}")
         return
@@ -495,7 +559,9 @@ def _flat(value: Any, at: int, problems: Problems) -> Iterator[Record]:  # Any: 
         if isinstance(inner, Mapping):
             waiting.extend((f"{name}.{key}", item) for key, item in reversed(tuple(inner.items())))
         elif name in fields:
-            problems.add(at, f"the field {shorten(name)} stands twice once nested objects are flattened")
+            problems.add(
+                at, f"the field {shorten(name)} stands twice once nested objects are flattened"
+            )
             return
         else:
             try:

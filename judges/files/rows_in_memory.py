@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RowsInMemory:
-    """Rows handed over in Python; they are read by the rules of a file, and messages count them as rows."""
+    """Rows handed over in Python; they are read by the rules of a file, and messages count them as
+    rows.
+    """
 
     name: str
     """Stands in messages where a file's path would."""
@@ -31,7 +33,8 @@ RowSource = Path | RowsInMemory
 
 
 def rows_in_memory(data: object, *, name: str = "rows") -> RowsInMemory:
-    """Take the rows of a DataFrame, or of anything that yields dicts, such as a list or a Hugging Face dataset.
+    """Take the rows of a DataFrame, or of anything that yields dicts, such as a list or a Hugging
+    Face dataset.
 
     Raises:
         DataError: It is no table of rows, or two columns have the same name.
@@ -41,7 +44,10 @@ def rows_in_memory(data: object, *, name: str = "rows") -> RowsInMemory:
     if isinstance(data, Mapping):
         raise DataError(
             f"{name}: one mapping is no list of rows",
-            hint="name the split of a dataset, such as dataset['train']; a dict of columns goes into a DataFrame",
+            hint=(
+                "name the split of a dataset, such as dataset['train']; a dict of columns goes into"
+                " a DataFrame"
+            ),
         )
     if isinstance(data, str | bytes) or not isinstance(data, Iterable):
         raise DataError(
@@ -60,7 +66,9 @@ def _from_frame(frame: pd.DataFrame, name: str) -> tuple[Mapping[str, Any], ...]
     columns = [str(column) for column in frame.columns]
     doubled = next((column for column in columns if columns.count(column) > 1), None)
     if doubled is not None:
-        raise DataError(f"{name}: the column {doubled!r} stands twice", hint="rename one of the two")
+        raise DataError(
+            f"{name}: the column {doubled!r} stands twice", hint="rename one of the two"
+        )
     objects = frame.astype(object).where(frame.notna(), None)
     return tuple(
         {column: _plain(value) for column, value in zip(columns, values, strict=True)}

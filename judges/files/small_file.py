@@ -1,4 +1,6 @@
-"""Files that a person writes (prompts, slices, prices): read whole, so never endless and never without a limit."""
+"""Files that a person writes (prompts, slices, prices): read whole, so never endless and never
+without a limit.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ def read_small(path: Path, *, limit: int = MAX_BYTES) -> bytes:
     """Return a file's content.
 
     Raises:
-        InputError: It is a folder, a pipe or a device, which may never end, or has more than `limit` bytes.
+        InputError: It is a folder, a pipe or a device, which may never end, or has more than
+            `limit` bytes.
         OSError: It cannot be read.
     """
     if path.exists() and not path.is_file():

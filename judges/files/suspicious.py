@@ -6,11 +6,20 @@ import re
 import unicodedata
 
 # Bytes 0x80..0xFF as text that was decoded as Latin-1 or as Windows-1252 shows them.
-_SHOWN = {byte: {chr(byte), *bytes([byte]).decode("cp1252", errors="ignore")} for byte in range(0x80, 0x100)}
+_SHOWN = {
+    byte: {chr(byte), *bytes([byte]).decode("cp1252", errors="ignore")}
+    for byte in range(0x80, 0x100)
+}
 
 
 def _class(first: int, last: int) -> str:
-    return "[" + re.escape("".join(sorted(set().union(*(_SHOWN[byte] for byte in range(first, last + 1)))))) + "]"
+    return (
+        "["
+        + re.escape(
+            "".join(sorted(set().union(*(_SHOWN[byte] for byte in range(first, last + 1)))))
+        )
+        + "]"
+    )
 
 
 _REST = _class(0x80, 0xBF)
@@ -49,7 +58,8 @@ SUSPICIONS = {
 def find_suspicions(text: str) -> tuple[str, ...]:
     """Return the names of what looks damaged in a text, keys of `SUSPICIONS` in their order.
 
-    Joiners (U+200C, U+200D) and direction marks are passed over, because Persian, Hindi and emoji need them.
+    Joiners (U+200C, U+200D) and direction marks are passed over, because Persian, Hindi and emoji
+    need them.
     """
     if text.isascii():
         plain = text.encode("ascii")

@@ -39,7 +39,9 @@ class TextAnswers:
         groups = None
         if self.groups is not None:
             # Numbered anew: codes without rows would count as groups.
-            groups = np.unique(self.groups[list(positions)], return_inverse=True)[1].astype(np.int64)
+            groups = np.unique(self.groups[list(positions)], return_inverse=True)[1].astype(
+                np.int64
+            )
         return TextAnswers(
             answers=tuple(self.answers[i] for i in positions),
             gold=tuple(self.gold[i] for i in positions),
@@ -52,7 +54,12 @@ class TextAnswers:
 
 
 def load_text_answers(
-    path: Path, *, gold: str = "label", answer: str = "score", group: str | None = None, by: str | None = None
+    path: Path,
+    *,
+    gold: str = "label",
+    answer: str = "score",
+    group: str | None = None,
+    by: str | None = None,
 ) -> TextAnswers:
     """Read two columns of texts.
 

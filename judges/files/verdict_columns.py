@@ -1,4 +1,6 @@
-"""The columns of a verdict file: which one holds what, and which others hold further outputs of a judge."""
+"""The columns of a verdict file: which one holds what, and which others hold further outputs of a
+judge.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ REASON = "unscored"
 """Where `bench --out` writes why a row has no verdict."""
 
 CLASSES = "classes"
-"""Where `bench --out` writes the classes of a judge that chooses, a JSON list; label and score are places in it."""
+"""Where `bench --out` writes the classes of a judge that chooses, a JSON list; label and score are
+places in it.
+"""
 
 FILLED = 0.95
 """Share of rows in which a column must hold text to be taken for an input."""
@@ -36,7 +40,9 @@ BENCH_COLUMNS = frozenset({"judge", "judge_model", "simulated"})
 """Columns by which a file of `bench --out` is recognised."""
 BENCH_OUTPUTS = ("verdict", "score", "confidence", "rationale", "detail")
 """Its columns that hold what the judge answered."""
-_ROW_OBJECTS = frozenset({"metadata", "meta", "inputs", "input", "row", "fields", "data", "attributes", "properties"})
+_ROW_OBJECTS = frozenset(
+    {"metadata", "meta", "inputs", "input", "row", "fields", "data", "attributes", "properties"}
+)
 """Objects whose fields describe the row, even where the score is one of them."""
 
 
@@ -50,7 +56,8 @@ class VerdictColumns:
     """Whether a file without a single label is an error."""
     score: str = "score"
     """The column of the judge's score. Of a matrix of judges: `verdicts.NAME` for one;
-    `verdicts.*`, or `verdicts` where the file has no such column but an object of that name, for all."""
+    `verdicts.*`, or `verdicts` where the file has no such column but an object of that name, for
+    all."""
     confidence: str | None = None
     """The column of the judge's confidence in its verdict, in [0, 1]."""
     threshold: float | None = None
@@ -59,9 +66,13 @@ class VerdictColumns:
     label_threshold: float | None = None
     """What the label must reach, where that differs."""
     thresholds: Mapping[str, float] = field(default_factory=dict)
-    """What the score of one judge must reach, by its name: the file's without format, in a matrix the column's."""
+    """What the score of one judge must reach, by its name: the file's without format, in a matrix
+    the column's.
+    """
     group: str | None = None
-    """The column of the group; the first of `GROUP_COLUMNS` where there is one, else every row is its own."""
+    """The column of the group; the first of `GROUP_COLUMNS` where there is one, else every row is
+    its own.
+    """
     id: str = "id"
     """The column of the row's id; without one the line number."""
     rationale: str | None = None
@@ -78,7 +89,8 @@ class VerdictColumns:
     clip: bool = False
     """Take labels and scores beyond the ends of `scale` for its ends."""
     aggregate: Aggregate | None = None
-    """Make the rows that share the same `by` into one, whose score is the maximum, minimum or mean."""
+    """Make the rows that share the same `by` into one, whose score is the maximum, minimum or mean.
+    """
     by: tuple[str, ...] = ()
     """The columns whose values together name an item; needed by, and only for, `aggregate`."""
     mean_labels: bool = False
@@ -86,7 +98,9 @@ class VerdictColumns:
 
     def __post_init__(self) -> None:
         if self.clip and self.scale is None:
-            raise InputError("clipping needs the scale to clip to", hint="give it, such as --scale 0..3")
+            raise InputError(
+                "clipping needs the scale to clip to", hint="give it, such as --scale 0..3"
+            )
         if bool(self.aggregate) != bool(self.by):
             raise InputError(
                 "rows are aggregated over the columns that name an item",
@@ -104,7 +118,9 @@ class VerdictColumns:
 
 
 def roles_of(columns: VerdictColumns, *, matrix: bool) -> Roles:
-    """Return the part each column plays; the scores of a matrix of judges stay in the metadata for now."""
+    """Return the part each column plays; the scores of a matrix of judges stay in the metadata for
+    now.
+    """
     row_id = None if columns.id == "id" else columns.id
     aside = [columns.rationale or RATIONALE, REASON, CLASSES, *columns.by]
     needed = {columns.label: "--label COLUMN"} if columns.require_labels else {}
@@ -135,10 +151,13 @@ def roles_of(columns: VerdictColumns, *, matrix: bool) -> Roles:
     )
 
 
-def texts_of(rows: Sequence[Mapping[str, Cell]], without: Collection[str] = ()) -> dict[str, list[str]]:
+def texts_of(
+    rows: Sequence[Mapping[str, Cell]], without: Collection[str] = ()
+) -> dict[str, list[str]]:
     """Return the texts that the verdicts of a file are about, as far as they stand in it.
 
-    They are the columns under `inputs.`, those that hold running text in nearly every row, and a query's.
+    They are the columns under `inputs.`, those that hold running text in nearly every row, and a
+    query's.
     """
     head = rows[:_LOOKED_AT]
     texts: dict[str, list[str]] = {}
@@ -149,12 +168,17 @@ def texts_of(rows: Sequence[Mapping[str, Cell]], without: Collection[str] = ()) 
         runs = sum(cell.count(" ") + 1 for cell in filled) >= WORDS_A_TEXT * len(filled)
         if runs or name.startswith(INPUTS) or name.rpartition(".")[2].lower() in QUERY_WORDS:
             cells = [row.get(name) for row in rows]
-            texts[name.removeprefix(INPUTS)] = [cell if isinstance(cell, str) else "" for cell in cells]
+            texts[name.removeprefix(INPUTS)] = [
+                cell if isinstance(cell, str) else "" for cell in cells
+            ]
     return texts
 
 
-def output_columns(drafts: Sequence[Draft], score: str, grades: Collection[float]) -> tuple[str, ...]:
-    """Return the columns of the metadata that hold judges' outputs, so that no slice is cut by them.
+def output_columns(
+    drafts: Sequence[Draft], score: str, grades: Collection[float]
+) -> tuple[str, ...]:
+    """Return the columns of the metadata that hold judges' outputs, so that no slice is cut by
+    them.
 
     They are what `bench --out` wrote, and the columns beside the score: those that differ from it
     in the name's last part alone, such as `verdicts.b` beside `verdicts.a` or `score_b` beside
@@ -173,7 +197,9 @@ def output_columns(drafts: Sequence[Draft], score: str, grades: Collection[float
 
 
 def _prefix_of_scores(score: str) -> str:
-    """Return how the names of the columns beside the score begin; empty where its name does not tell."""
+    """Return how the names of the columns beside the score begin; empty where its name does not
+    tell.
+    """
     container, dot, name = score.partition("*")[0].rpartition(".")
     if dot:
         return "" if container.rpartition(".")[2].lower() in _ROW_OBJECTS else f"{container}."
@@ -182,7 +208,9 @@ def _prefix_of_scores(score: str) -> str:
 
 
 def _holds_grades(drafts: Sequence[Draft], name: str, grades: Collection[float]) -> bool:
-    """Whether a column holds nothing but grades; where those are fractions, anything between the ends of them."""
+    """Whether a column holds nothing but grades; where those are fractions, anything between the
+    ends of them.
+    """
     values: set[float] = set()
     for draft in drafts:
         cell = draft.meta.get(name)

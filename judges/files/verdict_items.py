@@ -1,4 +1,6 @@
-"""Aggregate several verdicts on one item: a claim judged chunk by chunk is supported if any chunk supports it."""
+"""Aggregate several verdicts on one item: a claim judged chunk by chunk is supported if any chunk
+supports it.
+"""
 
 from __future__ import annotations
 
@@ -45,14 +47,19 @@ def require_aggregate(name: str) -> Aggregate:
 
 
 def aggregate_rows(
-    rows: Sequence[ScoredDraft], how: Aggregate, by: Sequence[str], problems: Problems, notes: list[str]
+    rows: Sequence[ScoredDraft],
+    how: Aggregate,
+    by: Sequence[str],
+    problems: Problems,
+    notes: list[str],
 ) -> list[ScoredDraft]:
-    """Make the rows that share the same values in some columns into one row each, in order of first appearance.
+    """Make the rows that share the same values in some columns into one row each, in order of first
+    appearance.
 
     Score and label are the maximum, minimum or mean of the rows'. An item of which one row has no
     score has none: what is missing could have decided it. Texts, reasons and confidence come from
-    the first row that decided the score; a mean has no confidence. Columns that differ within an item are left out.
-    The cells of the columns `by` are in `draft.aside`.
+    the first row that decided the score; a mean has no confidence. Columns that differ within an
+    item are left out. The cells of the columns `by` are in `draft.aside`.
 
     Raises:
         DataError: A row has no value in one of the columns.
@@ -63,7 +70,9 @@ def aggregate_rows(
         for column in by:
             cell = row.draft.aside[column]
             if cell is None or cell == "":
-                problems.add(row.draft.at, f"field {column!r} is empty; it names the item the row belongs to")
+                problems.add(
+                    row.draft.at, f"field {column!r} is empty; it names the item the row belongs to"
+                )
             key.append("" if cell is None else str(cell))
         items.setdefault(tuple(key), []).append(row)
     problems.check(hint="each row needs the columns of --by with --aggregate")
@@ -72,7 +81,9 @@ def aggregate_rows(
     return merged
 
 
-def _merge(key: tuple[str, ...], rows: list[ScoredDraft], how: Aggregate, by: Sequence[str]) -> ScoredDraft:
+def _merge(
+    key: tuple[str, ...], rows: list[ScoredDraft], how: Aggregate, by: Sequence[str]
+) -> ScoredDraft:
     join = {"max": max, "min": min, "mean": fmean}[how]
     unscored = [row for row in rows if row.score is None]
     score, missing = None, ""
@@ -100,7 +111,11 @@ def _merge(key: tuple[str, ...], rows: list[ScoredDraft], how: Aggregate, by: Se
 
 
 def _note(
-    items: list[list[ScoredDraft]], merged: list[ScoredDraft], how: Aggregate, by: Sequence[str], notes: list[str]
+    items: list[list[ScoredDraft]],
+    merged: list[ScoredDraft],
+    how: Aggregate,
+    by: Sequence[str],
+    notes: list[str],
 ) -> None:
     rows = differing = strays = 0
     columns: set[str] = set()
@@ -114,10 +129,16 @@ def _note(
     if differing:
         labels = f"in {differing:,} items labels differ, and the label is their {how} too"
     notes.append(
-        f"{rows:,} rows are {len(items):,} items, one per {' and '.join(by)}: the score is the {how}; {labels}"
+        f"{rows:,} rows are {len(items):,} items, one per {' and '.join(by)}: the score is the"
+        f" {how}; {labels}"
     )
     columns = columns.difference(*(row.draft.meta for row in merged))
     if columns:
-        notes.append(f"columns that differ within an item were left out: {', '.join(sorted(columns))}")
+        notes.append(
+            f"columns that differ within an item were left out: {', '.join(sorted(columns))}"
+        )
     if strays:
-        notes.append(f"{strays:,} items have rows of several groups; each stands in the group of its first row")
+        notes.append(
+            f"{strays:,} items have rows of several groups; each stands in the group of its"
+            " first row"
+        )

@@ -1,4 +1,6 @@
-"""The scales of a verdict file: read from the grades that occur, or stated; and what lies outside them."""
+"""The scales of a verdict file: read from the grades that occur, or stated; and what lies outside
+them.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def parse_grade_map(text: str, *, option: str) -> dict[str, float | None]:
     for pair in split_pairs(text):
         cell, equals, grade = (part.strip() for part in pair.rpartition("="))
         if not cell or not equals:
-            raise InputError(f"{option} {pair!r} is not CELL=GRADE", hint="for example no=0,partially=0.5,yes=1")
+            raise InputError(
+                f"{option} {pair!r} is not CELL=GRADE", hint="for example no=0,partially=0.5,yes=1"
+            )
         if cell.casefold() in grades:
             raise InputError(f"{option} maps {cell!r} twice")
         value = None
@@ -58,7 +62,8 @@ def parse_grade_map(text: str, *, option: str) -> dict[str, float | None]:
 def words_for(mapped: GradeMap, usual: Mapping[str, float] = WORDS) -> dict[str, float]:
     """Return what may stand for a grade, in lower case: the map before the words that are usual.
 
-    A number is found however it is written in the file (1, 1.0); a cell that stands for no grade is NaN.
+    A number is found however it is written in the file (1, 1.0); a cell that stands for no grade is
+    NaN.
     """
     words = dict(usual)
     for cell, grade in mapped.items():
@@ -76,7 +81,10 @@ def words_for(mapped: GradeMap, usual: Mapping[str, float] = WORDS) -> dict[str,
 
 def map_note(side: str, mapped: GradeMap) -> list[str]:
     """Return what a map did; nothing for an empty one."""
-    pairs = [f"{cell} as {'nothing' if grade is None else f'{grade:g}'}" for cell, grade in mapped.items()]
+    pairs = [
+        f"{cell} as {'nothing' if grade is None else f'{grade:g}'}"
+        for cell, grade in mapped.items()
+    ]
     return [f"{side} were mapped: {', '.join(pairs)}"] if pairs else []
 
 
@@ -99,7 +107,9 @@ def infer_scale(values: Iterable[float], threshold: float | None = None) -> Outp
     if low == high:
         low = min(0, low - 1)
     if high - low >= MOST_LEVELS or max(-low, high) > FARTHEST_GRADE:
-        raise InputError(f"values from {least:g} to {largest:g} are no grades", hint="is it the right column?")
+        raise InputError(
+            f"values from {least:g} to {largest:g} are no grades", hint="is it the right column?"
+        )
     if threshold is None:
         threshold = _middle(low, high)
     return OutputScale(low=low, high=high, threshold=threshold)
@@ -108,7 +118,8 @@ def infer_scale(values: Iterable[float], threshold: float | None = None) -> Outp
 def infer_scales(
     labels: set[float], scores: set[float], cuts: Cuts, notes: list[str]
 ) -> tuple[OutputScale, OutputScale]:
-    """Read the scales of people and judge from their grades; notes say where the two were brought together.
+    """Read the scales of people and judge from their grades; notes say where the two were brought
+    together.
 
     Raises:
         InputError: As `infer_scale`.
@@ -118,10 +129,18 @@ def infer_scales(
         low, high = min(people.low, judge.low), max(people.high, judge.high)
         stated = replace(people, low=low, high=high, threshold=_middle(low, high))
         people, judge = state_scales(stated, cuts)
-        notes.append(f"labels and scores were read as one scale, {low}..{high}, one end of which one side never uses")
-    elif people.kind == judge.kind == "graded" and (judge.low < people.low or judge.high > people.high):
+        notes.append(
+            f"labels and scores were read as one scale, {low}..{high}, one end of which one side"
+            " never uses"
+        )
+    elif people.kind == judge.kind == "graded" and (
+        judge.low < people.low or judge.high > people.high
+    ):
         ends = f"{people.low}..{people.high}"
-        notes.append(f"scores reach beyond the labels' {ends}; if that is the scale of both, state it: --scale {ends}")
+        notes.append(
+            f"scores reach beyond the labels' {ends}; if that is the scale of both, state it:"
+            f" --scale {ends}"
+        )
     return people, judge
 
 
@@ -129,7 +148,8 @@ def state_scales(scale: OutputScale, cuts: Cuts) -> tuple[OutputScale, OutputSca
     """Return one stated scale for people and judge, each with its own threshold where one is given.
 
     Raises:
-        InputError: Low numbers are good on it; files of verdicts hold grades, of which high ones are.
+        InputError: Low numbers are good on it; files of verdicts hold grades, of which high ones
+            are.
     """
     if scale.low_is_good:
         raise InputError(
@@ -144,7 +164,10 @@ def state_scales(scale: OutputScale, cuts: Cuts) -> tuple[OutputScale, OutputSca
 
 
 def describe_scales(
-    scales: tuple[OutputScale, OutputScale], labels: set[float], scores: set[float], notes: list[str]
+    scales: tuple[OutputScale, OutputScale],
+    labels: set[float],
+    scores: set[float],
+    notes: list[str],
 ) -> None:
     """Note how both sides were read, and what is odd about them.
 
@@ -186,7 +209,10 @@ def say_outside(
         if not clip:
             raise InputError(
                 f"labels lie outside {ends}: {strange}",
-                hint="state their scale with --scale, map them with --label-map, or clip them with --clip",
+                hint=(
+                    "state their scale with --scale, map them with --label-map, or clip them with"
+                    " --clip"
+                ),
             )
         notes.append(f"labels outside {ends} were clipped to its ends: {strange}")
     if strange := outside(scores, scale):
@@ -195,18 +221,26 @@ def say_outside(
 
 
 def far_scores(scores: Counter[float], notes: list[str]) -> set[float]:
-    """Return the scores of a few rows that are so far from zero that they are no grades, and note them."""
+    """Return the scores of a few rows that are so far from zero that they are no grades, and note
+    them.
+    """
     far = {score: count for score, count in scores.items() if abs(score) > FARTHEST_GRADE}
     count = sum(far.values())
     if not far or count > _FEW * scores.total():
         return set()
-    notes.append(f"scores that are no grades, left unscored: {count:,} (such as {min(far, key=abs):g})")
+    notes.append(
+        f"scores that are no grades, left unscored: {count:,} (such as {min(far, key=abs):g})"
+    )
     return far.keys() | set()
 
 
 def outside(values: Counter[float], scale: OutputScale) -> str:
-    """Name the values beyond the ends of a scale with their counts, such as `4 (10 rows), -1 (1 row)`; else nothing."""
-    counts = Counter({value: n for value, n in values.items() if not scale.low <= value <= scale.high})
+    """Name the values beyond the ends of a scale with their counts, such as `4 (10 rows), -1 (1
+    row)`; else nothing.
+    """
+    counts = Counter(
+        {value: n for value, n in values.items() if not scale.low <= value <= scale.high}
+    )
     named = []
     for value, n in counts.most_common(_NAMED):
         rows = "row" if n == 1 else "rows"
@@ -218,7 +252,10 @@ def outside(values: Counter[float], scale: OutputScale) -> str:
 
 def clipped(values: Sequence[float | None], scale: OutputScale) -> list[float | None]:
     """Return the values with those beyond an end of the scale moved to that end."""
-    return [None if value is None else min(max(value, float(scale.low)), float(scale.high)) for value in values]
+    return [
+        None if value is None else min(max(value, float(scale.low)), float(scale.high))
+        for value in values
+    ]
 
 
 def _middle(low: int, high: int) -> float:
@@ -226,7 +263,8 @@ def _middle(low: int, high: int) -> float:
 
 
 def _one_scale(people: OutputScale, judge: OutputScale) -> bool:
-    """Whether both sides grade on one scale of which one side never used the lowest or the highest grade.
+    """Whether both sides grade on one scale of which one side never used the lowest or the highest
+    grade.
 
     A judge that never gives a 3 still grades 0..3, and its threshold must not move because of that.
     """

@@ -1,4 +1,6 @@
-"""Verdicts of one judge read from a large file as a stream: rows are counted by what metrics need, and not kept."""
+"""Verdicts of one judge read from a large file as a stream: rows are counted by what metrics need,
+and not kept.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,16 @@ from ..judged_columns import JudgedColumns
 from ..rows import SAMPLING_PROBABILITY, Dataset
 from ..scale import OutputScale
 from .cell_counts import CHUNK, Hashes, RowCounts
-from .columns import Roles, as_text, id_note, list_hint, read_draft, refuse_missing, type_of, uneven_note
+from .columns import (
+    Roles,
+    as_text,
+    id_note,
+    list_hint,
+    read_draft,
+    refuse_missing,
+    type_of,
+    uneven_note,
+)
 from .groups import GuessedGroups, guess_groups
 from .label_words import LOOKED_AT, ColumnWords, read_grade
 from .problems import Problems, shorten
@@ -27,7 +38,14 @@ from .records import Cell, Record, kind_of, name_of, read_records, unit_of
 from .verdict_columns import CLASSES, REASON, VerdictColumns, roles_of, texts_of
 from .verdict_items import INPUTS
 from .verdict_scale import describe_scales, far_scores, say_outside, words_for
-from .verdicts import choose_scales, classes_of, map_notes, missing_notes, score_notes, unscored_reason
+from .verdicts import (
+    choose_scales,
+    classes_of,
+    map_notes,
+    missing_notes,
+    score_notes,
+    unscored_reason,
+)
 
 STREAMED = 1 << 25
 """Bytes of a file from which its verdicts are read as a stream."""
@@ -36,7 +54,9 @@ _CACHED = 1 << 16
 
 
 def can_stream(path: Path, columns: VerdictColumns) -> bool:
-    """Whether the verdicts of a file can be read without their rows: those of one judge, a record after the other."""
+    """Whether the verdicts of a file can be read without their rows: those of one judge, a record
+    after the other.
+    """
     if columns.aggregate or "*" in columns.score or kind_of(path) == ".json":
         return False
     first = next(read_records(path, Problems(path, unit_of(path))), None)
@@ -46,8 +66,9 @@ def can_stream(path: Path, columns: VerdictColumns) -> bool:
 def stream_verdicts(path: Path, columns: VerdictColumns) -> JudgedColumns:
     """Read the verdicts of one judge, as `load_judges` does, and keep how often what occurs.
 
-    Memory grows with the different labels, scores and confidences (some 100 bytes for each combination) and, where
-    rows share groups, with the combinations in each. `can_stream` must hold for the file.
+    Memory grows with the different labels, scores and confidences (some 100 bytes for each
+    combination) and, where rows share groups, with the combinations in each. `can_stream` must hold
+    for the file.
 
     Raises:
         InputError: As `load_judges`.
@@ -122,7 +143,11 @@ class _Reader:
         label_of = _reader_of(self.roles.words)
         score_of = _reader_of(self.score_words.words)
         confidence_of = _reader_of({})
-        label_column, score_column, confidence_column = columns.label, columns.score, columns.confidence
+        label_column, score_column, confidence_column = (
+            columns.label,
+            columns.score,
+            columns.confidence,
+        )
         chunk, faulty, names = _Chunk(), False, None
         for record in read_records(self.path, unreadable):
             fields = record.fields
@@ -173,7 +198,13 @@ class _Reader:
                 chunk = _Chunk()
         self._count(chunk)
         doubled = self.hashes.doubled()
-        if faulty or doubled or unreadable.total or names is None or not self.roles.needed.keys() <= self.seen:
+        if (
+            faulty
+            or doubled
+            or unreadable.total
+            or names is None
+            or not self.roles.needed.keys() <= self.seen
+        ):
             self._explain(doubled)
         self.notes += unreadable.said()
         not_numbers.check(hint="a confidence is a number in [0, 1]")
@@ -186,10 +217,13 @@ class _Reader:
         self.texts = {name: set() for name in (CLASSES, "judge_model", "simulated")}
 
     def _look_at_head(self) -> None:
-        """Find in the first rows what words stand for, and the text that makes the groups where no column does."""
+        """Find in the first rows what words stand for, and the text that makes the groups where no
+        column does.
+        """
         head = list(islice(read_records(self.path, Problems(self.path)), LOOKED_AT))
         labels, scores = (
-            [record.fields.get(name) for record in head] for name in (self.columns.label, self.columns.score)
+            [record.fields.get(name) for record in head]
+            for name in (self.columns.label, self.columns.score)
         )
         self.label_words = ColumnWords(labels, self.roles.words)
         self.score_words = ColumnWords(scores, words_for(self.columns.map_of(name_of(self.path))))
@@ -211,12 +245,16 @@ class _Reader:
         return hash(f"\0{row_id}")
 
     def _drawn(self, record: Record) -> float | None:
-        """Return with which probability a row was drawn; None where the file does not say it rightly."""
+        """Return with which probability a row was drawn; None where the file does not say it
+        rightly.
+        """
         problems = Problems(self.path)
         drawn = read_draft(record, self.roles, self.by_id, self.group, problems).probability
         return None if problems.total else drawn
 
-    def _confidence(self, record: Record, column: str, read: Callable[[Cell], float], problems: Problems) -> float:
+    def _confidence(
+        self, record: Record, column: str, read: Callable[[Cell], float], problems: Problems
+    ) -> float:
         cell = record.fields.get(column)
         try:
             value = read(cell)
@@ -227,7 +265,9 @@ class _Reader:
             return value
         self.strange_count += 1
         if not self.strange:
-            row_id = str(record.at) if self.by_id is None else as_text(record.fields.get(self.by_id))
+            row_id = (
+                str(record.at) if self.by_id is None else as_text(record.fields.get(self.by_id))
+            )
             self.strange.append(f"{cell!r} in row {row_id!r}")
         return nan
 
@@ -244,13 +284,25 @@ class _Reader:
         self.counts.add(np.column_stack([*keys, groups.view(np.uint64)]))
 
     def _explain(self, doubled: set[int]) -> None:
-        """Read the file once more and say all that is wrong with it; do nothing where nothing is."""
-        unreadable, problems = Problems(self.path, unit_of(self.path)), Problems(self.path, unit_of(self.path))
+        """Read the file once more and say all that is wrong with it; do nothing where nothing
+        is.
+        """
+        unreadable, problems = (
+            Problems(self.path, unit_of(self.path)),
+            Problems(self.path, unit_of(self.path)),
+        )
         ids: dict[str, int] = {}
         for record in read_records(self.path, unreadable):
             draft = read_draft(record, self.roles, self.by_id, self.group, problems)
-            if hash(draft.id) in doubled and draft.id and ids.setdefault(draft.id, draft.at) != draft.at:
-                message = f"the id {shorten(draft.id)} was used before, on {problems.unit} {ids[draft.id]}"
+            if (
+                hash(draft.id) in doubled
+                and draft.id
+                and ids.setdefault(draft.id, draft.at) != draft.at
+            ):
+                message = (
+                    f"the id {shorten(draft.id)} was used before, on {problems.unit}"
+                    f" {ids[draft.id]}"
+                )
                 problems.add(draft.at, message)
         hint = list_hint(unreadable) or self.label_words.hint()
         if not self.roles.needed.keys() <= self.seen:
@@ -275,7 +327,8 @@ class _Reader:
         labels, scores = _present(rows.label) | self.all_labels, _present(rows.score)
         if columns.require_labels and not labels:
             raise DataError(
-                f"{path}: no row has a label in column {columns.label!r}", hint="name it with --label COLUMN"
+                f"{path}: no row has a label in column {columns.label!r}",
+                hint="name it with --label COLUMN",
             )
         notes: list[str] = []
         if self.by_id is None:
@@ -294,10 +347,15 @@ class _Reader:
             scores -= far
         if self.strange:
             first = f"(the first is {self.strange[0]})"
-            notes.append(f"{columns.confidence} outside [0, 1], left out: {self.strange_count:,} {first}")
+            notes.append(
+                f"{columns.confidence} outside [0, 1], left out: {self.strange_count:,} {first}"
+            )
         if not scores:
             column = columns.score
-            raise DataError(f"{path}: no row has a score in column {column!r}", hint="name it with --score COLUMN")
+            raise DataError(
+                f"{path}: no row has a score in column {column!r}",
+                hint="name it with --score COLUMN",
+            )
         classes = classes_of(path, self.texts[CLASSES])
         grades = labels | self.label_words.grades, scores | self.score_words.grades
         scales = choose_scales(path, name, classes, grades, columns, notes)
@@ -308,10 +366,14 @@ class _Reader:
             describe_scales(scales, labels, scores, notes)
         return self._columns(rows, scales, notes)
 
-    def _columns(self, rows: _Rows, scales: tuple[OutputScale, OutputScale], notes: list[str]) -> JudgedColumns:
+    def _columns(
+        self, rows: _Rows, scales: tuple[OutputScale, OutputScale], notes: list[str]
+    ) -> JudgedColumns:
         no_label, no_score = np.isnan(rows.label), np.isnan(rows.score)
         unlabelled, unscored = int(rows.weight[no_label].sum()), int(rows.weight[no_score].sum())
-        notes += missing_notes(unlabelled if self.columns.require_labels else 0, unscored, self.rows)
+        notes += missing_notes(
+            unlabelled if self.columns.require_labels else 0, unscored, self.rows
+        )
         reasons = self.reasons + Counter(parse=unscored - self.reasons.total())
         missing = no_score & ~no_label
         positive = int(rows.weight[missing & (rows.label >= scales[0].threshold)].sum())
@@ -327,8 +389,12 @@ class _Reader:
             scores=rows.score[scored],
             confidences=rows.confidence[scored],
             weights=rows.weight[scored],
-            groups=_shared(rows.group[scored], rows.weight[scored]) if rows.group is not None else None,
-            inputs=tuple(sorted(name.removeprefix(INPUTS) for name in self.seen if name.startswith(INPUTS))),
+            groups=(
+                _shared(rows.group[scored], rows.weight[scored]) if rows.group is not None else None
+            ),
+            inputs=tuple(
+                sorted(name.removeprefix(INPUTS) for name in self.seen if name.startswith(INPUTS))
+            ),
             reasons=dict(sorted((reason, count) for reason, count in reasons.items() if count)),
             without_label=unlabelled,
             without_verdict=(int(rows.weight[missing].sum()) - positive, positive),
@@ -355,8 +421,12 @@ class _Rows:
 
     def kept_to(self, scale: OutputScale, clip: bool, notes: list[str]) -> _Rows:
         """Clip labels and scores beyond the ends of a stated scale, or take such scores away."""
-        say_outside(_counted(self.label, self.weight), _counted(self.score, self.weight), scale, clip, notes)
-        label, score = (np.clip(values, scale.low, scale.high) for values in (self.label, self.score))
+        say_outside(
+            _counted(self.label, self.weight), _counted(self.score, self.weight), scale, clip, notes
+        )
+        label, score = (
+            np.clip(values, scale.low, scale.high) for values in (self.label, self.score)
+        )
         if not clip:
             score = np.where(score == self.score, score, nan)
         return replace(self, label=label, score=score)

@@ -1,4 +1,6 @@
-"""Verdicts from a file: what another program's judge answered, read as if it had been asked here."""
+"""Verdicts from a file: what another program's judge answered, read as if it had been asked
+here.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,15 @@ from .label_words import ColumnWords, read_grade
 from .problems import Problems, shorten
 from .records import Cell, name_of, read_records, unit_of
 from .rows_in_memory import RowSource
-from .verdict_columns import CLASSES, RATIONALE, REASON, VerdictColumns, output_columns, roles_of, texts_of
+from .verdict_columns import (
+    CLASSES,
+    RATIONALE,
+    REASON,
+    VerdictColumns,
+    output_columns,
+    roles_of,
+    texts_of,
+)
 from .verdict_items import INPUTS, ScoredDraft, aggregate_rows
 from .verdict_scale import (
     clipped,
@@ -54,7 +64,8 @@ def load_verdicts(path: RowSource, **columns: Any) -> JudgedDataset:  # Any: of 
 
 
 def load_judges(path: RowSource, columns: VerdictColumns) -> dict[str, JudgedDataset]:
-    """Read a file with one verdict a row, or with the scores of several judges side by side; by the judges' names.
+    """Read a file with one verdict a row, or with the scores of several judges side by side; by the
+    judges' names.
 
     Raises:
         InputError: No probability can reach the threshold, values are spread too wide to be grades,
@@ -66,10 +77,16 @@ def load_judges(path: RowSource, columns: VerdictColumns) -> dict[str, JudgedDat
     if first is not None and columns.score not in first.fields:
         matrix = matrix or any(name.startswith(f"{columns.score}.") for name in first.fields)
     if matrix and columns.confidence:
-        raise InputError(f"{path}: a matrix of judges has no column of confidences", hint="leave out --confidence")
+        raise InputError(
+            f"{path}: a matrix of judges has no column of confidences",
+            hint="leave out --confidence",
+        )
     table = read_table(path, roles_of(columns, matrix=matrix))
     if columns.require_labels and not table.grades:
-        raise DataError(f"{path}: no row has a label in column {columns.label!r}", hint="name it with --label COLUMN")
+        raise DataError(
+            f"{path}: no row has a label in column {columns.label!r}",
+            hint="name it with --label COLUMN",
+        )
     guessed = GuessedGroups(table.group)
     if table.group is None:
         texts = texts_of([draft.meta for draft in table.drafts])
@@ -82,8 +99,12 @@ def load_judges(path: RowSource, columns: VerdictColumns) -> dict[str, JudgedDat
         cells = [draft.aside[columns.score] for draft in table.drafts]
         return {name: _judged_dataset(table, columns, name, cells)}
     names = _matrix_columns(table, columns.score)
-    # Every judge's column leaves the metadata before the first is read: none may slice the rows of another.
-    scores = {name: [draft.meta.pop(column, None) for draft in table.drafts] for name, column in names.items()}
+    # Every judge's column leaves the metadata before the first is read: none may slice the rows of
+    # another.
+    scores = {
+        name: [draft.meta.pop(column, None) for draft in table.drafts]
+        for name, column in names.items()
+    }
     judges: dict[str, JudgedDataset] = {}
     for name, cells in scores.items():
         judges[name] = _judged_dataset(table, columns, name, cells, matrix=True)
@@ -91,14 +112,20 @@ def load_judges(path: RowSource, columns: VerdictColumns) -> dict[str, JudgedDat
 
 
 def _matrix_columns(table: Table, score: str) -> dict[str, str]:
-    """Return the columns that a pattern names, by the judge's name: what follows the last dot before the star."""
+    """Return the columns that a pattern names, by the judge's name: what follows the last dot
+    before the star.
+    """
     pattern = score if "*" in score else f"{score}.*"
     container, dot, _ = pattern.partition("*")[0].rpartition(".")
     names = dict.fromkeys(name for draft in table.drafts for name in draft.meta)
-    columns = {name.removeprefix(container + dot): name for name in names if fnmatchcase(name, pattern)}
+    columns = {
+        name.removeprefix(container + dot): name for name in names if fnmatchcase(name, pattern)
+    }
     if not columns:
         shown = ", ".join(shorten(name) for name in list(names)[:30])
-        raise DataError(f"{table.path}: no column is called like {pattern!r}. The columns are {shown}")
+        raise DataError(
+            f"{table.path}: no column is called like {pattern!r}. The columns are {shown}"
+        )
     return columns
 
 
@@ -125,10 +152,15 @@ def _judged_dataset(
     if columns.aggregate:
         problems = Problems(table.path, unit_of(table.path))
         rows = aggregate_rows(rows, columns.aggregate, columns.by, problems, notes)
-    unlabelled, unscored = sum(row.draft.label is None for row in rows), sum(row.score is None for row in rows)
+    unlabelled, unscored = (
+        sum(row.draft.label is None for row in rows),
+        sum(row.score is None for row in rows),
+    )
     notes += missing_notes(unlabelled if columns.require_labels else 0, unscored, len(rows))
     label_scale, score_scale = scales
-    dataset = Dataset.of((_row(row.draft) for row in rows), labels=label_scale, name=name_of(table.path), notes=notes)
+    dataset = Dataset.of(
+        (_row(row.draft) for row in rows), labels=label_scale, name=name_of(table.path), notes=notes
+    )
     rationale = columns.rationale or RATIONALE
     models = {draft.meta.get("judge_model") for draft in table.drafts}
     model = models.pop()
@@ -144,7 +176,8 @@ def _judged_dataset(
 
 
 def classes_of(path: RowSource, texts: set[Cell]) -> OutputScale | None:
-    """Return the scale of a judge that chooses among classes, as `bench --out` wrote it; None for any other file.
+    """Return the scale of a judge that chooses among classes, as `bench --out` wrote it; None for
+    any other file.
 
     Raises:
         DataError: Rows name different classes in the column `CLASSES`.
@@ -159,7 +192,9 @@ def classes_of(path: RowSource, texts: set[Cell]) -> OutputScale | None:
             return None  # a column of that name in some other file
         names.add(tuple(body))
     if len(names) > 1:
-        raise DataError(f"{path}: rows name different {CLASSES}", hint="keep the verdicts of one judge a file")
+        raise DataError(
+            f"{path}: rows name different {CLASSES}", hint="keep the verdicts of one judge a file"
+        )
     return OutputScale(kind="choice", labels=names.pop()) if names else None
 
 
@@ -171,7 +206,8 @@ def choose_scales(
     columns: VerdictColumns,
     notes: list[str],
 ) -> tuple[OutputScale, OutputScale]:
-    """Return the scales of labels and scores: the judge's classes, those that are stated, or what the grades show.
+    """Return the scales of labels and scores: the judge's classes, those that are stated, or what
+    the grades show.
 
     The grades are all labels and all scores; thresholds are stated by the judge's name.
 
@@ -197,21 +233,29 @@ def missing_notes(unlabelled: int, unscored: int, rows: int) -> Iterator[str]:
         yield f"{unscored:,} of {rows:,} rows have no score; they are unscored, not wrong"
 
 
-def _require_places(path: RowSource, classes: OutputScale, found: set[float], columns: VerdictColumns) -> None:
-    """Make sure that labels and scores are places among the classes, and that nothing is asked of their order.
+def _require_places(
+    path: RowSource, classes: OutputScale, found: set[float], columns: VerdictColumns
+) -> None:
+    """Make sure that labels and scores are places among the classes, and that nothing is asked of
+    their order.
 
     Raises:
         InputError: A scale or threshold is stated.
         DataError: A label or score is no place.
     """
-    if columns.scale is not None or columns.threshold is not None or columns.label_threshold is not None:
+    if (
+        columns.scale is not None
+        or columns.threshold is not None
+        or columns.label_threshold is not None
+    ):
         raise InputError(
             f"{path}: its judge chooses among classes, which have no order",
             hint="leave out --scale and --threshold",
         )
     if strange := sorted(found - set(classes.levels)):
         raise DataError(
-            f"{path}: {strange[0]:g} is no place among the {len(classes.labels)} classes of column {CLASSES!r}"
+            f"{path}: {strange[0]:g} is no place among the {len(classes.labels)} classes of column"
+            f" {CLASSES!r}"
         )
 
 
@@ -220,9 +264,15 @@ def _counted_scores(rows: Sequence[ScoredDraft]) -> Counter[float]:
 
 
 def _read_scores(
-    table: Table, columns: VerdictColumns, words: ColumnWords, cells: Sequence[Cell], notes: list[str]
+    table: Table,
+    columns: VerdictColumns,
+    words: ColumnWords,
+    cells: Sequence[Cell],
+    notes: list[str],
 ) -> list[ScoredDraft]:
-    """Read each row's score and confidence; a score that is neither empty nor a number becomes the reason."""
+    """Read each row's score and confidence; a score that is neither empty nor a number becomes the
+    reason.
+    """
     confidences = _confidences(table, columns.confidence, notes)
     rows: list[ScoredDraft] = []
     for draft, cell, confidence in zip(table.drafts, cells, confidences, strict=True):
@@ -236,7 +286,9 @@ def _read_scores(
     far: set[float] = set() if columns.scale else far_scores(_counted_scores(rows), notes)
     for at, row in enumerate(rows):
         if row.score in far:
-            rows[at] = replace(row, score=None, missing=f"the file's score is {row.score:g}, which is no grade")
+            rows[at] = replace(
+                row, score=None, missing=f"the file's score is {row.score:g}, which is no grade"
+            )
     return rows
 
 
@@ -247,7 +299,9 @@ def score_notes(words: ColumnWords) -> Iterator[str]:
         yield f"some scores are words that are no grades, which leaves their rows unscored; {hint}"
 
 
-def _keep_to_scale(rows: Sequence[ScoredDraft], scale: OutputScale, clip: bool, notes: list[str]) -> list[ScoredDraft]:
+def _keep_to_scale(
+    rows: Sequence[ScoredDraft], scale: OutputScale, clip: bool, notes: list[str]
+) -> list[ScoredDraft]:
     """Clip labels and scores beyond the ends of a stated scale, or take such scores away."""
     labels, scores = [row.draft.label for row in rows], [row.score for row in rows]
     counted = Counter(label for label in labels if label is not None), _counted_scores(rows)
@@ -257,7 +311,9 @@ def _keep_to_scale(rows: Sequence[ScoredDraft], scale: OutputScale, clip: bool, 
         missing = row.missing
         if score != row.score and not clip:
             score, missing = None, f"the score {row.score:g} is outside the scale"
-        within.append(replace(row, draft=replace(row.draft, label=label), score=score, missing=missing))
+        within.append(
+            replace(row, draft=replace(row.draft, label=label), score=score, missing=missing)
+        )
     return within
 
 
@@ -272,7 +328,9 @@ def _confidences(table: Table, column: str | None, notes: list[str]) -> list[flo
         try:
             value = read_grade(draft.aside[column], {})
         except ValueError:
-            problems.add(draft.at, f"field {column!r}: {shorten(draft.aside[column])} is not a number")
+            problems.add(
+                draft.at, f"field {column!r}: {shorten(draft.aside[column])} is not a number"
+            )
         if value is not None and not 0.0 <= value <= 1.0:
             strange.append(draft)
             value = None
@@ -303,7 +361,9 @@ def _row(draft: Draft) -> Row:
 
 
 def unscored_reason(cell: Cell) -> UnscoredReason:
-    """Return why a row has no score, as `bench --out` wrote it; files of other programs do not say."""
+    """Return why a row has no score, as `bench --out` wrote it; files of other programs do not
+    say.
+    """
     return next((reason for reason in get_args(UnscoredReason) if reason == cell), "parse")
 
 

@@ -8,12 +8,14 @@ from pathlib import Path
 
 
 def write_beside(path: Path, text: str) -> None:
-    """Write a whole file under another name beside the path, flush it to disk, and rename it to the path.
+    """Write a whole file under another name beside the path, flush it to disk, and rename it to the
+    path.
 
     A crash leaves the old file or the new one, never a part. It does not keep two writers from
     overwriting each other.
     """
-    # A new file under a name that nobody can know, so that a link put there beforehand is not followed.
+    # A new file under a name that nobody can know, so that a link put there beforehand is not
+    # followed.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
     with temporary.open("x", encoding="utf-8", newline="\n") as file:
         file.write(text)

@@ -1,1 +1,3 @@
-"""The instructions that ship with Judgewright, one YAML file each; `judges/instruction.py` reads them."""
+"""The instructions that ship with Judgewright, one YAML file each; `judges/instruction.py` reads
+them.
+"""

@@ -1,6 +1,14 @@
 from .agreement import Formula, codes, confusion
 from .benchmark import Benchmark, by_column, measure
-from .calibration import CALIBRATION_METRICS, auroc, average_precision, brier, calibration_intervals, ece, tally
+from .calibration import (
+    CALIBRATION_METRICS,
+    auroc,
+    average_precision,
+    brier,
+    calibration_intervals,
+    ece,
+    tally,
+)
 from .calibration_error import ece_by_chance, ece_interval
 from .catalog import (
     BINARY_METRICS,
@@ -24,7 +32,15 @@ from .jackknife import jackknife
 from .macro_average import AVERAGED, macro_means
 from .paired_comparison import clustered_se, compare, denominator, rows_needed
 from .permutation_test import FEW_GROUPS, changed_groups, count_cells, permutation_p
-from .ranking import Ranking, mean_over_queries, ndcg, precision_at, ranking_metrics, recall_at, reciprocal_rank
+from .ranking import (
+    Ranking,
+    mean_over_queries,
+    ndcg,
+    precision_at,
+    ranking_metrics,
+    recall_at,
+    reciprocal_rank,
+)
 from .rater_agreement import Level, alpha_of_tables, fleiss_kappa, krippendorff_alpha
 from .reliability_bins import reliability_bins
 from .student_t import t_quantile

@@ -1,13 +1,15 @@
-"""Formulas of agreement between judge and people, computed from the cells of a confusion table alone.
+"""Formulas of agreement between judge and people, computed from the cells of a confusion table
+alone.
 
 A confusion table has the human label in rows and the judge's verdict in columns, negative before
-positive: `[[tn, fp], [fn, tp]]`. Every formula takes tables of shape (..., K, K), counts or weights, and
-returns shape (...), NaN where the metric does not exist. So the function that gives the value also gives
-two thousand resamples in one call. `catalog.py` says what each formula is called in reports.
+positive: `[[tn, fp], [fn, tp]]`. Every formula takes tables of shape (..., K, K), counts or
+weights, and returns shape (...), NaN where the metric does not exist. So the function that gives
+the value also gives two thousand resamples in one call. `catalog.py` says what each formula is
+called in reports.
 
-Beside a formula of decisions stands its influence function: how much one row of each cell moves the metric. With row
-weights w around 1, the metric is M + sum((w_i - 1) * phi_i) / n to first order; so phi has mean 0. The derivations are
-the delta method on means over rows (Hampel 1974).
+Beside a formula of decisions stands its influence function: how much one row of each cell moves the
+metric. With row weights w around 1, the metric is M + sum((w_i - 1) * phi_i) / n to first order; so
+phi has mean 0. The derivations are the delta method on means over rows (Hampel 1974).
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from ..judged_dataset import BoolArray, FloatArray, IntArray
 Formula = Callable[[FloatArray], FloatArray]
 """Maps tables of shape (..., K, K) to values of shape (...)."""
 Influence = Callable[[FloatArray, float], FloatArray]
-"""Maps a (K, K) table of shares and the metric's value on it to the influence of a row of each cell, shape (K, K).
+"""Maps a (K, K) table of shares and the metric's value on it to the influence of a row of each
+cell, shape (K, K).
 
 K is 2 for a metric of decisions.
 """
@@ -51,7 +54,8 @@ def codes(values: Grades, levels: Sequence[float]) -> IntArray:
     unknown = grades[scale[position] != grades]
     if unknown.size:
         raise InputError(
-            f"{unknown.size} grades are not on the scale {scale.tolist()!r}, such as {unknown[:5].tolist()!r}",
+            f"{unknown.size} grades are not on the scale {scale.tolist()!r}, such as"
+            f" {unknown[:5].tolist()!r}",
             hint="give the right scale, or leave these rows out",
         )
     return position.astype(np.int64)
@@ -119,7 +123,9 @@ def specificity_influence(share: FloatArray, value: float) -> FloatArray:
 
 
 def f1(table: FloatArray) -> FloatArray:
-    """Return 2 TP / (2 TP + FP + FN), the harmonic mean of precision and recall (van Rijsbergen 1979)."""
+    """Return 2 TP / (2 TP + FP + FN), the harmonic mean of precision and recall (van Rijsbergen
+    1979).
+    """
     _, fp, fn, tp = _cells(table)
     return _ratio(2 * tp, 2 * tp + fp + fn)
 
@@ -147,18 +153,24 @@ def accuracy_influence(share: FloatArray, value: float) -> FloatArray:
 
 
 def balanced_accuracy(table: FloatArray) -> FloatArray:
-    """Return the mean of recall and specificity (Brodersen et al. 2010); NaN unless both classes are labelled."""
+    """Return the mean of recall and specificity (Brodersen et al. 2010); NaN unless both classes
+    are labelled.
+    """
     return (recall(table) + specificity(table)) / 2
 
 
 def balanced_accuracy_influence(share: FloatArray, value: float) -> FloatArray:
     """Return the influence of a row of each cell on balanced accuracy."""
     true_positive, true_negative = float(recall(share)), float(specificity(share))
-    return (recall_influence(share, true_positive) + specificity_influence(share, true_negative)) / 2
+    return (
+        recall_influence(share, true_positive) + specificity_influence(share, true_negative)
+    ) / 2
 
 
 def mcc(table: FloatArray) -> FloatArray:
-    """Return the phi coefficient of labels and verdicts (Matthews 1975); NaN where either holds one class."""
+    """Return the phi coefficient of labels and verdicts (Matthews 1975); NaN where either holds one
+    class.
+    """
     tn, fp, fn, tp = _cells(table)
     spread = np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
     return np.clip(_ratio(tp * tn - fp * fn, spread), -1.0, 1.0)
@@ -169,14 +181,17 @@ def mcc_influence(share: FloatArray, value: float) -> FloatArray:
     y, p = share[1].sum(), share[:, 1].sum()
     spread = y * (1 - y) * p * (1 - p)
     covariance = (_LABEL * _VERDICT - share[1, 1]) - (_LABEL - y) * p - (_VERDICT - p) * y
-    log_spread = (_LABEL - y) * (1 - 2 * y) / (y * (1 - y)) + (_VERDICT - p) * (1 - 2 * p) / (p * (1 - p))
+    log_spread = (_LABEL - y) * (1 - 2 * y) / (y * (1 - y)) + (_VERDICT - p) * (1 - 2 * p) / (
+        p * (1 - p)
+    )
     return covariance / np.sqrt(spread) - value / 2 * log_spread
 
 
 def kappa(table: FloatArray) -> FloatArray:
     """Return agreement beyond chance, (po - pe) / (1 - pe) (Cohen 1960); any K.
 
-    NaN where judge and people use one and the same class throughout, so that chance explains everything.
+    NaN where judge and people use one and the same class throughout, so that chance explains
+    everything.
     """
     k = np.shape(table)[-1]
     return _weighted_kappa(table, 1.0 - np.eye(k))
@@ -186,18 +201,23 @@ def kappa_influence(share: FloatArray, value: float) -> FloatArray:
     """Return the influence of a row of each cell on Cohen's kappa; any K."""
     labels, verdicts = share.sum(1), share.sum(0)
     agreed, chance = np.trace(share), labels @ verdicts
-    # A row moves chance agreement through both margins: the judge's at its label, the labels' at its verdict.
+    # A row moves chance agreement through both margins: the judge's at its label, the labels' at
+    # its verdict.
     on_chance = verdicts[:, None] + labels[None, :] - 2 * chance
     return (np.eye(len(share)) - agreed - (1 - value) * on_chance) / (1 - chance)
 
 
 def kappa_linear(table: FloatArray) -> FloatArray:
-    """Return Cohen's weighted kappa with disagreement |i - j| between levels i and j (Cohen 1968)."""
+    """Return Cohen's weighted kappa with disagreement |i - j| between levels i and j (Cohen
+    1968).
+    """
     return _weighted_kappa(table, _distance(np.shape(table)[-1]))
 
 
 def kappa_quadratic(table: FloatArray) -> FloatArray:
-    """Return Cohen's weighted kappa with disagreement (i - j)^2 between levels i and j (Cohen 1968)."""
+    """Return Cohen's weighted kappa with disagreement (i - j)^2 between levels i and j (Cohen
+    1968).
+    """
     return _weighted_kappa(table, _distance(np.shape(table)[-1]) ** 2)
 
 
@@ -229,16 +249,20 @@ def mae(table: FloatArray) -> FloatArray:
 
 
 def f1_macro(table: FloatArray) -> FloatArray:
-    """Return the unweighted mean of each class's F1, over the classes that occur as label or as verdict; any K."""
+    """Return the unweighted mean of each class's F1, over the classes that occur as label or as
+    verdict; any K.
+    """
     hits, members = _class_parts(table)
-    return _ratio(_ratio_or_zero(2 * hits, members).sum(-1), (members > 0).sum(-1).astype(np.float64))
+    return _ratio(
+        _ratio_or_zero(2 * hits, members).sum(-1), (members > 0).sum(-1).astype(np.float64)
+    )
 
 
 def f1_macro_influence(share: FloatArray, value: float) -> FloatArray:
     """Return the influence of a row of each cell on macro F1; any K.
 
-    A row moves the F1 of its label's class and that of its verdict's class, each with the weight of one class among
-    those that occur.
+    A row moves the F1 of its label's class and that of its verdict's class, each with the weight of
+    one class among those that occur.
     """
     hits, members = _class_parts(share)
     by_class = _ratio_or_zero(2 * hits, members)
@@ -249,7 +273,9 @@ def f1_macro_influence(share: FloatArray, value: float) -> FloatArray:
 
 
 def f1_micro(table: FloatArray) -> FloatArray:
-    """Return F1 over the pooled decisions for every class; with one label a row it is the accuracy; any K."""
+    """Return F1 over the pooled decisions for every class; with one label a row it is the accuracy;
+    any K.
+    """
     hits, members = _class_parts(table)
     return _ratio(2 * hits.sum(-1), members.sum(-1))
 

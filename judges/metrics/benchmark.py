@@ -1,4 +1,6 @@
-"""A judge measured against human labels: the confusion table, and every metric with its interval and n."""
+"""A judge measured against human labels: the confusion table, and every metric with its interval
+and n.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ class Benchmark:
     """Rows without a verdict, by reason."""
     unlabelled: int
     repaired: int
-    """Verdicts read from replies that had to be mended: JSON with comments, a mark in other brackets."""
+    """Verdicts read from replies that had to be mended: JSON with comments, a mark in other
+    brackets.
+    """
     coverage: float
     """Share of the labelled rows that have a verdict; 0 where there is none."""
     groups: int
@@ -58,10 +62,13 @@ class Benchmark:
     confusion: Mapping[str, int]
     """`tp`, `fp`, `fn` and `tn` at the threshold."""
     grades: GradeTable | None
-    """None where judge and people graded on different scales, or on two levels only and the scale is no choice."""
+    """None where judge and people graded on different scales, or on two levels only and the scale
+    is no choice.
+    """
     metrics: Mapping[str, Estimate]
     worst_case: Mapping[str, Bounds]
-    """(low, high) of precision, recall, F1 and accuracy if every unscored labelled row were wrong, or right.
+    """(low, high) of precision, recall, F1 and accuracy if every unscored labelled row were wrong,
+    or right.
 
     Empty for a choice.
     """
@@ -89,14 +96,18 @@ class Benchmark:
             "confusion": dict(self.confusion),
             "grades": grades,
             "metrics": {name: estimate.to_json() for name, estimate in self.metrics.items()},
-            "worst_case": {name: {"low": low, "high": high} for name, (low, high) in self.worst_case.items()},
+            "worst_case": {
+                name: {"low": low, "high": high} for name, (low, high) in self.worst_case.items()
+            },
             "warning": self.warning,
             "notes": list(self.notes),
         }
 
     def __repr__(self) -> str:
         rows = f"n={self.n:,} in {self.groups:,} groups, coverage {self.coverage:.1%}"
-        return f"Benchmark({self.judge!r}, model {self.model!r}, {rows}{SIMULATED * self.simulated})"
+        return (
+            f"Benchmark({self.judge!r}, model {self.model!r}, {rows}{SIMULATED * self.simulated})"
+        )
 
     def _repr_html_(self) -> str:
         notes = (self.warning, *self.notes) if self.warning else self.notes
@@ -131,33 +142,34 @@ def measure(
 ) -> Benchmark:
     """Measure a judge against the human labels.
 
-    Intervals are 95 %: see `judges/metrics/table_intervals.py`, `calibration.py` and `delta.py`. Where rows share
-    groups, groups are what was drawn; where every row is its own group, rows are. A figure that rests on few rows says
-    so in its reason, and in the notes. An undefined metric is None with a reason. Which metrics there are:
+    Intervals are 95 %: see `judges/metrics/table_intervals.py`, `calibration.py` and `delta.py`.
+    Where rows share groups, groups are what was drawn; where every row is its own group, rows are.
+    A figure that rests on few rows says so in its reason, and in the notes. An undefined metric is
+    None with a reason. Which metrics there are:
 
-    - at the threshold always, but not for a choice, whose labels have no order and so no threshold: there
-      accuracy, macro F1 and kappa over the classes;
+    - at the threshold always, but not for a choice, whose labels have no order and so no threshold:
+      there accuracy, macro F1 and kappa over the classes;
     - on the grades when judge and people grade on the same three or more levels;
-    - `krippendorff_alpha`: ordinal on those grades, nominal over the classes of a choice, else nominal at the
-      threshold;
+    - `krippendorff_alpha`: ordinal on those grades, nominal over the classes of a choice, else
+      nominal at the threshold;
     - calibration when some verdict carries a probability; its n counts those rows;
     - correlation when scores or labels may take more than two values in order;
-    - ranking when some group has several rows and an input is called a query, question or prompt, or the inputs are
-      unknown: the group is the query, and its rows are ranked by probability where the scale has two grades and
-      every row has one, else by score;
+    - ranking when some group has several rows and an input is called a query, question or prompt,
+      or the inputs are unknown: the group is the query, and its rows are ranked by probability
+      where the scale has two grades and every row has one, else by score;
     - uncertainty and DIRAS when `uncertain` is given.
 
     Args:
         predictions: Rows with their answers.
         at: Cut-offs of nDCG.
-        uncertain: The metadata column that says whether people found a row hard; empty, 0, false and no mean they
-            did not.
+        uncertain: The metadata column that says whether people found a row hard; empty, 0, false
+            and no mean they did not.
         resamples: How many errors to draw for the interval of ECE.
         seed: Of the draws.
 
     Raises:
-        InputError: A grade is not on the shared scale, a probability is outside [0, 1], a cut-off is below 1, or no
-            row has the column.
+        InputError: A grade is not on the shared scale, a probability is outside [0, 1], a cut-off
+            is below 1, or no row has the column.
     """
     if uncertain is not None:
         require_column(predictions.dataset, uncertain)
@@ -169,7 +181,8 @@ def _measure(predictions: JudgedArrays, options: MeasureOptions) -> Benchmark:
     table = count_rows(decision_codes(predictions), predictions.weight, 4).reshape(2, 2)
     (tn, fp), (fn, tp) = table.tolist()
     if predictions.scale.kind == "choice":
-        # Labels without an order have no threshold, and so no decision that could come out either way.
+        # Labels without an order have no threshold, and so no decision that could come out either
+        # way.
         metrics, worst_case = measure_choice(predictions), {}
     else:
         metrics, worst_case = measure_ordered(predictions, options), _worst_case(predictions, table)
@@ -203,7 +216,10 @@ def require_column(dataset: Dataset, column: str) -> None:
     """
     if not any(column in row.meta for row in dataset.rows):
         columns = sorted({name for row in dataset.rows for name in row.meta})
-        raise InputError(f"no row has a column {column!r}", hint=f"the columns are {', '.join(columns) or 'none'}")
+        raise InputError(
+            f"no row has a column {column!r}",
+            hint=f"the columns are {', '.join(columns) or 'none'}",
+        )
 
 
 def by_column(
@@ -216,7 +232,8 @@ def by_column(
     resamples: int = 2000,
     seed: int = 0,
 ) -> dict[str, Benchmark]:
-    """Measure the judge on the rows of each value of a metadata column, values in order; None counts as `(none)`.
+    """Measure the judge on the rows of each value of a metadata column, values in order; None
+    counts as `(none)`.
 
     Args:
         predictions: Rows with their answers.
@@ -240,11 +257,14 @@ def by_column(
     if together:
         positions[f"(fewer than {least} rows)"] = sorted(together)
     options = MeasureOptions(at=tuple(at), uncertain=uncertain, resamples=resamples, seed=seed)
-    return {value: _measure(predictions.only(positions[value]), options) for value in sorted(positions)}
+    return {
+        value: _measure(predictions.only(positions[value]), options) for value in sorted(positions)
+    }
 
 
 def rows_by_value(predictions: JudgedDataset, column: str) -> dict[str, list[int]]:
-    """Return the positions in the dataset of each value of a metadata column; None counts as `(none)`.
+    """Return the positions in the dataset of each value of a metadata column; None counts as
+    `(none)`.
 
     Raises:
         InputError: No row has the column.
@@ -261,7 +281,9 @@ def _grade_table(predictions: JudgedArrays) -> GradeTable | None:
     levels = predictions.scale.levels
     if not predictions.on_grades or (len(levels) < 3 and predictions.scale.kind != "choice"):
         return None
-    counts = count_rows(grade_codes(predictions), predictions.weight, len(levels) ** 2).reshape(-1, len(levels))
+    counts = count_rows(grade_codes(predictions), predictions.weight, len(levels) ** 2).reshape(
+        -1, len(levels)
+    )
     return GradeTable(levels=levels, counts=tuple(tuple(line) for line in counts.tolist()))
 
 
@@ -278,20 +300,34 @@ def _notes(predictions: JudgedArrays) -> tuple[str, ...]:
     n = predictions.n
     notes = cautions.notes(predictions)
     stated = np.isfinite(predictions.probability)
-    with_probability = int((stated if predictions.weight is None else predictions.weight[stated]).sum())
+    with_probability = int(
+        (stated if predictions.weight is None else predictions.weight[stated]).sum()
+    )
     is_choice = predictions.scale.kind == "choice"
     if 0 < with_probability < n and not is_choice:
-        notes.append(f"{with_probability} of {n} verdicts carry a probability; the calibration metrics are of those")
+        notes.append(
+            f"{with_probability} of {n} verdicts carry a probability; the calibration metrics are"
+            " of those"
+        )
     if is_choice and not predictions.same_scale:
         theirs = predictions.dataset.labels.describe()
         notes.append(
-            f"the judge chooses among {len(predictions.scale.labels)} labels, people graded {theirs}: no metric fits"
+            f"the judge chooses among {len(predictions.scale.labels)} labels, people graded"
+            f" {theirs}: no metric fits"
         )
     if predictions.same_scale and not predictions.on_grades:
-        notes.append("some grades lie between the levels of the scale: metrics of the grades are left out")
+        notes.append(
+            "some grades lie between the levels of the scale: metrics of the grades are left out"
+        )
     if predictions.repaired:
-        notes.append(f"{predictions.repaired} verdicts are repaired: their replies left one reading once mended")
+        notes.append(
+            f"{predictions.repaired} verdicts are repaired: their replies left one reading once"
+            " mended"
+        )
     unanswered = sum(predictions.unscored.values())
     if unanswered:
-        notes.append(f"{unanswered} rows have no verdict and enter no metric; worst_case says what they could change")
+        notes.append(
+            f"{unanswered} rows have no verdict and enter no metric; worst_case says what they"
+            " could change"
+        )
     return tuple(notes)

@@ -1,8 +1,10 @@
-"""How well the judge's probability of the positive label orders the rows, and how far it can be believed.
+"""How well the judge's probability of the positive label orders the rows, and how far it can be
+believed.
 
-Like agreement, everything is computed from cells: for each distinct probability, the weight of negative and
-of positive rows. A cell table has shape (..., T, 2) for T distinct probabilities in ascending order, so a
-whole bootstrap is one call. The functions over rows take weights of shape (..., n) for the same purpose.
+Like agreement, everything is computed from cells: for each distinct probability, the weight of
+negative and of positive rows. A cell table has shape (..., T, 2) for T distinct probabilities in
+ascending order, so a whole bootstrap is one call. The functions over rows take weights of shape
+(..., n) for the same purpose.
 """
 
 from __future__ import annotations
@@ -21,11 +23,14 @@ from .intervals import Cells, Interval, Statistic, count_rows
 from .jackknife import jackknife
 
 MOST_CELLS = 64
-"""Distinct probabilities above which standard errors, though never values, are taken from cells of equal size."""
+"""Distinct probabilities above which standard errors, though never values, are taken from cells of
+equal size.
+"""
 
 
 def tally(label: BoolArray, probability: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Return the T distinct probabilities in ascending order and each row's cell, 2 * rank + label; shape (n,).
+    """Return the T distinct probabilities in ascending order and each row's cell, 2 * rank + label;
+    shape (n,).
 
     Raises:
         InputError: The two differ in length, or a probability is not a finite number.
@@ -61,7 +66,9 @@ def cell_brier(table: FloatArray, values: FloatArray) -> FloatArray:
     return _ratio(loss, table.sum((-2, -1)))
 
 
-def cell_ece(table: FloatArray, values: FloatArray, *, bins: int = 10, edges: Edges = "linspace") -> FloatArray:
+def cell_ece(
+    table: FloatArray, values: FloatArray, *, bins: int = 10, edges: Edges = "linspace"
+) -> FloatArray:
     """Return expected calibration error of cell tables (..., T, 2); see `ece`."""
     member = bins_of(values, bins, edges)[:, None] == np.arange(bins)
     positive = table[..., 1] @ member.astype(np.float64)
@@ -91,11 +98,11 @@ def calibration_intervals(
 ) -> dict[str, tuple[float | None, Interval | None]]:
     """Return each of `CALIBRATION_METRICS` with its 95 % interval, None for what is undefined.
 
-    Values are exact. The standard errors of AUROC, average precision and the Brier score are the jackknife's, on cells
-    of rows with neighbouring probabilities where nearly every row has one of its own; that of AUROC is never less
-    than by Hanley and McNeil (1982), that of average precision never less than a proportion's of the positive rows
-    (Boyd, Eng and Page 2013): with few errors among few rows the jackknife's can be small by chance. For ECE see
-    `ece_interval`.
+    Values are exact. The standard errors of AUROC, average precision and the Brier score are the
+    jackknife's, on cells of rows with neighbouring probabilities where nearly every row has one of
+    its own; that of AUROC is never less than by Hanley and McNeil (1982), that of average precision
+    never less than a proportion's of the positive rows (Boyd, Eng and Page 2013): with few errors
+    among few rows the jackknife's can be small by chance. For ECE see `ece_interval`.
 
     Args:
         label: Whether people call the row positive; shape (n,), at least one row.
@@ -132,7 +139,10 @@ def calibration_intervals(
         # Every row has a squared error; the other two compare positive rows with negative ones.
         units = cells.effective(positive | ~positive) if name == "brier" else scarcer_class
         estimates[name] = value, score_interval(value, se, units)
-    estimates["ece"] = exact["ece"], ece_interval(label, probability, groups, weight=weight, draws=resamples, seed=seed)
+    estimates["ece"] = (
+        exact["ece"],
+        ece_interval(label, probability, groups, weight=weight, draws=resamples, seed=seed),
+    )
     return estimates
 
 
@@ -152,8 +162,12 @@ def _on_cells(name: str, values: FloatArray, counts: FloatArray) -> FloatArray:
     return CALIBRATION_METRICS[name](counts.reshape(-1, len(values), 2), values)
 
 
-def _coarse(values: FloatArray, code: IntArray, rows: IntArray | None) -> tuple[FloatArray, IntArray]:
-    """Merge neighbouring probabilities into about `MOST_CELLS` cells of equal weight, each with its rows' mean."""
+def _coarse(
+    values: FloatArray, code: IntArray, rows: IntArray | None
+) -> tuple[FloatArray, IntArray]:
+    """Merge neighbouring probabilities into about `MOST_CELLS` cells of equal weight, each with its
+    rows' mean.
+    """
     if len(values) <= MOST_CELLS:
         return values, code
     rank, label = np.divmod(code, 2)
@@ -165,23 +179,31 @@ def _coarse(values: FloatArray, code: IntArray, rows: IntArray | None) -> tuple[
     return mean, 2 * cell[rank].astype(np.int64) + label
 
 
-def auroc(label: BoolArray, probability: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+def auroc(
+    label: BoolArray, probability: FloatArray, weights: FloatArray | None = None
+) -> FloatArray:
     """Return the chance that a positive row is ranked above a negative one, ties counting half.
 
-    The area under the ROC curve (Hanley and McNeil 1982); any finite score will do. NaN for one class.
+    The area under the ROC curve (Hanley and McNeil 1982); any finite score will do. NaN for one
+    class.
     """
     return _over_rows(cell_auroc, label, probability, weights)
 
 
-def average_precision(label: BoolArray, probability: FloatArray, weights: FloatArray | None = None) -> FloatArray:
-    """Return the precision at each distinct score, weighted by the recall it adds; NaN without positive rows.
+def average_precision(
+    label: BoolArray, probability: FloatArray, weights: FloatArray | None = None
+) -> FloatArray:
+    """Return the precision at each distinct score, weighted by the recall it adds; NaN without
+    positive rows.
 
     Equal scores form one threshold and nothing is interpolated, as in scikit-learn.
     """
     return _over_rows(cell_average_precision, label, probability, weights)
 
 
-def brier(label: BoolArray, probability: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+def brier(
+    label: BoolArray, probability: FloatArray, weights: FloatArray | None = None
+) -> FloatArray:
     """Return the mean squared difference between probability and label (Brier 1950).
 
     Raises:
@@ -199,11 +221,12 @@ def ece(
     bins: int = 10,
     edges: Edges = "linspace",
 ) -> FloatArray:
-    """Return expected calibration error: |mean label - mean probability| per bin, weighted by the bin's share.
+    """Return expected calibration error: |mean label - mean probability| per bin, weighted by the
+    bin's share.
 
-    Bins of equal width on the probability of the positive label (Naeini et al. 2015), open below and closed
-    above, the first closed on both sides; `Edges` says which floats the edges are. The plug-in value is
-    biased upwards: a perfectly calibrated judge scores above 0 on few rows.
+    Bins of equal width on the probability of the positive label (Naeini et al. 2015), open below
+    and closed above, the first closed on both sides; `Edges` says which floats the edges are. The
+    plug-in value is biased upwards: a perfectly calibrated judge scores above 0 on few rows.
 
     Raises:
         InputError: A probability is outside [0, 1].
@@ -244,4 +267,6 @@ def _over_rows(
 
 
 def _ratio(top: FloatArray, bottom: FloatArray) -> FloatArray:
-    return np.divide(top, bottom, out=np.full(np.shape(bottom), np.nan), where=np.asarray(bottom) != 0)
+    return np.divide(
+        top, bottom, out=np.full(np.shape(bottom), np.nan), where=np.asarray(bottom) != 0
+    )

@@ -1,8 +1,9 @@
 """The bins of expected calibration error, and its interval.
 
-The plug-in value adds up the absolute gaps of ten bins, each of which chance moves away from 0: on few rows a
-perfectly calibrated judge shows an error, and intervals that resample the rows show it twice. Here the interval is the
-set of true errors under which the value seen would be no surprise (a test-inversion interval, Carpenter 1999).
+The plug-in value adds up the absolute gaps of ten bins, each of which chance moves away from 0: on
+few rows a perfectly calibrated judge shows an error, and intervals that resample the rows show it
+twice. Here the interval is the set of true errors under which the value seen would be no surprise
+(a test-inversion interval, Carpenter 1999).
 """
 
 from __future__ import annotations
@@ -18,19 +19,24 @@ from .student_t import t_quantile
 
 BINS = 10
 STEPS = 16
-"""Halvings in the search for an end of the interval, which find it within a thousandth of a standard error."""
+"""Halvings in the search for an end of the interval, which find it within a thousandth of a
+standard error.
+"""
 
 Edges = Literal["linspace", "tenths"]
-"""Where equal-width bins end, which matters for probabilities such as 1 - 0.7 = 0.30000000000000004.
+"""Where equal-width bins end, which matters for probabilities such as 1 - 0.7 =
+0.30000000000000004.
 
-`linspace`: numpy.linspace(0, 1, bins + 1), as scikit-learn's calibration_curve has it: its third edge of ten
-is itself 0.30000000000000004, so that this row counts as 0.3. `tenths`: i / bins, as in DIRAS's published
-figures: the third edge is 0.3, and the same row falls into the bin above.
+`linspace`: numpy.linspace(0, 1, bins + 1), as scikit-learn's calibration_curve has it: its third
+edge of ten is itself 0.30000000000000004, so that this row counts as 0.3. `tenths`: i / bins, as in
+DIRAS's published figures: the third edge is 0.3, and the same row falls into the bin above.
 """
 
 
 def bins_of(values: FloatArray, bins: int, edges: Edges) -> IntArray:
-    """Return the bin of each probability as `ece` has it, 0..bins-1, upper edges closed; shape (n,)."""
+    """Return the bin of each probability as `ece` has it, 0..bins-1, upper edges closed; shape
+    (n,).
+    """
     inner = np.linspace(0, 1, bins + 1)[1:-1] if edges == "linspace" else np.arange(1, bins) / bins
     return np.searchsorted(inner, values, side="left")
 
@@ -46,11 +52,12 @@ def ece_interval(
 ) -> Interval:
     """Return a 95 % interval of the error over ten bins; it always holds the observed value.
 
-    A bin's gap, the sum of label less probability over the number of all rows, is seen with a normal error: that of
-    its rows or groups, but no less than that of independent labels, and for groups widened to Student's t. The low end
-    is the error under which 2.5 % of the draws lie above the value seen, the high end that under which 2.5 % lie below.
-    How the true error is spread over the bins is not known, and chance adds most to one in few bins, least to one in
-    all: the low end supposes the gaps seen, each taken towards 0 by as many standard errors; the high end gaps of as
+    A bin's gap, the sum of label less probability over the number of all rows, is seen with a
+    normal error: that of its rows or groups, but no less than that of independent labels, and for
+    groups widened to Student's t. The low end is the error under which 2.5 % of the draws lie above
+    the value seen, the high end that under which 2.5 % lie below. How the true error is spread over
+    the bins is not known, and chance adds most to one in few bins, least to one in all: the low end
+    supposes the gaps seen, each taken towards 0 by as many standard errors; the high end gaps of as
     many standard errors in every bin.
 
     Args:
@@ -69,14 +76,18 @@ def ece_interval(
 
 
 def ece_by_chance(
-    label: BoolArray, probability: FloatArray, groups: IntArray | None, weight: IntArray | None = None
+    label: BoolArray,
+    probability: FloatArray,
+    groups: IntArray | None,
+    weight: IntArray | None = None,
 ) -> tuple[float, float]:
     """Return the error over ten bins, and what chance would make of one that is 0 on as many rows.
 
     Args:
         label: Whether people call the row positive; shape (n,), at least one row.
         probability: Of the positive label; shape (n,).
-        groups: Codes of rows that belong together, not necessarily all in use; None where rows are independent.
+        groups: Codes of rows that belong together, not necessarily all in use; None where rows are
+            independent.
         weight: How many rows each position stands for; None where each is one. Shape (n,).
     """
     codes = None
@@ -92,7 +103,9 @@ def ece_by_chance(
 def _gaps(
     label: BoolArray, probability: FloatArray, groups: IntArray | None, weight: IntArray | None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the bins' gaps, their standard errors as if rows were independent, and a root of their covariance."""
+    """Return the bins' gaps, their standard errors as if rows were independent, and a root of their
+    covariance.
+    """
     n = len(label) if weight is None else int(weight.sum())
     member = bins_of(probability, BINS, "linspace")
     rows = count_rows(member, weight, BINS)
@@ -103,9 +116,15 @@ def _gaps(
     own = np.sqrt(rows * share * (1 - share)) / n
     scattered = _scattered(gaps, off, member, groups, weight)
     covariance = scattered + np.diag(np.maximum(0.0, own**2 - np.diag(scattered)))
-    freedom = np.inf if groups is None else max(1.0, effective_groups(count_rows(groups, weight)) - 1)
+    freedom = (
+        np.inf if groups is None else max(1.0, effective_groups(count_rows(groups, weight)) - 1)
+    )
     size, axes = np.linalg.eigh(covariance)
-    return gaps, own, t_quantile(freedom) / t_quantile(np.inf) * axes * np.sqrt(np.maximum(size, 0.0))
+    return (
+        gaps,
+        own,
+        t_quantile(freedom) / t_quantile(np.inf) * axes * np.sqrt(np.maximum(size, 0.0)),
+    )
 
 
 def _summed(values: FloatArray | BoolArray, weight: IntArray | None) -> FloatArray:
@@ -115,20 +134,33 @@ def _summed(values: FloatArray | BoolArray, weight: IntArray | None) -> FloatArr
 
 
 def _scattered(
-    gaps: FloatArray, off: FloatArray, member: IntArray, groups: IntArray | None, weight: IntArray | None
+    gaps: FloatArray,
+    off: FloatArray,
+    member: IntArray,
+    groups: IntArray | None,
+    weight: IntArray | None,
 ) -> FloatArray:
-    """Return the covariance of the bins' gaps from how rows, or groups of rows, differ; shape (BINS, BINS)."""
+    """Return the covariance of the bins' gaps from how rows, or groups of rows, differ; shape
+    (BINS, BINS).
+    """
     n = len(off) if weight is None else int(weight.sum())
     if groups is None:
-        return np.diag(np.bincount(member, _summed(off**2, weight), BINS)) / n**2 - np.outer(gaps, gaps) / n
+        return (
+            np.diag(np.bincount(member, _summed(off**2, weight), BINS)) / n**2
+            - np.outer(gaps, gaps) / n
+        )
     units = int(groups.max()) + 1
-    by_group = np.bincount(groups * BINS + member, _summed(off, weight), units * BINS).reshape(units, BINS)
+    by_group = np.bincount(groups * BINS + member, _summed(off, weight), units * BINS).reshape(
+        units, BINS
+    )
     moved = (by_group - count_rows(groups, weight, units)[:, None] * gaps) / n
     return moved.T @ moved * units / max(1, units - 1)
 
 
 def _low(gaps: FloatArray, own: FloatArray, noise: FloatArray, seen: float) -> float:
-    """Return the error under which 2.5 % of what is drawn exceeds the value seen, its gaps in as few bins as may be."""
+    """Return the error under which 2.5 % of what is drawn exceeds the value seen, its gaps in as
+    few bins as may be.
+    """
     rank = round(0.975 * (noise.shape[1] - 1))
     if _ranked(np.zeros(BINS), noise, rank) >= seen:
         return 0.0
@@ -143,7 +175,9 @@ def _low(gaps: FloatArray, own: FloatArray, noise: FloatArray, seen: float) -> f
 
 
 def _high(gaps: FloatArray, own: FloatArray, noise: FloatArray, seen: float) -> float:
-    """Return the error under which 2.5 % of what is drawn falls short of the value seen, its gaps in all bins."""
+    """Return the error under which 2.5 % of what is drawn falls short of the value seen, its gaps
+    in all bins.
+    """
     rank = round(0.025 * (noise.shape[1] - 1))
     spread = np.where(gaps < 0, -own, own)
     by = _bisect(float(1.0 / own.sum()), lambda by: _ranked(by * spread, noise, rank) > seen)

@@ -1,8 +1,10 @@
-"""Every metric that is reported, one entry each: its formula, the rows it needs, and how it is described.
+"""Every metric that is reported, one entry each: its formula, the rows it needs, and how it is
+described.
 
-To add a metric of the confusion table, write its formula in `agreement.py` and one entry below: tables, intervals,
-cautions, thresholds, help and reports follow from the entry. With an influence function, or as a mean over rows, it
-can also be an objective or a guard of the gate, and be compared between two judges.
+To add a metric of the confusion table, write its formula in `agreement.py` and one entry below:
+tables, intervals, cautions, thresholds, help and reports follow from the entry. With an influence
+function, or as a mean over rows, it can also be an objective or a guard of the gate, and be
+compared between two judges.
 """
 
 from __future__ import annotations
@@ -16,14 +18,25 @@ from ..scale import split_class_metric
 from . import agreement
 from .agreement import Formula, Influence, OfRows, Proportion
 
-Needs = Literal["decisions", "grades", "classes", "probabilities", "scores", "queries", "uncertain", "column", "texts"]
+Needs = Literal[
+    "decisions",
+    "grades",
+    "classes",
+    "probabilities",
+    "scores",
+    "queries",
+    "uncertain",
+    "column",
+    "texts",
+]
 """What a metric is computed from, and the module whose function computes it.
 
-`decisions`: the (2, 2) table at the threshold; `grades`: the (K, K) table of grades in order; `classes`: the (K, K)
-table of labels without order (`suites.py`, by the entry's formula). `probabilities`: `calibration.py`.
-`scores`: scores and labels as numbers, `correlation.py`. `queries`: rows that are ranked by query, `ranking.py`.
-`uncertain`: a column that marks rows people found hard, `diras.py`. `column`: one to average over,
-`macro_average.py`. `texts`: written answers, `text_similarity.py`.
+`decisions`: the (2, 2) table at the threshold; `grades`: the (K, K) table of grades in order;
+`classes`: the (K, K) table of labels without order (`suites.py`, by the entry's formula).
+`probabilities`: `calibration.py`. `scores`: scores and labels as numbers, `correlation.py`.
+`queries`: rows that are ranked by query, `ranking.py`. `uncertain`: a column that marks rows people
+found hard, `diras.py`. `column`: one to average over, `macro_average.py`. `texts`: written answers,
+`text_similarity.py`.
 """
 RowKind = Literal["labelled positive", "labelled negative", "that the judge calls positive"]
 CellSet = tuple[int, ...]
@@ -51,7 +64,8 @@ class Metric:
     lower_is_better: bool = False
     needs: tuple[Needs, ...]
     formula: Formula | None = None
-    """Of a confusion table; None where a function of its own computes the metric, or several of a family at once.
+    """Of a confusion table; None where a function of its own computes the metric, or several of a
+    family at once.
 
     Its interval comes from the jackknife over rows or groups (`table_intervals.py`).
     """
@@ -61,9 +75,13 @@ class Metric:
     Wilson's interval is then used where rows are independent.
     """
     influence: Influence | None = None
-    """How much one row of each cell moves the metric; needed for paired comparisons, and so for the gate."""
+    """How much one row of each cell moves the metric; needed for paired comparisons, and so for the
+    gate.
+    """
     of_rows: OfRows | None = None
-    """What each row counts, where the metric is a mean over all rows; it then stands for formula and influence."""
+    """What each row counts, where the metric is a mean over all rows; it then stands for formula
+    and influence.
+    """
     denominators: tuple[CellSet, ...] = (ALL_CELLS,)
     """The cells that the metric is computed from. A metric that needs both classes has two sets.
 
@@ -74,9 +92,13 @@ class Metric:
     undefined: str = ""
     """Why the metric does not exist on a table that holds rows."""
     beyond_chance: bool = False
-    """Whether it is 0 whatever the judge says where all labels are the same, and so says nothing about the judge."""
+    """Whether it is 0 whatever the judge says where all labels are the same, and so says nothing
+    about the judge.
+    """
     zero_if_undefined: bool = False
-    """Whether it counts as 0 where it does not exist while a threshold is chosen; nothing reports it so."""
+    """Whether it counts as 0 where it does not exist while a threshold is chosen; nothing reports
+    it so.
+    """
 
     @property
     def description(self) -> str:
@@ -229,7 +251,8 @@ METRICS: Mapping[str, Metric] = {
         formula=agreement.f1_macro,
         influence=agreement.f1_macro_influence,
     ),
-    # Without a formula here: `suites.py` takes the nominal or the ordinal one, whichever fits the rows.
+    # Without a formula here: `suites.py` takes the nominal or the ordinal one, whichever fits the
+    # rows.
     "krippendorff_alpha": Metric(
         what="agreement beyond chance, ordinal on shared grades or nominal",
         range="at most 1",
@@ -239,7 +262,9 @@ METRICS: Mapping[str, Metric] = {
         undefined="labels and verdicts hold one and the same value",
     ),
     "auroc": Metric(
-        what="chance that a positive row gets a higher probability than a negative, 0.5 for guessing",
+        what=(
+            "chance that a positive row gets a higher probability than a negative, 0.5 for guessing"
+        ),
         needs=("probabilities",),
         caution_on=("labelled positive", "labelled negative"),
         undefined=ONE_LABEL,
@@ -262,31 +287,49 @@ METRICS: Mapping[str, Metric] = {
         lower_is_better=True,
         needs=("probabilities",),
     ),
-    "pearson": Metric(what="linear correlation of scores and labels", range="-1..1", needs=("scores",)),
-    "spearman": Metric(what="correlation of the ranks of scores and labels", range="-1..1", needs=("scores",)),
+    "pearson": Metric(
+        what="linear correlation of scores and labels", range="-1..1", needs=("scores",)
+    ),
+    "spearman": Metric(
+        what="correlation of the ranks of scores and labels", range="-1..1", needs=("scores",)
+    ),
     "kendall_tau": Metric(
         what="concordant less discordant pairs of rows, ties left out (tau-b)",
         range="-1..1",
         needs=("scores",),
     ),
-    "map": Metric(what="mean over queries of the precision at each relevant document", needs=("queries",)),
-    "precision_macro": Metric(what="unweighted mean of precision over the values of a column", needs=("column",)),
-    "recall_macro": Metric(what="unweighted mean of recall over the values of a column", needs=("column",)),
+    "map": Metric(
+        what="mean over queries of the precision at each relevant document", needs=("queries",)
+    ),
+    "precision_macro": Metric(
+        what="unweighted mean of precision over the values of a column", needs=("column",)
+    ),
+    "recall_macro": Metric(
+        what="unweighted mean of recall over the values of a column", needs=("column",)
+    ),
     "f1_macro": Metric(what="unweighted mean of F1 over the values of a column", needs=("column",)),
     "balanced_accuracy_macro": Metric(
         what="unweighted mean of balanced accuracy over the values of a column", needs=("column",)
     ),
     "kappa_macro": Metric(
-        what="unweighted mean of kappa over the values of a column", range="-1..1", needs=("column",)
+        what="unweighted mean of kappa over the values of a column",
+        range="-1..1",
+        needs=("column",),
     ),
-    "anls": Metric(what="nearness to the gold answer by edit distance, 0 under one half", needs=("texts",)),
+    "anls": Metric(
+        what="nearness to the gold answer by edit distance, 0 under one half", needs=("texts",)
+    ),
     "uncertainty_ap": Metric(
         what="how well low confidence points at rows that people found hard (average precision)",
         needs=("uncertain",),
     ),
     "diras_binary": Metric(what="F1 of the decision, as DIRAS groups it", needs=("uncertain",)),
-    "diras_calibration": Metric(what="mean of AUROC of confidence, 1 - ECE and 1 - Brier", needs=("uncertain",)),
-    "diras_ranking": Metric(what="mean of nDCG and MAP over queries, by probability", needs=("uncertain",)),
+    "diras_calibration": Metric(
+        what="mean of AUROC of confidence, 1 - ECE and 1 - Brier", needs=("uncertain",)
+    ),
+    "diras_ranking": Metric(
+        what="mean of nDCG and MAP over queries, by probability", needs=("uncertain",)
+    ),
     "diras_uncertainty": Metric(
         what="average precision of 1 - confidence on rows people found hard", needs=("uncertain",)
     ),
@@ -304,7 +347,9 @@ METRICS: Mapping[str, Metric] = {
 
 
 def _formulas(needs: Needs) -> dict[str, Formula]:
-    return {name: m.formula for name, m in METRICS.items() if needs in m.needs and m.formula is not None}
+    return {
+        name: m.formula for name, m in METRICS.items() if needs in m.needs and m.formula is not None
+    }
 
 
 BINARY_METRICS: Mapping[str, Formula] = _formulas("decisions")
@@ -337,12 +382,17 @@ def metric_of(name: str) -> Metric:
     """
     family, label = split_class_metric(name)
     if family not in PAIRED_METRICS or (label is not None and family not in BINARY_METRICS):
-        raise InputError(f"no influence function is known for {name!r}; there is one for {', '.join(PAIRED_METRICS)}")
+        raise InputError(
+            f"no influence function is known for {name!r}; there is one for"
+            f" {', '.join(PAIRED_METRICS)}"
+        )
     return METRICS[family]
 
 
 def is_metric(name: str) -> bool:
-    """Say whether `score` knows a metric of this name, such as `f1`, `ndcg@5` or `recall[billing]`."""
+    """Say whether `score` knows a metric of this name, such as `f1`, `ndcg@5` or
+    `recall[billing]`.
+    """
     of_class, label = split_class_metric(name)
     if label is not None:
         return of_class in BINARY_METRICS

@@ -1,6 +1,8 @@
-"""Cautions beside the figures where few rows, few rows of a class or few groups leave them in doubt.
+"""Cautions beside the figures where few rows, few rows of a class or few groups leave them in
+doubt.
 
-`benchmarks/coverage.py` measures where the intervals hold the truth as often as they say: from these numbers on.
+`benchmarks/coverage.py` measures where the intervals hold the truth as often as they say: from
+these numbers on.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ NOTABLE = 0.25
 
 
 def metric_cautions(predictions: JudgedArrays) -> dict[str, str]:
-    """Return a caution for each metric at the threshold or of probabilities that few rows decide."""
+    """Return a caution for each metric at the threshold or of probabilities that few rows
+    decide.
+    """
     has_probability = np.isfinite(predictions.probability)
     shares_grades = predictions.on_grades and len(predictions.scale.levels) > 2
     cautions: dict[str, str] = {}

@@ -1,7 +1,8 @@
 """Correlation of two columns of numbers: Pearson, Spearman and Kendall, with ties.
 
-Everything is computed on the distinct pairs of values and their counts, of which grades have few. Intervals come
-from the influence function, summed by group and taken on Fisher's scale atanh(r), so that they stay within [-1, 1].
+Everything is computed on the distinct pairs of values and their counts, of which grades have few.
+Intervals come from the influence function, summed by group and taken on Fisher's scale atanh(r), so
+that they stay within [-1, 1].
 """
 
 from __future__ import annotations
@@ -73,14 +74,17 @@ def pearson(x: Numbers, y: Numbers, groups: IntArray | None = None) -> Estimate:
 
 
 def spearman(x: Numbers, y: Numbers, groups: IntArray | None = None) -> Estimate:
-    """Return the correlation of the ranks (Spearman 1904), equal values sharing their mean rank; else as `pearson`."""
+    """Return the correlation of the ranks (Spearman 1904), equal values sharing their mean rank;
+    else as `pearson`.
+    """
     return correlations(x, y, groups)["spearman"]
 
 
 def kendall_tau(
     x: Numbers, y: Numbers, groups: IntArray | None = None, *, variant: Literal["b", "c"] = "b"
 ) -> Estimate:
-    """Return Kendall's tau: concordant less discordant pairs of rows, as a share of the pairs; else as `pearson`.
+    """Return Kendall's tau: concordant less discordant pairs of rows, as a share of the pairs; else
+    as `pearson`.
 
     Use it also for two rankings of the same systems, x and y being each system's score.
 
@@ -88,8 +92,8 @@ def kendall_tau(
         x: One side; shape (n,).
         y: The other, likewise.
         groups: Codes 0..G-1 of rows that belong together; None where rows are independent.
-        variant: `b` leaves pairs tied on a side out of that side's pairs (Kendall 1945); `c` divides by the most
-            that the smaller number of distinct values allows (Stuart 1953).
+        variant: `b` leaves pairs tied on a side out of that side's pairs (Kendall 1945); `c`
+            divides by the most that the smaller number of distinct values allows (Stuart 1953).
     """
     pairs = _pairs(x, y)
     return _constant(pairs) or _estimate(_kendall(pairs, variant), pairs, groups)
@@ -98,7 +102,8 @@ def kendall_tau(
 def correlations(
     x: Numbers, y: Numbers, groups: IntArray | None = None, *, weight: IntArray | None = None
 ) -> dict[str, Estimate]:
-    """Return `pearson`, `spearman` and `kendall_tau` (tau-b) of the same rows; arguments as `pearson`.
+    """Return `pearson`, `spearman` and `kendall_tau` (tau-b) of the same rows; arguments as
+    `pearson`.
 
     Args:
         x: One side; shape (n,).
@@ -123,7 +128,9 @@ def correlations(
 def _pairs(x: Numbers, y: Numbers, rows: IntArray | None = None) -> _Pairs:
     left, right = np.asarray(x, np.float64), np.asarray(y, np.float64)
     if left.shape != right.shape:
-        raise InputError(f"{len(left)} numbers against {len(right)}; a correlation compares row by row")
+        raise InputError(
+            f"{len(left)} numbers against {len(right)}; a correlation compares row by row"
+        )
     if not (np.isfinite(left).all() and np.isfinite(right).all()):
         raise InputError("a number to correlate is missing or not finite; leave such rows out")
     levels_x, i = np.unique(left, return_inverse=True)
@@ -131,7 +138,15 @@ def _pairs(x: Numbers, y: Numbers, rows: IntArray | None = None) -> _Pairs:
     width = max(1, len(levels_y))
     code, member = np.unique(i * width + j, return_inverse=True)
     weight = count_rows(member, rows, len(code)).astype(np.float64)
-    return _Pairs(x=levels_x, y=levels_y, i=code // width, j=code % width, weight=weight, member=member, rows=rows)
+    return _Pairs(
+        x=levels_x,
+        y=levels_y,
+        i=code // width,
+        j=code % width,
+        weight=weight,
+        member=member,
+        rows=rows,
+    )
 
 
 def _constant(pairs: _Pairs) -> Estimate | None:
@@ -161,7 +176,9 @@ def _estimate(correlation: _Correlation, pairs: _Pairs, groups: IntArray | None)
     # The derivative of atanh carries the error to Fisher's scale.
     half = t_quantile(units - 1) * se / (1.0 - value * value)
     centre = math.atanh(value)
-    return Estimate(value=value, low=math.tanh(centre - half), high=math.tanh(centre + half), n=pairs.n)
+    return Estimate(
+        value=value, low=math.tanh(centre - half), high=math.tanh(centre + half), n=pairs.n
+    )
 
 
 def _standard(levels: FloatArray, of: IntArray, weight: FloatArray) -> FloatArray:
@@ -173,18 +190,29 @@ def _standard(levels: FloatArray, of: IntArray, weight: FloatArray) -> FloatArra
 
 def _spearman(pairs: _Pairs) -> _Correlation:
     n = pairs.n
-    share_x, share_y = np.bincount(pairs.i, pairs.weight) / n, np.bincount(pairs.j, pairs.weight) / n
+    share_x, share_y = (
+        np.bincount(pairs.i, pairs.weight) / n,
+        np.bincount(pairs.j, pairs.weight) / n,
+    )
     # Mid-distribution functions about their mean, which is 1/2 whatever the ties.
-    u, v = (np.cumsum(share_x) - share_x / 2 - 0.5)[pairs.i], (np.cumsum(share_y) - share_y / 2 - 0.5)[pairs.j]
+    u, v = (
+        (np.cumsum(share_x) - share_x / 2 - 0.5)[pairs.i],
+        (np.cumsum(share_y) - share_y / 2 - 0.5)[pairs.j],
+    )
     covariance = float(np.average(u * v, weights=pairs.weight))
     # A row moves the ranks of all rows above it, on both sides.
-    moved = _above(pairs.i, pairs.weight * v / n)[pairs.i] + _above(pairs.j, pairs.weight * u / n)[pairs.j]
+    moved = (
+        _above(pairs.i, pairs.weight * v / n)[pairs.i]
+        + _above(pairs.j, pairs.weight * u / n)[pairs.j]
+    )
     influence = u * v + moved - 3 * covariance
     variance_x, influence_x = _rank_variance(share_x)
     variance_y, influence_y = _rank_variance(share_y)
     value = covariance / math.sqrt(variance_x * variance_y)
     spread = influence_x[pairs.i] / variance_x + influence_y[pairs.j] / variance_y
-    return _Correlation(value=value, influence=influence / math.sqrt(variance_x * variance_y) - value / 2 * spread)
+    return _Correlation(
+        value=value, influence=influence / math.sqrt(variance_x * variance_y) - value / 2 * spread
+    )
 
 
 def _above(level: IntArray, mass: FloatArray) -> FloatArray:
@@ -204,7 +232,9 @@ def _kendall(pairs: _Pairs, variant: Literal["b", "c"]) -> _Correlation:
     influence = 2 * (surplus - agreed)
     if variant == "c":
         levels = min(len(pairs.x), len(pairs.y))
-        return _Correlation(value=agreed * levels / (levels - 1), influence=influence * levels / (levels - 1))
+        return _Correlation(
+            value=agreed * levels / (levels - 1), influence=influence * levels / (levels - 1)
+        )
     untied_x, influence_x = _untied(pairs.i, pairs.weight)
     untied_y, influence_y = _untied(pairs.j, pairs.weight)
     spread = math.sqrt(untied_x * untied_y)
@@ -214,14 +244,18 @@ def _kendall(pairs: _Pairs, variant: Literal["b", "c"]) -> _Correlation:
 
 
 def _untied(level: IntArray, weight: FloatArray) -> tuple[float, FloatArray]:
-    """Return the chance that two rows differ on a side, and the influence of a row of each pair on it."""
+    """Return the chance that two rows differ on a side, and the influence of a row of each pair on
+    it.
+    """
     share = np.bincount(level, weight) / weight.sum()
     squares = float((share**2).sum())
     return 1 - squares, 2 * (squares - share)[level]
 
 
 def _concordance(pairs: _Pairs) -> FloatArray:
-    """Return, for a row of each pair, how many rows are concordant with it less those discordant; shape (m,)."""
+    """Return, for a row of each pair, how many rows are concordant with it less those discordant;
+    shape (m,).
+    """
     i, j, weight = pairs.i, pairs.j, pairs.weight
     on_x, on_y = np.bincount(i, weight), np.bincount(j, weight)
     less_x, less_y = (np.cumsum(on_x) - on_x)[i], (np.cumsum(on_y) - on_y)[j]
@@ -248,8 +282,9 @@ def _within(block: IntArray, level: IntArray, weight: FloatArray) -> FloatArray:
 def _both_less(i: IntArray, j: IntArray, weight: FloatArray) -> FloatArray:
     """Return the weight of the pairs that are lower on both sides, in O(m log m); shape (m,).
 
-    The pairs stand in order of x. A block of them, taken in order of y, is split into its lower and its upper half;
-    each pair of the upper half has below it the pairs of the lower half that came earlier. Then each half is a block.
+    The pairs stand in order of x. A block of them, taken in order of y, is split into its lower and
+    its upper half; each pair of the upper half has below it the pairs of the lower half that came
+    earlier. Then each half is a block.
     """
     order = np.lexsort((-j, i))
     ordered = weight[order]

@@ -1,8 +1,9 @@
 """Intervals without resampling, from the influence of each row on a number (the delta method).
 
-A smooth statistic moves, to first order, by the mean of the rows' influences (`influence.py`); so their sums
-over groups, which are independent, give its standard error, and Student's t with one degree of freedom
-fewer than there are groups gives the interval. It costs one pass over the rows and needs no seed.
+A smooth statistic moves, to first order, by the mean of the rows' influences (`influence.py`); so
+their sums over groups, which are independent, give its standard error, and Student's t with one
+degree of freedom fewer than there are groups gives the interval. It costs one pass over the rows
+and needs no seed.
 """
 
 from __future__ import annotations
@@ -39,11 +40,12 @@ def influence_se(influences: FloatArray, groups: IntArray | None = None) -> tupl
 def left_out_se(
     influences: FloatArray, groups: IntArray | None = None, weight: IntArray | None = None
 ) -> tuple[float, float]:
-    """Return the jackknife's standard error of a mean, and the effective number of units; as `influence_se`.
+    """Return the jackknife's standard error of a mean, and the effective number of units; as
+    `influence_se`.
 
-    A unit that is left out takes its rows along, so that large groups count for more than in `influence_se`, whose
-    interval is too narrow where groups are few and unequal (MacKinnon, Nielsen and Webb 2023). Infinite for fewer than
-    two units.
+    A unit that is left out takes its rows along, so that large groups count for more than in
+    `influence_se`, whose interval is too narrow where groups are few and unequal (MacKinnon,
+    Nielsen and Webb 2023). Infinite for fewer than two units.
 
     Args:
         influences: As `influence_se`.
@@ -62,7 +64,9 @@ def left_out_se(
     return math.sqrt((len(sizes) - 1) / len(sizes) * float(moved @ moved)), effective_groups(sizes)
 
 
-def _weighted_se(influences: FloatArray, groups: IntArray | None, weight: IntArray) -> tuple[float, float]:
+def _weighted_se(
+    influences: FloatArray, groups: IntArray | None, weight: IntArray
+) -> tuple[float, float]:
     n = int(weight.sum())
     spread = influences - float(weight @ influences) / max(n, 1)
     if groups is None:
@@ -86,11 +90,12 @@ def score_interval(
 ) -> Interval:
     """Return the 95 % interval of a number that lies between two bounds.
 
-    The number, as a share of its range, is taken for a proportion of as many rows as would give it this standard error,
-    and gets Wilson's interval for them with Student's t (Kott and Carr 1997; Dean and Pagano 2015 compare such
-    intervals). It leans away from the bounds as the number's own distribution does, and never leaves them. Where no
-    spread is seen (a perfect score), Wilson's interval for as many rows as there are units stands in: no number in
-    [0, 1] spreads more than a proportion does, so it is the cautious answer.
+    The number, as a share of its range, is taken for a proportion of as many rows as would give it
+    this standard error, and gets Wilson's interval for them with Student's t (Kott and Carr 1997;
+    Dean and Pagano 2015 compare such intervals). It leans away from the bounds as the number's own
+    distribution does, and never leaves them. Where no spread is seen (a perfect score), Wilson's
+    interval for as many rows as there are units stands in: no number in [0, 1] spreads more than a
+    proportion does, so it is the cautious answer.
 
     Args:
         value: Between the bounds.
@@ -112,8 +117,12 @@ def score_interval(
     return lowest + (highest - lowest) * low, lowest + (highest - lowest) * high
 
 
-def share_interval(value: float, influences: FloatArray, groups: IntArray | None = None) -> Interval | None:
-    """Return the 95 % interval of a number in [0, 1] from the rows' influences; None for fewer than two units."""
+def share_interval(
+    value: float, influences: FloatArray, groups: IntArray | None = None
+) -> Interval | None:
+    """Return the 95 % interval of a number in [0, 1] from the rows' influences; None for fewer than
+    two units.
+    """
     se, units = left_out_se(influences, groups)
     return None if units <= 1 else score_interval(value, se, units)
 

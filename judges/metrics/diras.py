@@ -1,4 +1,5 @@
-"""The four groups of figures by which DIRAS compares relevance judges, and their mean (Ni et al. 2025).
+"""The four groups of figures by which DIRAS compares relevance judges, and their mean (Ni et al.
+2025).
 
     binary       F1 of the verdict.
     calibration  mean of AUROC (does a surer verdict tend to be right), 1 - ECE and 1 - Brier score, the last two on
@@ -7,11 +8,12 @@
                  0.5; for MAP it is relevant.
     uncertainty  average precision of 1 - confidence against the rows that people found hard.
 
-The published table holds them times 100. Its ranking figures follow from two accidents, which `as_published` repeats:
-the ranking library keeps grades as whole numbers, so that nDCG counts partial relevance as none, and it sorts each
-query by a quicksort that leaves equal probabilities in an order of its own. With both, GPT-4's 88.48 with and 87.57
-without definition and GPT-3.5's 74.16 come out to the printed digits; without, they are 92.80, 92.80 and 77.01.
-"""
+The published table holds them times 100. Its ranking figures follow from two accidents, which
+`as_published` repeats: the ranking library keeps grades as whole numbers, so that nDCG counts
+partial relevance as none, and it sorts each query by a quicksort that leaves equal probabilities in
+an order of its own. With both, GPT-4's 88.48 with and 87.57 without definition and GPT-3.5's 74.16
+come out to the printed digits; without, they are 92.80, 92.80 and 77.01.
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -30,7 +32,13 @@ from .influence import influence
 from .ranking import Ranking, average_precision, ndcg
 from .table_value import table_value
 
-DIRAS_METRICS = ("diras_binary", "diras_calibration", "diras_ranking", "diras_uncertainty", "diras_mean")
+DIRAS_METRICS = (
+    "diras_binary",
+    "diras_calibration",
+    "diras_ranking",
+    "diras_uncertainty",
+    "diras_mean",
+)
 BINS = 10
 SHORT_SORT = 16
 """Stretches below this length are sorted by insertion."""
@@ -38,7 +46,9 @@ SHORT_SORT = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelevanceRows:
-    """Rows of queries and documents with people's relevance and a judge's verdict; every array has shape (n,)."""
+    """Rows of queries and documents with people's relevance and a judge's verdict; every array has
+    shape (n,).
+    """
 
     grade: FloatArray
     """People's relevance in [0, 1], partial relevance between."""
@@ -56,7 +66,9 @@ class RelevanceRows:
 
     def __post_init__(self) -> None:
         people = (self.grade, self.relevant, self.uncertain, self.query)
-        lengths = [len(side) for side in (*people, self.predicted, self.confidence, self.probability)]
+        lengths = [
+            len(side) for side in (*people, self.predicted, self.confidence, self.probability)
+        ]
         if len(set(lengths)) > 1:
             raise InputError(f"the arrays of relevance rows differ in length: {lengths!r}")
         calibration.require_probabilities(self.confidence)
@@ -73,7 +85,8 @@ class _Part:
 
 
 def diras(rows: RelevanceRows, *, as_published: bool = False) -> dict[str, Estimate]:
-    """Return `DIRAS_METRICS` with intervals over queries, as shares of 1; the mean exists where all four groups do.
+    """Return `DIRAS_METRICS` with intervals over queries, as shares of 1; the mean exists where all
+    four groups do.
 
     Args:
         rows: Rows of at least one query.
@@ -120,7 +133,10 @@ def _binary(rows: RelevanceRows) -> _Part:
 def _calibration(rows: RelevanceRows) -> _Part:
     right = rows.relevant == rows.predicted
     if len(right) == 0 or right.all() or not right.any():
-        return _undefined("every verdict is right, or every one wrong, so that confidence has nothing to tell apart")
+        return _undefined(
+            "every verdict is right, or every one wrong, so that confidence has nothing to tell"
+            " apart"
+        )
     area, area_influence = _auroc(right, rows.confidence)
     gap = rows.probability - rows.relevant
     error, error_influence = _ece(gap, rows.probability)
@@ -140,14 +156,17 @@ def _ranking(rows: RelevanceRows, as_published: bool) -> _Part:
     size = np.bincount(rows.query)
     if len(size) == 0 or size.max() < 2:
         return _undefined("no two rows share a query, so that nothing is ranked")
-    binary = Ranking(query=rows.query, grade=rows.relevant.astype(np.float64), score=rows.probability)
+    binary = Ranking(
+        query=rows.query, grade=rows.relevant.astype(np.float64), score=rows.probability
+    )
     grade = rows.grade
     if as_published:
         binary = replace(binary, score=_published_order(rows))
         grade = np.floor(rows.grade)
     values = (ndcg(replace(binary, grade=grade)) + average_precision(binary)) / 2
     mean = float(values.mean())
-    # A query's influence is shared by its rows, so that sums over queries are what they are elsewhere.
+    # A query's influence is shared by its rows, so that sums over queries are what they are
+    # elsewhere.
     influences = (values - mean) / size * (len(rows.query) / len(size))
     return _Part(value=mean, influences=influences[rows.query])
 
@@ -167,19 +186,25 @@ def _auroc(right: BoolArray, score: FloatArray) -> tuple[float, FloatArray]:
 
 
 def _average_precision(label: BoolArray, score: FloatArray) -> tuple[float, FloatArray]:
-    """Return average precision and its influences: a row changes the precision at every threshold it passes."""
+    """Return average precision and its influences: a row changes the precision at every threshold
+    it passes.
+    """
     level, positive, negative = _levels(label, score)
     hits = np.cumsum(positive[::-1])[::-1]
     retrieved = np.cumsum((positive + negative)[::-1])[::-1]
     precision, total = hits / retrieved, positive.sum()
     value = float((positive * precision).sum() / total)
-    if_positive = np.cumsum(positive * (1 - precision) / retrieved)[level] + precision[level] - value
+    if_positive = (
+        np.cumsum(positive * (1 - precision) / retrieved)[level] + precision[level] - value
+    )
     if_negative = -np.cumsum(positive * precision / retrieved)[level]
     return value, np.where(label, if_positive, if_negative) * len(label) / total
 
 
 def _ece(gap: FloatArray, probability: FloatArray) -> tuple[float, FloatArray]:
-    """Return ECE in ten bins that end at tenths, and its influences; gap is probability less label."""
+    """Return ECE in ten bins that end at tenths, and its influences; gap is probability less
+    label.
+    """
     member = np.searchsorted(np.arange(1, BINS) / BINS, probability, side="left")
     total = np.bincount(member, gap, BINS)
     value = float(np.abs(total).sum() / len(gap))
@@ -187,14 +212,18 @@ def _ece(gap: FloatArray, probability: FloatArray) -> tuple[float, FloatArray]:
 
 
 def _levels(label: BoolArray, score: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Return each row's score as a level, ascending, and the positive and negative rows of each level."""
+    """Return each row's score as a level, ascending, and the positive and negative rows of each
+    level.
+    """
     values, cell = calibration.tally(label, score)
     counts = np.bincount(cell, minlength=2 * len(values)).reshape(-1, 2).astype(np.float64)
     return cell // 2, counts[:, 1], counts[:, 0]
 
 
 def _published_order(rows: RelevanceRows) -> FloatArray:
-    """Return scores without ties, in the order in which the published table ranks each query's documents."""
+    """Return scores without ties, in the order in which the published table ranks each query's
+    documents.
+    """
     score = np.empty(len(rows.query))
     for code in range(int(rows.query.max()) + 1):
         members = np.flatnonzero(rows.query == code)
@@ -203,10 +232,12 @@ def _published_order(rows: RelevanceRows) -> FloatArray:
 
 
 def _quicksort(values: Sequence[float]) -> list[int]:
-    """Return the positions of the values in ascending order, equal ones as the published table's sort leaves them.
+    """Return the positions of the values in ascending order, equal ones as the published table's
+    sort leaves them.
 
-    Hoare's quicksort around the median of the first, the middle and the last value, which waits at the end meanwhile,
-    and insertion below `SHORT_SORT`: what equal values suffer depends on each of these choices.
+    Hoare's quicksort around the median of the first, the middle and the last value, which waits at
+    the end meanwhile, and insertion below `SHORT_SORT`: what equal values suffer depends on each of
+    these choices.
     """
     order = list(range(len(values)))
     waiting = [(0, len(values) - 1)]
@@ -221,7 +252,9 @@ def _quicksort(values: Sequence[float]) -> list[int]:
 
 
 def _split(values: Sequence[float], order: list[int], low: int, high: int) -> int:
-    """Put the median of three in its place among order[low..high], smaller values before it; return that place."""
+    """Put the median of three in its place among order[low..high], smaller values before it; return
+    that place.
+    """
     middle = (low + high) // 2
     for left, right in ((low, middle), (middle, high), (low, middle)):
         if values[order[right]] < values[order[left]]:

@@ -1,15 +1,19 @@
-"""What a new judge gains over the old one's curve: at the same recall, or for recall at the same false positive rate.
+"""What a new judge gains over the old one's curve: at the same recall, or for recall at the same
+false positive rate.
 
-A prompt that merely says yes more often raises recall as a lower threshold would. The old judge's grades or confidences
-show what its own thresholds reach, at no cost. What a metric is held equal at:
+A prompt that merely says yes more often raises recall as a lower threshold would. The old judge's
+grades or confidences show what its own thresholds reach, at no cost. What a metric is held equal
+at:
 
 * recall: the false positive rate of the new judge;
-* every other metric of decisions (precision, specificity, F1, accuracy, balanced accuracy, MCC, kappa): its recall.
+* every other metric of decisions (precision, specificity, F1, accuracy, balanced accuracy, MCC,
+  kappa): its recall.
 
-Between two neighbouring thresholds the old judge stands for a mix of them: each decides a share of the rows, so that
-counts of rows are interpolated, not rates or metrics. Of thresholds with equally many of the rows that are held equal
-the best one counts, so that a tie never flatters the new judge. Outside the outermost thresholds nothing is
-extrapolated. The figure stands beside a decision and decides nothing.
+Between two neighbouring thresholds the old judge stands for a mix of them: each decides a share of
+the rows, so that counts of rows are interpolated, not rates or metrics. Of thresholds with equally
+many of the rows that are held equal the best one counts, so that a tie never flatters the new
+judge. Outside the outermost thresholds nothing is extrapolated. The figure stands beside a decision
+and decides nothing.
 """
 
 from __future__ import annotations
@@ -22,14 +26,23 @@ import numpy as np
 from ..judged_dataset import BoolArray, FloatArray, IntArray, JudgedDataset
 from .catalog import BINARY_METRICS, METRICS
 from .influence import cell_influence, influence, point
-from .paired_comparison import UNMOVED, Change, clustered_se, common_rows, denominator, paired_change
+from .paired_comparison import (
+    UNMOVED,
+    Change,
+    clustered_se,
+    common_rows,
+    denominator,
+    paired_change,
+)
 
 Held = Literal["recall", "false positive rate"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EqualGain:
-    """The change of a metric from the old judge's curve to the new judge, both at the same recall."""
+    """The change of a metric from the old judge's curve to the new judge, both at the same
+    recall.
+    """
 
     held: Held
     """What is the same on both sides."""
@@ -44,8 +57,9 @@ class EqualGain:
 def equal_gain(metric: str, before: JudgedDataset, after: JudgedDataset) -> EqualGain:
     """Compare a metric with the old judge's curve, on the rows both sides answered.
 
-    Of a judge that answers yes or no the curve comes from its confidence; a verdict without one is certain. Its error
-    holds what moving the threshold along costs or brings: the slope of the curve around it.
+    Of a judge that answers yes or no the curve comes from its confidence; a verdict without one is
+    certain. Its error holds what moving the threshold along costs or brings: the slope of the curve
+    around it.
 
     Args:
         metric: A metric that has an influence function.
@@ -112,7 +126,9 @@ def _order(judged: JudgedDataset) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Curve:
-    """What each threshold that tells two rows apart decides, by how many of the held rows it calls positive."""
+    """What each threshold that tells two rows apart decides, by how many of the held rows it calls
+    positive.
+    """
 
     order: FloatArray
     thresholds: FloatArray
@@ -123,7 +139,9 @@ class _Curve:
 
     @classmethod
     def of(cls, order: FloatArray, rows_held: BoolArray, *, highest: bool) -> _Curve:
-        """Count for every threshold; of those with equally many held rows keep the highest, or else the lowest."""
+        """Count for every threshold; of those with equally many held rows keep the highest, or else
+        the lowest.
+        """
         thresholds = np.unique(order)[1:]
         if highest:
             thresholds = thresholds[::-1]
@@ -134,10 +152,14 @@ class _Curve:
 
         held, first = np.unique(count(rows_held), return_index=True)
         others = count(~rows_held)[first].astype(np.float64)
-        return cls(order=order, thresholds=thresholds[first], held=held.astype(np.float64), others=others)
+        return cls(
+            order=order, thresholds=thresholds[first], held=held.astype(np.float64), others=others
+        )
 
     def decide(self, wanted: int) -> FloatArray:
-        """Return how much of each row is called positive where so many held rows are; shape (n,)."""
+        """Return how much of each row is called positive where so many held rows are; shape
+        (n,).
+        """
         above = int(np.searchsorted(self.held, wanted))
         upper = (self.order >= self.thresholds[above]).astype(np.float64)
         if self.held[above] == wanted:
@@ -147,7 +169,9 @@ class _Curve:
         return share * upper + (1.0 - share) * lower
 
     def slope(self, wanted: float, reach: float) -> float:
-        """Return how many other rows come with one held row, over as far as sampling may move the threshold."""
+        """Return how many other rows come with one held row, over as far as sampling may move the
+        threshold.
+        """
         ends = np.clip([wanted - reach, wanted + reach], self.held[0], self.held[-1])
         low, high = np.interp(ends, self.held, self.others)
         return float((high - low) / (ends[1] - ends[0])) if ends[1] > ends[0] else 0.0

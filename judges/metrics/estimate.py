@@ -16,7 +16,9 @@ class Estimate:
     n: int
     """How many rows are in its denominator: of precision those that the judge calls positive."""
     reason: str = ""
-    """Why the value or the interval is missing, or what to know about it; empty where nothing needs saying."""
+    """Why the value or the interval is missing, or what to know about it; empty where nothing needs
+    saying.
+    """
 
     def __post_init__(self) -> None:
         for number in (self.value, self.low, self.high):
@@ -31,8 +33,12 @@ class Estimate:
         return cls(value=None, low=None, high=None, n=n, reason=reason)
 
     @classmethod
-    def of(cls, value: float, interval: tuple[float, float] | None, n: int, *, missing: str) -> Estimate:
-        """Make the estimate of a value with its interval; where there is none, `missing` says why."""
+    def of(
+        cls, value: float, interval: tuple[float, float] | None, n: int, *, missing: str
+    ) -> Estimate:
+        """Make the estimate of a value with its interval; where there is none, `missing` says
+        why.
+        """
         if interval is None:
             return cls(value=value, low=None, high=None, n=n, reason=missing)
         return cls(value=value, low=interval[0], high=interval[1], n=n)

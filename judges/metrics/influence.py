@@ -1,7 +1,9 @@
-"""How much each row moves a metric: the paired test of the gate, and standard errors without resampling.
+"""How much each row moves a metric: the paired test of the gate, and standard errors without
+resampling.
 
-The standard deviation of the rows' influence over sqrt(n) is the metric's standard error, and the difference of two
-prompts' influence on the same rows is the paired test of the gate. The functions stand in `agreement.py`.
+The standard deviation of the rows' influence over sqrt(n) is the metric's standard error, and the
+difference of two prompts' influence on the same rows is the paired test of the gate. The functions
+stand in `agreement.py`.
 """
 
 from __future__ import annotations
@@ -22,8 +24,10 @@ def point(metric: str, label: Values, predicted: Values) -> float | None:
     """Return the metric on these rows; None where it is undefined.
 
     Args:
-        metric: A name of `PAIRED_METRICS`, or one of decisions of one class, such as `recall[billing]`.
-        label: What people say; booleans, or grades or classes where the metric compares those. Shape (n,).
+        metric: A name of `PAIRED_METRICS`, or one of decisions of one class, such as
+            `recall[billing]`.
+        label: What people say; booleans, or grades or classes where the metric compares those.
+            Shape (n,).
         predicted: What the judge says, likewise.
 
     Raises:
@@ -34,7 +38,8 @@ def point(metric: str, label: Values, predicted: Values) -> float | None:
         raise InputError(f"{len(label)} labels for {len(predicted)} verdicts")
     if "decisions" in entry.needs and (label.dtype != np.bool_ or predicted.dtype != np.bool_):
         raise InputError(
-            f"{metric} compares booleans, got {label.dtype} and {predicted.dtype}; apply the threshold first"
+            f"{metric} compares booleans, got {label.dtype} and {predicted.dtype}; apply the"
+            " threshold first"
         )
     if len(label) == 0:
         return None
@@ -49,12 +54,15 @@ def influence(metric: str, label: Values, predicted: Values) -> FloatArray:
     """Return the influence of each row on the metric; shape (n,), mean 0.
 
     Args:
-        metric: A name of `PAIRED_METRICS`, or one of decisions of one class, such as `recall[billing]`.
-        label: What people say; booleans, or grades or classes where the metric compares those. Shape (n,).
+        metric: A name of `PAIRED_METRICS`, or one of decisions of one class, such as
+            `recall[billing]`.
+        label: What people say; booleans, or grades or classes where the metric compares those.
+            Shape (n,).
         predicted: What the judge says, likewise.
 
     Raises:
-        InputError: No such metric, the arrays do not fit it, or the metric is undefined on these rows.
+        InputError: No such metric, the arrays do not fit it, or the metric is undefined on these
+            rows.
     """
     value = point(metric, label, predicted)
     entry = metric_of(metric)
@@ -69,20 +77,25 @@ def influence(metric: str, label: Values, predicted: Values) -> FloatArray:
 
 
 def cell_influence(metric: str, counts: Counts) -> tuple[float, FloatArray] | None:
-    """Return a metric and the influence of a row of each cell on it, from counts as `count_cells` has them alone.
+    """Return a metric and the influence of a row of each cell on it, from counts as `count_cells`
+    has them alone.
 
     Args:
         metric: A name of `PAIRED_METRICS`, or one of decisions of one class.
-        counts: Rows by label and verdict, such as no and no, no and yes, yes and no, yes and yes; shape (K * K,). Of a
-            mean over rows what they count, and what they lack of 1 each; shape (2,).
+        counts: Rows by label and verdict, such as no and no, no and yes, yes and no, yes and yes;
+            shape (K * K,). Of a mean over rows what they count, and what they lack of 1 each; shape
+            (2,).
 
     Returns:
-        The value and the influences, of the shape of the counts; None where the metric is undefined.
+        The value and the influences, of the shape of the counts; None where the metric is
+        undefined.
     """
     entry, size = metric_of(metric), round(len(counts) ** 0.5)
     if entry.of_rows is not None:
         total = float(counts.sum())
-        return (value := float(counts[0]) / total, np.array([1.0 - value, -value])) if total else None
+        return (
+            (value := float(counts[0]) / total, np.array([1.0 - value, -value])) if total else None
+        )
     assert entry.formula is not None, metric
     # An empty table has no metric; dividing by 1 says so without a warning.
     shares = counts.reshape(size, size) / (counts.sum() or 1)
@@ -93,7 +106,8 @@ def cell_influence(metric: str, counts: Counts) -> tuple[float, FloatArray] | No
 
 
 def _shares(entry: Metric, label: Values, predicted: Values) -> tuple[FloatArray, IntArray]:
-    """Return the shares of rows by label and verdict, and the cell of each row in that table, counted along its rows.
+    """Return the shares of rows by label and verdict, and the cell of each row in that table,
+    counted along its rows.
 
     The shape is (2, 2) for decisions, else (K, K) for the grades or classes that occur.
     """

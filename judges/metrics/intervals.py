@@ -2,8 +2,9 @@
 
 A metric that depends on the rows only through counts of cells has the same bootstrap distribution
 whether rows or counts are resampled, and counts are few: the 2,000 resamples of 30,000 rows are one
-multinomial draw of 4 cells. Where rows share a group (a document, a query), groups are drawn instead
-of rows, each with its own cell counts (the cluster bootstrap, Davison and Hinkley 1997, section 3.8).
+multinomial draw of 4 cells. Where rows share a group (a document, a query), groups are drawn
+instead of rows, each with its own cell counts (the cluster bootstrap, Davison and Hinkley 1997,
+section 3.8).
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ class Cells:
         return int(self.groups.max(initial=-1)) + 1
 
     def effective(self, cells: BoolArray) -> float:
-        """Return how many units of equal size weigh as much as those with rows in some of the cells.
+        """Return how many units of equal size weigh as much as those with rows in some of the
+        cells.
 
         (sum n)^2 / sum n^2 over the units' rows in these cells (Kish 1965); 0 where there are none.
 
@@ -64,18 +66,24 @@ class Cells:
         rows = cells[self.code]
         if self.groups is None:
             return float(self.counts[cells].sum())
-        return effective_groups(count_rows(self.groups[rows], None if self.weight is None else self.weight[rows]))
+        return effective_groups(
+            count_rows(self.groups[rows], None if self.weight is None else self.weight[rows])
+        )
 
 
 def count_rows(code: IntArray, weight: IntArray | None, size: int = 0) -> IntArray:
-    """Return the rows of each code, where a position stands for one row, or for as many as its weight."""
+    """Return the rows of each code, where a position stands for one row, or for as many as its
+    weight.
+    """
     counts = np.bincount(code, weight, size)
     # Sums of floats that are whole numbers below 2^53 are exact.
     return counts if weight is None else counts.astype(np.int64)
 
 
 def effective_groups(sizes: IntArray | FloatArray) -> float:
-    """Return how many groups of equal size or weight count as much, (sum n)^2 / sum n^2 (Kish 1965); 0 for no rows."""
+    """Return how many groups of equal size or weight count as much, (sum n)^2 / sum n^2 (Kish
+    1965); 0 for no rows.
+    """
     squares = float((sizes.astype(np.float64) ** 2).sum())
     return float(sizes.sum()) ** 2 / squares if squares else 0.0
 
@@ -89,11 +97,12 @@ def bootstrap(
 ) -> dict[str, Interval | None]:
     """Return a percentile interval for each statistic, all from the same resamples.
 
-    Percentiles of few units lie too near each other; they are taken as far out as Student's t with the effective number
-    of units reaches beyond the normal distribution (the expanded percentile interval, Hesterberg 2015).
-    Resamples on which a statistic is undefined are left out. Where all resamples agree (a perfect score),
-    the percentile interval is a point however few the rows; then the cells are smoothed by two rows spread
-    evenly over them and drawn again, one draw a unit, which is conservative when rows are grouped.
+    Percentiles of few units lie too near each other; they are taken as far out as Student's t with
+    the effective number of units reaches beyond the normal distribution (the expanded percentile
+    interval, Hesterberg 2015). Resamples on which a statistic is undefined are left out. Where all
+    resamples agree (a perfect score), the percentile interval is a point however few the rows; then
+    the cells are smoothed by two rows spread evenly over them and drawn again, one draw a unit,
+    which is conservative when rows are grouped.
 
     Args:
         statistics: Each maps cell counts of shape (b, size) to values of shape (b,).
@@ -102,8 +111,8 @@ def bootstrap(
         seed: Of the draws.
 
     Returns:
-        None for a statistic that is undefined in more than half of the resamples, and for all of them when
-        there are fewer than two units to resample.
+        None for a statistic that is undefined in more than half of the resamples, and for all of
+        them when there are fewer than two units to resample.
     """
     if cells.units < 2:
         return dict.fromkeys(statistics)
@@ -130,8 +139,11 @@ def percentile_interval(values: FloatArray, level: float = 0.95) -> Interval | N
     return float(low), float(high)
 
 
-def wilson(hits: float, n: float, level: float = 0.95, *, quantile: float | None = None) -> Interval | None:
-    """Return Wilson's score interval for a proportion of independent rows (Wilson 1927); None for no rows.
+def wilson(
+    hits: float, n: float, level: float = 0.95, *, quantile: float | None = None
+) -> Interval | None:
+    """Return Wilson's score interval for a proportion of independent rows (Wilson 1927); None for
+    no rows.
 
     Args:
         hits: Of the n.
@@ -152,7 +164,9 @@ def wilson(hits: float, n: float, level: float = 0.95, *, quantile: float | None
     return low, high
 
 
-def _replicates(statistics: Mapping[str, Statistic], draws: Iterator[FloatArray]) -> dict[str, FloatArray]:
+def _replicates(
+    statistics: Mapping[str, Statistic], draws: Iterator[FloatArray]
+) -> dict[str, FloatArray]:
     parts: dict[str, list[FloatArray]] = {name: [] for name in statistics}
     for counts in draws:
         for name, statistic in statistics.items():
@@ -171,8 +185,11 @@ Draw = Callable[[np.random.Generator, int], FloatArray]
 
 def _draws(cells: Cells, resamples: int, seed: int) -> Iterator[FloatArray]:
     if cells.groups is not None:
-        return _chunked(_group_draw(cells, cells.groups), max(cells.units, cells.size), resamples, seed)
-    # A multinomial costs per cell, drawing rows costs per row and is some eight times cheaper for each.
+        return _chunked(
+            _group_draw(cells, cells.groups), max(cells.units, cells.size), resamples, seed
+        )
+    # A multinomial costs per cell, drawing rows costs per row and is some eight times cheaper for
+    # each.
     if 8 * cells.size <= cells.units:
         share = cells.counts / cells.units
         return _chunked(partial(_multinomial, cells.units, share), cells.size, resamples, seed)
@@ -198,14 +215,20 @@ def _row_draw(cells: Cells, rng: np.random.Generator, b: int) -> FloatArray:
 def _group_draw(cells: Cells, groups: IntArray) -> Draw:
     units, size = cells.units, cells.size
     if units * size <= DENSE:
-        counts = np.bincount(groups * size + cells.code, minlength=units * size).reshape(units, size).astype(np.float64)
+        counts = (
+            np.bincount(groups * size + cells.code, minlength=units * size)
+            .reshape(units, size)
+            .astype(np.float64)
+        )
         return lambda rng, b: _count_rows(rng.integers(0, units, (b, units)), units) @ counts
     # Nearly every probability its own cell: the table of groups and cells is almost empty.
     from scipy.sparse import csr_matrix
 
     ones = np.ones(len(cells.code))
     sparse = csr_matrix((ones, (cells.code, groups)), shape=(size, units))
-    return lambda rng, b: np.asarray(sparse @ _count_rows(rng.integers(0, units, (b, units)), units).T).T
+    return lambda rng, b: (
+        np.asarray(sparse @ _count_rows(rng.integers(0, units, (b, units)), units).T).T
+    )
 
 
 def _count_rows(drawn: IntArray, size: int) -> FloatArray:

@@ -1,9 +1,9 @@
 """Standard errors without resampling: each unit is left out once, and the statistic is taken anew.
 
-Units are rows, or groups of rows that were drawn together. The sum of squares is taken about the value on all units,
-as in the variance CV3 of MacKinnon, Nielsen and Webb (2023), which serves few and unequal groups; on average it errs
-upwards (Efron and Stein 1981). Of independent rows those in one cell are alike, so that there are as many tables as
-cells.
+Units are rows, or groups of rows that were drawn together. The sum of squares is taken about the
+value on all units, as in the variance CV3 of MacKinnon, Nielsen and Webb (2023), which serves few
+and unequal groups; on average it errs upwards (Efron and Stein 1981). Of independent rows those in
+one cell are alike, so that there are as many tables as cells.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def jackknife(statistics: Mapping[str, Statistic], cells: Cells) -> dict[str, fl
     """Return the standard error of each statistic; None where it is undefined without some unit.
 
     Args:
-        statistics: Each maps cell counts of shape (b, size) to values of shape (b,), NaN where undefined.
+        statistics: Each maps cell counts of shape (b, size) to values of shape (b,), NaN where
+            undefined.
         cells: The rows; at least two units.
     """
     cells = _bundled(cells)
@@ -39,13 +40,19 @@ def jackknife(statistics: Mapping[str, Statistic], cells: Cells) -> dict[str, fl
             squares[name] += float((times * (statistic(without) - values[name]) ** 2).sum())
     # Leaving out one unit moves the statistic n - 1 times less than the unit itself would.
     factor = (cells.units - 1) / cells.units
-    return {name: math.sqrt(factor * s) if math.isfinite(s) else None for name, s in squares.items()}
+    return {
+        name: math.sqrt(factor * s) if math.isfinite(s) else None for name, s in squares.items()
+    }
 
 
 def jackknife_intervals(
-    statistics: Mapping[str, Statistic], cells: Cells, *, bounds: Mapping[str, Interval] | None = None
+    statistics: Mapping[str, Statistic],
+    cells: Cells,
+    *,
+    bounds: Mapping[str, Interval] | None = None,
 ) -> dict[str, Interval | None]:
-    """Return the 95 % interval of each statistic (`score_interval`); None where it is undefined, and of one unit.
+    """Return the 95 % interval of each statistic (`score_interval`); None where it is undefined,
+    and of one unit.
 
     Args:
         statistics: As `jackknife`.
@@ -59,21 +66,25 @@ def jackknife_intervals(
     for name, se in jackknife(statistics, cells).items():
         value = float(statistics[name](cells.counts[None].astype(np.float64))[0])
         if math.isfinite(value):
-            intervals[name] = score_interval(value, se, units, bounds=(bounds or {}).get(name, (0.0, 1.0)))
+            intervals[name] = score_interval(
+                value, se, units, bounds=(bounds or {}).get(name, (0.0, 1.0))
+            )
     return intervals
 
 
 def _bundled(cells: Cells) -> Cells:
     """Return cells whose units are bundles of units where those are too many for so many cells.
 
-    Leaving out bundles of equal numbers of units estimates the same error (Kott 2001, the delete-a-group jackknife).
+    Leaving out bundles of equal numbers of units estimates the same error (Kott 2001, the
+    delete-a-group jackknife).
     """
     units = cells.units if cells.groups is not None else np.count_nonzero(cells.counts)
     if units * cells.size <= DENSE or cells.units <= FEWEST_BUNDLES:
         return cells
     bundles = max(FEWEST_BUNDLES, DENSE // cells.size)
     if cells.groups is None and cells.weight is not None:
-        # Rows that are alike must not be dealt out evenly over the bundles, as they were not drawn so.
+        # Rows that are alike must not be dealt out evenly over the bundles, as they were not drawn
+        # so.
         code = np.random.default_rng(0).permutation(np.repeat(cells.code, cells.weight))
         cells = replace(cells, code=code, weight=None)
     unit = np.arange(cells.units) if cells.groups is None else cells.groups
@@ -81,7 +92,9 @@ def _bundled(cells: Cells) -> Cells:
 
 
 def _without_one(cells: Cells, counts: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield tables that each lack one unit, shape (b, size), and how many units leave that table, shape (b,)."""
+    """Yield tables that each lack one unit, shape (b, size), and how many units leave that table,
+    shape (b,).
+    """
     step = max(1, BLOCK // cells.size)
     if cells.groups is None:
         occupied = np.flatnonzero(counts)

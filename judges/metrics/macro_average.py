@@ -1,4 +1,6 @@
-"""Means over the values of a column, such as data sets: each value counts the same, however many rows it has."""
+"""Means over the values of a column, such as data sets: each value counts the same, however many
+rows it has.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ class MacroMean:
     """Values there are."""
 
     def to_json(self) -> dict[str, float | int | str | None]:
-        """Return the estimate with `values`, how many were averaged, and `of`, how many there are."""
+        """Return the estimate with `values`, how many were averaged, and `of`, how many there
+        are.
+        """
         return {**self.estimate.to_json(), "values": self.values, "of": self.of}
 
     def __str__(self) -> str:
@@ -48,9 +52,10 @@ class MacroMean:
 def macro_means(predictions: JudgedDataset, column: str) -> dict[str, MacroMean]:
     """Return each metric of `AVERAGED`: its unweighted mean over the values of a metadata column.
 
-    A row without the column counts to the value `(none)`. A value on which a metric does not exist (no positive
-    verdict, one class of labels) is left out of its mean, and named. Intervals leave out each group, or row, of the
-    whole dataset (`jackknife`); a value on which the metric does not exist without it is left out of that mean.
+    A row without the column counts to the value `(none)`. A value on which a metric does not exist
+    (no positive verdict, one class of labels) is left out of its mean, and named. Intervals leave
+    out each group, or row, of the whole dataset (`jackknife`); a value on which the metric does not
+    exist without it is left out of that mean.
 
     Args:
         predictions: Rows with their answers.
@@ -60,7 +65,9 @@ def macro_means(predictions: JudgedDataset, column: str) -> dict[str, MacroMean]
         InputError: No row has the column, or the judge chooses among labels without order.
     """
     if predictions.scale.kind == "choice":
-        raise InputError("a mean over a column needs decisions at a threshold, and a choice has none")
+        raise InputError(
+            "a mean over a column needs decisions at a threshold, and a choice has none"
+        )
     positions = rows_by_value(predictions, column)
     # Values and cells share one code, so that one jackknife over groups serves all values at once.
     part_of_row = np.empty(len(predictions.dataset.rows), np.int64)
@@ -68,10 +75,14 @@ def macro_means(predictions: JudgedDataset, column: str) -> dict[str, MacroMean]
         part_of_row[rows] = code
     part = part_of_row[predictions.scored]
     cells = Cells(
-        code=4 * part + decision_codes(predictions), size=4 * len(positions), groups=predictions.shared_groups
+        code=4 * part + decision_codes(predictions),
+        size=4 * len(positions),
+        groups=predictions.shared_groups,
     )
     statistics = {name: partial(_mean, metric) for name, metric in AVERAGED.items()}
-    intervals = jackknife_intervals(statistics, cells, bounds={name: METRICS[name].bounds(2) for name in AVERAGED})
+    intervals = jackknife_intervals(
+        statistics, cells, bounds={name: METRICS[name].bounds(2) for name in AVERAGED}
+    )
     tables = dict(zip(positions, cells.counts.reshape(-1, 2, 2), strict=True))
     means: dict[str, MacroMean] = {}
     for name, metric in AVERAGED.items():
@@ -90,7 +101,9 @@ def macro_means(predictions: JudgedDataset, column: str) -> dict[str, MacroMean]
 
 
 def _mean(metric: str, counts: FloatArray) -> FloatArray:
-    """Return the mean of a metric over the values on which it exists, from counts of shape (b, 4 * values)."""
+    """Return the mean of a metric over the values on which it exists, from counts of shape (b, 4 *
+    values).
+    """
     tables = counts.reshape(len(counts), -1, 2, 2)
     figures = BINARY_METRICS[metric](tables)
     if METRICS[metric].beyond_chance:

@@ -1,4 +1,6 @@
-"""Compare a metric before and after on the same rows: the paired difference and its clustered error."""
+"""Compare a metric before and after on the same rows: the paired difference and its clustered
+error.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,8 @@ class Change:
     """Groups in which the two prompts' verdicts move the metric differently."""
     freedom: float
     """Degrees of freedom of the test; 0 where fewer than two groups changed."""
-    # The next two names, and `swap_p`, are older than the words of today: stored decisions hold them.
+    # The next two names, and `swap_p`, are older than the words of today: stored decisions hold
+    # them.
     bearing_rows: int
     """Rows in the metric's denominator (for recall: positive rows), on the side that has fewer."""
     bearing_groups: int
@@ -50,7 +53,9 @@ class Change:
     effective_groups: float
     """Groups of equal size that would weigh as much; few where some are very large."""
     swap_p: float | None = None
-    """p of the permutation test, where verdicts changed in few groups and it was asked for; `p` is the larger."""
+    """p of the permutation test, where verdicts changed in few groups and it was asked for; `p` is
+    the larger.
+    """
 
     @property
     def gain(self) -> float:
@@ -63,17 +68,19 @@ def compare(
 ) -> Change | None:
     """Compare one metric on the rows both sides answered.
 
-    The variance is that of the influence functions' difference summed by group, with the factor G/(G-1);
-    p comes from Student's t with one degree of freedom less than the groups that changed, or than their effective
-    number where a few large groups dominate.
+    The variance is that of the influence functions' difference summed by group, with the factor
+    G/(G-1); p comes from Student's t with one degree of freedom less than the groups that changed,
+    or than their effective number where a few large groups dominate.
 
     Args:
-        metric: A metric that has an influence function; of a choice also one of a class, `recall[billing]`.
+        metric: A metric that has an influence function; of a choice also one of a class,
+            `recall[billing]`.
         before, after: Two answers to the same dataset, rows in the same order.
         keep: Which rows of the dataset to compare, shape (rows,); all unless given.
 
     Returns:
-        The change, or None where the metric is undefined on either side; one of probabilities is where none is given.
+        The change, or None where the metric is undefined on either side; one of probabilities is
+        where none is given.
     """
     rows = common_rows(before, after)
     if keep is not None:
@@ -85,7 +92,9 @@ def compare(
     old, new = point(metric, *before.compared(metric)), point(metric, *after.compared(metric))
     if old is None or new is None:
         return None
-    if metric in PROBABILITY_METRICS and not (before.states_probability and after.states_probability):
+    if metric in PROBABILITY_METRICS and not (
+        before.states_probability and after.states_probability
+    ):
         return None
     groups = before.groups
     moved = influence(metric, *after.compared(metric)) - influence(metric, *before.compared(metric))
@@ -94,7 +103,9 @@ def compare(
         weights = _class_weights(before) + _class_weights(after)
     else:
         weights = (denominators[0] | denominators[1]).astype(np.float64)
-    return paired_change(metric, (old, new), moved, groups, weights=weights, denominators=denominators)
+    return paired_change(
+        metric, (old, new), moved, groups, weights=weights, denominators=denominators
+    )
 
 
 def paired_change(
@@ -162,8 +173,12 @@ def denominator(metric: str, predictions: JudgedDataset) -> BoolArray:
 
 
 def _class_weights(predictions: JudgedDataset) -> FloatArray:
-    """Return how much each row counts in macro F1, which gives a rare class as much as a common one; shape (n,)."""
-    _, codes = np.unique(np.concatenate([predictions.label, predictions.score]), return_inverse=True)
+    """Return how much each row counts in macro F1, which gives a rare class as much as a common
+    one; shape (n,).
+    """
+    _, codes = np.unique(
+        np.concatenate([predictions.label, predictions.score]), return_inverse=True
+    )
     share = 1.0 / np.bincount(codes)[codes]
     return share[: len(predictions.rows)] + share[len(predictions.rows) :]
 
@@ -174,10 +189,11 @@ def common_rows(before: JudgedDataset, after: JudgedDataset) -> IntArray:
 
 
 def clustered_se(influences: FloatArray, groups: IntArray) -> float:
-    """Return the standard error of a mean from each row's influence on it, rows of a group depending on each other.
+    """Return the standard error of a mean from each row's influence on it, rows of a group
+    depending on each other.
 
-    The influences are summed by group and their variance taken over groups with the factor G/(G-1); infinite for
-    fewer than two groups.
+    The influences are summed by group and their variance taken over groups with the factor G/(G-1);
+    infinite for fewer than two groups.
 
     Args:
         influences: One a row, centred; shape (n,).
@@ -187,23 +203,30 @@ def clustered_se(influences: FloatArray, groups: IntArray) -> float:
 
 
 def holm(p: FloatArray | Sequence[float]) -> FloatArray:
-    """Return p-values adjusted for looking at all of them: the step-down adjustment of Holm (1979); shape as given."""
+    """Return p-values adjusted for looking at all of them: the step-down adjustment of Holm (1979);
+    shape as given.
+    """
     values = np.asarray(p, np.float64)
     count = len(values)
     order = np.argsort(values, kind="stable")
     adjusted = np.empty(count)
-    adjusted[order] = np.minimum(np.maximum.accumulate(values[order] * (count - np.arange(count))), 1.0)
+    adjusted[order] = np.minimum(
+        np.maximum.accumulate(values[order] * (count - np.arange(count))), 1.0
+    )
     return adjusted
 
 
 def rows_needed(change: Change, alpha: float) -> int | None:
-    """Return the rows at which a change of this size would be found with 80 % power, groups being of the size they are.
+    """Return the rows at which a change of this size would be found with 80 % power, groups being
+    of the size they are.
 
-    The number of rows n r at which difference sqrt(r) / se reaches t_alpha + t_power, with the degrees of freedom of
-    r times as many groups; with many groups that is n ((z_alpha + z_power) se / difference)^2.
+    The number of rows n r at which difference sqrt(r) / se reaches t_alpha + t_power, with the
+    degrees of freedom of r times as many groups; with many groups that is n ((z_alpha + z_power) se
+    / difference)^2.
 
     Returns:
-        None where nothing changed, or fewer than two groups did, so that there is no error to reckon with.
+        None where nothing changed, or fewer than two groups did, so that there is no error to
+        reckon with.
     """
     from scipy.stats import t as student
 
@@ -214,7 +237,9 @@ def rows_needed(change: Change, alpha: float) -> int | None:
     def enough(rows: int) -> bool:
         times = rows / change.n
         freedom = max((change.freedom + 1.0) * times - 1.0, 1.0)
-        return t_now * math.sqrt(times) >= float(student.isf(alpha, freedom) + student.ppf(POWER, freedom))
+        return t_now * math.sqrt(times) >= float(
+            student.isf(alpha, freedom) + student.ppf(POWER, freedom)
+        )
 
     few, many = 0, change.n
     while not enough(many):

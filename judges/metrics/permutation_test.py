@@ -1,9 +1,10 @@
-"""The exact test of a paired comparison by groups: what if the two judges' answers had been swapped in some of them?
+"""The exact test of a paired comparison by groups: what if the two judges' answers had been swapped
+in some of them?
 
-If the new judge is no better than the old one, each group's two sets of answers could as well have come the other way
-round. The metric's difference is taken again for every way to swap groups; p is the share of ways in which it is as
-large as the observed one (the paired permutation test of Fisher 1935). It needs no standard error, which few or
-unequal groups estimate badly.
+If the new judge is no better than the old one, each group's two sets of answers could as well have
+come the other way round. The metric's difference is taken again for every way to swap groups; p is
+the share of ways in which it is as large as the observed one (the paired permutation test of Fisher
+1935). It needs no standard error, which few or unequal groups estimate badly.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from .influence import Counts
 from .paired_comparison import UNMOVED, Change, common_rows
 
 FEW_GROUPS = 30
-"""Where verdicts changed in fewer groups than this, the exact test has a say beside the one by the standard error."""
+"""Where verdicts changed in fewer groups than this, the exact test has a say beside the one by the
+standard error.
+"""
 EXACT_GROUPS = 15
 """Up to this many changed groups, every way to swap them is tried: 32,768 at most."""
 DRAWS = 10_000
@@ -28,13 +31,16 @@ BLOCK = 2_048
 """Ways that are reckoned at once."""
 
 
-def with_permutation_p(change: Change | None, before: JudgedDataset, after: JudgedDataset) -> Change | None:
-    """Let the larger of the two p-values stand where verdicts changed in fewer than `FEW_GROUPS` groups.
+def with_permutation_p(
+    change: Change | None, before: JudgedDataset, after: JudgedDataset
+) -> Change | None:
+    """Let the larger of the two p-values stand where verdicts changed in fewer than `FEW_GROUPS`
+    groups.
 
     For macro F1 it always stands.
 
-    These are counted by verdicts: one changed verdict moves the influence of every row on precision a little, so that
-    `Change.changed_groups` may count nearly all groups.
+    These are counted by verdicts: one changed verdict moves the influence of every row on precision
+    a little, so that `Change.changed_groups` may count nearly all groups.
 
     Args:
         change: As `compare` returned it for the two.
@@ -48,7 +54,10 @@ def with_permutation_p(change: Change | None, before: JudgedDataset, after: Judg
     old = count_cells(change.metric, before, before.groups, classes=classes)
     new = count_cells(change.metric, after, before.groups, classes=classes)
     # Macro F1 hangs on its rarest class, of which there may be few groups however many changed.
-    few = changed_groups(change.metric, old, new).sum() < FEW_GROUPS or change.metric == "f1_macro_grades"
+    few = (
+        changed_groups(change.metric, old, new).sum() < FEW_GROUPS
+        or change.metric == "f1_macro_grades"
+    )
     if not few:
         return change
     p = permutation_p(change.metric, old, new)
@@ -58,9 +67,11 @@ def with_permutation_p(change: Change | None, before: JudgedDataset, after: Judg
 def count_cells(
     metric: str, predictions: JudgedDataset, groups: IntArray, *, classes: FloatArray | None = None
 ) -> Counts:
-    """Count each group's rows by label and verdict; shape (G, 4), or (G, K * K) for a metric of K classes.
+    """Count each group's rows by label and verdict; shape (G, 4), or (G, K * K) for a metric of K
+    classes.
 
-    Of a metric that is a mean over rows: the sum of what they count, and what they lack of 1 each; shape (G, 2).
+    Of a metric that is a mean over rows: the sum of what they count, and what they lack of 1 each;
+    shape (G, 2).
 
     Args:
         metric: Which sides are compared.
@@ -71,7 +82,9 @@ def count_cells(
     label, predicted = predictions.compared(metric)
     size, of_rows = 2, metric_of(metric).of_rows
     if of_rows is not None:
-        return sums_by_group(of_rows(label.astype(np.float64), predicted.astype(np.float64)), groups)
+        return sums_by_group(
+            of_rows(label.astype(np.float64), predicted.astype(np.float64)), groups
+        )
     if metric in CLASS_METRICS:
         levels = np.unique(np.concatenate([label, predicted]) if classes is None else classes)
         size = len(levels)
@@ -91,11 +104,15 @@ def sums_by_group(counts: FloatArray, groups: IntArray) -> FloatArray:
 def cells_read(metric: str) -> slice | list[int]:
     """Return the columns of `count_cells` that a metric reads."""
     entry = metric_of(metric)
-    return slice(None) if metric in CLASS_METRICS or entry.of_rows is not None else list(entry.cells)
+    return (
+        slice(None) if metric in CLASS_METRICS or entry.of_rows is not None else list(entry.cells)
+    )
 
 
 def changed_groups(metric: str, before: Counts, after: Counts) -> BoolArray:
-    """Return in which groups a count that the metric reads differs; shape (G,), of counts as `count_cells` has them."""
+    """Return in which groups a count that the metric reads differs; shape (G,), of counts as
+    `count_cells` has them.
+    """
     cells = cells_read(metric)
     return np.any(np.abs(before[:, cells] - after[:, cells]) > UNMOVED, axis=1)
 
@@ -129,14 +146,19 @@ def permutation_p(
     # Some at a time: the tables of many classes would fill the memory.
     for first in range(0, len(swapped), BLOCK):
         moved = swapped[first : first + BLOCK] @ gain
-        new, old = value_of_cells(metric, after.sum(0) - moved), value_of_cells(metric, before.sum(0) + moved)
+        new, old = (
+            value_of_cells(metric, after.sum(0) - moved),
+            value_of_cells(metric, before.sum(0) + moved),
+        )
         differences[first : first + BLOCK] = sign * (new - old)
     # A way in which the metric does not exist counts against the new judge.
     return float((np.isnan(differences) | (differences >= differences[0] - 1e-12)).mean())
 
 
 def value_of_cells(metric: str, cells: Counts) -> FloatArray:
-    """Return the metric of each line of counts as `count_cells` has them; shape (lines,), NaN where it is undefined."""
+    """Return the metric of each line of counts as `count_cells` has them; shape (lines,), NaN where
+    it is undefined.
+    """
     size, entry = round(cells.shape[1] ** 0.5), metric_of(metric)
     if entry.of_rows is not None:
         return cells[:, 0] / cells.sum(1)

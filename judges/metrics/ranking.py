@@ -1,11 +1,13 @@
-"""How well scores order the documents of each query: nDCG, average precision, reciprocal rank, precision, recall.
+"""How well scores order the documents of each query: nDCG, average precision, reciprocal rank,
+precision, recall.
 
-Documents with equal scores have no order, so each metric is its expected value when they are put in random order
-(McSherry and Najork 2008), as scikit-learn's `ndcg_score` has it; trec_eval instead breaks ties by the document's
-name. A document that people judged and the run lacks counts in the ideal ranking and in the number of relevant ones;
-a document that the run has and nobody judged takes a rank and is not relevant. A query without a relevant document
-scores 0 and stays in the mean, as in trec_eval, and the estimate says how many there are; where no query has one, there
-is no mean.
+Documents with equal scores have no order, so each metric is its expected value when they are put in
+random order (McSherry and Najork 2008), as scikit-learn's `ndcg_score` has it; trec_eval instead
+breaks ties by the document's name. A document that people judged and the run lacks counts in the
+ideal ranking and in the number of relevant ones; a document that the run has and nobody judged
+takes a rank and is not relevant. A query without a relevant document scores 0 and stays in the
+mean, as in trec_eval, and the estimate says how many there are; where no query has one, there is no
+mean.
 """
 
 from __future__ import annotations
@@ -34,17 +36,26 @@ class Ranking:
     query: IntArray
     """0..Q-1, every code in use; shape (n,)."""
     grade: FloatArray
-    """People's grade, 0 or less for not relevant, NaN for a document that nobody judged; shape (n,)."""
+    """People's grade, 0 or less for not relevant, NaN for a document that nobody judged; shape
+    (n,).
+    """
     score: FloatArray
-    """What the documents are ranked by, highest first; NaN for a judged document the run lacks; shape (n,)."""
+    """What the documents are ranked by, highest first; NaN for a judged document the run lacks;
+    shape (n,).
+    """
 
     def __post_init__(self) -> None:
         if not len(self.query) == len(self.grade) == len(self.score):
-            raise InputError(f"{len(self.query)} queries, {len(self.grade)} grades and {len(self.score)} scores")
+            raise InputError(
+                f"{len(self.query)} queries, {len(self.grade)} grades and {len(self.score)} scores"
+            )
 
     @classmethod
-    def of_run(cls, judged: Mapping[str, Mapping[str, float]], run: Mapping[str, Mapping[str, float]]) -> Ranking:
-        """Build the ranking of the judged queries; one that the run lacks scores 0, one that nobody judged is left out.
+    def of_run(
+        cls, judged: Mapping[str, Mapping[str, float]], run: Mapping[str, Mapping[str, float]]
+    ) -> Ranking:
+        """Build the ranking of the judged queries; one that the run lacks scores 0, one that nobody
+        judged is left out.
 
         Args:
             judged: Grade by query and document.
@@ -74,7 +85,9 @@ class Ranking:
         opens = rank == 1
         opens[1:] |= score[1:] != score[:-1]
         tie = np.cumsum(opens) - 1
-        return _Ranks(rows=rows, query=query, rank=rank, tie=tie, first=rank[opens], size=np.bincount(tie))
+        return _Ranks(
+            rows=rows, query=query, rank=rank, tie=tie, first=rank[opens], size=np.bincount(tie)
+        )
 
     def relevant(self, threshold: float) -> BoolArray:
         """Which documents people graded at or above the threshold; shape (n,)."""
@@ -115,8 +128,9 @@ class _Ties:
 def ndcg(ranking: Ranking, k: int | None = None, *, gain: Gain = "linear") -> FloatArray:
     """Return the normalised discounted cumulative gain of each query; shape (Q,).
 
-    The sum of gain / log2(rank + 1) over the first k documents, divided by the same sum of the best possible order
-    (Jarvelin and Kekalainen 2002). The gain is the grade as in trec_eval, or 2^grade - 1 (Burges et al. 2005).
+    The sum of gain / log2(rank + 1) over the first k documents, divided by the same sum of the best
+    possible order (Jarvelin and Kekalainen 2002). The gain is the grade as in trec_eval, or 2^grade
+    - 1 (Burges et al. 2005).
 
     Args:
         ranking: Documents with grades and scores.
@@ -149,9 +163,13 @@ def average_precision(ranking: Ranking, *, threshold: float = 1.0) -> FloatArray
         threshold: A grade at or above it is relevant.
     """
     ties = _ties(ranking, threshold)
-    others = np.divide(ties.relevant - 1, ties.size - 1, out=np.zeros_like(ties.size), where=ties.size > 1)
+    others = np.divide(
+        ties.relevant - 1, ties.size - 1, out=np.zeros_like(ties.size), where=ties.size > 1
+    )
     hits = ties.before + 1 + (ties.position - 1) * others
-    precision = _summed(ranking.ranks.query, ties.share * hits / ranking.ranks.rank, ranking.queries)
+    precision = _summed(
+        ranking.ranks.query, ties.share * hits / ranking.ranks.rank, ranking.queries
+    )
     return _share(precision, _relevant_documents(ranking, threshold))
 
 
@@ -164,9 +182,14 @@ def reciprocal_rank(ranking: Ranking, *, threshold: float = 1.0) -> FloatArray:
     """
     ties = _ties(ranking, threshold)
     leads = (ties.before == 0) & (ties.relevant > 0)
-    size, relevant, position = (a[leads].astype(np.int64) for a in (ties.size, ties.relevant, ties.position))
-    log_factorial = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, size.max(initial=0) + 1)))))
-    # The first of r relevant among s documents stands at position i in C(s - i, r - 1) of the C(s, r) orders.
+    size, relevant, position = (
+        a[leads].astype(np.int64) for a in (ties.size, ties.relevant, ties.position)
+    )
+    log_factorial = np.concatenate(
+        ([0.0], np.cumsum(np.log(np.arange(1, size.max(initial=0) + 1))))
+    )
+    # The first of r relevant among s documents stands at position i in C(s - i, r - 1) of the C(s,
+    # r) orders.
     possible = position <= size - relevant + 1
     rest = np.where(possible, size - position - relevant + 1, 0)
     ways = log_factorial[size - position] - log_factorial[relevant - 1] - log_factorial[rest]
@@ -176,17 +199,22 @@ def reciprocal_rank(ranking: Ranking, *, threshold: float = 1.0) -> FloatArray:
 
 
 def precision_at(ranking: Ranking, k: int, *, threshold: float = 1.0) -> FloatArray:
-    """Return the share of relevant documents among the first k, k also where the run has fewer; shape (Q,)."""
+    """Return the share of relevant documents among the first k, k also where the run has fewer;
+    shape (Q,).
+    """
     return _hits(ranking, k, threshold) / k
 
 
 def recall_at(ranking: Ranking, k: int, *, threshold: float = 1.0) -> FloatArray:
-    """Return the share of each query's relevant documents that are among the first k; shape (Q,)."""
+    """Return the share of each query's relevant documents that are among the first k; shape
+    (Q,).
+    """
     return _share(_hits(ranking, k, threshold), _relevant_documents(ranking, threshold))
 
 
 def mean_over_queries(values: FloatArray, ranking: Ranking, relevant: BoolArray) -> Estimate:
-    """Return the mean of a metric over queries, with an interval over queries; None where none has what is sought.
+    """Return the mean of a metric over queries, with an interval over queries; None where none has
+    what is sought.
 
     Args:
         values: One a query, in [0, 1]; shape (Q,).
@@ -206,8 +234,11 @@ def mean_over_queries(values: FloatArray, ranking: Ranking, relevant: BoolArray)
     return mean_share(values, n=n, reason=reason)
 
 
-def ranking_metrics(ranking: Ranking, *, at: Sequence[int] = (10,), threshold: float = 1.0) -> dict[str, Estimate]:
-    """Return `ndcg@k` and `ndcg_exp@k` for each k, and `map`, as means over queries with intervals over queries.
+def ranking_metrics(
+    ranking: Ranking, *, at: Sequence[int] = (10,), threshold: float = 1.0
+) -> dict[str, Estimate]:
+    """Return `ndcg@k` and `ndcg_exp@k` for each k, and `map`, as means over queries with intervals
+    over queries.
 
     Args:
         ranking: Documents with grades and scores.
@@ -240,7 +271,8 @@ def _gains(grade: FloatArray, gain: Gain) -> FloatArray:
     grades = np.maximum(np.nan_to_num(grade, nan=0.0), 0.0)
     if gain == "linear":
         return grades
-    # Over the highest gain, so that no grade is too high for a float; the ratio to the ideal stays the same.
+    # Over the highest gain, so that no grade is too high for a float; the ratio to the ideal stays
+    # the same.
     top = grades.max(initial=0.0)
     return np.exp2(grades - top) - np.exp2(-top)
 
@@ -270,7 +302,9 @@ def _relevant_documents(ranking: Ranking, threshold: float) -> FloatArray:
 
 def _cutoff(k: int) -> int:
     if k < 1:
-        raise InputError(f"a ranking has no first {k!r} documents", hint="give a whole number of 1 or more")
+        raise InputError(
+            f"a ranking has no first {k!r} documents", hint="give a whole number of 1 or more"
+        )
     return k
 
 

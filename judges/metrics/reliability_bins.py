@@ -1,4 +1,6 @@
-"""The bins of a reliability curve: how often people say yes where the judge's probability of yes lies in a range."""
+"""The bins of a reliability curve: how often people say yes where the judge's probability of yes
+lies in a range.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from .intervals import wilson
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bin:
-    """The rows whose probability lies above `low` and not above `high` (the first bin holds 0 as well)."""
+    """The rows whose probability lies above `low` and not above `high` (the first bin holds 0 as
+    well).
+    """
 
     low: float
     high: float
@@ -27,7 +31,12 @@ class Bin:
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `from_json` reads."""
-        return {"low": self.low, "high": self.high, "probability": self.probability, "share": self.share.to_json()}
+        return {
+            "low": self.low,
+            "high": self.high,
+            "probability": self.probability,
+            "share": self.share.to_json(),
+        }
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Bin:  # Any: JSON
@@ -37,7 +46,9 @@ class Bin:
 
 
 def bins_of_verdicts(judged: JudgedDataset) -> list[Bin]:
-    """Return the bins of the rows whose verdict carries a probability; none where no verdict does."""
+    """Return the bins of the rows whose verdict carries a probability; none where no verdict
+    does.
+    """
     rows = np.isfinite(judged.probability)
     return reliability_bins(judged.positive[rows], judged.probability[rows]) if rows.any() else []
 

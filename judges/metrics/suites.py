@@ -1,4 +1,6 @@
-"""The families of metrics that a benchmark holds: at the threshold, on grades, of probabilities, of rankings."""
+"""The families of metrics that a benchmark holds: at the threshold, on grades, of probabilities, of
+rankings.
+"""
 
 from __future__ import annotations
 
@@ -39,21 +41,26 @@ class MeasureOptions:
 
 
 def measure_choice(predictions: JudgedArrays) -> dict[str, Estimate]:
-    """Return `CHOICE_METRICS` and alpha over the classes, and recall of the label that is recognized worst.
+    """Return `CHOICE_METRICS` and alpha over the classes, and recall of the label that is
+    recognized worst.
 
     Nothing where people chose among other labels.
     """
     if not predictions.same_scale:
         return {}
     formulas = {**CHOICE_METRICS, **NOMINAL}
-    metrics = _agreement(formulas, grade_codes(predictions), len(predictions.scale.levels), predictions)
+    metrics = _agreement(
+        formulas, grade_codes(predictions), len(predictions.scale.levels), predictions
+    )
     return metrics | _poorest_label(predictions)
 
 
 def _poorest_label(predictions: JudgedArrays) -> dict[str, Estimate]:
     """Return `recall[label]` of the label that the judge finds least often where people gave it."""
     labels = predictions.scale.labels
-    counts = count_rows(grade_codes(predictions), predictions.weight, len(labels) ** 2).reshape(-1, len(labels))
+    counts = count_rows(grade_codes(predictions), predictions.weight, len(labels) ** 2).reshape(
+        -1, len(labels)
+    )
     people = counts.sum(1)
     if not people.any():
         return {}
@@ -65,20 +72,29 @@ def _poorest_label(predictions: JudgedArrays) -> dict[str, Estimate]:
 
 
 def measure_ordered(predictions: JudgedArrays, options: MeasureOptions) -> dict[str, Estimate]:
-    """Return the metrics of labels and scores that have an order, each family where it applies; see `measure`."""
+    """Return the metrics of labels and scores that have an order, each family where it applies; see
+    `measure`.
+    """
     k = len(predictions.scale.levels)
     shares_grades = predictions.on_grades and k > 2
     if shares_grades:
         metrics = _agreement(BINARY_METRICS, decision_codes(predictions), 2, predictions)
-        metrics |= _agreement({**GRADE_METRICS, **ORDINAL}, grade_codes(predictions), k, predictions)
+        metrics |= _agreement(
+            {**GRADE_METRICS, **ORDINAL}, grade_codes(predictions), k, predictions
+        )
     else:
-        metrics = _agreement({**BINARY_METRICS, **NOMINAL}, decision_codes(predictions), 2, predictions)
+        metrics = _agreement(
+            {**BINARY_METRICS, **NOMINAL}, decision_codes(predictions), 2, predictions
+        )
     metrics |= _calibration(predictions, options)
     groups = predictions.shared_groups
     scales = predictions.scale, predictions.dataset.labels
     if any(scale.kind == "probability" or len(scale.levels) > 2 for scale in scales):
-        metrics |= correlations(predictions.label, predictions.score, groups, weight=predictions.weight)
-    # A group may be a query with its documents where some input is a query, or the inputs are not known.
+        metrics |= correlations(
+            predictions.label, predictions.score, groups, weight=predictions.weight
+        )
+    # A group may be a query with its documents where some input is a query, or the inputs are not
+    # known.
     inputs = predictions.input_names
     names_query = any(word in name.lower() for name in inputs for word in QUERY_WORDS)
     if groups is not None and (names_query or not inputs):
@@ -95,22 +111,28 @@ def measure_ordered(predictions: JudgedArrays, options: MeasureOptions) -> dict[
         metrics |= ranking_metrics(ranking, at=options.at, threshold=labels.threshold - labels.low)
     if options.uncertain is not None:
         if not isinstance(predictions, JudgedDataset):
-            raise InputError(f"whether rows are marked in {options.uncertain!r} is known row by row only")
+            raise InputError(
+                f"whether rows are marked in {options.uncertain!r} is known row by row only"
+            )
         estimates = measure_diras(predictions, options.uncertain)
         metrics |= {"uncertainty_ap": estimates["diras_uncertainty"], **estimates}
     return metrics
 
 
-def measure_diras(predictions: JudgedDataset, uncertain: str, *, as_published: bool = False) -> dict[str, Estimate]:
-    """Return `DIRAS_METRICS` of the rows with a confidence; None with the reason where nothing carries one.
+def measure_diras(
+    predictions: JudgedDataset, uncertain: str, *, as_published: bool = False
+) -> dict[str, Estimate]:
+    """Return `DIRAS_METRICS` of the rows with a confidence; None with the reason where nothing
+    carries one.
 
-    The group is the query, and the label over the range of its scale is the relevance: labels 0, 0.5 and 1 are taken
-    as they stand, 0..3 become thirds.
+    The group is the query, and the label over the range of its scale is the relevance: labels 0,
+    0.5 and 1 are taken as they stand, 0..3 become thirds.
 
     Args:
         predictions: Rows with their answers.
         uncertain: As `measure`.
-        as_published: Repeat the published table's own way of ranking; see `judges/metrics/diras.py`.
+        as_published: Repeat the published table's own way of ranking; see
+            `judges/metrics/diras.py`.
     """
     probability = predictions.probability
     confidence = np.where(predictions.predicted, probability, 1.0 - probability)
@@ -134,7 +156,9 @@ def measure_diras(predictions: JudgedDataset, uncertain: str, *, as_published: b
 
 
 def decision_codes(predictions: JudgedArrays) -> IntArray:
-    """Return each scored row's cell in the (2, 2) table at the threshold, labels in rows; shape (n,)."""
+    """Return each scored row's cell in the (2, 2) table at the threshold, labels in rows; shape
+    (n,).
+    """
     return 2 * predictions.positive.astype(np.int64) + predictions.predicted
 
 
@@ -175,18 +199,23 @@ def estimate_of(
 def _agreement(
     formulas: Mapping[str, Formula], code: IntArray, k: int, predictions: JudgedArrays
 ) -> dict[str, Estimate]:
-    cells = Cells(code=code, size=k * k, groups=predictions.shared_groups, weight=predictions.weight)
+    cells = Cells(
+        code=code, size=k * k, groups=predictions.shared_groups, weight=predictions.weight
+    )
     table = cells.counts.reshape(k, k)
     values = {name: formula_value(name, formula, table) for name, formula in formulas.items()}
     defined = {name: formula for name, formula in formulas.items() if values[name][0] is not None}
     intervals = table_intervals(defined, cells, k)
     return {
-        name: estimate_of(*values[name], intervals.get(name), cells, _denominator(name, cells, k)) for name in formulas
+        name: estimate_of(*values[name], intervals.get(name), cells, _denominator(name, cells, k))
+        for name in formulas
     }
 
 
 def _denominator(metric: str, cells: Cells, k: int) -> int:
-    """Return how many rows are in a metric's denominator; of a table of grades that is every row."""
+    """Return how many rows are in a metric's denominator; of a table of grades that is every
+    row.
+    """
     if k > 2:
         return int(cells.counts.sum())
     return int(cells.counts[list(METRICS[metric].cells)].sum())

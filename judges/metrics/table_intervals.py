@@ -1,8 +1,9 @@
-"""Intervals of metrics that are functions of a confusion table, from the jackknife over rows or groups.
+"""Intervals of metrics that are functions of a confusion table, from the jackknife over rows or
+groups.
 
-The rows in a metric's denominator decide how far its standard error can be trusted: recall on nine positive rows has
-t with eight degrees of freedom, however many negative rows there are. A metric that needs both classes has those of
-the class that stands in fewer units.
+The rows in a metric's denominator decide how far its standard error can be trusted: recall on nine
+positive rows has t with eight degrees of freedom, however many negative rows there are. A metric
+that needs both classes has those of the class that stands in fewer units.
 """
 
 from __future__ import annotations
@@ -21,15 +22,17 @@ from .intervals import Cells, Interval, wilson
 from .jackknife import jackknife
 
 
-def table_intervals(formulas: Mapping[str, Formula], cells: Cells, k: int) -> dict[str, Interval | None]:
+def table_intervals(
+    formulas: Mapping[str, Formula], cells: Cells, k: int
+) -> dict[str, Interval | None]:
     """Return the 95 % interval of each metric, None for fewer than two units.
 
-    Proportions of independent rows have Wilson's interval, all else the jackknife's standard error and
-    `score_interval`.
+    Proportions of independent rows have Wilson's interval, all else the jackknife's standard error
+    and `score_interval`.
 
     Args:
-        formulas: Metrics that are defined on these rows, by their name in the catalog; each maps tables of shape
-            (..., k, k) to (...).
+        formulas: Metrics that are defined on these rows, by their name in the catalog; each maps
+            tables of shape (..., k, k) to (...).
         cells: The rows; a row's cell is k times its label's level and its verdict's.
         k: Levels.
     """
@@ -45,7 +48,9 @@ def table_intervals(formulas: Mapping[str, Formula], cells: Cells, k: int) -> di
             intervals[name] = wilson(float(hits), float(rows))
     if cells.units < 2:
         return intervals
-    errors = jackknife({name: partial(_on_tables, formula, k) for name, formula in by_jackknife.items()}, cells)
+    errors = jackknife(
+        {name: partial(_on_tables, formula, k) for name, formula in by_jackknife.items()}, cells
+    )
     for name, formula in by_jackknife.items():
         se = errors[name]
         if name == "balanced_accuracy" and se is not None:
@@ -53,7 +58,10 @@ def table_intervals(formulas: Mapping[str, Formula], cells: Cells, k: int) -> di
         # The effective units in each denominator; of a table of grades that is every row.
         units = [cells.effective(np.ones(cells.size, np.bool_))]
         if k == 2:
-            units = [cells.effective(np.isin(np.arange(4), cell_set)) for cell_set in METRICS[name].denominators]
+            units = [
+                cells.effective(np.isin(np.arange(4), cell_set))
+                for cell_set in METRICS[name].denominators
+            ]
         intervals[name] = score_interval(
             float(formula(table)),
             se,
@@ -65,7 +73,8 @@ def table_intervals(formulas: Mapping[str, Formula], cells: Cells, k: int) -> di
 
 
 def _certain(metric: str, units: list[float]) -> float:
-    """Return how many rows a perfect value is worth: twice the harmonic mean of the classes for one beyond chance.
+    """Return how many rows a perfect value is worth: twice the harmonic mean of the classes for one
+    beyond chance.
 
     One error among n rows, a share q of them positive, takes 1 / (2 q (1 - q) n) off kappa.
     """
@@ -76,7 +85,8 @@ def _certain(metric: str, units: list[float]) -> float:
 
 
 def _least_balanced(table: FloatArray) -> float:
-    """Return the standard error of balanced accuracy on independent rows, each class with half a hit and a miss more.
+    """Return the standard error of balanced accuracy on independent rows, each class with half a
+    hit and a miss more.
 
     A class without a miss is not certain of its share.
     """

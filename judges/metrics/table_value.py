@@ -22,11 +22,13 @@ def table_value(metric: str, table: FloatArray | IntArray) -> tuple[float | None
     return formula_value(metric, formula, table)
 
 
-def formula_value(metric: str, formula: Formula, table: FloatArray | IntArray) -> tuple[float | None, str]:
+def formula_value(
+    metric: str, formula: Formula, table: FloatArray | IntArray
+) -> tuple[float | None, str]:
     """Return what a formula gives on one table, or None and the reason why it gives nothing.
 
-    A metric whose denominator is empty is None, as with scikit-learn's `zero_division=nan`, and so is every metric of
-    an empty table. Kappa is None too where all labels are the same.
+    A metric whose denominator is empty is None, as with scikit-learn's `zero_division=nan`, and so
+    is every metric of an empty table. Kappa is None too where all labels are the same.
 
     Args:
         metric: The name under which the catalog gives the reason.

@@ -15,7 +15,9 @@ THRESHOLD = 0.5
 """An answer whose normalised distance to the gold reaches this is wrong, not half right."""
 
 
-def anls(answers: Sequence[str], gold: Sequence[Sequence[str]], groups: IntArray | None = None) -> Estimate:
+def anls(
+    answers: Sequence[str], gold: Sequence[Sequence[str]], groups: IntArray | None = None
+) -> Estimate:
     """Return the average normalised Levenshtein similarity with its interval (Biten et al. 2019).
 
     Args:
@@ -30,15 +32,17 @@ def anls(answers: Sequence[str], gold: Sequence[Sequence[str]], groups: IntArray
         raise InputError(f"{len(answers)} answers for {len(gold)} items")
     if not answers:
         return Estimate.undefined(0, "there is no answer")
-    values = np.array([answer_similarity(answer, right) for answer, right in zip(answers, gold, strict=True)])
+    values = np.array(
+        [answer_similarity(answer, right) for answer, right in zip(answers, gold, strict=True)]
+    )
     return mean_share(values, groups)
 
 
 def answer_similarity(answer: str, gold: Sequence[str]) -> float:
     """Return 1 - d for the nearest gold answer, 0 where d is 0.5 or more (Biten et al. 2019).
 
-    d is the Levenshtein distance over the length of the longer text. Case is folded, spaces at the ends go, and
-    any run of white space counts as one space.
+    d is the Levenshtein distance over the length of the longer text. Case is folded, spaces at the
+    ends go, and any run of white space counts as one space.
 
     Raises:
         InputError: There is no gold answer.
@@ -48,7 +52,10 @@ def answer_similarity(answer: str, gold: Sequence[str]) -> float:
     if not gold:
         raise InputError(f"there is no gold answer to compare {answer!r:.60} with")
     if isinstance(gold, str):
-        raise InputError(f"gold answers are a list of texts, got the text {gold!r:.60}", hint="put it into a list")
+        raise InputError(
+            f"gold answers are a list of texts, got the text {gold!r:.60}",
+            hint="put it into a list",
+        )
     folded = _folded(answer)
     distance = min(Levenshtein.normalized_distance(folded, _folded(text)) for text in gold)
     return 1.0 - distance if distance < THRESHOLD else 0.0

@@ -1,4 +1,5 @@
-"""Where requests go: a checked base URL, and its origin (scheme, host, port), to which an API key is bound.
+"""Where requests go: a checked base URL, and its origin (scheme, host, port), to which an API key
+is bound.
 
 Which key belongs to which origin is decided in `runs.config.api_keys`.
 """
@@ -15,12 +16,16 @@ from ..errors import InputError
 _PORTS = {"http": 80, "https": 443}
 _HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")
 _PLAIN = re.compile(r"[!#-;=?-\[\]_a-z~]+")
-"""Printable ASCII but for space, quotes and what no URL has; some readers of URLs drop or turn the others."""
+"""Printable ASCII but for space, quotes and what no URL has; some readers of URLs drop or turn the
+others.
+"""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Origin:
-    """Scheme, host and port, as RFC 6454 has it; two URLs of one origin are one server to whoever owns the key."""
+    """Scheme, host and port, as RFC 6454 has it; two URLs of one origin are one server to whoever
+    owns the key.
+    """
 
     scheme: str
     host: str
@@ -32,7 +37,8 @@ class Origin:
         """Return the origin of a URL.
 
         Raises:
-            InputError: It is no http(s) URL that can be told from another at a glance; see `checked_url`.
+            InputError: It is no http(s) URL that can be told from another at a glance; see
+                `checked_url`.
         """
         parts = urlsplit(checked_url(base_url))
         return cls(parts.scheme, parts.hostname or "", parts.port or _PORTS[parts.scheme])
@@ -56,7 +62,8 @@ class Origin:
 def checked_url(base_url: str) -> str:
     """Return a base URL without its last slash.
 
-    What two programs could read in two ways is refused: a key must not go to another host than the one compared.
+    What two programs could read in two ways is refused: a key must not go to another host than the
+    one compared.
 
     Raises:
         InputError: It is no http(s) URL, carries a user, a password, a query or a fragment, or has
@@ -73,12 +80,18 @@ def checked_url(base_url: str) -> str:
     except ValueError:  # an unclosed bracket, or a port that is no number
         raise InputError(f"{shown} is not an http(s) URL", hint=hint) from None
     if parts.username is not None or parts.password is not None:
-        raise InputError("the URL carries a user name or password", hint="put the key into an environment variable")
+        raise InputError(
+            "the URL carries a user name or password",
+            hint="put the key into an environment variable",
+        )
     if not usable:
         raise InputError(f"{shown} is not an http(s) URL", hint=hint)
     if parts.query or parts.fragment or base_url.endswith(("?", "#")):
         raise InputError("the URL carries a query or a fragment; it is kept in records", hint=hint)
     if not _HOST.fullmatch(parts.hostname or "") or not _PLAIN.fullmatch(base_url):
-        hint = "write a host outside ASCII as xn--..., and such a character in a path as %20 and the like"
+        hint = (
+            "write a host outside ASCII as xn--..., and such a character in a path as %20 and the"
+            " like"
+        )
         raise InputError(f"{shown} has a character that does not belong there", hint=hint)
     return base_url.rstrip("/")

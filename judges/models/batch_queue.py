@@ -1,6 +1,8 @@
-"""Carry request files to a provider's batch queue: upload, create, look, fetch, over the `openai` package.
+"""Carry request files to a provider's batch queue: upload, create, look, fetch, over the `openai`
+package.
 
-A file's way is kept beside it, in `.NAME.batch.json`, and each step is written there before the next is taken:
+A file's way is kept beside it, in `.NAME.batch.json`, and each step is written there before the
+next is taken:
 
 | step       | what is known                                                                       |
 |------------|-------------------------------------------------------------------------------------|
@@ -9,9 +11,9 @@ A file's way is kept beside it, in `.NAME.batch.json`, and each step is written 
 | `creating` | a batch may exist: it is looked for by its token, in its metadata, before another is made |
 | `created`  | the batch's id                                                                      |
 
-The results come as one reply file, so that a crash leaves all of them or none. From then on the folder has replies and
-the file is on its way no longer.
-"""
+The results come as one reply file, so that a crash leaves all of them or none. From then on the
+folder has replies and the file is on its way no longer.
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -27,7 +29,15 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 from urllib.parse import urlsplit
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints, TypeAdapter, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+)
 
 from ..errors import InputError, ModelError, UnreachedError, Waiting, explain_yaml_error, shortened
 from ..files.small_file import read_small
@@ -64,7 +74,8 @@ _LARGEST_WAY = 10_000
 """Bytes of what is kept beside a request file."""
 _NO_QUEUE = "this endpoint may have no batch queue: ask it live, or through --via files"
 
-# Ids and statuses are shown, and an id becomes part of an address: no character may mean something there.
+# Ids and statuses are shown, and an id becomes part of an address: no character may mean something
+# there.
 _WORDS = "[A-Za-z0-9_:=+~@-]+([./][A-Za-z0-9_:=+~@-]+)*"
 _Id = Annotated[str, StringConstraints(pattern=f"^{_WORDS}$", max_length=500)]
 _IdOrEmpty = Annotated[str, StringConstraints(pattern=f"^({_WORDS})?$", max_length=500)]
@@ -181,7 +192,10 @@ class BatchQueue:
                 while not self._fetch(client, files, ways):
                     if not self._wait:
                         raise self._waiting(files, ways)
-                    report(f"{_shown(ways.values())}; next look in {pause:.0f} s, Ctrl-C ends and resumes later")
+                    report(
+                        f"{_shown(ways.values())}; next look in {pause:.0f} s, Ctrl-C ends and"
+                        " resumes later"
+                    )
                     self._sleep(pause)
                     pause = min(_LONGEST, 1.5 * pause)
         except KeyboardInterrupt:
@@ -194,9 +208,16 @@ class BatchQueue:
         if way is None:
             files = client.files.with_streaming_response
             uploaded = self._patiently(
-                lambda: self._read(files.create(file=(path.name, path.read_bytes()), purpose="batch"), _Created)
+                lambda: self._read(
+                    files.create(file=(path.name, path.read_bytes()), purpose="batch"), _Created
+                )
             )
-            way = _Way(token=secrets.token_hex(16), step="uploaded", since=time.time(), input_file=uploaded.id)
+            way = _Way(
+                token=secrets.token_hex(16),
+                step="uploaded",
+                since=time.time(),
+                input_file=uploaded.id,
+            )
             _write_way(path, way)
         return way if way.batch else self._create(client, path, way)
 
@@ -239,7 +260,9 @@ class BatchQueue:
         while True:
             after: Any = {}  # Any: as the SDK types a cursor that is left out
             for _ in range(_PAGES):
-                page = self._patiently(lambda after=after: self._read(listing.list(limit=100, **after), _Page))
+                page = self._patiently(
+                    lambda after=after: self._read(listing.list(limit=100, **after), _Page)
+                )
                 for batch in page.data:
                     if isinstance(batch.metadata, dict) and batch.metadata.get(TOKEN) == way.token:
                         return batch
@@ -254,12 +277,16 @@ class BatchQueue:
     # From the batch to the reply file.
 
     def _fetch(self, client: OpenAI, files: Sequence[RequestFile], ways: dict[Path, _Way]) -> bool:
-        """Look at every batch, fetch the results of those that are finished, and say whether any was."""
+        """Look at every batch, fetch the results of those that are finished, and say whether any
+        was.
+        """
         fetched = False
         for file in files:
             way = ways[file.path]
             batch = self._patiently(
-                lambda way=way: self._read(client.batches.with_streaming_response.retrieve(way.batch), _Batch)
+                lambda way=way: self._read(
+                    client.batches.with_streaming_response.retrieve(way.batch), _Batch
+                )
             )
             counts = batch.request_counts or _Counts()
             ways[file.path] = replace(
@@ -272,7 +299,10 @@ class BatchQueue:
                 raise ModelError(
                     f"the batch of {shown(file.path.name)} was refused: {reason}",
                     fatal=True,
-                    hint="once that is mended, the same command or `runs resume` hands the file over again",
+                    hint=(
+                        "once that is mended, the same command or `runs resume` hands the file over"
+                        " again"
+                    ),
                 )
             if batch.status in _FINAL:
                 self._fetch_results(client, file, batch)
@@ -288,19 +318,29 @@ class BatchQueue:
         with draft.open("xb") as results:
             for name in names:
                 start = results.tell()
-                self._patiently(lambda name=name, start=start: self._download(client, name, results, start))
+                self._patiently(
+                    lambda name=name, start=start: self._download(client, name, results, start)
+                )
                 results.write(b"\n")
             results.flush()
             if not answers_any(draft, file):
-                # Without any reply the file would count as still on its way, and be fetched for ever.
+                # Without any reply the file would count as still on its way, and be fetched for
+                # ever.
                 call, asking = next(iter(file.calls.items()))
-                error = {"code": "batch_expired", "message": f"the batch is {batch.status} without results"}
-                results.write(orjson.dumps({"custom_id": f"jw-{call}-{asking}", "error": error}) + b"\n")
+                error = {
+                    "code": "batch_expired",
+                    "message": f"the batch is {batch.status} without results",
+                }
+                results.write(
+                    orjson.dumps({"custom_id": f"jw-{call}-{asking}", "error": error}) + b"\n"
+                )
             results.flush()
             os.fsync(results.fileno())
         draft.replace(target)
 
-    def _download(self, client: OpenAI, name: str, results: Any, start: int) -> None:  # Any: an open file
+    def _download(
+        self, client: OpenAI, name: str, results: Any, start: int
+    ) -> None:  # Any: an open file
         results.seek(start)
         results.truncate()
 
@@ -318,8 +358,12 @@ class BatchQueue:
         from openai import DefaultHttpxClient, OpenAI
 
         # A redirect would carry rows to a host nobody named.
-        cap = BodyCap(self._base_url, most=_MOST_BODY, most_in_file=_MOST_BYTES, seconds=self._timeout)
-        http = DefaultHttpxClient(timeout=self._timeout, follow_redirects=False, event_hooks={"response": [cap]})
+        cap = BodyCap(
+            self._base_url, most=_MOST_BODY, most_in_file=_MOST_BYTES, seconds=self._timeout
+        )
+        http = DefaultHttpxClient(
+            timeout=self._timeout, follow_redirects=False, event_hooks={"response": [cap]}
+        )
         headers = {**self._headers, "Accept-Encoding": "identity"}
         client = OpenAI(
             api_key=self._secret.reveal(),
@@ -336,7 +380,9 @@ class BatchQueue:
         with client:
             yield client
 
-    def _read(self, answer: Any, form: type[B]) -> B:  # Any: the SDK's context manager of a response
+    def _read(
+        self, answer: Any, form: type[B]
+    ) -> B:  # Any: the SDK's context manager of a response
         def read() -> bytes:
             with answer as response:
                 return self._secret.scrub_bytes(b"".join(response.iter_bytes()))
@@ -375,20 +421,25 @@ class BatchQueue:
         except APIStatusError as error:
             headers = self._secret.scrub_headers(error.response.headers)
             content = self._secret.scrub_bytes(error.response.content)
-            fault = read_fault(error.status_code, content, headers, sent=(), base_url=self._base_url)
+            fault = read_fault(
+                error.status_code, content, headers, sent=(), base_url=self._base_url
+            )
             if error.status_code in (401, 403) and self._key_hint:
                 fault.hint = self._key_hint
             elif error.status_code == 404:
                 fault.hint = _NO_QUEUE
         except APIConnectionError as error:
             reason = self._secret.scrub(str(error.__cause__ or error))
-            fault = ModelError(f"the connection to {self._base_url} failed: {reason}", retryable=True)
+            fault = ModelError(
+                f"the connection to {self._base_url} failed: {reason}", retryable=True
+            )
             if isinstance(error.__cause__, ModelError):  # of `BodyCap`
                 fault = error.__cause__
         except (OpenAIError, *sdk_errors()) as error:
             reason = self._secret.scrub(f"{type(error).__name__}: {error}")
             fault = ModelError(f"the reply of {self._base_url} broke off: {reason}", retryable=True)
-        # Raised here and not above it does not carry the SDK's error as its context, and with it the key.
+        # Raised here and not above it does not carry the SDK's error as its context, and with it
+        # the key.
         raise fault
 
     def _waiting(self, files: Sequence[RequestFile], ways: Mapping[Path, _Way]) -> Waiting:
@@ -397,11 +448,20 @@ class BatchQueue:
         for file in files:
             way = ways.get(file.path)
             fields = {} if way is None else asdict(way)
-            status = {name: fields[name] for name in ("batch", "status", "completed", "failed") if name in fields}
+            status = {
+                name: fields[name]
+                for name in ("batch", "status", "completed", "failed")
+                if name in fields
+            }
             batches.append({"file": str(file.path), "requests": len(file.calls), **status})
         return Waiting(
             f"waiting for {requests:,} replies of {self._base_url}: {_shown(ways.values())}",
-            awaits={"via": "batch", "endpoint": self._base_url, "requests": requests, "batches": batches},
+            awaits={
+                "via": "batch",
+                "endpoint": self._base_url,
+                "requests": requests,
+                "batches": batches,
+            },
             hint="the same command, or `runs resume`, goes on with what is finished by then",
         )
 
@@ -442,7 +502,10 @@ def _read_way(path: Path) -> _Way | None:
             problem = explain_yaml_error(error)
     raise InputError(
         f"{str(place)!r} does not say which batch has {shown(path.name)}: {problem}",
-        hint="delete it, and the file is handed over again; a batch that has it already is then paid for twice",
+        hint=(
+            "delete it, and the file is handed over again; a batch that has it already is then paid"
+            " for twice"
+        ),
     )
 
 

@@ -41,8 +41,8 @@ class Budget:
     Args:
         money: US dollars; None for no limit.
         tokens: Tokens in and out; None for no limit.
-        spent: What earlier sessions of the run spent. Attempts that were sent and never answered count in
-            full: they may have been charged.
+        spent: What earlier sessions of the run spent. Attempts that were sent and never answered
+            count in full: they may have been charged.
 
     Raises:
         InputError: A limit is negative or not a number.
@@ -51,7 +51,10 @@ class Budget:
     def __init__(self, *, money: float | None, tokens: int | None, spent: Spending) -> None:
         for limit in (money, tokens):
             if limit is not None and not (math.isfinite(limit) and limit >= 0):
-                raise InputError(f"a budget of {limit!r} is not an amount", hint="write --budget 5.00 or 200000tokens")
+                raise InputError(
+                    f"a budget of {limit!r} is not an amount",
+                    hint="write --budget 5.00 or 200000tokens",
+                )
         self.money = money
         self.tokens = tokens
         self._lock = threading.Lock()
@@ -88,7 +91,8 @@ class Budget:
             model: Its name, for errors.
 
         Returns:
-            The reservation, or None when it may fit once others in flight are settled: ask again then.
+            The reservation, or None when it may fit once others in flight are settled: ask again
+            then.
 
         Raises:
             BudgetSpent: It does not fit even with nothing in flight.
@@ -96,8 +100,12 @@ class Budget:
         """
         if self.money is not None and cost is None:
             raise InputError(
-                f"the price of model {model!r} is unknown, so a budget of ${self.money:.2f} cannot be kept",
-                hint="give the budget in tokens (--budget 200000tokens), or name the model in a price file",
+                f"the price of model {model!r} is unknown, so a budget of ${self.money:.2f} cannot"
+                " be kept",
+                hint=(
+                    "give the budget in tokens (--budget 200000tokens), or name the model in a"
+                    " price file"
+                ),
             )
         dollars = cost or 0.0
         with self._lock:
@@ -105,7 +113,9 @@ class Budget:
                 hint = "raise --budget and go on, with the same command or `runs resume`"
                 raise BudgetSpent(self._shortfall(dollars, tokens), hint=hint)
             # It fits once others in flight have cost less than they hold.
-            if not self._fits(self._cost + self._held_cost + dollars, self._used + self._held_tokens + tokens):
+            if not self._fits(
+                self._cost + self._held_cost + dollars, self._used + self._held_tokens + tokens
+            ):
                 return None
             # Held in the same lock as the check, or two calls could pass it with the last dollar.
             self._open += 1
@@ -119,7 +129,8 @@ class Budget:
         Args:
             cost: US dollars; None where the price is unknown.
             tokens: Tokens in and out.
-            counted: Whether it is in what earlier sessions of this run spent, as an attempt in doubt.
+            counted: Whether it is in what earlier sessions of this run spent, as an attempt in
+                doubt.
         """
         with self._lock:
             if counted:
@@ -149,7 +160,8 @@ class Budget:
             reservation.closed = True
             self._open -= 1
             self._held_cost -= reservation.cost or 0.0
-            # With nothing open the sum is exactly nothing: rounding must not pile up over a long run.
+            # With nothing open the sum is exactly nothing: rounding must not pile up over a long
+            # run.
             if not self._open:
                 self._held_cost = 0.0
             self._held_tokens -= reservation.tokens
@@ -163,8 +175,14 @@ class Budget:
 
     def _shortfall(self, cost: float, tokens: int) -> str:
         if self.money is not None and self._cost + cost > self.money + _ROUNDING:
-            return f"the budget of ${self.money:.2f}: ${self._cost:.4f} is spent and the next call may cost ${cost:.4f}"
-        return f"the budget of {self.tokens:,} tokens: {self._used:,} are used and the next call may use {tokens:,}"
+            return (
+                f"the budget of ${self.money:.2f}: ${self._cost:.4f} is spent and the next call may"
+                f" cost ${cost:.4f}"
+            )
+        return (
+            f"the budget of {self.tokens:,} tokens: {self._used:,} are used and the next call may"
+            f" use {tokens:,}"
+        )
 
 
 class Forecast:

@@ -1,4 +1,5 @@
-"""The call record: what was asked, what came back, what may have been charged; why nothing is paid for twice.
+"""The call record: what was asked, what came back, what may have been charged; why nothing is paid
+for twice.
 
 The client looks a request up before it asks, enters each attempt *before* it is sent, and settles
 it when the answer is stored. `MemoryRecord` serves a notebook or a test; the workspace's record in
@@ -17,7 +18,9 @@ from .model import Completion, Request
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedCall:
-    """A call that was given up in this run; replayed as the same failure when the run is resumed."""
+    """A call that was given up in this run; replayed as the same failure when the run is
+    resumed.
+    """
 
     message: str
     status: int | None = None
@@ -31,7 +34,9 @@ class Spending:
     """US dollars of finished calls with a known price."""
     settled_tokens: int = 0
     in_doubt_cost: float = 0.0
-    """US dollars reserved for attempts that were sent and never answered: they may have been charged."""
+    """US dollars reserved for attempts that were sent and never answered: they may have been
+    charged.
+    """
     in_doubt_tokens: int = 0
 
 
@@ -55,18 +60,23 @@ class CallRecord(Protocol):
         """
         ...
 
-    def sent(self, key: bytes, *, reserved_cost: float | None, reserved_tokens: int) -> Future[None]:
+    def sent(
+        self, key: bytes, *, reserved_cost: float | None, reserved_tokens: int
+    ) -> Future[None]:
         """Enter one attempt that is about to be sent; await the future before sending it."""
         ...
 
     def adopt(self, keys: Sequence[bytes]) -> Mapping[bytes, OpenAttempt]:
-        """Take over the attempts that are open under these keys, whichever run entered them, and return them.
+        """Take over the attempts that are open under these keys, whichever run entered them, and
+        return them.
 
         For requests that outlive the process that sent them, in a batch or in a file.
         """
         ...
 
-    def done(self, key: bytes, completion: Completion, *, request: Request, endpoint: str, model: str) -> Future[None]:
+    def done(
+        self, key: bytes, completion: Completion, *, request: Request, endpoint: str, model: str
+    ) -> Future[None]:
         """Store the completion of the attempt last entered under this key, with what was asked."""
         ...
 
@@ -102,7 +112,9 @@ class MemoryRecord:
         """See `CallRecord.lookup`."""
         return {key: self._answers[key] for key in keys if key in self._answers}
 
-    def sent(self, key: bytes, *, reserved_cost: float | None, reserved_tokens: int) -> Future[None]:
+    def sent(
+        self, key: bytes, *, reserved_cost: float | None, reserved_tokens: int
+    ) -> Future[None]:
         """See `CallRecord.sent`."""
         self._open[key] = (reserved_cost or 0.0, reserved_tokens)
         return _SETTLED
@@ -116,7 +128,9 @@ class MemoryRecord:
                 attempts[key] = OpenAttempt(reserved_cost=cost, reserved_tokens=tokens, own=True)
         return attempts
 
-    def done(self, key: bytes, completion: Completion, *, request: Request, endpoint: str, model: str) -> Future[None]:
+    def done(
+        self, key: bytes, completion: Completion, *, request: Request, endpoint: str, model: str
+    ) -> Future[None]:
         """See `CallRecord.done`."""
         self._open.pop(key, None)
         self._answers[key] = completion

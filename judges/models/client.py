@@ -55,17 +55,20 @@ class Client:
         model: Makes one try.
         record: Where calls are stored; in memory by default. It is read from the calling thread and
             written from the client's own.
-        settings: What the person has set for this model; it is applied to each request, and its rates are kept to.
+        settings: What the person has set for this model; it is applied to each request, and its
+            rates are kept to.
         budget: What may be spent; no limit by default.
         prices: What calls cost; the bundled prices by default.
         exchange: Asks through batches or files in place of single calls.
-        engine: Where a judge's requests are sent from; here, unless given. It belongs to the caller, who closes it.
+        engine: Where a judge's requests are sent from; here, unless given. It belongs to the
+            caller, who closes it.
         watch: Told whom an `ask` without a progress of its own is for, and how far it has come.
         omitted: What the endpoint is known to refuse; see `Ladder`.
-        concurrency: The most attempts that are sent and not yet recorded, at any moment, and where the adaptive limit
-            starts; None for the setting, else for 64, reached from 4 by doubling.
-        max_unreadable: How many of a judge's first twenty replies may have no readable verdict; the rest is not sent
-            where there are more.
+        concurrency: The most attempts that are sent and not yet recorded, at any moment, and where
+            the adaptive limit starts; None for the setting, else for 64, reached from 4 by
+            doubling.
+        max_unreadable: How many of a judge's first twenty replies may have no readable verdict; the
+            rest is not sent where there are more.
         tries: The most attempts for one request.
         row_seconds: The longest one request may take, its waits included.
         clock: The time, for tests.
@@ -99,7 +102,8 @@ class Client:
         in_flight = _CONCURRENCY if concurrency is None else concurrency
         if in_flight < 1 or tries < 1 or row_seconds <= 0:
             raise InputError(
-                f"concurrency {concurrency!r}, tries {tries!r}, row_seconds {row_seconds!r}: at least 1 each"
+                f"concurrency {concurrency!r}, tries {tries!r}, row_seconds {row_seconds!r}: at"
+                " least 1 each"
             )
         clock = clock or SystemClock()
         first_limit = _FIRST_LIMIT if concurrency is None else concurrency
@@ -135,7 +139,9 @@ class Client:
         self._exchange = exchange
         if exchange is not None:
             effective = replace(settings, concurrency=concurrency)
-            self._stats.notes.update(dict.fromkeys(unused_settings(effective, by_hand=exchange.by_hand)))
+            self._stats.notes.update(
+                dict.fromkeys(unused_settings(effective, by_hand=exchange.by_hand))
+            )
         self._engine = engine
         self._here = Here(model)
 
@@ -152,7 +158,9 @@ class Client:
 
     @property
     def by_exchange(self) -> bool:
-        """Whether requests go out together, as a batch or in files, and their replies may take days."""
+        """Whether requests go out together, as a batch or in files, and their replies may take
+        days.
+        """
         return self._exchange is not None
 
     @heap_at_rest()
@@ -165,9 +173,9 @@ class Client:
     ) -> list[Outcome]:
         """Ask, and return the outcomes in the order of the requests.
 
-        What is in the call record is not asked again; equal requests are sent once. A reply that was cut at its limit
-        of tokens is asked for once more, with twice the room. A request that failed is a `ModelError` in the list;
-        those left when the budget is spent are `BudgetSpent`.
+        What is in the call record is not asked again; equal requests are sent once. A reply that
+        was cut at its limit of tokens is asked for once more, with twice the room. A request that
+        failed is a `ModelError` in the list; those left when the budget is spent are `BudgetSpent`.
 
         Args:
             requests: What to ask.
@@ -177,14 +185,17 @@ class Client:
 
         Raises:
             ModelError: Every other request would fail as well: a wrong key, an unknown model, an
-                endpoint that is down, a limit of tokens that leaves a judge no room for its verdicts, most of the
-                first replies unreadable.
+                endpoint that is down, a limit of tokens that leaves a judge no room for its
+                verdicts, most of the first replies unreadable.
             InputError: The budget is in money and the price of the model is unknown.
-            Interrupted: Ctrl-C; what was in flight was awaited and recorded. A second Ctrl-C gives it up.
+            Interrupted: Ctrl-C; what was in flight was awaited and recorded. A second Ctrl-C gives
+                it up.
             Waiting: Batches or files are out whose replies have not come back.
             WorkspaceError: The record cannot be written.
         """
-        counters = Counters(len(requests), self._stats, unreadable=unreadable, most_unreadable=self._max_unreadable)
+        counters = Counters(
+            len(requests), self._stats, unreadable=unreadable, most_unreadable=self._max_unreadable
+        )
         counters.asked = f"{self.model.name} at {self.model.endpoint}"
         seen = self._in_flight.ended
         calls = self._prepare(requests)
@@ -219,8 +230,9 @@ class Client:
     def _prepare(self, requests: Sequence[Request]) -> list[Call]:
         """Return the distinct calls; those that are recorded have their outcome.
 
-        Equal requests are one call: they would get one answer and two bills. Requests are kept only for the calls that
-        are sent first; the others are made again, so that memory does not grow with their texts.
+        Equal requests are one call: they would get one answer and two bills. Requests are kept only
+        for the calls that are sent first; the others are made again, so that memory does not grow
+        with their texts.
         """
         apply = self.settings.apply
         keys = Keys(endpoint=self.model.endpoint, model=self.model.name)
@@ -233,7 +245,9 @@ class Client:
             if call is not None:
                 call.positions.append(position)
                 continue
-            call = Call(key, request, [position], purpose=request.purpose, token_limit=request.token_limit)
+            call = Call(
+                key, request, [position], purpose=request.purpose, token_limit=request.token_limit
+            )
             by_key[key] = call
             calls.append(call)
             if len(calls) % _LOOKUP == 0:
@@ -299,7 +313,9 @@ class Client:
         counters: Counters,
         progress: Callable[[Progress], None] | None,
     ) -> None:
-        """Ask once more for each reply that was cut, with twice the tokens; a request of its own in the record."""
+        """Ask once more for each reply that was cut, with twice the tokens; a request of its own in
+        the record.
+        """
         cut: list[tuple[Call, Call]] = []
         for call in calls:
             if not isinstance(call.outcome, Completion) or call.outcome.finish_reason != "length":
@@ -312,7 +328,9 @@ class Client:
                 request = replace(request, max_tokens=2 * request.token_limit)
                 key = request.key(endpoint=self.model.endpoint, model=self.model.name)
                 limit = request.max_tokens
-                cut.append((call, Call(key, request, call.positions, token_limit=limit, again=True)))
+                cut.append(
+                    (call, Call(key, request, call.positions, token_limit=limit, again=True))
+                )
                 counters.reopen(call)
         wider = [second for _, second in cut]
         seen = self._in_flight.ended
@@ -354,7 +372,9 @@ class Client:
 
 
 def _joined(first: Outcome | None, again: Call) -> Outcome | None:
-    """Return the outcome of a request that was asked again: the later reply, at the price of both."""
+    """Return the outcome of a request that was asked again: the later reply, at the price of
+    both.
+    """
     second = again.outcome
     if isinstance(second, BudgetSpent):
         return second  # a resumed run asks it again
@@ -385,6 +405,8 @@ def _in_order(calls: Sequence[Call], n: int) -> list[Outcome]:
     for call in calls:
         outcomes[call.positions[0]] = call.outcome
         for position in call.positions[1:]:
-            outcomes[position] = _from_record(call.outcome) if isinstance(call.outcome, Completion) else call.outcome
+            outcomes[position] = (
+                _from_record(call.outcome) if isinstance(call.outcome, Completion) else call.outcome
+            )
     assert None not in outcomes, "every request has an outcome, or the ask has raised"
     return cast("list[Outcome]", outcomes)

@@ -1,4 +1,6 @@
-"""Counters: the requests of one `Client.ask` with their outcomes, its progress, and the client's totals."""
+"""Counters: the requests of one `Client.ask` with their outcomes, its progress, and the client's
+totals.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,14 @@ ASKERS: Mapping[str, str] = {
 """Who a reply is for, in words."""
 
 FIRST_REPLIES = 20
-"""Replies of a judge after which it is clear whether its limit of tokens leaves room for verdicts."""
+"""Replies of a judge after which it is clear whether its limit of tokens leaves room for verdicts.
+"""
 MOST_CUT = 10
 """So many of them cut at the limit mean that it does not."""
 MOST_UNREADABLE = 10
-"""So many of them without a readable verdict are taken; the rest is not paid for where there are more."""
+"""So many of them without a readable verdict are taken; the rest is not paid for where there are
+more.
+"""
 
 
 @dataclass(slots=True, eq=False)
@@ -76,7 +81,9 @@ class ClientStats:
     """US dollars of the completions made, as far as their price is known."""
     price_known: bool = True
     dropped: set[str] = field(default_factory=set)
-    """Parameters that were asked for and that the endpoint refuses, also when cached replies were made."""
+    """Parameters that were asked for and that the endpoint refuses, also when cached replies were
+    made.
+    """
     ignored: Counter[str] = field(default_factory=Counter)
     """Parameters that replies made now show to be ignored, and in how many."""
     notes: dict[str, None] = field(default_factory=dict)
@@ -128,7 +135,9 @@ class Counters:
     """Says why a reply of the judge cannot be read; empty where it can."""
     most_unreadable: int = MOST_UNREADABLE
     in_vain: ModelError | None = None
-    """Why the rest of a judge's requests is not worth paying for: most first replies were cut, or are unreadable."""
+    """Why the rest of a judge's requests is not worth paying for: most first replies were cut, or
+    are unreadable.
+    """
 
     def progress(self) -> Progress:
         """Return how far it has come."""

@@ -1,4 +1,5 @@
-"""Send the requests of one `Client.ask` inside the event loop: reserve, record, send, retry, settle.
+"""Send the requests of one `Client.ask` inside the event loop: reserve, record, send, retry,
+settle.
 
 One request moves through these states:
 
@@ -87,10 +88,16 @@ class ClientContext:
 
 
 class Dispatcher:
-    """Bring the requests of one `ask` to their outcomes; `run` ends when all have one, or after `stop`."""
+    """Bring the requests of one `ask` to their outcomes; `run` ends when all have one, or after
+    `stop`.
+    """
 
     def __init__(
-        self, context: ClientContext, calls: Sequence[Call], make: Callable[[int], Request], counters: Counters
+        self,
+        context: ClientContext,
+        calls: Sequence[Call],
+        make: Callable[[int], Request],
+        counters: Counters,
     ) -> None:
         self._context = context
         self._make = make
@@ -137,7 +144,10 @@ class Dispatcher:
                 await self._record_given_up()
         finally:
             for kind in sorted(self._context.limit.disbelieved):
-                note = f"the endpoint's headers on {kind} left are no longer obeyed, as it answers what they rule out"
+                note = (
+                    f"the endpoint's headers on {kind} left are no longer obeyed, as it answers"
+                    " what they rule out"
+                )
                 self._counters.stats.notes[note] = None
             self._context.wakes.discard(self._wake)
             for task in self._tasks | self._timers:
@@ -145,7 +155,9 @@ class Dispatcher:
             await asyncio.gather(*self._tasks, *self._timers, return_exceptions=True)
 
     def stop(self, reason: BaseException) -> None:
-        """Send nothing more; what is on the wire is awaited and recorded. The first reason stays."""
+        """Send nothing more; what is on the wire is awaited and recorded. The first reason
+        stays.
+        """
         if self.stopped is None:
             self.stopped = reason
         self._wake.set()
@@ -180,7 +192,9 @@ class Dispatcher:
         context, model = self._context, self._context.model
         tokens_in, tokens_out = context.forecast.before(self._request(call))
         cost = context.prices.cost(model.name, model.endpoint, tokens_in, tokens_out)
-        call.reservation = context.budget.reserve(cost=cost, tokens=tokens_in + tokens_out, model=model.name)
+        call.reservation = context.budget.reserve(
+            cost=cost, tokens=tokens_in + tokens_out, model=model.name
+        )
         if call.reservation is None and not (self._tasks or self._entered):
             # The money is held by another client of the run, which cannot wake this one.
             self._start_timer(_BUDGET_POLL)
@@ -192,10 +206,14 @@ class Dispatcher:
         return call.request
 
     def _enter(self, call: Call) -> None:
-        """Write the attempt to the call record before it is sent, so that a crash cannot hide that it was paid for."""
+        """Write the attempt to the call record before it is sent, so that a crash cannot hide that
+        it was paid for.
+        """
         context, reservation = self._context, call.reservation
         assert reservation is not None
-        committed = context.record.sent(call.key, reserved_cost=reservation.cost, reserved_tokens=reservation.tokens)
+        committed = context.record.sent(
+            call.key, reserved_cost=reservation.cost, reserved_tokens=reservation.tokens
+        )
         self._entering += 1
         self._commits.when_done(committed, lambda: self._entry_committed(call, committed))
 
@@ -209,7 +227,9 @@ class Dispatcher:
         self._wake.set()
 
     def _send_entered(self) -> bool:
-        """Send entered requests while there is a slot, and say whether any was; after a stop, take them back."""
+        """Send entered requests while there is a slot, and say whether any was; after a stop, take
+        them back.
+        """
         context = self._context
         sent, seconds = False, 0.0
         while self._entered:
@@ -276,7 +296,8 @@ class Dispatcher:
         except ModelError as error:
             answer = error
         finally:
-            # Cancelled, or an error of our own: the endpoint may have done the work and charged for it.
+            # Cancelled, or an error of our own: the endpoint may have done the work and charged for
+            # it.
             if answer is None:
                 self._settle_in_doubt(call)
             self._release(call, ticket, answer, self._context.clock.now() - began)
@@ -286,22 +307,33 @@ class Dispatcher:
         assert answer is not None
         return answer
 
-    def _release(self, call: Call, ticket: Ticket, answer: Completion | ModelError | None, seconds: float) -> None:
+    def _release(
+        self, call: Call, ticket: Ticket, answer: Completion | ModelError | None, seconds: float
+    ) -> None:
         limit, speed = self._context.limit, self._context.speed
         patience = seconds / speed.seconds
         if isinstance(answer, Completion):
             unused = _reserved_tokens(call) - answer.tokens_in - answer.tokens_out
-            limit.release(ticket, answered=True, unused=unused, rates=answer.rates, patience=patience)
+            limit.release(
+                ticket, answered=True, unused=unused, rates=answer.rates, patience=patience
+            )
             speed.learn(answer, seconds)
             self._counters.stats.speed = speed.per_second
         elif answer is not None:
-            limit.release(ticket, refused=refused(answer), rates=answer.rates, patience=1.0 if answer.late else 0.0)
+            limit.release(
+                ticket,
+                refused=refused(answer),
+                rates=answer.rates,
+                patience=1.0 if answer.late else 0.0,
+            )
             if answer.late:
                 speed.late()
         else:
             limit.release(ticket)
 
-    def _handle_success(self, call: Call, answer: Completion, omitted: frozenset[str], began: float) -> None:
+    def _handle_success(
+        self, call: Call, answer: Completion, omitted: frozenset[str], began: float
+    ) -> None:
         context, model = self._context, self._context.model
         latency = answer.latency
         # The simulated model answers at once; a measured time would make equal runs differ.
@@ -331,8 +363,11 @@ class Dispatcher:
                 self._ready.append(call)
                 return
             self._counters.stats.notes[context.speed.note(model.name)] = None
-        kept = context.record.done(call.key, completion, request=request, endpoint=model.endpoint, model=model.name)
-        # The slot is freed only once it is committed, so that a crash can lose no more than `concurrency` replies.
+        kept = context.record.done(
+            call.key, completion, request=request, endpoint=model.endpoint, model=model.name
+        )
+        # The slot is freed only once it is committed, so that a crash can lose no more than
+        # `concurrency` replies.
         context.on_the_wire += 1
         self._keeping += 1
         self._commits.when_done(kept, lambda: self._reply_committed(call, completion, kept))
@@ -359,7 +394,8 @@ class Dispatcher:
             self._redirect = self._redirect or error
             # No longer fatal here: `run` stops for it only where no other request was answered.
             error = given_up(error, call.tries)
-        # Before anything is awaited: a request that the whole endpoint would refuse must not be sent meanwhile.
+        # Before anything is awaited: a request that the whole endpoint would refuse must not be
+        # sent meanwhile.
         self._apply_to_all(error)
         if free_of_charge(error):
             self._settle_free(call)
@@ -378,7 +414,9 @@ class Dispatcher:
         context = self._context
         if error.fatal:
             self.stop(error)
-        self._no_model = self._no_model + 1 if error.no_model and self._no_model is not None else None
+        self._no_model = (
+            self._no_model + 1 if error.no_model and self._no_model is not None else None
+        )
         if self._no_model == NO_MODEL and not self._counters.recorded:
             self.stop(no_model(error))
         if error.retryable and error.retry_after:
@@ -486,7 +524,9 @@ class _Commits:
         self._actions: dict[Future[None], list[Callable[[], object]]] = {}
 
     def when_done(self, future: Future[None], action: Callable[[], object]) -> None:
-        """Run an action in the running loop once a write is durable or has failed; at once where it is."""
+        """Run an action in the running loop once a write is durable or has failed; at once where it
+        is.
+        """
         # A record in memory is done at once.
         if future.done():
             action()

@@ -1,7 +1,7 @@
 """Any OpenAI-compatible endpoint: hosted, vLLM, Ollama, llama.cpp, or `judgewright simulate`.
 
-One try per call: the request's body goes through a transport (the `openai` package, or aiohttp alone), and what comes
-back is read here, alike for both.
+One try per call: the request's body goes through a transport (the `openai` package, or aiohttp
+alone), and what comes back is read here, alike for both.
 """
 
 from __future__ import annotations
@@ -31,11 +31,13 @@ class Endpoint:
         max_connections: How many connections may be open at once.
         key_hint: What to do where the endpoint asks for a key, or refuses the one it got.
         needs_key: Whether to send nothing, because the key that belongs to the endpoint is missing.
-        custom_headers: Whether OPENAI_CUSTOM_HEADERS, which the SDK reads by itself, is meant for this endpoint.
+        custom_headers: Whether OPENAI_CUSTOM_HEADERS, which the SDK reads by itself, is meant for
+            this endpoint.
         transport: What sends the requests; see `TransportName`.
 
     Raises:
-        InputError: The base URL is not one, carries credentials, or the key cannot stand in a header.
+        InputError: The base URL is not one, carries credentials, or the key cannot stand in a
+            header.
     """
 
     def __init__(
@@ -85,10 +87,14 @@ class Endpoint:
         """Whether the name is that of the embedded model, served over HTTP."""
         return self._name == "simulated" or self._name.startswith("simulated:")
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """See `Model.complete`."""
         if self._needs_key:
-            raise UnreachedError(f"{self._name} at {self._base_url} needs a key", fatal=True, hint=self._key_hint)
+            raise UnreachedError(
+                f"{self._name} at {self._base_url} needs a key", fatal=True, hint=self._key_hint
+            )
         body = sent_body(self._name, request, unsupported_parameters)
         answer = await self._try(body)
         if isinstance(answer, ModelError):
@@ -109,7 +115,9 @@ class Endpoint:
         except TimeoutError:
             return too_late(self._base_url, self._limit.seconds)
 
-    def _refusal(self, answer: Answer, body: Mapping[str, Any], request: Request) -> Completion:  # Any: JSON
+    def _refusal(
+        self, answer: Answer, body: Mapping[str, Any], request: Request
+    ) -> Completion:  # Any: JSON
         """Return the completion that an error stands for; raise any other error."""
         if answer.status == 400 and (reply := read_answering_fault(answer.content, request)):
             return reply
@@ -124,7 +132,8 @@ class Endpoint:
 
 
 class _TimeLimit:
-    """`asyncio.timeout` for many tasks with one limit: one timer for all of them, where each would cost 10 % of a call.
+    """`asyncio.timeout` for many tasks with one limit: one timer for all of them, where each would
+    cost 10 % of a call.
 
     Args:
         seconds: For which a task may be inside.
@@ -145,7 +154,9 @@ class _TimeLimit:
             self.close()
             self._timer = loop.call_later(self.seconds, self._end_late)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: object
+    ) -> None:
         if kind is GeneratorExit:  # its loop is gone
             return
         task = asyncio.current_task()
@@ -183,7 +194,9 @@ def _open_transport(
     if name == "plain":
         from .plain_transport import PlainTransport
 
-        return PlainTransport(base_url=base_url, secret=secret, headers=headers, max_connections=max_connections)
+        return PlainTransport(
+            base_url=base_url, secret=secret, headers=headers, max_connections=max_connections
+        )
     from .openai_transport import OpenAITransport
 
     return OpenAITransport(
@@ -196,8 +209,12 @@ def _open_transport(
     )
 
 
-def sent_body(model: str, request: Request, unsupported_parameters: Set[str]) -> dict[str, Any]:  # Any: JSON
-    """Return what is sent: the request without what the endpoint refuses, under the names it may take."""
+def sent_body(
+    model: str, request: Request, unsupported_parameters: Set[str]
+) -> dict[str, Any]:  # Any: JSON
+    """Return what is sent: the request without what the endpoint refuses, under the names it may
+    take.
+    """
     body = {"model": model, **request.body()}
     # Newer models of OpenAI refuse the old name.
     if "max_tokens" in unsupported_parameters and "max_tokens" in body:

@@ -30,26 +30,29 @@ class Engine(Protocol):
         counters: Counters,
         progress: Callable[[Progress], None] | None,
     ) -> BudgetSpent | None:
-        """Give every call its outcome; return why some have none, where the budget does not cover them.
+        """Give every call its outcome; return why some have none, where the budget does not cover
+        them.
 
         Args:
             context: The client's.
             calls: Without outcomes, each once.
             make: Makes the request at a position, for calls that come without theirs.
             counters: Of the `ask` that they belong to.
-            progress: Called in this thread about ten times a second; an exception from it stops everything as Ctrl-C
-                does, and is raised.
+            progress: Called in this thread about ten times a second; an exception from it stops
+                everything as Ctrl-C does, and is raised.
 
         Raises:
             ModelError: Every other request would fail as well.
-            Interrupted: Ctrl-C; what was in flight was awaited and recorded. A second Ctrl-C gives it up.
+            Interrupted: Ctrl-C; what was in flight was awaited and recorded. A second Ctrl-C gives
+                it up.
             WorkspaceError: The record cannot be written.
         """
         ...
 
 
 class Here:
-    """Sends them from this process, in an event loop of its own thread, which starts when it is first needed.
+    """Sends them from this process, in an event loop of its own thread, which starts when it is
+    first needed.
 
     Args:
         model: Whose connections are released at the end.
@@ -75,7 +78,8 @@ class Here:
         except KeyboardInterrupt:
             self._drain(dispatcher, work, counters)
         finally:
-            # The progress callback failed: its error goes on, and what was paid for is still recorded.
+            # The progress callback failed: its error goes on, and what was paid for is still
+            # recorded.
             if not work.done():
                 self._drain(dispatcher, work, counters)
         work.result()
@@ -89,7 +93,9 @@ class Here:
 
     def _drain(self, dispatcher: Dispatcher, work: Future[None], counters: Counters) -> None:
         """Send nothing more and await what is on the wire; a further Ctrl-C gives it up."""
-        interrupted = Interrupted("", hint="the same command goes on: what was answered is not asked again")
+        interrupted = Interrupted(
+            "", hint="the same command goes on: what was answered is not asked again"
+        )
         self._loop.call(lambda: dispatcher.stop(interrupted))
         try:
             _watch(work, counters, None)
@@ -102,7 +108,9 @@ class Here:
         interrupted.args = (f"stopped with {answered} requests answered, all of them kept",)
 
 
-def _watch(work: Future[None], counters: Counters, progress: Callable[[Progress], None] | None) -> None:
+def _watch(
+    work: Future[None], counters: Counters, progress: Callable[[Progress], None] | None
+) -> None:
     """Return when the work is done; report meanwhile."""
     while not wait([work], timeout=_REPORT_EVERY).done:
         if progress is not None:
@@ -123,7 +131,9 @@ class _LoopThread:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 # A daemon, so that a program that fails can end without closing its client.
-                self._thread = threading.Thread(target=self._loop.run_forever, name="judgewright-client", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._loop.run_forever, name="judgewright-client", daemon=True
+                )
                 self._thread.start()
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 

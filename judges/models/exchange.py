@@ -1,8 +1,9 @@
-"""Ask through files instead of one call after the other: requests go out together, replies come back later.
+"""Ask through files instead of one call after the other: requests go out together, replies come
+back later.
 
-`Exchange` takes the place of the dispatcher. What has no answer yet is written into request files, entered in
-the call record, and awaited: `Waiting` ends the command, and the next one reads what has come back. A
-`Courier` carries the files to a provider's batch queue; without one a person does.
+`Exchange` takes the place of the dispatcher. What has no answer yet is written into request files,
+entered in the call record, and awaited: `Waiting` ends the command, and the next one reads what has
+come back. A `Courier` carries the files to a provider's batch queue; without one a person does.
 """
 
 from __future__ import annotations
@@ -22,7 +23,16 @@ from .call_record import FailedCall
 from .counters import ASKERS, Call, ClientStats, Counters
 from .dispatcher import ClientContext
 from .endpoint import sent_body
-from .exchange_folder import README, Contents, ExchangeFolder, RequestFile, RequestLine, call_id, read_reply, shown
+from .exchange_folder import (
+    README,
+    Contents,
+    ExchangeFolder,
+    RequestFile,
+    RequestLine,
+    call_id,
+    read_reply,
+    shown,
+)
 from .ladder import changed, dropped_parameters, may_mean_a_parameter
 from .model import Completion, Request
 from .retries import given_up
@@ -38,8 +48,9 @@ _GROUP: ContextVar[dict[Exchange, Callable[[], None]] | None] = ContextVar("grou
 def ask_together(tasks: Sequence[Callable[[], T]]) -> list[T]:
     """Run tasks that do not need each other's results, and return these in order.
 
-    What they ask through batches or files goes out together. A task runs again then, until its replies are there, and
-    must not have effects of its own. Single calls are simply made task by task.
+    What they ask through batches or files goes out together. A task runs again then, until its
+    replies are there, and must not have effects of its own. Single calls are simply made task by
+    task.
 
     Raises:
         Waiting: Replies are missing.
@@ -100,7 +111,9 @@ class Exchange:
         price_share: What a token costs here, as a share of its price.
     """
 
-    def __init__(self, folder: Path, *, courier: Courier | None = None, price_share: float = 1.0) -> None:
+    def __init__(
+        self, folder: Path, *, courier: Courier | None = None, price_share: float = 1.0
+    ) -> None:
         self._folder = ExchangeFolder(folder)
         self._courier = courier
         self._price_share = price_share
@@ -120,9 +133,14 @@ class Exchange:
         return self._courier is None
 
     def ask(
-        self, context: ClientContext, calls: Sequence[Call], counters: Counters, report: Callable[[str], None]
+        self,
+        context: ClientContext,
+        calls: Sequence[Call],
+        counters: Counters,
+        report: Callable[[str], None],
     ) -> BudgetSpent | None:
-        """Give every call its outcome; return why some have none, where the budget does not cover them.
+        """Give every call its outcome; return why some have none, where the budget does not cover
+        them.
 
         Args:
             context: The client's.
@@ -160,7 +178,9 @@ class Exchange:
 
     # Replies.
 
-    def _take_replies(self, context: ClientContext, calls: Sequence[Call], counters: Counters) -> None:
+    def _take_replies(
+        self, context: ClientContext, calls: Sequence[Call], counters: Counters
+    ) -> None:
         """Store the replies that the folder has for these calls; give up what only gets errors."""
         contents = self._folder.read()
         omitted, on_trial = contents.trials(context.model.name)
@@ -183,9 +203,12 @@ class Exchange:
                 stored.append((call, self._keep(context, call, completion, counters)))
                 break
             if call.outcome is None and call_id(call.key) not in out:
-                call.outcome = _final_error(failures, {asking for one, asking in on_trial if one == call_id(call.key)})
+                call.outcome = _final_error(
+                    failures, {asking for one, asking in on_trial if one == call_id(call.key)}
+                )
                 if call.outcome is not None:
-                    # Freed first: the record takes an attempt that is open when its call fails for a charged one.
+                    # Freed first: the record takes an attempt that is open when its call fails for
+                    # a charged one.
                     self._free(context, call)
                     failure = FailedCall(message=str(call.outcome), status=call.outcome.status)
                     stored.append((call, context.record.failed(call.key, failure)))
@@ -193,14 +216,19 @@ class Exchange:
             durable.result()
             counters.count(call)
 
-    def _keep(self, context: ClientContext, call: Call, completion: Completion, counters: Counters) -> Future[None]:
-        cost = self._cost(context, completion.tokens_in, completion.tokens_out, completion.tokens_cached)
+    def _keep(
+        self, context: ClientContext, call: Call, completion: Completion, counters: Counters
+    ) -> Future[None]:
+        cost = self._cost(
+            context, completion.tokens_in, completion.tokens_out, completion.tokens_cached
+        )
         tokens = completion.tokens_in + completion.tokens_out
         dropped = dropped_parameters(_request_of(call), context.ladder.omitted)
         completion = replace(completion, cost=cost, dropped=tuple(sorted(dropped)))
         reservation = self._reservations.pop(call.key, None)
         if reservation is None:
-            # The reply is here though this workspace never entered the request: another one wrote the request file.
+            # The reply is here though this workspace never entered the request: another one wrote
+            # the request file.
             reservation = context.budget.hold(cost=cost, tokens=tokens, counted=False)
             self._enter(context, call, reservation)
         context.budget.settle(reservation, cost=cost, tokens=tokens)
@@ -209,11 +237,17 @@ class Exchange:
         counters.charge(_request_of(call), completion)
         call.outcome = completion
         return context.record.done(
-            call.key, completion, request=_request_of(call), endpoint=context.model.endpoint, model=context.model.name
+            call.key,
+            completion,
+            request=_request_of(call),
+            endpoint=context.model.endpoint,
+            model=context.model.name,
         )
 
     def _adopt(self, context: ClientContext, calls: Sequence[Call], contents: Contents) -> None:
-        """Take over what earlier sessions entered in the record for these calls and wrote into files."""
+        """Take over what earlier sessions entered in the record for these calls and wrote into
+        files.
+        """
         asked = {call for file in contents.requests for call in file.calls}
         keys: list[bytes] = []
         for call in calls:
@@ -228,7 +262,9 @@ class Exchange:
 
     # Requests.
 
-    def _exchange(self, context: ClientContext, stats: ClientStats, report: Callable[[str], None]) -> None:
+    def _exchange(
+        self, context: ClientContext, stats: ClientStats, report: Callable[[str], None]
+    ) -> None:
         """Write what is queued into a request file, and wait for replies."""
         with self._lock:
             queue, self._queue = self._queue, {}
@@ -238,7 +274,10 @@ class Exchange:
             names = {call_id(key): _request_of(call).purpose for key, call in queue.items()}
             awaited = [file for file in contents.open_files() if names.keys() & file.calls.keys()]
         if not awaited:
-            raise Waiting("the rest of the budget is held by requests that another model is to answer", awaits={})
+            raise Waiting(
+                "the rest of the budget is held by requests that another model is to answer",
+                awaits={},
+            )
         if self._courier is not None:
             try:
                 self._courier.carry(awaited, report)
@@ -248,7 +287,9 @@ class Exchange:
         else:
             raise self._waiting(awaited, names, contents.notes)
 
-    def _write_requests(self, context: ClientContext, queue: Sequence[Call], stats: ClientStats) -> Contents:
+    def _write_requests(
+        self, context: ClientContext, queue: Sequence[Call], stats: ClientStats
+    ) -> Contents:
         """Write the calls that no open request file has, as far as the budget reaches."""
         contents = self._folder.read()
         if self._courier is not None:
@@ -282,9 +323,16 @@ class Exchange:
         return contents
 
     def _set_aside(
-        self, courier: Courier, context: ClientContext, queue: Sequence[Call], contents: Contents, stats: ClientStats
+        self,
+        courier: Courier,
+        context: ClientContext,
+        queue: Sequence[Call],
+        contents: Contents,
+        stats: ClientStats,
     ) -> Contents:
-        """Rename files that would be handed over now and ask anything else than these calls: they may be anybody's."""
+        """Rename files that would be handed over now and ask anything else than these calls: they
+        may be anybody's.
+        """
         names = {call_id(call.key) for call in queue}
         bodies: dict[str, Mapping[str, Any]] = {}  # Any: JSON
         for file in contents.open_files():
@@ -297,8 +345,8 @@ class Exchange:
                 continue
             aside = file.path.replace(file.path.with_name(f".{file.path.name}.aside"))
             stats.notes[
-                f"{shown(file.path)} has other requests than this command's, and nobody had them yet: it is "
-                f"{shown(aside.name)} now, and the requests were written anew"
+                f"{shown(file.path)} has other requests than this command's, and nobody had them"
+                f" yet: it is {shown(aside.name)} now, and the requests were written anew"
             ] = None
             contents = self._folder.read()
         return contents
@@ -312,7 +360,8 @@ class Exchange:
     ) -> None:
         """Enter in the record what stands in request files, before anybody carries them away.
 
-        After the files are written: what a crash keeps from being entered here, the next session finds in them.
+        After the files are written: what a crash keeps from being entered here, the next session
+        finds in them.
         """
         out = contents.calls_out()
         durable: list[Future[None]] = []
@@ -323,7 +372,9 @@ class Exchange:
                     continue
                 tokens_in, tokens_out = context.forecast.before(_request_of(call))
                 cost = self._cost(context, tokens_in, tokens_out)
-                reservation = context.budget.hold(cost=cost, tokens=tokens_in + tokens_out, counted=False)
+                reservation = context.budget.hold(
+                    cost=cost, tokens=tokens_in + tokens_out, counted=False
+                )
             self._reservations[call.key] = reservation
             durable.append(self._enter(context, call, reservation))
         for future in durable:
@@ -334,17 +385,22 @@ class Exchange:
         if self._fruitless <= TRIES:
             return
         raise ModelError(
-            f"requests came back without any answer {TRIES} times in a row, as from a batch that expires",
+            f"requests came back without any answer {TRIES} times in a row, as from a batch that"
+            " expires",
             hint="the same command, or `runs resume`, asks once more; what was answered is kept",
         )
 
     def _reserve(self, context: ClientContext, call: Call) -> Reservation | None:
         tokens_in, tokens_out = context.forecast.before(_request_of(call))
         cost = self._cost(context, tokens_in, tokens_out)
-        return context.budget.reserve(cost=cost, tokens=tokens_in + tokens_out, model=context.model.name)
+        return context.budget.reserve(
+            cost=cost, tokens=tokens_in + tokens_out, model=context.model.name
+        )
 
     def _enter(self, context: ClientContext, call: Call, reservation: Reservation) -> Future[None]:
-        return context.record.sent(call.key, reserved_cost=reservation.cost, reserved_tokens=reservation.tokens)
+        return context.record.sent(
+            call.key, reserved_cost=reservation.cost, reserved_tokens=reservation.tokens
+        )
 
     def _free(self, context: ClientContext, call: Call) -> None:
         """Settle an attempt that came back without an answer: a batch bills what it answers."""
@@ -353,11 +409,17 @@ class Exchange:
             context.budget.release(reservation)
             context.record.not_charged(call.key).result()
 
-    def _cost(self, context: ClientContext, tokens_in: int, tokens_out: int, cached: int = 0) -> float | None:
-        cost = context.prices.cost(context.model.name, context.model.endpoint, tokens_in, tokens_out, cached)
+    def _cost(
+        self, context: ClientContext, tokens_in: int, tokens_out: int, cached: int = 0
+    ) -> float | None:
+        cost = context.prices.cost(
+            context.model.name, context.model.endpoint, tokens_in, tokens_out, cached
+        )
         return None if cost is None else cost * self._price_share
 
-    def _waiting(self, awaited: Sequence[RequestFile], names: Mapping[str, str], notes: Sequence[str]) -> Waiting:
+    def _waiting(
+        self, awaited: Sequence[RequestFile], names: Mapping[str, str], notes: Sequence[str]
+    ) -> Waiting:
         folder = self._folder.path
         counts = {file.path.name: len(names.keys() & file.calls.keys()) for file in awaited}
         total = sum(counts.values())
@@ -373,8 +435,10 @@ class Exchange:
         return Waiting(
             message,
             awaits={**awaits, "notes": list(notes)},
-            hint=f"answer them as {shown(folder / README)} says, and put the reply files into {shown(folder)}; "
-            "the same command, or `runs resume`, goes on then",
+            hint=(
+                f"answer them as {shown(folder / README)} says, and put the reply files into"
+                f" {shown(folder)}; the same command, or `runs resume`, goes on then"
+            ),
         )
 
 
@@ -389,7 +453,9 @@ def _body_of(call: Call, context: ClientContext) -> dict[str, Any]:  # Any: JSON
     return sent_body(context.model.name, changed(_request_of(call), omitted), omitted)
 
 
-def _final_error(failures: Mapping[int, ModelError], on_trial: Collection[int]) -> ModelError | None:
+def _final_error(
+    failures: Mapping[int, ModelError], on_trial: Collection[int]
+) -> ModelError | None:
     """Return the error that a request ends with; None where it is to be asked again.
 
     Args:
@@ -400,7 +466,11 @@ def _final_error(failures: Mapping[int, ModelError], on_trial: Collection[int]) 
     if not failures or max(failures) in on_trial:
         return None
     last = failures[max(failures)]
-    answered = [error for error in failures.values() if error.status is not None and not may_mean_a_parameter(error)]
+    answered = [
+        error
+        for error in failures.values()
+        if error.status is not None and not may_mean_a_parameter(error)
+    ]
     if not last.retryable and not last.fatal:
         return given_up(last, len(answered))
     # An expired batch has no status and says nothing about a request.

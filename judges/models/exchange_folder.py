@@ -1,8 +1,9 @@
 """A folder of request files and reply files, in the format of OpenAI's batch files.
 
-Whoever answers needs no program of ours: a request file has one chat completion a line, a reply file
-one answer a line, and the `custom_id` says what belongs together. The folder is the only memory of an
-exchange: it is read anew whenever something is asked, so that a crash at any moment loses nothing.
+Whoever answers needs no program of ours: a request file has one chat completion a line, a reply
+file one answer a line, and the `custom_id` says what belongs together. The folder is the only
+memory of an exchange: it is read anew whenever something is asked, so that a crash at any moment
+loses nothing.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ def call_id(key: bytes) -> str:
 
 
 def shown(path: Path | str) -> str:
-    """Return a path, or a name, for a message; with escapes where somebody put a line end or the like into it."""
+    """Return a path, or a name, for a message; with escapes where somebody put a line end or the
+    like into it.
+    """
     text = str(path)
     return text if text.isprintable() else repr(text)
 
@@ -90,7 +93,8 @@ class Contents:
     """By call and asking, the parameter that a reply refuses; empty where it names none."""
 
     def trials(self, model: str) -> tuple[frozenset[str], set[tuple[str, int]]]:
-        """Return what requests of a model are sent without, as the replies to one file after the other show.
+        """Return what requests of a model are sent without, as the replies to one file after the
+        other show.
 
         And the askings that it is left out for, which are asked once more.
         """
@@ -100,11 +104,14 @@ class Contents:
             refused = {one: self.refused[one] for one in file.calls.items() if one in self.refused}
             through = len(refused) < self.replies_to(file)
             for name in sorted({*refused.values()} if file.model == model else ()):
-                # Where others got through, a refusal that names nothing, or the room for a reply, is the row's own.
+                # Where others got through, a refusal that names nothing, or the room for a reply,
+                # is the row's own.
                 if through and name in ("", "max_tokens", "max_completion_tokens"):
                     continue
                 before, omitted = omitted, next_step(omitted, name)
-                asked.update(one for one, named in refused.items() if named == name and omitted != before)
+                asked.update(
+                    one for one, named in refused.items() if named == name and omitted != before
+                )
         return omitted, asked
 
     def calls_out(self) -> set[str]:
@@ -112,7 +119,9 @@ class Contents:
         return {call for file in self.open_files() for call in file.calls}
 
     def open_files(self) -> list[RequestFile]:
-        """Return the request files of which no line has a reply yet: somebody may be at work on them."""
+        """Return the request files of which no line has a reply yet: somebody may be at work on
+        them.
+        """
         return [file for file in self.requests if not self.returned(file)]
 
     def askings(self, call: str) -> int:
@@ -163,7 +172,8 @@ class ExchangeFolder:
     def __init__(self, path: Path) -> None:
         if path.exists() and not path.is_dir():
             raise InputError(
-                f"{shown(path)} is not a folder", hint="request and reply files need a folder: --exchange DIR"
+                f"{shown(path)} is not a folder",
+                hint="request and reply files need a folder: --exchange DIR",
             )
         self.path = path
         self._read: dict[Path, _Lines] = {}
@@ -211,8 +221,14 @@ class ExchangeFolder:
         return paths
 
     def asks(self, file: RequestFile, bodies: Mapping[str, Mapping[str, Any]]) -> bool:  # Any: JSON
-        """Return whether a request file has nothing but lines that we write for these calls, each once."""
-        expected = {_line(call, asking, bodies[call]) for call, asking in file.calls.items() if call in bodies}
+        """Return whether a request file has nothing but lines that we write for these calls, each
+        once.
+        """
+        expected = {
+            _line(call, asking, bodies[call])
+            for call, asking in file.calls.items()
+            if call in bodies
+        }
         with file.path.open("rb") as lines:
             for line in lines:
                 if line.rstrip(b"\n") not in expected:
@@ -221,7 +237,8 @@ class ExchangeFolder:
         return True
 
     def remove(self, recorded: Collection[str], forget: Callable[[RequestFile], None]) -> None:
-        """Remove the request files whose every call is recorded, and their replies, which nobody reads again.
+        """Remove the request files whose every call is recorded, and their replies, which nobody
+        reads again.
 
         Args:
             recorded: Calls.
@@ -257,7 +274,9 @@ class ExchangeFolder:
         first: dict[bytes, Path] = {}
         for path, lines in files:
             if lines.utf_16:
-                contents.notes.append(f"{shown(path.name)} is UTF-16 text, and not read: save it as UTF-8")
+                contents.notes.append(
+                    f"{shown(path.name)} is UTF-16 text, and not read: save it as UTF-8"
+                )
                 continue
             copied = first.setdefault(lines.digest, path)
             if copied is not path:
@@ -269,12 +288,15 @@ class ExchangeFolder:
                 unknown += call not in asked
                 contents.replies.setdefault(call, []).append(Reply(path, offset, asking))
             if unknown:
-                contents.notes.append(f"{shown(path.name)}: {unknown} lines have a custom_id of no request here")
+                contents.notes.append(
+                    f"{shown(path.name)}: {unknown} lines have a custom_id of no request here"
+                )
             if lines.unreadable:
                 numbers = ", ".join(map(str, lines.unreadable[:_SHOWN]))
                 more = ", ..." if len(lines.unreadable) > _SHOWN else ""
                 contents.notes.append(
-                    f"{shown(path.name)}: {len(lines.unreadable)} lines cannot be read (line {numbers}{more})"
+                    f"{shown(path.name)}: {len(lines.unreadable)} lines cannot be read (line"
+                    f" {numbers}{more})"
                 )
 
 
@@ -285,10 +307,12 @@ def answers_any(path: Path, requests: RequestFile) -> bool:
 
 
 def read_reply(body: Mapping[str, Any], request: Request) -> Completion:  # Any: JSON
-    """Read one line of a reply file: a batch's output, a batch's error, or the short form with `content`.
+    """Read one line of a reply file: a batch's output, a batch's error, or the short form with
+    `content`.
 
     Raises:
-        ModelError: It is an error, or no chat completion; the error says whether asking again may help.
+        ModelError: It is an error, or no chat completion; the error says whether asking again may
+            help.
     """
     if "content" in body:
         content = body["content"]
@@ -304,7 +328,9 @@ def read_reply(body: Mapping[str, Any], request: Request) -> Completion:  # Any:
     if status == 200:
         return read_completion(raw, request)
     if not isinstance(status, int):
-        raise ModelError(f"the reply's status_code is {str(status)[:20]!r}, and no number", retryable=True)
+        raise ModelError(
+            f"the reply's status_code is {str(status)[:20]!r}, and no number", retryable=True
+        )
     if status == 400 and (reply := read_answering_fault(raw, request)):
         return reply
     raise read_fault(status, raw, {}, sent=request.body())
@@ -337,7 +363,17 @@ def _read_lines(path: Path, wanted: set[str], size: int, changed: int) -> _Lines
                 unknown += 1
             if not model and isinstance(asked := body.get("body"), dict):
                 model = str(asked.get("model", ""))
-    return _Lines(size, changed, digest.digest(), tuple(ids), model, unknown, tuple(unreadable), tuple(refused), utf_16)
+    return _Lines(
+        size,
+        changed,
+        digest.digest(),
+        tuple(ids),
+        model,
+        unknown,
+        tuple(unreadable),
+        tuple(refused),
+        utf_16,
+    )
 
 
 def _refused_parameter(body: Mapping[str, Any]) -> str | None:  # Any: JSON
@@ -348,11 +384,15 @@ def _refused_parameter(body: Mapping[str, Any]) -> str | None:  # Any: JSON
     if not isinstance(status, int) or status < 400:
         return None
     error = read_fault(status, _dump(response.get("body")), {}, sent=REFUSABLE)
-    return (error.refused_parameter or "") if may_mean_a_parameter(error) and not error.fatal else None
+    return (
+        (error.refused_parameter or "") if may_mean_a_parameter(error) and not error.fatal else None
+    )
 
 
 def _dump(value: Any) -> bytes:  # Any: JSON
-    """Return JSON text; `null` for what is nested deeper than orjson writes, though it reads that."""
+    """Return JSON text; `null` for what is nested deeper than orjson writes, though it reads
+    that.
+    """
     try:
         return orjson.dumps(value)
     except orjson.JSONEncodeError:
@@ -368,7 +408,9 @@ def _object(line: bytes) -> dict[str, Any]:  # Any: JSON
 
 
 def _line(call: str, asking: int, body: Mapping[str, Any]) -> bytes:  # Any: JSON
-    return orjson.dumps({"custom_id": f"jw-{call}-{asking}", "method": "POST", "url": URL, "body": body})
+    return orjson.dumps(
+        {"custom_id": f"jw-{call}-{asking}", "method": "POST", "url": URL, "body": body}
+    )
 
 
 def _files(requests: Sequence[RequestLine]) -> Iterator[str]:
@@ -411,4 +453,4 @@ Good to know
     until it is.
   - The first readable answer to a request counts. Lines about other requests, lines that cannot be
     read and copies of a file are passed over and counted in the line that says what is waited for.
-"""
+"""  # noqa: E501

@@ -9,13 +9,17 @@ from contextlib import contextmanager
 
 _lock = threading.Lock()
 _blocks = 0
-"""How many blocks are open; `gc.get_freeze_count` goes through every frozen object, so an inner block must not ask."""
+"""How many blocks are open; `gc.get_freeze_count` goes through every frozen object, so an inner
+block must not ask.
+"""
 _ours = False
 
 
 @contextmanager
 def heap_at_rest() -> Generator[None, None, None]:
-    """Keep the garbage collector from what exists already; going through it again and again is a fifth of a call."""
+    """Keep the garbage collector from what exists already; going through it again and again is a
+    fifth of a call.
+    """
     global _blocks, _ours
     with _lock:
         _blocks += 1

@@ -1,4 +1,6 @@
-"""Import LiteLLM, and whatever brings it along, without its downloads, its `.env` and its messages."""
+"""Import LiteLLM, and whatever brings it along, without its downloads, its `.env` and its
+messages.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ _ENVIRONMENT = {
 
 @contextmanager
 def variables_set(values: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables for libraries that read them while they are imported, and only as long."""
+    """Set environment variables for libraries that read them while they are imported, and only as
+    long.
+    """
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:
@@ -46,7 +50,8 @@ def load_litellm() -> Any:  # Any: its module
         # It would be downloaded with the first request, when the variables are as they were.
         anthropic_beta_headers_manager._load_beta_headers_config()
         with warnings.catch_warnings():
-            # Pydantic builds its types on first use, and warns of some of them: in the middle of a request.
+            # Pydantic builds its types on first use, and warns of some of them: in the middle of a
+            # request.
             warnings.simplefilter("ignore")
             litellm.ModelResponse()
             import litellm.llms.vertex_ai.context_caching.vertex_ai_context_caching
@@ -58,7 +63,9 @@ def load_litellm() -> Any:  # Any: its module
 
 @contextmanager
 def litellm_deferred() -> Iterator[None]:
-    """Let a library import `litellm.completion` without loading LiteLLM, which takes seconds, before it is called."""
+    """Let a library import `litellm.completion` without loading LiteLLM, which takes seconds,
+    before it is called.
+    """
     if "litellm" in sys.modules:
         yield
         return

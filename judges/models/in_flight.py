@@ -1,4 +1,6 @@
-"""What threads that share a client are asking at the moment, so that two of them do not send the same request."""
+"""What threads that share a client are asking at the moment, so that two of them do not send the
+same request.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,15 @@ class CallsInFlight:
         self._keys: set[bytes] = set()
         self._changed = threading.Condition()
         self.ended = 0
-        """How often a thread let calls go; where it has changed, the call record may hold more answers."""
+        """How often a thread let calls go; where it has changed, the call record may hold more
+        answers.
+        """
 
     @contextmanager
     def claim(self, calls: Sequence[Call]) -> Iterator[tuple[list[Call], list[Call]]]:
-        """Yield the calls that are this thread's until the end of the block, and those that another one is asking."""
+        """Yield the calls that are this thread's until the end of the block, and those that another
+        one is asking.
+        """
         with self._changed:
             mine = [call for call in calls if call.key not in self._keys]
             others = [call for call in calls if call.key in self._keys]

@@ -1,10 +1,11 @@
 """The ladder: which parameters of a request an endpoint takes, found by trial and not by its words.
 
-An endpoint that refuses a request may mean a parameter of ours, whatever it says. The request is then
-sent again with one step of `STEPS` after the other: a step that changes what the endpoint says stays,
-one that does not is taken back. What is answered first is kept for all later requests, less what turns
-out to have been innocent. The error's words only say which step is tried first. A request that is
-refused without any of its parameters is itself at fault; so is one whose like was answered before.
+An endpoint that refuses a request may mean a parameter of ours, whatever it says. The request is
+then sent again with one step of `STEPS` after the other: a step that changes what the endpoint says
+stays, one that does not is taken back. What is answered first is kept for all later requests, less
+what turns out to have been innocent. The error's words only say which step is tried first. A
+request that is refused without any of its parameters is itself at fault; so is one whose like was
+answered before.
 """
 
 from __future__ import annotations
@@ -16,9 +17,18 @@ from typing import Any
 from ..errors import ModelError
 from .model import Completion, Request
 
-STEPS = ("json_schema", "response_format", "seed", "temperature", "logprobs", "max_tokens", "half_limit", "no_limit")
-"""What is changed, in this order: a schema becomes `json_object`, then no form is asked for; a parameter is left out;
-the limit of tokens goes under its other name, is halved, is left out."""
+STEPS = (
+    "json_schema",
+    "response_format",
+    "seed",
+    "temperature",
+    "logprobs",
+    "max_tokens",
+    "half_limit",
+    "no_limit",
+)
+"""What is changed, in this order: a schema becomes `json_object`, then no form is asked for; a
+parameter is left out; the limit of tokens goes under its other name, is halved, is left out."""
 CHANGES: Mapping[str, str] = {
     "json_schema": "response_format json_schema (json_object is sent)",
     "max_tokens_name": "max_tokens (max_completion_tokens is sent)",
@@ -59,8 +69,11 @@ class Ladder:
         self.omitted |= frozenset(omitted)
         self._before |= frozenset(omitted)
 
-    def refuse(self, request: Request, without: frozenset[str], error: ModelError) -> ModelError | None:
-        """Hear that a request was refused; return its error, or None where it is to be sent again, changed.
+    def refuse(
+        self, request: Request, without: frozenset[str], error: ModelError
+    ) -> ModelError | None:
+        """Hear that a request was refused; return its error, or None where it is to be sent again,
+        changed.
 
         Args:
             request: As it was asked.
@@ -95,7 +108,11 @@ class Ladder:
             if self._change() == tried:
                 self._end(self._before)
                 self._fruitless.append(said)
-                return self._first[1] if self._first is not None and self._first[0] is request else error
+                return (
+                    self._first[1]
+                    if self._first is not None and self._first[0] is request
+                    else error
+                )
         self.omitted = self._change()
         return None
 
@@ -104,8 +121,14 @@ class Ladder:
         shape = _shape(request, without)
         if shape not in self._answered:
             self._answered.append(shape)
-        if self.climbing and self._first is not None and shape == _shape(self._first[0], self._before):
-            self._end(self._before)  # its like is answered as it was asked, so the refusal was its own
+        if (
+            self.climbing
+            and self._first is not None
+            and shape == _shape(self._first[0], self._before)
+        ):
+            self._end(
+                self._before
+            )  # its like is answered as it was asked, so the refusal was its own
         if not self.climbing or without != self.omitted:
             return
         asked = _applying(request, frozenset())
@@ -155,7 +178,8 @@ _OMITS: Mapping[str, tuple[str, ...]] = {
 
 
 def next_step(omitted: frozenset[str], named: str) -> frozenset[str]:
-    """Return what is left out next where requests go out together and each trial may take a day: no step is taken back.
+    """Return what is left out next where requests go out together and each trial may take a day: no
+    step is taken back.
 
     Args:
         omitted: What was left out before.
@@ -169,7 +193,9 @@ def next_step(omitted: frozenset[str], named: str) -> frozenset[str]:
 
 
 def may_mean_a_parameter(error: ModelError) -> bool:
-    """Return whether an error may be about a parameter: a refusal of the request, or one that names a parameter."""
+    """Return whether an error may be about a parameter: a refusal of the request, or one that names
+    a parameter.
+    """
     return error.status in {400, 422, 501} or error.refused_parameter is not None
 
 
@@ -187,7 +213,10 @@ def dropped_parameters(request: Request, omitted: frozenset[str]) -> set[str]:
     """Return what this request asked for and did not get, as `Completion.dropped` has it."""
     body = request.body()
     dropped = set(body) & omitted
-    if changed(request, omitted).response_format is not request.response_format and "response_format" not in omitted:
+    if (
+        changed(request, omitted).response_format is not request.response_format
+        and "response_format" not in omitted
+    ):
         dropped.add("json_schema")
     if "max_tokens" in dropped and "max_completion_tokens" not in omitted:
         dropped.remove("max_tokens")
@@ -198,7 +227,9 @@ def dropped_parameters(request: Request, omitted: frozenset[str]) -> set[str]:
 
 
 def remembered(calls: Iterable[tuple[Request, Completion]]) -> frozenset[str]:
-    """Return what earlier calls, newest first, were sent without; of each parameter the newest that had it decides."""
+    """Return what earlier calls, newest first, were sent without; of each parameter the newest that
+    had it decides.
+    """
     omitted: set[str] = set()
     seen: set[str] = set()
     for request, completion in calls:
@@ -219,9 +250,17 @@ def _applying(request: Request, omitted: frozenset[str]) -> list[str]:
     body, form = request.body(), request.response_format
     steps: list[str] = []
     for step in STEPS:
-        parameter = {"json_schema": "response_format", "half_limit": "max_tokens", "no_limit": "max_tokens"}.get(step)
+        parameter = {
+            "json_schema": "response_format",
+            "half_limit": "max_tokens",
+            "no_limit": "max_tokens",
+        }.get(step)
         schema = step != "json_schema" or (form is not None and form.get("type") == "json_schema")
-        if (parameter or step) in body and schema and not omitted.issuperset(_OMITS.get(step, (step,))):
+        if (
+            (parameter or step) in body
+            and schema
+            and not omitted.issuperset(_OMITS.get(step, (step,)))
+        ):
             steps.append(step)
     if "response_format" in omitted:
         steps = [step for step in steps if step != "json_schema"]
@@ -235,6 +274,8 @@ def _steps_of(parameter: str) -> tuple[str, ...]:
 
 
 def _shape(request: Request, without: frozenset[str]) -> _Shape:
-    """Return what of a request an endpoint may refuse; what was answered once is not refused another time."""
+    """Return what of a request an endpoint may refuse; what was answered once is not refused
+    another time.
+    """
     limit, form = request.token_limit, request.response_format
     return without, request.temperature, limit, request.top_logprobs, form, request.extra_body

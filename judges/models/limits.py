@@ -118,7 +118,9 @@ class AdaptiveLimit:
 
     @property
     def crowded(self) -> bool:
-        """Whether a quarter or more of the last twenty answers were refusals: the endpoint means everybody."""
+        """Whether a quarter or more of the last twenty answers were refusals: the endpoint means
+        everybody.
+        """
         return sum(self._refusals) >= _CROWDED * max(1, len(self._refusals))
 
     def keep_below(self, high: int) -> None:
@@ -132,12 +134,16 @@ class AdaptiveLimit:
         self._pause_until = max(self._pause_until, self._clock.now() + seconds)
 
     def wait(self, tokens: int = 0) -> float:
-        """Return the seconds until the pause is over and the rates allow so many tokens; there may be no slot then."""
+        """Return the seconds until the pause is over and the rates allow so many tokens; there may
+        be no slot then.
+        """
         seconds = max(self.paused, self._rates.wait(tokens))
         return seconds if self._pace is None else max(seconds, self._pace.wait())
 
     def admit(self, tokens: int = 0) -> Ticket | None:
-        """Take a slot for a request that may use so many tokens, or return None when there is no room or a pause."""
+        """Take a slot for a request that may use so many tokens, or return None when there is no
+        room or a pause.
+        """
         if self._in_flight >= self.limit or self.wait(tokens):
             return None
         self._in_flight += 1
@@ -160,7 +166,8 @@ class AdaptiveLimit:
         Args:
             ticket: What `admit` returned.
             refused: The endpoint had too many requests, or asked for a pause.
-            answered: The endpoint answered; neither counts for a failure that says nothing about the rate.
+            answered: The endpoint answered; neither counts for a failure that says nothing about
+                the rate.
             unused: Tokens that `admit` was told of and that were not used.
             rates: What the endpoint says is left of its limits.
             patience: The part of its time limit that the request took.

@@ -1,8 +1,10 @@
-"""Models whose providers do not speak OpenAI's dialect, through LiteLLM: Anthropic, Gemini, Bedrock, Vertex AI.
+"""Models whose providers do not speak OpenAI's dialect, through LiteLLM: Anthropic, Gemini,
+Bedrock, Vertex AI.
 
-LiteLLM translates the request and the reply, and nothing else: key and address are handed to it, its retries, callbacks
-and downloads are off, and every byte goes through `_Gate`, which sends one request to one origin and follows no
-redirect. Errors are read from what the provider answered, as `wire` reads those of any endpoint.
+LiteLLM translates the request and the reply, and nothing else: key and address are handed to it,
+its retries, callbacks and downloads are off, and every byte goes through `_Gate`, which sends one
+request to one origin and follows no redirect. Errors are read from what the provider answered, as
+`wire` reads those of any endpoint.
 """
 
 from __future__ import annotations
@@ -33,11 +35,21 @@ PROVIDERS = ("anthropic", "gemini", "bedrock", "vertex_ai")
 """Those whose every request was seen to go through the gate."""
 _EXTRA = frozenset(
     (
-        *("reasoning_effort", "thinking", "top_p", "top_k", "stop", "frequency_penalty", "presence_penalty"),
+        *(
+            "reasoning_effort",
+            "thinking",
+            "top_p",
+            "top_k",
+            "stop",
+            "frequency_penalty",
+            "presence_penalty",
+        ),
         *("service_tier", "safety_settings", "verbosity"),
     )
 )
-"""Further fields of a request. LiteLLM takes fields as settings of its own, an address among them; none of those."""
+"""Further fields of a request. LiteLLM takes fields as settings of its own, an address among them;
+none of those.
+"""
 _CAPABLE = {
     "litellm_provider": "gemini",
     "mode": "chat",
@@ -64,7 +76,8 @@ class LiteLLMModel:
 
     Args:
         name: `litellm/PROVIDER/MODEL`, the provider one of `PROVIDERS`.
-        base_url: The provider's address without the path of the request, such as `https://api.anthropic.com`.
+        base_url: The provider's address without the path of the request, such as
+            `https://api.anthropic.com`.
         api_key: The key; for `vertex_ai` an access token. The environment is not read for one.
         timeout: Seconds for one whole try.
         headers: Further headers, as `ModelSettings` checks them.
@@ -74,7 +87,8 @@ class LiteLLMModel:
         needs_key: Whether to send nothing, because the key is missing.
 
     Raises:
-        InputError: The provider is none of them, a field cannot be sent, or the address or the key cannot be used.
+        InputError: The provider is none of them, a field cannot be sent, or the address or the key
+            cannot be used.
     """
 
     def __init__(
@@ -105,7 +119,9 @@ class LiteLLMModel:
         self._max_connections = max_connections
         self._key_hint = key_hint
         self._needs_key = needs_key
-        self._handler: Any = None  # Any: LiteLLM's, made on first use because it belongs to the running loop
+        self._handler: Any = (
+            None  # Any: LiteLLM's, made on first use because it belongs to the running loop
+        )
         self._http: Any = None  # Any: httpx's client below it
 
     def __repr__(self) -> str:
@@ -126,10 +142,14 @@ class LiteLLMModel:
         """See `Model.simulated`."""
         return False
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """See `Model.complete`."""
         if self._needs_key:
-            raise UnreachedError(f"{self._name} at {self._base_url} needs a key", fatal=True, hint=self._key_hint)
+            raise UnreachedError(
+                f"{self._name} at {self._base_url} needs a key", fatal=True, hint=self._key_hint
+            )
         parameters = sent_body(self._model, request, unsupported_parameters)
         del parameters["model"]  # LiteLLM wants it with its provider
         reply = await self._try(parameters, request)
@@ -143,21 +163,32 @@ class LiteLLMModel:
         if http is not None:
             await http.aclose()
 
-    async def _try(self, parameters: dict[str, Any], request: Request) -> Completion | ModelError:  # Any: JSON
-        """Send one request; a fault is returned, as a raised one would have LiteLLM's error, and the key, behind it."""
+    async def _try(
+        self, parameters: dict[str, Any], request: Request
+    ) -> Completion | ModelError:  # Any: JSON
+        """Send one request; a fault is returned, as a raised one would have LiteLLM's error, and
+        the key, behind it.
+        """
         litellm = load_litellm()
         if self._handler is None:
             if self._route == "gemini" and f"gemini/{self._model}" not in litellm.model_cost:
                 # Of a model it has not heard of it believes the least, and rewrites the messages.
                 litellm.register_model({f"gemini/{self._model}": _CAPABLE})
             self._http, self._handler = _open_handler(
-                self._base_url, self._secret, max_connections=self._max_connections, timeout=self._timeout
+                self._base_url,
+                self._secret,
+                max_connections=self._max_connections,
+                timeout=self._timeout,
             )
-        known = litellm.get_supported_openai_params(model=self._model, custom_llm_provider=self._route)
+        known = litellm.get_supported_openai_params(
+            model=self._model, custom_llm_provider=self._route
+        )
         for name in parameters:
             if known and name not in known and name not in _EXTRA and name != "messages":
                 name = name.replace("top_logprobs", "logprobs")
-                return ModelError(f"{self._provider} has no parameter {name}", status=400, refused_parameter=name)
+                return ModelError(
+                    f"{self._provider} has no parameter {name}", status=400, refused_parameter=name
+                )
         exchange = _Exchange()
         _EXCHANGE.set(exchange)
         problem = "no answer was read"
@@ -165,7 +196,9 @@ class LiteLLMModel:
             async with asyncio.timeout(self._timeout):
                 # Below its wrapper, which logs in a task of its own, retries and looks into caches.
                 ask = inspect.unwrap(litellm.acompletion)
-                reply = await ask(**parameters, **self._asking(), litellm_logging_obj=self._log(parameters))
+                reply = await ask(
+                    **parameters, **self._asking(), litellm_logging_obj=self._log(parameters)
+                )
             if exchange.answer is not None:
                 body = orjson.dumps(reply.model_dump(mode="json"))
                 return read_completion(body, request, exchange.answer.headers)
@@ -179,7 +212,9 @@ class LiteLLMModel:
 
     @property
     def _route(self) -> str:
-        """The provider as LiteLLM knows it; Vertex AI speaks as Gemini does, and is asked with an access token."""
+        """The provider as LiteLLM knows it; Vertex AI speaks as Gemini does, and is asked with an
+        access token.
+        """
         return "gemini" if self._provider == "vertex_ai" else self._provider
 
     def _asking(self) -> dict[str, Any]:  # Any: LiteLLM's settings of one call
@@ -204,12 +239,15 @@ class LiteLLMModel:
         if headers:
             settings["extra_headers"] = headers
         if self._provider == "bedrock":
-            # Only for the signature, which a key of this kind does not use; unset it would be looked up.
+            # Only for the signature, which a key of this kind does not use; unset it would be
+            # looked up.
             settings["aws_region_name"] = _region(self._base_url)
             settings["aws_bedrock_runtime_endpoint"] = self._base_url
         return settings
 
-    def _log(self, parameters: Mapping[str, Any]) -> Any:  # Any: LiteLLM's, which its parts write their notes into
+    def _log(
+        self, parameters: Mapping[str, Any]
+    ) -> Any:  # Any: LiteLLM's, which its parts write their notes into
         from litellm.litellm_core_utils.litellm_logging import Logging
 
         return Logging(
@@ -233,7 +271,11 @@ class LiteLLMModel:
         if answer is None:
             return ModelError(f"LiteLLM sent nothing to {self._base_url}: {problem}", status=400)
         if answer.status < 300:
-            return ModelError(f"the reply of {self._base_url} cannot be read: {problem}", retryable=True, status=200)
+            return ModelError(
+                f"the reply of {self._base_url} cannot be read: {problem}",
+                retryable=True,
+                status=200,
+            )
         if answer.status == 400 and (reply := read_answering_fault(answer.content, request)):
             return reply
         return read_fault(
@@ -250,16 +292,20 @@ def split_litellm_name(name: str) -> tuple[str, str]:
     """Return provider and model of `litellm/PROVIDER/MODEL`.
 
     Raises:
-        InputError: It is not such a name, or the provider is not one that Judgewright asks through LiteLLM.
+        InputError: It is not such a name, or the provider is not one that Judgewright asks through
+            LiteLLM.
     """
     provider, _, model = name.removeprefix(LITELLM_PREFIX).partition("/")
     if provider not in PROVIDERS:
         raise InputError(
-            f"model {name!r}: Judgewright asks {', '.join(PROVIDERS)} through LiteLLM, not {provider!r}",
+            f"model {name!r}: Judgewright asks {', '.join(PROVIDERS)} through LiteLLM, not"
+            f" {provider!r}",
             hint="most other providers have an OpenAI-compatible address: NAME@https://host/v1",
         )
     if not model:
-        raise InputError(f"model {name!r} has no name of a model", hint=f"write {LITELLM_PREFIX}{provider}/MODEL")
+        raise InputError(
+            f"model {name!r} has no name of a model", hint=f"write {LITELLM_PREFIX}{provider}/MODEL"
+        )
     return provider, model
 
 
@@ -279,11 +325,15 @@ def _open_handler(
     origin = Origin.of(base_url)
     reader = BodyReader(base_url, errors=(httpx.HTTPError,))
     http = httpx.AsyncClient(
-        limits=httpx.Limits(max_connections=max_connections), timeout=timeout, follow_redirects=False
+        limits=httpx.Limits(max_connections=max_connections),
+        timeout=timeout,
+        follow_redirects=False,
     )
 
     class Gate(httpx.AsyncBaseTransport):
-        """Lets one request of a try through, to the address it is meant for, and keeps what is answered."""
+        """Lets one request of a try through, to the address it is meant for, and keeps what is
+        answered.
+        """
 
         async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
             exchange = _EXCHANGE.get()
@@ -291,7 +341,9 @@ def _open_handler(
             target = f"{request.url.scheme}://{request.url.netloc.decode()}"
             if exchange.sent > 1 or Origin.of(target) != origin:
                 # A second one would be neither counted nor paid from the budget.
-                raise _NotSentError(f"LiteLLM's request number {exchange.sent} to {target} was not sent")
+                raise _NotSentError(
+                    f"LiteLLM's request number {exchange.sent} to {target} was not sent"
+                )
             if "authorization" in request.headers and "x-goog-api-key" in request.headers:
                 del request.headers["x-goog-api-key"]
             request.headers["accept-encoding"] = "gzip"
@@ -302,13 +354,17 @@ def _open_handler(
                 raise _NotSentError(str(answer))
             exchange.answer = answer
             kind = {"content-type": answer.headers.get("content-type", "application/json")}
-            return httpx.Response(answer.status, content=answer.content, headers=kind, request=request)
+            return httpx.Response(
+                answer.status, content=answer.content, headers=kind, request=request
+            )
 
         async def send(self, request: httpx.Request) -> Answer | ModelError:
             try:
                 response = await http.send(request, stream=True)
                 try:
-                    content = await reader.body(response.status_code, response.headers, response.aiter_raw())
+                    content = await reader.body(
+                        response.status_code, response.headers, response.aiter_raw()
+                    )
                 finally:
                     await response.aclose()
             except httpx.HTTPError as error:
@@ -319,7 +375,9 @@ def _open_handler(
             return Answer(response.status_code, secret.scrub_bytes(content), headers)
 
     handler = AsyncHTTPHandler()
-    handler.client = httpx.AsyncClient(transport=Gate(), timeout=timeout, follow_redirects=False, trust_env=False)
+    handler.client = httpx.AsyncClient(
+        transport=Gate(), timeout=timeout, follow_redirects=False, trust_env=False
+    )
     return http, handler
 
 

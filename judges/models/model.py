@@ -18,7 +18,8 @@ from .rates import RateReport
 REQUEST_SCHEMA = 1
 
 Purpose = Literal["judge", "optimizer", "loss", "reading"]
-"""Who asks: a judge about a row, a proposer about a prompt, the loss writer. Not part of the key."""
+"""Who asks: a judge about a row, a proposer about a prompt, the loss writer. Not part of the key.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +37,19 @@ class Request:
     messages: tuple[Message, ...]
     temperature: float | None = 0.0
     max_tokens: int | None = None
-    """The most tokens of the reply; None: what the model's settings say, else `default_max_tokens`."""
+    """The most tokens of the reply; None: what the model's settings say, else `default_max_tokens`.
+    """
     default_max_tokens: int | None = None
     """None for no limit."""
     top_logprobs: int | None = None
     """How many alternatives per token to ask log-probabilities for; None asks for none."""
     response_format: Mapping[str, Any] | None = None  # Any: JSON as the endpoint defines it
     repeat: int = 0
-    """Which repetition of an otherwise equal request this is; sent as `seed`, and part of the key."""
-    extra_body: Mapping[str, Any] = field(default_factory=dict)  # Any: JSON as the endpoint defines it
+    """Which repetition of an otherwise equal request this is; sent as `seed`, and part of the key.
+    """
+    extra_body: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # Any: JSON as the endpoint defines it
     """Further fields to send, such as `reasoning_effort`; see `ModelSettings`."""
     purpose: Purpose = "judge"
 
@@ -71,10 +76,15 @@ class Request:
         return body
 
     def key(self, *, endpoint: str, model: str) -> bytes:
-        """32 bytes that identify this request at this model; never depends on key, timeout or headers."""
-        # The purpose is not in it: the same question answered for a judge answers a proposer as well.
+        """32 bytes that identify this request at this model; never depends on key, timeout or
+        headers.
+        """
+        # The purpose is not in it: the same question answered for a judge answers a proposer as
+        # well.
         body = {"schema": REQUEST_SCHEMA, "endpoint": endpoint, "model": model, **self.body()}
-        return hashlib.blake2b(orjson.dumps(body, option=orjson.OPT_SORT_KEYS), digest_size=32).digest()
+        return hashlib.blake2b(
+            orjson.dumps(body, option=orjson.OPT_SORT_KEYS), digest_size=32
+        ).digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +107,8 @@ class Completion:
     text: str
     finish_reason: str = "stop"
     """`stop`, `length` (truncated), `content_filter` (refused), `tool_calls` (a tool was called,
-    though none was offered), or what else the endpoint says; see `FINISHES` of `reply_reading.py`."""
+    though none was offered), or what else the endpoint says; see `FINISHES` of
+    `reply_reading.py`."""
     token_limit: int | None = None
     """Of a reply that was cut: how many tokens it was allowed in the end; not recorded."""
     refusal: str | None = None
@@ -122,14 +133,18 @@ class Completion:
 
     @property
     def reasoning_tokens(self) -> int | None:
-        """How many of `tokens_out` the model thought with before it answered; None where it does not say."""
+        """How many of `tokens_out` the model thought with before it answered; None where it does
+        not say.
+        """
         noted = self.extra.get(REASONING)
         return None if noted is None else int(noted)
 
     @property
     def reply_hash(self) -> str:
         """Sixteen hexadecimal digits of the text's hash."""
-        return hashlib.blake2b(self.text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        return hashlib.blake2b(
+            self.text.encode("utf-8", "surrogatepass"), digest_size=8
+        ).hexdigest()
 
 
 class Model(Protocol):
@@ -150,14 +165,17 @@ class Model(Protocol):
         """Whether its answers say nothing about real models."""
         ...
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Make one try.
 
         Args:
             request: What to ask.
             unsupported_parameters: What to leave out (`temperature`, `max_tokens`, `logprobs`,
                 `response_format`, `seed`), because the endpoint has refused them. Leaving out
-                `max_tokens` means trying `max_completion_tokens`; leaving out both names sends no limit.
+                `max_tokens` means trying `max_completion_tokens`; leaving out both names sends no
+                limit.
 
         Raises:
             ModelError: The try failed; the error says whether another may help.

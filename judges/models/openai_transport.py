@@ -1,7 +1,9 @@
-"""One HTTP request over the `openai` package, which knows proxies, certificates and headers of the environment.
+"""One HTTP request over the `openai` package, which knows proxies, certificates and headers of the
+environment.
 
-Its own retries are off, it stands on aiohttp, and its response models are skipped: they are most of what a call costs
-in CPU. It runs on openai 2.x (httpx) and 3.x (httpx2) alike, so no object of either HTTP package is named here.
+Its own retries are off, it stands on aiohttp, and its response models are skipped: they are most of
+what a call costs in CPU. It runs on openai 2.x (httpx) and 3.x (httpx2) alike, so no object of
+either HTTP package is named here.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
     from openai import APIConnectionError, AsyncOpenAI
 
 _HEADERS = {"X-Stainless-Raw-Response": "stream", **ACCEPTED}
-"""The first is the SDK's own switch for leaving the body alone: it has been read by then, up to a limit."""
+"""The first is the SDK's own switch for leaving the body alone: it has been read by then, up to a
+limit.
+"""
 
 
 class OpenAITransport:
@@ -30,7 +34,8 @@ class OpenAITransport:
         headers: Further headers.
         max_connections: How many connections may be open at once.
         timeout: Seconds for one try, for the SDK's own timers.
-        custom_headers: Whether OPENAI_CUSTOM_HEADERS, which the SDK reads by itself, is meant for this endpoint.
+        custom_headers: Whether OPENAI_CUSTOM_HEADERS, which the SDK reads by itself, is meant for
+            this endpoint.
     """
 
     def __init__(
@@ -56,7 +61,9 @@ class OpenAITransport:
         from openai import APIConnectionError, APIStatusError, OpenAIError
 
         client = self._connect()
-        options: Any = {"headers": self._headers}  # Any: the SDK keeps the type of its options to itself
+        options: Any = {
+            "headers": self._headers
+        }  # Any: the SDK keeps the type of its options to itself
         try:
             # Any: the SDK types the unread response as the parsed body.
             answer: Any = await client.post(CHAT, body=body, cast_to=object, options=options)
@@ -78,7 +85,9 @@ class OpenAITransport:
         if client is not None:
             await client.close()
 
-    def _answer(self, response: Any) -> Answer | ModelError:  # Any: of either HTTP package the SDK may stand on
+    def _answer(
+        self, response: Any
+    ) -> Answer | ModelError:  # Any: of either HTTP package the SDK may stand on
         content = body_of(response)
         if isinstance(content, ModelError):
             return content
@@ -117,7 +126,8 @@ class OpenAITransport:
             # The SDK reads them from the environment and sends them to any host.
             client.organization = client.project = None
         if not self._custom_headers:
-            # It reads these too, an Authorization among them, and has no public way to leave them out.
+            # It reads these too, an Authorization among them, and has no public way to leave them
+            # out.
             client._custom_headers = {}
         self._client = client
         return client
@@ -130,11 +140,15 @@ class OpenAITransport:
         while cause is not None:
             reason = str(cause) or reason  # the innermost one says most
             untrusted = untrusted or isinstance(cause, aiohttp.ClientConnectorCertificateError)
-            unreached = unreached or isinstance(cause, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError))
+            unreached = unreached or isinstance(
+                cause, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
+            )
             cause = cause.__cause__
         reason = self._secret.scrub(reason)
         if untrusted:
-            return UnreachedError(f"the certificate of {self._base_url} is not trusted: {reason}", fatal=True)
+            return UnreachedError(
+                f"the certificate of {self._base_url} is not trusted: {reason}", fatal=True
+            )
         if unreached:
             message = f"{self._base_url} cannot be reached: {reason}"
             return UnreachedError(message, retryable=True, hint=files_hint(error))

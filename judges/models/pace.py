@@ -1,9 +1,11 @@
-"""How many requests a second an endpoint takes, learned from what it refuses; for many processes that share a limit.
+"""How many requests a second an endpoint takes, learned from what it refuses; for many processes
+that share a limit.
 
-A limit on requests in flight (see `limits`) finds the endpoint's own by being refused often. Several processes would
-each do so. A pace is made to be refused rarely: it grows in large steps until the first refusal, goes back one, grows
-in smaller steps until the next, and by a hundredth in the end. A refusal of a request that was sent before the last
-cut says nothing new. The pace grows only when it was used.
+A limit on requests in flight (see `limits`) finds the endpoint's own by being refused often.
+Several processes would each do so. A pace is made to be refused rarely: it grows in large steps
+until the first refusal, goes back one, grows in smaller steps until the next, and by a hundredth in
+the end. A refusal of a request that was sent before the last cut says nothing new. The pace grows
+only when it was used.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ from collections import deque
 from .rates import Clock
 
 GROWTH = (1.6, 1.2, 1.07, 1.02, 1.01)
-"""What a window without refusals makes of the pace: before the first cut, after it, after the second..."""
+"""What a window without refusals makes of the pace: before the first cut, after it, after the
+second...
+"""
 CUT = 0.98
 """What a refusal leaves of it at most, once the smallest step is reached."""
 _WINDOW = 0.5
@@ -76,7 +80,11 @@ class Pace:
         if not refused or sent != self._cuts:
             return
         self._refill()
-        crowd = sum(self._answers) / len(self._answers) - _USUAL if len(self._answers) == _RECENT else 0.0
+        crowd = (
+            sum(self._answers) / len(self._answers) - _USUAL
+            if len(self._answers) == _RECENT
+            else 0.0
+        )
         step = 1.0 / GROWTH[self._cuts] if self._cuts < len(GROWTH) - 1 else CUT
         self.per_second = max(1.0, self.per_second * min(step, 1.0 - crowd))
         self._cuts += 1
@@ -86,9 +94,14 @@ class Pace:
     def _refill(self) -> None:
         now = self._clock.now()
         seconds, self._level_at = now - self._level_at, now
-        self._level = min(max(1.0, _BURST * self.per_second), self._level + seconds * self.per_second)
-        # At the end a step up is to cost one refusal in a hundred requests, however few there are in a second.
-        window = _WINDOW if self._cuts < len(GROWTH) - 1 else max(_WINDOW, _STEADY / self.per_second)
+        self._level = min(
+            max(1.0, _BURST * self.per_second), self._level + seconds * self.per_second
+        )
+        # At the end a step up is to cost one refusal in a hundred requests, however few there are
+        # in a second.
+        window = (
+            _WINDOW if self._cuts < len(GROWTH) - 1 else max(_WINDOW, _STEADY / self.per_second)
+        )
         if now - self._window_at >= window:
             if self._sent >= _USED * self.per_second * (now - self._window_at):
                 self.per_second *= self._growth()

@@ -1,8 +1,9 @@
-"""One HTTP request over aiohttp's connections and parser, without its session: a tenth of the SDK's CPU.
+"""One HTTP request over aiohttp's connections and parser, without its session: a tenth of the SDK's
+CPU.
 
-A session builds the same request and headers anew for each call, which is two thirds of its work. Nothing here follows
-a redirect, keeps a cookie, or reads proxies, certificates or a `.netrc` from the environment; what needs those goes
-through `openai_transport`.
+A session builds the same request and headers anew for each call, which is two thirds of its work.
+Nothing here follows a redirect, keeps a cookie, or reads proxies, certificates or a `.netrc` from
+the environment; what needs those goes through `openai_transport`.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ class PlainTransport:
         max_connections: How many connections may be open at once.
     """
 
-    def __init__(self, *, base_url: str, secret: Secret, headers: Mapping[str, str], max_connections: int) -> None:
+    def __init__(
+        self, *, base_url: str, secret: Secret, headers: Mapping[str, str], max_connections: int
+    ) -> None:
         self._base_url = base_url
         self._secret = secret
         self._headers = headers
@@ -81,11 +84,14 @@ class PlainTransport:
                 reply: bytes | ModelError = payload.read_nowait()
             else:
                 reply = await to.reader.body(response.code, response.headers, payload.iter_any())
-            # Closes the connection where its body was not read to the end: no rest may be taken for the next answer.
+            # Closes the connection where its body was not read to the end: no rest may be taken for
+            # the next answer.
             connection.release()
         except aiohttp.ClientConnectorCertificateError as error:
             reason = self._secret.scrub(str(error.certificate_error))
-            return UnreachedError(f"the certificate of {self._base_url} is not trusted: {reason}", fatal=True)
+            return UnreachedError(
+                f"the certificate of {self._base_url} is not trusted: {reason}", fatal=True
+            )
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             message = f"{self._base_url} cannot be reached: {self._reason(error)}"
             return UnreachedError(message, retryable=True, hint=files_hint(error))
@@ -93,7 +99,9 @@ class PlainTransport:
             raise
         except (aiohttp.ClientError, HttpProcessingError, OSError, ValueError, zlib.error) as error:
             event = (
-                f"the reply of {self._base_url} broke off" if answered else f"the connection to {self._base_url} broke"
+                f"the reply of {self._base_url} broke off"
+                if answered
+                else f"the connection to {self._base_url} broke"
             )
             return ModelError(f"{event}: {self._reason(error)}", retryable=True)
         finally:
@@ -123,12 +131,19 @@ class PlainTransport:
 
             # The same authorities on every machine, and the same as under the SDK.
             trusted = ssl.create_default_context(cafile=certifi.where())
-        headers = {**self._headers, **ACCEPTED, "Accept": "application/json", "Content-Type": "application/json"}
+        headers = {
+            **self._headers,
+            **ACCEPTED,
+            "Accept": "application/json",
+            "Content-Type": "application/json",
+        }
         headers.setdefault("User-Agent", "judgewright")
         if self._secret.known:
             headers["Authorization"] = f"Bearer {self._secret.reveal()}"
         url = URL(self._base_url + CHAT, encoded=True)
-        request = aiohttp.ClientRequest("POST", url, headers=headers, loop=asyncio.get_running_loop())
+        request = aiohttp.ClientRequest(
+            "POST", url, headers=headers, loop=asyncio.get_running_loop()
+        )
         lines = [f"POST {url.raw_path_qs} HTTP/1.1"]
         for name, value in request.headers.items():
             if name.lower() != "content-length":
@@ -147,4 +162,6 @@ class PlainTransport:
         cause: BaseException = error
         while cause.__cause__ is not None:
             cause = cause.__cause__  # the innermost one says most
-        return self._secret.scrub(f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__)
+        return self._secret.scrub(
+            f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
+        )

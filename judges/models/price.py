@@ -1,7 +1,8 @@
 """Prices: what a call costs, from prices that are on this machine.
 
 `genai-prices` ships a snapshot of public prices and is never asked to update it. A price file of
-the user's wins. An unknown price is None and never 0: a budget in money then cannot be kept, and says so.
+the user's wins. An unknown price is None and never 0: a budget in money then cannot be kept, and
+says so.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ _Dollars = Annotated[float, Ge(0), Lt(math.inf)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """US dollars per million tokens; cached ones cost as much as others unless they have a price."""
+    """US dollars per million tokens; cached ones cost as much as others unless they have a
+    price.
+    """
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 
@@ -36,14 +39,20 @@ class Price:
     cached: _Dollars | None = None
 
     def __post_init__(self) -> None:
-        for name, dollars in (("input", self.input), ("output", self.output), ("cached", self.cached)):
+        for name, dollars in (
+            ("input", self.input),
+            ("output", self.output),
+            ("cached", self.cached),
+        ):
             if dollars is not None and not (math.isfinite(dollars) and dollars >= 0):
                 raise InputError(f"price.{name}: {dollars!r} is not an amount of dollars")
 
     def cost(self, tokens_in: int, tokens_out: int, cached: int) -> float:
         """Return US dollars; cached tokens are part of `tokens_in`."""
         cached_price = self.input if self.cached is None else self.cached
-        dollars = (tokens_in - cached) * self.input + cached * cached_price + tokens_out * self.output
+        dollars = (
+            (tokens_in - cached) * self.input + cached * cached_price + tokens_out * self.output
+        )
         return dollars / _MILLION
 
 
@@ -59,7 +68,9 @@ class Prices:
     model_price: Price | None = None
     """The price in the model's settings; the file wins."""
 
-    def cost(self, model: str, endpoint: str, tokens_in: int, tokens_out: int, cached: int = 0) -> float | None:
+    def cost(
+        self, model: str, endpoint: str, tokens_in: int, tokens_out: int, cached: int = 0
+    ) -> float | None:
         """Return what a call costs in US dollars, or None where no price is known.
 
         Args:
@@ -86,7 +97,9 @@ class Prices:
         return {} if self.user_file is None else _read(self.user_file)
 
 
-def _public_cost(model: str, endpoint: str, tokens_in: int, tokens_out: int, cached: int) -> float | None:
+def _public_cost(
+    model: str, endpoint: str, tokens_in: int, tokens_out: int, cached: int
+) -> float | None:
     if model.startswith("litellm/"):
         model = model.split("/", 2)[-1]
     price = _public_price(model, endpoint)
@@ -103,7 +116,9 @@ def _public_price(model: str, endpoint: str) -> Price | Literal["tiered"] | None
 
     try:
         # By URL, so that a local server with a famous model's name is not billed as the famous one.
-        public = calc_price(Usage(input_tokens=1, output_tokens=1), model, provider_api_url=endpoint).model_price
+        public = calc_price(
+            Usage(input_tokens=1, output_tokens=1), model, provider_api_url=endpoint
+        ).model_price
     except LookupError:
         return None
     if any(isinstance(value, TieredPrices) for value in vars(public).values()):
@@ -122,7 +137,10 @@ def _calculated(model: str, endpoint: str, tokens_in: int, tokens_out: int, cach
 
 
 def _read(path: Path) -> Mapping[str, Price]:
-    from pydantic import TypeAdapter, ValidationError  # takes most of the time that this file takes to import
+    from pydantic import (
+        TypeAdapter,
+        ValidationError,
+    )  # takes most of the time that this file takes to import
 
     hint = 'write {"my-model": {"input": 0.15, "output": 0.60}}, in US dollars per million tokens'
     try:
@@ -130,12 +148,18 @@ def _read(path: Path) -> Mapping[str, Price]:
         body = tomllib.loads(raw.decode()) if path.suffix.lower() == ".toml" else orjson.loads(raw)
         return TypeAdapter(dict[str, Price]).validate_python(body)
     except OSError as error:
-        raise InputError(f"the price file {str(path)!r} cannot be read: {error.strerror}") from error
+        raise InputError(
+            f"the price file {str(path)!r} cannot be read: {error.strerror}"
+        ) from error
     except InputError as error:
         raise InputError(f"the price file {str(path)!r}: {error}", hint=hint) from None
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"the price file {str(path)!r}: {field}: {first['msg']}", hint=hint) from error
+        raise InputError(
+            f"the price file {str(path)!r}: {field}: {first['msg']}", hint=hint
+        ) from error
     except ValueError as error:  # not UTF-8, not JSON, not TOML
-        raise InputError(f"the price file {str(path)!r} is neither JSON nor TOML: {error}", hint=hint) from error
+        raise InputError(
+            f"the price file {str(path)!r} is neither JSON nor TOML: {error}", hint=hint
+        ) from error

@@ -1,8 +1,10 @@
-"""How many requests and tokens may be sent in a minute: what the user set, and what the endpoint says is left.
+"""How many requests and tokens may be sent in a minute: what the user set, and what the endpoint
+says is left.
 
-Both are arithmetic over a clock and never wait. What an endpoint says is believed within bounds: no longer than a
-minute at a time, and not at all once it has said twice in a row, right after its own reset, that less is left than a
-request that it answers takes. A refusal makes it credible again, for twice as long each time.
+Both are arithmetic over a clock and never wait. What an endpoint says is believed within bounds: no
+longer than a minute at a time, and not at all once it has said twice in a row, right after its own
+reset, that less is left than a request that it answers takes. A refusal makes it credible again,
+for twice as long each time.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ _NAMES = {
         ("anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"),
     ),
 }
-"""Headers for what is left and when it is whole again: OpenAI, Groq and Azure; Anthropic; Together and OpenRouter."""
+"""Headers for what is left and when it is whole again: OpenAI, Groq and Azure; Anthropic; Together
+and OpenRouter.
+"""
 _NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,30})?")
 _DURATION = re.compile(
     r"(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m(?!s))?"
@@ -38,7 +42,8 @@ _DURATION = re.compile(
 )
 _UNITS = (86_400.0, 3_600.0, 60.0, 1.0, 0.001)
 _EPOCH = 1e9
-"""From here on a number of seconds is a moment since 1970; a thousand times as much, milliseconds."""
+"""From here on a number of seconds is a moment since 1970; a thousand times as much, milliseconds.
+"""
 
 
 class Clock(Protocol):
@@ -97,8 +102,10 @@ def read_seconds(text: str, date: str = "") -> float | None:
     """Return the seconds until a reset, None where the text names none.
 
     Args:
-        text: `1s`, `6m0s`, `17ms`, seconds, seconds or milliseconds since 1970, or a date (ISO 8601, or of HTTP).
-        date: The server's own `date` header; a moment is compared with it, since our clock may be off by minutes.
+        text: `1s`, `6m0s`, `17ms`, seconds, seconds or milliseconds since 1970, or a date (ISO
+            8601, or of HTTP).
+        date: The server's own `date` header; a moment is compared with it, since our clock may be
+            off by minutes.
     """
     text = text.strip()
     if _NUMBER.fullmatch(text):
@@ -109,7 +116,9 @@ def read_seconds(text: str, date: str = "") -> float | None:
         return max(0.0, moment - _moment(date))
     match = _DURATION.fullmatch(text)
     if text and match:
-        return sum(float(part or 0) * unit for part, unit in zip(match.groups(), _UNITS, strict=True))
+        return sum(
+            float(part or 0) * unit for part, unit in zip(match.groups(), _UNITS, strict=True)
+        )
     reset = _parse_date(text)
     return None if reset is None else max(0.0, reset - _moment(date))
 
@@ -151,7 +160,11 @@ class RateLimits:
     """
 
     def __init__(
-        self, clock: Clock, *, requests_per_minute: float | None = None, tokens_per_minute: float | None = None
+        self,
+        clock: Clock,
+        *,
+        requests_per_minute: float | None = None,
+        tokens_per_minute: float | None = None,
     ) -> None:
         self._requests = _Rate(clock, requests_per_minute)
         self._tokens = _Rate(clock, tokens_per_minute)
@@ -162,7 +175,9 @@ class RateLimits:
         self._tokens.share(processes)
 
     def wait(self, tokens: int) -> float:
-        """Return the seconds until a request that may use so many tokens may be sent; 0 when it may."""
+        """Return the seconds until a request that may use so many tokens may be sent; 0 when it
+        may.
+        """
         return max(self._requests.wait(1), self._tokens.wait(tokens))
 
     def take(self, tokens: int) -> Sent:
@@ -197,7 +212,9 @@ class RateLimits:
 
 
 class _Rate:
-    """One unit, requests or tokens: a token bucket for the user's limit, a ceiling for the endpoint's."""
+    """One unit, requests or tokens: a token bucket for the user's limit, a ceiling for the
+    endpoint's.
+    """
 
     def __init__(self, clock: Clock, per_minute: float | None) -> None:
         self._clock = clock
@@ -214,7 +231,9 @@ class _Rate:
         self._learned_at = 0.0
         """What had been sent with the request whose answer set the ceiling."""
         self._after_reset: float | None = None
-        """What had been sent with the first request that went out above the ceiling, after the reset."""
+        """What had been sent with the first request that went out above the ceiling, after the
+        reset.
+        """
         self._contradictions = 0
         self._credit = _DISBELIEF
         """Contradictions in a row from which on the endpoint is not believed."""
@@ -229,7 +248,8 @@ class _Rate:
 
     def _divide(self) -> None:
         """Set what is refilled in a second, and how much may go out at once."""
-        # A second's worth may go out at once. What is refilled is less by as much, so that no minute holds more.
+        # A second's worth may go out at once. What is refilled is less by as much, so that no
+        # minute holds more.
         self._rate = (self._per_minute or 0.0) / _MINUTE / self._processes
         self._burst = max(1.0, self._rate)
         if self._burst > 1.0:
@@ -270,7 +290,9 @@ class _Rate:
         if sent < self._learned_at or self._contradictions >= self._credit:
             return
         if sent == self._after_reset:
-            self._contradictions = self._contradictions + 1 if remaining.units < max(1, units) else 0
+            self._contradictions = (
+                self._contradictions + 1 if remaining.units < max(1, units) else 0
+            )
             self._after_reset = None
         self._learned_at = sent
         self._ceiling = sent + remaining.units / self._processes

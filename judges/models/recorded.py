@@ -16,13 +16,19 @@ class Recorded:
     endpoint: str
     simulated: bool = False
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Refuse: what is not in the record was never answered.
 
         Raises:
             ModelError: Always.
         """
-        raise ModelError(f"this answer of {self.name!r} is not in the record", fatal=True, hint="resume the run first")
+        raise ModelError(
+            f"this answer of {self.name!r} is not in the record",
+            fatal=True,
+            hint="resume the run first",
+        )
 
     async def close(self) -> None:
         """Do nothing."""

@@ -1,4 +1,6 @@
-"""The JSON of a request, sorted by name: what the requests of a judge share is written, hashed and stored once."""
+"""The JSON of a request, sorted by name: what the requests of a judge share is written, hashed and
+stored once.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ class RequestFrame:
 
     @classmethod
     def of(cls, request: Request, **more: str | int) -> RequestFrame:
-        """Return the frame of a request that has a message; `more` are further fields of the JSON."""
+        """Return the frame of a request that has a message; `more` are further fields of the
+        JSON.
+        """
         mark = secrets.token_hex(16)
         last = replace(request.messages[-1], content=mark)
         framed = replace(request, messages=(*request.messages[:-1], last))
@@ -32,8 +36,8 @@ class RequestFrame:
     def fits(self, other: Request) -> bool:
         """Whether another request differs in the text of its last message at most.
 
-        Numbers are compared by identity: 0 and 0.0 are equal, but not as JSON. A frame made without need
-        costs some microseconds.
+        Numbers are compared by identity: 0 and 0.0 are equal, but not as JSON. A frame made without
+        need costs some microseconds.
         """
         one = self.request
         return (
@@ -64,7 +68,9 @@ class Keys:
             return request.key(endpoint=self._endpoint, model=self._model)
         frame = self._frame
         if frame is None or not frame.fits(request):
-            frame = RequestFrame.of(request, schema=REQUEST_SCHEMA, endpoint=self._endpoint, model=self._model)
+            frame = RequestFrame.of(
+                request, schema=REQUEST_SCHEMA, endpoint=self._endpoint, model=self._model
+            )
             self._frame, self._head = frame, hashlib.blake2b(frame.head, digest_size=32)
         key = self._head.copy()
         key.update(orjson.dumps(request.messages[-1].content))

@@ -25,7 +25,9 @@ _MAX_ERROR = 256 * 1024
 _ERROR_SECONDS = 5.0
 _LARGE = 256 * 1024
 _LARGE_AT_ONCE = 4
-"""Replies over `_LARGE` bytes that are read at the same time; the others wait, so that many of them fit in memory."""
+"""Replies over `_LARGE` bytes that are read at the same time; the others wait, so that many of them
+fit in memory.
+"""
 _READ = "judgewright.body"
 
 ACCEPTED = {"Accept-Encoding": "gzip"}
@@ -42,7 +44,11 @@ class BodyReader:
     """
 
     def __init__(
-        self, url: str, *, errors: tuple[type[Exception], ...] | None = None, error_seconds: float = _ERROR_SECONDS
+        self,
+        url: str,
+        *,
+        errors: tuple[type[Exception], ...] | None = None,
+        error_seconds: float = _ERROR_SECONDS,
     ) -> None:
         self._url = url
         self._errors = sdk_errors() if errors is None else errors
@@ -50,20 +56,28 @@ class BodyReader:
         self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
 
     async def read(self, response: Any) -> None:  # Any: of either HTTP package the SDK may stand on
-        """Read an answer's body and close it: the hook of the SDK's client. `body_of` hands out what was read."""
+        """Read an answer's body and close it: the hook of the SDK's client. `body_of` hands out
+        what was read.
+        """
         try:
-            response.extensions[_READ] = await self.body(response.status_code, response.headers, response.stream)
+            response.extensions[_READ] = await self.body(
+                response.status_code, response.headers, response.stream
+            )
         finally:
             await response.aclose()
 
-    async def body(self, status: int, headers: Mapping[str, str], chunks: AsyncIterable[bytes]) -> bytes | ModelError:
+    async def body(
+        self, status: int, headers: Mapping[str, str], chunks: AsyncIterable[bytes]
+    ) -> bytes | ModelError:
         """Read a body from its chunks, and say what is wrong with that of a good answer."""
         chunks = aiter(chunks)  # it may be read on in another loop
         if 200 <= status < 300:
             return await self._reply(status, headers, chunks)
         return await self._error(headers, chunks)
 
-    async def _reply(self, status: int, headers: Mapping[str, str], chunks: AsyncIterable[bytes]) -> bytes | ModelError:
+    async def _reply(
+        self, status: int, headers: Mapping[str, str], chunks: AsyncIterable[bytes]
+    ) -> bytes | ModelError:
         try:
             body = _Body(headers, _LARGE)
             async for chunk in chunks:
@@ -72,10 +86,14 @@ class BodyReader:
                     async with self._large:
                         return await self._large_reply(status, body, chunks)
         except zlib.error as error:
-            return ModelError(f"the reply of {self._url} cannot be unpacked: {error}", retryable=True)
+            return ModelError(
+                f"the reply of {self._url} cannot be unpacked: {error}", retryable=True
+            )
         return bytes(body.content)
 
-    async def _large_reply(self, status: int, body: _Body, chunks: AsyncIterable[bytes]) -> bytes | ModelError:
+    async def _large_reply(
+        self, status: int, body: _Body, chunks: AsyncIterable[bytes]
+    ) -> bytes | ModelError:
         """Read the rest of a large body; raises as `_Body.add` does."""
         over = ModelError(f"the reply of {self._url} is over {MAX_BODY:,} bytes", status=status)
         body.widen(MAX_BODY)
@@ -88,7 +106,9 @@ class BodyReader:
         return bytes(body.content)
 
     async def _error(self, headers: Mapping[str, str], chunks: AsyncIterable[bytes]) -> bytes:
-        """Return the beginning of an error's body: the status is known, so whatever ends the body early is no fault."""
+        """Return the beginning of an error's body: the status is known, so whatever ends the body
+        early is no fault.
+        """
         content = bytearray()
         try:
             body = _Body(headers, _MAX_ERROR)
@@ -105,7 +125,8 @@ class BodyReader:
 
 
 class BodyCap:
-    """Ends the body of every answer of a synchronous HTTP client at a limit, whoever reads it; a hook for answers.
+    """Ends the body of every answer of a synchronous HTTP client at a limit, whoever reads it; a
+    hook for answers.
 
     Args:
         url: Of the endpoint, for messages.
@@ -120,20 +141,33 @@ class BodyCap:
         self._seconds = seconds
 
     def __call__(self, response: Any) -> None:  # Any: of either HTTP package the SDK may stand on
-        if response.headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
-            raise ModelError(f"the reply of {self._url} is packed, which was not asked for", fatal=True)
+        if response.headers.get("content-encoding", "identity").strip().lower() not in {
+            "",
+            "identity",
+        }:
+            raise ModelError(
+                f"the reply of {self._url} is packed, which was not asked for", fatal=True
+            )
         chunks = self._error if response.status_code >= 300 else self._body
-        response.stream = _stream_class()(chunks(response.stream, response.url.path.endswith("/content")), response)
+        response.stream = _stream_class()(
+            chunks(response.stream, response.url.path.endswith("/content")), response
+        )
 
     def _body(self, chunks: Iterable[bytes], in_file: bool) -> Iterator[bytes]:
-        most, until = (self._most_in_file, math.inf) if in_file else (self._most, time.monotonic() + self._seconds)
+        most, until = (
+            (self._most_in_file, math.inf)
+            if in_file
+            else (self._most, time.monotonic() + self._seconds)
+        )
         size = 0
         for chunk in chunks:
             size += len(chunk)
             if size > most:
                 raise ModelError(f"the reply of {self._url} is over {most:,} bytes", fatal=True)
             if time.monotonic() > until:
-                raise ModelError(f"the reply of {self._url} has no end after {self._seconds:g} s", retryable=True)
+                raise ModelError(
+                    f"the reply of {self._url} has no end after {self._seconds:g} s", retryable=True
+                )
             yield chunk
 
     def _error(self, chunks: Iterable[bytes], in_file: bool) -> Iterator[bytes]:
@@ -164,7 +198,9 @@ def _stream_class() -> type[Any]:
     return Stream
 
 
-def body_of(response: Any) -> bytes | ModelError:  # Any: of either HTTP package the SDK may stand on
+def body_of(
+    response: Any,
+) -> bytes | ModelError:  # Any: of either HTTP package the SDK may stand on
     """Return the body that `BodyReader.read` read, or why a reply has none."""
     return response.extensions[_READ]
 
@@ -184,7 +220,9 @@ class _Body:
         packing = headers.get("content-encoding", "").strip().lower()
         if packing not in {"", "identity", "gzip", "x-gzip"}:
             raise zlib.error("its content-encoding was not asked for")
-        self._gzip = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS) if packing.endswith("gzip") else None
+        self._gzip = (
+            zlib.decompressobj(wbits=16 + zlib.MAX_WBITS) if packing.endswith("gzip") else None
+        )
         self._received = 0
         self._rest = b""
         self.limit = limit
@@ -221,7 +259,9 @@ class _Body:
 
 
 def sdk_errors() -> tuple[type[Exception], ...]:
-    """Return what reading a body may raise: the errors of aiohttp and of the HTTP package under the SDK."""
+    """Return what reading a body may raise: the errors of aiohttp and of the HTTP package under the
+    SDK.
+    """
     import aiohttp
 
     return _http_package().HTTPError, aiohttp.ClientError

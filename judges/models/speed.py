@@ -1,4 +1,6 @@
-"""How fast a model writes, and how long a reply its time limit allows: what cannot be reached is not asked for."""
+"""How fast a model writes, and how long a reply its time limit allows: what cannot be reached is
+not asked for.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,9 @@ from dataclasses import replace
 from .model import Completion, Request
 
 _USUAL = 512
-"""Tokens that are asked for whatever the speed, until a try was late: short replies mostly wait, and say little."""
+"""Tokens that are asked for whatever the speed, until a try was late: short replies mostly wait,
+and say little.
+"""
 _SHORTEST = 32
 """Tokens of a reply from which on its time is mostly that of writing."""
 _SHARE = 0.8
@@ -51,7 +55,11 @@ class Speed:
     def fitted(self, request: Request) -> Request:
         """Return a request with a limit of tokens that the time limit allows."""
         limit = request.token_limit
-        if limit is None or limit <= self.room or (self.per_second is None and request.purpose == "judge"):
+        if (
+            limit is None
+            or limit <= self.room
+            or (self.per_second is None and request.purpose == "judge")
+        ):
             return request  # what a judge may write was settled with its rows in mind
         return replace(request, max_tokens=self.room)
 
@@ -62,6 +70,7 @@ class Speed:
     def note(self, model: str) -> str:
         """Say why replies were cut before their limit."""
         return (
-            f"{model} writes about {self.per_second or 0:.2g} tokens a second, so that replies were cut at "
-            f"{self.room:,} tokens, what its timeout of {self.seconds:g} s allows; `timeout` in models.yaml allows more"
+            f"{model} writes about {self.per_second or 0:.2g} tokens a second, so that replies were"
+            f" cut at {self.room:,} tokens, what its timeout of {self.seconds:g} s allows;"
+            " `timeout` in models.yaml allows more"
         )

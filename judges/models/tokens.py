@@ -1,4 +1,5 @@
-"""Counting tokens without a network: exact where the encoding is on this disk, a stated estimate elsewhere.
+"""Counting tokens without a network: exact where the encoding is on this disk, a stated estimate
+elsewhere.
 
 tiktoken downloads an encoding it does not have, without a time-out and under a lock. So its
 constructors run here with a loader that reads local files only; what is not on disk is estimated.
@@ -29,7 +30,9 @@ _CJK = re.compile(
     "[\u1100-\u11ff\u2e80-\u303f\u3040-\u30ff\u3100-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
 )
 _PIECE = 400_000
-"""Characters counted at once: tiktoken 0.14 panics on a run of a million spaces, past any `except Exception`."""
+"""Characters counted at once: tiktoken 0.14 panics on a run of a million spaces, past any `except
+Exception`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,9 @@ def count_tokens(text: str, model: str, *, cache_dir: Path | None = None) -> Tok
     if encoding is None:
         return TokenCount(approximate_tokens(text), exact=False, method=ESTIMATE)
     if len(text) <= _PIECE:
-        return TokenCount(len(encoding.encode_ordinary(text)), exact=True, method=f"tiktoken {name}")
+        return TokenCount(
+            len(encoding.encode_ordinary(text)), exact=True, method=f"tiktoken {name}"
+        )
     # Cutting may split a token in two, so the count is no longer exact.
     pieces = (text[at : at + _PIECE] for at in range(0, len(text), _PIECE))
     n = sum(len(encoding.encode_ordinary(piece)) for piece in pieces)
@@ -72,9 +77,11 @@ def approximate_tokens(text: str) -> int:
 
 
 def estimate_tokens(text: str) -> int:
-    """Return a cheap estimate that is rarely too low, for reserving a budget: half a token a UTF-8 byte.
+    """Return a cheap estimate that is rarely too low, for reserving a budget: half a token a UTF-8
+    byte.
 
-    English needs two fifths of that; dense JSON, Hindi and emoji under older encodings need nearly all of it.
+    English needs two fifths of that; dense JSON, Hindi and emoji under older encodings need nearly
+    all of it.
     """
     size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
     return (size + 1) // 2
@@ -110,7 +117,8 @@ def _folders(cache_dir: Path | None) -> list[Path]:
     folders = [Path(tempfile.gettempdir(), "data-gym-cache")]
     if cache_dir is not None:
         folders.insert(0, cache_dir)
-    # Only the parent package is looked up: find_spec("litellm.x") would import litellm, which goes online.
+    # Only the parent package is looked up: find_spec("litellm.x") would import litellm, which goes
+    # online.
     spec = find_spec("litellm")
     if spec is not None:
         for folder in spec.submodule_search_locations or []:
@@ -118,10 +126,14 @@ def _folders(cache_dir: Path | None) -> list[Path]:
     return folders
 
 
-def _local_constructors(folders: list[Path]) -> dict[str, Callable[[], dict[str, Any]]]:  # Any: tiktoken's arguments
-    """Return tiktoken's constructors of encodings, bound to a loader that reads these folders and nothing else.
+def _local_constructors(
+    folders: list[Path],
+) -> dict[str, Callable[[], dict[str, Any]]]:  # Any: tiktoken's arguments
+    """Return tiktoken's constructors of encodings, bound to a loader that reads these folders and
+    nothing else.
 
-    Their code is run with globals of our own, so that tiktoken itself stays as it is in other threads.
+    Their code is run with globals of our own, so that tiktoken itself stays as it is in other
+    threads.
     """
     from tiktoken_ext import openai_public
 
@@ -139,7 +151,9 @@ def _local_constructors(folders: list[Path]) -> dict[str, Callable[[], dict[str,
     own = dict(vars(openai_public))
     for name, value in vars(openai_public).items():
         if isinstance(value, types.FunctionType) and value.__module__ == openai_public.__name__:
-            own[name] = types.FunctionType(value.__code__, own, name, value.__defaults__, value.__closure__)
+            own[name] = types.FunctionType(
+                value.__code__, own, name, value.__defaults__, value.__closure__
+            )
     own |= {"load_tiktoken_bpe": load, "data_gym_to_mergeable_bpe_ranks": refuse}
     return {name: own[name] for name in openai_public.ENCODING_CONSTRUCTORS}
 

@@ -1,4 +1,6 @@
-"""How a body reaches an endpoint and its answer comes back: the seam below `Endpoint`, and what may never leave it."""
+"""How a body reaches an endpoint and its answer comes back: the seam below `Endpoint`, and what may
+never leave it.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,8 @@ from typing import Any, Literal, Protocol
 from ..errors import InputError, ModelError
 
 TransportName = Literal["openai", "plain"]
-"""`openai`: the SDK, with the proxies, certificates and headers that it takes from the environment. `plain`: aiohttp
-alone, a fifth of the CPU, which reads nothing from the environment."""
+"""`openai`: the SDK, with the proxies, certificates and headers that it takes from the environment.
+`plain`: aiohttp alone, a fifth of the CPU, which reads nothing from the environment."""
 
 CHAT = "/chat/completions"
 _NO_KEY = "none"
@@ -29,10 +31,13 @@ class Answer:
 
 
 class Transport(Protocol):
-    """Makes one HTTP request at a time to one endpoint; belongs to one event loop from its first use to `close`."""
+    """Makes one HTTP request at a time to one endpoint; belongs to one event loop from its first
+    use to `close`.
+    """
 
     async def post(self, body: Mapping[str, Any]) -> Answer | ModelError:  # Any: JSON
-        """Send one body. A fault of the connection is returned and not raised, so that it has no context.
+        """Send one body. A fault of the connection is returned and not raised, so that it has no
+        context.
 
         Raises:
             TimeoutError: Never by itself; the caller's time limit passes through.
@@ -53,13 +58,19 @@ class Secret:
         self._key = (key or "").strip()
         if not (self._key.isascii() and self._key.isprintable()) or " " in self._key:
             raise InputError(
-                "the API key has characters that cannot stand in a header", hint="check the variable it is in"
+                "the API key has characters that cannot stand in a header",
+                hint="check the variable it is in",
             )
         self._forms: tuple[str, ...] = ()
         # A shorter text may occur by chance, and replacing it would spoil a reply.
         if len(self._key) >= _SHORTEST_SECRET:
             plain = base64.b64encode(self._key.encode()).decode().rstrip("=")
-            self._forms = (self._key, plain, plain.translate(str.maketrans("+/", "-_")), self._key[-8:])
+            self._forms = (
+                self._key,
+                plain,
+                plain.translate(str.maketrans("+/", "-_")),
+                self._key[-8:],
+            )
 
     def __repr__(self) -> str:
         return "[key]"

@@ -23,11 +23,19 @@ from .model import REASONING, Completion, Request, TokenLogprob
 from .rates import RateReport, Remaining, read_rates, read_seconds
 from .tokens import approximate_tokens
 
-REFUSABLE = ("temperature", "max_tokens", "max_completion_tokens", "logprobs", "response_format", "seed")
+REFUSABLE = (
+    "temperature",
+    "max_tokens",
+    "max_completion_tokens",
+    "logprobs",
+    "response_format",
+    "seed",
+)
 """Parameters of a request that an endpoint may refuse."""
 _MAX_TEXT = 2**20
 _MOST_TOKENS = 20_000_000
-"""Twice the longest context a model has; an endpoint that reports more in one call does not count."""
+"""Twice the longest context a model has; an endpoint that reports more in one call does not count.
+"""
 _MOST_PARTS = 400_000
 """Objects and lists in a body: four bytes of `[],` are a hundred once they are read."""
 _MOST_LOGPROBS = 20_000
@@ -35,7 +43,16 @@ _MOST_LOGPROBS = 20_000
 _MOST_ALTERNATIVES = 100
 _MESSAGE_CAP = 300
 _SAYING = (
-    *("message", "error", "detail", "details", "errors", "error_message", "errorMessage", "error_description"),
+    *(
+        "message",
+        "error",
+        "detail",
+        "details",
+        "errors",
+        "error_message",
+        "errorMessage",
+        "error_description",
+    ),
     *("msg", "description", "reason", "title", "base_resp", "status_msg"),
 )
 """Fields in which an error says what is wrong."""
@@ -43,15 +60,26 @@ _DEEPEST = 5
 _PAGE = 20_000
 """Bytes of a web page in which its title is looked for."""
 _ERROR_CHARS = 500
-"""Characters of an error that are looked at: some servers quote the request further down, row text included."""
+"""Characters of an error that are looked at: some servers quote the request further down, row text
+included.
+"""
 
 _NAMES = re.compile(
-    r"(max_(?:completion_)?tokens|temperature|(?:top_)?log_?probs|response[_ ]format|json_(?:schema|object)|grammar"
+    r"(max_(?:completion_)?tokens|temperature|(?:top_)?log_?probs|response[_"
+    r" ]format|json_(?:schema|object)|grammar"
     r"|seed)(?![a-z0-9])",
     re.I,
 )
 """What an error may name of a request; it says which parameter is tried first, and nothing else."""
-_OURS = {"model", "messages", "temperature", "max_tokens", "max_completion_tokens", "seed", "response_format"} | {
+_OURS = {
+    "model",
+    "messages",
+    "temperature",
+    "max_tokens",
+    "max_completion_tokens",
+    "seed",
+    "response_format",
+} | {
     *("logprobs", "top_logprobs"),
 }
 """Fields of a request that are no extra ones."""
@@ -73,7 +101,10 @@ _HINTS = {
     401: "check the key in OPENAI_API_KEY, and that it belongs to this endpoint",
     402: "the account has no credit left",
     403: "the key may not use this model or endpoint",
-    404: "check the model's name, and that the base URL ends where /chat/completions begins (often in /v1)",
+    404: (
+        "check the model's name, and that the base URL ends where /chat/completions begins (often"
+        " in /v1)"
+    ),
 }
 
 
@@ -92,7 +123,8 @@ class _Choice(BaseModel):
     message: _Message
     error: Any = None  # Any: whatever a gateway puts there
     finish_reason: str | None = None
-    logprobs: Any = None  # Any: read by itself, so that a malformed one costs the log-probabilities and not the reply
+    # Any: read by itself, so that a malformed one costs the log-probabilities and not the reply
+    logprobs: Any = None
 
 
 class _Reply(BaseModel):
@@ -133,10 +165,13 @@ class _Token(_TopToken):
 _LOGPROBS = TypeAdapter(Annotated[list[_Token], FailFast(), Field(max_length=_MOST_LOGPROBS)])
 
 
-def read_completion(raw: bytes, request: Request, headers: Mapping[str, str] | None = None) -> Completion:
+def read_completion(
+    raw: bytes, request: Request, headers: Mapping[str, str] | None = None
+) -> Completion:
     """Read the body of a 200, and from its headers what the endpoint's rate limits leave.
 
-    Tokens the endpoint does not report, or reports absurdly, are estimated; `extra["tokens"]` then says `estimated`.
+    Tokens the endpoint does not report, or reports absurdly, are estimated; `extra["tokens"]` then
+    says `estimated`.
 
     Raises:
         ModelError: It is not a chat completion, is far too long, or is an error in disguise (some
@@ -146,14 +181,21 @@ def read_completion(raw: bytes, request: Request, headers: Mapping[str, str] | N
     if raw.count(b"{") + raw.count(b"[") > _MOST_PARTS:
         raise ModelError(f"the endpoint's reply has more than {_MOST_PARTS:,} parts", status=200)
     body = _json(raw)
-    if isinstance(body, dict) and not body.get("choices") and ("choices" not in body or _words(body)):
+    if (
+        isinstance(body, dict)
+        and not body.get("choices")
+        and ("choices" not in body or _words(body))
+    ):
         fault = read_fault(_disguised_status(body), raw, {}, sent=request.body())
         fault.args = (f"{fault} (in a 200)",)
         # Where no error is said to be one, something else than a model may answer.
         fault.no_model = not body.get("error")
         raise fault
     if body is None:
-        said, no_model = _Fault.read(raw).message[:_MESSAGE_CAP], raw.lstrip().startswith((b"<", b"data:"))
+        said, no_model = (
+            _Fault.read(raw).message[:_MESSAGE_CAP],
+            raw.lstrip().startswith((b"<", b"data:")),
+        )
         message = f"{said or 'an empty body'}, answered in place of a model"
         raise ModelError(message, retryable=True, status=200, no_model=no_model)
     # Only the first choice is read: each of a million wrong ones would have its own error.
@@ -170,11 +212,17 @@ def read_completion(raw: bytes, request: Request, headers: Mapping[str, str] | N
         raise ModelError(message, retryable=True, status=200) from None
     finish = _finish(choice)
     if choice.error or finish not in ENDINGS:
-        reason = _words(choice.error) or f"the reply ended by {finish!r}, which does not say that it is whole"
+        reason = (
+            _words(choice.error)
+            or f"the reply ended by {finish!r}, which does not say that it is whole"
+        )
         message = f"the endpoint failed while it answered: {reason[:_MESSAGE_CAP]}"
         raise ModelError(message, retryable=True, status=_disguised_status(choice.error))
     if len(text) > _MAX_TEXT:
-        message = f"the endpoint's reply is {len(text):,} characters; more than {_MAX_TEXT:,} are not kept"
+        message = (
+            f"the endpoint's reply is {len(text):,} characters; more than {_MAX_TEXT:,} are not"
+            " kept"
+        )
         raise ModelError(message, status=200)
     tokens_in, tokens_out, cached, extra = _tokens(reply.usage, request, text)
     return Completion(
@@ -217,17 +265,27 @@ def read_fault(
     named = _named_parameter(status, fault, sent)
     if named is None and (name := _named_extra(status, fault, sent)):
         return ModelError(
-            f"the endpoint refuses {name} of the model's extra_body: {fault.message[:_MESSAGE_CAP]}",
+            f"the endpoint refuses {name} of the model's extra_body:"
+            f" {fault.message[:_MESSAGE_CAP]}",
             status=status,
             fatal=True,
-            hint=f"take {name} out of the model's settings, or give it a value that the endpoint knows",
+            hint=(
+                f"take {name} out of the model's settings, or give it a value that the endpoint"
+                " knows"
+            ),
         )
-    quota = fault.code in _QUOTA_CODES or (status == 400 and _NO_CREDIT.search(fault.message) is not None)
+    quota = fault.code in _QUOTA_CODES or (
+        status == 400 and _NO_CREDIT.search(fault.message) is not None
+    )
     # Gemini answers 400 for a wrong key.
-    wrong_key = status in {401, 403} or (status == 400 and _WRONG_KEY.search(fault.message) is not None)
+    wrong_key = status in {401, 403} or (
+        status == 400 and _WRONG_KEY.search(fault.message) is not None
+    )
     # A 403 may be about this one text; without a word of moderation it is about the key.
     blocked = status == 403 and not _FLAGGED.search(fault.message)
-    fatal = quota or blocked or status in _FATAL or 300 <= status < 400 or (wrong_key and status == 400)
+    fatal = (
+        quota or blocked or status in _FATAL or 300 <= status < 400 or (wrong_key and status == 400)
+    )
     transient = status in _TRANSIENT or (status >= 500 and status != 501)
     if named is not None and not quota:
         fatal = False  # it is tried first whether that parameter is meant
@@ -246,7 +304,9 @@ def read_fault(
 
 
 def _no_longer(rates: RateReport | None, retry_after: float | None) -> RateReport | None:
-    """Return what is left of the limits, until the time that the endpoint names for the next request at the latest."""
+    """Return what is left of the limits, until the time that the endpoint names for the next
+    request at the latest.
+    """
     if rates is None or retry_after is None:
         return rates
 
@@ -284,27 +344,41 @@ def _redirect(status: int, location: str) -> ModelError:
 
 
 def read_answering_fault(raw: bytes, request: Request) -> Completion | None:
-    """Return the reply that an error stands for: a content filter stopped it (Azure), or its limit of tokens did."""
+    """Return the reply that an error stands for: a content filter stopped it (Azure), or its limit
+    of tokens did.
+    """
     fault = _Fault.read(raw)
     if fault.code in _FILTER_CODES:
-        return Completion(text="", finish_reason="content_filter", refusal=fault.message[:_MESSAGE_CAP])
+        return Completion(
+            text="", finish_reason="content_filter", refusal=fault.message[:_MESSAGE_CAP]
+        )
     if not _UNFINISHED.search(fault.message[:_ERROR_CHARS]):
         return None
     tokens_in, _, _, extra = _tokens(None, request, "")
     # Nothing is reported, and all of it may have been paid for.
     return Completion(
-        text="", finish_reason="length", tokens_in=tokens_in, tokens_out=request.token_limit or 0, extra=extra
+        text="",
+        finish_reason="length",
+        tokens_in=tokens_in,
+        tokens_out=request.token_limit or 0,
+        extra=extra,
     )
 
 
 def read_retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of `retry-after-ms` or `retry-after` (a number, `1m30s`, a date); None without a usable one.
+    """Return the seconds of `retry-after-ms` or `retry-after` (a number, `1m30s`, a date); None
+    without a usable one.
 
-    The standard header says when the next request may come; that of a reset, when the whole allowance is there again.
+    The standard header says when the next request may come; that of a reset, when the whole
+    allowance is there again.
     """
     date = headers.get("date", "")  # the server's own clock: ours may be off by minutes
     milliseconds = read_seconds(headers.get("retry-after-ms", ""))
-    return read_seconds(headers.get("retry-after", ""), date) if milliseconds is None else milliseconds / 1000.0
+    return (
+        read_seconds(headers.get("retry-after", ""), date)
+        if milliseconds is None
+        else milliseconds / 1000.0
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +413,11 @@ def _words(value: Any, depth: int = 0) -> str:  # Any: JSON
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, list):
-        return "; ".join(filter(None, (_words(part, depth + 1) for part in value[:3]))) if depth < _DEEPEST else ""
+        return (
+            "; ".join(filter(None, (_words(part, depth + 1) for part in value[:3])))
+            if depth < _DEEPEST
+            else ""
+        )
     fields = value if isinstance(value, dict) and depth < _DEEPEST else {}
     for name in _SAYING if fields else ():
         if words := _words(fields.get(name), depth + 1):
@@ -357,19 +435,31 @@ def _page_title(raw: bytes) -> str:
 
 
 def _named_parameter(status: int, fault: _Fault, sent: Iterable[str]) -> str | None:
-    """Return the first parameter of ours that an error names, which may or may not be what it is about."""
+    """Return the first parameter of ours that an error names, which may or may not be what it is
+    about.
+    """
     ours = {_parameter(name) for name in sent}
-    for match in _NAMES.finditer(f"{fault.param} {fault.message[:_ERROR_CHARS]}") if status in _MAY_REFUSE else ():
+    for match in (
+        _NAMES.finditer(f"{fault.param} {fault.message[:_ERROR_CHARS]}")
+        if status in _MAY_REFUSE
+        else ()
+    ):
         if (name := _parameter(match[0])) in ours:
             return name
     return None
 
 
 def _named_extra(status: int, fault: _Fault, sent: Iterable[str]) -> str | None:
-    """Return the further field of the request that an error names; nobody but the person can say what to do then."""
+    """Return the further field of the request that an error names; nobody but the person can say
+    what to do then.
+    """
     about = f"{fault.param} {fault.message[:_ERROR_CHARS]}"
     for name in sent:
-        if status in _MAY_REFUSE and name not in _OURS and re.search(rf"\b{re.escape(name)}\b", about):
+        if (
+            status in _MAY_REFUSE
+            and name not in _OURS
+            and re.search(rf"\b{re.escape(name)}\b", about)
+        ):
             return name
     return None
 
@@ -382,7 +472,9 @@ def _parameter(name: str) -> str:
 
 
 def _disguised_status(body: Any) -> int:  # Any: JSON
-    """Return the status that an error in a 200 names, else that of a gateway whose server failed."""
+    """Return the status that an error in a 200 names, else that of a gateway whose server
+    failed.
+    """
     for part in (body.get("error"), body) if isinstance(body, dict) else ():
         fields = part if isinstance(part, dict) else {}
         for name in ("code", "status", "status_code"):
@@ -393,7 +485,9 @@ def _disguised_status(body: Any) -> int:  # Any: JSON
 
 
 def _json(raw: bytes) -> Any:  # Any: JSON
-    """Return the parsed body, None for what is no JSON; NaN, Infinity and lone surrogates are none."""
+    """Return the parsed body, None for what is no JSON; NaN, Infinity and lone surrogates are
+    none.
+    """
     try:
         return orjson.loads(raw)
     except orjson.JSONDecodeError:
@@ -407,14 +501,18 @@ def _text(message: _Message) -> str:
 
 
 def _finish(choice: _Choice) -> str:
-    """Return why the reply ended; a tool that was called is the end, whatever the endpoint says of it."""
+    """Return why the reply ended; a tool that was called is the end, whatever the endpoint says of
+    it.
+    """
     reason = plain_finish(choice.finish_reason or "")
     if reason == "stop" and (choice.message.tool_calls or choice.message.function_call):
         return "tool_calls"
     return reason
 
 
-def _tokens(usage: Any, request: Request, text: str) -> tuple[int, int, int, dict[str, str]]:  # Any: JSON
+def _tokens(
+    usage: Any, request: Request, text: str
+) -> tuple[int, int, int, dict[str, str]]:  # Any: JSON
     try:
         reported = _Usage.model_validate(usage)
     except ValidationError:
@@ -427,7 +525,12 @@ def _tokens(usage: Any, request: Request, text: str) -> tuple[int, int, int, dic
     if reported.completion_tokens_details is not None:
         reasoning = reported.completion_tokens_details.reasoning_tokens or reasoning
     extra = {REASONING: str(reasoning)} if reasoning else {}
-    return reported.prompt_tokens, reported.completion_tokens, min(cached, reported.prompt_tokens), extra
+    return (
+        reported.prompt_tokens,
+        reported.completion_tokens,
+        min(cached, reported.prompt_tokens),
+        extra,
+    )
 
 
 def _logprobs(body: Any) -> tuple[TokenLogprob, ...]:  # Any: JSON

@@ -1,4 +1,6 @@
-"""What others published: figures shipped as data, and the rules by which they are computed again."""
+"""What others published: figures shipped as data, and the rules by which they are computed
+again.
+"""
 
 import lazy_loader
 

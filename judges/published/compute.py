@@ -28,7 +28,9 @@ ORDERED: Mapping[str, Callable[[BoolArray, FloatArray], FloatArray]] = {
     "auroc": calibration.auroc,
     "average_precision": calibration.average_precision,
 }
-"""Metrics that any score can be ranked by; `measure` wants probabilities, as its other metrics of them do."""
+"""Metrics that any score can be ranked by; `measure` wants probabilities, as its other metrics of
+them do.
+"""
 AS_PUBLISHED = "_as_published"
 """What follows the name of a DIRAS metric whose published way of ranking is repeated."""
 OF_GRADES = (*GRADE_METRICS, "pearson", "spearman", "kendall_tau")
@@ -51,8 +53,8 @@ class VerdictFile:
 
         Args:
             rule: How it is computed.
-            stated: Whether somebody stated the rule; of a mere name no threshold is known, and it is refused where it
-                would need one.
+            stated: Whether somebody stated the rule; of a mere name no threshold is known, and it
+                is refused where it would need one.
 
         Raises:
             InputError: The file cannot be read in this way, or the figure has no value there.
@@ -60,8 +62,12 @@ class VerdictFile:
         if "\0" in str(self.path):
             raise InputError(f"no file can be called so: {self.path.name!r}")
         if rule.name == "anls":
-            texts = load_text_answers(self.path, gold=rule.label, answer=rule.score, group=rule.group)
-            return _defined("anls", anls(texts.answers, texts.gold, texts.groups)) * rule.times, len(texts.answers)
+            texts = load_text_answers(
+                self.path, gold=rule.label, answer=rule.score, group=rule.group
+            )
+            return _defined(
+                "anls", anls(texts.answers, texts.gold, texts.groups)
+            ) * rule.times, len(texts.answers)
         judged = self._judged(rule)
         if not stated:
             _refuse_guess(rule.name, judged)
@@ -76,10 +82,14 @@ class VerdictFile:
         judges = self._judges[key]
         if rule.judge is not None:
             if rule.judge not in judges:
-                raise InputError(f"the file has no judge {rule.judge!r}; there are {', '.join(judges)}")
+                raise InputError(
+                    f"the file has no judge {rule.judge!r}; there are {', '.join(judges)}"
+                )
             return judges[rule.judge]
         if len(judges) > 1:
-            raise InputError(f"{rule.score!r} names {len(judges)} judges; say which one with 'judge'")
+            raise InputError(
+                f"{rule.score!r} names {len(judges)} judges; say which one with 'judge'"
+            )
         return next(iter(judges.values()))
 
     def _value(self, rule: Rule, judged: JudgedDataset) -> Value:
@@ -87,15 +97,22 @@ class VerdictFile:
         if rule.by and not rule.aggregate:
             if rule.name not in AVERAGED:
                 means = ", ".join(AVERAGED)
-                raise InputError(f"'by' goes with 'aggregate' or with one of {means}, not with {rule.metric!r} alone")
+                raise InputError(
+                    f"'by' goes with 'aggregate' or with one of {means}, not with {rule.metric!r}"
+                    " alone"
+                )
             if len(rule.by) != 1:
-                raise InputError(f"{rule.name} is a mean over one column, and 'by' names {len(rule.by)}")
+                raise InputError(
+                    f"{rule.name} is a mean over one column, and 'by' names {len(rule.by)}"
+                )
             return _defined(rule.name, macro_means(judged, rule.by[0])[rule.name].estimate)
         if name in AVERAGED:
             raise InputError(f"{name} is a mean over the values of a column; name it with 'by'")
         if name == "score_counts":
             if not judged.scale.levels:
-                raise InputError("score_counts needs grades, and the scores are probabilities; state the 'scale'")
+                raise InputError(
+                    "score_counts needs grades, and the scores are probabilities; state the 'scale'"
+                )
             return tuple(int((judged.score == grade).sum()) for grade in judged.scale.levels)
         if name == "krippendorff_alpha_binary":
             table = agreement.confusion(judged.positive, judged.predicted).astype(np.float64)
@@ -109,9 +126,13 @@ class VerdictFile:
         if name in benchmark.metrics:
             return _defined(name, benchmark.metrics[name])
         if name in ORDERED:
-            return _finite(name, ORDERED[name](judged.positive, judged.score), METRICS[name].undefined)
+            return _finite(
+                name, ORDERED[name](judged.positive, judged.score), METRICS[name].undefined
+            )
         metrics = ", ".join(benchmark.metrics)
-        raise InputError(f"there is no metric {rule.metric!r} on these verdicts; there are {metrics}")
+        raise InputError(
+            f"there is no metric {rule.metric!r} on these verdicts; there are {metrics}"
+        )
 
     def _benchmark(self, rule: Rule, judged: JudgedDataset) -> Benchmark:
         _, _, cutoff = rule.name.partition("@")
@@ -134,7 +155,9 @@ def _refuse_guess(name: str, judged: JudgedDataset) -> None:
     sides = {"labels": judged.dataset.labels}
     if name not in OF_PROBABILITIES:
         sides["scores"] = judged.scale
-    graded = [f"{side} are {scale.describe()}" for side, scale in sides.items() if scale.kind != "binary"]
+    graded = [
+        f"{side} are {scale.describe()}" for side, scale in sides.items() if scale.kind != "binary"
+    ]
     if graded:
         raise InputError(
             f"{name} needs a threshold and nothing states it ({', '.join(graded)} by default);"
@@ -145,12 +168,15 @@ def _refuse_guess(name: str, judged: JudgedDataset) -> None:
 def _as_published(rule: Rule, judged: JudgedDataset) -> Value:
     name = rule.name.removesuffix(AS_PUBLISHED)
     if rule.uncertain is None:
-        raise InputError(f"{rule.name} needs 'uncertain', the column that says where people were uncertain")
+        raise InputError(
+            f"{rule.name} needs 'uncertain', the column that says where people were uncertain"
+        )
     require_column(judged.dataset, rule.uncertain)
     estimates = measure_diras(judged, rule.uncertain, as_published=True)
     if name not in estimates:
         raise InputError(
-            f"there is no metric {rule.metric!r}; there are {', '.join(n + AS_PUBLISHED for n in estimates)}"
+            f"there is no metric {rule.metric!r}; there are"
+            f" {', '.join(n + AS_PUBLISHED for n in estimates)}"
         )
     return _defined(rule.name, estimates[name])
 

@@ -1,8 +1,10 @@
-"""Published figures computed again: what a file of expectations says about verdict files, and what comes out.
+"""Published figures computed again: what a file of expectations says about verdict files, and what
+comes out.
 
-The file is JSON, `{file: {figure: {published, computed, status, definition, rule}}}`: `published` is what its authors
-printed, `computed` what somebody found in the released verdicts, either of them null where there is none, and `rule`
-how the figure is computed (`rules.py`). An entry that cannot be read or computed costs itself alone.
+The file is JSON, `{file: {figure: {published, computed, status, definition, rule}}}`: `published`
+is what its authors printed, `computed` what somebody found in the released verdicts, either of them
+null where there is none, and `rule` how the figure is computed (`rules.py`). An entry that cannot
+be read or computed costs itself alone.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ class Line:
     computed: Printed
     ours: Value | None
     difference: float | None
-    """Ours less the published figure, or less the computed one where none was published; of counts the largest."""
+    """Ours less the published figure, or less the computed one where none was published; of counts
+    the largest.
+    """
     status: Status
     definition: str
     n: int | None
@@ -112,7 +116,9 @@ class Expectation:
     rule_stated: bool = True
     """False where the rule is no more than the name of a metric."""
     problem: str = ""
-    """Why nothing can be computed, such as a rule with an unknown key; empty where something may be."""
+    """Why nothing can be computed, such as a rule with an unknown key; empty where something may
+    be.
+    """
 
 
 def read_expected(path: Path) -> dict[str, list[Expectation]]:
@@ -133,7 +139,9 @@ def read_expected(path: Path) -> dict[str, list[Expectation]]:
     for name, figures in body.items():
         file = _clean(name)
         if isinstance(figures, dict):
-            expectations[file] = [_read_entry(file, _clean(figure), entry) for figure, entry in figures.items()]
+            expectations[file] = [
+                _read_entry(file, _clean(figure), entry) for figure, entry in figures.items()
+            ]
         else:
             problem = f"{_kind(figures)} stands where an object of figures should"
             expectations[file] = [Expectation(file=file, figure="", problem=problem)]
@@ -147,7 +155,9 @@ def _not_expectations(path: Path, reason: str) -> DataError:
 
 def _read_entry(file: str, figure: str, entry: Any) -> Expectation:  # Any: JSON
     if not isinstance(entry, dict):
-        problem = f'the entry is {_kind(entry)}; it should be an object such as {{"published": 0.71}}'
+        problem = (
+            f'the entry is {_kind(entry)}; it should be an object such as {{"published": 0.71}}'
+        )
         return Expectation(file=file, figure=figure, problem=problem)
     problems: list[str] = []
     published, computed = (_read_printed(entry, key, problems) for key in ("published", "computed"))
@@ -171,7 +181,8 @@ def _read_entry(file: str, figure: str, entry: Any) -> Expectation:  # Any: JSON
 
 
 def _rule_of(file: str, figure: str, body: Any, definition: str) -> tuple[Rule, bool]:  # Any: JSON
-    """Return the rule of an entry and whether somebody stated it: its own, or ours, or no more than a metric's name.
+    """Return the rule of an entry and whether somebody stated it: its own, or ours, or no more than
+    a metric's name.
 
     Raises:
         InputError: It cannot be read, or there is none.
@@ -183,7 +194,9 @@ def _rule_of(file: str, figure: str, body: Any, definition: str) -> tuple[Rule, 
         return shipped, True
     by_name = Rule(metric=figure or "?", times=100.0 if "x100" in definition else 1.0)
     if not is_metric(by_name.name):
-        raise InputError(f'no rule says how {figure!r} is computed; add "rule": {{"metric": ...}} to the entry')
+        raise InputError(
+            f'no rule says how {figure!r} is computed; add "rule": {{"metric": ...}} to the entry'
+        )
     return by_name, False
 
 
@@ -202,7 +215,9 @@ def _read_printed(entry: Mapping[str, Any], key: str, problems: list[str]) -> Pr
 
 
 def _decimal(value: Any) -> Decimal | None:  # Any: JSON
-    """Return a number, also one that stands as text, with its digits; None where it is none, or not a finite one."""
+    """Return a number, also one that stands as text, with its digits; None where it is none, or not
+    a finite one.
+    """
     if isinstance(value, bool) or not isinstance(value, int | Decimal | str):
         return None
     try:
@@ -288,13 +303,16 @@ def _line(verdicts: VerdictFile, entry: Expectation) -> Line:
 
 
 def _compared(ours: Value, entry: Expectation) -> tuple[Status, str]:
-    """Compare our figure with both: a published one may be wrong where the file says so, a computed one never."""
+    """Compare our figure with both: a published one may be wrong where the file says so, a computed
+    one never.
+    """
     if entry.published is None and entry.computed is None:
         return "not computed", "nothing is expected: neither a published figure nor a computed one"
     for printed in (entry.published, entry.computed):
         if printed is not None and isinstance(printed, tuple) != isinstance(ours, tuple):
             metric, expected = (
-                f"a list of {len(figure)}" if isinstance(figure, tuple) else "one number" for figure in (ours, printed)
+                f"a list of {len(figure)}" if isinstance(figure, tuple) else "one number"
+                for figure in (ours, printed)
             )
             return "not computed", f"the metric is {metric}, and the entry expects {expected}"
     if entry.computed is not None and not _same(ours, entry.computed):
@@ -309,7 +327,9 @@ def _compared(ours: Value, entry: Expectation) -> tuple[Status, str]:
 def _same(ours: Value, printed: Printed) -> bool:
     """Return whether ours is the printed figure to the digits that were printed."""
     if isinstance(ours, tuple) and isinstance(printed, tuple):
-        return len(ours) == len(printed) and all(_same(float(a), b) for a, b in zip(ours, printed, strict=True))
+        return len(ours) == len(printed) and all(
+            _same(float(a), b) for a, b in zip(ours, printed, strict=True)
+        )
     if not isinstance(ours, float) or not isinstance(printed, Decimal):
         return False
     # Equal to half a unit of the last digit that was printed.

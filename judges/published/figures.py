@@ -1,4 +1,6 @@
-"""What others printed about their judges: figures to stand beside ours, marked, and never ranked among them."""
+"""What others printed about their judges: figures to stand beside ours, marked, and never ranked
+among them.
+"""
 
 from __future__ import annotations
 
@@ -62,13 +64,17 @@ def load_published(names: Iterable[str] | None = None) -> tuple[PublishedRow, ..
     Raises:
         InputError: There is no set of such a name.
     """
-    text = files("judgewright.judges.published").joinpath("published.yaml").read_text(encoding="utf-8")
+    text = (
+        files("judgewright.judges.published").joinpath("published.yaml").read_text(encoding="utf-8")
+    )
     # Every scalar is read as text, so that the digits that were printed stay: 1.0000 is not 1.0.
     sets = _File.model_validate(yaml.load(text, Loader=yaml.BaseLoader)).sets  # noqa: S506  # builds text, lists, dicts
     rows: list[PublishedRow] = []
     for name in sets if names is None else dict.fromkeys(names):
         if name not in sets:
-            raise InputError(f"no published figures are called {name!r}", hint=f"there are {', '.join(sets)}")
+            raise InputError(
+                f"no published figures are called {name!r}", hint=f"there are {', '.join(sets)}"
+            )
         rows += _rows(name, sets[name])
     return tuple(rows)
 

@@ -1,6 +1,8 @@
-"""Rules: how one figure of a verdict file is computed, as an entry of a file of expectations states it.
+"""Rules: how one figure of a verdict file is computed, as an entry of a file of expectations states
+it.
 
-Rules for files that others released ship as data, in `rules.yaml`, keyed by file and figure. They hold for these alone.
+Rules for files that others released ship as data, in `rules.yaml`, keyed by file and figure. They
+hold for these alone.
 """
 
 from __future__ import annotations
@@ -45,16 +47,21 @@ Column = Annotated[str, Field(min_length=1)]
 
 
 class Rule(BaseModel):
-    """How a figure is computed; most keys are the options of `judgewright score`, with their defaults."""
+    """How a figure is computed; most keys are the options of `judgewright score`, with their
+    defaults.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
     metric: Column
     """A metric of `score`, or one of those that `compute` adds."""
     label: Column = "label"
-    """The column of the human label; a list of numbers in it, one an annotator, stands for its mean."""
+    """The column of the human label; a list of numbers in it, one an annotator, stands for its
+    mean.
+    """
     score: Column = "score"
-    """The column of the judge's score; of a matrix `verdicts.NAME`, or `verdicts.*` beside `judge`."""
+    """The column of the judge's score; of a matrix `verdicts.NAME`, or `verdicts.*` beside `judge`.
+    """
     judge: Column | None = None
     """Which judge of a matrix, where `score` has a star."""
     confidence: Column | None = None
@@ -68,8 +75,13 @@ class Rule(BaseModel):
     scale: Annotated[OutputScale, BeforeValidator(_scale)] | None = None
     clip: bool = False
     aggregate: Aggregate | None = None
-    by: Annotated[tuple[Column, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)] = ()
-    """With `aggregate` the columns that name an item; else the column over whose values a macro metric is a mean."""
+    by: Annotated[
+        tuple[Column, ...],
+        BeforeValidator(lambda value: (value,) if isinstance(value, str) else value),
+    ] = ()
+    """With `aggregate` the columns that name an item; else the column over whose values a macro
+    metric is a mean.
+    """
     group: Column | None = None
     label_map: Mapping[str, Number | None] = {}
     score_map: Mapping[str, Number | None] = {}
@@ -107,7 +119,11 @@ class Rule(BaseModel):
 
     def _cut(self, threshold: float | None) -> float | None:
         # What is strictly above a number is at or above the next float.
-        return float(np.nextafter(threshold, math.inf)) if self.above and threshold is not None else threshold
+        return (
+            float(np.nextafter(threshold, math.inf))
+            if self.above and threshold is not None
+            else threshold
+        )
 
     def to_json(self) -> dict[str, object]:
         """Return the keys that were stated."""
@@ -130,9 +146,14 @@ def read_rule(body: object) -> Rule:
     except ValidationError as error:
         fault = error.errors()[0]
         key = str(fault["loc"][0]) if fault["loc"] else ""
-        message = f"the rule's {key!r} is {fault['input']!r:.60}: {fault['msg'].removeprefix('Value error, ')}"
+        message = (
+            f"the rule's {key!r} is {fault['input']!r:.60}:"
+            f" {fault['msg'].removeprefix('Value error, ')}"
+        )
         if fault["type"] == "extra_forbidden":
-            message = f"the rule has an unknown key {key!r}; there are {', '.join(Rule.model_fields)}"
+            message = (
+                f"the rule has an unknown key {key!r}; there are {', '.join(Rule.model_fields)}"
+            )
         elif fault["type"] == "missing":
             message = f"the rule has no {key!r}"
         raise InputError(message) from None

@@ -1,4 +1,6 @@
-"""How far a judge's figures can be trusted: repeats, annotators, noise, label errors, planted instructions."""
+"""How far a judge's figures can be trusted: repeats, annotators, noise, label errors, planted
+instructions.
+"""
 
 import lazy_loader
 

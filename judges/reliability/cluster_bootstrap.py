@@ -1,4 +1,6 @@
-"""Estimates whose intervals draw groups of rows: a share of rows, and whatever sums over groups give."""
+"""Estimates whose intervals draw groups of rows: a share of rows, and whatever sums over groups
+give.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,11 @@ from ..metrics import Cells, Estimate, bootstrap, wilson
 ONE_GROUP = "fewer than two independent groups cannot show the spread"
 
 
-def mean_over_rows(values: FloatArray, groups: IntArray, *, missing: str, seed: int = 0) -> Estimate:
-    """Return the mean of one value a row, such as whether two sides agree, with an interval that draws groups.
+def mean_over_rows(
+    values: FloatArray, groups: IntArray, *, missing: str, seed: int = 0
+) -> Estimate:
+    """Return the mean of one value a row, such as whether two sides agree, with an interval that
+    draws groups.
 
     Independent rows of zeros and ones get Wilson's interval.
 
@@ -32,18 +37,25 @@ def mean_over_rows(values: FloatArray, groups: IntArray, *, missing: str, seed: 
     value = float(values.mean())
     if cells.groups is None and set(levels.tolist()) <= {0.0, 1.0}:
         return Estimate.of(value, wilson(float(values.sum()), n), n, missing=ONE_GROUP)
-    interval = bootstrap({"mean": lambda counts: counts @ levels / counts.sum(-1)}, cells, seed=seed)["mean"]
+    interval = bootstrap(
+        {"mean": lambda counts: counts @ levels / counts.sum(-1)}, cells, seed=seed
+    )["mean"]
     return Estimate.of(value, interval, n, missing=ONE_GROUP)
 
 
 def bootstrap_groups(
-    statistics: Mapping[str, Callable[[FloatArray], FloatArray]], groups: int, *, n: int, missing: str, seed: int = 0
+    statistics: Mapping[str, Callable[[FloatArray], FloatArray]],
+    groups: int,
+    *,
+    n: int,
+    missing: str,
+    seed: int = 0,
 ) -> dict[str, Estimate]:
     """Return each statistic of the groups, all intervals from the same draws.
 
     Args:
-        statistics: Each maps how often every group was drawn, shape (b, groups), to values of shape (b,), NaN where
-            undefined.
+        statistics: Each maps how often every group was drawn, shape (b, groups), to values of shape
+            (b,), NaN where undefined.
         groups: How many there are.
         n: Rows behind the estimates.
         missing: The reason to give for an undefined one.
@@ -53,7 +65,9 @@ def bootstrap_groups(
     by_group = Cells(code=np.arange(groups, dtype=np.int64), size=groups)
     once = np.ones((1, groups))
     points = {name: float(statistic(once)[0]) for name, statistic in statistics.items()}
-    defined = {name: statistic for name, statistic in statistics.items() if math.isfinite(points[name])}
+    defined = {
+        name: statistic for name, statistic in statistics.items() if math.isfinite(points[name])
+    }
     intervals = bootstrap(defined, by_group, seed=seed)
     estimates = {}
     for name in statistics:

@@ -1,6 +1,7 @@
 """How far people agree with each other, and the judge with each of them.
 
-Where two people who read the same row often disagree, no judge can agree with both: this bounds every judge.
+Where two people who read the same row often disagree, no judge can agree with both: this bounds
+every judge.
 """
 
 from __future__ import annotations
@@ -49,21 +50,31 @@ class HumanAgreement:
     alpha_level: str
     """How alpha counts a difference: `nominal` for two grades, `ordinal` for more."""
     judge: Mapping[str, Benchmark] = field(default_factory=dict)
-    """The judge measured against each annotator as if there were no other; empty without a judge."""
+    """The judge measured against each annotator as if there were no other; empty without a judge.
+    """
     judge_agreement: Estimate | None = None
-    """Mean share of a row's annotators with whom the judge decides alike, on the n rows it answered."""
+    """Mean share of a row's annotators with whom the judge decides alike, on the n rows it
+    answered.
+    """
     gap: Estimate | None = None
     """On the same rows, the judge's agreement with the annotators minus theirs with each other."""
 
     def noise(self, metric: str) -> Noise | None:
-        """Return how far the judge's metric depends on whom it is measured against; None for fewer than two."""
+        """Return how far the judge's metric depends on whom it is measured against; None for fewer
+        than two.
+        """
         estimates = [each.metrics[metric] for each in self.judge.values() if metric in each.metrics]
         values = [estimate.value for estimate in estimates if estimate.value is not None]
         if len(values) < 2:
             return None
         n = min(estimate.n for estimate in estimates)
-        basis = f"how far this judge's {metric} depends on which of {len(values)} annotators it is compared with"
-        return Noise(metric=metric, size=max(values) - min(values), basis=f"{basis}, {n:,} rows", n=n)
+        basis = (
+            f"how far this judge's {metric} depends on which of {len(values)} annotators it is"
+            " compared with"
+        )
+        return Noise(
+            metric=metric, size=max(values) - min(values), basis=f"{basis}, {n:,} rows", n=n
+        )
 
     def sentence(self) -> str:
         """Say how the judge stands beside the annotators."""
@@ -76,18 +87,30 @@ class HumanAgreement:
             comparison = "less often than they agree with each other"
         else:
             comparison = "more often than they agree with each other"
-        return f"{people}; the judge decides like an annotator on {self.judge_agreement}, {comparison}"
+        return (
+            f"{people}; the judge decides like an annotator on {self.judge_agreement}, {comparison}"
+        )
 
     def to_json(self) -> dict[str, object]:
         """Return every figure; of each benchmark against one annotator agreement, kappa and F1."""
-        out: dict[str, object] = {"annotators": self.annotators, "n": self.n, "agreement": self.agreement.to_json()}
-        out |= {"kappa": self.kappa.to_json(), "alpha": self.alpha.to_json(), "alpha_level": self.alpha_level}
+        out: dict[str, object] = {
+            "annotators": self.annotators,
+            "n": self.n,
+            "agreement": self.agreement.to_json(),
+        }
+        out |= {
+            "kappa": self.kappa.to_json(),
+            "alpha": self.alpha.to_json(),
+            "alpha_level": self.alpha_level,
+        }
         if self.judge_agreement is not None and self.gap is not None:
             out |= {"judge_agreement": self.judge_agreement.to_json(), "gap": self.gap.to_json()}
             judge: dict[str, dict[str, object]] = {}
             for name, benchmark in self.judge.items():
                 metrics = benchmark.metrics
-                judge[name] = {each: metrics[each].to_json() for each in JUDGE_METRICS if each in metrics}
+                judge[name] = {
+                    each: metrics[each].to_json() for each in JUDGE_METRICS if each in metrics
+                }
             out["judge"] = judge
         return out
 
@@ -104,9 +127,12 @@ def human_agreement(
 
     Args:
         source: Rows, or rows with a judge's answers.
-        columns: One metadata column an annotator; or a single column of lists as JSON, such as `[3, 4, 2]`.
-        words: What stands for a grade besides numbers and words that are clear, such as `{"partially": 0.5}`.
-        scale: The annotators' scale and what is positive on it; inferred from the grades, beside the labels' scale.
+        columns: One metadata column an annotator; or a single column of lists as JSON, such as `[3,
+            4, 2]`.
+        words: What stands for a grade besides numbers and words that are clear, such as
+            `{"partially": 0.5}`.
+        scale: The annotators' scale and what is positive on it; inferred from the grades, beside
+            the labels' scale.
         seed: Of the resamples, which draw groups.
 
     Raises:
@@ -145,7 +171,9 @@ def human_agreement(
     return _with_judge(people, source, scale, grades, decisions, seed=seed)
 
 
-def _read(dataset: Dataset, columns: Sequence[str], words: Mapping[str, float]) -> tuple[tuple[str, ...], FloatArray]:
+def _read(
+    dataset: Dataset, columns: Sequence[str], words: Mapping[str, float]
+) -> tuple[tuple[str, ...], FloatArray]:
     """Return the annotators and their grades, NaN where one gave none; shape (annotators, rows)."""
     if not columns or len(set(columns)) < len(columns):
         raise InputError(f"annotators {list(columns)!r} are not one column each")
@@ -153,9 +181,15 @@ def _read(dataset: Dataset, columns: Sequence[str], words: Mapping[str, float]) 
         require_column(dataset, column)
     if len(columns) > 1:
         _refuse_unknown(dataset, columns, words)
-        lines = [[_grade(row, column, row.meta.get(column), words) for column in columns] for row in dataset.rows]
+        lines = [
+            [_grade(row, column, row.meta.get(column), words) for column in columns]
+            for row in dataset.rows
+        ]
         return tuple(columns), np.array(lines, np.float64).T
-    lists = [[_grade(row, columns[0], v, words) for v in _listed(row, columns[0])] for row in dataset.rows]
+    lists = [
+        [_grade(row, columns[0], v, words) for v in _listed(row, columns[0])]
+        for row in dataset.rows
+    ]
     longest = max(map(len, lists))
     padded = [grades + [math.nan] * (longest - len(grades)) for grades in lists]
     return tuple(f"{columns[0]}[{i}]" for i in range(longest)), np.array(padded, np.float64).T
@@ -172,7 +206,9 @@ def _refuse_unknown(dataset: Dataset, columns: Sequence[str], words: Mapping[str
                 examples.setdefault(str(row.meta[column]).strip(), f"row {row.id!r}, {column!r}")
     if examples:
         listed = ", ".join(f"{shorten(word)} ({at})" for word, at in list(examples.items())[:10])
-        raise DataError(f"annotators' words without a grade: {listed}", hint=map_hint(examples, words))
+        raise DataError(
+            f"annotators' words without a grade: {listed}", hint=map_hint(examples, words)
+        )
 
 
 def _listed(row: Row, column: str) -> list[Scalar]:
@@ -195,7 +231,9 @@ def _grade(row: Row, column: str, cell: Scalar, words: Mapping[str, float]) -> f
     try:
         grade = read_grade(cell, words)
     except ValueError as error:
-        raise DataError(f"row {row.id!r}: {column!r}: {error}", hint="say which word stands for which grade") from None
+        raise DataError(
+            f"row {row.id!r}: {column!r}: {error}", hint="say which word stands for which grade"
+        ) from None
     return math.nan if grade is None else grade
 
 
@@ -227,7 +265,9 @@ def _with_judge(
             positions.append(i)
             verdicts.append(answer.positive)
     people_here = decisions[:, positions]
-    with_judge = np.nanmean(np.where(np.isnan(people_here), np.nan, people_here == verdicts), axis=0)
+    with_judge = np.nanmean(
+        np.where(np.isnan(people_here), np.nan, people_here == verdicts), axis=0
+    )
     groups = group_codes([predictions.dataset.rows[i] for i in positions])
     return replace(
         people,

@@ -1,7 +1,8 @@
-"""Labels that may be wrong: where a confident judge contradicts people, listed for a person to look at.
+"""Labels that may be wrong: where a confident judge contradicts people, listed for a person to look
+at.
 
-A list to look at, not a correction. Nothing is relabelled without somebody's mark, and rows on which judge and
-label agree are never listed, so that an audit can only speak for the judge.
+A list to look at, not a correction. Nothing is relabelled without somebody's mark, and rows on
+which judge and label agree are never listed, so that an audit can only speak for the judge.
 """
 
 from __future__ import annotations
@@ -31,7 +32,11 @@ from .cluster_bootstrap import mean_over_rows
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ("Finding", "Mark", "read_audit")  # what the face takes from here, beside what is written here
+__all__ = (
+    "Finding",
+    "Mark",
+    "read_audit",
+)  # what the face takes from here, beside what is written here
 
 Verdicts = tuple[Verdict, ...]
 
@@ -50,11 +55,15 @@ class Suspect:
     judges: int
     """Judges that answered the row."""
     confidence: float | None
-    """Of the first judge in the class that people did not choose; None where it gave no probability."""
+    """Of the first judge in the class that people did not choose; None where it gave no
+    probability.
+    """
     strength: float
     """The confidence, or without one the distance of the grades as a share of the scale; 0..1."""
     confident: bool
-    """Whether the confidence reaches what the judge gives rows that people put into that class, on average."""
+    """Whether the confidence reaches what the judge gives rows that people put into that class, on
+    average.
+    """
 
     def to_json(self) -> dict[str, object]:
         """Return the line that an auditor fills in; `mark` and `right_label` are theirs."""
@@ -71,7 +80,9 @@ class Suspect:
             "confident": self.confident,
             "against": self.against,
             "judges": self.judges,
-            "rationale": self.verdict.rationale.encode(errors="replace").decode(),  # a reply may hold half a letter
+            "rationale": (
+                self.verdict.rationale.encode(errors="replace").decode()
+            ),  # a reply may hold half a letter
             "inputs": dict(self.row.inputs),
             "group": self.row.group,
         }
@@ -90,7 +101,9 @@ class LabelAudit:
     at_most: Estimate
     """Share of the n labels that would be wrong if every contradicted label were."""
     confident: Estimate | None
-    """Share of the n labels that are contradicted with confidence; None where the judge gives no probability."""
+    """Share of the n labels that are contradicted with confidence; None where the judge gives no
+    probability.
+    """
     notes: tuple[str, ...]
 
     def __repr__(self) -> str:
@@ -106,14 +119,28 @@ class LabelAudit:
 
 
 def suspects_to_frame(suspects: Sequence[Suspect]) -> pd.DataFrame:
-    """Return one line a suspect: both sides, how sure the judge is and why, then the row's inputs."""
+    """Return one line a suspect: both sides, how sure the judge is and why, then the row's
+    inputs.
+    """
     import pandas as pd
 
-    columns = ("id", "group", "label", "labelled", "verdict", "score", "confidence", "confident", "against", "judges")
+    columns = (
+        "id",
+        "group",
+        "label",
+        "labelled",
+        "verdict",
+        "score",
+        "confidence",
+        "confident",
+        "against",
+        "judges",
+    )
     lines = []
     for suspect in suspects:
         body = suspect.to_json()
-        # Twice: first in order, then again, so that an input of the same name does not replace a column.
+        # Twice: first in order, then again, so that an input of the same name does not replace a
+        # column.
         own = {name: body[name] for name in (*columns, "rationale")}
         lines.append({**own, **suspect.row.inputs, **own})
     return pd.DataFrame(lines)
@@ -135,10 +162,10 @@ def likely_label_errors(
 ) -> LabelAudit:
     """List the rows whose label the judge contradicts, the likeliest label error first.
 
-    A majority of judges against the label comes first, then contradictions in which the judge is as sure of the
-    other class as it is, on average, on rows that people put there: the per-class threshold of confident learning
-    (Northcutt, Jiang and Chuang 2021). Within these the order is that of confidence, or of the distance between
-    the grades where there is no confidence.
+    A majority of judges against the label comes first, then contradictions in which the judge is as
+    sure of the other class as it is, on average, on rows that people put there: the per-class
+    threshold of confident learning (Northcutt, Jiang and Chuang 2021). Within these the order is
+    that of confidence, or of the distance between the grades where there is no confidence.
 
     Args:
         predictions: The judge, with the labels.
@@ -151,7 +178,9 @@ def likely_label_errors(
     """
     suspects = _suspects(predictions, _votes(predictions, others))
     # A majority against the label first, then the confident ones, then the strongest.
-    listed = sorted(suspects, key=lambda s: (2 * s.against <= s.judges, not s.confident, -s.strength))
+    listed = sorted(
+        suspects, key=lambda s: (2 * s.against <= s.judges, not s.confident, -s.strength)
+    )
     at_most = _share_of(predictions, {s.row.id for s in suspects}, seed)
     confident = None
     has_probability = bool(np.isfinite(predictions.probability).any())
@@ -159,11 +188,14 @@ def likely_label_errors(
         confident = _share_of(predictions, {s.row.id for s in suspects if s.confident}, seed)
     n = len(predictions.rows)
     notes = [
-        f"{len(suspects):,} of {n:,} labels are contradicted: if every one of them were wrong, the share of wrong "
-        f"labels would be {at_most}; labels that the judges share are not counted"
+        f"{len(suspects):,} of {n:,} labels are contradicted: if every one of them were wrong, the"
+        f" share of wrong labels would be {at_most}; labels that the judges share are not counted"
     ]
     if not has_probability:
-        notes.append("the judge gives no probability: the order is that of votes and of the distance between grades")
+        notes.append(
+            "the judge gives no probability: the order is that of votes and of the distance between"
+            " grades"
+        )
     return LabelAudit(
         suspects=tuple(listed[:limit]),
         found=len(suspects),
@@ -181,18 +213,23 @@ def disagreements(predictions: JudgedDataset) -> tuple[Suspect, ...]:
 
 
 def write_audit(audit: LabelAudit, path: Path) -> None:
-    """Write the suspects as JSONL, one line each, for a person to fill in `mark` and, on grades, `right_label`."""
+    """Write the suspects as JSONL, one line each, for a person to fill in `mark` and, on grades,
+    `right_label`.
+    """
     lines = (json.dumps(suspect.to_json(), ensure_ascii=False) for suspect in audit.suspects)
     write_beside(path, "".join(f"{line}\n" for line in lines))
 
 
-def remeasure(predictions: JudgedDataset, findings: Mapping[str, Finding], *, seed: int = 0) -> Remeasured:
+def remeasure(
+    predictions: JudgedDataset, findings: Mapping[str, Finding], *, seed: int = 0
+) -> Remeasured:
     """Measure a judge with the labels people had, and with those that an audit has put right.
 
     Rows marked `unclear` keep their label.
 
     Raises:
-        InputError: A marked row is not in the table, or a right label is missing or not on the scale.
+        InputError: A marked row is not in the table, or a right label is missing or not on the
+            scale.
     """
     before = predictions.dataset
     missing = sorted(findings.keys() - {row.id for row in before.rows})
@@ -201,12 +238,17 @@ def remeasure(predictions: JudgedDataset, findings: Mapping[str, Finding], *, se
     rows: list[Row] = []
     for row in before.rows:
         finding = findings.get(row.id)
-        rows.append(row if finding is None or row.label is None else reviewed(row, finding, before.labels))
-    after = replace(predictions, dataset=Dataset.of(rows, labels=before.labels, name=before.name, notes=before.notes))
+        rows.append(
+            row if finding is None or row.label is None else reviewed(row, finding, before.labels)
+        )
+    after = replace(
+        predictions,
+        dataset=Dataset.of(rows, labels=before.labels, name=before.name, notes=before.notes),
+    )
     marks = Counter(finding.mark for finding in findings.values())
     notes = [
-        "only labels that the judge contradicts were looked at, so that correcting them can only favour it: "
-        "the figure after is an upper bound"
+        "only labels that the judge contradicts were looked at, so that correcting them can only"
+        " favour it: the figure after is an upper bound"
     ]
     if marks["unclear"]:
         notes.append(f"{marks['unclear']} unclear rows keep their label")
@@ -219,7 +261,9 @@ def remeasure(predictions: JudgedDataset, findings: Mapping[str, Finding], *, se
 
 
 def _votes(predictions: JudgedDataset, others: Sequence[JudgedDataset]) -> list[Verdicts]:
-    """Return every judge's verdicts of each scored row, the first judge's first; rows as in `predictions.rows`."""
+    """Return every judge's verdicts of each scored row, the first judge's first; rows as in
+    `predictions.rows`.
+    """
     ids = [row.id for row in predictions.dataset.rows]
     if any([row.id for row in other.dataset.rows] != ids for other in others):
         raise InputError("the judges did not answer the same rows in the same order")
@@ -231,7 +275,8 @@ def _votes(predictions: JudgedDataset, others: Sequence[JudgedDataset]) -> list[
 
 
 def _suspects(predictions: JudgedDataset, votes: Sequence[Verdicts]) -> list[Suspect]:
-    # The mean probability of each class on the rows labelled with it; infinite for a class without rows.
+    # The mean probability of each class on the rows labelled with it; infinite for a class without
+    # rows.
     thresholds = {True: math.inf, False: math.inf}
     for positive in (False, True):
         labelled_so = (predictions.positive == positive) & np.isfinite(predictions.probability)

@@ -17,7 +17,9 @@ from ..metrics.intervals import count_rows
 from ..metrics.paired_comparison import POWER
 
 CHURN = 0.25
-"""Share of the wrong verdicts that a change of the prompt is assumed to mend while it breaks as many right ones."""
+"""Share of the wrong verdicts that a change of the prompt is assumed to mend while it breaks as
+many right ones.
+"""
 RANDOM_EDITS = 20
 """Random edits of the verdicts over which the error of a difference is averaged."""
 
@@ -41,7 +43,11 @@ def noise_note(metric: str, gain: float, *noises: Noise | None) -> str | None:
         gain: The gain that somebody wants.
         noises: What is known: `Retest.noise`, `HumanAgreement.noise`, `minimum_detectable_change`.
     """
-    above = [noise for noise in noises if noise is not None and noise.metric == metric and gain < noise.size]
+    above = [
+        noise
+        for noise in noises
+        if noise is not None and noise.metric == metric and gain < noise.size
+    ]
     if not above:
         return None
     worst = max(above, key=lambda noise: noise.size)
@@ -49,13 +55,20 @@ def noise_note(metric: str, gain: float, *noises: Noise | None) -> str | None:
 
 
 def minimum_detectable_change(
-    metric: str, predictions: JudgedArrays, *, alpha: float = 0.05, churn: float = CHURN, seed: int = 0
+    metric: str,
+    predictions: JudgedArrays,
+    *,
+    alpha: float = 0.05,
+    churn: float = CHURN,
+    seed: int = 0,
 ) -> Noise | None:
-    """Return the smallest change of a metric that a paired test on these rows would show with 80 % power.
+    """Return the smallest change of a metric that a paired test on these rows would show with 80 %
+    power.
 
-    How far a change of the prompt scatters is not known before it is made; so verdicts are flipped at random, some of
-    the wrong ones and as many right ones, and the clustered standard error is that of the difference this makes. The
-    metric's own error would be the wrong one: most of it is what the rows of a group share before and after.
+    How far a change of the prompt scatters is not known before it is made; so verdicts are flipped
+    at random, some of the wrong ones and as many right ones, and the clustered standard error is
+    that of the difference this makes. The metric's own error would be the wrong one: most of it is
+    what the rows of a group share before and after.
 
     Args:
         metric: A name of `BINARY_METRICS`.
@@ -71,7 +84,9 @@ def minimum_detectable_change(
         InputError: The metric is not of two classes.
     """
     if metric not in BINARY_METRICS:
-        raise InputError(f"{metric!r} is not a metric of decisions; those are {', '.join(BINARY_METRICS)}")
+        raise InputError(
+            f"{metric!r} is not a metric of decisions; those are {', '.join(BINARY_METRICS)}"
+        )
     rng = np.random.default_rng(seed)
     errors = [_churned_se(metric, predictions, churn, rng) for _ in range(RANDOM_EDITS)]
     finite = [se for se in errors if se is not None and math.isfinite(se)]
@@ -81,14 +96,19 @@ def minimum_detectable_change(
     size = quantiles * math.sqrt(float(np.mean(np.square(finite))))
     n, groups = predictions.n, predictions.group_count
     basis = (
-        f"the smallest change of {metric} that a paired test on {n:,} rows in {groups:,} groups shows with {POWER:.0%} "
-        f"power, if {churn:.0%} of the wrong verdicts are mended and as many right ones broken"
+        f"the smallest change of {metric} that a paired test on {n:,} rows in {groups:,} groups"
+        f" shows with {POWER:.0%} power, if {churn:.0%} of the wrong verdicts are mended and as"
+        " many right ones broken"
     )
     return Noise(metric=metric, size=size, basis=basis, n=n)
 
 
-def _churned_se(metric: str, predictions: JudgedArrays, churn: float, rng: np.random.Generator) -> float | None:
-    """Return the standard error of the difference that flipping some wrong and as many right verdicts makes."""
+def _churned_se(
+    metric: str, predictions: JudgedArrays, churn: float, rng: np.random.Generator
+) -> float | None:
+    """Return the standard error of the difference that flipping some wrong and as many right
+    verdicts makes.
+    """
     if predictions.weight is not None:
         return _weighted_se(metric, predictions, predictions.weight, churn, rng)
     label, before = predictions.positive, predictions.predicted
@@ -108,7 +128,9 @@ def _churned_se(metric: str, predictions: JudgedArrays, churn: float, rng: np.ra
 def _weighted_se(
     metric: str, predictions: JudgedArrays, weight: IntArray, churn: float, rng: np.random.Generator
 ) -> float | None:
-    """Return the same where a position stands for several rows: of each it is drawn how many of them are flipped."""
+    """Return the same where a position stands for several rows: of each it is drawn how many of
+    them are flipped.
+    """
     label, before = predictions.positive, predictions.predicted
     cell = 2 * label.astype(np.int64) + before
     wrong, right = np.flatnonzero(before != label), np.flatnonzero(before == label)

@@ -1,4 +1,6 @@
-"""Instructions in row text: those we plant, to see whether a judge obeys, and those that somebody else wrote."""
+"""Instructions in row text: those we plant, to see whether a judge obeys, and those that somebody
+else wrote.
+"""
 
 from __future__ import annotations
 
@@ -39,24 +41,29 @@ class Injection:
 def find_injections(text: str) -> list[Injection]:
     """Find what reads like an instruction to a judge, in the order of the text.
 
-    Patterns for the common kinds, in a few languages; kept narrow, so that a hit is worth a look. A text without one is
-    not proved harmless. Only the first `SCANNED` characters are read.
+    Patterns for the common kinds, in a few languages; kept narrow, so that a hit is worth a look. A
+    text without one is not proved harmless. Only the first `SCANNED` characters are read.
     """
     start = text[:SCANNED]
     folded = _folded(start)
     injections: list[Injection] = []
     for kind, searches in _shipped().patterns.items():
         for search in searches:
-            # Looking for a word first is many times quicker than trying every pattern on every text.
+            # Looking for a word first is many times quicker than trying every pattern on every
+            # text.
             if not any(need in folded for need in search.needs):
                 continue
             for match in search.pattern.finditer(start):
-                injections.append(Injection(kind=kind, at=match.start(), text=match.group().strip()))
+                injections.append(
+                    Injection(kind=kind, at=match.start(), text=match.group().strip())
+                )
     return sorted(injections, key=lambda injection: (injection.at, injection.kind))
 
 
 def _folded(text: str) -> str:
-    """Return a text in lower case as a pattern without case sees it: some letters beyond ASCII count as an i or s."""
+    """Return a text in lower case as a pattern without case sees it: some letters beyond ASCII
+    count as an i or s.
+    """
     lower = text.lower()
     if text.isascii():
         return lower
@@ -64,7 +71,9 @@ def _folded(text: str) -> str:
 
 
 def wordings() -> Mapping[str, str]:
-    """Return the wordings that are planted, by name, the control first, with `{{grade}}` and `{{field}}` to fill."""
+    """Return the wordings that are planted, by name, the control first, with `{{grade}}` and
+    `{{field}}` to fill.
+    """
     shipped = _shipped()
     return {CONTROL: shipped.control, **shipped.wordings}
 
@@ -75,13 +84,15 @@ def top_grade(scale: OutputScale) -> str:
 
 
 def plant(row: Row, scale: OutputScale, field: str, seed: int = 0) -> dict[str, Row]:
-    """Return copies of a row by wording, each with the instruction before or behind the text of a field, unlabelled.
+    """Return copies of a row by wording, each with the instruction before or behind the text of a
+    field, unlabelled.
 
     Args:
         row: The row; it stays as it is.
         scale: Whose top grade is asked for.
         field: The input that gets the instruction.
-        seed: Draws whether it stands in front or behind, for all wordings alike, by seed and row id.
+        seed: Draws whether it stands in front or behind, for all wordings alike, by seed and row
+            id.
 
     Raises:
         InputError: The row has no such field.
@@ -94,13 +105,17 @@ def plant(row: Row, scale: OutputScale, field: str, seed: int = 0) -> dict[str, 
     for name, wording in wordings().items():
         order = wording.replace("{{grade}}", grade).replace("{{field}}", field)
         inputs = {**row.inputs, field: f"{order}\n{text}" if in_front else f"{text}\n{order}"}
-        copies[name] = replace(row, id=f"{row.id}#{name}", inputs=inputs, label=None, group=row.group or row.id)
+        copies[name] = replace(
+            row, id=f"{row.id}#{name}", inputs=inputs, label=None, group=row.group or row.id
+        )
     return copies
 
 
 def drawn(*parts: str | int) -> bytes:
     """Return eight bytes that depend on nothing but these parts."""
-    return hashlib.blake2b("\0".join(map(str, parts)).encode("utf-8", "replace"), digest_size=8).digest()
+    return hashlib.blake2b(
+        "\0".join(map(str, parts)).encode("utf-8", "replace"), digest_size=8
+    ).digest()
 
 
 class _Search(BaseModel):

@@ -1,7 +1,7 @@
 """How far a judge agrees with itself when asked again, and which gains are lost in that noise.
 
-A gain smaller than what a mere repetition changes cannot be told from none. How far people agree with each other
-stands in `human_agreement.py`.
+A gain smaller than what a mere repetition changes cannot be told from none. How far people agree
+with each other stands in `human_agreement.py`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from .cluster_bootstrap import ONE_GROUP, cells_of, mean_over_rows
 from .noise import Noise
 
 NO_PAIR = "no row was answered twice"
-ONE_DECISION = "two of the sides give every row one and the same decision, so that chance explains everything"
+ONE_DECISION = (
+    "two of the sides give every row one and the same decision, so that chance explains everything"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +42,12 @@ class Spread:
     high: float | None
     """The lowest and the highest round."""
     sd: Estimate
-    """Standard deviation over rounds, n the number of rounds; its interval supposes normal values."""
+    """Standard deviation over rounds, n the number of rounds; its interval supposes normal values.
+    """
     noise: float | None
-    """Standard deviation as the rows' changes imply it, for which two rounds suffice; clustered by group."""
+    """Standard deviation as the rows' changes imply it, for which two rounds suffice; clustered by
+    group.
+    """
     reason: str = ""
 
 
@@ -59,7 +64,12 @@ class Flip:
 
     def to_json(self) -> dict[str, object]:
         """Return id, label, rounds that call it positive, and grades."""
-        return {"id": self.row_id, "label": self.label, "positive": self.positive, "scores": self.scores}
+        return {
+            "id": self.row_id,
+            "label": self.label,
+            "positive": self.positive,
+            "scores": self.scores,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,13 +97,15 @@ class Retest:
     """Those nearest to half and half first."""
 
     def noise(self, metric: str) -> Noise | None:
-        """Return how far two repeats of this judge lie apart in a metric; None where it is undefined."""
+        """Return how far two repeats of this judge lie apart in a metric; None where it is
+        undefined.
+        """
         spread = self.spread.get(metric)
         if spread is None or spread.noise is None:
             return None
         basis = (
-            f"one standard deviation of the difference in {metric} between two repeats of this judge, "
-            f"{self.rounds} rounds of {self.measured:,} rows"
+            f"one standard deviation of the difference in {metric} between two repeats of this"
+            f" judge, {self.rounds} rounds of {self.measured:,} rows"
         )
         # A difference of two repeats has twice the variance of one.
         return Noise(metric=metric, size=math.sqrt(2) * spread.noise, basis=basis, n=self.measured)
@@ -123,7 +135,12 @@ class Retest:
         }
 
 
-def retest(rounds: Sequence[JudgedDataset], *, metrics: Sequence[str] = tuple(BINARY_METRICS), seed: int = 0) -> Retest:
+def retest(
+    rounds: Sequence[JudgedDataset],
+    *,
+    metrics: Sequence[str] = tuple(BINARY_METRICS),
+    seed: int = 0,
+) -> Retest:
     """Compare several rounds of the same judge on the same rows.
 
     Args:
@@ -135,7 +152,10 @@ def retest(rounds: Sequence[JudgedDataset], *, metrics: Sequence[str] = tuple(BI
         InputError: There are fewer than two rounds, their rows differ, or a metric is unknown.
     """
     if len(rounds) < 2:
-        raise InputError(f"{len(rounds)} round cannot be compared with itself", hint="ask twice or more: --repeat 3")
+        raise InputError(
+            f"{len(rounds)} round cannot be compared with itself",
+            hint="ask twice or more: --repeat 3",
+        )
     first = rounds[0]
     ids = [row.id for row in first.dataset.rows]
     if any([row.id for row in other.dataset.rows] != ids for other in rounds[1:]):
@@ -149,8 +169,12 @@ def retest(rounds: Sequence[JudgedDataset], *, metrics: Sequence[str] = tuple(BI
             verdicts.append(of_row)
     rows = [first.dataset.rows[i] for i in answered]
     shape = (len(rows), len(rounds))
-    decisions = np.array([[v.positive for v in of_row] for of_row in verdicts], np.float64).reshape(shape).T
-    scores = np.array([[v.score for v in of_row] for of_row in verdicts], np.float64).reshape(shape).T
+    decisions = (
+        np.array([[v.positive for v in of_row] for of_row in verdicts], np.float64).reshape(shape).T
+    )
+    scores = (
+        np.array([[v.score for v in of_row] for of_row in verdicts], np.float64).reshape(shape).T
+    )
     groups = group_codes(rows)
     same_decision = (decisions == decisions[0]).all(axis=0).astype(np.float64)
     same_grade = (scores == scores[0]).all(axis=0).astype(np.float64)
@@ -193,7 +217,9 @@ def mean_kappa(decisions: FloatArray, groups: IntArray, *, seed: int = 0) -> Est
     value = float(statistic(cells.counts[None].astype(np.float64))[0])
     if not math.isfinite(value):
         return Estimate.undefined(n, ONE_DECISION)
-    return Estimate.of(value, bootstrap({"kappa": statistic}, cells, seed=seed)["kappa"], n, missing=ONE_GROUP)
+    return Estimate.of(
+        value, bootstrap({"kappa": statistic}, cells, seed=seed)["kappa"], n, missing=ONE_GROUP
+    )
 
 
 def _kappas(membership: FloatArray, counts: FloatArray) -> FloatArray:
@@ -206,9 +232,20 @@ def _spread(metric: str, rounds: Sequence[JudgedDataset]) -> Spread:
     if len(values) < len(points):
         reason = f"{metric} is undefined in {len(points) - len(values)} of {len(points)} rounds"
         sd = Estimate.undefined(len(points), reason)
-        return Spread(metric=metric, values=(), mean=None, low=None, high=None, sd=sd, noise=None, reason=reason)
+        return Spread(
+            metric=metric,
+            values=(),
+            mean=None,
+            low=None,
+            high=None,
+            sd=sd,
+            noise=None,
+            reason=reason,
+        )
     influences = [influence(metric, *each.compared(metric)) for each in rounds]
-    errors = [clustered_se(b - a, rounds[0].groups) for a, b in itertools.combinations(influences, 2)]
+    errors = [
+        clustered_se(b - a, rounds[0].groups) for a, b in itertools.combinations(influences, 2)
+    ]
     # Variances average, standard errors do not; each difference holds the noise of two rounds.
     size = math.sqrt(float(np.mean(np.square(errors))) / 2)
     noise = size if math.isfinite(size) else None
@@ -224,12 +261,16 @@ def _spread(metric: str, rounds: Sequence[JudgedDataset]) -> Spread:
 
 
 def _deviation(values: FloatArray) -> Estimate:
-    """Return the standard deviation with the interval of a normal sample: (r - 1) s^2 / sigma^2 is chi-squared."""
+    """Return the standard deviation with the interval of a normal sample: (r - 1) s^2 / sigma^2 is
+    chi-squared.
+    """
     from scipy.stats import chi2
 
     r, sd = len(values), float(values.std(ddof=1))
     far, near = chi2.ppf((0.975, 0.025), r - 1)
-    return Estimate(value=sd, low=sd * math.sqrt((r - 1) / far), high=sd * math.sqrt((r - 1) / near), n=r)
+    return Estimate(
+        value=sd, low=sd * math.sqrt((r - 1) / far), high=sd * math.sqrt((r - 1) / near), n=r
+    )
 
 
 def _flips(rows: Sequence[Row], decisions: FloatArray, scores: FloatArray) -> tuple[Flip, ...]:
@@ -237,5 +278,9 @@ def _flips(rows: Sequence[Row], decisions: FloatArray, scores: FloatArray) -> tu
     for row, votes, grades in zip(rows, decisions.T, scores.T, strict=True):
         positive = int(votes.sum())
         if 0 < positive < len(votes):
-            flips.append(Flip(row_id=row.id, label=row.label, positive=positive, scores=tuple(grades.tolist())))
+            flips.append(
+                Flip(
+                    row_id=row.id, label=row.label, positive=positive, scores=tuple(grades.tolist())
+                )
+            )
     return tuple(sorted(flips, key=lambda flip: abs(2 * flip.positive - len(flip.scores))))

@@ -1,4 +1,6 @@
-"""Routing: a catalogue of described sources, the candidates for a question, and the choice among them."""
+"""Routing: a catalogue of described sources, the candidates for a question, and the choice among
+them.
+"""
 
 import lazy_loader
 

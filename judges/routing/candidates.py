@@ -24,13 +24,15 @@ _SAY_NOTHING = """
     might more most much must my no nor not of off on once one only or other our out over own please same shall she
     should show so some such tell than that the their them then there these they this those through to too under until
     up us very was we were what when where which while who whom whose why will with would you your
-"""
+"""  # noqa: E501
 _FUNCTION_WORDS = frozenset(_SAY_NOTHING.split())
-"""English words that say nothing of what is asked; among few short texts they would count as rare."""
+"""English words that say nothing of what is asked; among few short texts they would count as rare.
+"""
 
 
 class Keywords:
-    """BM25 over the stems of words that carry meaning: for few, short descriptions, in which few words recur.
+    """BM25 over the stems of words that carry meaning: for few, short descriptions, in which few
+    words recur.
 
     Args:
         texts: What is said of each source.
@@ -111,9 +113,13 @@ def find_candidates(
 
 
 def _is_open(source: Source, row: Row) -> bool:
-    """Whether a row has one of the values that a source wants, in each column, whatever their capitals."""
+    """Whether a row has one of the values that a source wants, in each column, whatever their
+    capitals.
+    """
     for column, values in source.only.items():
         value = row.meta.get(column)
-        if value is None or str(value).strip().casefold() not in {one.strip().casefold() for one in values}:
+        if value is None or str(value).strip().casefold() not in {
+            one.strip().casefold() for one in values
+        }:
             return False
     return True

@@ -1,4 +1,6 @@
-"""A catalogue of sources that can answer questions, as YAML, and the judge that chooses among them."""
+"""A catalogue of sources that can answer questions, as YAML, and the judge that chooses among
+them.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,9 @@ class Source(BaseModel):
         parts = [self.name.replace("_", " "), self.description, *self.synonyms]
         for table, columns in self.tables.items():
             parts.append(table.replace("_", " "))
-            parts += [f"{column.replace('_', ' ')} {said or ''}" for column, said in columns.items()]
+            parts += [
+                f"{column.replace('_', ' ')} {said or ''}" for column, said in columns.items()
+            ]
         return "\n".join((*parts, *self.questions))
 
 
@@ -109,7 +113,9 @@ def read_catalog(path: Path) -> Catalog:
     except PromptError as error:
         raise DataError(f"{path}: {error}".replace("in a prompt file", "in a catalogue")) from None
     except OSError as error:
-        raise DataError(f"cannot read the catalogue {str(path)!r}: {error.strerror or error}") from None
+        raise DataError(
+            f"cannot read the catalogue {str(path)!r}: {error.strerror or error}"
+        ) from None
     except (ValidationError, yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
         raise DataError(
             f"{path} is no catalogue: {explain_yaml_error(error)}",
@@ -118,14 +124,17 @@ def read_catalog(path: Path) -> Catalog:
     names = [source.name.casefold() for source in sources]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise DataError(f"{path}: the source {twice!r} stands twice", hint="capitals do not tell sources apart")
+        raise DataError(
+            f"{path}: the source {twice!r} stands twice", hint="capitals do not tell sources apart"
+        )
     if len(sources) < 2:
         raise DataError(f"{path}: it has {len(sources)} sources, and a choice needs two")
     return Catalog(tuple(sources))
 
 
 def router_of(catalog: Catalog, base: JudgePrompt, *, name: str = "router") -> JudgePrompt:
-    """Return the judge that chooses among all sources: a routing judge with the catalogue for its scale.
+    """Return the judge that chooses among all sources: a routing judge with the catalogue for its
+    scale.
 
     Args:
         catalog: The sources.
@@ -136,9 +145,14 @@ def router_of(catalog: Catalog, base: JudgePrompt, *, name: str = "router") -> J
         InputError: The base does not choose.
     """
     if base.scale.kind != "choice":
-        raise InputError(f"{base.name} does not choose among classes", hint="take `routing`, or a judge made of it")
+        raise InputError(
+            f"{base.name} does not choose among classes",
+            hint="take `routing`, or a judge made of it",
+        )
     anchors = {source.name: source.anchor for source in catalog.sources}
-    scale = OutputScale(kind="choice", labels=catalog.names, anchors=anchors, threshold=base.scale.threshold)
+    scale = OutputScale(
+        kind="choice", labels=catalog.names, anchors=anchors, threshold=base.scale.threshold
+    )
     note = f"Chooses among the {len(anchors)} sources of a catalogue."
     return replace(base, name=name, scale=scale, examples=(), parent=None, note=note)
 
@@ -150,7 +164,9 @@ def in_order_of(prompt: JudgePrompt, catalog: Catalog) -> Catalog:
         InputError: The judge does not choose, or among others than the catalogue's sources.
     """
     if prompt.scale.kind != "choice":
-        raise InputError(f"{prompt.name} does not choose among classes", hint="`route judge` makes one that does")
+        raise InputError(
+            f"{prompt.name} does not choose among classes", hint="`route judge` makes one that does"
+        )
     strange = sorted(set(prompt.scale.labels) ^ set(catalog.names))
     if strange:
         raise InputError(

@@ -1,4 +1,6 @@
-"""Let a judge choose among the candidates of each question, and tell where the right source was lost."""
+"""Let a judge choose among the candidates of each question, and tell where the right source was
+lost.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,19 @@ Chosen = Sequence[tuple[int, ...]]
 
 
 def narrowed(prompt: JudgePrompt, sources: Sequence[int]) -> JudgePrompt:
-    """Return the judge with some of its labels, in its order; the same judge where these are all."""
+    """Return the judge with some of its labels, in its order; the same judge where these are
+    all.
+    """
     keep = sorted(sources)
     if len(keep) == len(prompt.scale.labels):
         return prompt
     labels = tuple(prompt.scale.labels[i] for i in keep)
-    anchors = {label: prompt.scale.anchors[label] for label in labels if label in prompt.scale.anchors}
-    return replace(prompt, scale=replace(prompt.scale, labels=labels, anchors=anchors, high=len(labels) - 1))
+    anchors = {
+        label: prompt.scale.anchors[label] for label in labels if label in prompt.scale.anchors
+    }
+    return replace(
+        prompt, scale=replace(prompt.scale, labels=labels, anchors=anchors, high=len(labels) - 1)
+    )
 
 
 def choose(
@@ -40,7 +48,8 @@ def choose(
     settings: JudgeSettings | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> JudgedDataset:
-    """Ask a judge about each question with its candidates alone; one candidate is taken without a call.
+    """Ask a judge about each question with its candidates alone; one candidate is taken without a
+    call.
 
     Args:
         prompt: Chooses among all sources of the catalogue; its scale's order is the catalogue's.
@@ -58,7 +67,9 @@ def choose(
     for at, (row, near) in enumerate(zip(dataset.rows, candidates.nearest, strict=True)):
         keep = tuple(sorted(near))
         if not keep:
-            answers.append(Unscored(row_id=row.id, reason="parse", detail="no source is open to this row"))
+            answers.append(
+                Unscored(row_id=row.id, reason="parse", detail="no source is open to this row")
+            )
             continue
         if len(keep) == 1:
             answers.append(_verdict(prompt, row.id, keep[0]))
@@ -98,22 +109,33 @@ def first_retrieved(prompt: JudgePrompt, dataset: Dataset, candidates: Candidate
         if near:
             answers.append(_verdict(prompt, row.id, near[0]))
         else:
-            answers.append(Unscored(row_id=row.id, reason="parse", detail="no source is open to this row"))
+            answers.append(
+                Unscored(row_id=row.id, reason="parse", detail="no source is open to this row")
+            )
     return JudgedDataset(
-        dataset=dataset, answers=tuple(answers), scale=prompt.scale, judge=f"first by {candidates.retriever}"
+        dataset=dataset,
+        answers=tuple(answers),
+        scale=prompt.scale,
+        judge=f"first by {candidates.retriever}",
     )
 
 
 def among(dataset: Dataset, chosen: Chosen) -> JudgedDataset:
-    """Return for each labelled row whether the right source is among some; its accuracy is their recall."""
+    """Return for each labelled row whether the right source is among some; its accuracy is their
+    recall.
+    """
     rows, answers = [row for row in dataset.rows if row.label is not None], list[Answer]()
     for row, sources in zip(dataset.rows, chosen, strict=True):
         if row.label is not None:
             found = int(row.label) in sources
-            answers.append(Verdict(row_id=row.id, score=float(found), positive=found, parser="rule"))
+            answers.append(
+                Verdict(row_id=row.id, score=float(found), positive=found, parser="rule")
+            )
     right = Dataset.of((replace(row, label=1.0) for row in rows), labels=BINARY, name=dataset.name)
     return JudgedDataset(dataset=right, answers=tuple(answers), scale=BINARY)
 
 
 def _verdict(prompt: JudgePrompt, row_id: str, source: int) -> Verdict:
-    return Verdict(row_id=row_id, score=float(source), positive=prompt.scale.positive(source), parser="rule")
+    return Verdict(
+        row_id=row_id, score=float(source), positive=prompt.scale.positive(source), parser="rule"
+    )

@@ -1,4 +1,6 @@
-"""Search tuned on judge labels: features of pairs, their fusion, and what it gains on people's labels."""
+"""Search tuned on judge labels: features of pairs, their fusion, and what it gains on people's
+labels.
+"""
 
 import lazy_loader
 

@@ -1,4 +1,6 @@
-"""Features of pairs that need nothing but their texts: BM25, TF-IDF, its reduction by SVD, words that are covered."""
+"""Features of pairs that need nothing but their texts: BM25, TF-IDF, its reduction by SVD, words
+that are covered.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,9 @@ from ..errors import InputError
 from ..judged_dataset import FloatArray, IntArray
 
 FEATURES = ("bm25", "tfidf", "svd", "coverage")
-"""`bm25` as `annotate` has it; `tfidf` the cosine of vectors (1 + ln tf) idf; `svd` the cosine after latent semantic
-analysis (Deerwester et al. 1990); `coverage` the share of the query's words, weighted by idf, that the passage has."""
+"""`bm25` as `annotate` has it; `tfidf` the cosine of vectors (1 + ln tf) idf; `svd` the cosine
+after latent semantic analysis (Deerwester et al. 1990); `coverage` the share of the query's words,
+weighted by idf, that the passage has."""
 DIMENSIONS = 100
 """Of the reduced vectors, fewer for a corpus of fewer words or passages."""
 
@@ -29,7 +32,8 @@ def text_features(
     encode: Encode | None = None,
     count: Count | None = None,
 ) -> dict[str, FloatArray]:
-    """Return the features of pairs by name, each of shape (n,); `dense` too where there is an encoder.
+    """Return the features of pairs by name, each of shape (n,); `dense` too where there is an
+    encoder.
 
     Args:
         queries: Texts of the queries.
@@ -45,7 +49,10 @@ def text_features(
     if not any(words(text) for text in passages):
         raise InputError("no passage has a word, so that there is nothing to search")
     vectorizer = _vectorizer()
-    corpus, asked = vectorizer.fit_transform(passages).tocsr(), vectorizer.transform(queries).tocsr()
+    corpus, asked = (
+        vectorizer.fit_transform(passages).tocsr(),
+        vectorizer.transform(queries).tocsr(),
+    )
     reduced_corpus, reduced_asked = _reduced(corpus, asked)
     bm25, dense = Bm25(passages), None if encode is None else Dense(passages, encode)
     names = FEATURES if dense is None else (*FEATURES, "dense")
@@ -73,7 +80,8 @@ def text_features(
 
 
 def latent_vectors(texts: Sequence[str]) -> FloatArray:
-    """Return texts as vectors of length 1 in the space of their own largest singular values; shape (n, d).
+    """Return texts as vectors of length 1 in the space of their own largest singular values; shape
+    (n, d).
 
     As in the feature `svd`; a text without a word is 0.
     """
@@ -89,8 +97,12 @@ def _vectorizer() -> Any:  # Any: scikit-learn and SciPy have no types
     return TfidfVectorizer(sublinear_tf=True, tokenizer=words, token_pattern=None, lowercase=False)  # pyright: ignore[reportArgumentType]  # None is what it asks for beside a tokenizer
 
 
-def _reduced(corpus: Any, asked: Any) -> tuple[FloatArray, FloatArray]:  # Any: scipy's matrices have no types
-    """Return passages and queries as vectors of length 1 in the space of the corpus's largest singular values."""
+def _reduced(
+    corpus: Any, asked: Any
+) -> tuple[FloatArray, FloatArray]:  # Any: scipy's matrices have no types
+    """Return passages and queries as vectors of length 1 in the space of the corpus's largest
+    singular values.
+    """
     from sklearn.decomposition import TruncatedSVD
     from sklearn.preprocessing import normalize
 

@@ -16,15 +16,18 @@ from .table import SearchTable
 Method = Literal["sum", "rrf"]
 METHODS: tuple[Method, ...] = ("sum", "rrf")
 DIGITS = 9
-"""Scores are rounded to so many digits: sums in another order are the same ranking on every machine."""
+"""Scores are rounded to so many digits: sums in another order are the same ranking on every
+machine.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fusion:
     """How features become one score.
 
-    `sum`: the weighted sum of the features, each with mean 0 and standard deviation 1 over the documents of a query.
-    `rrf`: the weighted sum of 1 / (k + rank) (Cormack, Clarke and Buettcher 2009), rank being 1 for the highest.
+    `sum`: the weighted sum of the features, each with mean 0 and standard deviation 1 over the
+    documents of a query. `rrf`: the weighted sum of 1 / (k + rank) (Cormack, Clarke and Buettcher
+    2009), rank being 1 for the highest.
     """
 
     method: Method
@@ -54,7 +57,11 @@ class Fusion:
 
     def __str__(self) -> str:
         listed = ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights.items())
-        return f"reciprocal ranks, k {self.k:.1f}: {listed}" if self.k is not None else f"weighted sum: {listed}"
+        return (
+            f"reciprocal ranks, k {self.k:.1f}: {listed}"
+            if self.k is not None
+            else f"weighted sum: {listed}"
+        )
 
 
 class Fuser:
@@ -74,7 +81,9 @@ class Fuser:
         """
         unknown = [name for name in fusion.weights if name not in self._table.features]
         if unknown:
-            raise InputError(f"the table has no feature {unknown[0]!r}; it has {', '.join(self._table.features)}")
+            raise InputError(
+                f"the table has no feature {unknown[0]!r}; it has {', '.join(self._table.features)}"
+            )
         weights = np.array([fusion.weights.get(name, 0.0) for name in self._table.features])
         if fusion.k is None:
             return np.round(self._standard[rows] @ weights, DIGITS)
@@ -82,7 +91,9 @@ class Fuser:
 
     @cached_property
     def _standard(self) -> FloatArray:
-        """Features with mean 0 and standard deviation 1 in each query; 0 where a query has one value; shape (n, F)."""
+        """Features with mean 0 and standard deviation 1 in each query; 0 where a query has one
+        value; shape (n, F).
+        """
         standard = np.zeros_like(self._table.values)
         for rows in self._queries:
             values = self._table.values[rows]
@@ -92,12 +103,16 @@ class Fuser:
             filled = filled / np.maximum(np.abs(filled).max(axis=0), np.finfo(np.float64).tiny)
             spread = filled.std(axis=0)
             centred = filled - filled.mean(axis=0)
-            standard[rows] = np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 1e-12)
+            standard[rows] = np.divide(
+                centred, spread, out=np.zeros_like(centred), where=spread > 1e-12
+            )
         return standard
 
     @cached_property
     def _rank(self) -> FloatArray:
-        """Rank in its query, equal values sharing their mean rank, infinite where there is no value; shape (n, F)."""
+        """Rank in its query, equal values sharing their mean rank, infinite where there is no
+        value; shape (n, F).
+        """
         from scipy.stats import rankdata
 
         rank = np.full(self._table.values.shape, np.inf)

@@ -40,7 +40,12 @@ class Gain:
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the mean with its interval, p, and the queries that are better and worse."""
-        return {"mean": self.mean.to_json(), "p": self.p, "better": self.better, "worse": self.worse}
+        return {
+            "mean": self.mean.to_json(),
+            "p": self.p,
+            "better": self.better,
+            "worse": self.worse,
+        }
 
 
 def paired_gain(after: FloatArray, before: FloatArray, *, seed: int = 0) -> Gain:
@@ -55,8 +60,14 @@ def paired_gain(after: FloatArray, before: FloatArray, *, seed: int = 0) -> Gain
     mean = float(change.mean()) if len(change) else math.nan
     if len(change) < 2:
         few = "fewer than two queries cannot show the spread"
-        estimate = Estimate.of(mean, None, len(change), missing=few) if len(change) else Estimate.undefined(0, few)
-        return Gain(mean=estimate, p=1.0, better=int((change > 0).sum()), worse=int((change < 0).sum()))
+        estimate = (
+            Estimate.of(mean, None, len(change), missing=few)
+            if len(change)
+            else Estimate.undefined(0, few)
+        )
+        return Gain(
+            mean=estimate, p=1.0, better=int((change > 0).sum()), worse=int((change < 0).sum())
+        )
     half = t_quantile(len(change) - 1) * left_out_se(change - mean)[0]
     return Gain(
         mean=Estimate(value=mean, low=mean - half, high=mean + half, n=len(change)),

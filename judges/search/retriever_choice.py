@@ -1,4 +1,6 @@
-"""Choose a retriever by how far its order agrees with grades, query by query: the judge's, or people's."""
+"""Choose a retriever by how far its order agrees with grades, query by query: the judge's, or
+people's.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ UNTOLD = "no query has documents that both the retriever and the grades tell apa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrieverChoice:
-    """Which retriever the judge's grades choose, and what that costs by people's; by Kendall's tau-b."""
+    """Which retriever the judge's grades choose, and what that costs by people's; by Kendall's
+    tau-b.
+    """
 
     by_judge: Mapping[str, Estimate]
     """Each retriever's tau with the judge's grades, the mean over queries."""
@@ -37,14 +41,19 @@ class RetrieverChoice:
             for name in self.by_judge
         }
         loss = None if self.loss is None else self.loss.to_json()
-        return {"kendall_tau": taus, "chosen_by_judge": self.chosen, "chosen_by_people": self.best, "loss": loss}
+        return {
+            "kendall_tau": taus,
+            "chosen_by_judge": self.chosen,
+            "chosen_by_people": self.best,
+            "loss": loss,
+        }
 
 
 def choose_retriever(table: SearchTable) -> RetrieverChoice:
     """Compare each feature's order of a query's graded documents with their grades.
 
-    A document without a score stands below all others. A query counts where grades and scores both differ among its
-    documents.
+    A document without a score stands below all others. A query counts where grades and scores both
+    differ among its documents.
     """
     by_judge: dict[str, FloatArray] = {}
     by_people: dict[str, FloatArray] = {}
@@ -88,4 +97,8 @@ def _highest(taus: Mapping[str, FloatArray]) -> str | None:
 
 def _mean(taus: FloatArray) -> Estimate:
     there = taus[~np.isnan(taus)]
-    return paired_gain(there, np.zeros(len(there))).mean if len(there) else Estimate.undefined(0, UNTOLD)
+    return (
+        paired_gain(there, np.zeros(len(there))).mean
+        if len(there)
+        else Estimate.undefined(0, UNTOLD)
+    )

@@ -1,4 +1,6 @@
-"""Pairs of query and document with the scores of several rankers, and labels by people and by a judge."""
+"""Pairs of query and document with the scores of several rankers, and labels by people and by a
+judge.
+"""
 
 from __future__ import annotations
 

@@ -18,7 +18,8 @@ def read_trec_run(path: Path) -> Run:
     """Read the scores of a run; ranks are not read, as trec_eval has it.
 
     Raises:
-        DataError: The file is empty, or a line has another form, no finite score, or a document for the second time.
+        DataError: The file is empty, or a line has another form, no finite score, or a document for
+            the second time.
     """
     problems = Problems(path)
     run: Run = {}
@@ -36,7 +37,9 @@ def read_trec_run(path: Path) -> Run:
             if not math.isfinite(number):
                 problems.add(at, f"the score {score} is not finite")
             elif document in documents:
-                problems.add(at, f"document {shorten(document)} stands twice for query {shorten(query)}")
+                problems.add(
+                    at, f"document {shorten(document)} stands twice for query {shorten(query)}"
+                )
             else:
                 documents[document] = number
     problems.check()

@@ -1,4 +1,6 @@
-"""Tune the fusion of features on a judge's labels, and verify it on people's, on queries that it was not tuned on."""
+"""Tune the fusion of features on a judge's labels, and verify it on people's, on queries that it
+was not tuned on.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ class TuneSettings:
     """The ranks that count, of NDCG."""
     folds: int = 5
     trials: int = 100
-    """Settings tried for each fold, and once more for all queries; the first are equal weights and each feature."""
+    """Settings tried for each fold, and once more for all queries; the first are equal weights and
+    each feature.
+    """
     methods: tuple[Method, ...] = METHODS
     seed: int = 0
 
@@ -52,7 +56,8 @@ class RankedBy:
 
     name: str
     human: Estimate
-    """On people's labels; of the tuned fusion on the queries of the fold that it was not tuned on."""
+    """On people's labels; of the tuned fusion on the queries of the fold that it was not tuned on.
+    """
     judge: Estimate
     """On the judge's, likewise."""
 
@@ -68,7 +73,9 @@ class Direction:
     positive: int
     """Those on which it is above 0."""
     over_settings: Estimate
-    """Of the NDCG of all settings tried on all queries, by the judge's labels and by people's, on the same queries."""
+    """Of the NDCG of all settings tried on all queries, by the judge's labels and by people's, on
+    the same queries.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +101,9 @@ class SearchTuning:
     queries: int
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one line a ranking: its NDCG on people's labels with the interval, and on the judge's."""
+        """Return one line a ranking: its NDCG on people's labels with the interval, and on the
+        judge's.
+        """
         import pandas as pd  # pyright: ignore[reportMissingTypeStubs]
 
         lines: list[dict[str, float | str | None]] = []
@@ -106,7 +115,10 @@ class SearchTuning:
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return everything."""
         metric = f"ndcg@{self.settings.at}"
-        rankings = {one.name: {"human": one.human.to_json(), "judge": one.judge.to_json()} for one in self.rankings}
+        rankings = {
+            one.name: {"human": one.human.to_json(), "judge": one.judge.to_json()}
+            for one in self.rankings
+        }
         return {
             "pairs": self.pairs,
             "queries": self.queries,
@@ -132,10 +144,11 @@ class SearchTuning:
 def tune_search(
     table: SearchTable, settings: TuneSettings | None = None, *, count: Count | None = None
 ) -> SearchTuning:
-    """Tune weights for NDCG on the judge's labels by folds of queries, and compare on people's labels.
+    """Tune weights for NDCG on the judge's labels by folds of queries, and compare on people's
+    labels.
 
-    A fold's fusion is tuned on the judged pairs of the other folds' queries; queries that the judge did not label are
-    ranked too, as held out, where people did.
+    A fold's fusion is tuned on the judged pairs of the other folds' queries; queries that the judge
+    did not label are ranked too, as held out, where people did.
 
     Args:
         table: Pairs with at least two features.
@@ -158,8 +171,14 @@ def tune_search(
         tuned[rows] = fuser.scores(fusion, rows)
     final, trials = _search(table, fuser, np.ones(len(table.query), np.bool_), settings, tried)
     scores = {name: table.values[:, j] for j, name in enumerate(table.features)}
-    scores |= {EQUAL: fuser.scores(Fusion.of("sum", dict.fromkeys(table.features, 1.0))), TUNED: tuned}
-    by_people = {name: ndcg(_ranking(table, table.human, score), settings.at) for name, score in scores.items()}
+    scores |= {
+        EQUAL: fuser.scores(Fusion.of("sum", dict.fromkeys(table.features, 1.0))),
+        TUNED: tuned,
+    }
+    by_people = {
+        name: ndcg(_ranking(table, table.human, score), settings.at)
+        for name, score in scores.items()
+    }
     best = max(table.features, key=lambda name: float(by_people[name].mean()))
     return SearchTuning(
         fusion=final,
@@ -186,8 +205,12 @@ def tune_search(
 def _check(table: SearchTable, settings: TuneSettings) -> None:
     if len(table.features) < 2:
         raise InputError(
-            f"there is one feature, {', '.join(table.features) or 'none'}, and nothing to weigh it against",
-            hint="give another --feature or --run, or texts of queries and passages, from which some are built",
+            f"there is one feature, {', '.join(table.features) or 'none'}, and nothing to weigh it"
+            " against",
+            hint=(
+                "give another --feature or --run, or texts of queries and passages, from which some"
+                " are built"
+            ),
         )
     judged, seen = int(table.graded_by_judge.sum()), int(table.graded_by_people.sum())
     if judged < settings.folds:
@@ -196,14 +219,19 @@ def _check(table: SearchTable, settings: TuneSettings) -> None:
             hint="judge more pairs, or take fewer --folds",
         )
     if seen < 2:
-        raise InputError(f"{seen} queries have a label of people, and two are needed to verify the tuning")
+        raise InputError(
+            f"{seen} queries have a label of people, and two are needed to verify the tuning"
+        )
 
 
 def _folds(table: SearchTable, settings: TuneSettings) -> IntArray:
-    """Return the fold of each query, by its name and not by its place; each fold has its share of judged queries."""
+    """Return the fold of each query, by its name and not by its place; each fold has its share of
+    judged queries.
+    """
     judged = table.graded_by_judge
     order = sorted(
-        range(len(table.queries)), key=lambda q: (not judged[q], hash_of(settings.seed, "fold", table.queries[q]))
+        range(len(table.queries)),
+        key=lambda q: (not judged[q], hash_of(settings.seed, "fold", table.queries[q])),
     )
     fold = np.zeros(len(table.queries), np.int64)
     fold[order] = np.arange(len(order)) % settings.folds
@@ -223,7 +251,9 @@ class _Counter:
 def _search(
     table: SearchTable, fuser: Fuser, rows: BoolArray, settings: TuneSettings, tried: _Counter
 ) -> tuple[Fusion, list[Fusion]]:
-    """Return the fusion with the highest NDCG on the judge's labels of some pairs, and all that were tried."""
+    """Return the fusion with the highest NDCG on the judge's labels of some pairs, and all that
+    were tried.
+    """
     import optuna
 
     rows = rows & ~np.isnan(table.judge)
@@ -272,10 +302,13 @@ def _quiet_optuna() -> Generator[None]:
         optuna.logging.set_verbosity(verbosity)
 
 
-def _ranking(table: SearchTable, grade: FloatArray, score: FloatArray, *, graded_only: bool = False) -> Ranking:
+def _ranking(
+    table: SearchTable, grade: FloatArray, score: FloatArray, *, graded_only: bool = False
+) -> Ranking:
     """Return the ranking of the queries with a grade.
 
-    Their other documents take a rank and are not relevant, or are left out, as they are while tuning.
+    Their other documents take a rank and are not relevant, or are left out, as they are while
+    tuning.
     """
     graded = np.zeros(len(table.queries), np.bool_)
     graded[table.query[~np.isnan(grade)]] = True
@@ -298,7 +331,9 @@ def _direction(table: SearchTable, fuser: Fuser, trials: list[Fusion], at: int) 
             taus.append(tau)
     values = np.array(taus)
     none = "no query has documents that both sides tell apart"
-    by_query = paired_gain(values, np.zeros(len(values))).mean if taus else Estimate.undefined(0, none)
+    by_query = (
+        paired_gain(values, np.zeros(len(values))).mean if taus else Estimate.undefined(0, none)
+    )
     over = Estimate.undefined(0, "no pair has a label of both sides")
     if both.any():
         # On pairs with both labels alone, so that the two means are over the same documents.
@@ -306,10 +341,17 @@ def _direction(table: SearchTable, fuser: Fuser, trials: list[Fusion], at: int) 
         means: list[tuple[float, float]] = []
         for fusion in trials:
             score = fuser.scores(fusion, both)
-            sides = (Ranking(query=queries, grade=grade[both], score=score) for grade in (table.judge, table.human))
+            sides = (
+                Ranking(query=queries, grade=grade[both], score=score)
+                for grade in (table.judge, table.human)
+            )
             judge, human = (float(ndcg(side, at).mean()) for side in sides)
             means.append((judge, human))
-        tau = kendall_tau(np.array([one for one, _ in means]), np.array([other for _, other in means]))
+        tau = kendall_tau(
+            np.array([one for one, _ in means]), np.array([other for _, other in means])
+        )
         # The settings are those that the search chose, no sample of any: their tau has no interval.
         over = tau if tau.value is None else Estimate.of(tau.value, None, tau.n, missing=NO_SAMPLE)
-    return Direction(by_query=by_query, queries=len(taus), positive=int((values > 0).sum()), over_settings=over)
+    return Direction(
+        by_query=by_query, queries=len(taus), positive=int((values > 0).sum()), over_settings=over
+    )

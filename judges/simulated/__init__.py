@@ -1,4 +1,6 @@
-"""The simulated model: made-up answers without a key, for the demo, the tests and `judgewright simulate`."""
+"""The simulated model: made-up answers without a key, for the demo, the tests and `judgewright
+simulate`.
+"""
 
 import lazy_loader
 

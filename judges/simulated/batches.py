@@ -1,7 +1,9 @@
-"""A batch queue as OpenAI serves it: files are uploaded, a batch works through one, its results are files again.
+"""A batch queue as OpenAI serves it: files are uploaded, a batch works through one, its results are
+files again.
 
-The queue has no clock. A batch moves on when somebody looks at it: it is validated for `batch_looks` looks, and the
-next one finds it finished. Uploads and batches live as long as the server.
+The queue has no clock. A batch moves on when somebody looks at it: it is validated for
+`batch_looks` looks, and the next one finds it finished. Uploads and batches live as long as the
+server.
 """
 
 from __future__ import annotations
@@ -56,7 +58,11 @@ class _Batch:
             "status": self.status,
             "created_at": 0,
             "metadata": self.metadata,
-            "request_counts": {"total": self.total, "completed": self.completed, "failed": self.failed},
+            "request_counts": {
+                "total": self.total,
+                "completed": self.completed,
+                "failed": self.failed,
+            },
             "output_file_id": self.files.get("output"),
             "error_file_id": self.files.get("error"),
             "errors": {"object": "list", "data": self.errors} if self.errors else None,
@@ -157,7 +163,13 @@ class BatchQueue:
             self.counts[fate] += 1
         if fate == "batch_rejected":
             batch.status = "failed"
-            batch.errors = [{"code": "invalid_json_line", "message": "injected fault: the file is rejected", "line": 1}]
+            batch.errors = [
+                {
+                    "code": "invalid_json_line",
+                    "message": "injected fault: the file is rejected",
+                    "line": 1,
+                }
+            ]
             return
         lines = batch.content.splitlines()
         worked = len(lines) // 2 if fate == "batch_expired" else len(lines)
@@ -167,15 +179,22 @@ class BatchQueue:
             await self._work(orjson.loads(line), output, errors)
         for line in lines[worked:]:
             custom_id = orjson.loads(line)["custom_id"]
-            error = {"code": "batch_expired", "message": "This request could not be executed before it expired."}
+            error = {
+                "code": "batch_expired",
+                "message": "This request could not be executed before it expired.",
+            }
             errors.append(orjson.dumps({"custom_id": custom_id, "response": None, "error": error}))
         batch.completed, batch.failed = len(output), len(errors)
         for kind, results in (("output", output), ("error", errors)):
             if results:
-                batch.files[kind] = self._keep(f"{batch.id}_{kind}.jsonl", b"\n".join([*results, b""]))["id"]
+                batch.files[kind] = self._keep(
+                    f"{batch.id}_{kind}.jsonl", b"\n".join([*results, b""])
+                )["id"]
         batch.status = "expired" if fate == "batch_expired" else "completed"
 
-    async def _work(self, line: Mapping[str, Any], output: list[bytes], errors: list[bytes]) -> None:  # Any: JSON
+    async def _work(
+        self, line: Mapping[str, Any], output: list[bytes], errors: list[bytes]
+    ) -> None:  # Any: JSON
         asked = orjson.dumps(line["body"])
         self._finished[asked] += 1
         fate = self._faults.batch_line(asked, self._finished[asked])
@@ -205,7 +224,9 @@ class BatchQueue:
 
 
 def _error(message: str) -> dict[str, Any]:  # Any: JSON
-    return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None}}
+    return {
+        "error": {"message": message, "type": "invalid_request_error", "param": None, "code": None}
+    }
 
 
 def _json(body: Mapping[str, Any], *, status: int = 200) -> Response:  # Any: JSON

@@ -47,7 +47,9 @@ class _ChatBody(BaseModel):
     stream: bool | None = None
 
     def request(self) -> Request:
-        limit = self.max_tokens if self.max_completion_tokens is None else self.max_completion_tokens
+        limit = (
+            self.max_tokens if self.max_completion_tokens is None else self.max_completion_tokens
+        )
         return Request(
             messages=tuple(m.message() for m in self.messages),
             temperature=self.temperature,
@@ -79,7 +81,9 @@ def read_body(raw: bytes) -> tuple[dict[str, Any], bytes]:  # Any: JSON before i
         raise RefusedError(f"the body is not JSON: {error}") from None
     if not isinstance(body, dict):
         raise RefusedError("the body is not a JSON object")
-    return body, hashlib.blake2b(orjson.dumps(body, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
+    return body, hashlib.blake2b(
+        orjson.dumps(body, option=orjson.OPT_SORT_KEYS), digest_size=16
+    ).digest()
 
 
 def read_request(body: Mapping[str, Any]) -> Request:  # Any: JSON before it is checked

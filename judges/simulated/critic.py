@@ -1,4 +1,5 @@
-"""Read a critique and answer with feedback, as the simulated optimizer does before it writes new criteria.
+"""Read a critique and answer with feedback, as the simulated optimizer does before it writes new
+criteria.
 
 It looks at the quoted rows with the eyes of the simulated judge: a false positive whose statement
 has a number that the source lacks points to numbers that are not checked, and so on.
@@ -23,8 +24,12 @@ _HEADER = re.compile(
     r"(?!.*\bfalse[ -](?:posi|nega)tives).*$"
 )
 _COUNTS = {
-    "fp": re.compile(r"(?i)(\d+)\s+(?:of them\s+)?false[ -]positives?|false[ -]positives?\s*[:=]\s*(\d+)"),
-    "fn": re.compile(r"(?i)(\d+)\s+(?:of them\s+)?false[ -]negatives?|false[ -]negatives?\s*[:=]\s*(\d+)"),
+    "fp": re.compile(
+        r"(?i)(\d+)\s+(?:of them\s+)?false[ -]positives?|false[ -]positives?\s*[:=]\s*(\d+)"
+    ),
+    "fn": re.compile(
+        r"(?i)(\d+)\s+(?:of them\s+)?false[ -]negatives?|false[ -]negatives?\s*[:=]\s*(\d+)"
+    ),
 }
 _TALK = {
     "fp": re.compile(r"(?i)false[ -]positives?|too (?:lenient|generous)|precision"),
@@ -56,11 +61,15 @@ class Diagnosis:
 class Critic:
     """Reads critiques and writes feedback."""
 
-    def __init__(self, rules: Rules, reader: Reader, finder: FieldFinder, prompts: PromptReader) -> None:
+    def __init__(
+        self, rules: Rules, reader: Reader, finder: FieldFinder, prompts: PromptReader
+    ) -> None:
         self._rules, self._reader, self._finder, self._prompts = rules, reader, finder, prompts
 
     def diagnose(self, text: str, criteria: str) -> Diagnosis:
-        """Find the likeliest causes in a critique, leaving out what the criteria ask for already."""
+        """Find the likeliest causes in a critique, leaving out what the criteria ask for
+        already.
+        """
         rows = self._wrong_rows(text, criteria)
         task = rows[0].task if rows else self.task_of(criteria or text)
         fp = sum(row.error == "fp" for row in rows)
@@ -87,10 +96,16 @@ class Critic:
                     others.append(name)
             return self._feedback_on(_pick(others, seed, "other"), diagnosis.task, seed)
         if not diagnosis.causes:
-            return "The criteria already say what they need to; no further change follows from these rows."
+            return (
+                "The criteria already say what they need to; no further change follows from these"
+                " rows."
+            )
         kind = "false positives" if diagnosis.direction == "fp" else "false negatives"
         first, *more = diagnosis.causes
-        text = f"Most of the costly errors are {kind}. {self._feedback_on(first, diagnosis.task, seed)}"
+        text = (
+            f"Most of the costly errors are {kind}."
+            f" {self._feedback_on(first, diagnosis.task, seed)}"
+        )
         if more and draw(seed, "second") < 0.5:
             text += f" Besides: {self._feedback_on(more[0], diagnosis.task, seed)}"
         return text
@@ -138,7 +153,11 @@ class Critic:
         return rows
 
     def _causes(
-        self, task: TaskName, direction: ErrorKind, rows: Sequence[WrongRow], active: Mapping[str, float]
+        self,
+        task: TaskName,
+        direction: ErrorKind,
+        rows: Sequence[WrongRow],
+        active: Mapping[str, float],
     ) -> tuple[str, ...]:
         mine = [row for row in rows if row.error == direction]
         scores: dict[str, float] = {}

@@ -1,16 +1,21 @@
-"""Injected errors: what a served model does wrong on purpose, how often, and always the same way for a seed.
+"""Injected errors: what a served model does wrong on purpose, how often, and always the same way
+for a seed.
 
 A spec is a comma-separated list such as `429=0.10,503=0.05,garbage=0.05,retry_after=0.05,seed=3`:
 
 * `408 409 429 5xx = RATE` answer with that status; `timeout = RATE` hold the connection, then drop
-  it; `badjson = RATE` answer with a body that is no JSON. These are drawn anew for every attempt of a body.
+  it; `badjson = RATE` answer with a body that is no JSON. These are drawn anew for every attempt of
+  a body.
 * `garbage = RATE` answer 200 with a text that holds no verdict; `truncate = RATE` cut the text and
   say `length`. These are properties of a body: asked again, it gives the same.
-* `reasoning = 2500` thinks with so many tokens before every answer; a lower limit of tokens cuts it there.
-* `batch_rejected batch_expired = RATE` of the batches: nothing is done, or half of it; `batch_failed batch_lost = RATE`
-  of their requests: in the error file, or in none. `batch_looks` is how often a batch is looked at before it moves on.
+* `reasoning = 2500` thinks with so many tokens before every answer; a lower limit of tokens cuts it
+  there.
+* `batch_rejected batch_expired = RATE` of the batches: nothing is done, or half of it;
+  `batch_failed batch_lost = RATE` of their requests: in the error file, or in none. `batch_looks`
+  is how often a batch is looked at before it moves on.
 * `latency`, `retry_after`, `hold` are seconds; `refuse = temperature+logprobs` names parameters to
-  refuse; `seed` is an integer; `once = true` spares all attempts of a body, and all batches, but the first.
+  refuse; `seed` is an integer; `once = true` spares all attempts of a body, and all batches, but
+  the first.
 """
 
 from __future__ import annotations
@@ -67,14 +72,17 @@ class Faults:
         }
         for unit, total in units.items():
             if total > 1.0 + 1e-9:
-                raise InputError(f"the faults drawn per {unit} add up to {total:g}; at most 1 is possible")
+                raise InputError(
+                    f"the faults drawn per {unit} add up to {total:g}; at most 1 is possible"
+                )
 
     @classmethod
     def parse(cls, spec: str) -> Faults:
         """Read a spec; the empty one injects no errors.
 
         Raises:
-            InputError: A token is unknown, given twice, or its value is out of range; the message names it.
+            InputError: A token is unknown, given twice, or its value is out of range; the message
+                names it.
         """
         fields: dict[str, Any] = {}  # Any: each field has its own type, made by _read below
         statuses: dict[int, float] = {}
@@ -90,14 +98,18 @@ class Faults:
             if name.isdecimal():
                 status = int(name)
                 if status not in {408, 409, 429} and not 500 <= status <= 599:
-                    raise InputError(f"fault {token!r}: status {name!r} is not 408, 409, 429 or 5xx")
+                    raise InputError(
+                        f"fault {token!r}: status {name!r} is not 408, 409, 429 or 5xx"
+                    )
                 statuses[status] = _number(token, value, high=1.0)
             else:
                 fields[name] = _read(token, name, value)
         return cls(statuses=tuple(statuses.items()), **fields)
 
     def transient(self, body: bytes, attempt: int) -> str | None:
-        """Return what goes wrong with this attempt (counted from 1): a status, `timeout`, `badjson` or None."""
+        """Return what goes wrong with this attempt (counted from 1): a status, `timeout`, `badjson`
+        or None.
+        """
         if self.once and attempt > 1:
             return None
         rates = [(str(status), rate) for status, rate in self.statuses]
@@ -109,14 +121,18 @@ class Faults:
         return self._draw([("garbage", self.garbage), ("truncate", self.truncate)], body, "body")
 
     def batch(self, number: int) -> str | None:
-        """Return what goes wrong with the batch of this number, from 1: `batch_rejected`, `batch_expired` or None."""
+        """Return what goes wrong with the batch of this number, from 1: `batch_rejected`,
+        `batch_expired` or None.
+        """
         if self.once and number > 1:
             return None
         rates = [("batch_rejected", self.batch_rejected), ("batch_expired", self.batch_expired)]
         return self._draw(rates, b"", f"batch {number}")
 
     def batch_line(self, body: bytes, attempt: int) -> str | None:
-        """Return what goes wrong with one request of a batch: `batch_failed`, `batch_lost` or None."""
+        """Return what goes wrong with one request of a batch: `batch_failed`, `batch_lost` or
+        None.
+        """
         if self.once and attempt > 1:
             return None
         rates = [("batch_failed", self.batch_failed), ("batch_lost", self.batch_lost)]

@@ -39,10 +39,13 @@ class FieldFinder:
     def __init__(self, rules: Rules) -> None:
         self._names = rules.fields
         self._known = {name for names in rules.fields.values() for name in names}
-        headings = "|".join(sorted((n.replace("_", "[ _]") for n in self._known), key=len, reverse=True))
+        headings = "|".join(
+            sorted((n.replace("_", "[ _]") for n in self._known), key=len, reverse=True)
+        )
         self._heading = re.compile(rf"(?im)^[ \t>*#-]*({headings})[ \t]*\**[ \t]*:\**[ \t]*\n?")
         self._closing = re.compile(
-            r"(?im)^[ \t>*#-]*(?:reply|answer with|respond|return|output|give|score|grade|rating|criterion|"
+            r"(?im)^[ \t>*#-]*(?:reply|answer"
+            r" with|respond|return|output|give|score|grade|rating|criterion|"
             r"supporting evidence|confidence|reasoning|now)\b"
         )
 
@@ -58,11 +61,15 @@ class FieldFinder:
                 at = content
                 continue
             at = end + len(closing)
-            blocks.append(Block(name=name, text=text[content:end].strip("\n"), start=opening.start(), end=at))
+            blocks.append(
+                Block(name=name, text=text[content:end].strip("\n"), start=opening.start(), end=at)
+            )
         return blocks
 
     def blocks(self, text: str) -> list[Block]:
-        """Return the fields of a text in order, by the first of the three notations that it uses."""
+        """Return the fields of a text in order, by the first of the three notations that it
+        uses.
+        """
         return self.fences(text) or self._tags(text) or self._headings(text)
 
     def fields(self, text: str) -> dict[str, str]:
@@ -105,14 +112,21 @@ class FieldFinder:
         passage = self._first(fields, "passage")
         if statement and source and statement != source:
             return Pair(task="groundedness", focus=fields[statement], ground=fields[source])
-        if query and answer and source and re.search(r"\b(?:ground|support|faithful)", criteria, re.IGNORECASE):
+        if (
+            query
+            and answer
+            and source
+            and re.search(r"\b(?:ground|support|faithful)", criteria, re.IGNORECASE)
+        ):
             return Pair(task="groundedness", focus=fields[answer], ground=fields[source])
         gold = self._first(fields, "gold")
         passages = self._first(fields, "passages")
         interpretation = self._first(fields, "interpretation")
         if interpretation and (passages or passage):
             ground = fields[passages or passage or ""]
-            return Pair(task="interpretation_groundedness", focus=fields[interpretation], ground=ground)
+            return Pair(
+                task="interpretation_groundedness", focus=fields[interpretation], ground=ground
+            )
         if gold and answer:
             return Pair(task="answer_correctness", focus=fields[gold], ground=fields[answer])
         more = " ".join(fields[n] for n in self._names["more"] if n in fields)
@@ -121,11 +135,14 @@ class FieldFinder:
         if query and passages:
             return Pair(task="answerability", focus=fields[query], ground=fields[passages])
         if query and passage and more.strip():
-            # One line for the query: each further line is an example of what its definition takes for relevant.
+            # One line for the query: each further line is an example of what its definition takes
+            # for relevant.
             first = " ".join(fields[query].split())
             return Pair(task="defined_relevance", focus=f"{first}\n{more}", ground=fields[passage])
         if query and passage:
-            return Pair(task="context_relevance", focus=fields[query].strip(), ground=fields[passage])
+            return Pair(
+                task="context_relevance", focus=fields[query].strip(), ground=fields[passage]
+            )
         if source and answer:
             return Pair(task="groundedness", focus=fields[answer], ground=fields[source])
         texts = list(fields.values())

@@ -1,7 +1,7 @@
 """Distil rules from annotators' reasons, and merge them, as the simulated optimizer does.
 
-A reason becomes the rule whose cues it has: the sentence that the writer would add for such feedback. A reason in
-other words becomes none.
+A reason becomes the rule whose cues it has: the sentence that the writer would add for such
+feedback. A reason in other words becomes none.
 """
 
 from __future__ import annotations
@@ -24,7 +24,12 @@ class GuidelineWriter:
     """Answers the two requests of the proposer `guidelines`."""
 
     def __init__(
-        self, rules: Rules, critic: Critic, writer: Writer, finder: FieldFinder, prompts: PromptReader
+        self,
+        rules: Rules,
+        critic: Critic,
+        writer: Writer,
+        finder: FieldFinder,
+        prompts: PromptReader,
     ) -> None:
         self._rules, self._critic, self._writer = rules, critic, writer
         self._finder, self._prompts = finder, prompts
@@ -41,10 +46,15 @@ class GuidelineWriter:
     def _distil(self, user: str, seed: str) -> list[str]:
         task = self._critic.task_of(user.partition("<lines-")[0])
         lines = _LINE.findall(self._field(user, "lines"))
-        return [self._rule(task, line.partition("; ")[0], f"{seed}\0{i}") for i, line in enumerate(lines)]
+        return [
+            self._rule(task, line.partition("; ")[0], f"{seed}\0{i}")
+            for i, line in enumerate(lines)
+        ]
 
     def _rule(self, task: TaskName, reason: str, seed: str) -> str:
-        """Word the directive that has most of its cues in a reason and does something for the task."""
+        """Word the directive that has most of its cues in a reason and does something for the
+        task.
+        """
         counts: dict[str, int] = {}
         for name, directive in self._rules.directives.items():
             cues = sum(cue.search(reason) is not None for cue in directive.cues)
@@ -57,7 +67,9 @@ class GuidelineWriter:
         return self._critic.worded(task, wordings[int(draw(seed, "rule") * len(wordings))])
 
     def _merge(self, user: str) -> list[str]:
-        """Join rules of the same directive; leave out those that the criteria have, and the rarer of two opposites."""
+        """Join rules of the same directive; leave out those that the criteria have, and the rarer
+        of two opposites.
+        """
         present, _ = self._prompts.directives(self._writer.criteria_in(user))
         members: dict[str, list[tuple[int, str, int]]] = {}
         for number, text, rows in _RULE.findall(self._field(user, "rules")):
@@ -77,7 +89,9 @@ class GuidelineWriter:
 
     def _field(self, user: str, name: str) -> str:
         # The last one: rows of the brief before it may have a field of that name.
-        return next((block.text for block in reversed(self._finder.fences(user)) if block.name == name), "")
+        return next(
+            (block.text for block in reversed(self._finder.fences(user)) if block.name == name), ""
+        )
 
 
 def _reply(rules: list[str]) -> str:

@@ -1,4 +1,6 @@
-"""Decide as the simulated judge does: a latent score from the features, cut into grades, with bounded noise."""
+"""Decide as the simulated judge does: a latent score from the features, cut into grades, with
+bounded noise.
+"""
 
 from __future__ import annotations
 
@@ -61,9 +63,12 @@ class Judge:
             shown: The prompt's demonstrations.
             repeat: Which repetition this is; other repetitions differ a little.
             temperature: More of it means more difference between repetitions.
-            texts: The texts of the row, read only where a label is chosen by its words; one text is routed.
+            texts: The texts of the row, read only where a label is chosen by its words; one text is
+                routed.
         """
-        latent = self._latent(instructions, features) + self._noise(instructions, features, repeat, temperature)
+        latent = self._latent(instructions, features) + self._noise(
+            instructions, features, repeat, temperature
+        )
         cuts = self._rules.tasks[task].cuts
         cut = instructions.cut + self._shift(task, instructions, demonstrations)
         position = _position(latent - cut, cuts)
@@ -85,7 +90,9 @@ class Judge:
                 level, shares = int(position >= 0.5), (1.0 - position, position)
         return Opinion(
             level=level,
-            score=scale.levels[level] if scale.levels else f"{round(_turned(position, scale), 2):g}",
+            score=(
+                scale.levels[level] if scale.levels else f"{round(_turned(position, scale), 2):g}"
+            ),
             position=position,
             confidence=confidence,
             shares=shares,
@@ -95,10 +102,13 @@ class Judge:
     def _latent(self, instructions: Instructions, features: Features) -> float:
         return sum(w * v for w, v in zip(instructions.weights, features.values, strict=True) if w)
 
-    def _noise(self, instructions: Instructions, features: Features, repeat: int, temperature: float | None) -> float:
+    def _noise(
+        self, instructions: Instructions, features: Features, repeat: int, temperature: float | None
+    ) -> float:
         noise = self._rules.noise
         heat = noise.default_temperature if temperature is None else temperature
-        # What is wrong about a row stays wrong however it is asked; the rest differs from repeat to repeat.
+        # What is wrong about a row stays wrong however it is asked; the rest differs from repeat to
+        # repeat.
         row = noise.row * instructions.row_noise * bell("row", features.digest)
         again = (noise.repeat + noise.temperature * heat) * bell("repeat", features.digest, repeat)
         wording = noise.wording * bell("wording", features.digest, instructions.text)
@@ -114,8 +124,12 @@ class Judge:
             return 0.0
         return noise.slip if at < noise.slip_share / 2 else -noise.slip
 
-    def _shift(self, task: TaskName, instructions: Instructions, demonstrations: Sequence[Demonstration]) -> float:
-        """How far demonstrations move the cut: up where they grade lower than this judge would have."""
+    def _shift(
+        self, task: TaskName, instructions: Instructions, demonstrations: Sequence[Demonstration]
+    ) -> float:
+        """How far demonstrations move the cut: up where they grade lower than this judge would
+        have.
+        """
         if not demonstrations:
             return 0.0
         cuts, attention = self._rules.tasks[task].cuts, self._rules.attention
@@ -127,18 +141,25 @@ class Judge:
         pull = attention.shown * (cuts[2] - cuts[0]) * sum(gaps) / (len(gaps) + 2)
         return max(-attention.shown_limit, min(attention.shown_limit, pull))
 
-    def _confidence(self, distance: float, features: Features, instructions: Instructions, repeat: int) -> float:
+    def _confidence(
+        self, distance: float, features: Features, instructions: Instructions, repeat: int
+    ) -> float:
         rules = self._rules.confidence
         spread = rules.spread * bell("confidence", features.digest, instructions.text, repeat)
         return round(max(0.5, min(rules.top, rules.base + rules.slope * distance + spread)), 2)
 
     def _choice(self, scale: Scale, texts: tuple[str, ...]) -> tuple[int, float]:
-        """Return the label whose name and description share most words with the row, the first on a tie, and its lead.
+        """Return the label whose name and description share most words with the row, the first on a
+        tie, and its lead.
 
-        The lead is the distance to the next label, as a share of what the two have together: 0 on a tie.
+        The lead is the distance to the next label, as a share of what the two have together: 0 on a
+        tie.
         """
         words = set(self._reader.keys(" ".join(texts)[:4000]))
-        described = [set(self._reader.keys(f"{label} {scale.anchors.get(label, '')}")) for label in scale.levels]
+        described = [
+            set(self._reader.keys(f"{label} {scale.anchors.get(label, '')}"))
+            for label in scale.levels
+        ]
         shared = [len(words & own) / max(1, len(own)) ** 0.5 for own in described]
         best, second = sorted(shared, reverse=True)[:2]
         lead = (best - second) / (best + second) if best else 0.0
@@ -146,7 +167,9 @@ class Judge:
 
 
 def position_of(score: str, scale: Scale) -> float | None:
-    """Return where a written grade stands on the scale, in the middle of its level; None where it is not on it."""
+    """Return where a written grade stands on the scale, in the middle of its level; None where it
+    is not on it.
+    """
     if not scale.levels:
         try:
             return _turned(min(1.0, max(0.0, float(score))), scale)
@@ -159,12 +182,16 @@ def position_of(score: str, scale: Scale) -> float | None:
 
 
 def _turned(share: float, scale: Scale) -> float:
-    """Return the probability to write for a position on the scale, or the position for a probability."""
+    """Return the probability to write for a position on the scale, or the position for a
+    probability.
+    """
     return 1.0 - share if scale.low_is_good else share
 
 
 def _position(latent: float, cuts: tuple[float, float, float]) -> float:
-    """Map the latent score to [0, 1] so that the cuts fall on a quarter, a half and three quarters."""
+    """Map the latent score to [0, 1] so that the cuts fall on a quarter, a half and three
+    quarters.
+    """
     low, middle, high = cuts
     if latent < middle:
         position = 0.5 - 0.25 * (middle - latent) / (middle - low)

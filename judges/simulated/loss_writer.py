@@ -1,4 +1,6 @@
-"""Write a loss as a simulated model would: an objective in words to an expression in the loss language, as JSON."""
+"""Write a loss as a simulated model would: an objective in words to an expression in the loss
+language, as JSON.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +19,23 @@ Side = Literal["fp", "fn", "even"]
 _OBJECTIVE = re.compile(r"(?im)^[ \t*#]*objective\b[^:\n]{0,40}:[ \t]*(.+)$")
 _MUST_DECLARE = re.compile(r"(?i)\bmust declare\W+(\w+)")
 _REFUSED = re.compile(
-    r"(?i)\b(?:earlier|last|previous) (?:answers?|repl(?:y|ies)|loss(?:es)?)\b[^.\n]{0,30}\b(?:refused|rejected)"
+    r"(?i)\b(?:earlier|last|previous)"
+    r" (?:answers?|repl(?:y|ies)|loss(?:es)?)\b[^.\n]{0,30}\b(?:refused|rejected)"
 )
 _SLICE = re.compile(r"in_slice\('([^']{1,80})'\)")
 _CLASSES = re.compile(r"(?m)^Classes: ")
-_DEARER = re.compile(r"(?m)^The loss must charge more for a wrong row with ((?:label|verdict) == .+)\.$")
+_DEARER = re.compile(
+    r"(?m)^The loss must charge more for a wrong row with ((?:label|verdict) == .+)\.$"
+)
 _BOUND = re.compile(r"\d|\blos|\bkeep|\bwithout\b|\bsacrific")
 _CLAUSE = re.compile(r"[.;!?,]\s+|\bbut\b|\bwhile\b|(?=\bwithout\b)")
 
 
 def asks_for_loss(system: str, response_format: Mapping[str, Any] | None) -> bool:
     """Whether a request wants a loss: it says so, or its reply schema has an `expression`."""
-    return "write a loss" in system.lower() or "expression" in (properties_of(response_format) or {})
+    return "write a loss" in system.lower() or "expression" in (
+        properties_of(response_format) or {}
+    )
 
 
 class LossWriter:
@@ -38,7 +45,12 @@ class LossWriter:
         self._rules, self._finder = rules.losses, finder
 
     def write(
-        self, user: str, seed: str, *, again: bool = False, response_format: Mapping[str, Any] | None = None
+        self,
+        user: str,
+        seed: str,
+        *,
+        again: bool = False,
+        response_format: Mapping[str, Any] | None = None,
     ) -> str:
         """Return the JSON reply.
 
@@ -56,7 +68,10 @@ class LossWriter:
         else:
             expression = self._expression(side, user, seed)
         schema = (properties_of(response_format) or {}).get("declares", {})
-        names = list(schema.get("properties", {})) or ["fp_costs_more_than_fn", "fn_costs_more_than_fp"]
+        names = list(schema.get("properties", {})) or [
+            "fp_costs_more_than_fn",
+            "fn_costs_more_than_fp",
+        ]
         body = {
             "expression": expression,
             "declares": {name: side != "even" and name.lower().startswith(side) for name in names},
@@ -65,7 +80,9 @@ class LossWriter:
         return orjson.dumps(body).decode()
 
     def side(self, user: str) -> Side:
-        """Tell which error an objective wants to be dearer; what stands in a guard does not count."""
+        """Tell which error an objective wants to be dearer; what stands in a guard does not
+        count.
+        """
         must = _MUST_DECLARE.search(user)
         if must:
             return "fp" if must[1].lower().startswith(("fp", "false_p")) else "fn"
@@ -91,7 +108,11 @@ class LossWriter:
     def _expression(self, side: Side, user: str, seed: str) -> str:
         if _CLASSES.search(user):
             dearer = _DEARER.search(user)
-            return f"(0.9 if {dearer[1]} else 0.4) * (1 - correct)" if dearer else "0.9 * (1 - correct)"
+            return (
+                f"(0.9 if {dearer[1]} else 0.4) * (1 - correct)"
+                if dearer
+                else "0.9 * (1 - correct)"
+            )
         choices = {"fp": self._rules.fp, "fn": self._rules.fn, "even": self._rules.even}[side]
         expression = _pick(choices, seed, "expression")
         named = _SLICE.search(user)

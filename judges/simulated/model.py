@@ -46,7 +46,9 @@ class Simulated:
         self._writer = Writer(self._rules, self._critic, self._finder, self._prompts)
         self._losses = LossWriter(self._rules, self._finder)
         self._tasks = TaskWriter(self._rules, self._finder)
-        self._guidelines = GuidelineWriter(self._rules, self._critic, self._writer, self._finder, self._prompts)
+        self._guidelines = GuidelineWriter(
+            self._rules, self._critic, self._writer, self._finder, self._prompts
+        )
         self._prompt_cache: dict[tuple[str, ...], tuple[Instructions, list[Demonstration]]] = {}
         self._lock = threading.Lock()
 
@@ -73,7 +75,9 @@ class Simulated:
     async def close(self) -> None:
         """See `Model.close`; there is nothing to release."""
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Answer; see `Model.complete`. No request fails."""
         form = None if "response_format" in unsupported_parameters else request.response_format
         repeat = 0 if "seed" in unsupported_parameters else request.repeat
@@ -117,7 +121,10 @@ class Simulated:
         lower = system.lower()
         if "gradient (feedback) engine" in lower:
             return self._critic.feedback(user, self._writer.criteria_in(user), seed), ()
-        if "optimization system that improves text" in lower or "improve the criteria of an llm judge" in lower:
+        if (
+            "optimization system that improves text" in lower
+            or "improve the criteria of an llm judge" in lower
+        ):
             return self._writer.rewrite(system, user, seed), ()
         if lower.startswith("you write the reply of a demonstration"):
             reply, _ = self._judge_row(messages, system, user, form, repeat, temperature, None)
@@ -140,8 +147,16 @@ class Simulated:
         blocks = self._finder.blocks(user)
         pair = self._finder.pair({block.name: block.text for block in blocks}, system)
         if pair is None:
-            return "There is nothing here to judge: the message holds no source, statement, query or answer.", ()
-        instructions, demonstrations = self._read_prompt(pair, system, outside(user, blocks), form, messages[:-1])
+            return (
+                (
+                    "There is nothing here to judge: the message holds no source, statement, query"
+                    " or answer."
+                ),
+                (),
+            )
+        instructions, demonstrations = self._read_prompt(
+            pair, system, outside(user, blocks), form, messages[:-1]
+        )
         opinion = self._judge.decide(
             pair.task,
             instructions,
@@ -159,7 +174,9 @@ class Simulated:
     def _read_prompt(
         self, pair: Pair, system: str, clause: str, form: _ResponseFormat, before: Sequence[Message]
     ) -> tuple[Instructions, list[Demonstration]]:
-        """Return the prompt's instructions and demonstrations; they are read once for the thousands of rows judged."""
+        """Return the prompt's instructions and demonstrations; they are read once for the thousands
+        of rows judged.
+        """
         key = (pair.task, system, clause, repr(form), *(message.content for message in before))
         prompt = self._prompt_cache.get(key)
         if prompt is None:
@@ -172,8 +189,12 @@ class Simulated:
                 self._prompt_cache[key] = prompt
         return prompt
 
-    def _demonstrations(self, messages: Sequence[Message], system: str, scale: Scale) -> list[Demonstration]:
-        """Read the demonstrations: a user message with fields, answered by an assistant message with a grade."""
+    def _demonstrations(
+        self, messages: Sequence[Message], system: str, scale: Scale
+    ) -> list[Demonstration]:
+        """Read the demonstrations: a user message with fields, answered by an assistant message
+        with a grade.
+        """
         demonstrations: list[Demonstration] = []
         for question, answer in pairwise(messages):
             if (question.role, answer.role) != ("user", "assistant"):

@@ -1,4 +1,5 @@
-"""Read the instructions of a judge prompt as the simulated judge does: directives, scale and reply form.
+"""Read the instructions of a judge prompt as the simulated judge does: directives, scale and reply
+form.
 
 Everything here depends on the text outside the fences alone, so it is worked out once per prompt
 and task. What stands inside a fence never gets here.
@@ -25,15 +26,19 @@ _RANGE = re.compile(
 )
 _BINARY = re.compile(r"(?i)\b(?:0 or 1|1 or 0|0/1|1/0)\b")
 _YES_NO = re.compile(r"(?i)\byes[\"']?\s*(?:or|/)\s*[\"']?no\b|\bno[\"']?\s*(?:or|/)\s*[\"']?yes\b")
-_PROBABILITY = re.compile(r"(?i)\b(?:score|grade|answer|verdict)\b\W.{0,60}\bprobability\b|\bscore\b.{0,30}\b0\.0\b")
+_PROBABILITY = re.compile(
+    r"(?i)\b(?:score|grade|answer|verdict)\b\W.{0,60}\bprobability\b|\bscore\b.{0,30}\b0\.0\b"
+)
 _FAULT = r"(?:hallucinat|toxic|harm|risk|unsupported|invent|made[ -]up|fabricat|contradict)\w*"
 _LOW_IS_GOOD = re.compile(
-    r"(?i)\blow(?:er)? (?:is|are) (?:the )?(?:good|better|best)\b|\b0(?:\.0+)? is (?:the )?(?:good|best)\b"
+    r"(?i)\blow(?:er)? (?:is|are) (?:the )?(?:good|better|best)\b|\b0(?:\.0+)? is (?:the"
+    r" )?(?:good|best)\b"
     rf"|\b1(?:\.0+)?(?: is| means| =|:)\W(?:\w+\W+){{0,3}}?{_FAULT}"
     rf"|\bprobability (?:that|of)\W(?:\w+\W+){{0,8}}?{_FAULT}"
 )
 _LABEL = re.compile(
-    r"(?i)\b(criterion|criteria|supporting evidence|evidence|quote|reason(?:ing)?|rationale|explanation|score|grade|"
+    r"(?i)\b(criterion|criteria|supporting"
+    r" evidence|evidence|quote|reason(?:ing)?|rationale|explanation|score|grade|"
     r"rating|verdict|answer|label|relevance|confidence)\b[\"'*]*[ \t]*:"
 )
 _QUOTED_KEY = re.compile(r"[\"'`]([A-Za-z_][A-Za-z0-9_ ]{0,40})[\"'`]\s*:")
@@ -50,12 +55,16 @@ class Scale:
     low_is_good: bool = False
     """Whether a probability is that of the bad, by the prompt's words."""
     plain: bool = False
-    """Whether these are two labels of which neither reads as a no: a choice, where one text is routed."""
+    """Whether these are two labels of which neither reads as a no: a choice, where one text is
+    routed.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyForm:
-    """How the prompt wants the answer: JSON or lines, with names in order; no names where it does not say."""
+    """How the prompt wants the answer: JSON or lines, with names in order; no names where it does
+    not say.
+    """
 
     kind: Literal["json", "lines"]
     names: tuple[tuple[str, Role], ...]
@@ -89,7 +98,9 @@ class PromptReader:
         self._rules = rules
 
     def directives(self, text: str) -> tuple[dict[str, float], int]:
-        """Return the net strength of each directive in a text, and how many pairs of mentions contradict each other."""
+        """Return the net strength of each directive in a text, and how many pairs of mentions
+        contradict each other.
+        """
         votes: dict[str, list[int]] = {}
         for part in _CLAUSE.split(text):
             clause = " ".join(part.split())
@@ -118,7 +129,8 @@ class PromptReader:
         return 1.0 + self._rules.attention.repeated * min(2, mentions - 1)
 
     def _vote(self, clause: str, directive: Directive) -> int:
-        """Return 1 for a clause that asks for it, -1 for one that asks for the opposite, 0 for neither.
+        """Return 1 for a clause that asks for it, -1 for one that asks for the opposite, 0 for
+        neither.
 
         A negation in front turns either around: "do not ignore numbers" asks for them.
         """
@@ -133,18 +145,22 @@ class PromptReader:
                 negated = True
         return -1 if negated else 0
 
-    def read(self, task: TaskName, system: str, clause: str, schema: Mapping[str, Any] | None) -> Instructions:
+    def read(
+        self, task: TaskName, system: str, clause: str, schema: Mapping[str, Any] | None
+    ) -> Instructions:
         """Read a prompt.
 
         Args:
             task: What is judged.
             system: The system message.
-            clause: The last user message without its fields: the reply clause, and whatever else stands there.
+            clause: The last user message without its fields: the reply clause, and whatever else
+                stands there.
             schema: The JSON schema of the reply, where the request has one.
         """
         text = instructions = f"{system}\n{clause}"
         section = _SCALE_SECTION.search(system) or _SCALE_SECTION.search(clause)
-        # The descriptions of the grades are no directives: "0: not supported" does not ask for strictness.
+        # The descriptions of the grades are no directives: "0: not supported" does not ask for
+        # strictness.
         if section:
             instructions = text.replace(section[0], "\n")
             system_only = system.replace(section[0], "\n")
@@ -177,7 +193,9 @@ class PromptReader:
             text=" ".join(instructions.split()),
         )
 
-    def _weights(self, task: TaskName, active: Mapping[str, float], *, focus: float) -> tuple[tuple[float, ...], float]:
+    def _weights(
+        self, task: TaskName, active: Mapping[str, float], *, focus: float
+    ) -> tuple[tuple[float, ...], float]:
         weights: dict[str, float] = dict.fromkeys((*FEATURES, "cut"), 0.0)
         weights.update(self._rules.tasks[task].base)
         for name, strength in active.items():
@@ -189,8 +207,12 @@ class PromptReader:
         return tuple(weights[name] for name in FEATURES), weights["cut"]
 
 
-def properties_of(response_format: Mapping[str, Any] | None) -> Mapping[str, Mapping[str, Any]] | None:
-    """Return the properties of a `json_schema` response format, in order; None where there is none."""
+def properties_of(
+    response_format: Mapping[str, Any] | None,
+) -> Mapping[str, Mapping[str, Any]] | None:
+    """Return the properties of a `json_schema` response format, in order; None where there is
+    none.
+    """
     if not response_format or response_format.get("type") != "json_schema":
         return None
     body = response_format.get("json_schema", response_format)
@@ -218,13 +240,16 @@ def role_of(name: str) -> Role:
 def _form(clause: str, system: str, schema: Mapping[str, Mapping[str, Any]] | None) -> ReplyForm:
     if schema is not None:
         return ReplyForm(kind="json", names=tuple(_roles(schema).items()), schema=schema)
-    # The first line of a system message names its criteria; "Criteria:" there is no field of a reply.
+    # The first line of a system message names its criteria; "Criteria:" there is no field of a
+    # reply.
     rest = system.split("\n", 1)[-1] if "criteria:" in system.lower() else system
     for text in (clause, rest):
         keys: dict[str, Role] = {name: role_of(name) for name in _QUOTED_KEY.findall(text)}
         if "json" in text.lower() and "score" in keys.values():
             return ReplyForm(kind="json", names=tuple(keys.items()), schema={})
-        labels: dict[str, Role] = {name.capitalize(): role_of(name) for name in _LABEL.findall(text)}
+        labels: dict[str, Role] = {
+            name.capitalize(): role_of(name) for name in _LABEL.findall(text)
+        }
         if "score" in labels.values():
             if text is not clause:
                 labels.pop("Criteria", None)
@@ -233,7 +258,9 @@ def _form(clause: str, system: str, schema: Mapping[str, Mapping[str, Any]] | No
 
 
 def _roles(schema: Mapping[str, Mapping[str, Any]]) -> dict[str, Role]:
-    """What each field of a reply is for; where no name says which one grades, the only one with listed values does."""
+    """What each field of a reply is for; where no name says which one grades, the only one with
+    listed values does.
+    """
     roles: dict[str, Role] = {name: role_of(name) for name in schema}
     listed = [name for name, spec in schema.items() if spec.get("enum")]
     if "score" not in roles.values() and len(listed) == 1:
@@ -242,7 +269,9 @@ def _roles(schema: Mapping[str, Mapping[str, Any]]) -> dict[str, Role]:
 
 
 def _scale(section: str, text: str, schema: Mapping[str, Mapping[str, Any]] | None) -> Scale:
-    """Return the scale that the schema states, else the anchors of the prompt, else its wording; 0..3 if none does."""
+    """Return the scale that the schema states, else the anchors of the prompt, else its wording;
+    0..3 if none does.
+    """
     anchors = {name.strip(): description for name, description in _ANCHOR.findall(section)}
     score: Mapping[str, Any] = {}  # Any: JSON schema
     for name, role in _roles(schema or {}).items():
@@ -254,7 +283,9 @@ def _scale(section: str, text: str, schema: Mapping[str, Mapping[str, Any]] | No
     if score.get("type") in ("integer", "number") and "maximum" in score:
         low, high = int(score.get("minimum", 0)), int(score["maximum"])
         if score["type"] == "number" and (low, high) == (0, 1):
-            return Scale(levels=(), anchors=anchors, low_is_good=_LOW_IS_GOOD.search(text) is not None)
+            return Scale(
+                levels=(), anchors=anchors, low_is_good=_LOW_IS_GOOD.search(text) is not None
+            )
         return Scale(levels=_grades(low, high), anchors=anchors)
     if len(anchors) > 1:
         return _labelled(list(anchors), anchors)
@@ -282,5 +313,7 @@ def _labelled(values: list[str], anchors: Mapping[str, str]) -> Scale:
     low = re.compile(r"(?i)^(?:no\b|not\b|un|ir|in|false|fail|0|none|bad)")
     if len(values) == 2:
         first, second = sorted(values, key=lambda v: low.match(v.strip()) is None)
-        return Scale(levels=(first, second), anchors=anchors, plain=low.match(first.strip()) is None)
+        return Scale(
+            levels=(first, second), anchors=anchors, plain=low.match(first.strip()) is None
+        )
     return Scale(levels=tuple(values), anchors=anchors, ordered=False)

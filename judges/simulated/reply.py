@@ -24,19 +24,29 @@ _DEFAULT: tuple[tuple[str, Role], ...] = (
 _TOKENS = re.compile(r"\s?[^\W_]+|\s*[^\s\w]|\s+|_")
 
 
-def write_opinion(rules: Rules, task: TaskName, instructions: Instructions, opinion: Opinion) -> str:
+def write_opinion(
+    rules: Rules, task: TaskName, instructions: Instructions, opinion: Opinion
+) -> str:
     """Return the reply's text in the form the prompt asks for."""
     form = instructions.form
     if form.kind == "json":
-        body = {name: _value(rules, task, opinion, role, form.schema.get(name, {})) for name, role in form.names}
+        body = {
+            name: _value(rules, task, opinion, role, form.schema.get(name, {}))
+            for name, role in form.names
+        }
         return orjson.dumps(body).decode()
     if not form.names and draw("prose", opinion.features.digest) < rules.attention.unformatted:
-        return "There is something to be said for it, though one could see it either way; on balance it is fair."
+        return (
+            "There is something to be said for it, though one could see it either way; on balance"
+            " it is fair."
+        )
     names = form.names or _DEFAULT
     return "\n".join(f"{name}: {_value(rules, task, opinion, role, {})}" for name, role in names)
 
 
-def _value(rules: Rules, task: TaskName, opinion: Opinion, role: Role, spec: Mapping[str, Any]) -> str | int | float:
+def _value(
+    rules: Rules, task: TaskName, opinion: Opinion, role: Role, spec: Mapping[str, Any]
+) -> str | int | float:
     if role == "score":
         if spec.get("type") == "boolean":
             return bool(opinion.position >= 0.5)
@@ -81,9 +91,13 @@ def _reason(opinion: Opinion) -> str:
     return "Too little of it is found."
 
 
-def log_probabilities(text: str, instructions: Instructions, opinion: Opinion, top: int) -> tuple[TokenLogprob, ...]:
+def log_probabilities(
+    text: str, instructions: Instructions, opinion: Opinion, top: int
+) -> tuple[TokenLogprob, ...]:
     """Return one entry per token; the score's token carries the alternatives on the scale."""
-    name = next((name for name, role in (instructions.form.names or _DEFAULT) if role == "score"), "Score")
+    name = next(
+        (name for name, role in instructions.form.names or _DEFAULT if role == "score"), "Score"
+    )
     span = None
     for match in re.finditer(rf'{re.escape(name)}"?\s*:\s*"?({re.escape(opinion.score)})', text):
         span = match.span(1)
@@ -111,13 +125,19 @@ def _plain_tokens(text: str, top: int) -> tuple[TokenLogprob, ...]:
 
 
 def read_score(text: str) -> str | None:
-    """Return the grade that a demonstration's reply shows, as it is written; the last one counts."""
-    scores = re.findall(r"(?i)\b(?:score|grade|rating|verdict|label|answer)\"?\s*:\s*\"?([\w.-]+)", text)
+    """Return the grade that a demonstration's reply shows, as it is written; the last one
+    counts.
+    """
+    scores = re.findall(
+        r"(?i)\b(?:score|grade|rating|verdict|label|answer)\"?\s*:\s*\"?([\w.-]+)", text
+    )
     return scores[-1].rstrip(".") if scores else None
 
 
 def with_grade(reply: str, request: str) -> str:
-    """Return a judge's JSON reply with the grade that a request for a demonstration names; another reply as it is."""
+    """Return a judge's JSON reply with the grade that a request for a demonstration names; another
+    reply as it is.
+    """
     named = re.search(r"the grade: (.+)", request)
     try:
         body = orjson.loads(reply)

@@ -1,4 +1,6 @@
-"""The simulated model's rules as typed values, read once from `rules.yaml`, and draws that depend on text alone."""
+"""The simulated model's rules as typed values, read once from `rules.yaml`, and draws that depend
+on text alone.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ TaskName = Literal[
 Pattern = Annotated[re.Pattern[str], BeforeValidator(lambda text: re.compile(text, re.IGNORECASE))]
 """A regular expression; case does not matter."""
 AnyPattern = Annotated[
-    re.Pattern[str], BeforeValidator(lambda texts: re.compile("|".join(texts), re.IGNORECASE | re.MULTILINE))
+    re.Pattern[str],
+    BeforeValidator(lambda texts: re.compile("|".join(texts), re.IGNORECASE | re.MULTILINE)),
 ]
 """A list of them, of which one must match."""
 Words = Annotated[frozenset[str], BeforeValidator(lambda text: frozenset(text.split()))]
@@ -111,9 +114,13 @@ class TaskRules(_Strict):
     asks: bool
     """Whether the focus is a query, so that the kind of thing asked for can be there or not."""
     cue: Pattern | None = None
-    """Names the task in criteria quoted without a row; without one the words for focus and ground are counted."""
+    """Names the task in criteria quoted without a row; without one the words for focus and ground
+    are counted.
+    """
     lines: bool = False
-    """Whether the focus is a first line together with whichever one of its further lines the ground has most of."""
+    """Whether the focus is a first line together with whichever one of its further lines the ground
+    has most of.
+    """
     cuts: tuple[float, float, float]
     base: dict[str, float]
 
@@ -203,7 +210,9 @@ class Rules(_Strict):
     """Every constant, pattern and phrase of the simulated model."""
 
     version: str
-    """Ten hexadecimal digits; another version may answer differently, so its answers are other calls."""
+    """Ten hexadecimal digits; another version may answer differently, so its answers are other
+    calls.
+    """
     limits: Limits
     noise: Noise
     attention: Attention
@@ -231,7 +240,8 @@ def draw(*parts: str | bytes | int) -> float:
 
 
 def bell(*parts: str | bytes | int) -> float:
-    """Return a number with mean 0 and variance 1, never beyond 3.47, that depends on nothing but these parts.
+    """Return a number with mean 0 and variance 1, never beyond 3.47, that depends on nothing but
+    these parts.
 
     The sum of four uniform numbers (Irwin-Hall), so that the noise is bounded.
     """

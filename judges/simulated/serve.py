@@ -1,8 +1,8 @@
 """Serve a model over HTTP the way OpenAI-compatible endpoints do, with injected errors.
 
-`POST /v1/chat/completions` (no streaming, one choice), `GET /v1/models`, files and batches (see `batches`), and
-`GET /stats`, which counts what was asked, answered and spoilt. No key is asked for; headers are neither stored nor
-logged.
+`POST /v1/chat/completions` (no streaming, one choice), `GET /v1/models`, files and batches (see
+`batches`), and `GET /stats`, which counts what was asked, answered and spoilt. No key is asked for;
+headers are neither stored nor logged.
 """
 
 from __future__ import annotations
@@ -97,7 +97,9 @@ class _Service:
         if fault is not None:
             self.stats.faults[fault] += 1
         if fault is not None and fault.isdecimal():
-            return _error(int(fault), f"injected fault {fault}", retry_after=self.faults.retry_after)
+            return _error(
+                int(fault), f"injected fault {fault}", retry_after=self.faults.retry_after
+            )
         try:
             completion = await self._complete(request, digest)
         except ModelError as error:
@@ -112,7 +114,9 @@ class _Service:
             request = read_request(body)
             completion = await self._complete(request, digest)
         except RefusedError as refusal:
-            return 400, bytes(_error(400, str(refusal), code=refusal.code, parameter=refusal.parameter).body)
+            return 400, bytes(
+                _error(400, str(refusal), code=refusal.code, parameter=refusal.parameter).body
+            )
         except ModelError as error:
             return error.status or 500, bytes(_error(error.status or 500, str(error)).body)
         return 200, write_answer(completion, request, self.model.name)
@@ -132,19 +136,27 @@ class _Service:
         return completion
 
     async def _answer(self, request: Request) -> Completion:
-        """Ask the model; where it reasons, only what the limit of tokens leaves is for the answer."""
+        """Ask the model; where it reasons, only what the limit of tokens leaves is for the
+        answer.
+        """
         thought, limit = self.faults.reasoning, request.max_tokens
         if limit is not None and limit <= thought:
             prompt = sum(approximate_tokens(message.content) for message in request.messages)
             spent = {REASONING: str(limit)}
-            return Completion(text="", finish_reason="length", tokens_in=prompt, tokens_out=limit, extra=spent)
+            return Completion(
+                text="", finish_reason="length", tokens_in=prompt, tokens_out=limit, extra=spent
+            )
         if not thought:
             return await self.model.complete(request)
-        completion = await self.model.complete(replace(request, max_tokens=limit and limit - thought))
+        completion = await self.model.complete(
+            replace(request, max_tokens=limit and limit - thought)
+        )
         spent = {**completion.extra, REASONING: str(thought)}
         return replace(completion, tokens_out=completion.tokens_out + thought, extra=spent)
 
-    async def _deliver(self, completion: Completion, request: Request, fault: str | None) -> Response | _Dropped:
+    async def _deliver(
+        self, completion: Completion, request: Request, fault: str | None
+    ) -> Response | _Dropped:
         if fault == "timeout":
             await asyncio.sleep(self.faults.hold)
             return _Dropped()
@@ -155,9 +167,15 @@ class _Service:
 
     def _refuse(self, body: Mapping[str, Any]) -> None:  # Any: JSON before it is checked
         if body.get("stream"):
-            raise RefusedError("streaming is not supported here: leave 'stream' out", "stream", "unsupported_value")
+            raise RefusedError(
+                "streaming is not supported here: leave 'stream' out", "stream", "unsupported_value"
+            )
         if body.get("n") not in (None, 1):
-            raise RefusedError(f"n is {body['n']!r}; only one choice per request is served", "n", "unsupported_value")
+            raise RefusedError(
+                f"n is {body['n']!r}; only one choice per request is served",
+                "n",
+                "unsupported_value",
+            )
         for name in sorted(self.faults.refuse):
             if body.get(name) is not None and body[name] is not False:
                 text = f"Unsupported parameter: '{name}' is not supported with this model."
@@ -189,7 +207,9 @@ def make_app(model: Model, faults: Faults | None = None) -> Starlette:
 
 
 class Server:
-    """The app on a socket: in a thread (`with Server(app) as server: server.base_url`) or in the foreground (`run`)."""
+    """The app on a socket: in a thread (`with Server(app) as server: server.base_url`) or in the
+    foreground (`run`).
+    """
 
     def __init__(self, app: Starlette, *, host: str = "127.0.0.1", port: int = 0) -> None:
         self._app = app
@@ -223,12 +243,17 @@ class Server:
         listening = self._bind()
         self._server = self._configure()
         # A daemon, so that a test that fails before __exit__ cannot keep the process alive.
-        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [listening]}, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.run, kwargs={"sockets": [listening]}, daemon=True
+        )
         self._thread.start()
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if self._server is not None and self._thread is not None:
             self._server.should_exit = True
@@ -245,7 +270,9 @@ class Server:
                 listening.bind((self._host, self._port))
             except OSError as error:
                 listening.close()
-                raise WorldError(f"cannot listen on {self._host}:{self._port}: {error.strerror}") from error
+                raise WorldError(
+                    f"cannot listen on {self._host}:{self._port}: {error.strerror}"
+                ) from error
             listening.listen(2048)
             self._socket = listening
         return self._socket
@@ -276,7 +303,9 @@ def _cut(completion: Completion) -> Completion:
     )
 
 
-def _json(content: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def _json(
+    content: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
     from starlette.responses import Response
 
     return Response(content, status_code=status, headers=headers, media_type="application/json")

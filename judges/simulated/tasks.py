@@ -1,7 +1,9 @@
-"""Answer tasks other than judging: split into claims, find trivial ones, rank passages, define relevance, answer.
+"""Answer tasks other than judging: split into claims, find trivial ones, rank passages, define
+relevance, answer.
 
 Each task is known by the sentence its system message opens with. The answers follow from the words
-of the request alone, and are plausible rather than good: clauses for claims, shared words for relevance.
+of the request alone, and are plausible rather than good: clauses for claims, shared words for
+relevance.
 """
 
 from __future__ import annotations
@@ -25,22 +27,28 @@ _LEAST_CLAUSE = 4
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 _NUMBERED = re.compile(r"(?m)^\[(\d{1,6})\] ?(.*)$")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_INSTRUCTION = re.compile(r"(?s)\[\[ ## basic_instruction ## \]\]\n(.*?)\n\s*(?:\[\[ ## |Respond with the )")
+_INSTRUCTION = re.compile(
+    r"(?s)\[\[ ## basic_instruction ## \]\]\n(.*?)\n\s*(?:\[\[ ## |Respond with the )"
+)
 _TALK = (
-    "sure certainly course great question thank thanks hello hope help happy feel free ask let know here following "
-    "summary answer provide please anything else further information"
+    "sure certainly course great question thank thanks hello hope help happy feel free ask let know"
+    " here following summary answer provide please anything else further information"
 )
 _TALK_KEYS = frozenset(stem(word) for word in _TALK.split())
 _MOST_EXAMPLES = 6
 _NUMBER = re.compile(r"[$€£]?\d(?:[\d.,]*\d)?(?: (?:million|billion|percent))?%?")
-_HOW_MANY = re.compile(r"(?i)\b(?:how (?:much|many)|what (?:was|is|were|are) the|when|which year)\b")
+_HOW_MANY = re.compile(
+    r"(?i)\b(?:how (?:much|many)|what (?:was|is|were|are) the|when|which year)\b"
+)
 _LEAST_SHARED = 0.5
 """The share of what is asked that a sentence has to speak of to answer it."""
 _PASSAGE = re.compile(r"(?m)^\[\d{1,6}\]$")
 
 
 def basic_instruction(system: str, user: str) -> str | None:
-    """Return the instruction that DSPy's MIPROv2 wants another of; None where this is no such request."""
+    """Return the instruction that DSPy's MIPROv2 wants another of; None where this is no such
+    request.
+    """
     if "`proposed_instruction`" not in system:
         return None
     match = _INSTRUCTION.search(user)
@@ -72,7 +80,9 @@ class TaskWriter:
         task = self._tasks.get(opening)
         if task is None:
             return None
-        return orjson.dumps(task({block.name: block.text for block in self._finder.fences(user)})).decode()
+        return orjson.dumps(
+            task({block.name: block.text for block in self._finder.fences(user)})
+        ).decode()
 
     def _split(self, fields: Fields) -> dict[str, object]:
         claims: list[str] = []
@@ -81,7 +91,8 @@ class TaskWriter:
             if not sentence:
                 continue
             parts = _CLAUSE.split(sentence)
-            # Never cut inside quotation marks, and only where every part is long enough to stand alone.
+            # Never cut inside quotation marks, and only where every part is long enough to stand
+            # alone.
             if any(len(part.split()) < _LEAST_CLAUSE or part.count('"') % 2 for part in parts):
                 claims.append(sentence)
             else:
@@ -128,13 +139,17 @@ class TaskWriter:
                 if not word.isdigit() and stem(word) not in old_keys:
                     counts[word] += 1
         new_words = sorted(counts, key=lambda word: (-counts[word], word))[:_MOST_EXAMPLES]
-        examples = [text.lstrip("- ") for text in re.findall(r"(?m)^(?:- |\d+\. )(.+)$", definition)]
+        examples = [
+            text.lstrip("- ") for text in re.findall(r"(?m)^(?:- |\d+\. )(.+)$", definition)
+        ]
         examples += [f"statements about {word}" for word in new_words]
         meaning = definition.partition("\n")[0] or self._define(fields)["meaning"]
         return {"meaning": meaning, "examples": examples}
 
     def _answer(self, fields: Fields) -> dict[str, object]:
-        """Take the sentence that shares most words with the question; where a number is asked for, only that."""
+        """Take the sentence that shares most words with the question; where a number is asked for,
+        only that.
+        """
         question = fields.get("question", "")
         sought = set(self._keys(question))
         # What is asked about it, without the names of things.
@@ -154,20 +169,30 @@ class TaskWriter:
         return {"quote": quote, "answer": numbers[0] if wants_number else quote}
 
     def _extract(self, fields: Fields) -> dict[str, object]:
-        """Take the query with the names and numbers in the first line of each passage that has half of its words."""
+        """Take the query with the names and numbers in the first line of each passage that has half
+        of its words.
+        """
         query = fields.get("query", "").strip().rstrip("?")
         sought = set(self._keys(query))
         readings: dict[str, None] = {}
         for passage in _PASSAGE.split(fields.get("passages", ""))[1:]:
             if len(sought & set(self._keys(passage))) >= max(1, len(sought) / 2):
                 title = _WORD.findall(passage.strip().split("\n")[0])
-                names = [word for word in title if (word[0].isupper() or word.isdigit()) and word not in query]
+                names = [
+                    word
+                    for word in title
+                    if (word[0].isupper() or word.isdigit()) and word not in query
+                ]
                 readings[" ".join([query, *dict.fromkeys(names)]) + "?"] = None
         return {"interpretations": list(readings)}
 
     def _imagine(self, fields: Fields) -> dict[str, object]:
         query = fields.get("query", "").strip().rstrip("?")
-        return {"interpretations": [f"{word} {query}?" for word in ("What is", "When was", "Where is", "Who has")]}
+        return {
+            "interpretations": [
+                f"{word} {query}?" for word in ("What is", "When was", "Where is", "Who has")
+            ]
+        }
 
     def _read(self, fields: Fields) -> dict[str, object]:
         """Say nothing: what a prompt means cannot be told from its words alone."""
@@ -175,7 +200,9 @@ class TaskWriter:
         return {"places": [], "labels": [], "form": [], **dict.fromkeys(names, "")}
 
     def _draft(self, fields: Fields) -> dict[str, object]:
-        described = [part.strip() for part in _SENTENCE.split(fields.get("description", "")) if part.strip()]
+        described = [
+            part.strip() for part in _SENTENCE.split(fields.get("description", "")) if part.strip()
+        ]
         names = fields.get("fields", "the text")
         topics = ", ".join(self._content(" ".join(described))[:_MOST_EXAMPLES])
         rules = [part if part.endswith(".") else f"{part}." for part in described]

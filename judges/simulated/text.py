@@ -1,7 +1,9 @@
-"""Lexical features of a focus text against a ground text: all that the simulated judge sees of a row.
+"""Lexical features of a focus text against a ground text: all that the simulated judge sees of a
+row.
 
 Groundedness looks for a statement (focus) in its source (ground); relevance looks for a query
-(focus) in a passage or an answer (ground); correctness looks for the gold answer (focus) in the answer (ground).
+(focus) in a passage or an answer (ground); correctness looks for the gold answer (focus) in the
+answer (ground).
 """
 
 from __future__ import annotations
@@ -20,9 +22,20 @@ from .rules import Kind, Rules, TaskName
 
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d+(?:[.,:]\d+)*")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-_CLAUSE = re.compile(r"[;:]\s+|,?\s+(?:but|while|although|whereas|which|who|because)\s+|,\s+(?:and\s+)?|\s+and\s+")
+_CLAUSE = re.compile(
+    r"[;:]\s+|,?\s+(?:but|while|although|whereas|which|who|because)\s+|,\s+(?:and\s+)?|\s+and\s+"
+)
 _MARKERS = re.compile(r"(?m)^\s*\d{1,2}[.)]\s|\[\d{1,3}\]")
-_SUFFIXES = (("ies", "y"), ("sses", "ss"), ("ingly", ""), ("edly", ""), ("ing", ""), ("ed", ""), ("ly", ""), ("es", ""))
+_SUFFIXES = (
+    ("ies", "y"),
+    ("sses", "ss"),
+    ("ingly", ""),
+    ("edly", ""),
+    ("ing", ""),
+    ("ed", ""),
+    ("ly", ""),
+    ("es", ""),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +74,8 @@ FEATURES = (
     "long",  # the ground is long
     "echo",  # share of the ground's content words that stand in the focus
     "planted",  # the judged texts tell the judge what to answer
-    "verbatim",  # the first sentence of the ground holds the focus word for word; read for gold answers alone
+    # the first sentence of the ground holds the focus word for word; read for gold answers alone
+    "verbatim",
 )
 
 
@@ -79,12 +93,16 @@ class Reader:
 
     def features(self, task: TaskName, focus: str, ground: str) -> Features:
         """Return the features of a pair; the first sight of it costs most."""
-        digest = hashlib.blake2b(f"{task}\0{len(focus)}\0{focus}\0{ground}".encode("utf-8", "replace"), digest_size=16)
+        digest = hashlib.blake2b(
+            f"{task}\0{len(focus)}\0{focus}\0{ground}".encode("utf-8", "replace"), digest_size=16
+        )
         key = digest.digest()
         features = self._cache.get(key)
         if features is None:
             limits = self._rules.limits
-            features = self._read(task, focus[: limits.focus_chars], ground[: limits.ground_chars], key)
+            features = self._read(
+                task, focus[: limits.focus_chars], ground[: limits.ground_chars], key
+            )
             # Two threads may read the same pair; only the eviction must not run twice at once.
             with self._lock:
                 while len(self._cache) >= limits.cached_pairs:
@@ -117,7 +135,9 @@ class Reader:
             "partial": float(strongest >= 0.6 and weakest < 0.45),
             "numbers": _lacking(len(missing_numbers), len(parsed_focus.numbers)),
             "names": _lacking(len(missing_names), len(parsed_focus.names)),
-            "flipped": float(window >= shape.window_for_flip and self._flipped(parsed_focus, parsed_ground)),
+            "flipped": float(
+                window >= shape.window_for_flip and self._flipped(parsed_focus, parsed_ground)
+            ),
             "abstains": float(self._lexicon.abstains.search(judged[:400]) is not None),
             "kind_match": match,
             "kind_miss": miss,
@@ -132,7 +152,8 @@ class Reader:
         return Features(values=values, evidence=parsed_ground.best, missing=missing, digest=digest)
 
     def _narrowed(self, focus: str, ground: str) -> str:
-        """Return the first line and the one other line of which the ground has the largest share of words.
+        """Return the first line and the one other line of which the ground has the largest share of
+        words.
 
         A definition lists examples of what is sought, and one of them is enough.
         """
@@ -148,8 +169,13 @@ class Reader:
 
     def _flipped(self, parsed_focus: _Focus, parsed_ground: _Ground) -> bool:
         keys = {self._key(word) for word in _TOKEN.findall(parsed_ground.best)}
-        focus_negated, ground_negated = self._negated(parsed_focus.text), self._negated(parsed_ground.best)
-        if (focus_negated & keys) - ground_negated or (ground_negated & parsed_focus.weights.keys()) - focus_negated:
+        focus_negated, ground_negated = (
+            self._negated(parsed_focus.text),
+            self._negated(parsed_ground.best),
+        )
+        if (focus_negated & keys) - ground_negated or (
+            ground_negated & parsed_focus.weights.keys()
+        ) - focus_negated:
             return True
         for one, other in self._antonyms:
             if one in parsed_focus.weights and other in keys and one not in keys:
@@ -171,8 +197,12 @@ class Reader:
         negated.discard("")
         return negated
 
-    def _kind(self, task: TaskName, focus: str, ground: str, parsed_ground: _Ground) -> tuple[float, float]:
-        """Return whether the ground holds (1, 0), lacks (0, 1) or need not hold (0, 0) the kind asked for."""
+    def _kind(
+        self, task: TaskName, focus: str, ground: str, parsed_ground: _Ground
+    ) -> tuple[float, float]:
+        """Return whether the ground holds (1, 0), lacks (0, 1) or need not hold (0, 0) the kind
+        asked for.
+        """
         kind = self.kind_of(focus)
         short = task == "answer_relevance" and parsed_ground.words <= self._rules.shape.short_words
         if not self._rules.tasks[task].asks or (kind is None and not short):
@@ -214,7 +244,9 @@ def _lacking(missing: int, parsed_focus: int) -> float:
 
 
 def _holds(text: str, phrase: str) -> bool:
-    """Whether the first sentence of a text has a phrase word for word; `yes` and `no` have no content words to find."""
+    """Whether the first sentence of a text has a phrase word for word; `yes` and `no` have no
+    content words to find.
+    """
     words = [word.lower() for word in _TOKEN.findall(phrase)]
     first = next((part for part in _SENTENCE.split(text[: len(phrase) + 400].strip()) if part), "")
     text_words = [word.lower() for word in _TOKEN.findall(first)]
@@ -335,10 +367,14 @@ class _Ground:
         best = int(scores.argmax())
         if sentences and scores[best] > 0:
             self.best = sentences[best][:400]
-            self.around = " ".join(sentence[:600] for sentence in sentences[max(0, best - 1) : best + 2])
+            self.around = " ".join(
+                sentence[:600] for sentence in sentences[max(0, best - 1) : best + 2]
+            )
 
     def cover(self, parsed_focus: _Focus) -> tuple[float, float, float, float]:
-        """Return coverage anywhere, in the best windows, of the weakest and of the strongest clause."""
+        """Return coverage anywhere, in the best windows, of the weakest and of the strongest
+        clause.
+        """
         total = float(self._weights.sum())
         if not total:
             return 0.0, 0.0, 0.0, 0.0
@@ -354,4 +390,9 @@ class _Ground:
                 parts[i, self._index[key]] = parsed_focus.weights[key]
         sizes = parts.sum(axis=1)
         backed = (parts @ near).max(axis=1) / sizes
-        return coverage, float(backed @ sizes / sizes.sum()), float(backed.min()), float(backed.max())
+        return (
+            coverage,
+            float(backed @ sizes / sizes.sum()),
+            float(backed.min()),
+            float(backed.max()),
+        )

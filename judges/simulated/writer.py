@@ -20,10 +20,15 @@ from .rules import Rules, draw
 T = TypeVar("T")
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
-_NAMED_TAGS = re.compile(r"(?is)\b(?:between|inside|within|in|format:?)\s+(?:the )?`?<([A-Za-z][\w-]*)>")
-_WORD_LIMIT = re.compile(r"(?i)\b(?:under|at most|no more than|fewer than|below|up to)\s+(\d{2,4})\s+words\b")
+_NAMED_TAGS = re.compile(
+    r"(?is)\b(?:between|inside|within|in|format:?)\s+(?:the )?`?<([A-Za-z][\w-]*)>"
+)
+_WORD_LIMIT = re.compile(
+    r"(?i)\b(?:under|at most|no more than|fewer than|below|up to)\s+(\d{2,4})\s+words\b"
+)
 _REJECTED = re.compile(
-    r"(?i)\b(?:last|previous) (?:answer|reply)\b[^.\n]{0,40}\b(?:could not|rejected|refused|not be used)"
+    r"(?i)\b(?:last|previous) (?:answer|reply)\b[^.\n]{0,40}\b(?:could not|rejected|refused|not be"
+    r" used)"
 )
 _CURRENT = ("ANCHORS", "FULL_CRITERIA", "CURRENT_CRITERIA", "CRITERIA", "VARIABLE")
 
@@ -45,7 +50,9 @@ class EditRequest:
 class Writer:
     """Answers requests for new criteria."""
 
-    def __init__(self, rules: Rules, critic: Critic, finder: FieldFinder, prompts: PromptReader) -> None:
+    def __init__(
+        self, rules: Rules, critic: Critic, finder: FieldFinder, prompts: PromptReader
+    ) -> None:
         self._rules, self._critic, self._finder, self._prompts = rules, critic, finder, prompts
 
     def rewrite(self, system: str, user: str, seed: str) -> str:
@@ -58,11 +65,14 @@ class Writer:
         return f"<{request.tag}>{text}</{request.tag}>"
 
     def instruct(self, criteria: str, seed: str) -> str:
-        """Return the reply, in DSPy's form, to a request for another instruction that tells of no errors.
+        """Return the reply, in DSPy's form, to a request for another instruction that tells of no
+        errors.
 
         Which kind of error it works against is drawn: nothing in the request says which there are.
         """
-        request = EditRequest(criteria=criteria, feedback="", past="", tag="", rejected=False, limit=None)
+        request = EditRequest(
+            criteria=criteria, feedback="", past="", tag="", rejected=False, limit=None
+        )
         guess = "precision" if draw(seed, "direction") < 0.5 else "recall"
         text = self._edited(request, self._critic.diagnose(guess, criteria), seed)
         return f"[[ ## proposed_instruction ## ]]\n{text}\n\n[[ ## completed ## ]]"
@@ -115,7 +125,9 @@ class Writer:
         return self._with_directives(request, diagnosis, names[:count], seed)
 
     def _ranked_directives(self, request: EditRequest, diagnosis: Diagnosis) -> list[str]:
-        """Order directives by what the feedback speaks of, then by the diagnosis; what was tried and dropped last."""
+        """Order directives by what the feedback speaks of, then by the diagnosis; what was tried
+        and dropped last.
+        """
         active, _ = self._prompts.directives(request.criteria)
         past, _ = self._prompts.directives(request.past)
         scores: dict[str, float] = {}
@@ -135,7 +147,9 @@ class Writer:
             return list(diagnosis.causes[:1])
         return sorted(scores, key=lambda name: (-scores[name], name))
 
-    def _with_directives(self, request: EditRequest, diagnosis: Diagnosis, names: Sequence[str], seed: str) -> str:
+    def _with_directives(
+        self, request: EditRequest, diagnosis: Diagnosis, names: Sequence[str], seed: str
+    ) -> str:
         added = []
         for name in names:
             wording = self._choose(self._rules.directives[name].wordings, seed, "wording", name)
@@ -168,7 +182,9 @@ class Writer:
 
     def _contradicting(self, request: EditRequest, diagnosis: Diagnosis, seed: str) -> str:
         active, _ = self._prompts.directives(request.criteria)
-        opposable = {name for name in (*diagnosis.causes, *active) if self._rules.directives[name].against}
+        opposable = {
+            name for name in (*diagnosis.causes, *active) if self._rules.directives[name].against
+        }
         name = self._choose(sorted(opposable) or ["strict"], seed, "against whom")
         opposite = self._choose(self._rules.directives[name].against, seed, "against")
         return f"{request.criteria} {self._critic.worded(diagnosis.task, opposite)}".strip()

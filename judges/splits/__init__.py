@@ -1,4 +1,6 @@
-"""Splits of a dataset into train, validation and two sealed parts, by whole groups, or as a benchmark prescribes it."""
+"""Splits of a dataset into train, validation and two sealed parts, by whole groups, or as a
+benchmark prescribes it.
+"""
 
 import lazy_loader
 

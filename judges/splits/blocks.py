@@ -31,17 +31,24 @@ class Block:
 def join_alike(
     dataset: Dataset, placed: Mapping[str, Collection[Side]], groups: list[Block], shares: Shares
 ) -> tuple[list[Block], list[str]]:
-    """Join groups that hold nearly the same rows; note where only the stricter sense of it leaves a split."""
+    """Join groups that hold nearly the same rows; note where only the stricter sense of it leaves a
+    split.
+    """
     blocks = blocks_of(dataset, placed, "together")
     half = sum(map(size_of, groups)) / 2
     filled = sum(size_of(block) > 0 for block in blocks)
     can_split = filled >= sum(share > 0 for share in shares) and max(map(size_of, blocks)) <= half
-    if can_split or sum(size_of(group) > 0 for group in groups) < len(PARTS) or max(map(size_of, groups)) > half:
+    if (
+        can_split
+        or sum(size_of(group) > 0 for group in groups) < len(PARTS)
+        or max(map(size_of, groups)) > half
+    ):
         return blocks, []
-    # One pool of passages under a handful of questions would tie all of them into one block, and no split were left.
+    # One pool of passages under a handful of questions would tie all of them into one block, and no
+    # split were left.
     note = (
-        "groups that share texts could not be split, so rows count as nearly the same only where every input is: "
-        "a text may stand on both sides under another question"
+        "groups that share texts could not be split, so rows count as nearly the same only where"
+        " every input is: a text may stand on both sides under another question"
     )
     return blocks_of(dataset, placed, "each input"), [note]
 
@@ -52,9 +59,13 @@ def size_of(block: Block) -> int:
 
 
 def blocks_of(
-    dataset: Dataset, placed: Mapping[str, Collection[Side]], same: Literal["no", "together", "each input"]
+    dataset: Dataset,
+    placed: Mapping[str, Collection[Side]],
+    same: Literal["no", "together", "each input"],
 ) -> list[Block]:
-    """Return the groups, joined where they hold rows that are the same in the sense that is asked for."""
+    """Return the groups, joined where they hold rows that are the same in the sense that is asked
+    for.
+    """
     clusters = Clusters(len(dataset))
     first: dict[str, int] = {}
     for position, row in enumerate(dataset.rows):
@@ -91,7 +102,8 @@ def _label_class(dataset: Dataset, row: Row) -> str:
 
 
 def assign(blocks: Sequence[Block], shares: Shares) -> dict[Part, list[Block]]:
-    """Assign the blocks to parts, the largest first, each to the part that lacks most of what it holds.
+    """Assign the blocks to parts, the largest first, each to the part that lacks most of what it
+    holds.
 
     Blocks that were in a part before are in it from the start.
     """
@@ -112,7 +124,9 @@ def assign(blocks: Sequence[Block], shares: Shares) -> dict[Part, list[Block]]:
     def lack(part: Part, block: Block) -> tuple[float, bytes]:
         # Sorted, because the last digit of a sum depends on the order of its terms.
         kinds = sorted(block.classes.items())
-        missing = sum(n / totals[kind] * (1 - filled[part][kind] / targets[part][kind]) for kind, n in kinds)
+        missing = sum(
+            n / totals[kind] * (1 - filled[part][kind] / targets[part][kind]) for kind, n in kinds
+        )
         return missing, hash_of(NO_SEED, part, block.tie.hex())
 
     ordered: list[Block] = []
@@ -124,7 +138,8 @@ def assign(blocks: Sequence[Block], shares: Shares) -> dict[Part, list[Block]]:
     for position, block in enumerate(ordered):
         parts: list[Part] = [*targets] if block.side is None else ["train", "validation"]
         empty: list[Part] = [part for part in parts if not by_part[part]]
-        # The last blocks are left for parts that have none yet, so that few groups still fill all parts.
+        # The last blocks are left for parts that have none yet, so that few groups still fill all
+        # parts.
         if empty and len(empty) >= len(ordered) - position:
             parts = empty
         lacks: dict[Part, tuple[float, bytes]] = {part: lack(part, block) for part in parts}

@@ -19,7 +19,9 @@ Part = Literal["train", "validation", "holdout", "final"]
 PARTS: tuple[Part, ...] = ("train", "validation", "holdout", "final")
 
 Side = Part | Literal["open"]
-"""Where a group was before; `open` if in train or validation, and nobody wrote down in which of them."""
+"""Where a group was before; `open` if in train or validation, and nobody wrote down in which of
+them.
+"""
 SIDES: tuple[Side, ...] = ("train", "open", "validation", "holdout", "final")
 """What most has been seen of comes first."""
 SEALED: frozenset[Side] = frozenset({"holdout", "final"})
@@ -29,7 +31,9 @@ Shares = tuple[float, float, float, float]
 
 DEFAULT_SHARES: Shares = (30, 20, 30, 20)
 FEW_LABELS, FEW_SHARES = 200, (40.0, 15.0, 45.0, 0.0)
-"""Under so many labelled rows the default is another: a decision on 60 of them says little, and final rows less."""
+"""Under so many labelled rows the default is another: a decision on 60 of them says little, and
+final rows less.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +54,15 @@ class Splits:
 
     @property
     def training(self) -> Dataset:
-        """The rows that training may use: those of the part, then those that were not drawn evenly."""
+        """The rows that training may use: those of the part, then those that were not drawn
+        evenly.
+        """
         rows = (*self.train.rows, *self.drawn.rows)
-        return Dataset.of(rows, labels=self.train.labels, name=self.train.name) if len(self.drawn) else self.train
+        return (
+            Dataset.of(rows, labels=self.train.labels, name=self.train.name)
+            if len(self.drawn)
+            else self.train
+        )
 
     @classmethod
     def of(
@@ -71,8 +81,8 @@ class Splits:
 
         Args:
             dataset: What is split; the parts have its labels, and their names after its own.
-            rows: The rows of each part; they are put in an order drawn by the seed, so that the first so many are a
-                fair sample.
+            rows: The rows of each part; they are put in an order drawn by the seed, so that the
+                first so many are a fair sample.
             drawn: Rows that were drawn with a probability below 1.
             shares: Percent asked for.
             seed: Of the order of rows.
@@ -82,11 +92,15 @@ class Splits:
         """
 
         def part_of(name: str, some: Iterable[Row]) -> Dataset:
-            return Dataset.of(some, labels=dataset.labels, name=f"{dataset.name}/{name}" if dataset.name else name)
+            return Dataset.of(
+                some, labels=dataset.labels, name=f"{dataset.name}/{name}" if dataset.name else name
+            )
 
         parts: dict[Part, Dataset] = {}
         for part in PARTS:
-            parts[part] = part_of(part, sorted(rows.get(part, ()), key=lambda row: hash_of(seed, row.id)))
+            parts[part] = part_of(
+                part, sorted(rows.get(part, ()), key=lambda row: hash_of(seed, row.id))
+            )
         return cls(
             train=parts["train"],
             validation=parts["validation"],
@@ -116,7 +130,9 @@ class Splits:
             groups = len({row.group_key for row in rows.rows})
             lines.append({"part": part, "rows": len(rows), "groups": groups, "sealed": False})
         for rows in (self.holdout, self.final):
-            lines.append({"part": rows.name, "rows": len(rows), "groups": rows.groups, "sealed": True})
+            lines.append(
+                {"part": rows.name, "rows": len(rows), "groups": rows.groups, "sealed": True}
+            )
         return pd.DataFrame(lines)
 
 
@@ -170,7 +186,9 @@ def _review_notes(parts: Mapping[Part, Dataset]) -> list[str]:
     if not any(counts.values()):
         return []
     listed = ", ".join(f"{part} {count:,}" for part, count in counts.items() if count)
-    return [f"labels that an audit corrected: {listed}; every row is where its label in the file has it"]
+    return [
+        f"labels that an audit corrected: {listed}; every row is where its label in the file has it"
+    ]
 
 
 def _corrected(row: Row) -> bool:

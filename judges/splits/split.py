@@ -1,7 +1,9 @@
-"""Splits: train, validation, and two sealed parts, by whole groups, alike in labels, whatever the order of rows.
+"""Splits: train, validation, and two sealed parts, by whole groups, alike in labels, whatever the
+order of rows.
 
-A group that was in a part before stays in it, so that a file may grow. Where groups of several parts turn out to be
-one, all of them go to the part that most has been seen of: what was open is never sealed.
+A group that was in a part before stays in it, so that a file may grow. Where groups of several
+parts turn out to be one, all of them go to the part that most has been seen of: what was open is
+never sealed.
 """
 
 from __future__ import annotations
@@ -37,21 +39,21 @@ def split_dataset(
 ) -> Splits:
     """Split a dataset by whole groups, so that the parts are alike in labels and share no text.
 
-    The result depends on content, shares and `placed` only; inside a part rows stand in an order drawn by the
-    seed, so that the first so many are a fair sample. New groups go out largest first, each to the part
-    that still lacks the largest share of what the group holds.
+    The result depends on content, shares and `placed` only; inside a part rows stand in an order
+    drawn by the seed, so that the first so many are a fair sample. New groups go out largest first,
+    each to the part that still lacks the largest share of what the group holds.
 
     Args:
         dataset: Rows; one without a group is a group of its own.
-        shares: Percent for train, validation, holdout and final; the last may be 0. Unless given, `DEFAULT_SHARES`,
-            and `FEW_SHARES` with a note where there are few labels.
+        shares: Percent for train, validation, holdout and final; the last may be 0. Unless given,
+            `DEFAULT_SHARES`, and `FEW_SHARES` with a note where there are few labels.
         seed: Of the order of rows inside a part; never of which part they are in.
         near_duplicates: Whether groups with nearly the same rows are kept together.
-        placed: By its key, the sides that a group's rows were on before. It stays on the first of them in the order
-            of `SIDES`, and so do the groups that have nearly the same rows.
+        placed: By its key, the sides that a group's rows were on before. It stays on the first of
+            them in the order of `SIDES`, and so do the groups that have nearly the same rows.
 
-    A split that the dataset prescribes is followed exactly, row by row: it has no final part, the shares say only how
-    its open rows are split, and `placed` moves nothing.
+    A split that the dataset prescribes is followed exactly, row by row: it has no final part, the
+    shares say only how its open rows are split, and `placed` moves nothing.
 
     Raises:
         InputError: The shares make no sense, or there are too few groups for them.
@@ -61,8 +63,9 @@ def split_dataset(
     if shares is None and 0 < labelled < FEW_LABELS and not dataset.official:
         shares = FEW_SHARES
         few = [
-            f"with {labelled:,} labelled rows the split is {write_shares(shares)}, without a final part: after a "
-            "decision no rows are left to confirm it on, and small gains cannot be shown (`plan` says which can)"
+            f"with {labelled:,} labelled rows the split is {write_shares(shares)}, without a final"
+            " part: after a decision no rows are left to confirm it on, and small gains cannot be"
+            " shown (`plan` says which can)"
         ]
     shares = DEFAULT_SHARES if shares is None else shares
     percent, placed = check_shares(shares, write_shares(shares)), placed or {}
@@ -76,7 +79,10 @@ def split_dataset(
     filled = sum(size_of(group) > 0 for group in groups)
     merged = filled - len(blocks)
     if merged:
-        notes = [f"{filled:,} groups became {len(blocks):,}, as some have nearly the same rows", *notes]
+        notes = [
+            f"{filled:,} groups became {len(blocks):,}, as some have nearly the same rows",
+            *notes,
+        ]
     by_part = assign(blocks, percent)
     _require_enough(dataset, by_part, merged, percent, placed)
     # Rows that were not drawn evenly train where they share nothing with a row that measures.
@@ -103,23 +109,36 @@ def _require_enough(
     placed: Mapping[str, Collection[Side]],
 ) -> None:
     blocks = sum(map(len, by_part.values()))
-    empty = [part for part, share in zip(PARTS, shares, strict=True) if share > 0 and not by_part[part]]
+    empty = [
+        part for part, share in zip(PARTS, shares, strict=True) if share > 0 and not by_part[part]
+    ]
     if empty and not any(placed.values()):
         parts = sum(share > 0 for share in shares)
-        joined = f", after {merged:,} were joined because their rows are nearly the same" if merged else ""
+        joined = (
+            f", after {merged:,} were joined because their rows are nearly the same"
+            if merged
+            else ""
+        )
         noun = "group" if blocks == 1 else "groups"
         raise InputError(
             f"{blocks} {noun} cannot fill {parts} parts{joined}",
-            hint="a group never straddles two parts: label rows of more groups, or name a finer column with --group",
+            hint=(
+                "a group never straddles two parts: label rows of more groups, or name a finer"
+                " column with --group"
+            ),
         )
-    # Groups that stay where they were may leave no final part, without which a decision can still be made.
+    # Groups that stay where they were may leave no final part, without which a decision can still
+    # be made.
     empty = [part for part in empty if part != "final"]
     if empty:
         known = sum(bool(placed.get(key)) for key in {row.group_key for row in dataset.rows})
         raise InputError(
-            f"no group is left for the {empty[0]} part: {known:,} of the groups were in other parts before, and stay",
-            hint="add rows of new groups; with --allow-opened rows are split as if they were new, and the decision "
-            "says so",
+            f"no group is left for the {empty[0]} part: {known:,} of the groups were in other parts"
+            " before, and stay",
+            hint=(
+                "add rows of new groups; with --allow-opened rows are split as if they were new,"
+                " and the decision says so"
+            ),
         )
 
 
@@ -138,14 +157,19 @@ def _placed_notes(
     notes: list[str] = []
     if known:
         split = write_shares(shares)
-        notes.append(f"{known:,} of {groups:,} groups stay in the part they were in; {split} is for new ones")
+        notes.append(
+            f"{known:,} of {groups:,} groups stay in the part they were in; {split} is for new ones"
+        )
     if opened:
         notes.append(
-            f"{opened:,} sealed {'group is' if opened == 1 else 'groups are'} open from now on: rows of open groups "
-            "were joined with theirs, or are nearly the same"
+            f"{opened:,} sealed {'group is' if opened == 1 else 'groups are'} open from now on:"
+            " rows of open groups were joined with theirs, or are nearly the same"
         )
     if looked_at:
-        notes.append(f"{looked_at:,} final {'group has' if looked_at == 1 else 'groups have'} come to the holdout so")
+        notes.append(
+            f"{looked_at:,} final {'group has' if looked_at == 1 else 'groups have'} come to the"
+            " holdout so"
+        )
     return notes
 
 
@@ -171,7 +195,10 @@ def _size_notes(by_part: Mapping[Part, Sequence[Block]]) -> list[str]:
         notes.append(f"{part}: {rows:,} rows ({rows / total:.0%}) in {len(blocks):,} groups")
     largest = max(size_of(block) for blocks in by_part.values() for block in blocks)
     if largest > total / 5:
-        notes.append(f"one group holds {largest / total:.0%} of the rows, so the parts miss the sizes asked for")
+        notes.append(
+            f"one group holds {largest / total:.0%} of the rows, so the parts miss the sizes"
+            " asked for"
+        )
     open_parts: tuple[Part, Part] = ("train", "validation")
     for part in open_parts:
         kinds = {kind for block in by_part[part] for kind in block.classes} - {"unlabelled"}

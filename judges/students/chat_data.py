@@ -1,4 +1,6 @@
-"""A teacher's verdicts as chats, for any fine-tuner: what the judge is asked, and the reply the student should give."""
+"""A teacher's verdicts as chats, for any fine-tuner: what the judge is asked, and the reply the
+student should give.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ class ChatData:
     """Rows without a chat, by the reason."""
 
 
-def student_prompt(prompt: JudgePrompt, *, graded: bool, reasons: bool, confidence: bool) -> JudgePrompt:
+def student_prompt(
+    prompt: JudgePrompt, *, graded: bool, reasons: bool, confidence: bool
+) -> JudgePrompt:
     """Return a prompt with the reply of a student: a score, and if asked for a reason before it.
 
     Args:
@@ -52,7 +56,11 @@ def student_prompt(prompt: JudgePrompt, *, graded: bool, reasons: bool, confiden
         "score": f'"score": {what}',
         "confidence": '"confidence": how sure you are of this score, from 0 to 1',
     }
-    reply = "Answer with a JSON object and nothing else: " + "; ".join(said[name] for name in fields) + "."
+    reply = (
+        "Answer with a JSON object and nothing else: "
+        + "; ".join(said[name] for name in fields)
+        + "."
+    )
     return replace(
         prompt,
         scale=scale,
@@ -66,7 +74,12 @@ def student_prompt(prompt: JudgePrompt, *, graded: bool, reasons: bool, confiden
 
 
 def chat_data(
-    teacher: JudgedDataset, prompt: JudgePrompt, *, share: float = 0.2, reasons: bool = False, seed: int = 0
+    teacher: JudgedDataset,
+    prompt: JudgePrompt,
+    *,
+    share: float = 0.2,
+    reasons: bool = False,
+    seed: int = 0,
 ) -> ChatData:
     """Make chats of a teacher's verdicts; people's labels are in none of them.
 
@@ -85,7 +98,9 @@ def chat_data(
     if not 0.0 < share < 1.0:
         raise InputError(f"the held-out share is between 0 and 1, not {share:g}")
     verdicts = [answer for answer in teacher.answers if isinstance(answer, Verdict)]
-    graded = prompt.scale.kind == "graded" and all(answer.score in prompt.scale.levels for answer in verdicts)
+    graded = prompt.scale.kind == "graded" and all(
+        answer.score in prompt.scale.levels for answer in verdicts
+    )
     graded = graded and teacher.scale.kind == "graded"
     stated = bool(verdicts) and all(answer.confidence is not None for answer in verdicts)
     asked = student_prompt(prompt, graded=graded, reasons=reasons, confidence=stated)
@@ -105,11 +120,18 @@ def chat_data(
         left[reason] = left.get(reason, 0) + 1
     if not rows:
         why = ", ".join(f"{reason} ({n:,} rows)" for reason, n in left.items())
-        raise InputError(f"there is nothing to train on: {why}", hint="give the rows that were judged with --rows")
-    keys = sorted({row.group_key for row, _ in rows}, key=lambda key: hash_of(seed, "held out", key))
+        raise InputError(
+            f"there is nothing to train on: {why}",
+            hint="give the rows that were judged with --rows",
+        )
+    keys = sorted(
+        {row.group_key for row, _ in rows}, key=lambda key: hash_of(seed, "held out", key)
+    )
     held = set(keys[: max(1, round(share * len(keys)))])
     if len(held) == len(keys):
-        raise InputError("all rows are of one group, so that none can be held out", hint="name another --group")
+        raise InputError(
+            "all rows are of one group, so that none can be held out", hint="name another --group"
+        )
     return ChatData(
         prompt=asked,
         train=tuple(chat for row, chat in rows if row.group_key not in held),
@@ -129,5 +151,12 @@ def _chat(prompt: JudgePrompt, row: Row, answer: Verdict, *, graded: bool) -> Ch
             reply[name] = int(answer.score) if graded else int(answer.positive)
         else:
             reply[name] = answer.confidence
-    messages = [{"role": message.role, "content": message.content} for message in prompt.messages(row)]
-    return {"messages": [*messages, {"role": "assistant", "content": json.dumps(reply, ensure_ascii=False)}]}
+    messages = [
+        {"role": message.role, "content": message.content} for message in prompt.messages(row)
+    ]
+    return {
+        "messages": [
+            *messages,
+            {"role": "assistant", "content": json.dumps(reply, ensure_ascii=False)},
+        ]
+    }

@@ -34,8 +34,14 @@ class ScreenedAt:
 
 
 def is_sure(answer: Answer, confidence: float) -> bool:
-    """Whether a student decides: its calibrated confidence in its own decision reaches one that is wanted."""
-    return isinstance(answer, Verdict) and answer.confidence is not None and answer.confidence >= confidence
+    """Whether a student decides: its calibrated confidence in its own decision reaches one that is
+    wanted.
+    """
+    return (
+        isinstance(answer, Verdict)
+        and answer.confidence is not None
+        and answer.confidence >= confidence
+    )
 
 
 def screen_at(student: JudgedDataset, teacher: JudgedDataset, confidence: float) -> ScreenedAt:
@@ -64,8 +70,12 @@ def screen_at(student: JudgedDataset, teacher: JudgedDataset, confidence: float)
             continue
         asked += 1
         decided = isinstance(theirs, Verdict)
-        answers.append(replace(theirs, score=float(theirs.positive), before=None) if decided else theirs)
-    together = replace(teacher, answers=tuple(answers), scale=BINARY, rule=None, judge="student, then teacher")
+        answers.append(
+            replace(theirs, score=float(theirs.positive), before=None) if decided else theirs
+        )
+    together = replace(
+        teacher, answers=tuple(answers), scale=BINARY, rule=None, judge="student, then teacher"
+    )
     return ScreenedAt(
         confidence=confidence,
         asked=asked / len(answers) if answers else 0.0,

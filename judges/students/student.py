@@ -51,7 +51,9 @@ class Student:
         return f"student of {self.teacher}"
 
     def probabilities(self, pairs: Sequence[TextPair]) -> FloatArray:
-        """Return the regression's probability that the teacher says yes, not calibrated; shape (n,)."""
+        """Return the regression's probability that the teacher says yes, not calibrated; shape
+        (n,).
+        """
         scaled = (self.words.features(pairs) - self.centre) / self.spread
         # Bounded, so that a text unlike all others overflows nothing.
         logits = np.clip(scaled @ self.weights + self.intercept, -30.0, 30.0)
@@ -60,15 +62,23 @@ class Student:
     def judge(self, dataset: Dataset) -> JudgedDataset:
         """Judge rows; one that lacks an input is unscored."""
         long, short = self.inputs
-        there = [row for row in dataset.rows if row.inputs.get(long) is not None and row.inputs.get(short) is not None]
+        there = [
+            row
+            for row in dataset.rows
+            if row.inputs.get(long) is not None and row.inputs.get(short) is not None
+        ]
         pairs = [TextPair.of(row.inputs[long], row.inputs[short]) for row in there]
-        found = dict(zip((row.id for row in there), self.probabilities(pairs).tolist(), strict=True))
+        found = dict(
+            zip((row.id for row in there), self.probabilities(pairs).tolist(), strict=True)
+        )
         answers: list[Answer] = []
         for row in dataset.rows:
             if row.id in found:
                 answers.append(verdict_of(row.id, found[row.id], self.rule))
             else:
-                answers.append(Unscored(row_id=row.id, reason="parse", detail=f"no {long} or no {short}"))
+                answers.append(
+                    Unscored(row_id=row.id, reason="parse", detail=f"no {long} or no {short}")
+                )
         return JudgedDataset(
             dataset=dataset,
             answers=tuple(answers),
@@ -101,7 +111,9 @@ class Student:
             "intercept": self.intercept,
             "features": {
                 name: {"centre": float(centre), "spread": float(spread), "weight": float(weight)}
-                for name, centre, spread, weight in zip(FEATURES, self.centre, self.spread, self.weights, strict=True)
+                for name, centre, spread, weight in zip(
+                    FEATURES, self.centre, self.spread, self.weights, strict=True
+                )
             },
             "rarest": self.words.rarest,
             "idf": dict(self.words.idf),
@@ -110,7 +122,12 @@ class Student:
 
 def verdict_of(row_id: str, probability: float, rule: DecisionRule) -> Answer:
     """Return the verdict of a raw probability under a rule."""
-    raw = Verdict(row_id=row_id, score=probability, positive=PROBABILITY.positive(probability), parser="student")
+    raw = Verdict(
+        row_id=row_id,
+        score=probability,
+        positive=PROBABILITY.positive(probability),
+        parser="student",
+    )
     return apply_rule(raw, PROBABILITY, rule)
 
 
@@ -128,18 +145,24 @@ def read_student(path: Path) -> Student:
     try:
         read: Any = json.loads(read_small_text(path))  # Any: JSON
     except OSError as error:
-        raise DataError(f"cannot read the student {str(path)!r}: {error.strerror or error}") from None
+        raise DataError(
+            f"cannot read the student {str(path)!r}: {error.strerror or error}"
+        ) from None
     except ValueError as error:
         raise DataError(f"{path}: not valid JSON: {error}") from None
     body = cast("dict[str, Any]", read) if isinstance(read, dict) else {}  # Any: JSON
     if body.get("kind") != "student":
         raise DataError(f"{path} is no student", hint="`student train --out` writes one")
     if body.get("format") != FORMAT:
-        raise DataError(f"{path}: its format is {body.get('format')!r}, not {FORMAT}", hint="train it anew")
+        raise DataError(
+            f"{path}: its format is {body.get('format')!r}, not {FORMAT}", hint="train it anew"
+        )
     field = "features"
     try:
         features = [body["features"][name] for name in FEATURES]
-        columns = {key: _numbers(one[key] for one in features) for key in ("centre", "spread", "weight")}
+        columns = {
+            key: _numbers(one[key] for one in features) for key in ("centre", "spread", "weight")
+        }
         field = "inputs"
         long, short = (str(name) for name in body["inputs"])
         field = "idf"
@@ -149,7 +172,9 @@ def read_student(path: Path) -> Student:
         field = "rule"
         rule = DecisionRule.from_json(body["rule"])
     except (KeyError, TypeError, ValueError, AttributeError, InputError) as error:
-        raise DataError(f"{path}, field {field!r}: missing or damaged ({error})", hint="train it anew") from None
+        raise DataError(
+            f"{path}, field {field!r}: missing or damaged ({error})", hint="train it anew"
+        ) from None
     if not (np.all(columns["spread"] > 0) and math.isfinite(intercept)):
         raise DataError(f"{path}, field 'features': a spread is not above 0", hint="train it anew")
     return Student(

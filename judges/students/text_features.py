@@ -1,7 +1,8 @@
-"""Numbers about two texts that hint at whether the longer one bears the shorter one out. No model is asked.
+"""Numbers about two texts that hint at whether the longer one bears the shorter one out. No model
+is asked.
 
-The texts are those of a source and a statement, a passage and a query, an answer and a question. Names, negations and
-sentence ends are those of English.
+The texts are those of a source and a statement, a passage and a query, an answer and a question.
+Names, negations and sentence ends are those of English.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ FEATURES = (
     "numbers missing",
     "names covered",  # words with a capital letter inside a sentence
     "names missing",
-    "negation differs",  # the best sentence negates and the shorter text does not, or the other way round
+    # the best sentence negates and the shorter text does not, or the other way round
+    "negation differs",
     "first place",  # where the first covered word stands, 0 the beginning
     "length",  # ln(1 + words) of the longer text
     "length of the shorter",
@@ -48,7 +50,9 @@ DIGITS = 6
 MOST_WORDS = 20_000
 """Words whose idf is kept, the most frequent; others count as the rarest."""
 
-_NEGATIONS = frozenset({"not", "no", "never", "none", "without", "nor", "cannot", "neither", "nothing"})
+_NEGATIONS = frozenset(
+    {"not", "no", "never", "none", "without", "nor", "cannot", "neither", "nothing"}
+)
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NAME = re.compile(r"(?<=[^.!?\s][ \t])[A-Z]\w+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -97,8 +101,11 @@ class WordWeights:
         """Count words over the different texts of pairs."""
         texts = {text for pair in pairs for text in (pair.long, pair.short)}
         df = Counter(word for text in texts for word in set(text))
-        # A word of one text is as rare as one of none, nearly; the order decides nothing but ties at the limit.
-        kept = sorted(((word, n) for word, n in df.items() if n > 1), key=lambda one: (-one[1], one[0]))[:MOST_WORDS]
+        # A word of one text is as rare as one of none, nearly; the order decides nothing but ties
+        # at the limit.
+        kept = sorted(
+            ((word, n) for word, n in df.items() if n > 1), key=lambda one: (-one[1], one[0])
+        )[:MOST_WORDS]
         n = len(texts)
         idf = {word: round(math.log((1 + n) / (1 + count)) + 1, DIGITS) for word, count in kept}
         return cls(idf=idf, rarest=math.log((1 + n) / 2) + 1)
@@ -109,7 +116,9 @@ class WordWeights:
 
     def features(self, pairs: Sequence[TextPair]) -> FloatArray:
         """Return `FEATURES` of each pair; shape (n, F)."""
-        return np.array([self._features(pair) for pair in pairs], np.float64).reshape(-1, len(FEATURES))
+        return np.array([self._features(pair) for pair in pairs], np.float64).reshape(
+            -1, len(FEATURES)
+        )
 
     def _features(self, pair: TextPair) -> list[float]:
         long, short = Counter(pair.long), Counter(pair.short)
@@ -144,9 +153,14 @@ class WordWeights:
         ]
 
     def _cosine(self, long: Mapping[str, int], short: Mapping[str, int]) -> float:
-        vectors = [{w: (1 + math.log(n)) * self.of_word(w) for w, n in text.items()} for text in (long, short)]
+        vectors = [
+            {w: (1 + math.log(n)) * self.of_word(w) for w, n in text.items()}
+            for text in (long, short)
+        ]
         product = sum(weight * vectors[0].get(word, 0.0) for word, weight in vectors[1].items())
-        return product / (math.hypot(*vectors[0].values()) * math.hypot(*vectors[1].values()) or 1.0)
+        return product / (
+            math.hypot(*vectors[0].values()) * math.hypot(*vectors[1].values()) or 1.0
+        )
 
 
 def _letters(text: str) -> set[str]:
@@ -168,6 +182,8 @@ def _found(some: Iterable[str], there: set[str]) -> tuple[int, int]:
 
 
 def _covered(counts: tuple[int, int]) -> tuple[float, float]:
-    """Return the share that is covered, all of it where there is nothing to cover, and how much is missing."""
+    """Return the share that is covered, all of it where there is nothing to cover, and how much is
+    missing.
+    """
     found, missing = counts
     return (found / (found + missing) if found + missing else 1.0), float(missing)

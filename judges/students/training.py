@@ -64,8 +64,9 @@ def train_student(
 ) -> Trained:
     """Train on the teacher's decisions, which are never people's labels.
 
-    For each fold of groups a student is trained on the others: words, regression, calibration and threshold, the last
-    two on probabilities that are themselves cross-fitted. The student that is returned is trained on all.
+    For each fold of groups a student is trained on the others: words, regression, calibration and
+    threshold, the last two on probabilities that are themselves cross-fitted. The student that is
+    returned is trained on all.
 
     Args:
         teacher: Rows with texts and the teacher's verdicts.
@@ -73,7 +74,8 @@ def train_student(
         count: Told how many students have been trained, and of how many.
 
     Raises:
-        InputError: The texts are not there, or there are too few rows, groups or decisions of one kind.
+        InputError: The texts are not there, or there are too few rows, groups or decisions of one
+            kind.
     """
     settings = settings or StudentSettings()
     rows = [i for i, answer in enumerate(teacher.answers) if isinstance(answer, Verdict)]
@@ -84,7 +86,10 @@ def train_student(
     if not usable:
         raise InputError(
             f"no row with a verdict has the texts {long!r} and {short!r}",
-            hint="give the rows that were judged with --rows, or name the texts with --inputs LONGER,SHORTER",
+            hint=(
+                "give the rows that were judged with --rows, or name the texts with --inputs"
+                " LONGER,SHORTER"
+            ),
         )
     teacher = teacher.only(usable)
     answers = [answer for answer in teacher.answers if isinstance(answer, Verdict)]
@@ -132,7 +137,10 @@ def _answered(answers: Sequence[Answer | None], rows: Sequence[Row]) -> Iterator
 
 def _taught(teacher: JudgedDataset, learned: BoolArray) -> Dataset:
     """Return the rows with the teacher's decisions in place of people's labels."""
-    rows = (replace(row, label=float(yes)) for row, yes in zip(teacher.dataset.rows, learned, strict=True))
+    rows = (
+        replace(row, label=float(yes))
+        for row, yes in zip(teacher.dataset.rows, learned, strict=True)
+    )
     return Dataset.of(rows, labels=BINARY, name=teacher.dataset.name, notes=teacher.dataset.notes)
 
 
@@ -143,7 +151,9 @@ def _inputs(rows: Sequence[Row], settings: StudentSettings) -> tuple[str, str]:
     if len(names) != 2:
         raise InputError(
             f"rows have the texts {', '.join(names) or 'none'}, and a student reads two",
-            hint="name them, the one that should bear the other out first: --inputs source,statement",
+            hint=(
+                "name them, the one that should bear the other out first: --inputs source,statement"
+            ),
         )
     length = {name: sum(len(row.inputs.get(name, "")) for row in rows) for name in names}
     long, short = sorted(names, key=lambda name: -length[name])
@@ -151,13 +161,17 @@ def _inputs(rows: Sequence[Row], settings: StudentSettings) -> tuple[str, str]:
 
 
 def _folds(rows: Sequence[Row], groups: IntArray, folds: int, seed: int) -> IntArray:
-    """Return the fold of each row: whole groups, the largest first, each to the fold with the fewest rows."""
+    """Return the fold of each row: whole groups, the largest first, each to the fold with the
+    fewest rows.
+    """
     names: dict[int, str] = {}
     for row, group in zip(rows, groups.tolist(), strict=True):
         names.setdefault(group, row.group_key)
     sizes = np.bincount(groups)
     fold, filled = np.zeros(len(sizes), np.int64), np.zeros(folds, np.int64)
-    for group in sorted(names, key=lambda group: (-sizes[group], hash_of(seed, "student", names[group]))):
+    for group in sorted(
+        names, key=lambda group: (-sizes[group], hash_of(seed, "student", names[group]))
+    ):
         fold[group] = int(np.argmin(filled))
         filled[fold[group]] += sizes[group]
     return fold[groups]
@@ -172,13 +186,16 @@ def _train(
     inside: IntArray,
     settings: StudentSettings,
 ) -> Student:
-    """Train on some rows; their own folds give the probabilities that calibration and threshold are fitted on."""
+    """Train on some rows; their own folds give the probabilities that calibration and threshold are
+    fitted on.
+    """
     chosen: list[int] = inside.tolist()
     seen = [pairs[i] for i in chosen]
     words = WordWeights.of(seen)
     features = words.features(seen)
     label, fold = learned[inside], member[inside]
-    # Chosen by held-out groups: what rows of one query have in common is learned by heart under a weak penalty.
+    # Chosen by held-out groups: what rows of one query have in common is learned by heart under a
+    # weak penalty.
     tried = {penalty: _cross_fitted(features, label, fold, penalty) for penalty in PENALTIES}
     penalty = min(tried, key=lambda one: _log_loss(label, tried[one]))
     raw = tried[penalty]
@@ -187,7 +204,9 @@ def _train(
         verdict_of(row.id, probability, DecisionRule(threshold=PROBABILITY.threshold))
         for row, probability in zip(rows, raw.tolist(), strict=True)
     ]
-    crossed = JudgedDataset(dataset=Dataset.of(rows, labels=BINARY), answers=tuple(answers), scale=PROBABILITY)
+    crossed = JudgedDataset(
+        dataset=Dataset.of(rows, labels=BINARY), answers=tuple(answers), scale=PROBABILITY
+    )
     centre, spread, weights, intercept = _fit(features, label, penalty)
     return Student(
         inputs=_inputs(teacher.dataset.rows, settings),
@@ -206,7 +225,9 @@ def _train(
 _Fit = tuple[FloatArray, FloatArray, FloatArray, float]
 
 
-def _cross_fitted(features: FloatArray, label: BoolArray, fold: IntArray, penalty: float) -> FloatArray:
+def _cross_fitted(
+    features: FloatArray, label: BoolArray, fold: IntArray, penalty: float
+) -> FloatArray:
     """Return the probability of each row by a regression that its fold did not help to fit."""
     raw = np.zeros(len(label))
     for i in np.unique(fold):
@@ -225,7 +246,8 @@ def _fit(features: FloatArray, label: BoolArray, penalty: float) -> _Fit:
 
     if len(np.unique(label)) < 2:
         raise InputError(
-            "the teacher decided all rows of some folds alike, so that nothing can be learned there",
+            "the teacher decided all rows of some folds alike, so that nothing can be learned"
+            " there",
             hint="give more groups with decisions of both kinds, or take fewer --folds",
         )
     centre, spread = features.mean(axis=0), features.std(axis=0)
@@ -237,4 +259,6 @@ def _fit(features: FloatArray, label: BoolArray, penalty: float) -> _Fit:
 
 def _probability(fit: _Fit, features: FloatArray) -> FloatArray:
     centre, spread, weights, intercept = fit
-    return 1.0 / (1.0 + np.exp(-np.clip((features - centre) / spread @ weights + intercept, -30.0, 30.0)))
+    return 1.0 / (
+        1.0 + np.exp(-np.clip((features - centre) / spread @ weights + intercept, -30.0, 30.0))
+    )

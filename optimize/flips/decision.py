@@ -50,7 +50,9 @@ class FlipDecision:
 
     outcome: FlipOutcome
     decided: bool
-    """Whether the labels show it, or speak against it; else there is too little evidence, for now or for good."""
+    """Whether the labels show it, or speak against it; else there is too little evidence, for now
+    or for good.
+    """
     reason: str
     estimand: str
     target: ClaimState
@@ -77,7 +79,9 @@ class FlipDecision:
         return asdict(self)
 
 
-def explain(outcome: GateOutcome | None, claims: Sequence[ClaimState], about: str, *, over: bool) -> str:
+def explain(
+    outcome: GateOutcome | None, claims: Sequence[ClaimState], about: str, *, over: bool
+) -> str:
     """Say in a sentence what is decided, or what is not shown yet.
 
     Args:
@@ -89,10 +93,14 @@ def explain(outcome: GateOutcome | None, claims: Sequence[ClaimState], about: st
     target, guards = claims[0], claims[1:]
     about = f"on {about}"
     if outcome == "accepted":
-        held = "".join(f"; {guard.metric} falls by less than {guard.margin:.3f}" for guard in guards)
+        held = "".join(
+            f"; {guard.metric} falls by less than {guard.margin:.3f}" for guard in guards
+        )
         return f"{target.metric} rises {about} ({_evidence(target.e_value, target.needed)}){held}"
     if outcome == "refused" and target.refuted:
-        return f"{target.metric} falls {about} ({_evidence(target.e_against, target.needed_against)})"
+        return (
+            f"{target.metric} falls {about} ({_evidence(target.e_against, target.needed_against)})"
+        )
     for guard in guards:
         if outcome == "refused" and guard.refuted:
             fall = f"{guard.metric} falls by more than {guard.margin:.3f} {about}"
@@ -103,7 +111,9 @@ def explain(outcome: GateOutcome | None, claims: Sequence[ClaimState], about: st
     for guard in guards:
         if not guard.shown:
             evidence = _evidence(guard.e_value, guard.needed)
-            missing.append(f"that {guard.metric} falls by less than {guard.margin:.3f} ({evidence})")
+            missing.append(
+                f"that {guard.metric} falls by less than {guard.margin:.3f} ({evidence})"
+            )
     end = "the pool is used up and does not show" if over else "not shown yet:"
     return f"{end} {' and '.join(missing)} {about}"
 

@@ -1,4 +1,6 @@
-"""What is fixed before the first label: the rows with both verdicts, what is claimed, and how rows are drawn."""
+"""What is fixed before the first label: the rows with both verdicts, what is claimed, and how rows
+are drawn.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ class PoolRow:
     positive: bool | None = None
     """What people said of it; known of the sealed holdout's rows alone."""
     same_as: str = ""
-    """The id of an earlier row with the same texts, whose label is this one's too; empty where there is none."""
+    """The id of an earlier row with the same texts, whose label is this one's too; empty where
+    there is none.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,10 +59,14 @@ class FlipDesign:
         if not 0 < self.alpha < 1:
             raise InputError(f"alpha is {self.alpha!r}; it lies between 0 and 1")
         if self.estimand not in ESTIMANDS:
-            raise InputError(f"{self.estimand!r} is no estimand", hint=f"it can be {' or '.join(ESTIMANDS)}")
+            raise InputError(
+                f"{self.estimand!r} is no estimand", hint=f"it can be {' or '.join(ESTIMANDS)}"
+            )
         drawn = [row.id for row in self.rows if row.positive is None]
         if len(set(drawn)) < len(drawn):
-            raise InputError("two rows of the pool have the same id", hint="give each row an id of its own")
+            raise InputError(
+                "two rows of the pool have the same id", hint="give each row an id of its own"
+            )
 
     @property
     def about(self) -> str:
@@ -74,7 +82,9 @@ class FlipDesign:
             InputError: A newer version wrote it.
         """
         if body["version"] != VERSION:
-            raise InputError(f"the design has version {body['version']}; this Judgewright reads {VERSION}")
+            raise InputError(
+                f"the design has version {body['version']}; this Judgewright reads {VERSION}"
+            )
         rows = {"same_as": [""] * len(body["rows"]["id"]), **body["rows"]}
         columns = (rows[name] for name in PoolRow.__slots__)
         return cls(
@@ -105,13 +115,15 @@ class FlipDesign:
         }
 
 
-def pool_rows(before: JudgedDataset, after: JudgedDataset, *, labelled: bool = False) -> tuple[PoolRow, ...]:
+def pool_rows(
+    before: JudgedDataset, after: JudgedDataset, *, labelled: bool = False
+) -> tuple[PoolRow, ...]:
     """Return the rows of two answers to the same dataset.
 
     Args:
         before, after: Answers to the same rows, in the same order.
-        labelled: Whether the rows' labels count, as the sealed holdout's do; they are passed over otherwise, and
-            rows with the same texts share one.
+        labelled: Whether the rows' labels count, as the sealed holdout's do; they are passed over
+            otherwise, and rows with the same texts share one.
     """
     rows: list[PoolRow] = []
     first: dict[tuple[tuple[str, str], ...], str] = {}

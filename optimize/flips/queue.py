@@ -1,13 +1,14 @@
-"""Which row to label next, and what the labels so far decide: pure functions of the frozen design and the labels.
+"""Which row to label next, and what the labels so far decide: pure functions of the frozen design
+and the labels.
 
-Everything is computed again from the first label on. So a queue goes on after a crash as if nothing had been, dropping
-the last label gives the state before it, and a corrected label counts as if it had been so from the start; labels of
-rows that are then not drawn wait unused.
+Everything is computed again from the first label on. So a queue goes on after a crash as if nothing
+had been, dropping the last label gives the state before it, and a corrected label counts as if it
+had been so from the start; labels of rows that are then not drawn wait unused.
 
-Each claim is a wealth of its own (`wealth`): the new prompt is better in the target; it is worse; each guard holds; it
-is broken. Accepted needs the first and all the third at once, each at its own level, so that no level is divided. A
-step whose labels are not all there yet counts as if the missing ones were the worst: what is decided then cannot be
-undone by them.
+Each claim is a wealth of its own (`wealth`): the new prompt is better in the target; it is worse;
+each guard holds; it is broken. Accepted needs the first and all the third at once, each at its own
+level, so that no level is divided. A step whose labels are not all there yet counts as if the
+missing ones were the worst: what is decided then cannot be undone by them.
 """
 
 from __future__ import annotations
@@ -74,7 +75,9 @@ class FlipQueue:
         self._given: tuple[GivenLabel, ...] = ()
 
     def next(self, given: Sequence[GivenLabel]) -> Draw | None:
-        """Return the row to label after these labels; None where it is decided, or nothing is left to draw."""
+        """Return the row to label after these labels; None where it is decided, or nothing is left
+        to draw.
+        """
         return self._after(given).ask()
 
     def decide(self, given: Sequence[GivenLabel]) -> FlipDecision:
@@ -82,13 +85,16 @@ class FlipQueue:
         return self._after(given).decision()
 
     def wins(self, given: Sequence[GivenLabel]) -> FlipWins:
-        """Return how many of the labelled flips each prompt won: for when it is decided, and not while people label."""
+        """Return how many of the labelled flips each prompt won: for when it is decided, and not
+        while people label.
+        """
         return self._after(given).wins()
 
     def _after(self, given: Sequence[GivenLabel]) -> _Replay:
         labels = tuple(given)
         seen = len(self._given)
-        # One more label goes on where the last call ended; anything else starts anew and comes to the same.
+        # One more label goes on where the last call ended; anything else starts anew and comes to
+        # the same.
         fresh = [one.row_id for one in labels[seen:]]
         known = {one.row_id for one in self._given}
         if self._replay is None or labels[:seen] != self._given or not known.isdisjoint(fresh):
@@ -116,9 +122,14 @@ class _Replay:
         self._counts: FloatArray = np.bincount(self._cells, minlength=CELLS).astype(np.float64)
         self._walk = GroupWalk(design) if design.estimand == "groups" else RowWalk(design)
         target, guard = -math.log(design.alpha), -math.log(GUARD_ALPHA)
-        self._claims = [_Claim(design.target, 0.0, True, target), _Claim(design.target, 0.0, False, guard)]
+        self._claims = [
+            _Claim(design.target, 0.0, True, target),
+            _Claim(design.target, 0.0, False, guard),
+        ]
         for one in design.guards:
-            self._claims += [_Claim(one.metric, one.margin, better, guard) for better in (True, False)]
+            self._claims += [
+                _Claim(one.metric, one.margin, better, guard) for better in (True, False)
+            ]
         self._wealths = [Wealth.start() for _ in self._claims]
         self._labels: dict[str, int | None] = {}
         self._used: FloatArray = np.zeros((CELLS, 2))
@@ -148,7 +159,11 @@ class _Replay:
         return Draw(self._ids[row], float(self._step.probability[self._cells[row]]))
 
     def _waiting(self, step: Step) -> list[int]:
-        return [i for i in step.rows.tolist() if self._known[i] is None and self._ids[i] not in self._labels]
+        return [
+            i
+            for i in step.rows.tolist()
+            if self._known[i] is None and self._ids[i] not in self._labels
+        ]
 
     def _advance(self) -> None:
         """Settle steps until one waits for a label, the claims are decided, or nothing is left."""
@@ -168,7 +183,10 @@ class _Replay:
         if isinstance(self._walk, GroupWalk):
             step = self._walk.next(self._share, self._tables, self._expected)
         else:
-            labelled = np.einsum("kcy,cy->k", self._tables, self._used) + self._tables.min(-1) @ self._skipped
+            labelled = (
+                np.einsum("kcy,cy->k", self._tables, self._used)
+                + self._tables.min(-1) @ self._skipped
+            )
             step = self._walk.next(self._share, self._tables, self._expected, labelled)
         if step is not None:
             self._reached = self._wealths_at_worst(step)
@@ -180,7 +198,11 @@ class _Replay:
         tables: list[FloatArray] = []
         for claim in self._claims:
             better = claim.better
-            tables.append(score_table(claim.metric, claim.margin, self._counts, self._rates, errors, better=better))
+            tables.append(
+                score_table(
+                    claim.metric, claim.margin, self._counts, self._rates, errors, better=better
+                )
+            )
         self._tables = np.stack(tables)
         self._expected = expected_scores(self._tables, self._rates)
         self._share = self._allocated()
@@ -188,7 +210,11 @@ class _Replay:
     def _allocated(self) -> FloatArray:
         if self._design.every_row:
             return np.ones(CELLS)
-        wanted = [i for i, claim in enumerate(self._claims) if claim.better and not self._shown(i, self._wealths)]
+        wanted = [
+            i
+            for i, claim in enumerate(self._claims)
+            if claim.better and not self._shown(i, self._wealths)
+        ]
         share = allocate(self._tables[wanted or [0]], self._rates)
         if any(self._claims[i].metric == "f1" for i in wanted):
             # These labels also say what F1 the prompt in use has.
@@ -218,7 +244,9 @@ class _Replay:
         shown = [self._shown(i, self._wealths) for i in range(len(self._claims))]
         self._wealths = self._reached
         # Without a label, or a claim that is settled, the scores stay as they are.
-        self._fresh = len(step.rows) > 0 or shown != [self._shown(i, self._wealths) for i in range(len(self._claims))]
+        self._fresh = len(step.rows) > 0 or shown != [
+            self._shown(i, self._wealths) for i in range(len(self._claims))
+        ]
 
     def _shown(self, claim: int, wealths: Sequence[Wealth]) -> bool:
         return wealths[claim].peak >= self._claims[claim].level
@@ -231,7 +259,9 @@ class _Replay:
         return "refused" if any(shown[1::2]) else None
 
     def wins(self) -> FlipWins:
-        """Count for each prompt the labelled flips on which it was right; the sealed holdout's are not among them."""
+        """Count for each prompt the labelled flips on which it was right; the sealed holdout's are
+        not among them.
+        """
         before = after = 0
         for i in self._drawn + ([] if self._step is None else self._step.rows.tolist()):
             label, row = self._labels.get(self._ids[i]), self._design.rows[i]
@@ -245,7 +275,9 @@ class _Replay:
         return self._settled | now.intersection(self._labels)
 
     def _asked_ids(self, step: Step) -> set[str]:
-        """Return the rows whose labels a step takes; rows with the same texts are asked about as one."""
+        """Return the rows whose labels a step takes; rows with the same texts are asked about as
+        one.
+        """
         rows: list[int] = step.rows.tolist()
         return {self._ids[i] for i in rows if self._known[i] is None}
 
@@ -269,9 +301,12 @@ class _Replay:
         reason = explain(outcome, states, self._design.about, over=over)
         named: FlipOutcome = outcome or "undecided"
         if self._design.estimand == "pool":
-            # True of these very rows, which two judges of one quality differ on too: no word of the gate.
+            # True of these very rows, which two judges of one quality differ on too: no word of the
+            # gate.
             named = "higher on these rows" if outcome == "accepted" else "not shown"
-            reason += "; it says nothing of other rows, so that nothing is accepted by it" * (outcome == "accepted")
+            reason += "; it says nothing of other rows, so that nothing is accepted by it" * (
+                outcome == "accepted"
+            )
         used = len(self._used_ids())
         return FlipDecision(
             outcome=named,

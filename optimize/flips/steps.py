@@ -1,16 +1,18 @@
 """Which rows are drawn next, and what their labels are worth to each claim: one step is one bet.
 
-*New groups like these:* the groups come in a seeded random order, and a step is a group. Of its rows each is drawn with
-a probability that was fixed before the group came up (`allocate`): rows on which the two disagree always, the others by
-systematic sampling, so that a group never has more of them than its share. What the group scores is what its cells are
-expected to, plus what the drawn rows scored beyond that over their probability (a difference estimator; Särndal,
-Swensson and Wretman 1992). A step without a row to draw costs no label. The worst that any group of the pool could
-score limits the stakes: a new group is taken to be no larger than the largest here.
+*New groups like these:* the groups come in a seeded random order, and a step is a group. Of its
+rows each is drawn with a probability that was fixed before the group came up (`allocate`): rows on
+which the two disagree always, the others by systematic sampling, so that a group never has more of
+them than its share. What the group scores is what its cells are expected to, plus what the drawn
+rows scored beyond that over their probability (a difference estimator; Särndal, Swensson and
+Wretman 1992). A step without a row to draw costs no label. The worst that any group of the pool
+could score limits the stakes: a new group is taken to be no larger than the largest here.
 
-*This pool:* a step is one row, drawn from those left with a probability that depends on its cell. Labels so far, plus
-what the rest is expected to score, plus what the row scored beyond that over its probability, is an unbiased estimate
-of the pool's total given all that came before (Waudby-Smith, Stark and Ramdas 2021, "RiLACS"; Shekhar, Xu, Lipton,
-Liang and Ramdas 2023 on weighted draws).
+*This pool:* a step is one row, drawn from those left with a probability that depends on its cell.
+Labels so far, plus what the rest is expected to score, plus what the row scored beyond that over
+its probability, is an unbiased estimate of the pool's total given all that came before
+(Waudby-Smith, Stark and Ramdas 2021, "RiLACS"; Shekhar, Xu, Lipton, Liang and Ramdas 2023 on
+weighted draws).
 """
 
 from __future__ import annotations
@@ -42,11 +44,15 @@ class Step:
     probability: FloatArray
     """With which a row of each cell was drawn; shape (cells,)."""
     base: FloatArray
-    """What the step scores for each claim before the drawn rows say more than was expected; shape (claims,)."""
+    """What the step scores for each claim before the drawn rows say more than was expected; shape
+    (claims,).
+    """
     lowest: FloatArray
     """What it can score at worst; shape (claims,)."""
 
-    def values(self, tables: FloatArray, expected: FloatArray, labels: Sequence[int | None]) -> FloatArray:
+    def values(
+        self, tables: FloatArray, expected: FloatArray, labels: Sequence[int | None]
+    ) -> FloatArray:
         """Return what the step scores for each claim; a row without a label scores the worst.
 
         Args:
@@ -63,8 +69,9 @@ class Step:
 def allocate(tables: FloatArray, rates: FloatArray, *, floor: float = FLOOR) -> FloatArray:
     """Return how likely a row of each cell is to be drawn, relative to a flip; shape (cells,).
 
-    Neyman's allocation: in proportion to the standard deviation of the score in the cell, for the claim that asks most.
-    No drawn row may weigh more than a flip at its worst, which would keep all stakes small.
+    Neyman's allocation: in proportion to the standard deviation of the score in the cell, for the
+    claim that asks most. No drawn row may weigh more than a flip at its worst, which would keep all
+    stakes small.
 
     Args:
         tables: Scores by claim that is open, cell and label; shape (claims, cells, 2).
@@ -162,16 +169,22 @@ class RowWalk:
         self._every_row = design.every_row
         self.cells = cells_of(design.rows)
         self._rng = np.random.default_rng([design.seed, 2])
-        # The next draws are fixed numbers: the same labels give the same rows whenever they are computed.
+        # The next draws are fixed numbers: the same labels give the same rows whenever they are
+        # computed.
         self._draws: FloatArray = self._rng.random(len(design.rows))
         ids = np.array([i for i, row in enumerate(design.rows) if row.positive is None], np.int64)
         ids = self._rng.permutation(ids)
-        self._left: list[list[int]] = [ids[self.cells[ids] == cell].tolist() for cell in range(CELLS)]
+        self._left: list[list[int]] = [
+            ids[self.cells[ids] == cell].tolist() for cell in range(CELLS)
+        ]
         self.drawn = 0
         self._over = False
 
-    def next(self, share: FloatArray, tables: FloatArray, expected: FloatArray, labelled: FloatArray) -> Step | None:
-        """Return the step of the next row; where none is left that matters one without a row, then None.
+    def next(
+        self, share: FloatArray, tables: FloatArray, expected: FloatArray, labelled: FloatArray
+    ) -> Step | None:
+        """Return the step of the next row; where none is left that matters one without a row, then
+        None.
 
         Args:
             labelled: What the labels so far score for each claim; shape (claims,).
@@ -190,7 +203,11 @@ class RowWalk:
         below = (tables.min(-1) - expected)[:, there] / chance[there]
         lowest = base + below.min(-1)
         bounds = np.cumsum(left * chance)
-        cell = int(np.searchsorted(bounds, float(self._draws[self.drawn]) * float(bounds[-1]), side="right"))
+        cell = int(
+            np.searchsorted(
+                bounds, float(self._draws[self.drawn]) * float(bounds[-1]), side="right"
+            )
+        )
         row = np.array([self._left[cell].pop()], np.int64)
         self.drawn += 1
         return Step(row, self.cells[row], chance, base, lowest)

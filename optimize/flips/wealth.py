@@ -1,10 +1,11 @@
 """The test: the wealth of a bet against "the mean is at most 0", valid wherever one stops.
 
-Each bet stakes a share of what can be lost at worst. If the mean is at most 0, given all that was known before the bet,
-the wealth is a nonnegative supermartingale from 1 and reaches 1 / alpha with probability at most alpha, however often
-one looks and whenever one stops (Ville 1939; Waudby-Smith and Ramdas 2024, "Estimating means of bounded random
-variables by betting"; Howard, Ramdas, McAuliffe and Sekhon 2021 on time-uniform bounds). It is split evenly over fixed
-stakes, as in a race.
+Each bet stakes a share of what can be lost at worst. If the mean is at most 0, given all that was
+known before the bet, the wealth is a nonnegative supermartingale from 1 and reaches 1 / alpha with
+probability at most alpha, however often one looks and whenever one stops (Ville 1939; Waudby-Smith
+and Ramdas 2024, "Estimating means of bounded random variables by betting"; Howard, Ramdas,
+McAuliffe and Sekhon 2021 on time-uniform bounds). It is split evenly over fixed stakes, as in a
+race.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ class Wealth:
 
         Args:
             value: What came.
-            lowest: What it could be at worst, fixed before it came. Where that is above 0 the claim is certain.
+            lowest: What it could be at worst, fixed before it came. Where that is above 0 the claim
+                is certain.
         """
         if lowest > ROUNDING:
             return Wealth(np.full(len(STAKES), math.inf), math.inf)

@@ -1,4 +1,6 @@
-"""What the gate decided, with its evidence; and what an accepted prompt changed on the final rows."""
+"""What the gate decided, with its evidence; and what an accepted prompt changed on the final
+rows.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +36,15 @@ class Decision:
     coverage_before: float
     coverage_after: float
     worst_case: tuple[float, float] | None
-    """The metric's change if every row that one side left unscored had gone against it, or for it."""
+    """The metric's change if every row that one side left unscored had gone against it, or for it.
+    """
     rows_needed: int | None
     """Rows that would decide; None where it is decided, or where no number is known to."""
     simulated: bool
     veto: str | None
-    """Predicate of the slice that the new prompt made worse; None where none is confirmed or sought."""
+    """Predicate of the slice that the new prompt made worse; None where none is confirmed or
+    sought.
+    """
     groups_needed: int | None = None
     """Groups of those rows."""
     target_worst: Change | None = None
@@ -51,7 +56,9 @@ class Decision:
     """The rounds in which rows that one side left unanswered were asked again, on both sides."""
     floors: tuple[FloorResult, ...] = ()
     equal_gain: EqualGain | None = None
-    """What is left of the target's change at the same recall; it decides nothing. None of older decisions."""
+    """What is left of the target's change at the same recall; it decides nothing. None of older
+    decisions.
+    """
 
     def __repr__(self) -> str:
         simulated = SIMULATED if self.simulated else ""
@@ -61,7 +68,9 @@ class Decision:
     def _repr_html_(self) -> str:
         simulated = SIMULATED if self.simulated else ""
         title = f"{self.outcome.upper()}{simulated}"
-        answered = f"rows answered: {self.coverage_before:.1%} before, {self.coverage_after:.1%} after"
+        answered = (
+            f"rows answered: {self.coverage_before:.1%} before, {self.coverage_after:.1%} after"
+        )
         look = f"look {self.look} at this holdout, alpha {self.alpha:.4f}"
         return html_table(self.to_frame(), title=title, notes=(self.reason, answered, look))
 
@@ -78,7 +87,18 @@ class Decision:
         changes += [(f"guard, {guard.state}", guard.change) for guard in self.guards]
         changes.append(("slice", self.slice_change))
         lines = [{"role": role, **asdict(change)} for role, change in changes if change is not None]
-        columns = ("role", "metric", "before", "after", "difference", "low", "high", "p", "n", "groups")
+        columns = (
+            "role",
+            "metric",
+            "before",
+            "after",
+            "difference",
+            "low",
+            "high",
+            "p",
+            "n",
+            "groups",
+        )
         return pd.DataFrame(lines, columns=[*columns, "changed_groups"])
 
     @property
@@ -98,8 +118,11 @@ class Decision:
         return {"accepted": self.accepted, **body, "worst_case": worst_case}
 
 
-def final_changes(before: JudgedDataset, after: JudgedDataset, objective: Objective) -> dict[str, Any]:  # Any: JSON
-    """Compare target and guards on the final rows, paired, with their intervals; nothing is decided by them.
+def final_changes(
+    before: JudgedDataset, after: JudgedDataset, objective: Objective
+) -> dict[str, Any]:  # Any: JSON
+    """Compare target and guards on the final rows, paired, with their intervals; nothing is decided
+    by them.
 
     Args:
         before, after: Answers to the final rows.
@@ -111,13 +134,20 @@ def final_changes(before: JudgedDataset, after: JudgedDataset, objective: Object
         return None if compared is None else asdict(compared)
 
     guards = [
-        {"metric": guard.metric, "margin": guard.margin, "change": change(guard.metric)} for guard in objective.guards
+        {"metric": guard.metric, "margin": guard.margin, "change": change(guard.metric)}
+        for guard in objective.guards
     ]
     equal = asdict(equal_gain(objective.target, before, after))
-    body: dict[str, Any] = {"target": change(objective.target), "equal_gain": equal, "guards": guards}  # Any: JSON
+    body: dict[str, Any] = {
+        "target": change(objective.target),
+        "equal_gain": equal,
+        "guards": guards,
+    }  # Any: JSON
     if objective.floors:
         body["floors"] = []
     for floor in objective.floors:
         value, low, _, _ = value_bounds(floor.metric, after)
-        body["floors"].append({"metric": floor.metric, "floor": floor.value, "value": value, "low": low})
+        body["floors"].append(
+            {"metric": floor.metric, "floor": floor.value, "value": value, "low": low}
+        )
     return body

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 
 def apart(*values: float, sign: str = "") -> tuple[str, ...]:
-    """Write values with as many digits, from three to six, as it takes to tell all that differ apart.
+    """Write values with as many digits, from three to six, as it takes to tell all that differ
+    apart.
 
     Args:
         values: The figures.

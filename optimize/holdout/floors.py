@@ -1,4 +1,6 @@
-"""Floors: values that a metric of the new prompt must reach, tested by a one-sided 95 % lower bound."""
+"""Floors: values that a metric of the new prompt must reach, tested by a one-sided 95 % lower
+bound.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +33,16 @@ class FloorResult:
     high: float | None = None
     """One-sided 95 % upper bound of the value; under the floor it is broken."""
     worst_low: float | None = None
-    """The bound with every row that one side alone answered counted against the new prompt; None without such rows."""
+    """The bound with every row that one side alone answered counted against the new prompt; None
+    without such rows.
+    """
 
 
 def hold_floor(floor: Floor, before: JudgedDataset, after: JudgedDataset) -> FloorResult:
     """Test whether the new prompt's metric is at or above a floor.
 
-    Where rows were left unanswered, it must be so as well with those counted against the new prompt.
+    Where rows were left unanswered, it must be so as well with those counted against the new
+    prompt.
 
     Args:
         floor: The metric and the least it must be.
@@ -54,16 +59,24 @@ def hold_floor(floor: Floor, before: JudgedDataset, after: JudgedDataset) -> Flo
     if enough and high is not None and high < floor.value:
         state = "broken"
     return FloorResult(
-        metric=floor.metric, floor=floor.value, value=value, low=low, high=high, state=state, worst_low=worst_low
+        metric=floor.metric,
+        floor=floor.value,
+        value=value,
+        low=low,
+        high=high,
+        state=state,
+        worst_low=worst_low,
     )
 
 
 def value_bounds(
     metric: str, judged: JudgedDataset, *, rows: int | None = None
 ) -> tuple[float | None, float | None, float | None, int]:
-    """Return a metric, its one-sided 95 % lower and upper bounds, and the groups in its denominator.
+    """Return a metric, its one-sided 95 % lower and upper bounds, and the groups in its
+    denominator.
 
-    The bounds are Wilson's for as many rows as would give the metric its clustered standard error, with Student's t.
+    The bounds are Wilson's for as many rows as would give the metric its clustered standard error,
+    with Student's t.
 
     Args:
         metric: A metric that has an influence function.
@@ -132,5 +145,7 @@ def _rows_needed(floor: Floor, judged: JudgedDataset) -> int | None:
             return None
     while many - few > 1:
         middle = (few + many) // 2
-        few, many = (few, middle) if floor_could_hold(floor, judged, rows=middle) else (middle, many)
+        few, many = (
+            (few, middle) if floor_could_hold(floor, judged, rows=middle) else (middle, many)
+        )
     return many

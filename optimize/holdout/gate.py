@@ -43,7 +43,14 @@ from ..outcome import GateOutcome
 from .decision import Decision
 from .digits import apart
 from .floors import FloorResult, hold_floor
-from .guards import MIN_EFFECTIVE, MIN_GROUPS, GuardResult, has_enough_groups, hold_guard, upper_bound
+from .guards import (
+    MIN_EFFECTIVE,
+    MIN_GROUPS,
+    GuardResult,
+    has_enough_groups,
+    hold_guard,
+    upper_bound,
+)
 from .ledger import Ledger, judge_id
 from .projection import Projection, project
 from .unanswered import ask_again, count_against
@@ -78,11 +85,17 @@ def decide(
         guards=tuple(hold_guard(guard, before, after) for guard in objective.guards),
         floors=tuple(hold_floor(floor, before, after) for floor in objective.floors),
         in_slice=in_slice is not None,
-        slice_change=None if in_slice is None else compare(objective.target, before, after, keep=in_slice),
-        worst=None if worst is None else _compare_target(objective.target, worst.before, worst.after),
+        slice_change=(
+            None if in_slice is None else compare(objective.target, before, after, keep=in_slice)
+        ),
+        worst=(
+            None if worst is None else _compare_target(objective.target, worst.before, worst.after)
+        ),
         unanswered=0 if worst is None else worst.rows,
         coverage=min(before.coverage, after.coverage),
-        why_undefined=metric_of(objective.target).undefined if objective.target in PROBABILITY_METRICS else "",
+        why_undefined=(
+            metric_of(objective.target).undefined if objective.target in PROBABILITY_METRICS else ""
+        ),
     )
     weighed = _weigh(evidence, alpha)
     outcome, reason, more = weighed.outcome, weighed.reason, weighed.more
@@ -90,11 +103,15 @@ def decide(
         reason = f"{reason}; {more}"
     target = evidence.target
     veto: str | None = None
-    # Looked for last: only an accept can be vetoed, and the search reveals a predicate of sealed rows.
+    # Looked for last: only an accept can be vetoed, and the search reveals a predicate of sealed
+    # rows.
     if outcome == "accepted":
         veto = _find_veto(before, after, exclude)
         if veto is not None:
-            outcome, reason = "refused", f"{reason}; but where {veto}, more verdicts went wrong than were fixed"
+            outcome, reason = (
+                "refused",
+                f"{reason}; but where {veto}, more verdicts went wrong than were fixed",
+            )
     return Decision(
         outcome=outcome,
         reason=reason,
@@ -123,9 +140,11 @@ def _compare_target(metric: str, before: JudgedDataset, after: JudgedDataset) ->
 
 
 def _find_veto(before: JudgedDataset, after: JudgedDataset, exclude: Collection[str]) -> str | None:
-    """Return the predicate of the surest slice that the new prompt made worse, in at most two conditions.
+    """Return the predicate of the surest slice that the new prompt made worse, in at most two
+    conditions.
 
-    A slice of few rows or effective groups is passed over: it could not decide, and would tell single rows.
+    A slice of few rows or effective groups is passed over: it could not decide, and would tell
+    single rows.
     """
     columns = {name for row in before.rows for name in row.meta}
     report = find_regressions(before, after, exclude=sorted(columns & set(exclude)), max_depth=2)
@@ -146,7 +165,9 @@ class _Evidence:
     in_slice: bool
     slice_change: Change | None
     worst: Change | None
-    """The target's change with every row that one side alone answered counted against the new prompt."""
+    """The target's change with every row that one side alone answered counted against the new
+    prompt.
+    """
     unanswered: int
     """How many such rows there are."""
     coverage: float
@@ -170,12 +191,18 @@ def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
         few = f"only {target.bearing_groups} groups of the holdout bear on {name}"
         return _Weighed("undecided", f"{few}; fewer than {MIN_GROUPS} cannot decide", more)
     if target.effective_groups < MIN_EFFECTIVE:
-        few = f"a few large groups of the holdout weigh as much as {target.effective_groups:.1f} equal ones"
+        few = (
+            f"a few large groups of the holdout weigh as much as {target.effective_groups:.1f}"
+            " equal ones"
+        )
         return _Weighed("undecided", f"{few}; fewer than {MIN_EFFECTIVE} cannot decide")
     highest = upper_bound(target)
     if highest is not None and highest < 0:
         least, _ = apart(-highest, 0.0)
-        return _Weighed("refused", f"{name} {fell} on the holdout ({values}), by at least {least} with 95 % confidence")
+        return _Weighed(
+            "refused",
+            f"{name} {fell} on the holdout ({values}), by at least {least} with 95 % confidence",
+        )
     for guard in guards:
         if guard.state == "broken" and guard.high is not None:
             worse = "fell" if sign_of(guard.metric) > 0 else "rose"
@@ -186,26 +213,36 @@ def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
         if floor.state == "broken" and floor.high is not None:
             most, least = apart(floor.high, floor.floor)
             return _Weighed(
-                "refused", f"{floor.metric} is at most {most} with 95 % confidence, under its floor of {least}"
+                "refused",
+                f"{floor.metric} is at most {most} with 95 % confidence, under its floor of"
+                f" {least}",
             )
     if target.changed_groups == 0 and target.difference == 0:
         return _Weighed("undecided", f"no verdict that matters to {name} changed on the holdout")
     if target.gain <= 0:
-        return _Weighed("undecided", f"{name} did not improve ({values}), which may be chance", more)
+        return _Weighed(
+            "undecided", f"{name} did not improve ({values}), which may be chance", more
+        )
     if target.p > alpha:
         p, most = apart(target.p, alpha)
         chance = f"p = {p} is above the {most} this look may spend"
         return _Weighed("undecided", f"{name} {rose} {values}, but {chance}", more)
     worst = evidence.worst
-    unanswered = f"{evidence.unanswered:,} unanswered {'row' if evidence.unanswered == 1 else 'rows'}"
+    unanswered = (
+        f"{evidence.unanswered:,} unanswered {'row' if evidence.unanswered == 1 else 'rows'}"
+    )
     if evidence.unanswered and (worst is None or worst.p > alpha):
         against = "is undefined" if worst is None else f"is {_values(worst)} ({_p(worst.p)})"
         return _Weighed(
-            "undecided", f"{name} {rose} {values}, but with {unanswered} counted against the new prompt it {against}"
+            "undecided",
+            f"{name} {rose} {values}, but with {unanswered} counted against the new prompt it"
+            f" {against}",
         )
     if evidence.in_slice and slice_change is None:
         few = "too few rows were answered"
-        return _Weighed("undecided", f"{name} cannot be compared on the slice that was optimized: {few}")
+        return _Weighed(
+            "undecided", f"{name} cannot be compared on the slice that was optimized: {few}"
+        )
     upper = None if slice_change is None else upper_bound(slice_change)
     if slice_change is not None and upper is not None and upper < 0:
         outcome = "refused" if has_enough_groups(slice_change) else "undecided"
@@ -214,13 +251,19 @@ def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
     for guard in guards:
         if guard.state != "undecided":
             continue
-        reason = f"{name} {rose} {values}, but a loss of {guard.margin:.3f} in {guard.metric} is not ruled out"
+        reason = (
+            f"{name} {rose} {values}, but a loss of {guard.margin:.3f} in {guard.metric} is not"
+            " ruled out"
+        )
         if guard.wants_rows:
             return _Weighed("undecided", reason, more)
         return _Weighed("undecided", f"{reason} where {unanswered} count against the new prompt")
     for floor in evidence.floors:
         if floor.state == "undecided":
-            reason = f"{name} {rose} {values}, but {floor.metric} under the floor of {floor.floor:g} is not ruled out"
+            reason = (
+                f"{name} {rose} {values}, but {floor.metric} under the floor of {floor.floor:g} is"
+                " not ruled out"
+            )
             bound = (
                 "it has no bound"
                 if floor.low is None
@@ -235,7 +278,10 @@ def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
             bound = f"at {'least' if sign > 0 else 'most'} {low} with 95 % confidence"
             reasons.append(f"{guard.metric} held ({bound}, {allowed} allowed)")
     for floor in evidence.floors:
-        reasons.append(f"{floor.metric} is at least {floor.low:.3f} with 95 % confidence (floor {floor.floor:g})")
+        reasons.append(
+            f"{floor.metric} is at least {floor.low:.3f} with 95 % confidence (floor"
+            f" {floor.floor:g})"
+        )
     if slice_change is not None and slice_change.gain < 0:
         sign = sign_of(name)
         bound = "no bound is known"
@@ -265,14 +311,21 @@ def _values(change: Change) -> str:
     return " -> ".join(apart(change.before, change.after))
 
 
-def _worst_case(metric: str, before: JudgedDataset, after: JudgedDataset) -> tuple[float, float] | None:
-    """Bound the change when each row that one side left unscored is counted against that side, then for it."""
+def _worst_case(
+    metric: str, before: JudgedDataset, after: JudgedDataset
+) -> tuple[float, float] | None:
+    """Bound the change when each row that one side left unscored is counted against that side, then
+    for it.
+    """
     rows = before.dataset.rows
     labelled = np.array([row.label is not None for row in rows], np.bool_)
-    # A mean over rows has no row that is simply right or wrong, and a choice has many ways of being wrong.
+    # A mean over rows has no row that is simply right or wrong, and a choice has many ways of being
+    # wrong.
     if not labelled.any() or metric_of(metric).of_rows is not None or before.scale.kind == "choice":
         return None
-    truth = np.array([row.label is not None and before.dataset.positive(row) for row in rows], np.bool_)
+    truth = np.array(
+        [row.label is not None and before.dataset.positive(row) for row in rows], np.bool_
+    )
 
     def value(side: JudgedDataset, *, right: bool) -> float | None:
         predicted = truth.copy() if right else ~truth
@@ -287,22 +340,34 @@ def _worst_case(metric: str, before: JudgedDataset, after: JudgedDataset) -> tup
 
 
 def open_for_report(
-    parts: Splits, before: JudgePrompt, after: JudgePrompt, decision: Decision, *, ledger: Ledger, run_id: str
+    parts: Splits,
+    before: JudgePrompt,
+    after: JudgePrompt,
+    decision: Decision,
+    *,
+    ledger: Ledger,
+    run_id: str,
 ) -> tuple[Dataset, int]:
-    """Open every row for the closing report, the final rows last, and count how often those were opened so far.
+    """Open every row for the closing report, the final rows last, and count how often those were
+    opened so far.
 
     It comes after an accept and never else, and what leaves it are aggregates: no proposer runs
-    after it. The holdout's look is the gate's; opening the final rows is another look in the ledger.
+    after it. The holdout's look is the gate's; opening the final rows is another look in the
+    ledger.
 
     Raises:
         ValueError: The decision was no accept.
     """
     if not decision.accepted:
-        raise ValueError(f"the gate said {decision.outcome}; without an accept the final rows stay sealed")
+        raise ValueError(
+            f"the gate said {decision.outcome}; without an accept the final rows stay sealed"
+        )
     rows = [*parts.train.rows, *parts.validation.rows]
     for part in (parts.holdout, parts.final):
         if len(part):
-            look = ledger.begin(part.content_hash, run_id=run_id, before=before.version, after=after.version)
+            look = ledger.begin(
+                part.content_hash, run_id=run_id, before=before.version, after=after.version
+            )
             rows += part.open(look).rows
             ledger.conclude(look, outcome=decision.outcome, reason=decision.reason)
     return replace(parts.train, rows=tuple(rows)), len(ledger.looks(parts.final.content_hash))
@@ -326,8 +391,8 @@ def gate(
     Rows that either leaves unanswered are asked again, see `ask_again`.
 
     Args:
-        rules: Rules of their own that decide for `before` and `after`, entered with the look; None where the verdicts
-            that `judge` returns are decided already.
+        rules: Rules of their own that decide for `before` and `after`, entered with the look; None
+            where the verdicts that `judge` returns are decided already.
         judge: Asks one prompt about rows, for the first time (0) or again; it is called for
             `before`, then for `after`.
         member: Says which rows belong to the optimized slice.
@@ -360,6 +425,8 @@ def gate(
         in_slice=None if member is None else member(rows),
         exclude=exclude,
     )
-    decision = replace(decision, reason="; ".join((decision.reason, *look.cautions)), asked_again=rounds)
+    decision = replace(
+        decision, reason="; ".join((decision.reason, *look.cautions)), asked_again=rounds
+    )
     ledger.conclude(look, outcome=decision.outcome, reason=decision.reason)
     return decision

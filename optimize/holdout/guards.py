@@ -41,7 +41,9 @@ class GuardResult:
     @property
     def wants_rows(self) -> bool:
         """Whether the guard is undecided for want of rows, and not for what was left unanswered."""
-        return self.state == "undecided" and (self.change is None or not _is_clear(self.change, self.low, self.margin))
+        return self.state == "undecided" and (
+            self.change is None or not _is_clear(self.change, self.low, self.margin)
+        )
 
 
 def hold_guard(guard: Guard, before: JudgedDataset, after: JudgedDataset) -> GuardResult:
@@ -56,7 +58,9 @@ def hold_guard(guard: Guard, before: JudgedDataset, after: JudgedDataset) -> Gua
     change = compare(guard.metric, before, after)
     # Broken by what both sides answered: silence counts against an accept, and for no refusal.
     if change is None:
-        return GuardResult(metric=guard.metric, margin=guard.margin, change=None, low=None, state="undecided")
+        return GuardResult(
+            metric=guard.metric, margin=guard.margin, change=None, low=None, state="undecided"
+        )
     low, p = _non_inferiority(change, guard.margin)
     worst_low: float | None = None
     clear = _is_clear(change, low, guard.margin)
@@ -85,7 +89,9 @@ def hold_guard(guard: Guard, before: JudgedDataset, after: JudgedDataset) -> Gua
 
 
 def _non_inferiority(change: Change, margin: float) -> tuple[float | None, float | None]:
-    """Return the one-sided 95 % lower bound of a gain, and p against a loss of the margin; None where unknown."""
+    """Return the one-sided 95 % lower bound of a gain, and p against a loss of the margin; None
+    where unknown.
+    """
     from scipy.stats import t as student
 
     if change.changed_groups == 0:
@@ -100,12 +106,16 @@ def _non_inferiority(change: Change, margin: float) -> tuple[float | None, float
 
 
 def has_enough_groups(change: Change) -> bool:
-    """Whether enough groups bear on a change, none of them too heavy, for its bounds to be trusted."""
+    """Whether enough groups bear on a change, none of them too heavy, for its bounds to be
+    trusted.
+    """
     return change.bearing_groups >= MIN_GROUPS and change.effective_groups >= MIN_EFFECTIVE
 
 
 def upper_bound(change: Change, alpha: float = GUARD_ALPHA) -> float | None:
-    """Return the one-sided upper bound of a gain, 95 % unless said; None where fewer than two groups changed."""
+    """Return the one-sided upper bound of a gain, 95 % unless said; None where fewer than two
+    groups changed.
+    """
     from scipy.stats import t as student
 
     if change.se is None or change.freedom <= 0:

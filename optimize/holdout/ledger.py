@@ -1,4 +1,5 @@
-"""The ledger of looks: how often a holdout has been opened, what each look may spend, and which rows were open before.
+"""The ledger of looks: how often a holdout has been opened, what each look may spend, and which
+rows were open before.
 
 Every decision on a holdout teaches something about it. So that many tries do not add up to an
 accident, look t since the last accept is tested at alpha_t = alpha * 6 / (pi^2 t^2); over all t
@@ -39,14 +40,18 @@ LookOutcome = Literal[GateOutcome, PoolOutcome]
 
 
 def alpha_of_look(number: int, *, alpha: float = ALPHA) -> float:
-    """Return what look `number` (from 1) spends: alpha * 6 / (pi^2 t^2), which sums to alpha over all looks."""
+    """Return what look `number` (from 1) spends: alpha * 6 / (pi^2 t^2), which sums to alpha over
+    all looks.
+    """
     if number < 1:
         raise ValueError(f"look {number!r}: looks are counted from 1")
     return alpha * 6.0 / (math.pi**2 * number**2)
 
 
 def judge_id(prompt: JudgePrompt, rule: DecisionRule | None) -> str:
-    """Return the version under which a look knows a prompt: with its rule, where it has one of its own."""
+    """Return the version under which a look knows a prompt: with its rule, where it has one of its
+    own.
+    """
     return prompt.version if rule is None else f"{prompt.version}+{rule.version}"
 
 
@@ -56,7 +61,9 @@ def version_of(judge: str) -> str:
 
 
 def compared(before: str, after: str) -> tuple[str, str]:
-    """Return by which versions a pair of judges is known again: without rules, unless they are all that differs."""
+    """Return by which versions a pair of judges is known again: without rules, unless they are all
+    that differs.
+    """
     versions = version_of(before), version_of(after)
     return (before, after) if versions[0] == versions[1] else versions
 
@@ -77,7 +84,9 @@ class AskedLook:
     line: str = ""
     """Whose looks it counts among: a model's own where an accepted prompt is rechecked on it."""
     pair: tuple[str, str] | None = None
-    """By which names its judges are known again on other rows, where their versions are of these rows alone."""
+    """By which names its judges are known again on other rows, where their versions are of these
+    rows alone.
+    """
 
     @property
     def compared(self) -> tuple[str, str]:
@@ -128,23 +137,37 @@ class Look(AskedLook):
         """What the decision has to say beside its reason."""
         cautions = []
         if self.opened:
-            cautions.append(f"{self.opened}, as was allowed: the figures flatter a prompt that was tuned on them")
+            cautions.append(
+                f"{self.opened}, as was allowed: the figures flatter a prompt that was tuned on"
+                " them"
+            )
         if self.carried:
             looks = f"{self.carried} {'look' if self.carried == 1 else 'looks'}"
-            cautions.append(f"{looks} at other holdouts with some or all of these rows counted as looks at this one")
+            cautions.append(
+                f"{looks} at other holdouts with some or all of these rows counted as looks at"
+                " this one"
+            )
         if self.paired:
             looks = f"{self.paired} {'look' if self.paired == 1 else 'looks'}"
             pair = "" if self.pair is None else f", known by their names {' and '.join(self.pair)},"
-            cautions.append(f"{looks} at the same two judges{pair} on other rows counted as looks at this one")
+            cautions.append(
+                f"{looks} at the same two judges{pair} on other rows counted as looks at this one"
+            )
         if self.measured:
-            prompts = "1 other prompt was" if self.measured == 1 else f"{self.measured} other prompts were"
+            prompts = (
+                "1 other prompt was"
+                if self.measured == 1
+                else f"{self.measured} other prompts were"
+            )
             cautions.append(f"{prompts} measured on these rows before; each counted as a look")
         return (*cautions, *self.alike)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookRecord:
-    """A look as the ledger keeps it; outcome and reason are None while it has not been concluded."""
+    """A look as the ledger keeps it; outcome and reason are None while it has not been
+    concluded.
+    """
 
     look: Look
     outcome: LookOutcome | None = None
@@ -169,7 +192,9 @@ class SeenRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """A prompt whose figures on some rows were seen, such as by `bench`; on sealed rows that is a look."""
+    """A prompt whose figures on some rows were seen, such as by `bench`; on sealed rows that is a
+    look.
+    """
 
     version: str
     """Of the prompt; of a verdict file by what it says."""
@@ -216,7 +241,8 @@ class Ledger(Protocol):
             open: The rows anybody in it may look at, such as training and validation.
             sealed: The rows of each sealed part, by its content hash.
             sides: Where a split put its groups.
-            allow_opened: Whether sealed parts may hold rows that an earlier run saw; the decision says so.
+            allow_opened: Whether sealed parts may hold rows that an earlier run saw; the decision
+                says so.
 
         Raises:
             InputError: They do, and that was not allowed; nothing is entered.
@@ -248,7 +274,8 @@ class Ledger(Protocol):
             purpose: Which command looks.
             line: Whose looks it is counted among.
             known_as: Other versions under which either was measured; they are no other prompts.
-            pair: By which names the two are known again on other rows, where the versions are of these rows alone.
+            pair: By which names the two are known again on other rows, where the versions are of
+                these rows alone.
 
         Raises:
             InputError: The looks on this holdout are spent; fresh labels are needed.
@@ -257,7 +284,8 @@ class Ledger(Protocol):
         ...
 
     def measured(self, version: str, rows: RowFingerprints, *, by: str) -> None:
-        """Enter that a prompt's figures on some rows were seen; entering the same again does nothing.
+        """Enter that a prompt's figures on some rows were seen; entering the same again does
+        nothing.
 
         Args:
             version: Of the prompt, or of a verdict file.
@@ -295,7 +323,8 @@ def split_with_memory(
         run_id: The run; None for one that is only planned.
         dataset: Its rows.
         shares: See `split_dataset`.
-        allow_opened: Whether rows may be sealed that were open before: then all groups are split as if they were new.
+        allow_opened: Whether rows may be sealed that were open before: then all groups are split as
+            if they were new.
         near_duplicates: See `split_dataset`.
 
     Raises:
@@ -309,17 +338,25 @@ def split_with_memory(
     # An earlier version remembered no names and split by content alone, which is done again.
     placed = memory.sides.placed(dataset) if memory.sides else {}
     parts = split_dataset(dataset, shares=shares, near_duplicates=near_duplicates, placed=placed)
-    return replace(parts, notes=memory.sides.notes) if memory.sides and memory.sides.notes else parts
+    return (
+        replace(parts, notes=memory.sides.notes) if memory.sides and memory.sides.notes else parts
+    )
 
 
-def remember_split(ledger: Ledger, run_id: str, parts: Splits, *, allow_opened: bool = False) -> SeenRows:
+def remember_split(
+    ledger: Ledger, run_id: str, parts: Splits, *, allow_opened: bool = False
+) -> SeenRows:
     """Enter a run's split, see `seen_rows` and `Ledger.remember`."""
     seen = seen_rows(run_id, parts)
-    return ledger.remember(run_id, open=seen.open, sealed=seen.sealed, sides=seen.sides, allow_opened=allow_opened)
+    return ledger.remember(
+        run_id, open=seen.open, sealed=seen.sealed, sides=seen.sides, allow_opened=allow_opened
+    )
 
 
 def seen_rows(run_id: str, parts: Splits) -> SeenRows:
-    """Return what a run with this split sees: training and validation are open, holdout and final sealed."""
+    """Return what a run with this split sees: training and validation are open, holdout and final
+    sealed.
+    """
     rows: dict[Part, Dataset] = {"train": parts.training, "validation": parts.validation}
     for part in (parts.holdout, parts.final):
         rows["holdout" if part is parts.holdout else "final"] = open_to_hash(part)

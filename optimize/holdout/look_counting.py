@@ -1,4 +1,5 @@
-"""How looks are counted: which earlier looks, measurements and opened rows count for a holdout that is to be opened.
+"""How looks are counted: which earlier looks, measurements and opened rows count for a holdout that
+is to be opened.
 
 A holdout is its rows and not its name. What counts is the share of it that is met again, or the
 share of the other one that is: neither a cut nor filler makes a fresh holdout of old rows. A
@@ -65,7 +66,9 @@ def requested_look(history: History, request: LookRequest) -> Look:
     at_rows, pieces, paired = _earlier_looks(history.records, request, shares)
     own = sum(record.look.holdout == request.holdout for record in at_rows)
     carried = len(at_rows) - own + pieces
-    measured = _measured(history, request, {holdout for holdout, share in shares.items() if share > SHARED})
+    measured = _measured(
+        history, request, {holdout for holdout, share in shares.items() if share > SHARED}
+    )
     number = own + carried + len(paired) + len(measured) + 1
     return Look(
         **{name: getattr(request, name) for name in ASKED},
@@ -83,9 +86,11 @@ def requested_look(history: History, request: LookRequest) -> Look:
 def _earlier_looks(
     records: Iterable[LookRecord], request: LookRequest, shares: Mapping[str, float]
 ) -> tuple[list[LookRecord], int, list[LookRecord]]:
-    """Return the earlier looks at these rows, how many those at a few of them count for, and other runs' of this pair.
+    """Return the earlier looks at these rows, how many those at a few of them count for, and other
+    runs' of this pair.
 
-    Holdouts with a few of its rows each, such as many thin pieces, count as a look a twentieth that they add up to.
+    Holdouts with a few of its rows each, such as many thin pieces, count as a look a twentieth that
+    they add up to.
     """
     earlier: list[LookRecord] = []
     for record in records:
@@ -112,7 +117,9 @@ def _describe(record: LookRecord) -> str:
 
 
 def _forgotten(look: Look, accepted_on: str, request: LookRequest) -> bool:
-    """Whether an accept of the prompt in use ends what a look counts for; not if that was about this prompt already."""
+    """Whether an accept of the prompt in use ends what a look counts for; not if that was about
+    this prompt already.
+    """
     about_it = version_of(look.before) == version_of(request.before)
     return accepted_on in (look.holdout, request.holdout) and not about_it
 
@@ -124,7 +131,8 @@ def _accepts_old(record: LookRecord, request: LookRequest) -> bool:
 
 
 def _measured(history: History, request: LookRequest, holdouts: set[str]) -> list[str]:
-    """Say of each other prompt that was measured on the holdout's rows since the last accept by which command it was.
+    """Say of each other prompt that was measured on the holdout's rows since the last accept by
+    which command it was.
 
     A prompt that was in use at an earlier look, or has had one, is counted there. A recheck on
     another model is on a line of its own, of which nothing was measured.
@@ -152,11 +160,19 @@ def _measured(history: History, request: LookRequest, holdouts: set[str]) -> lis
     for (version, rows_hash), one in pieces.items():
         shared[version] += overlaps[rows_hash]
         by.setdefault(version, one.by)
-    return [f"{by[version]} of {version}" for version, rows in shared.items() if rows > SHARED * mine.rows]
+    return [
+        f"{by[version]} of {version}"
+        for version, rows in shared.items()
+        if rows > SHARED * mine.rows
+    ]
 
 
-def _overlap(mine: RowFingerprints, theirs: RowFingerprints, opened: Sequence[RowFingerprints]) -> int:
-    """Count the rows that were measured and are in a holdout; what was open beside it, word for word, is none of it."""
+def _overlap(
+    mine: RowFingerprints, theirs: RowFingerprints, opened: Sequence[RowFingerprints]
+) -> int:
+    """Count the rows that were measured and are in a holdout; what was open beside it, word for
+    word, is none of it.
+    """
     name = (mine.hash, theirs.hash, *(part.hash for part in opened))
     if name not in _OVERLAPS:
         shared = mine.shared_with(theirs).rows
@@ -186,7 +202,10 @@ class _Sharing:
     def describe(self) -> str:
         """Say that the overlap is too small to count."""
         rows = f"{self.overlap.rows:,} {'row' if self.overlap.rows == 1 else 'rows'}"
-        return f"{rows} of a holdout that was looked at before stand here, maybe edited: too few to count those looks"
+        return (
+            f"{rows} of a holdout that was looked at before stand here, maybe edited: too few to"
+            " count those looks"
+        )
 
 
 def _sharing(history: History, holdout: str) -> list[_Sharing]:
@@ -195,7 +214,9 @@ def _sharing(history: History, holdout: str) -> list[_Sharing]:
     A group that the same run sealed in another part as well is not held by that holdout.
     """
     mine = _sealed(history.memories, holdout)
-    looked_at = {record.look.holdout for record in history.records} - {holdout} if mine.rows else set[str]()
+    looked_at = (
+        {record.look.holdout for record in history.records} - {holdout} if mine.rows else set[str]()
+    )
     sharing: dict[str, _Sharing] = {}
     for memory in history.memories:
         for name in sorted((looked_at & memory.sealed.keys()) - sharing.keys()):
@@ -204,7 +225,9 @@ def _sharing(history: History, holdout: str) -> list[_Sharing]:
             overlap = mine.shared_with(theirs, unless=sealed_too)
             if overlap.rows:
                 rows, groups = min(mine.rows, theirs.rows), min(mine.n_groups, theirs.n_groups)
-                sharing[name] = _Sharing(name, overlap, max(overlap.rows / rows, overlap.groups / groups))
+                sharing[name] = _Sharing(
+                    name, overlap, max(overlap.rows / rows, overlap.groups / groups)
+                )
     return list(sharing.values())
 
 
@@ -229,7 +252,8 @@ def remember_rows(
     sides: Sides | None = None,
     allow_opened: bool,
 ) -> SeenRows:
-    """Say of each sealed part how many of its rows an earlier run saw; a few that are only much alike are let pass.
+    """Say of each sealed part how many of its rows an earlier run saw; a few that are only much
+    alike are let pass.
 
     Of a split that was made given what was open before, all that are only much alike are.
 
@@ -250,10 +274,14 @@ def remember_rows(
     if opened and not allow_opened:
         raise InputError(
             f"{next(iter(opened.values()))}; a prompt may have been tuned on them",
-            hint="decide on rows no run has seen: that run's own data and split, or fresh labels; with --allow-opened "
-            "the decision says it",
+            hint=(
+                "decide on rows no run has seen: that run's own data and split, or fresh labels;"
+                " with --allow-opened the decision says it"
+            ),
         )
-    return SeenRows(run_id=run_id, open=open, sealed=dict(sealed), opened=opened, alike=alike, sides=sides)
+    return SeenRows(
+        run_id=run_id, open=open, sealed=dict(sealed), opened=opened, alike=alike, sides=sides
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,7 +303,9 @@ class _Opened:
         edited = by_print.rows > by_key.rows
         overlap = by_print if edited else by_key
         refused = by_key.rows > 0 or (edited_too and by_print.rows > SHARED * rows.rows)
-        return cls(run_id=memory.run_id, of=rows.rows, overlap=overlap, edited=edited, refused=refused)
+        return cls(
+            run_id=memory.run_id, of=rows.rows, overlap=overlap, edited=edited, refused=refused
+        )
 
     @property
     def rank(self) -> tuple[bool, int]:
@@ -285,7 +315,10 @@ class _Opened:
         """Say how many rows were open to which run."""
         groups = f"{self.overlap.groups:,} {'group' if self.overlap.groups == 1 else 'groups'}"
         seen = "were open to" if not self.edited else "are, though edited, rows that were open to"
-        return f"{self.overlap.rows:,} of the {self.of:,} sealed rows (in {groups}) {seen} run {self.run_id}"
+        return (
+            f"{self.overlap.rows:,} of the {self.of:,} sealed rows (in {groups}) {seen} run"
+            f" {self.run_id}"
+        )
 
 
 def find_look(records: Sequence[LookRecord], look: Look) -> LookRecord | None:
@@ -301,7 +334,8 @@ def require_allowed(look: Look, max_looks: int) -> None:
     """
     if look.number > max_looks:
         raise InputError(
-            f"the holdout {look.holdout[:12]} has had {max_looks} looks since the last accept; it needs fresh labels",
+            f"the holdout {look.holdout[:12]} has had {max_looks} looks since the last accept; it"
+            " needs fresh labels",
             hint="label new rows and use them as the holdout; this one can tell nothing more",
         )
 
@@ -317,5 +351,7 @@ def require_open(records: Sequence[LookRecord], look: Look, outcome: LookOutcome
     if record is None:
         raise WorkspaceError(f"{named} was never begun; nothing can conclude it")
     if record.outcome not in (None, outcome):
-        raise WorkspaceError(f"{named} was concluded {record.outcome!r}; it cannot become {outcome!r}")
+        raise WorkspaceError(
+            f"{named} was concluded {record.outcome!r}; it cannot become {outcome!r}"
+        )
     return record.outcome is None

@@ -57,7 +57,8 @@ class GuardNeed:
     metric: str
     margin: float
     rows: int | None
-    """Rows that let the guard hold in 80 % of cases if nothing is lost; None where nothing flips."""
+    """Rows that let the guard hold in 80 % of cases if nothing is lost; None where nothing flips.
+    """
     rows_at_half: int | None
     """Where half of the margin is lost."""
 
@@ -94,8 +95,13 @@ def smallest_gain(
         InputError: The metric is neither.
     """
     if not _is_planned(metric, judged):
-        raise InputError(f"the detectable gain is known for metrics of decisions or classes, and {metric} is not one")
-    edits = _Edits(metric=metric, judged=judged, churn=churn, alpha=alpha, rows=rows, groups=groups, seed=seed)
+        raise InputError(
+            f"the detectable gain is known for metrics of decisions or classes, and {metric} is"
+            " not one"
+        )
+    edits = _Edits(
+        metric=metric, judged=judged, churn=churn, alpha=alpha, rows=rows, groups=groups, seed=seed
+    )
     low, high = 0, edits.fixable
     if high == 0:
         return None
@@ -113,14 +119,26 @@ def smallest_gain(
     if under is None or under.power >= POWER:
         return over.gain
     # Between two whole numbers of verdicts the gain is interpolated.
-    return under.gain + (POWER - under.power) / (over.power - under.power) * (over.gain - under.gain)
+    return under.gain + (POWER - under.power) / (over.power - under.power) * (
+        over.gain - under.gain
+    )
 
 
 def perfect_gain(
-    metric: str, judged: JudgedDataset, *, alpha: float, rows: int, groups: int | None = None, seed: int = 0
+    metric: str,
+    judged: JudgedDataset,
+    *,
+    alpha: float,
+    rows: int,
+    groups: int | None = None,
+    seed: int = 0,
 ) -> float | None:
-    """Return the gain of an edit that fixes every wrong verdict and breaks none; None where not even that is shown."""
-    edits = _Edits(metric=metric, judged=judged, churn=0.0, alpha=alpha, rows=rows, groups=groups, seed=seed)
+    """Return the gain of an edit that fixes every wrong verdict and breaks none; None where not
+    even that is shown.
+    """
+    edits = _Edits(
+        metric=metric, judged=judged, churn=0.0, alpha=alpha, rows=rows, groups=groups, seed=seed
+    )
     result = edits.test(edits.fixable)
     if result is None or result.power < POWER:
         return None
@@ -130,9 +148,11 @@ def perfect_gain(
 def guard_needs(
     guards: Sequence[Guard], judged: JudgedDataset, *, churn: float, seed: int = 0
 ) -> tuple[GuardNeed, ...]:
-    """Return the rows that each guard wants to hold with 80 % power, by the scatter of edits with this churn.
+    """Return the rows that each guard wants to hold with 80 % power, by the scatter of edits with
+    this churn.
 
-    Guards on the order of grades are left out, and those whose metric is undefined on the open rows.
+    Guards on the order of grades are left out, and those whose metric is undefined on the open
+    rows.
 
     Args:
         guards: Metrics with their margins.
@@ -147,14 +167,21 @@ def guard_needs(
     for guard in guards:
         if not _is_planned(guard.metric, judged):
             continue
-        edits = _Edits(metric=guard.metric, judged=judged, churn=churn, alpha=GUARD_ALPHA, rows=1, seed=seed)
+        edits = _Edits(
+            metric=guard.metric, judged=judged, churn=churn, alpha=GUARD_ALPHA, rows=1, seed=seed
+        )
         se = edits.standard_error()
         if se is None:
             continue
         rows = math.ceil(len(judged.scored) * (z * se / guard.margin) ** 2)
         rows_at_half = math.ceil(len(judged.scored) * (z * se / (guard.margin / 2)) ** 2)
         needs.append(
-            GuardNeed(metric=guard.metric, margin=guard.margin, rows=rows or None, rows_at_half=rows_at_half or None)
+            GuardNeed(
+                metric=guard.metric,
+                margin=guard.margin,
+                rows=rows or None,
+                rows_at_half=rows_at_half or None,
+            )
         )
     return tuple(needs)
 
@@ -178,7 +205,9 @@ class _EditTest:
 
 @dataclass(frozen=True, kw_only=True)
 class _Edits:
-    """Made-up edits of one judge, that differ in how many wrong verdicts they fix beyond the churn."""
+    """Made-up edits of one judge, that differ in how many wrong verdicts they fix beyond the
+    churn.
+    """
 
     metric: str
     judged: JudgedDataset
@@ -190,10 +219,16 @@ class _Edits:
 
     @cached_property
     def _codes(self) -> tuple[IntArray, IntArray, int]:
-        """People's classes and the judge's, from 0, and how many there are; decisions are two classes."""
+        """People's classes and the judge's, from 0, and how many there are; decisions are two
+        classes.
+        """
         judged = self.judged
         if judged.scale.kind == "choice":
-            return judged.label.astype(np.int64), judged.score.astype(np.int64), len(judged.scale.labels)
+            return (
+                judged.label.astype(np.int64),
+                judged.score.astype(np.int64),
+                len(judged.scale.labels),
+            )
         return judged.positive.astype(np.int64), judged.predicted.astype(np.int64), 2
 
     @property
@@ -214,22 +249,31 @@ class _Edits:
         return len(self._wrong) - self._flips
 
     def standard_error(self) -> float | None:
-        """Return the standard error of the change on all open rows by edits that only churn; None where undefined."""
+        """Return the standard error of the change on all open rows by edits that only churn; None
+        where undefined.
+        """
         rng = np.random.default_rng(self.seed)
         variances: list[float] = []
         label, before = self._sides(self._codes[1])
         for _ in range(RANDOM_EDITS):
             _, after = self._sides(self._edited(0, rng))
-            if point(self.metric, label, before) is None or point(self.metric, label, after) is None:
+            if (
+                point(self.metric, label, before) is None
+                or point(self.metric, label, after) is None
+            ):
                 continue
-            difference = influence(self.metric, label, after) - influence(self.metric, label, before)
+            difference = influence(self.metric, label, after) - influence(
+                self.metric, label, before
+            )
             variances.append(clustered_se(difference, self.judged.groups) ** 2)
         if not variances or not np.isfinite(variances).all():
             return None
         return math.sqrt(float(np.mean(variances)))
 
     def test(self, fixed: int) -> _EditTest | None:
-        """Put edits that fix so many more to the test; None where the metric is undefined on all of them."""
+        """Put edits that fix so many more to the test; None where the metric is undefined on all of
+        them.
+        """
         # The same seed for every size, so that power rises with the number fixed and not by luck.
         rng = np.random.default_rng(self.seed)
         before = point(self.metric, *self._sides(self._codes[1]))
@@ -255,7 +299,9 @@ class _Edits:
             return label, verdicts
         if self.metric in PROBABILITY_METRICS:
             people, probability = self.judged.compared(self.metric)
-            return people.astype(np.float64), np.where(verdicts == before, probability, 1.0 - probability)
+            return people.astype(np.float64), np.where(
+                verdicts == before, probability, 1.0 - probability
+            )
         _, name = split_class_metric(self.metric)
         code = 1 if name is None else self.judged.scale.labels.index(name)
         return label == code, verdicts == code
@@ -291,26 +337,36 @@ class _Edits:
         many = rng.multinomial(groups, counts / len(old), size=HOLDOUTS)
         old, new = np.hsplit(kinds, 2)
         sign = sign_of(self.metric)
-        gains = sign * (value_of_cells(self.metric, many @ new) - value_of_cells(self.metric, many @ old))
+        gains = sign * (
+            value_of_cells(self.metric, many @ new) - value_of_cells(self.metric, many @ old)
+        )
         difference = new @ new_influence[1] - old @ old_influence[1]
         squares = np.maximum(many @ difference**2 - (many @ difference) ** 2 / groups, 1e-12)
         se = np.sqrt(groups / (groups - 1) * squares) / (many @ old).sum(1)
         cells = cells_read(self.metric)
-        old_rows, new_rows = old[:, cells].sum(1), new[:, cells].sum(1)  # those in the metric's denominator
+        old_rows, new_rows = (
+            old[:, cells].sum(1),
+            new[:, cells].sum(1),
+        )  # those in the metric's denominator
         sizes = np.maximum(old_rows, new_rows)
         effective = (many @ sizes) ** 2 / np.maximum(many @ sizes**2, 1)
         moved = many[:, np.abs(difference) > UNMOVED].sum(1)
-        enough = np.minimum(many[:, old_rows > 0].sum(1), many[:, new_rows > 0].sum(1)) >= MIN_GROUPS
+        enough = (
+            np.minimum(many[:, old_rows > 0].sum(1), many[:, new_rows > 0].sum(1)) >= MIN_GROUPS
+        )
         freedom = np.maximum(np.minimum(moved, effective) - 1.0, 1.0)
         passed = enough & (effective >= MIN_EFFECTIVE) & (moved >= 2) & (gains > 0)
         passed &= stdtr(freedom, -gains / se) <= self.alpha
         few = many[:, changed_groups(self.metric, old, new)].sum(1) < FEW_GROUPS
         if self.metric == "f1_macro_grades":
             few[:] = True
-        # The swap test is slow: it is asked only where the gate would and the other test has passed.
+        # The swap test is slow: it is asked only where the gate would and the other test has
+        # passed.
         for i in np.flatnonzero(passed & few):
             before, now = np.repeat(old, many[i], axis=0), np.repeat(new, many[i], axis=0)
-            passed[i] = permutation_p(self.metric, before, now, exact=EXACT, draws=SWAPS) <= self.alpha
+            passed[i] = (
+                permutation_p(self.metric, before, now, exact=EXACT, draws=SWAPS) <= self.alpha
+            )
         return passed.tolist()
 
     def _count(self, verdicts: IntArray) -> Counts:
@@ -318,7 +374,9 @@ class _Edits:
         label, judge = self._sides(verdicts)
         groups, of_rows = self.judged.groups, metric_of(self.metric).of_rows
         if of_rows is not None:
-            return sums_by_group(of_rows(label.astype(np.float64), judge.astype(np.float64)), groups)
+            return sums_by_group(
+                of_rows(label.astype(np.float64), judge.astype(np.float64)), groups
+            )
         size = self._codes[2] if self.metric in CLASS_METRICS else 2
         cells, count = size * size, int(groups.max()) + 1
         cell = size * label.astype(np.int64) + judge.astype(np.int64)
@@ -326,7 +384,9 @@ class _Edits:
 
 
 def _kinds(groups: Counts) -> tuple[Counts, IntArray]:
-    """Return the different rows of a table, and how often each occurs; shapes (kinds, columns) and (kinds,)."""
+    """Return the different rows of a table, and how often each occurs; shapes (kinds, columns) and
+    (kinds,).
+    """
     if not np.issubdtype(groups.dtype, np.integer):
         return np.unique(groups, axis=0, return_counts=True)
     base = int(groups.max()) + 1

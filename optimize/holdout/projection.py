@@ -21,7 +21,9 @@ UNKNOWN = "these rows cannot tell how many more would decide"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Projection:
-    """The rows and groups that would decide; None where no number of rows is known to, and then why."""
+    """The rows and groups that would decide; None where no number of rows is known to, and then
+    why.
+    """
 
     rows: int | None = None
     groups: int | None = None
@@ -35,7 +37,8 @@ class Projection:
 
 
 def project(target: Change, guards: Sequence[GuardResult], alpha: float) -> Projection:
-    """Return what it would take for the target's test and for every guard that is undecided; the largest is the answer.
+    """Return what it would take for the target's test and for every guard that is undecided; the
+    largest is the answer.
 
     Args:
         target: The change of the target metric, a gain.
@@ -67,14 +70,18 @@ def project(target: Change, guards: Sequence[GuardResult], alpha: float) -> Proj
 
 
 def _rows_for_groups(change: Change) -> int:
-    """Return the rows whose groups in the metric's denominator are enough for a test; 0 where there are enough."""
+    """Return the rows whose groups in the metric's denominator are enough for a test; 0 where there
+    are enough.
+    """
     if change.bearing_groups >= MIN_GROUPS:
         return 0
     return math.ceil(change.n * MIN_GROUPS / max(change.bearing_groups, 1))
 
 
 def _guard_rows(guard: GuardResult, change: Change) -> int | None:
-    """Return the rows on which the guard would hold with 80 % power; None where the drop is as large as the guard."""
+    """Return the rows on which the guard would hold with 80 % power; None where the drop is as
+    large as the guard.
+    """
     room = change.gain + guard.margin
     if room <= 0:
         return None

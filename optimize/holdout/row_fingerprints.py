@@ -1,4 +1,5 @@
-"""Rows known again: which rows a part holds, as hashes of what they say, so that the same rows are met again later.
+"""Rows known again: which rows a part holds, as hashes of what they say, so that the same rows are
+met again later.
 
 A row is known by its texts and not by its id, label or file, and a text by its words: neither
 `--limit` nor another label, name, spelling of spaces or capitals makes a fresh row of one that was
@@ -38,7 +39,9 @@ _HEAD = struct.Struct(">III")
 
 @dataclass(frozen=True, slots=True)
 class GroupFingerprints:
-    """One group: how many rows it has, a key for each different one, and keys of the texts that only it has."""
+    """One group: how many rows it has, a key for each different one, and keys of the texts that
+    only it has.
+    """
 
     size: int
     rows: frozenset[bytes]
@@ -61,13 +64,17 @@ class RowFingerprints:
         prints: The fingerprints beside them; None where an earlier version remembered the rows.
     """
 
-    def __init__(self, groups: Iterable[GroupFingerprints] = (), prints: Fingerprints | None = None) -> None:
+    def __init__(
+        self, groups: Iterable[GroupFingerprints] = (), prints: Fingerprints | None = None
+    ) -> None:
         body = _pack(groups)
         self._read_body: Callable[[], bytes] = lambda: body
         self._read_prints: Callable[[], Fingerprints | None] = lambda: prints
 
     @classmethod
-    def of(cls, *datasets: Dataset, known: Mapping[str, GroupFingerprints] | None = None) -> RowFingerprints:
+    def of(
+        cls, *datasets: Dataset, known: Mapping[str, GroupFingerprints] | None = None
+    ) -> RowFingerprints:
         """Take the keys of the rows of some datasets, as one part.
 
         Args:
@@ -86,9 +93,15 @@ class RowFingerprints:
 
     @classmethod
     def stored(
-        cls, body: Callable[[], bytes], prints: Callable[[], Fingerprints | None], *, known_hash: bytes | None = None
+        cls,
+        body: Callable[[], bytes],
+        prints: Callable[[], Fingerprints | None],
+        *,
+        known_hash: bytes | None = None,
     ) -> RowFingerprints:
-        """Return what is read only when it is asked for; the hash is known by what it was stored under."""
+        """Return what is read only when it is asked for; the hash is known by what it was stored
+        under.
+        """
         rows = cls()
         rows._read_body, rows._read_prints = body, prints
         if known_hash is not None:
@@ -127,7 +140,10 @@ class RowFingerprints:
         return GroupFingerprints(size, frozenset(keys[:rows]), frozenset(keys[rows:]))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, RowFingerprints) and (self._body, self.prints) == (other._body, other.prints)
+        return isinstance(other, RowFingerprints) and (self._body, self.prints) == (
+            other._body,
+            other.prints,
+        )
 
     def __hash__(self) -> int:
         return hash(self.hash)
@@ -151,7 +167,9 @@ class RowFingerprints:
         return len(self._shared_keys(other)) > 0
 
     def _shared_keys(self, other: RowFingerprints) -> frozenset[bytes]:
-        """Return the keys that stand in both parts; of the larger one nothing is taken apart for it."""
+        """Return the keys that stand in both parts; of the larger one nothing is taken apart for
+        it.
+        """
         large, small = (self, other) if len(self._body) > len(other._body) else (other, self)
         found = {large._body[at : at + _BYTES] for at in large._find(small.keys).tolist()}
         return small.keys & found
@@ -160,7 +178,8 @@ class RowFingerprints:
         """Return where some keys stand in the body."""
         words = np.frombuffer(self._body, ">u4").astype(np.uint32)
         wanted = np.frombuffer(b"".join(keys), ">u8").astype(np.uint64)
-        # Between the keys stand small numbers; read across them, eight bytes are no hash that was asked for.
+        # Between the keys stand small numbers; read across them, eight bytes are no hash that was
+        # asked for.
         at = np.flatnonzero(among(words[:-1], (wanted >> np.uint64(32)).astype(np.uint32)))
         return 4 * at[np.isin(words[at].astype(np.uint64) << np.uint64(32) | words[at + 1], wanted)]
 
@@ -175,7 +194,9 @@ class RowFingerprints:
         return int(np.frombuffer(self._body, ">u4")[self._starts // 4].sum())
 
     def may_meet(self, other: RowFingerprints) -> bool:
-        """Whether any of these rows could stand in another part, edited or not; quick, however large that is."""
+        """Whether any of these rows could stand in another part, edited or not; quick, however
+        large that is.
+        """
         if self.shares_key(other):
             return True
         if self.prints is None or other.prints is None:
@@ -198,26 +219,39 @@ class RowFingerprints:
         shared = self._shared_keys(other)
         met = self._groups_with(shared) if shared else []
         mine = frozenset[bytes]().union(*(group.rows for group in met))
-        apart = frozenset[bytes]().union(*(RowFingerprints(met)._shared_keys(part) & mine for part in unless if met))
+        apart = frozenset[bytes]().union(
+            *(RowFingerprints(met)._shared_keys(part) & mine for part in unless if met)
+        )
         met = [group for group in met if not group.rows <= apart]
         return Overlap(rows=sum(group.size for group in met), groups=len(met))
 
     def rows_in(self, other: RowFingerprints) -> int:
         """Count the rows, by whole groups, that stand in another part word for word."""
         shared = self._shared_keys(other)
-        return sum(group.size for group in self._groups_with(shared) if group.rows <= shared) if shared else 0
+        return (
+            sum(group.size for group in self._groups_with(shared) if group.rows <= shared)
+            if shared
+            else 0
+        )
 
-    def shared_with(self, other: RowFingerprints, *, unless: Sequence[RowFingerprints] = ()) -> Overlap:
-        """Count the rows and groups that two parts have in common, edited ones too; never more than either has.
+    def shared_with(
+        self, other: RowFingerprints, *, unless: Sequence[RowFingerprints] = ()
+    ) -> Overlap:
+        """Count the rows and groups that two parts have in common, edited ones too; never more than
+        either has.
 
         So one document of the other part that many rows here quote counts as the rows it has there.
         """
         here, there = self.met_in(other, unless=unless), other.met_in(self)
         by_key = Overlap(rows=min(here.rows, there.rows), groups=min(here.groups, there.groups))
         by_print = self.edited_in(other, unless=unless)
-        return Overlap(rows=max(by_key.rows, by_print.rows), groups=max(by_key.groups, by_print.groups))
+        return Overlap(
+            rows=max(by_key.rows, by_print.rows), groups=max(by_key.groups, by_print.groups)
+        )
 
-    def edited_in(self, other: RowFingerprints, *, unless: Sequence[RowFingerprints] = ()) -> Overlap:
+    def edited_in(
+        self, other: RowFingerprints, *, unless: Sequence[RowFingerprints] = ()
+    ) -> Overlap:
         """Count the rows that two parts have in common by their fingerprints; see `shared_with`."""
         if self.prints is None or other.prints is None:
             return Overlap(rows=0, groups=0)
@@ -229,10 +263,13 @@ class RowFingerprints:
         if apart:
             here = here.without(np.logical_or.reduce(apart))
         rows = groups = 0
-        # A row that was cut is the same on its own side and only touched on the other: both ways count.
+        # A row that was cut is the same on its own side and only touched on the other: both ways
+        # count.
         for mine, theirs in ((here.same, there.touched), (here.touched, there.same)):
             rows = max(rows, int(min(mine.sum(), theirs.sum())))
-            groups = max(groups, min(len(np.unique(here.groups[mine])), len(np.unique(there.groups[theirs]))))
+            groups = max(
+                groups, min(len(np.unique(here.groups[mine])), len(np.unique(there.groups[theirs])))
+            )
         return Overlap(rows=rows, groups=groups)
 
 
@@ -247,14 +284,18 @@ def _pack(groups: Iterable[GroupFingerprints]) -> bytes:
 def group_fingerprints(*datasets: Dataset) -> dict[str, GroupFingerprints]:
     """Take the keys of each group, by its name.
 
-    A text that two groups have, such as a common question, does not tell the group and is in neither.
+    A text that two groups have, such as a common question, does not tell the group and is in
+    neither.
     """
     words: dict[str, tuple[bytes, int]] = {}
     members: defaultdict[str, list[tuple[bytes, frozenset[bytes]]]] = defaultdict(list)
     for dataset in datasets:
         for row in dataset.rows:
             members[row.group_key].append(_keys(row, dataset, words))
-    texts_of = {name: frozenset[bytes]().union(*(texts for _, texts in rows)) for name, rows in members.items()}
+    texts_of = {
+        name: frozenset[bytes]().union(*(texts for _, texts in rows))
+        for name, rows in members.items()
+    }
     holders = Counter(text for texts in texts_of.values() for text in texts)
     groups: dict[str, GroupFingerprints] = {}
     for name, rows in members.items():
@@ -275,12 +316,16 @@ class _Hashing:
     holdout: str
 
 
-def _keys(row: Row, dataset: Dataset, words: dict[str, tuple[bytes, int]]) -> tuple[bytes, frozenset[bytes]]:
+def _keys(
+    row: Row, dataset: Dataset, words: dict[str, tuple[bytes, int]]
+) -> tuple[bytes, frozenset[bytes]]:
     """Return the key of a whole row, and those of its longer texts."""
     texts = [_text_key(text, words) for text in row.inputs.values() if text.strip()]
     if texts:
         # Sorted, so that renaming or exchanging columns makes no other row.
-        return _digest(sorted(key for key, _ in texts)), frozenset(key for key, n in texts if n >= LEAST_WORDS)
+        return _digest(sorted(key for key, _ in texts)), frozenset(
+            key for key, n in texts if n >= LEAST_WORDS
+        )
     written = row.meta.get(KEY_COLUMN)
     if isinstance(written, str) and _KEY.fullmatch(written):
         return bytes.fromhex(written), frozenset()

@@ -1,8 +1,10 @@
-"""Which part each group was in: told to the next split, so that a file may grow and no open row is ever sealed.
+"""Which part each group was in: told to the next split, so that a file may grow and no open row is
+ever sealed.
 
-A group is known again by the keys of its rows and by the texts that only it has. One with edited rows is known by its
-name too, where the file is the one that the name was remembered of: at least half of the rows of the smaller of the
-two stand in the other. Where neither is left, fingerprints of its texts tell an edited row.
+A group is known again by the keys of its rows and by the texts that only it has. One with edited
+rows is known by its name too, where the file is the one that the name was remembered of: at least
+half of the rows of the smaller of the two stand in the other. Where neither is left, fingerprints
+of its texts tell an edited row.
 """
 
 from __future__ import annotations
@@ -48,7 +50,10 @@ class Sides:
 
     @classmethod
     def of(
-        cls, parts: Mapping[Part, Dataset], known: Mapping[str, GroupFingerprints], notes: tuple[str, ...] = ()
+        cls,
+        parts: Mapping[Part, Dataset],
+        known: Mapping[str, GroupFingerprints],
+        notes: tuple[str, ...] = (),
     ) -> Sides:
         """Take down where groups are.
 
@@ -66,13 +71,17 @@ class Sides:
     @classmethod
     def from_bytes(cls, body: bytes, notes: tuple[str, ...]) -> Sides:
         """Read what `to_bytes` wrote; the notes stand beside it."""
-        groups = (PlacedGroup(name, row, PARTS[part]) for name, row, part in _RECORD.iter_unpack(body))
+        groups = (
+            PlacedGroup(name, row, PARTS[part]) for name, row, part in _RECORD.iter_unpack(body)
+        )
         return cls(tuple(groups), notes)
 
     def to_bytes(self) -> bytes:
         """Write the groups of a split, in order."""
         sides: Sequence[Side] = PARTS
-        return b"".join(_RECORD.pack(group.name, group.row, sides.index(group.side)) for group in self.groups)
+        return b"".join(
+            _RECORD.pack(group.name, group.row, sides.index(group.side)) for group in self.groups
+        )
 
     def placed(self, dataset: Dataset) -> dict[str, set[Side]]:
         """Return what `split_dataset` needs to split the same rows in the same way again."""
@@ -91,7 +100,9 @@ def hash_name(name: str) -> bytes:
 
 
 def grouped_as_placed(memories: Sequence[SeenRows], dataset: Dataset) -> Dataset:
-    """Return the rows in the groups that earlier versions made of them, where those are the groups that have sides."""
+    """Return the rows in the groups that earlier versions made of them, where those are the groups
+    that have sides.
+    """
     before = by_longest_input(dataset)
     if before is None:
         return dataset
@@ -106,7 +117,8 @@ def grouped_as_placed(memories: Sequence[SeenRows], dataset: Dataset) -> Dataset
 def known_sides(memories: Sequence[SeenRows], dataset: Dataset) -> dict[str, set[Side]]:
     """Return, by its name, the sides that each group was on that is known again.
 
-    Several mean that rows were joined, or opened since: the first in the order of `SIDES` is where it has to be.
+    Several mean that rows were joined, or opened since: the first in the order of `SIDES` is where
+    it has to be.
     """
     groups = group_fingerprints(dataset)
     known = {name: set[Side]() for name in groups}
@@ -165,8 +177,14 @@ class _Remembered:
         return sides
 
     def sides_of_name(self, name: str) -> set[Side]:
-        """Return where the group of that name is; the line number of a row without a group is no name."""
-        side = None if name.strip("\0").isdecimal() and name.startswith("\0") else self._names.get(hash_name(name))
+        """Return where the group of that name is; the line number of a row without a group is no
+        name.
+        """
+        side = (
+            None
+            if name.strip("\0").isdecimal() and name.startswith("\0")
+            else self._names.get(hash_name(name))
+        )
         return set() if side is None else {side}
 
     def is_same_file(self, groups: Mapping[str, GroupFingerprints]) -> bool:
@@ -175,7 +193,9 @@ class _Remembered:
         return 2 * len(mine & self.rows.keys()) >= min(len(mine), len(self.rows))
 
 
-def _alike(memories: Sequence[SeenRows], dataset: Dataset, names: set[str]) -> list[tuple[str, Side]]:
+def _alike(
+    memories: Sequence[SeenRows], dataset: Dataset, names: set[str]
+) -> list[tuple[str, Side]]:
     """Return groups with rows much like remembered ones, those that are like open rows first."""
     rows = tuple(row for row in dataset.rows if row.group_key in names)
     if not rows:

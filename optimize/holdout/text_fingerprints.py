@@ -112,7 +112,12 @@ class Fingerprints:
         n_prints, n_texts, n_holders, n_rows = _HEAD.unpack_from(self.body)
         lengths = (n_prints, n_texts, n_texts, n_holders, n_holders, n_rows, n_rows)
         starts = np.cumsum((0, *lengths[:-1])) * 4 + _HEAD.size
-        return _Arrays(*(np.frombuffer(self.body, "<u4", n, int(at)) for n, at in zip(lengths, starts, strict=True)))
+        return _Arrays(
+            *(
+                np.frombuffer(self.body, "<u4", n, int(at))
+                for n, at in zip(lengths, starts, strict=True)
+            )
+        )
 
     @property
     def rows(self) -> int:
@@ -132,7 +137,9 @@ class Fingerprints:
         here[of_text] = True
         holding = np.flatnonzero(here[mine.texts])
         # Two 32-bit numbers as one of 64 bits: sorting numbers is far quicker than sorting pairs.
-        held = np.unique(mine.texts[holding].astype(np.uint64) << _HALF | mine.groups[mine.holders[holding]])
+        held = np.unique(
+            mine.texts[holding].astype(np.uint64) << _HALF | mine.groups[mine.holders[holding]]
+        )
         texts, groups = (held >> _HALF).astype(np.int64), held & np.uint64(0xFFFFFFFF)
         starts = np.searchsorted(of_text, texts)
         lengths = np.searchsorted(of_text, texts, side="right") - starts
@@ -159,7 +166,9 @@ class Fingerprints:
         return _met(self, other)
 
     def complete_in(self, other: Fingerprints) -> BoolArray:
-        """Return of which rows half of each text stands there; also those that have texts, but none that tells."""
+        """Return of which rows half of each text stands there; also those that have texts, but none
+        that tells.
+        """
         return _complete(self, other)
 
 
@@ -193,7 +202,9 @@ def _met(one: Fingerprints, other: Fingerprints) -> Met:
     long = total >= FEW
     # A name tells where one of the two has no texts to tell by.
     bare, shares_name = _bare(one), among(mine.names, theirs.names)
-    named = np.where(bare, shares_name, among(mine.names, theirs.names[_bare(other)])) & (mine.names != 0)
+    named = np.where(bare, shares_name, among(mine.names, theirs.names[_bare(other)])) & (
+        mine.names != 0
+    )
     all_equal = ~bare & ~one._any_text(~among(mine.letters, theirs.letters))
     row_total = np.bincount(mine.holders, weights=total[mine.texts], minlength=n)
     row_shared = np.bincount(mine.holders, weights=shared[mine.texts], minlength=n)
@@ -219,8 +230,12 @@ def _shared(one: Fingerprints, other: Fingerprints) -> IntArray:
     return np.flatnonzero(among(one._arrays.prints, other._arrays.prints))
 
 
-def _telling_prints(one: Fingerprints, other: Fingerprints, texts: BoolArray) -> tuple[IntArray, IntArray]:
-    """Count the fingerprints of some texts that tell which they are, and those that stand there; shape (texts,)."""
+def _telling_prints(
+    one: Fingerprints, other: Fingerprints, texts: BoolArray
+) -> tuple[IntArray, IntArray]:
+    """Count the fingerprints of some texts that tell which they are, and those that stand there;
+    shape (texts,).
+    """
     mine = one._arrays
     at = np.flatnonzero(np.repeat(texts, np.diff(mine.ends.astype(np.int64), prepend=0)))
     prints, of_text = mine.prints[at], one.text_of(at)
@@ -229,7 +244,9 @@ def _telling_prints(one: Fingerprints, other: Fingerprints, texts: BoolArray) ->
     # A template's phrase is common in both parts; a source quoted often in this one alone tells.
     telling = ~common | (shared & ~other.common(prints))
     n = len(mine.ends)
-    return np.bincount(of_text[telling], minlength=n), np.bincount(of_text[telling & shared], minlength=n)
+    return np.bincount(of_text[telling], minlength=n), np.bincount(
+        of_text[telling & shared], minlength=n
+    )
 
 
 def _bare(part: Fingerprints) -> BoolArray:
@@ -239,7 +256,9 @@ def _bare(part: Fingerprints) -> BoolArray:
 
 
 def among(values: Prints, others: Prints) -> BoolArray:
-    """Return which values are among others; quick for hashes where one of the two is large and the other small."""
+    """Return which values are among others; quick for hashes where one of the two is large and the
+    other small.
+    """
     if max(len(values), len(others)) < 1 << 16:
         return np.isin(values, others)
     if len(others) > len(values):
@@ -295,12 +314,16 @@ def _lowest(hashes: Hashes) -> Hashes:
 
 
 def _most_groups(groups: int) -> float:
-    """Return how many groups may share a text that still tells one row from another: up to 20, a quarter of a few."""
+    """Return how many groups may share a text that still tells one row from another: up to 20, a
+    quarter of a few.
+    """
     return max(COMMON * groups, min(20.0, groups / 4))
 
 
 def _hash32(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).digest(), "big")
+    return int.from_bytes(
+        hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).digest(), "big"
+    )
 
 
 def _pack(
@@ -312,6 +335,14 @@ def _pack(
 ) -> bytes:
     flat = np.concatenate(prints) if prints else np.empty(0, np.uint32)
     pairs = np.array(holders, np.int64).reshape(-1, 2)
-    parts = (flat, np.cumsum([len(p) for p in prints]), letter_hashes, pairs[:, 0], pairs[:, 1], group_of, names)
+    parts = (
+        flat,
+        np.cumsum([len(p) for p in prints]),
+        letter_hashes,
+        pairs[:, 0],
+        pairs[:, 1],
+        group_of,
+        names,
+    )
     head = _HEAD.pack(len(flat), len(prints), len(pairs), len(group_of))
     return head + b"".join(np.asarray(part).astype("<u4").tobytes() for part in parts)

@@ -1,4 +1,5 @@
-"""Rows without a verdict: asked again on both sides, and what stays unanswered counted against the new prompt.
+"""Rows without a verdict: asked again on both sides, and what stays unanswered counted against the
+new prompt.
 
 A prompt whose wrong verdicts cannot be read looks better on the rows that are left. So silence may
 win nothing: it is asked again, as a reply may be garbled by chance, then taken for the worst.
@@ -18,7 +19,8 @@ ROUNDS = 3
 """How often an unanswered row is asked again."""
 
 PLACINGS = 3
-"""How often each unanswered row of a choice is given its wrong class, beside those of the others."""
+"""How often each unanswered row of a choice is given its wrong class, beside those of the others.
+"""
 
 Ask = Callable[[Dataset, int], JudgedDataset]
 """Judges rows; the number says which repetition of the same questions it is, from 1."""
@@ -35,9 +37,15 @@ class AskedAgain:
 
 
 def ask_again(
-    before: JudgedDataset, after: JudgedDataset, ask_before: Ask, ask_after: Ask, *, unlabelled: bool = False
+    before: JudgedDataset,
+    after: JudgedDataset,
+    ask_before: Ask,
+    ask_after: Ask,
+    *,
+    unlabelled: bool = False,
 ) -> tuple[JudgedDataset, JudgedDataset, tuple[AskedAgain, ...]]:
-    """Ask both prompts again about the labelled rows that either left unanswered, up to `ROUNDS` times.
+    """Ask both prompts again about the labelled rows that either left unanswered, up to `ROUNDS`
+    times.
 
     A round in which both answer stands for the row on both sides, so that neither has had a better
     try at it; where only one does, it stands for a side that had no answer yet.
@@ -57,7 +65,9 @@ def ask_again(
         if not silent:
             break
         again = replace(before.dataset, rows=tuple(before.dataset.rows[i] for i in silent))
-        old_side, new_side = ask_together([partial(ask_before, again, repeat), partial(ask_after, again, repeat)])
+        old_side, new_side = ask_together(
+            [partial(ask_before, again, repeat), partial(ask_after, again, repeat)]
+        )
         for i, old, new in zip(silent, old_side.answers, new_side.answers, strict=True):
             both = isinstance(old, Verdict) and isinstance(new, Verdict)
             for answers, reply in zip(sides, (old, new), strict=True):
@@ -73,8 +83,12 @@ def ask_again(
     )
 
 
-def _silent(rows: Sequence[Row], old: Sequence[Answer], new: Sequence[Answer], *, unlabelled: bool) -> list[int]:
-    """Return the positions of labelled rows without a verdict on either side, but for those too long to be sent."""
+def _silent(
+    rows: Sequence[Row], old: Sequence[Answer], new: Sequence[Answer], *, unlabelled: bool
+) -> list[int]:
+    """Return the positions of labelled rows without a verdict on either side, but for those too
+    long to be sent.
+    """
     silent = []
     for i, (row, old_answer, new_answer) in enumerate(zip(rows, old, new, strict=True)):
         counts = unlabelled or row.label is not None
@@ -97,15 +111,19 @@ class WorstCase:
     """How many such rows there are."""
 
 
-def count_against(before: JudgedDataset, after: JudgedDataset, metric: str = "") -> WorstCase | None:
-    """Take the new prompt to be wrong where it alone gave no verdict, and the old one right where it alone gave none.
+def count_against(
+    before: JudgedDataset, after: JudgedDataset, metric: str = ""
+) -> WorstCase | None:
+    """Take the new prompt to be wrong where it alone gave no verdict, and the old one right where
+    it alone gave none.
 
     Rows that neither answered say nothing about a difference and are left out on both sides. None
     where no row is answered by one side alone.
 
     Args:
         before, after: Answers to the same dataset, rows in the same order.
-        metric: Which is compared; it says which of a choice's wrong classes is the worst, see `_wrong_classes`.
+        metric: Which is compared; it says which of a choice's wrong classes is the worst, see
+            `_wrong_classes`.
     """
     old, new = set(before.scored.tolist()), set(after.scored.tolist())
     if old == new:
@@ -120,7 +138,9 @@ def count_against(before: JudgedDataset, after: JudgedDataset, metric: str = "")
     )
 
 
-def _filled(side: JudgedDataset, scores: Mapping[int, float | None], *, right: bool) -> JudgedDataset:
+def _filled(
+    side: JudgedDataset, scores: Mapping[int, float | None], *, right: bool
+) -> JudgedDataset:
     """Return a side with made-up verdicts at these positions, all right or all wrong.
 
     Args:
@@ -141,17 +161,22 @@ def _filled(side: JudgedDataset, scores: Mapping[int, float | None], *, right: b
 def _wrong_classes(side: JudgedDataset, positions: Sequence[int], metric: str) -> dict[int, float]:
     """Return the wrong class of a choice that costs most at each of these positions.
 
-    Where the metric is of one class, it is that class for a row of another. Else it is the class whose F1 a row more
-    lowers most, among those that people use: macro F1 depends on which it is.
+    Where the metric is of one class, it is that class for a row of another. Else it is the class
+    whose F1 a row more lowers most, among those that people use: macro F1 depends on which it is.
     """
     _, name = split_class_metric(metric)
-    labels, verdicts, hits = Counter(side.label), Counter(side.score), Counter(side.label[~side.wrong])
+    labels, verdicts, hits = (
+        Counter(side.label),
+        Counter(side.score),
+        Counter(side.label[~side.wrong]),
+    )
     # The rows to fill in count too: their labels will stand beside the verdicts.
     labels.update(side.dataset.rows[i].label or 0.0 for i in positions)
     classes = sorted(labels) if len(labels) > 1 else list(side.scale.levels)
     members = {code: labels[code] + verdicts[code] for code in classes}
     wrong: dict[int, float] = {}
-    # A row may have to make way for a later one that has fewer classes to go to, so each is placed again.
+    # A row may have to make way for a later one that has fewer classes to go to, so each is placed
+    # again.
     for _ in range(PLACINGS):
         for i in positions:
             others = [code for code in classes if code != side.dataset.rows[i].label]
@@ -160,7 +185,10 @@ def _wrong_classes(side: JudgedDataset, positions: Sequence[int], metric: str) -
                 continue
             if i in wrong:
                 members[wrong[i]] -= 1
-            worst = max(others, key=lambda code: (hits[code] / max(1, members[code] * (members[code] + 1)), -code))
+            worst = max(
+                others,
+                key=lambda code: (hits[code] / max(1, members[code] * (members[code] + 1)), -code),
+            )
             members[worst] += 1
             wrong[i] = worst
     return wrong

@@ -14,7 +14,16 @@ from .loss import (
     row_losses,
     write_loss,
 )
-from .objective import TARGETS, Floor, Guard, Objective, Reading, metric_name, read_floor, read_guard
+from .objective import (
+    TARGETS,
+    Floor,
+    Guard,
+    Objective,
+    Reading,
+    metric_name,
+    read_floor,
+    read_guard,
+)
 from .outcomes import TARGET_SLICE, Outcomes, outcomes_of
 from .polarity import Polarity
 from .reading import ModelReading, parse_reading, read_by_model, reading_request

@@ -1,4 +1,6 @@
-"""From an objective in words to what is done: rules and the optimizer model must agree, or the person decides."""
+"""From an objective in words to what is done: rules and the optimizer model must agree, or the
+person decides.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,8 @@ _TO_THE_READER = re.compile(
 
 
 class Unsettled(InputError):
-    """What the objective means is not settled; the message has the readings, the hint what settles it.
+    """What the objective means is not settled; the message has the readings, the hint what settles
+    it.
 
     Args:
         message: The readings.
@@ -49,7 +52,9 @@ class Unsettled(InputError):
         hint: What settles it.
     """
 
-    def __init__(self, message: str, *, problems: Sequence[str], understood: str, hint: str) -> None:
+    def __init__(
+        self, message: str, *, problems: Sequence[str], understood: str, hint: str
+    ) -> None:
         super().__init__(message, hint=hint)
         self.problems, self.understood = tuple(problems), understood
 
@@ -95,7 +100,10 @@ class ObjectiveWords:
     yes: bool = False
 
     def read(
-        self, judge: JudgePrompt | None, model: ModelReading | None = None, slices: Mapping[str, str] | None = None
+        self,
+        judge: JudgePrompt | None,
+        model: ModelReading | None = None,
+        slices: Mapping[str, str] | None = None,
     ) -> Objective:
         """Read it by rules, and by the model's reading where there is one; see `read_objective`."""
         return read_objective(
@@ -124,23 +132,29 @@ def read_objective(
     """Read an objective from a sentence, by rules and by the model's reading where there is one.
 
     Args:
-        text: What the person wants, such as `precision matters most; lose at most 3 points of recall`.
+        text: What the person wants, such as `precision matters most; lose at most 3 points of
+            recall`.
         target: The metric to raise, where the caller names it; then nothing is left to settle.
         guards: Guards the caller names, each `METRIC=LOSS`.
         floors: Floors the caller names, each `METRIC=VALUE`.
-        yes: Whether to go on with the model's reading, else the rules', where they differ or a clause is left over.
+        yes: Whether to go on with the model's reading, else the rules', where they differ or a
+            clause is left over.
         judge: The judge that it is about, which says what its positive class is.
         model: How the optimizer model read it; None where none was asked.
         slices: The predicates of saved slices, by their names.
 
     Raises:
-        Unsettled: The two readings differ, or a clause was understood by neither; nothing is guessed.
-        InputError: A metric is unknown, a guard or floor cannot be read, or there is neither text nor target.
+        Unsettled: The two readings differ, or a clause was understood by neither; nothing is
+            guessed.
+        InputError: A metric is unknown, a guard or floor cannot be read, or there is neither text
+            nor target.
     """
     if len(text) > MAX_CHARACTERS:
         raise InputError(f"the objective has {len(text):,} characters; {MAX_CHARACTERS:,} are read")
     if not text.strip() and target is None:
-        raise InputError("the objective is empty", hint="say what should improve, or name a metric with --target")
+        raise InputError(
+            "the objective is empty", hint="say what should improve, or name a metric with --target"
+        )
     classes = ClassNames.of(judge.scale) if judge else None
     words = ObjectiveWords(text=text, target=target, guards=guards, floors=floors, yes=yes)
     choices = Choices.read(words, classes)
@@ -150,9 +164,15 @@ def read_objective(
     if len(named) == 1:
         rules = replace(rules, slice=saved[named[0]])
     elif named:
-        rules = replace(rules, unread=(*rules.unread, f"the slices {' and '.join(named)}: a run works on one"))
+        rules = replace(
+            rules, unread=(*rules.unread, f"the slices {' and '.join(named)}: a run works on one")
+        )
     elif speaks_of_slice(without):
-        known = f"saved are {', '.join(sorted(saved))}" if saved else "none is saved in the workspace's folder `slices`"
+        known = (
+            f"saved are {', '.join(sorted(saved))}"
+            if saved
+            else "none is saved in the workspace's folder `slices`"
+        )
         rules = replace(rules, unread=tuple(f"{clause} ({known})" for clause in rules.unread))
     read = model.reading if model else None
     if read is not None and mean_the_same_errors(text, rules, read):
@@ -178,41 +198,59 @@ def read_objective(
 def _unsettled(
     rules: Reading, model: ModelReading | None, problems: Sequence[str], classes: ClassNames | None
 ) -> Unsettled:
-    lines = [f"what the objective means is not settled: {'; '.join(problems)}", f"  the rules read: {rules.describe()}"]
+    lines = [
+        f"what the objective means is not settled: {'; '.join(problems)}",
+        f"  the rules read: {rules.describe()}",
+    ]
     settling = [rules.flags()] if rules.target else []
     if model is not None and model.reading is not None:
         lines.append(f"  {model.model} read: {model.reading.describe()}")
         settling.insert(0, model.reading.flags())
     elif model is not None:
         lines.append(f"  {model.model} gave no reading: {model.problem}")
-    settling = [flags for flags in dict.fromkeys(settling) if "--target" in flags] or ["--target METRIC"]
+    settling = [flags for flags in dict.fromkeys(settling) if "--target" in flags] or [
+        "--target METRIC"
+    ]
     hint = "say it otherwise, or settle it with " + ", or with ".join(settling)
     hint += " (also --guard METRIC=LOSS, --floor METRIC=VALUE)"
     if classes is not None:
         hint += f"; {classes.hint}"
     if "METRIC" not in settling[0]:
-        whose = "the model's reading" if model is not None and model.reading is not None else "the rules' reading"
+        whose = (
+            "the model's reading"
+            if model is not None and model.reading is not None
+            else "the rules' reading"
+        )
         hint += f"; --yes takes {whose}"
     understood = replace(rules, unread=()).describe() if rules.target else ""
     return Unsettled("\n".join(lines), problems=problems, understood=understood, hint=hint)
 
 
 def _choose(text: str, reading: Reading, choices: Choices, notes: list[str]) -> Objective:
-    """Let the person's choices overrule the text aloud, and guard the target's counterpart where nothing does."""
+    """Let the person's choices overrule the text aloud, and guard the target's counterpart where
+    nothing does.
+    """
     target = choices.target or reading.target
     assert target is not None
     if choices.target and reading.target and reading.target != choices.target:
-        notes.append(f"the text asks for {reading.target}; the target given with it, {choices.target}, is followed")
+        notes.append(
+            f"the text asks for {reading.target}; the target given with it, {choices.target}, is"
+            " followed"
+        )
     own: Direction | None = OWN_DIRECTION.get(target) or reading.direction
     if own and reading.direction and reading.direction != own:
-        notes.append(f"the text speaks of {ERRORS[reading.direction]}; the target {target} is about {ERRORS[own]}")
+        notes.append(
+            f"the text speaks of {ERRORS[reading.direction]}; the target {target} is about"
+            f" {ERRORS[own]}"
+        )
     guards = {guard.metric: guard for guard in reading.guards}
     for guard in choices.guards:
         before = guards.get(guard.metric)
         if before is not None and before.margin != guard.margin:
             notes.append(
-                f"the text lets {guard.metric} {describe_margin(guard.metric, before.margin)}; the guard given "
-                f"with it lets it {describe_margin(guard.metric, guard.margin)}, and is followed"
+                f"the text lets {guard.metric} {describe_margin(guard.metric, before.margin)}; the"
+                f" guard given with it lets it {describe_margin(guard.metric, guard.margin)}, and"
+                " is followed"
             )
         guards[guard.metric] = guard
     floors = {floor.metric: floor for floor in reading.floors}
@@ -227,16 +265,19 @@ def _choose(text: str, reading: Reading, choices: Choices, notes: list[str]) -> 
     if counterpart and counterpart not in guards and counterpart not in floors:
         guards[counterpart] = Guard(metric=counterpart, margin=DEFAULT_MARGIN)
         notes.append(
-            f"no guard on {counterpart} was read in it: it may fall by at most {100 * DEFAULT_MARGIN:g} points; "
-            f"say how far with --guard {counterpart}=0.10"
+            f"no guard on {counterpart} was read in it: it may fall by at most"
+            f" {100 * DEFAULT_MARGIN:g} points; say how far with --guard {counterpart}=0.10"
         )
     if BRIER in (target, *guards) and BRIER not in plain_text(text):
-        notes.append("calibration is compared by the Brier score (brier), the mean squared error of the probability")
+        notes.append(
+            "calibration is compared by the Brier score (brier), the mean squared error of the"
+            " probability"
+        )
     if split_class_metric(target)[1] is not None and not guards:
         guards["f1_macro_grades"] = Guard(metric="f1_macro_grades", margin=DEFAULT_MARGIN)
         notes.append(
-            f"no guard was read in it: macro F1 may fall by at most {100 * DEFAULT_MARGIN:g} points, so that other "
-            "classes do not pay for this one"
+            f"no guard was read in it: macro F1 may fall by at most {100 * DEFAULT_MARGIN:g}"
+            " points, so that other classes do not pay for this one"
         )
     return Objective(
         text=text,

@@ -54,7 +54,9 @@ class Fault:
     detail: str
 
 
-def check_axioms(expression: Expression, declares: Mapping[str, bool], grades: Grades | Classes) -> None:
+def check_axioms(
+    expression: Expression, declares: Mapping[str, bool], grades: Grades | Classes
+) -> None:
     """Refuse a loss that breaks an axiom, naming every broken one in words; see `axiom_faults`.
 
     Raises:
@@ -65,7 +67,9 @@ def check_axioms(expression: Expression, declares: Mapping[str, bool], grades: G
         raise LossError("the loss is refused: " + "; ".join(fault.detail for fault in faults))
 
 
-def axiom_faults(expression: Expression, declares: Mapping[str, bool], grades: Grades | Classes) -> tuple[Fault, ...]:
+def axiom_faults(
+    expression: Expression, declares: Mapping[str, bool], grades: Grades | Classes
+) -> tuple[Fault, ...]:
     """Return every axiom that a loss breaks, each once; none where it may be used.
 
     The axioms: every cost is a finite number in [0, 1], on abstentions too; the loss is not
@@ -75,9 +79,10 @@ def axiom_faults(expression: Expression, declares: Mapping[str, bool], grades: G
     loss declares about false positives and false negatives holds, like compared with like (the same
     two grades swapped). Where people grade on a scale of their own, all of it holds on their grades
     too; grades that cannot be swapped are alike there if the cheaper error is no farther off. Where
-    their scale is not known, a wrong answer must cost something between two ranks too. Among classes,
-    naming another one is the only error; where the objective is one class's recall or precision, the
-    errors that it counts cost at least as much as the same two classes swapped, and somewhere more.
+    their scale is not known, a wrong answer must cost something between two ranks too. Among
+    classes, naming another one is the only error; where the objective is one class's recall or
+    precision, the errors that it counts cost at least as much as the same two classes swapped, and
+    somewhere more.
 
     Args:
         expression: The compiled loss.
@@ -96,7 +101,9 @@ def axiom_faults(expression: Expression, declares: Mapping[str, bool], grades: G
     return tuple(faults.values())
 
 
-def _faults_given(expression: Expression, declares: Mapping[str, bool], grades: Grades | Classes) -> tuple[Fault, ...]:
+def _faults_given(
+    expression: Expression, declares: Mapping[str, bool], grades: Grades | Classes
+) -> tuple[Fault, ...]:
     """Return the faults for rows that are all in the same saved slices."""
     if isinstance(grades, Classes):
         return tuple(_class_faults(expression, declares, grades))
@@ -127,7 +134,9 @@ def _grid(expression: Expression, grades: Grades, people: Axis, judge: Axis) -> 
     return Grid(confidences=confidences, people=people, judge=judge, levels=grades.levels)
 
 
-def _class_faults(expression: Expression, declares: Mapping[str, bool], classes: Classes) -> Iterator[Fault]:
+def _class_faults(
+    expression: Expression, declares: Mapping[str, bool], classes: Classes
+) -> Iterator[Fault]:
     room = CELLS // (2 * len(classes.names) ** 2)
     grid = ClassGrid(confidences=confidences_of(expression.constants, room), classes=classes)
     costs = _evaluate(expression, grid)
@@ -137,18 +146,22 @@ def _class_faults(expression: Expression, declares: Mapping[str, bool], classes:
     yield from _order_faults(costs, grid)
     claimed = [key for key, claim in declares.items() if claim]
     if claimed:
-        yield Fault("declaration", f"it declares {claimed[0]}, and a choice has neither kind of error")
+        yield Fault(
+            "declaration", f"it declares {claimed[0]}, and a choice has neither kind of error"
+        )
     against = grid.against_objective(costs)
     if against.any():
         detail = (
-            f"a wrong row with {classes.fought} must cost more than the same two classes swapped, and does not: "
-            f"{grid.cell(against)}"
+            f"a wrong row with {classes.fought} must cost more than the same two classes swapped,"
+            f" and does not: {grid.cell(against)}"
         )
         yield Fault("against the objective", detail)
 
 
 def _evaluate(expression: Expression, grid: Grid | ClassGrid) -> FloatArray | Fault:
-    """Return the costs of all cells, or the fault where one is out of range; abstentions are tried as well."""
+    """Return the costs of all cells, or the fault where one is out of range; abstentions are tried
+    as well.
+    """
     try:
         costs = expression.evaluate(grid.outcomes()).reshape(grid.shape)
         expression.evaluate(grid.abstentions())
@@ -179,7 +192,9 @@ def _between_faults(expression: Expression, grades: Grades) -> list[Fault]:
 def _order_faults(costs: FloatArray, grid: Grid | ClassGrid) -> Iterator[Fault]:
     if np.ptp(costs) <= _SAME:
         yield Fault(
-            "constant", f"it is constant ({costs.flat[0]:g}), so it cannot tell a right answer from a wrong one"
+            "constant",
+            f"it is constant ({costs.flat[0]:g}), so it cannot tell a right answer from a"
+            " wrong one",
         )
         return
     right = np.broadcast_to(grid.right, costs.shape)
@@ -187,7 +202,10 @@ def _order_faults(costs: FloatArray, grid: Grid | ClassGrid) -> Iterator[Fault]:
     cheapest_wrong = np.where(right, np.inf, costs).min(axis=(2, 3), keepdims=True)
     dearer = right & (costs > cheapest_wrong + _SAME)
     if dearer.any():
-        yield Fault("right costs more than wrong", f"a right answer costs more than a wrong one: {grid.cell(dearer)}")
+        yield Fault(
+            "right costs more than wrong",
+            f"a right answer costs more than a wrong one: {grid.cell(dearer)}",
+        )
     kinds: Mapping[str, Axiom] = {
         "false positive": "free false positive",
         "false negative": "free false negative",
@@ -197,7 +215,10 @@ def _order_faults(costs: FloatArray, grid: Grid | ClassGrid) -> Iterator[Fault]:
         free = mask & (costs < perfect + EXTRA)
         if free.any():
             share = free.any(axis=0).sum() / (mask.sum() * grid.shape[1])
-            detail = f"a {kind} costs nothing extra in {share:.0%} of the places, for example: {grid.cell(free)}"
+            detail = (
+                f"a {kind} costs nothing extra in {share:.0%} of the places, for example:"
+                f" {grid.cell(free)}"
+            )
             yield Fault(kinds[kind], detail)
     cheaper = np.zeros(costs.shape, np.bool_)
     cheaper[1:] = ~right[1:] & (np.diff(costs, axis=0) < -_SAME)
@@ -209,13 +230,20 @@ def _order_faults(costs: FloatArray, grid: Grid | ClassGrid) -> Iterator[Fault]:
         yield Fault("perfect is dear", detail)
 
 
-def _declaration_faults(costs: FloatArray, grid: Grid, declares: Mapping[str, bool]) -> Iterator[Fault]:
+def _declaration_faults(
+    costs: FloatArray, grid: Grid, declares: Mapping[str, bool]
+) -> Iterator[Fault]:
     unknown = [key for key in declares if key not in DECLARATIONS]
     if unknown:
-        yield Fault("declaration", f"it declares {unknown[0]!r}; it may declare {' or '.join(DECLARATIONS)}")
+        yield Fault(
+            "declaration", f"it declares {unknown[0]!r}; it may declare {' or '.join(DECLARATIONS)}"
+        )
     claimed = [key for key in DECLARATIONS if declares.get(key)]
     if len(claimed) > 1:
-        yield Fault("declaration", "it declares both that false positives and that false negatives cost more")
+        yield Fault(
+            "declaration",
+            "it declares both that false positives and that false negatives cost more",
+        )
         return
     for key in claimed:
         dear, cheap = "false positive", "false negative"
@@ -226,7 +254,9 @@ def _declaration_faults(costs: FloatArray, grid: Grid, declares: Mapping[str, bo
         else:
             against = _unlike_against(costs, grid, dear, cheap)
         if against.any():
-            detail = f"it declares that {DECLARATIONS[key]}, which does not hold: {grid.cell(against)}"
+            detail = (
+                f"it declares that {DECLARATIONS[key]}, which does not hold: {grid.cell(against)}"
+            )
             yield Fault("declaration", detail)
 
 
@@ -238,7 +268,9 @@ def _swapped_against(costs: FloatArray, grid: Grid, dear: str) -> BoolArray:
 
 
 def _unlike_against(costs: FloatArray, grid: Grid, dear: str, cheap: str) -> BoolArray:
-    """Mark the dear errors that cost less than a cheap one at the same distance or a smaller one."""
+    """Mark the dear errors that cost less than a cheap one at the same distance or a smaller
+    one.
+    """
     distance, cheap_cells = grid.distance, grid.errors[cheap]
     order = np.argsort(distance[cheap_cells], kind="stable")
     near = distance[cheap_cells][order]

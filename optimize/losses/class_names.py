@@ -1,4 +1,6 @@
-"""The classes of a judge that chooses among them, as an objective may name them and their metrics."""
+"""The classes of a judge that chooses among them, as an objective may name them and their
+metrics.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ class ClassNames:
 
     @property
     def words(self) -> Words:
-        """What a text is read by beside the usual words; `billing_info` is also named by `billing info`."""
+        """What a text is read by beside the usual words; `billing_info` is also named by `billing
+        info`.
+        """
         classes: list[tuple[str, str, re.Pattern[str]]] = []
         for name in self.names:
             parts = re.split(r"[ _-]+", plain_text(name))
@@ -42,12 +46,15 @@ class ClassNames:
         found = {name: METRICS[name].what for name in OVERALL.values()}
         for name in self.names:
             found[f"recall[{name}]"] = f"share of people's {name} that the judge calls {name}"
-            found[f"precision[{name}]"] = f"share of what the judge calls {name} that people call {name}"
+            found[f"precision[{name}]"] = (
+                f"share of what the judge calls {name} that people call {name}"
+            )
             found[f"f1[{name}]"] = f"harmonic mean of recall and precision of {name}"
         return found
 
     def metric_name(self, text: str) -> str:
-        """Return the stored name of a metric of classes, however it is spelt: `macro F1`, `recall[Billing]`.
+        """Return the stored name of a metric of classes, however it is spelt: `macro F1`,
+        `recall[Billing]`.
 
         Raises:
             InputError: There is no such metric or class.
@@ -61,20 +68,23 @@ class ClassNames:
                 if classes:
                     return f"{name}[{classes[0]}]"
                 raise InputError(
-                    f"{text!r}: the judge has no class {bracketed[2]!r}", hint="it has " + ", ".join(self.names)
+                    f"{text!r}: the judge has no class {bracketed[2]!r}",
+                    hint="it has " + ", ".join(self.names),
                 )
         name = _spelt(plain)
         if name in OVERALL or name in OVERALL.values():
             return OVERALL.get(name, name)
-        raise InputError(f"{text!r} is not a metric of a judge that chooses among classes", hint=self.hint)
+        raise InputError(
+            f"{text!r} is not a metric of a judge that chooses among classes", hint=self.hint
+        )
 
     @property
     def hint(self) -> str:
         """Say how a metric is named."""
         first = self.names[0]
         return (
-            "name the metric with --target: f1_macro_grades (macro F1), accuracy_grades, kappa_grades, or that of one "
-            f"class: recall[{first}], precision[{first}], f1[{first}]"
+            "name the metric with --target: f1_macro_grades (macro F1), accuracy_grades,"
+            f" kappa_grades, or that of one class: recall[{first}], precision[{first}], f1[{first}]"
         )
 
 

@@ -1,4 +1,6 @@
-"""What a loss sees of a judge that chooses among classes, and the grid that such a loss is tried on."""
+"""What a loss sees of a judge that chooses among classes, and the grid that such a loss is tried
+on.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ...judges import BoolArray, FloatArray, IntArray, JudgedDataset, OutputScale, split_class_metric
+from ...judges import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    JudgedDataset,
+    OutputScale,
+    split_class_metric,
+)
 from .outcomes import PLACES
 
 NO_CLASS = -1
@@ -16,7 +25,9 @@ NO_CLASS = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassOutcomes:
-    """What happened to each row of a choice, as columns of equal length n that an expression is evaluated over."""
+    """What happened to each row of a choice, as columns of equal length n that an expression is
+    evaluated over.
+    """
 
     classes: tuple[str, ...]
     label: IntArray
@@ -29,7 +40,9 @@ class ClassOutcomes:
 
     @classmethod
     def of(cls, judged: JudgedDataset, inside: BoolArray) -> ClassOutcomes:
-        """Describe the scored rows of a table; a verdict without a confidence counts as given with certainty."""
+        """Describe the scored rows of a table; a verdict without a confidence counts as given with
+        certainty.
+        """
         return cls(
             classes=judged.scale.labels,
             label=judged.label.astype(np.int64),
@@ -44,7 +57,8 @@ class ClassOutcomes:
     def columns(self) -> dict[str, FloatArray]:
         """Return every name of the language with its column; shape (n,).
 
-        Classes have numbers here, but no expression can take them for numbers: `class_columns` has them apart.
+        Classes have numbers here, but no expression can take them for numbers: `class_columns` has
+        them apart.
         """
         return {
             "correct": (self.label == self.verdict).astype(np.float64),
@@ -88,7 +102,9 @@ class Classes:
 
     @property
     def fought(self) -> str | None:
-        """The condition, in the language of losses, of a wrong row that the objective fights; None for all alike."""
+        """The condition, in the language of losses, of a wrong row that the objective fights; None
+        for all alike.
+        """
         if self.missed is not None:
             return f"label == {self.missed!r}"
         if self.overused is not None:
@@ -98,7 +114,9 @@ class Classes:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClassGrid:
-    """Every cell of confidence x membership x people's class x the judge's; costs have shape (C, 2, K, K)."""
+    """Every cell of confidence x membership x people's class x the judge's; costs have shape (C, 2,
+    K, K).
+    """
 
     confidences: FloatArray
     classes: Classes
@@ -144,7 +162,9 @@ class ClassGrid:
         )
 
     def cell(self, marked: BoolArray) -> str:
-        """Describe the first marked cell, with the confidences at which its kind of row is marked."""
+        """Describe the first marked cell, with the confidences at which its kind of row is
+        marked.
+        """
         first = int(np.argmax(marked.any(axis=0).ravel()))
         m, label, verdict = (int(i) for i in np.unravel_index(first, self.shape[1:]))
         confidences = self.confidences[marked[:, m, label, verdict]]
@@ -155,7 +175,9 @@ class ClassGrid:
         return f"{names[label]!r} called {names[verdict]!r}, {band}, {PLACES[m]}"
 
     def against_objective(self, costs: FloatArray) -> BoolArray:
-        """Mark the errors that the objective fights and that cost less than the same two classes swapped."""
+        """Mark the errors that the objective fights and that cost less than the same two classes
+        swapped.
+        """
         name = self.classes.missed or self.classes.overused
         marked = np.zeros(costs.shape, np.bool_)
         if name is None:
@@ -164,7 +186,8 @@ class ClassGrid:
         excess = costs - np.swapaxes(costs, 2, 3)
         fought = excess[:, :, code, :] if self.classes.missed else excess[:, :, :, code]
         cheap = fought < -1e-9
-        # Somewhere the fought errors must cost more: equal everywhere, the loss says nothing of the objective.
+        # Somewhere the fought errors must cost more: equal everywhere, the loss says nothing of the
+        # objective.
         others = np.arange(len(self.classes.names)) != code
         cheap |= others & (fought.sum(axis=2, keepdims=True) <= 1e-9)
         if self.classes.missed:
@@ -176,7 +199,9 @@ class ClassGrid:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassCosts:
-    """What one class of people's costs by what the judge calls it, inside or outside a slice, at one confidence."""
+    """What one class of people's costs by what the judge calls it, inside or outside a slice, at
+    one confidence.
+    """
 
     place: str
     confidence: float

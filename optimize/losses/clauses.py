@@ -1,7 +1,7 @@
 """One clause of an objective, read by fixed rules: every word of it is understood, or none.
 
-Each reader below takes the symbols of the clause's words (`lexicon.py`) and returns None where it is not its kind of
-clause.
+Each reader below takes the symbols of the clause's words (`lexicon.py`) and returns None where it
+is not its kind of clause.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def read_clause(clause: list[Token], polarity: Polarity | ClassNames | None) -> 
             return found
         if "M" not in marks:
             raise NotRead(OF_PROBABILITIES)
-        clause = [token for token in clause if token.symbol != "p"]  # "the calibration of its confidence"
+        clause = [
+            token for token in clause if token.symbol != "p"
+        ]  # "the calibration of its confidence"
         marks = "".join(token.symbol for token in clause)
     if isinstance(polarity, ClassNames):
         found = _class_complaint(clause, marks)
@@ -67,15 +69,23 @@ def read_clause(clause: list[Token], polarity: Polarity | ClassNames | None) -> 
 
 def _abstentions(marks: str) -> Clause:
     if set(marks) <= set("aYX"):
-        notes = ["rows without a verdict are unscored: they enter no mean and no loss, and their share is reported"]
+        notes = [
+            "rows without a verdict are unscored: they enter no mean and no loss, and their share"
+            " is reported"
+        ]
         return Clause(notes=notes)
     if set(marks) <= set("aeCSRNX"):
-        note = "abstentions are not charged as errors: the gate refuses to decide where too many are unscored"
+        note = (
+            "abstentions are not charged as errors: the gate refuses to decide where too many are"
+            " unscored"
+        )
         return Clause(notes=[note])
     raise NotRead
 
 
-def _amount_alone(clause: list[Token], marks: str, polarity: Polarity | ClassNames | None) -> Clause | None:
+def _amount_alone(
+    clause: list[Token], marks: str, polarity: Polarity | ClassNames | None
+) -> Clause | None:
     """Read `but not more than a tenth`."""
     del polarity
     if marks in ("Q#", "Xq#"):
@@ -83,7 +93,9 @@ def _amount_alone(clause: list[Token], marks: str, polarity: Polarity | ClassNam
     return None
 
 
-def _floor(clause: list[Token], marks: str, polarity: Polarity | ClassNames | None) -> Clause | None:
+def _floor(
+    clause: list[Token], marks: str, polarity: Polarity | ClassNames | None
+) -> Clause | None:
     """Read `at least 90 % precision`, `recall must not fall below 0.8`."""
     if not set(marks) <= set("MZz#VXWBRw12" + _CLASSES) or marks.count("#") != 1:
         return None
@@ -96,7 +108,9 @@ def _floor(clause: list[Token], marks: str, polarity: Polarity | ClassNames | No
     token = next(token for token in clause if token.symbol == "#")
     value = share_of(token)
     if metric in LOWER_IS_BETTER:
-        raise NotRead("the Brier score, by which calibration is compared, is better low and has no floor")
+        raise NotRead(
+            "the Brier score, by which calibration is compared, is better low and has no floor"
+        )
     if token.unit == "points" or not 0.0 < value < 1.0:
         raise NotRead("a floor is a share such as 90 % or 0.9")
     found = Clause(floors=[Floor(metric=metric, value=value)])
@@ -105,7 +119,9 @@ def _floor(clause: list[Token], marks: str, polarity: Polarity | ClassNames | No
     return found
 
 
-def _guard(clause: list[Token], marks: str, polarity: Polarity | ClassNames | None) -> Clause | None:
+def _guard(
+    clause: list[Token], marks: str, polarity: Polarity | ClassNames | None
+) -> Clause | None:
     """Read `lose at most 3 points of recall`, `keep recall`, `without hurting precision`."""
     if not set(marks) <= set("MBVQqXWwLY#&" + _CLASSES) or marks.count("#") > 1 or "M" not in marks:
         return None
@@ -113,16 +129,28 @@ def _guard(clause: list[Token], marks: str, polarity: Polarity | ClassNames | No
     negated, bounded = counts["X"] + counts["W"], "Q" in marks
     if negated > 1 or counts["B"] + counts["V"] > 1 or (bounded and "q" in marks):
         return None
-    if "#" in marks and not (bounded or "q" in marks or ("B" in marks and (negated or "w" in marks or "Y" in marks))):
+    if "#" in marks and not (
+        bounded or "q" in marks or ("B" in marks and (negated or "w" in marks or "Y" in marks))
+    ):
         return None
     if (bounded or "q" in marks) and "#" not in marks:
         return None
     allowed = ("w" in marks or "Y" in marks) and "#" in marks and "q" not in marks
     if "Y" in marks and not allowed:
         return None
-    loses = "B" in marks and (negated + bounded == 1 or (allowed and not negated)) and ("q" not in marks or negated)
+    loses = (
+        "B" in marks
+        and (negated + bounded == 1 or (allowed and not negated))
+        and ("q" not in marks or negated)
+    )
     keeps = "V" in marks and not negated and "q" not in marks
-    within = not {"B", "V"} & set(marks) and bounded and not negated and "w" not in marks and "L" in marks
+    within = (
+        not {"B", "V"} & set(marks)
+        and bounded
+        and not negated
+        and "w" not in marks
+        and "L" in marks
+    )
     if not loses and not keeps and not within:
         return None
     amount = next((share_of(token) for token in clause if token.symbol == "#"), None)
@@ -136,8 +164,12 @@ def _guard(clause: list[Token], marks: str, polarity: Polarity | ClassNames | No
     return Clause(guards=[(_class_metric([token], polarity), amount) for token in named])
 
 
-def _metric_wish(clause: list[Token], marks: str, polarity: Polarity | ClassNames | None) -> Clause | None:
-    """Read `raise precision`, `hallucination recall first`, `precision matters more than recall`, `recall is fine`."""
+def _metric_wish(
+    clause: list[Token], marks: str, polarity: Polarity | ClassNames | None
+) -> Clause | None:
+    """Read `raise precision`, `hallucination recall first`, `precision matters more than recall`,
+    `recall is fine`.
+    """
     if "Y" in marks:
         return Clause() if marks.count("M") == 1 and set(marks) <= set("MY12") else None
     if set(marks) <= set("M>1R") and marks.count("M") == 2 and marks.count(">") == 1:
@@ -148,12 +180,16 @@ def _metric_wish(clause: list[Token], marks: str, polarity: Polarity | ClassName
             and first.metric != second.metric
         ):
             metric = _class_metric([first], polarity)
-            return Clause(wishes=[Wish(metric=metric, direction=OWN_DIRECTION.get(metric), named=True)])
+            return Clause(
+                wishes=[Wish(metric=metric, direction=OWN_DIRECTION.get(metric), named=True)]
+            )
         return None
     if marks.count("M") != 1 or not set(marks) <= set("MR12Io" + _CLASSES):
         return None
     metric = _class_metric(clause, polarity)
-    wish = Wish(metric=metric, direction=OWN_DIRECTION.get(metric), named=True, order=order_of(marks))
+    wish = Wish(
+        metric=metric, direction=OWN_DIRECTION.get(metric), named=True, order=order_of(marks)
+    )
     return Clause(wishes=[wish])
 
 
@@ -181,7 +217,9 @@ def _class_metric(clause: list[Token], polarity: Polarity | ClassNames | None) -
         return metrics[0]
     if metrics[0] == "recall":
         return "specificity"
-    raise NotRead("the gate has no precision of the judge's negative class; its recall is specificity")
+    raise NotRead(
+        "the gate has no precision of the judge's negative class; its recall is specificity"
+    )
 
 
 def _is_positive(token: Token, polarity: Polarity | None) -> bool:
@@ -271,11 +309,15 @@ def _complaint(clause: list[Token], marks: str, polarity: Polarity | None) -> Cl
     calls_good = verb == "J"
     if calls_good == is_bad:  # a row is given the wrong class
         return None if "R" in marks or commanded else _missed(positive, by_class=False, order=order)
-    return None if unwanted or kinds or "H" in marks else _missed(positive, by_class=True, order=order)
+    return (
+        None if unwanted or kinds or "H" in marks else _missed(positive, by_class=True, order=order)
+    )
 
 
 def _class_complaint(clause: list[Token], marks: str) -> Clause | None:
-    """Read which rows are given which wrong class: `orders must not be called support`, `never miss a staff row`."""
+    """Read which rows are given which wrong class: `orders must not be called support`, `never miss
+    a staff row`.
+    """
     order = order_of(marks)
     plain = [token for token in clause if token.symbol not in "12"]
     marks = "".join(token.symbol for token in plain)
@@ -286,8 +328,16 @@ def _class_complaint(clause: list[Token], marks: str) -> Clause | None:
     at, verb = verbs[0], marks[verbs[0]]
     negated = "X" in marks or "L" in marks
     # "Orders should be called support" is a wish and no complaint, and so is "call orders support".
-    commanded = not set(marks) & set("XTL") and at < classes[0] and not plain[at].word.endswith(("s", "ed", "ing"))
-    if (commanded and verb != "D") or (set(marks) & set("mw") and not negated) or marks.count("X") > 1:
+    commanded = (
+        not set(marks) & set("XTL")
+        and at < classes[0]
+        and not plain[at].word.endswith(("s", "ed", "ing"))
+    )
+    if (
+        (commanded and verb != "D")
+        or (set(marks) & set("mw") and not negated)
+        or marks.count("X") > 1
+    ):
         return None
     if len(classes) == 1:
         metric = _of_one_class(marks, verb, at, classes[0])
@@ -296,7 +346,9 @@ def _class_complaint(clause: list[Token], marks: str) -> Clause | None:
     if metric is None:
         return None
     name = plain[metric[1]].metric
-    return Clause(wishes=[Wish(metric=f"{metric[0]}[{name}]", direction=None, named=True, order=order)])
+    return Clause(
+        wishes=[Wish(metric=f"{metric[0]}[{name}]", direction=None, named=True, order=order)]
+    )
 
 
 def _of_one_class(marks: str, verb: str, at: int, place: int) -> tuple[str, int] | None:
@@ -312,8 +364,12 @@ def _of_one_class(marks: str, verb: str, at: int, place: int) -> tuple[str, int]
     return None
 
 
-def _of_two_classes(plain: list[Token], marks: str, at: int, classes: list[int]) -> tuple[str, int] | None:
-    """Return recall and the place of people's class, where a complaint says which of two classes is the judge's."""
+def _of_two_classes(
+    plain: list[Token], marks: str, at: int, classes: list[int]
+) -> tuple[str, int] | None:
+    """Return recall and the place of people's class, where a complaint says which of two classes is
+    the judge's.
+    """
     if marks[at] not in "Cr":
         return None
     first, second = classes
@@ -349,7 +405,8 @@ def _two_classes(
     if _is_positive(first, polarity) == _is_positive(second, polarity):
         return None
     before = [marks[i - 1] if i else "" for i in classes]
-    # "Mark as supported what is not": the class behind `as` is the judge's, the one behind `what` is people's.
+    # "Mark as supported what is not": the class behind `as` is the judge's, the one behind `what`
+    # is people's.
     swapped = before[0] == "S" or before[1] == "H"
     straight = before[1] == "S" or before[0] == "H"
     if swapped and straight:
@@ -358,7 +415,9 @@ def _two_classes(
     return _missed(_is_positive(truth, polarity), by_class=False, order=order)
 
 
-def _kind_of_error(plain: list[Token], bare: str, polarity: Polarity | None, order: Order) -> Clause | None:
+def _kind_of_error(
+    plain: list[Token], bare: str, polarity: Polarity | None, order: Order
+) -> Clause | None:
     """Read false positives, false negatives, false alarms and errors, of a class or as such."""
     kind = next((mark for mark in bare if mark in "FEAe"), None)
     classes = [token for token in plain if token.symbol in _CLASSES]

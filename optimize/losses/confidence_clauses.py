@@ -1,4 +1,6 @@
-"""Clauses about the judge's confidence: honest probabilities, the Brier score, a judge that is too sure."""
+"""Clauses about the judge's confidence: honest probabilities, the Brier score, a judge that is too
+sure.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +9,21 @@ import re
 from .clause import Clause, NotRead, Wish, order_of, share_of
 from .lexicon import BRIER, Token
 
-OF_PROBABILITIES = "of probabilities it compares the Brier score: say 'calibration', or 'the Brier score must fall'"
+OF_PROBABILITIES = (
+    "of probabilities it compares the Brier score: say 'calibration', or 'the Brier score must"
+    " fall'"
+)
 
 _FALLS = re.compile(r"decreas|declin|fall|go down|drop|sink|baiss|chut|baj|ca[eiy]|cal|scend|desc")
 _HURTS = re.compile(r"worsen|hurt|harm")
-_BETTERS = re.compile(r"improv|better|optimi|verbesser|besser|amelior|mieux|meilleur|mejor|miglior|melhor")
+_BETTERS = re.compile(
+    r"improv|better|optimi|verbesser|besser|amelior|mieux|meilleur|mejor|miglior|melhor"
+)
 
 
 def read_confidence(clause: list[Token]) -> Clause | None:
-    """Read `make its confidence honest`, `too sure when it is wrong`, `the Brier score may rise by at most 0.02`.
+    """Read `make its confidence honest`, `too sure when it is wrong`, `the Brier score may rise by
+    at most 0.02`.
 
     Returns:
         What it says; None where not every word of it is understood.
@@ -25,12 +33,20 @@ def read_confidence(clause: list[Token]) -> Clause | None:
     wish = Clause(wishes=[Wish(metric=BRIER, direction=None, named=True, order=order_of(marks))])
     if set(marks) <= set("vpXLoN12e"):
         # "Too sure when it is wrong": a judge is never too sure of what is right.
-        understood = marks.count("v") == 1 and marks.count("X") + marks.count("L") <= 1 and marks.count("N") <= 1
+        understood = (
+            marks.count("v") == 1
+            and marks.count("X") + marks.count("L") <= 1
+            and marks.count("N") <= 1
+        )
         return wish if understood else None
     if set(marks) <= set("phRV12o"):
         honest = [token for token in clause if token.symbol == "h"]
         # "Be honest" may mean anything, "be calibrated" one thing.
-        if len(honest) != 1 or ("p" not in marks and "alibr" not in honest[0].word) or marks.count("V") > 1:
+        if (
+            len(honest) != 1
+            or ("p" not in marks and "alibr" not in honest[0].word)
+            or marks.count("V") > 1
+        ):
             return None
         return Clause(guards=[(BRIER, None)]) if "V" in marks else wish
     return _of_score(clause, marks, wish)
@@ -40,11 +56,16 @@ def _of_score(clause: list[Token], marks: str, wish: Clause) -> Clause | None:
     """Read a clause that names the Brier score, which is better low."""
     if marks.count("c") != 1 or not set(marks) <= set("cLBRXWVQqw#12o"):
         return None
-    falls = sum(t.symbol == "L" or (t.symbol == "B" and _FALLS.match(t.word) is not None) for t in clause)
+    falls = sum(
+        t.symbol == "L" or (t.symbol == "B" and _FALLS.match(t.word) is not None) for t in clause
+    )
     betters = sum(t.symbol == "R" and _BETTERS.search(t.word) is not None for t in clause)
     hurts = sum(t.symbol == "B" and _HURTS.match(t.word) is not None for t in clause)
     rises = marks.count("R") - betters
-    if marks.count("B") + marks.count("L") > falls + hurts or falls + betters + rises + hurts + marks.count("V") > 1:
+    if (
+        marks.count("B") + marks.count("L") > falls + hurts
+        or falls + betters + rises + hurts + marks.count("V") > 1
+    ):
         return None
     bounded, negated = marks.count("Q"), marks.count("X") + marks.count("W")
     if not set(marks) & set("XWVQqw#") and not rises and not hurts:

@@ -1,4 +1,6 @@
-"""What a loss charges, as a table people can review: every slice x kind of outcome x distance x confidence band."""
+"""What a loss charges, as a table people can review: every slice x kind of outcome x distance x
+confidence band.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,13 @@ from .expression import Expression
 from .grid import Grades, Grid, confidences_of
 from .outcomes import PLACES
 
-BANDS: tuple[tuple[float, float], ...] = ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0))
+BANDS: tuple[tuple[float, float], ...] = (
+    (0.0, 0.2),
+    (0.2, 0.4),
+    (0.4, 0.6),
+    (0.6, 0.8),
+    (0.8, 1.0),
+)
 """The confidence bands; each holds its lower end, the last both."""
 MAX_DISTANCES = 6
 """Distances with a line of their own; where there are more, four bands of distance share them."""
@@ -24,14 +32,17 @@ _CONFIDENCES = 501
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostLine:
-    """What one kind of outcome costs inside or outside a slice, from cheapest to dearest, for each confidence band."""
+    """What one kind of outcome costs inside or outside a slice, from cheapest to dearest, for each
+    confidence band.
+    """
 
     place: str
     """`in slice target`, or `in no slice`."""
     outcome: str
     """`right`, `right, other grade`, `false positive`, `false negative` or `no verdict`."""
     distance: tuple[float, float] | None
-    """Least and most ranks between the two grades; None for no verdict, and where only two exist."""
+    """Least and most ranks between the two grades; None for no verdict, and where only two exist.
+    """
     costs: tuple[tuple[float, float], ...]
     """The least and the most it costs, in the order of `BANDS`."""
 
@@ -52,7 +63,9 @@ class CostLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostRow:
-    """What each outcome costs inside or outside a slice: the 2x2 table people review, at one confidence."""
+    """What each outcome costs inside or outside a slice: the 2x2 table people review, at one
+    confidence.
+    """
 
     place: str
     """`in slice target`, or `in no slice`."""
@@ -68,7 +81,8 @@ class CostRow:
 
 
 def cost_table(expression: Expression, grades: Grades) -> list[CostRow]:
-    """Return what each outcome costs inside and outside the slice at confidence 0.5 and 0.9, for people to review.
+    """Return what each outcome costs inside and outside the slice at confidence 0.5 and 0.9, for
+    people to review.
 
     Raises:
         LossError: Some cost of the table is outside [0, 1].
@@ -99,13 +113,18 @@ def cost_table(expression: Expression, grades: Grades) -> list[CostRow]:
 
 
 def _places(expression: Expression) -> list[tuple[str, int, Expression]]:
-    """Return each kind of place: its name, whether it is in the slice under repair (0 or 1), what is charged there."""
+    """Return each kind of place: its name, whether it is in the slice under repair (0 or 1), what
+    is charged there.
+    """
     places = [(place, m, expression.given()) for m, place in enumerate(PLACES)]
-    return places + [(f"in slice {name}", 0, expression.given([name])) for name in expression.slices]
+    return places + [
+        (f"in slice {name}", 0, expression.given([name])) for name in expression.slices
+    ]
 
 
 def class_costs(expression: Expression, classes: Classes) -> list[ClassCosts]:
-    """Return what each class costs by what it is called, inside and outside the slice at confidence 0.5 and 0.9.
+    """Return what each class costs by what it is called, inside and outside the slice at confidence
+    0.5 and 0.9.
 
     Raises:
         LossError: Some cost of the table is outside [0, 1].
@@ -117,7 +136,9 @@ def class_costs(expression: Expression, classes: Classes) -> list[ClassCosts]:
         for c, confidence in enumerate(grid.confidences.tolist()):
             for label, name in enumerate(classes.names):
                 by_verdict = dict(zip(classes.names, costs[c, m, label].tolist(), strict=True))
-                table.append(ClassCosts(place=place, confidence=confidence, label=name, costs=by_verdict))
+                table.append(
+                    ClassCosts(place=place, confidence=confidence, label=name, costs=by_verdict)
+                )
     return table
 
 
@@ -129,7 +150,9 @@ def cost_lines(expression: Expression, grades: Grades) -> tuple[CostLine, ...]:
     """
     judge = grades.judge_axes()[-1]
     confidences = confidences_of(expression.constants, _CONFIDENCES)
-    grid = Grid(confidences=confidences, people=grades.people_axis(), judge=judge, levels=grades.levels)
+    grid = Grid(
+        confidences=confidences, people=grades.people_axis(), judge=judge, levels=grades.levels
+    )
     lines: list[CostLine] = []
     for place, m, given in _places(expression):
         costs = given.evaluate(grid.outcomes()).reshape(grid.shape)
@@ -156,7 +179,9 @@ def _outcomes(grid: Grid) -> Iterator[tuple[str, tuple[float, float] | None, Boo
 
 
 def _distances(distances: FloatArray) -> list[tuple[float, float]]:
-    """Return each distance that occurs, or the ends of those that fall into four bands of equal width."""
+    """Return each distance that occurs, or the ends of those that fall into four bands of equal
+    width.
+    """
     each = np.unique(distances)
     if len(each) <= MAX_DISTANCES:
         return [(float(d), float(d)) for d in each]

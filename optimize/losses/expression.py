@@ -33,7 +33,9 @@ NAMES: Mapping[str, str] = {
     "fn": "1 for a false negative, else 0",
     "tp": "1 for a true positive, else 0",
     "tn": "1 for a true negative, else 0",
-    "abstained": "1 where the judge gave no verdict (such rows are unscored, so 0 on every row that counts)",
+    "abstained": (
+        "1 where the judge gave no verdict (such rows are unscored, so 0 on every row that counts)"
+    ),
     "label": "1 where people say positive, else 0",
     "prediction": "1 where the judge says positive, else 0",
     "label_rank": "people's grade as a rank, 0 to n_levels - 1",
@@ -141,7 +143,9 @@ class Expression:
         """
         for name in self.slices:
             if name not in slices:
-                raise LossError(f"there is no slice {name!r}; there is: {', '.join([TARGET_SLICE, *slices])}")
+                raise LossError(
+                    f"there is no slice {name!r}; there is: {', '.join([TARGET_SLICE, *slices])}"
+                )
 
     def given(self, members: Collection[str] = ()) -> Expression:
         """Return the expression for a row of these saved slices and of no other."""
@@ -151,7 +155,9 @@ class Expression:
         return Expression(text=ast.unparse(tree), tree=tree)
 
     def evaluate(
-        self, outcomes: Outcomes | ClassOutcomes, slices: Mapping[str, BoolArray] = MappingProxyType({})
+        self,
+        outcomes: Outcomes | ClassOutcomes,
+        slices: Mapping[str, BoolArray] = MappingProxyType({}),
     ) -> FloatArray:
         """Return the loss of each row, shape (n,), each in [0, 1].
 
@@ -160,8 +166,8 @@ class Expression:
             slices: By the name of a saved slice, which rows are in it; shape (n,) each.
 
         Raises:
-            LossError: Some row's loss is not in [0, 1], or the rows have no such name or class; nothing is clipped
-                silently.
+            LossError: Some row's loss is not in [0, 1], or the rows have no such name or class;
+                nothing is clipped silently.
         """
         self.require_slices(slices)
         with np.errstate(all="ignore"):
@@ -197,14 +203,20 @@ def compile_expression(text: str) -> Expression:
     _check(tree)
     expression = Expression(text=ast.unparse(tree), tree=tree)
     if len(expression.slices) > MAX_SLICES:
-        raise LossError(f"the expression names {len(expression.slices)} saved slices; {MAX_SLICES} are allowed")
+        raise LossError(
+            f"the expression names {len(expression.slices)} saved slices; {MAX_SLICES} are allowed"
+        )
     return expression
 
 
 def _scan(text: str) -> str:
-    """Refuse anything that is not a sequence of the language's tokens, before any parser sees it."""
+    """Refuse anything that is not a sequence of the language's tokens, before any parser sees
+    it.
+    """
     if len(text) > MAX_CHARACTERS:
-        raise LossError(f"the expression has {len(text):,} characters; {MAX_CHARACTERS:,} are allowed")
+        raise LossError(
+            f"the expression has {len(text):,} characters; {MAX_CHARACTERS:,} are allowed"
+        )
     flat = re.sub(r"[\r\n\t]", " ", text).strip(" ")
     if not flat:
         raise LossError("the expression is empty")
@@ -250,8 +262,14 @@ def _check(node: ast.expr) -> None:
             _check_call(node)
             return
         case ast.BinOp(op=ast.Pow(), right=power):
-            if not (isinstance(power, ast.Constant) and type(power.value) is int and 0 <= power.value <= MAX_POWER):
-                raise LossError(f"a power must be a whole number from 0 to {MAX_POWER}, written out")
+            if not (
+                isinstance(power, ast.Constant)
+                and type(power.value) is int
+                and 0 <= power.value <= MAX_POWER
+            ):
+                raise LossError(
+                    f"a power must be a whole number from 0 to {MAX_POWER}, written out"
+                )
         case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div()):
             pass
         case ast.UnaryOp(op=ast.UAdd() | ast.USub() | ast.Not()) | ast.BoolOp() | ast.IfExp():
@@ -262,7 +280,9 @@ def _check(node: ast.expr) -> None:
             if _compares_classes(node):
                 return
         case _:
-            raise LossError(f"{type(node).__name__} is not part of the language: {ast.unparse(node)[:60]!r}")
+            raise LossError(
+                f"{type(node).__name__} is not part of the language: {ast.unparse(node)[:60]!r}"
+            )
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.expr):
             _check(child)
@@ -275,11 +295,16 @@ def _compares_classes(node: ast.Compare) -> bool:
         LossError: It has the name of a class and is of another form.
     """
     sides = (node.left, *node.comparators)
-    names = [side for side in sides if isinstance(side, ast.Constant) and isinstance(side.value, str)]
+    names = [
+        side for side in sides if isinstance(side, ast.Constant) and isinstance(side.value, str)
+    ]
     classes = [side for side in sides if isinstance(side, ast.Name) and side.id in CLASS_SIDES]
     equality = len(sides) == 2 and isinstance(node.ops[0], ast.Eq | ast.NotEq)
     if names and not (equality and len(classes) == 1):
-        raise LossError(f"{ast.unparse(node)[:60]!r}: a class is compared as in label == 'name' or verdict != 'name'")
+        raise LossError(
+            f"{ast.unparse(node)[:60]!r}: a class is compared as in label == 'name' or verdict !="
+            " 'name'"
+        )
     return equality and len(names) + len(classes) == 2
 
 
@@ -337,7 +362,9 @@ class _Columns:
 
     numbers: Mapping[str, FloatArray]
     classes: Mapping[str, IntArray]
-    """People's and the judge's class as positions among the names; empty for a judge that decides yes or no."""
+    """People's and the judge's class as positions among the names; empty for a judge that decides
+    yes or no.
+    """
     names: tuple[str, ...]
     slices: Mapping[str, BoolArray]
 
@@ -362,7 +389,10 @@ class _Columns:
         if name in self.numbers:
             return self.numbers[name]
         if name in self.classes:
-            raise LossError(f"{name!r} is a class here and no number; compare it, as in {name} == {self.names[0]!r}")
+            raise LossError(
+                f"{name!r} is a class here and no number; compare it, as in {name} =="
+                f" {self.names[0]!r}"
+            )
         kind = "chooses among classes" if self.classes else "decides yes or no"
         names = CLASS_NAMES if self.classes else NAMES
         raise LossError(f"there is no {name!r} for a judge that {kind}{_near(name, names)}")
@@ -375,7 +405,9 @@ class _Columns:
 
     def _class(self, side: ast.expr) -> IntArray:
         if not self.classes:
-            raise LossError(f"{ast.unparse(side)} is about a class, and this judge decides yes or no")
+            raise LossError(
+                f"{ast.unparse(side)} is about a class, and this judge decides yes or no"
+            )
         if isinstance(side, ast.Name):
             return self.classes[side.id]
         assert isinstance(side, ast.Constant)
@@ -408,7 +440,10 @@ def _value(node: ast.expr, columns: _Columns) -> FloatArray:
             return columns.compared(node)
         case ast.Compare(left=left, ops=ops, comparators=others):
             values = [_value(side, columns) for side in (left, *others)]
-            truths = [_COMPARISONS[type(op)](a, b) for op, a, b in zip(ops, values, values[1:], strict=False)]
+            truths = [
+                _COMPARISONS[type(op)](a, b)
+                for op, a, b in zip(ops, values, values[1:], strict=False)
+            ]
             return functools.reduce(np.logical_and, truths).astype(np.float64)
         case ast.IfExp(test=test, body=body, orelse=orelse):
             chosen = np.not_equal(_value(test, columns), 0.0)
@@ -422,7 +457,8 @@ def _value(node: ast.expr, columns: _Columns) -> FloatArray:
 
 def _names_class(node: ast.Compare) -> bool:
     return any(
-        isinstance(side, ast.Constant) and isinstance(side.value, str) for side in (node.left, *node.comparators)
+        isinstance(side, ast.Constant) and isinstance(side.value, str)
+        for side in (node.left, *node.comparators)
     )
 
 

@@ -1,4 +1,6 @@
-"""The grid a loss is tried on: every confidence, slice membership, human grade and judge's grade, as made-up rows."""
+"""The grid a loss is tried on: every confidence, slice membership, human grade and judge's grade,
+as made-up rows.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,8 @@ class Grades:
         return self.levels / 2 if self.levels else 0.5
 
     def judge_axes(self) -> tuple[Axis, ...]:
-        """Return the judge's ranks: all up to 101, and for the many confidences only a few where they are many.
+        """Return the judge's ranks: all up to 101, and for the many confidences only a few where
+        they are many.
 
         Wherever ranks are left out, the two beside the threshold stay.
         """
@@ -61,7 +64,11 @@ class Grades:
         """Return people's grades, stretched onto the ranks of the judge's as `outcomes` does."""
         if self.labels is None:
             return self.judge_axes()[-1]
-        grades = np.array(self.labels.levels) if self.labels.levels else np.linspace(0.0, 1.0, FINE_RANKS)
+        grades = (
+            np.array(self.labels.levels)
+            if self.labels.levels
+            else np.linspace(0.0, 1.0, FINE_RANKS)
+        )
         thinned = _thinned(grades, self.labels.threshold, FINE_RANKS)
         ranks = (thinned - grades[0]) * ((self.levels or 2) - 1) / (grades[-1] - grades[0])
         return Axis(ranks=ranks, positive=thinned >= self.labels.threshold)
@@ -69,19 +76,24 @@ class Grades:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Axis:
-    """Grades to look at, as ranks of the judge's scale, and which of them are positive; shapes (k,)."""
+    """Grades to look at, as ranks of the judge's scale, and which of them are positive; shapes
+    (k,).
+    """
 
     ranks: FloatArray
     positive: BoolArray
 
     def same_as(self, other: Axis) -> bool:
         """Whether both have the same grades with the same meaning."""
-        return np.array_equal(self.ranks, other.ranks) and np.array_equal(self.positive, other.positive)
+        return np.array_equal(self.ranks, other.ranks) and np.array_equal(
+            self.positive, other.positive
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Grid:
-    """Every cell of confidence x membership x human grade x judge's grade; costs have shape (C, 2, P, J).
+    """Every cell of confidence x membership x human grade x judge's grade; costs have shape (C, 2,
+    P, J).
 
     The rows of the first membership are outside the slice under repair, those of the second inside.
 
@@ -99,7 +111,9 @@ class Grid:
         for whose, axis in (("people's", self.people), ("the judge's", self.judge)):
             if axis.positive.all() or not axis.positive.any():
                 some = "every one" if axis.positive.all() else "none"
-                raise LossError(f"{whose} {len(axis.ranks)} grades have no right and wrong: {some} is positive")
+                raise LossError(
+                    f"{whose} {len(axis.ranks)} grades have no right and wrong: {some} is positive"
+                )
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -118,7 +132,9 @@ class Grid:
 
     @property
     def perfect(self) -> BoolArray:
-        """The best answer to each human grade, which is the nearest that decides alike; shape (P, J)."""
+        """The best answer to each human grade, which is the nearest that decides alike; shape (P,
+        J).
+        """
         nearest = np.where(self.right, self.distance, np.inf).argmin(axis=1)
         return np.asarray(np.arange(self.shape[3])[None, :] == nearest[:, None], np.bool_)
 
@@ -143,7 +159,9 @@ class Grid:
         )
 
     def abstentions(self) -> Outcomes:
-        """Return rows without a verdict: confidence x membership x people's lowest and highest grade, (C, M, 2)."""
+        """Return rows without a verdict: confidence x membership x people's lowest and highest
+        grade, (C, M, 2).
+        """
         c, m, end = (axis.ravel() for axis in np.indices((*self.shape[:2], 2)))
         zeros = np.zeros(c.shape)
         return Outcomes(
@@ -158,7 +176,9 @@ class Grid:
         )
 
     def cell(self, marked: BoolArray) -> str:
-        """Describe the first marked cell, with the confidences at which its kind of row is marked."""
+        """Describe the first marked cell, with the confidences at which its kind of row is
+        marked.
+        """
         first = int(np.argmax(marked.any(axis=0).ravel()))
         m, human, judge = (int(i) for i in np.unravel_index(first, self.shape[1:]))
         confidences = self.confidences[marked[:, m, human, judge]]
@@ -166,13 +186,14 @@ class Grid:
         if len(confidences) > 1:
             band += f" to {confidences[-1]:.4g}"
         return (
-            f"people's grade rank {self.people.ranks[human]:g}, judge's {self.judge.ranks[judge]:g} "
-            f"(distance {self.distance[human, judge]:g}), {band}, {PLACES[m]}"
+            f"people's grade rank {self.people.ranks[human]:g}, judge's {self.judge.ranks[judge]:g}"
+            f" (distance {self.distance[human, judge]:g}), {band}, {PLACES[m]}"
         )
 
 
 def confidences_of(constants: tuple[float, ...], room: int) -> FloatArray:
-    """Return even steps over [0, 1], points off those steps, and both sides of every constant of an expression.
+    """Return even steps over [0, 1], points off those steps, and both sides of every constant of an
+    expression.
 
     At most `room` points, but never fewer than five.
     """

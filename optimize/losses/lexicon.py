@@ -1,7 +1,7 @@
 """The words by which objectives are read; `words.yaml` lists them.
 
-A text is cut into tokens of one symbol each. A word that is not listed is unknown, and a clause with
-an unknown word is not understood: so nothing is read into a sentence that it does not say.
+A text is cut into tokens of one symbol each. A word that is not listed is unknown, and a clause
+with an unknown word is not understood: so nothing is read into a sentence that it does not say.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def _read_words() -> Mapping[str, Any]:
 
 _WORDS = _read_words()
 BRIER = "brier"
-METRIC_WORDS: Mapping[str, str] = {name: "|".join(words) for name, words in _WORDS["metrics"].items()} | {
-    BRIER: "|".join([*_WORDS["metrics"][BRIER], *_WORDS["words"]["c"]])
-}
+METRIC_WORDS: Mapping[str, str] = {
+    name: "|".join(words) for name, words in _WORDS["metrics"].items()
+} | {BRIER: "|".join([*_WORDS["metrics"][BRIER], *_WORDS["words"]["c"]])}
 """Spellings of the metrics that an objective may name, without accents."""
 _NEGATED = r"(?:not(?: really)?|nicht|non|no|nao|pas|ne sont pas|n est pas)[ -]+"
 _NUMBERS = (
@@ -46,16 +46,22 @@ _NUMBERS = (
     ("ten", "zehn", "dix", "diez", "dieci", "dez"),
 )
 _UNIT = (
-    r"(?:%|percent(?:age points?)?|per cent|prozent(?:punkte?n?)?|pour ?cent|por ciento|por cento|per cento|percento"
-    r"|points? de pourcentage|puntos? porcentuales|points?|punkte?n?|puntos?|punti|punto|pontos?|pp|pts?)(?!\w)"
+    r"(?:%|percent(?:age points?)?|per cent|prozent(?:punkte?n?)?|pour ?cent|por ciento|por"
+    r" cento|per cento|percento"
+    r"|points? de pourcentage|puntos?"
+    r" porcentuales|points?|punkte?n?|puntos?|punti|punto|pontos?|pp|pts?)(?!\w)"
 )
-_AMOUNT = re.compile(rf"(?P<number>\d{{1,3}}(?:[.,]\d{{1,6}})?|\.\d{{1,6}})(?!\d)(?:[\s-]*(?P<unit>{_UNIT}))?")
+_AMOUNT = re.compile(
+    rf"(?P<number>\d{{1,3}}(?:[.,]\d{{1,6}})?|\.\d{{1,6}})(?!\d)(?:[\s-]*(?P<unit>{_UNIT}))?"
+)
 _WORD_AMOUNT = re.compile(
     "(?:"
     + "|".join(f"(?P<n{i}>{'|'.join(words)})" for i, words in enumerate(_NUMBERS, 1))
     + rf")[\s-]+(?P<unit>{_UNIT})"
 )
-_TENTH = re.compile(r"(?:a|one|ein|un|une|una|um|uma) (?:tenth|zehntel|dixieme|decimo|decima parte)(?!\w)")
+_TENTH = re.compile(
+    r"(?:a|one|ein|un|une|una|um|uma) (?:tenth|zehntel|dixieme|decimo|decima parte)(?!\w)"
+)
 
 
 def _whole(phrases: Iterable[str]) -> re.Pattern[str]:
@@ -77,7 +83,10 @@ _SYMBOLS: Words = (
     *(("M", name, _whole(words)) for name, words in _WORDS["metrics"].items()),
     ("N", "", _whole([*_WORDS["bad"], *(_NEGATED + word for word in _WORDS["good"])])),
     ("P", "", _whole(_WORDS["good"])),
-    *((symbol, BRIER * (symbol == "c"), _whole(words)) for symbol, words in _WORDS["words"].items()),
+    *(
+        (symbol, BRIER * (symbol == "c"), _whole(words))
+        for symbol, words in _WORDS["words"].items()
+    ),
 )
 _UNKNOWN = re.compile(r"[^\W_]+|\S")
 
@@ -87,8 +96,8 @@ class Token:
     """A word or phrase of a text; what it means is its symbol."""
 
     symbol: str
-    """A key of the table above, `M` metric, `P` and `N` the good and the bad class, `@` one of several classes,
-    `#` amount, `?` unknown."""
+    """A key of the table above, `M` metric, `P` and `N` the good and the bad class, `@` one of
+    several classes, `#` amount, `?` unknown."""
     start: int
     end: int
     word: str
@@ -123,7 +132,9 @@ def _token_at(plain: str, at: int, words: Words) -> Token:
         return Token("#", at, match.end(), match[0], number=0.1)
     if (match := _WORD_AMOUNT.match(plain, at)) is not None:
         number = next(i for i in range(1, 11) if match[f"n{i}"])
-        return Token("#", at, match.end(), match[0], number=float(number), unit=_unit(match["unit"]))
+        return Token(
+            "#", at, match.end(), match[0], number=float(number), unit=_unit(match["unit"])
+        )
     if (match := _AMOUNT.match(plain, at)) is not None:
         number = float(match["number"].replace(",", "."))
         return Token("#", at, match.end(), match[0], number=number, unit=_unit(match["unit"]))
@@ -144,7 +155,8 @@ def _unit(text: str | None) -> str:
         return ""
     return (
         "share"
-        if text[0] == "%" or re.fullmatch(r"percent|per cent|prozent|pour ?cent|por ci?ento|per cento", text)
+        if text[0] == "%"
+        or re.fullmatch(r"percent|per cent|prozent|pour ?cent|por ci?ento|per cento", text)
         else "points"
     )
 
@@ -157,7 +169,9 @@ def plain_text(text: str) -> str:
         letters.append(base if len(base) == 1 else letter)
     plain = "".join(letters).replace("’", "'")
     # An apostrophe joins two words, of which each counts.
-    plain = re.sub(r"\b(?:don't|doesn't|won't|isn't|aren't|shouldn't|mustn't|can't)\b", _spelled_out, plain)
+    plain = re.sub(
+        r"\b(?:don't|doesn't|won't|isn't|aren't|shouldn't|mustn't|can't)\b", _spelled_out, plain
+    )
     return re.sub(r"(?<=\b[a-z])'(?=\w)|(?<=\bqu)'|(?<=dell)'", " ", plain)
 
 
@@ -174,7 +188,8 @@ def speaks_of_slice(text: str) -> bool:
 
 
 def cut_out_slices(text: str, names: Iterable[str]) -> tuple[str, list[str]]:
-    """Return a text with `on the slice NAME` blanked out, as long as it was, and the names found in it.
+    """Return a text with `on the slice NAME` blanked out, as long as it was, and the names found in
+    it.
 
     Args:
         text: An objective.
@@ -196,7 +211,9 @@ def _spelled_out(match: re.Match[str]) -> str:
 
 
 def worth_of(text: str) -> Worth | None:
-    """Return whether a description of a class praises or blames; None where it does neither, or both."""
+    """Return whether a description of a class praises or blames; None where it does neither, or
+    both.
+    """
     found: set[Worth] = set()
     before = ""
     for token in tokens(text):

@@ -80,7 +80,11 @@ class Loss:
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `parse_loss` reads."""
-        return {"expression": str(self.expression), "declares": dict(self.declares), "reason": self.reason}
+        return {
+            "expression": str(self.expression),
+            "declares": dict(self.declares),
+            "reason": self.reason,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,10 +112,10 @@ def default_loss(objective: Objective) -> Loss:
     The error the objective fights costs 1, the other kind 0.4 (both 1 where it fights neither);
     outside the target slice everything costs 0.6 of that, and an answer given without any
     confidence 0.6 of one given with certainty. For a target on the grades themselves, half of the
-    cost is the distance between the two grades. A right answer on the right grade costs nothing. For the
-    Brier score it is the squared error of the probability, a confidence under 0.55 being taken for 0.55. Among
-    classes a wrong one costs 1; where the target is one class's recall or precision, the errors that it
-    counts cost 1 and all others 0.4.
+    cost is the distance between the two grades. A right answer on the right grade costs nothing.
+    For the Brier score it is the squared error of the probability, a confidence under 0.55 being
+    taken for 0.55. Among classes a wrong one costs 1; where the target is one class's recall or
+    precision, the errors that it counts cost 1 and all others 0.4.
     """
     declares: dict[str, bool] = {}
     fought = Classes.of(OutputScale(), objective.target).fought
@@ -128,7 +132,9 @@ def default_loss(objective: Objective) -> Loss:
     if objective.target in PROBABILITY_METRICS:
         error = "(correct - max(confidence, 0.55)) ** 2"
         sureness = "1" if objective.direction is None else f"(1 if {objective.direction} else 0.4)"
-    text = f"{error} * (1 if in_slice('{TARGET_SLICE}') else 0.6)" + f" * {sureness}" * (sureness != "1")
+    text = f"{error} * (1 if in_slice('{TARGET_SLICE}') else 0.6)" + f" * {sureness}" * (
+        sureness != "1"
+    )
     return Loss(
         expression=compile_expression(text),
         declares=declares,
@@ -163,14 +169,16 @@ def write_loss(
     trial: Callable[[Loss], object] = lambda loss: None,
     facts: Sequence[str] = (),
 ) -> WrittenLoss:
-    """Have a model write the loss; a refused one goes back with the reasons, three times, then the default is taken.
+    """Have a model write the loss; a refused one goes back with the reasons, three times, then the
+    default is taken.
 
     Args:
         objective: What the person wants; its direction must be declared by the loss.
         slice_description: The predicate of the slice under repair.
         ask: Makes one completion; what it raises (endpoint, budget) passes through.
         grades: The grades or classes that the loss is tried on.
-        trial: Tries an accepted loss, such as on the verdicts at hand; a LossError from it refuses the loss.
+        trial: Tries an accepted loss, such as on the verdicts at hand; a LossError from it refuses
+            the loss.
         facts: See `loss_request`.
     """
     refusals: list[str] = []
@@ -188,9 +196,13 @@ def write_loss(
 
 
 def check_loss(
-    loss: Loss, objective: Objective, grades: Grades | Classes, trial: Callable[[Loss], object] = lambda loss: None
+    loss: Loss,
+    objective: Objective,
+    grades: Grades | Classes,
+    trial: Callable[[Loss], object] = lambda loss: None,
 ) -> None:
-    """Refuse a loss that does not declare the objective's direction, breaks an axiom, or fails its trial.
+    """Refuse a loss that does not declare the objective's direction, breaks an axiom, or fails its
+    trial.
 
     Args:
         loss: The loss.
@@ -207,7 +219,9 @@ def check_loss(
 
 
 def missing_declaration(loss: Loss, objective: Objective) -> str | None:
-    """Say which declaration the objective needs and the loss does not make; None where nothing is missing."""
+    """Say which declaration the objective needs and the loss does not make; None where nothing is
+    missing.
+    """
     if objective.direction is None:
         return None
     required = REQUIRED_DECLARATION[objective.direction]
@@ -217,7 +231,10 @@ def missing_declaration(loss: Loss, objective: Objective) -> str | None:
 
 
 def row_losses(
-    loss: Loss, judged: JudgedDataset, inside: BoolArray, slices: Mapping[str, BoolArray] = MappingProxyType({})
+    loss: Loss,
+    judged: JudgedDataset,
+    inside: BoolArray,
+    slices: Mapping[str, BoolArray] = MappingProxyType({}),
 ) -> FloatArray:
     """Return the loss of each scored row, shape (n,), each in [0, 1].
 

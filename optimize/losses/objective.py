@@ -1,6 +1,8 @@
-"""What a person wants of a judge: the target metric, the errors to fight, and what must not be lost for it.
+"""What a person wants of a judge: the target metric, the errors to fight, and what must not be lost
+for it.
 
-A false positive is a row that the judge calls positive and people do not, whatever the judge's positive class is.
+A false positive is a row that the judge calls positive and people do not, whatever the judge's
+positive class is.
 """
 
 from __future__ import annotations
@@ -40,7 +42,12 @@ BRIER_MARGIN = 0.02
 MAX_CHARACTERS = 4000
 
 OWN_DIRECTION: Mapping[str, Direction] = {"precision": "fp", "specificity": "fp", "recall": "fn"}
-COUNTERPARTS = {"precision": "recall", "specificity": "recall", "recall": "precision", "brier": "accuracy"}
+COUNTERPARTS = {
+    "precision": "recall",
+    "specificity": "recall",
+    "recall": "precision",
+    "brier": "accuracy",
+}
 ERRORS: Mapping[Direction, str] = {"fp": "false positives", "fn": "false negatives"}
 _METRIC = {name: re.compile(words) for name, words in METRIC_WORDS.items()}
 
@@ -125,7 +132,9 @@ class Objective:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What a reader made of an objective; the target is None where it saw none, or several without an order."""
+    """What a reader made of an objective; the target is None where it saw none, or several without
+    an order.
+    """
 
     target: str | None = None
     direction: Direction | None = None
@@ -159,12 +168,18 @@ class Reading:
 
 def second_wish(metric: str, target: str) -> str:
     """Say how the second of two wishes is kept."""
-    return f"{metric} is the second wish: it may {describe_margin(metric, SECOND_MARGIN)} for {target}"
+    return (
+        f"{metric} is the second wish: it may {describe_margin(metric, SECOND_MARGIN)} for {target}"
+    )
 
 
 def wish(target: str) -> str:
     """Say what is wanted of a target."""
-    return f"lower {target}, the {METRICS[target].what}" if target in LOWER_IS_BETTER else f"raise {target}"
+    return (
+        f"lower {target}, the {METRICS[target].what}"
+        if target in LOWER_IS_BETTER
+        else f"raise {target}"
+    )
 
 
 def _sentence(text: str) -> str:
@@ -185,8 +200,12 @@ def describe_margin(metric: str, margin: float) -> str:
 
 def describe_limits(guards: Sequence[Guard], floors: Sequence[Floor]) -> list[str]:
     """Say what may fall how far, and what must be reached."""
-    limits = [f"{guard.metric} may {describe_margin(guard.metric, guard.margin)}" for guard in guards]
-    return limits + [f"{floor.metric} must be at least {floor.value:g} with 95 % confidence" for floor in floors]
+    limits = [
+        f"{guard.metric} may {describe_margin(guard.metric, guard.margin)}" for guard in guards
+    ]
+    return limits + [
+        f"{floor.metric} must be at least {floor.value:g} with 95 % confidence" for floor in floors
+    ]
 
 
 def read_guard(text: str, named: Callable[[str], str] | None = None) -> Guard:
@@ -242,7 +261,8 @@ def _number(text: str) -> float:
 
 
 def metric_name(text: str) -> str:
-    """Return the contract's name of a metric, however it is spelt; one of a choice's classes is `recall[billing]`.
+    """Return the contract's name of a metric, however it is spelt; one of a choice's classes is
+    `recall[billing]`.
 
     Raises:
         InputError: There is no such target; near names are given.

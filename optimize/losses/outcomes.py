@@ -19,7 +19,9 @@ PLACES = ("in no slice", f"in slice {TARGET_SLICE}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcomes:
-    """What happened to each row, as columns of equal length n that an expression is evaluated over."""
+    """What happened to each row, as columns of equal length n that an expression is evaluated
+    over.
+    """
 
     label: FloatArray
     """1 where people say positive, else 0; shape (n,)."""
@@ -64,8 +66,9 @@ class Outcomes:
         if self.abstained[position]:
             outcome = "no verdict"
         return (
-            f"{outcome}, confidence {self.confidence[position]:.4g}, label rank {self.label_rank[position]:g}, "
-            f"predicted rank {self.pred_rank[position]:g}, {PLACES[int(self.inside[position])]}"
+            f"{outcome}, confidence {self.confidence[position]:.4g}, label rank"
+            f" {self.label_rank[position]:g}, predicted rank {self.pred_rank[position]:g},"
+            f" {PLACES[int(self.inside[position])]}"
         )
 
 
@@ -74,8 +77,8 @@ def outcomes_of(judged: JudgedDataset, inside: BoolArray) -> Outcomes:
 
     Ranks count from the lowest level of the judge's scale. People's grades are stretched onto it,
     so a binary label becomes its lowest or its highest rank; on a probability scale ranks run from
-    0 to 1, and the probability of the side taken stands for a confidence that was not stated. Any other
-    verdict without a confidence counts as given with certainty.
+    0 to 1, and the probability of the side taken stands for a confidence that was not stated. Any
+    other verdict without a confidence counts as given with certainty.
 
     Args:
         judged: The table; its unscored rows are left out.

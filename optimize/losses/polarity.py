@@ -1,4 +1,6 @@
-"""Which of two classes, the good or the bad one, a judge calls positive; it is read from the judge itself."""
+"""Which of two classes, the good or the bad one, a judge calls positive; it is read from the judge
+itself.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ class Polarity:
 
     @classmethod
     def of(cls, prompt: JudgePrompt) -> Polarity | None:
-        """Read it from the anchors and labels, else from the name, else from the criteria; None where these do not say.
+        """Read it from the anchors and labels, else from the name, else from the criteria; None
+        where these do not say.
 
         A judge that chooses among labels has no positive class.
         """
@@ -53,7 +56,9 @@ def _end(prompt: JudgePrompt, *, first: bool) -> str:
 
 
 def _differing(high: Worth | None, low: Worth | None) -> Worth | None:
-    """Return the worth of the positive class by both ends of a scale; None where they say the same, or nothing."""
+    """Return the worth of the positive class by both ends of a scale; None where they say the same,
+    or nothing.
+    """
     if high == low:
         return None
     if high is not None:

@@ -1,4 +1,6 @@
-"""An objective read by the optimizer model; what it returns is held against listed values and against the text."""
+"""An objective read by the optimizer model; what it returns is held against listed values and
+against the text.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ from .polarity import Polarity
 from .replies import Strict, parse_object, reply_text
 
 READING_LIMIT = 4_096
-"""Tokens of a reading and of the thinking before it, where the settings of the optimizer model say nothing."""
+"""Tokens of a reading and of the thinking before it, where the settings of the optimizer model say
+nothing.
+"""
 
 _SYSTEM = """\
 You read what a person wants improved about an LLM judge, and sort it into fields. You do not carry it out.
@@ -54,7 +58,7 @@ Answer with one JSON object and nothing else:
 "guards": [{{"metric": ..., "loss": ...}}], "floors": [{{"metric": ..., "at_least": ...}}], "slices": [conditions on \
 the listed columns, such as "domain = medical"], "priorities": [the metrics that are wished for, the most important \
 first], "unplaced": [each clause that fits nowhere or may be meant in two ways, word for word], "sentence": the \
-reading in one plain sentence}}"""
+reading in one plain sentence}}"""  # noqa: E501
 
 _OF_DECISIONS = """\
 The judge decides about each row of a data set. A row is positive for people or not, and the judge calls it positive \
@@ -64,13 +68,13 @@ what the judge's positive class is, given below, and not by the word. "Catch mor
 class, wants fewer false positives and is the metric specificity. A wish for calibration, honest confidence or \
 probabilities that can be trusted is brier, which is better low: it has no floor, a guard on it without a number is \
 0.02, and a direction only where the text objects to one kind of error. A wish for exact grades, or for fewer that are \
-off by one, is not off_by_one, which counts those as right: such a clause is unplaced."""
+off by one, is not off_by_one, which counts those as right: such a clause is unplaced."""  # noqa: E501
 
 _OF_CLASSES = """\
 The judge gives each row of a data set one of the classes below, and so do people. Where rows of class A are called B, \
 the wish is recall[A]: that is so whether the text objects to rows of A being called or sent to B, or to A being \
 missed. Where too much is called B, whatever it is, the wish is precision[B]. A wish for all or for rare classes \
-alike is f1_macro_grades."""
+alike is f1_macro_grades."""  # noqa: E501
 
 
 class ReadingGuard(Strict):
@@ -136,7 +140,10 @@ def read_by_model(
     model = completion.model_returned or "the optimizer model"
     try:
         classes = ClassNames.of(judge.scale) if judge else None
-        return ModelReading(model=model, reading=parse_reading(reply_text(completion), text, columns, classes, slices))
+        return ModelReading(
+            model=model,
+            reading=parse_reading(reply_text(completion), text, columns, classes, slices),
+        )
     except ValueError as error:
         return ModelReading(model=model, reading=None, problem=str(error))
 
@@ -146,7 +153,9 @@ def reading_request(
 ) -> Request:
     """Ask a model to read an objective."""
     polarity = Polarity.of(judge) if judge else None
-    positive, negative = polarity.words if polarity else ("a grade from the threshold on", "a grade below it")
+    positive, negative = (
+        polarity.words if polarity else ("a grade from the threshold on", "a grade below it")
+    )
     classes = ClassNames.of(judge.scale) if judge else None
     lines = ["The judge is not known."]
     if judge is not None:
@@ -161,7 +170,11 @@ def reading_request(
         lines += [f"Its positive class: {positive}", f"Its negative class: {negative}"]
     lines += [
         f"Columns that a slice may name: {', '.join(columns) or 'none'}",
-        *([f'Saved slices, which "slices" may name instead of a condition: {", ".join(slices)}'] if slices else []),
+        *(
+            [f'Saved slices, which "slices" may name instead of a condition: {", ".join(slices)}']
+            if slices
+            else []
+        ),
         "",
         f"The person's text: {orjson.dumps(text).decode()}",
     ]
@@ -197,7 +210,8 @@ def parse_reading(
         slices: The predicates of saved slices, by their names.
 
     Raises:
-        ValueError: It is no JSON of the form, names an unknown metric or column, or a number that is not in the text.
+        ValueError: It is no JSON of the form, names an unknown metric or column, or a number that
+            is not in the text.
     """
     body = parse_object(reply, ReadingReply)
     known = classes.metrics if classes else TARGETS
@@ -207,12 +221,20 @@ def parse_reading(
             raise ValueError(f"{metric!r} is none of the metrics")
     own = OWN_DIRECTION.get(body.target or "")
     if own and body.direction and own != body.direction:
-        raise ValueError(f"it contradicts itself: {body.target} is about {ERRORS[own]}, not {ERRORS[body.direction]}")
+        raise ValueError(
+            f"it contradicts itself: {body.target} is about {ERRORS[own]}, not"
+            f" {ERRORS[body.direction]}"
+        )
     limited = {one.metric for one in (*body.guards, *body.floors)}
-    # "At least 90 % precision, then recall": what is limited is no wish, whatever comes first in the sentence.
-    priorities = [metric for metric in body.priorities if metric == body.target or metric not in limited]
+    # "At least 90 % precision, then recall": what is limited is no wish, whatever comes first in
+    # the sentence.
+    priorities = [
+        metric for metric in body.priorities if metric == body.target or metric not in limited
+    ]
     if priorities and priorities[0] != body.target:
-        raise ValueError(f"it contradicts itself: {priorities[0]} comes first and {body.target} is the target")
+        raise ValueError(
+            f"it contradicts itself: {priorities[0]} comes first and {body.target} is the target"
+        )
     guards = tuple(Guard(metric=one.metric, margin=one.loss) for one in body.guards)
     floors = tuple(Floor(metric=one.metric, value=one.at_least) for one in body.floors)
     if low := [floor.metric for floor in floors if floor.metric in LOWER_IS_BETTER]:
@@ -252,14 +274,20 @@ def _require_numbers(text: str, guards: Sequence[Guard], floors: Sequence[Floor]
         return any(abs(value - amount) < 1e-9 for amount in amounts)
 
     for guard in guards:
-        if not has(guard.margin) and guard.margin not in (DEFAULT_MARGIN, SECOND_MARGIN, BRIER_MARGIN):
+        if not has(guard.margin) and guard.margin not in (
+            DEFAULT_MARGIN,
+            SECOND_MARGIN,
+            BRIER_MARGIN,
+        ):
             raise ValueError(f"a loss of {guard.margin:g} in {guard.metric} is not in the text")
     for floor in floors:
         if not has(floor.value):
             raise ValueError(f"a floor of {floor.value:g} for {floor.metric} is not in the text")
 
 
-def _one_slice(slices: Sequence[str], columns: Sequence[str], saved: Mapping[str, str]) -> str | None:
+def _one_slice(
+    slices: Sequence[str], columns: Sequence[str], saved: Mapping[str, str]
+) -> str | None:
     """Return the predicate of the rows that the objective is about.
 
     Raises:
@@ -297,7 +325,12 @@ def _response_format(metrics: Sequence[str]) -> dict[str, Any]:  # Any: JSON sch
         return {"type": "array", "items": items}
 
     def closed(fields: dict[str, Any]) -> dict[str, Any]:
-        return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+        return {
+            "type": "object",
+            "properties": fields,
+            "required": list(fields),
+            "additionalProperties": False,
+        }
 
     metric: dict[str, Any] = {"type": "string", "enum": list(metrics)}
     text: dict[str, Any] = {"type": "string"}
@@ -312,4 +345,7 @@ def _response_format(metrics: Sequence[str]) -> dict[str, Any]:  # Any: JSON sch
         "unplaced": listed(text),
         "sentence": text,
     }
-    return {"type": "json_schema", "json_schema": {"name": "reading", "strict": True, "schema": closed(fields)}}
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": "reading", "strict": True, "schema": closed(fields)},
+    }

@@ -30,7 +30,9 @@ def reply_text(completion: Completion) -> str:
     if completion.refusal is not None or completion.finish_reason == "content_filter":
         raise ValueError("the model refused to answer")
     if completion.finish_reason == "length":
-        raise ValueError(f"{cut_off(completion)}; answer more briefly, or a person raises optimizer_max_tokens")
+        raise ValueError(
+            f"{cut_off(completion)}; answer more briefly, or a person raises optimizer_max_tokens"
+        )
     if completion.finish_reason == "tool_calls":
         raise ValueError("the reply calls a tool; answer in the text of the reply")
     return without_thinking(completion.text)

@@ -1,4 +1,6 @@
-"""What the model that writes a loss is told: the language, its rules, the objective, the scales, the judge's errors."""
+"""What the model that writes a loss is told: the language, its rules, the objective, the scales,
+the judge's errors.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,22 @@ import orjson
 from ...judges import PROBABILITY_METRICS, BoolArray, JudgedDataset, Message, OutputScale, Request
 from .axioms import DECLARATIONS, EXTRA, PERFECT
 from .classes import Classes
-from .expression import CLASS_NAMES, FUNCTIONS, MAX_CHARACTERS, MAX_DEPTH, MAX_NODES, MAX_POWER, NAMES
+from .expression import (
+    CLASS_NAMES,
+    FUNCTIONS,
+    MAX_CHARACTERS,
+    MAX_DEPTH,
+    MAX_NODES,
+    MAX_POWER,
+    NAMES,
+)
 from .objective import Objective
 from .outcomes import TARGET_SLICE
 
 LOSS_LIMIT = 4_096
-"""Tokens of a loss and of the thinking before it, where the settings of the optimizer model say nothing."""
+"""Tokens of a loss and of the thinking before it, where the settings of the optimizer model say
+nothing.
+"""
 REQUIRED_DECLARATION = {"fp": "fp_costs_more_than_fn", "fn": "fn_costs_more_than_fp"}
 """What a loss must declare for the direction of the objective."""
 LISTED_PAIRS = 12
@@ -30,12 +42,12 @@ and these names, each one value per row:
 {names}
 Nothing else exists: no other names or functions, and no attributes, lists, lambdas or statements. \
 At most {characters} characters, {nodes} numbers, names and operators, {depth} levels deep. \
-in_slice('{slice}') is 1 for a row of the slice under repair, else 0."""
+in_slice('{slice}') is 1 for a row of the slice under repair, else 0."""  # noqa: E501
 
 _REPLY = """\
 Answer with one JSON object and nothing else; the expression stands on one line:
 {{"expression": "...", "declares": {{"fp_costs_more_than_fn": {declared}, "fn_costs_more_than_fp": {declared}}}, \
-"reason": "one or two sentences for the person who reviews it"}}"""
+"reason": "one or two sentences for the person who reviews it"}}"""  # noqa: E501
 
 _SYSTEM = """\
 You write a loss for improving an LLM judge. Given an objective, write a loss: one expression that says what each \
@@ -65,12 +77,13 @@ of the other kind at the same rank_distance or a smaller one. It may declare one
 A valid answer, to an objective that objects to false positives:
 {example}
 It passes since no factor is 0: the cheapest error, a false negative outside the slice at confidence 0, costs \
-0.4 * 0.6 * 0.6 = 0.144."""
+0.4 * 0.6 * 0.6 = 0.144."""  # noqa: E501
 
 _EXAMPLE = (
-    '{"expression": "(fp + 0.4 * fn) * (1 if in_slice(\'target\') else 0.6) * (0.6 + 0.4 * confidence)", '
-    '"declares": {"fp_costs_more_than_fn": true, "fn_costs_more_than_fp": false}, "reason": "A false positive costs '
-    'more than twice as much as a false negative; errors outside the slice and unsure ones cost less."}'
+    '{"expression": "(fp + 0.4 * fn) * (1 if in_slice(\'target\') else 0.6) * (0.6 + 0.4 *'
+    ' confidence)", "declares": {"fp_costs_more_than_fn": true, "fn_costs_more_than_fp": false},'
+    ' "reason": "A false positive costs more than twice as much as a false negative; errors outside'
+    ' the slice and unsure ones cost less."}'
 )
 
 _CLASS_SYSTEM = """\
@@ -92,7 +105,7 @@ and with some other class more.
 {reply}
 
 A valid answer, to an objective that objects to {first} being called {second}:
-{example}"""
+{example}"""  # noqa: E501
 
 
 def loss_request(
@@ -126,12 +139,15 @@ def loss_request(
         required = REQUIRED_DECLARATION[objective.direction]
         lines.append(f"The loss must declare {required}: {DECLARATIONS[required]}.")
     else:
-        lines.append("The objective is about both kinds of error: the loss need not declare that one costs more.")
+        lines.append(
+            "The objective is about both kinds of error: the loss need not declare that one costs"
+            " more."
+        )
     if objective.target in PROBABILITY_METRICS:
         lines.append(
-            "Where a verdict has confidence c, brier counts (correct - c) ** 2: a sure wrong answer should cost most, "
-            "an unsure right one a little. Below c = 0.5 that would make wrong answers cheaper than right ones; write "
-            "max(confidence, 0.55) for c."
+            "Where a verdict has confidence c, brier counts (correct - c) ** 2: a sure wrong answer"
+            " should cost most, an unsure right one a little. Below c = 0.5 that would make wrong"
+            " answers cheaper than right ones; write max(confidence, 0.55) for c."
         )
     if refusals:
         lines.append("Earlier answers were refused:")
@@ -146,22 +162,28 @@ def loss_request(
 
 
 def scale_facts(scale: OutputScale, labels: OutputScale | None) -> list[str]:
-    """Say what the names of the language stand for on these scales: which grades there are, and their ranks."""
+    """Say what the names of the language stand for on these scales: which grades there are, and
+    their ranks.
+    """
     levels = len(scale.levels) or 2
     kind = "grades on" if scale.levels else "gives"
     first = scale.threshold - scale.low
     facts = [
-        f"The judge {kind} {scale.describe()}: n_levels is {levels}, pred_rank goes from 0 to {levels - 1} and is "
-        f"positive from {first:g} on"
+        f"The judge {kind} {scale.describe()}: n_levels is {levels}, pred_rank goes from 0 to"
+        f" {levels - 1} and is positive from {first:g} on"
     ]
     facts += [f"  {grade}: {meaning}" for grade, meaning in scale.anchors.items()]
     if labels is not None and labels != scale:
         stretch = (levels - 1) / (labels.high - labels.low)
         ranks = [f"{(grade - labels.low) * stretch:.3g}" for grade in labels.levels]
-        among = f"one of {', '.join(ranks)}" if 0 < len(ranks) <= LISTED_PAIRS else f"from 0 to {levels - 1}"
+        among = (
+            f"one of {', '.join(ranks)}"
+            if 0 < len(ranks) <= LISTED_PAIRS
+            else f"from 0 to {levels - 1}"
+        )
         facts.append(
-            f"People's scale: {labels.describe()}; stretched onto the judge's, label_rank is {among}, positive from "
-            f"{(labels.threshold - labels.low) * stretch:.3g} on"
+            f"People's scale: {labels.describe()}; stretched onto the judge's, label_rank is"
+            f" {among}, positive from {(labels.threshold - labels.low) * stretch:.3g} on"
         )
     return facts
 
@@ -172,11 +194,15 @@ def slice_facts(slices: Mapping[str, str]) -> list[str]:
     Args:
         slices: Their predicates by their names.
     """
-    return [f"in_slice({name!r}) is 1 for a row of this saved slice, else 0: {slices[name]}" for name in slices]
+    return [
+        f"in_slice({name!r}) is 1 for a row of this saved slice, else 0: {slices[name]}"
+        for name in slices
+    ]
 
 
 def outcome_facts(judged: JudgedDataset, inside: BoolArray) -> list[str]:
-    """Say what the scales are, and count each outcome on the open rows, in the slice under repair and outside.
+    """Say what the scales are, and count each outcome on the open rows, in the slice under repair
+    and outside.
 
     Args:
         judged: The judge as it is.
@@ -219,7 +245,9 @@ def _system_text(classes: Classes | None) -> str:
     language = _LANGUAGE.format(
         power=MAX_POWER,
         functions=", ".join(_signature(name) for name in FUNCTIONS),
-        names="\n".join(f"- {name}: {meaning}" for name, meaning in (CLASS_NAMES if classes else NAMES).items()),
+        names="\n".join(
+            f"- {name}: {meaning}" for name, meaning in (CLASS_NAMES if classes else NAMES).items()
+        ),
         characters=MAX_CHARACTERS,
         nodes=MAX_NODES,
         depth=MAX_DEPTH,
@@ -227,10 +255,14 @@ def _system_text(classes: Classes | None) -> str:
     )
     if classes is None:
         reply = _REPLY.format(declared="true or false")
-        return _SYSTEM.format(language=language, extra=EXTRA, perfect=PERFECT, reply=reply, example=_EXAMPLE)
+        return _SYSTEM.format(
+            language=language, extra=EXTRA, perfect=PERFECT, reply=reply, example=_EXAMPLE
+        )
     first, second = classes.names[:2]
     example = {
-        "expression": f"(1 if label == {first!r} and verdict == {second!r} else 0.6) * (1 - correct)",
+        "expression": (
+            f"(1 if label == {first!r} and verdict == {second!r} else 0.6) * (1 - correct)"
+        ),
         "declares": dict.fromkeys(DECLARATIONS, False),
         "reason": f"Calling {first} {second} costs 1, every other error 0.6.",
     }
@@ -257,7 +289,9 @@ def _signature(function: str) -> str:
 
 
 def _response_format() -> dict[str, Any]:  # Any: JSON schema
-    declares = {key: {"type": "boolean", "description": meaning} for key, meaning in DECLARATIONS.items()}
+    declares = {
+        key: {"type": "boolean", "description": meaning} for key, meaning in DECLARATIONS.items()
+    }
     fields = {
         "expression": {"type": "string"},
         "declares": {
@@ -268,5 +302,13 @@ def _response_format() -> dict[str, Any]:  # Any: JSON schema
         },
         "reason": {"type": "string"},
     }
-    schema = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
-    return {"type": "json_schema", "json_schema": {"name": "loss", "strict": True, "schema": schema}}
+    schema = {
+        "type": "object",
+        "properties": fields,
+        "required": list(fields),
+        "additionalProperties": False,
+    }
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": "loss", "strict": True, "schema": schema},
+    }

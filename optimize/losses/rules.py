@@ -1,7 +1,8 @@
 """An objective read by fixed rules, with caution: a clause is understood wholly or it is left over.
 
-Nothing is guessed. Whether "hallucination recall" is about false positives or about false negatives depends on the
-class that the judge calls positive, so that this is asked of the judge (`polarity.py`).
+Nothing is guessed. Whether "hallucination recall" is about false positives or about false negatives
+depends on the class that the judge calls positive, so that this is asked of the judge
+(`polarity.py`).
 """
 
 from __future__ import annotations
@@ -14,20 +15,33 @@ from .class_names import ClassNames
 from .clause import Clause, NotRead, Wish
 from .clauses import read_clause
 from .lexicon import Token, tokens
-from .objective import ERRORS, OWN_DIRECTION, SECOND_MARGIN, Guard, Reading, second_wish, usual_margin
+from .objective import (
+    ERRORS,
+    OWN_DIRECTION,
+    SECOND_MARGIN,
+    Guard,
+    Reading,
+    second_wish,
+    usual_margin,
+)
 from .polarity import Polarity
 
 _SPLIT_BEFORE = "WBVQqZ2:"
 _MOST_SPLITS = 12
-OF_WHICH_CLASS = "say of which class: 'unsupported statements are called supported', or 'supported ones are flagged'"
+OF_WHICH_CLASS = (
+    "say of which class: 'unsupported statements are called supported', or 'supported ones are"
+    " flagged'"
+)
 
 
 def read_by_rules(text: str, polarity: Polarity | ClassNames | None) -> Reading:
     """Read an objective.
 
     Args:
-        text: What the person wants, such as `precision matters most; lose at most 3 points of recall`.
-        polarity: Which class the judge calls positive, or the classes among which it chooses; None where not known.
+        text: What the person wants, such as `precision matters most; lose at most 3 points of
+            recall`.
+        polarity: Which class the judge calls positive, or the classes among which it chooses; None
+            where not known.
     """
     whole = list(tokens(text, polarity.words if isinstance(polarity, ClassNames) else ()))
     clauses: list[Clause] = []
@@ -45,8 +59,14 @@ def read_by_rules(text: str, polarity: Polarity | ClassNames | None) -> Reading:
                 quoted = f"'{text[part[0].start : part[-1].end]}'"
                 unread.append(f"{quoted} ({reason})" if str(reason) else quoted)
                 continue
-            # "Too many false alarms: supported statements are flagged": the second half explains the first.
-            if by_colon and clauses and clauses[-1].errors and any(clause.wishes for clause in read):
+            # "Too many false alarms: supported statements are flagged": the second half explains
+            # the first.
+            if (
+                by_colon
+                and clauses
+                and clauses[-1].errors
+                and any(clause.wishes for clause in read)
+            ):
                 clauses[-1].errors = ""
             clauses += read
     return _put_together(clauses, unread)
@@ -74,7 +94,11 @@ def _read_parts(part: list[Token], polarity: Polarity | ClassNames | None) -> li
         return [read_clause(part, polarity)]
     except NotRead as reason:
         first_reason = reason
-    places = [i for i, token in enumerate(part) if token.symbol in "&~" or (i and token.symbol in _SPLIT_BEFORE)]
+    places = [
+        i
+        for i, token in enumerate(part)
+        if token.symbol in "&~" or (i and token.symbol in _SPLIT_BEFORE)
+    ]
     # The fewest clauses from each place to the end.
     best: dict[int, list[Clause]] = {len(part): []}
     starts = sorted({0, *places[:_MOST_SPLITS], len(part)})
@@ -82,7 +106,9 @@ def _read_parts(part: list[Token], polarity: Polarity | ClassNames | None) -> li
         for end in starts:
             if end <= start or end not in best:
                 continue
-            piece = [token for i, token in enumerate(part[start:end]) if i or token.symbol not in "&~"]
+            piece = [
+                token for i, token in enumerate(part[start:end]) if i or token.symbol not in "&~"
+            ]
             try:
                 read = [read_clause(piece, polarity)] if piece else []
             except NotRead:
@@ -106,16 +132,22 @@ def _put_together(clauses: Sequence[Clause], unread: list[str]) -> Reading:
     first, second = _rank(wishes, unread)
     guarded = {metric for clause in clauses for metric, _ in clause.guards}
     if first is not None and not first.named and first.metric in guarded:
-        # "Fewer hallucinations let through; precision may not fall": the complaint is then of the other metric.
+        # "Fewer hallucinations let through; precision may not fall": the complaint is then of the
+        # other metric.
         if first.metric == "precision" and "specificity" not in guarded:
             first = replace(first, metric="specificity")
         else:
-            unread.append(f"fewer {ERRORS[first.direction or 'fp']}, but {first.metric} may fall (say which metric)")
+            unread.append(
+                f"fewer {ERRORS[first.direction or 'fp']}, but {first.metric} may fall (say which"
+                " metric)"
+            )
             first = None
     if first is not None and first.order == "second" and unread:
         first = None  # what comes first was not understood
     if first is None and not wishes and not unread and floors:
-        first = Wish(metric=floors[0].metric, direction=OWN_DIRECTION.get(floors[0].metric), named=True)
+        first = Wish(
+            metric=floors[0].metric, direction=OWN_DIRECTION.get(floors[0].metric), named=True
+        )
     target = first.metric if first else None
     guards = _guards(clauses, target, unread)
     if second is not None and second.metric not in guards and second.metric != target:
@@ -132,7 +164,9 @@ def _put_together(clauses: Sequence[Clause], unread: list[str]) -> Reading:
 
 
 def _rank(wishes: list[Wish], unread: list[str]) -> tuple[Wish | None, Wish | None]:
-    """Return the first wish and, where the sentence orders two, the second; several without an order are not read."""
+    """Return the first wish and, where the sentence orders two, the second; several without an
+    order are not read.
+    """
     named = [wish for wish in wishes if wish.named]
     implied = [wish for wish in wishes if not wish.named]
     metrics = list(dict.fromkeys(wish.metric for wish in named))
@@ -143,18 +177,25 @@ def _rank(wishes: list[Wish], unread: list[str]) -> tuple[Wish | None, Wish | No
     if not metrics and len(directions) == 1:
         return implied[0], None
     ranked = list({wish.metric: wish for wish in reversed(wishes)}.values())[::-1]
-    if len(ranked) == 2 and (ranked[1].order == "second" or (ranked[0].order == "first" and ranked[1].order == "")):
+    if len(ranked) == 2 and (
+        ranked[1].order == "second" or (ranked[0].order == "first" and ranked[1].order == "")
+    ):
         return ranked[0], ranked[1]
     if len(ranked) == 2 and ranked[1].order == "first" and ranked[0].order == "":
         return ranked[1], ranked[0]
     if wishes:
-        shown = [wish.metric if wish.named else f"fewer {ERRORS[wish.direction or 'fp']}" for wish in ranked]
+        shown = [
+            wish.metric if wish.named else f"fewer {ERRORS[wish.direction or 'fp']}"
+            for wish in ranked
+        ]
         unread.append(f"{' and '.join(shown)}: say which comes first")
     return None, None
 
 
 def _guards(clauses: Sequence[Clause], target: str | None, unread: list[str]) -> dict[str, float]:
-    """Return the guarded metrics with their margins; an amount by itself belongs to the guard before it."""
+    """Return the guarded metrics with their margins; an amount by itself belongs to the guard
+    before it.
+    """
     margins: dict[str, float | None] = {}
     last: str | None = None
     for clause in clauses:
@@ -173,4 +214,7 @@ def _guards(clauses: Sequence[Clause], target: str | None, unread: list[str]) ->
                 unread.append(f"'at most {100 * clause.amount:g} %' (of which metric?)")
             else:
                 margins[last] = clause.amount
-    return {metric: usual_margin(metric) if margin is None else margin for metric, margin in margins.items()}
+    return {
+        metric: usual_margin(metric) if margin is None else margin
+        for metric, margin in margins.items()
+    }

@@ -12,7 +12,9 @@ from .polarity import Polarity
 
 
 def commands(token: Token) -> bool:
-    """Whether a verb that begins a clause tells the judge to do so: `accept wrong answers`, not `accepts`."""
+    """Whether a verb that begins a clause tells the judge to do so: `accept wrong answers`, not
+    `accepts`.
+    """
     word = token.word.split()[0]
     return word in ("pass", "miss") or not word.endswith(("s", "ed", "ing"))
 
@@ -20,7 +22,9 @@ def commands(token: Token) -> bool:
 def said_wrongly(plain: list[Token], marks: str) -> Direction | None:
     """Read `it says yes too often`, `it says no where people say yes`."""
     unwanted = bool(set(marks) & set("XT"))
-    wrongly = re.fullmatch(r"[XT]?(?:yH+n|nH+y)", marks) is not None and (unwanted or not commands(plain[0]))
+    wrongly = re.fullmatch(r"[XT]?(?:yH+n|nH+y)", marks) is not None and (
+        unwanted or not commands(plain[0])
+    )
     often = re.fullmatch(r"T[yn]|X?[yn]T", marks) is not None
     if not wrongly and not often:
         return None

@@ -1,4 +1,11 @@
-from .demonstrations import PEOPLE, Demonstration, demonstrate, human_grade, list_demonstrations, pool
+from .demonstrations import (
+    PEOPLE,
+    Demonstration,
+    demonstrate,
+    human_grade,
+    list_demonstrations,
+    pool,
+)
 from .dspy_kit import ROW, VERSION, load_dspy
 from .dspy_run import metric, refuse_names, row_example, run_search
 from .dspy_search import Search, prompt_from

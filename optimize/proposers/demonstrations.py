@@ -11,7 +11,9 @@ from .prompt_parts import grade_of, same_inputs
 from .workbench import Trial
 
 ERROR_TYPES = ("false positive", "false negative", "right positive", "right negative")
-"""In the order in which they are shown; a choice's pairs of classes come as they occur, right ones last."""
+"""In the order in which they are shown; a choice's pairs of classes come as they occur, right ones
+last.
+"""
 MAX_CHARS = 4_000
 """Characters of a demonstration's inputs; a longer row would crowd out the row that is judged."""
 PEOPLE = "as people graded this row"
@@ -61,7 +63,9 @@ def list_demonstrations(prompt: JudgePrompt, train: Trial) -> list[Demonstration
 
 
 def _error_type(judged: JudgedDataset, i: int) -> str:
-    """Name what the judge made of a scored row: right or wrong, and on which side or in which classes."""
+    """Name what the judge made of a scored row: right or wrong, and on which side or in which
+    classes.
+    """
     if judged.scale.kind == "choice":
         label, chosen = (judged.scale.name(grade) for grade in (judged.label[i], judged.score[i]))
         return f"{label} called {chosen}" if judged.wrong[i] else f"right {label}"
@@ -69,8 +73,11 @@ def _error_type(judged: JudgedDataset, i: int) -> str:
     return f"false {side}" if judged.wrong[i] else f"right {side}"
 
 
-def demonstrate(prompt: JudgePrompt, row: Row, judged: JudgedDataset, verdict: Verdict) -> Example | None:
-    """Return a row with the reply a good judge gives; None where the row is too long or the reply cannot be written.
+def demonstrate(
+    prompt: JudgePrompt, row: Row, judged: JudgedDataset, verdict: Verdict
+) -> Example | None:
+    """Return a row with the reply a good judge gives; None where the row is too long or the reply
+    cannot be written.
 
     The grade is people's. The reasons are the judge's where it gave that grade, else left out.
 
@@ -84,7 +91,9 @@ def demonstrate(prompt: JudgePrompt, row: Row, judged: JudgedDataset, verdict: V
         return None
     grade = human_grade(row.label, judged.dataset.labels, prompt.scale)
     right = grade == verdict.score
-    fields = fields_of(prompt, grade, verdict.rationale if right else "", verdict.confidence if right else SURE)
+    fields = fields_of(
+        prompt, grade, verdict.rationale if right else "", verdict.confidence if right else SURE
+    )
     reply = write_reply(prompt, fields)
     # A demonstration that the judge's own reader misreads would teach a wrong reply.
     if grade_of(prompt, reply) != grade:
@@ -93,14 +102,20 @@ def demonstrate(prompt: JudgePrompt, row: Row, judged: JudgedDataset, verdict: V
 
 
 def human_grade(label: float, labels: OutputScale, scale: OutputScale) -> float:
-    """Return the grade on the judge's scale that a label stands for: itself, or the end of the scale it lies toward."""
+    """Return the grade on the judge's scale that a label stands for: itself, or the end of the
+    scale it lies toward.
+    """
     if scale.contains(label) and (scale.levels == labels.levels or scale.kind == "probability"):
         return label
     return float(scale.high if labels.positive(label) else scale.low)
 
 
-def fields_of(prompt: JudgePrompt, grade: float, rationale: str, confidence: float | None) -> dict[str, object]:
-    """Return the fields of a reply in the order of the prompt's schema, the grade as the schema writes it."""
+def fields_of(
+    prompt: JudgePrompt, grade: float, rationale: str, confidence: float | None
+) -> dict[str, object]:
+    """Return the fields of a reply in the order of the prompt's schema, the grade as the schema
+    writes it.
+    """
     texts = [name for name, kind in prompt.reply_schema.items() if kind == "text"]
     lines = rationale.split("\n")
     # The rationale of a verdict is its text fields, a line each; anything else cannot be put back.
@@ -112,7 +127,10 @@ def fields_of(prompt: JudgePrompt, grade: float, rationale: str, confidence: flo
         score = scale.labels[int(grade)]
     if not prompt.reply_schema:
         return {"score": score}
-    values: dict[str, object] = {"score": score, "confidence": SURE if confidence is None else confidence}
+    values: dict[str, object] = {
+        "score": score,
+        "confidence": SURE if confidence is None else confidence,
+    }
     texts_in_order = iter(lines)
     fields: dict[str, object] = {}
     for name, kind in prompt.reply_schema.items():
@@ -121,14 +139,18 @@ def fields_of(prompt: JudgePrompt, grade: float, rationale: str, confidence: flo
 
 
 def write_reply(prompt: JudgePrompt, fields: Mapping[str, object]) -> str:
-    """Write a reply in the prompt's format: a JSON object of its fields, or a line with the grade."""
+    """Write a reply in the prompt's format: a JSON object of its fields, or a line with the
+    grade.
+    """
     if prompt.reply_schema:
         return json.dumps({name: fields[name] for name in prompt.reply_schema}, ensure_ascii=False)
     return f"Score: {fields['score']}"
 
 
 def pool(choices: Sequence[Demonstration], size: int) -> list[Demonstration]:
-    """Return at most `size` demonstrations, in turn one of each error type that there is, one of a group."""
+    """Return at most `size` demonstrations, in turn one of each error type that there is, one of a
+    group.
+    """
     other = dict.fromkeys(one.error for one in choices if one.error not in ERROR_TYPES)
     kinds = (*ERROR_TYPES, *sorted(other, key=lambda kind: kind.startswith("right ")))
     queues = [[one for one in choices if one.error == kind] for kind in kinds]

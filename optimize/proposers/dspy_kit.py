@@ -30,7 +30,9 @@ VERSION, ROW = "judgewright_version", "judgewright_row"
 
 @cache
 def load_dspy() -> Any:  # Any: classes that exist only once DSPy is imported
-    """Import DSPy and build our subclasses of it; its cache is never built, so that its folder is never made."""
+    """Import DSPy and build our subclasses of it; its cache is never built, so that its folder is
+    never made.
+    """
     import dspy
     from dspy import lm15
     from dspy.propose import GroundedProposer
@@ -59,7 +61,9 @@ def load_dspy() -> Any:  # Any: classes that exist only once DSPy is imported
             return [{**fields, VERSION: prompt.version}]
 
     class Prefetch(BaseCallback):
-        """Has all rows of an evaluation judged at once, where DSPy would ask for one after the other."""
+        """Has all rows of an evaluation judged at once, where DSPy would ask for one after the
+        other.
+        """
 
         def __init__(self, search: Search) -> None:
             self.search = search
@@ -92,7 +96,11 @@ def load_dspy() -> Any:  # Any: classes that exist only once DSPy is imported
             text = self.search.ask([own])[0].text or " "
             message = lm15.Message.assistant(text)
             return lm15.Response(
-                id="judgewright", model=request.model, message=message, finish_reason="stop", usage=lm15.Usage()
+                id="judgewright",
+                model=request.model,
+                message=message,
+                finish_reason="stop",
+                usage=lm15.Usage(),
             )
 
     class Grounded(GroundedProposer):
@@ -103,28 +111,39 @@ def load_dspy() -> Any:  # Any: classes that exist only once DSPy is imported
         ) -> str:
             if demo_set_i == 0:
                 return str(predictor.signature.instructions)
-            return super().propose_instruction_for_predictor(predictor=predictor, demo_set_i=demo_set_i, **named)
+            return super().propose_instruction_for_predictor(
+                predictor=predictor, demo_set_i=demo_set_i, **named
+            )
 
     class Mipro(dspy.MIPROv2):
-        """MIPROv2 whose instructions are grounded in a description of ours, not in a summary of rows."""
+        """MIPROv2 whose instructions are grounded in a description of ours, not in a summary of
+        rows.
+        """
 
         def __init__(self, *, description: str, **settings: Any) -> None:
             super().__init__(**settings)
             self.description = description
 
         def _propose_instructions(
-            self, program: Any, trainset: Any, demo_candidates: Any, *_: Any, num_instruct_candidates: int, **__: Any
+            self,
+            program: Any,
+            trainset: Any,
+            demo_candidates: Any,
+            *_: Any,
+            num_instruct_candidates: int,
+            **__: Any,
         ) -> Any:
             proposer = Grounded(
                 program=program, trainset=trainset, prompt_model=self.prompt_model, rng=self.rng,
-                # They would show the model our source; a tip, such as to give a persona, speaks against the brief.
+                # They would show the model our source; a tip, such as to give a persona, speaks
+                # against the brief.
                 program_aware=False, use_tip=False, set_tip_randomly=False,
                 use_instruct_history=False, set_history_randomly=False,
                 use_dataset_summary=False, init_temperature=self.init_temperature,
             )  # fmt: skip
             proposer.use_dataset_summary, proposer.data_summary = True, self.description
             return proposer.propose_instructions_for_program(
-                trainset=trainset, program=program, demo_candidates=demo_candidates, N=num_instruct_candidates,
+                trainset=trainset, program=program, demo_candidates=demo_candidates, N=num_instruct_candidates,  # noqa: E501
                 trial_logs={},
             )  # fmt: skip
 
@@ -147,7 +166,12 @@ def load_dspy() -> Any:  # Any: classes that exist only once DSPy is imported
         return dspy.Predict(signature)
 
     return SimpleNamespace(
-        dspy=dspy, JudgeAdapter=JudgeAdapter, Mipro=Mipro, Prefetch=Prefetch, open_lm=open_lm, open_module=open_module
+        dspy=dspy,
+        JudgeAdapter=JudgeAdapter,
+        Mipro=Mipro,
+        Prefetch=Prefetch,
+        open_lm=open_lm,
+        open_module=open_module,
     )
 
 

@@ -1,4 +1,6 @@
-"""Running one of DSPy's optimizers on training rows: the metric it raises, the examples it sees, the proposal."""
+"""Running one of DSPy's optimizers on training rows: the metric it raises, the examples it sees,
+the proposal.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from .dspy_kit import ROW, VERSION, load_dspy, quietly
 from .dspy_search import Search, Stop, outputs_of
 from .proposer import NoProposal, Proposal
 
-RESERVED = frozenset({VERSION, ROW, "augmented", "config", "demos", "lm", "new_signature", "prediction", "signature"})
+RESERVED = frozenset(
+    {VERSION, ROW, "augmented", "config", "demos", "lm", "new_signature", "prediction", "signature"}
+)
 """Names that DSPy takes for its own; an input of such a name cannot be handed over."""
 NOTE = "every trial sent the judge's own messages instead of DSPy's ChatAdapter format"
 
@@ -35,7 +39,7 @@ def run_search(search: Search, compile_with: Callable[[Any, Any], None]) -> None
         with (
             quietly(),
             kit.dspy.context(
-                lm=kit.open_lm(search), adapter=kit.JudgeAdapter(search), callbacks=[kit.Prefetch(search)],
+                lm=kit.open_lm(search), adapter=kit.JudgeAdapter(search), callbacks=[kit.Prefetch(search)],  # noqa: E501
                 disable_history=True, num_threads=1, max_errors=1_000_000, track_usage=False,
             ),
         ):  # fmt: skip
@@ -64,7 +68,9 @@ def refuse_names(prompt: JudgePrompt) -> NoProposal | None:
     return NoProposal(f"DSPy cannot take a judge with an input named {clash[0]!r}")
 
 
-def row_example(search: Search, row: Row, shown: Example | None = None) -> Any:  # Any: a dspy.Example
+def row_example(
+    search: Search, row: Row, shown: Example | None = None
+) -> Any:  # Any: a dspy.Example
     """Return a training row as DSPy's example, with the fields of the reply a good judge gives.
 
     Args:
@@ -80,15 +86,23 @@ def row_example(search: Search, row: Row, shown: Example | None = None) -> Any: 
     fields = fields_of(search.prompt, grade, own, SURE)
     if shown is not None and search.prompt.reply_schema:
         fields = json.loads(shown.reply)
-    return load_dspy().dspy.Example(**inputs, **fields, **{ROW: row.id}).with_inputs(*search.prompt.inputs)
+    return (
+        load_dspy()
+        .dspy.Example(**inputs, **fields, **{ROW: row.id})
+        .with_inputs(*search.prompt.inputs)
+    )
 
 
 def metric(search: Search) -> Callable[..., Any]:
-    """Return the loss as DSPy's metric: 1 minus the cost, with the row's id where feedback is asked."""
+    """Return the loss as DSPy's metric: 1 minus the cost, with the row's id where feedback is
+    asked.
+    """
     kit = load_dspy()
     rows = {row.id: row for row in search.bench.rows}
 
-    def score(gold: Any, pred: Any, trace: Any = None, pred_name: Any = None, pred_trace: Any = None) -> Any:
+    def score(
+        gold: Any, pred: Any, trace: Any = None, pred_name: Any = None, pred_trace: Any = None
+    ) -> Any:
         row, prompt = rows[gold[ROW]], search.prompts[pred[VERSION]]
         search.judge(prompt, [row])
         verdict, cost = search.results[prompt.version, row.id]
@@ -109,9 +123,14 @@ def conclude(search: Search, *, name: str) -> Proposal | NoProposal:
     # The current prompt is ranked too, and is no candidate.
     candidates = sum(search.cost(version) is not None for version in search.prompts) - 1
     if best is None:
-        reason = f"none of {max(candidates, 0)} prompts did better on {len(search.rows)} training rows"
+        reason = (
+            f"none of {max(candidates, 0)} prompts did better on {len(search.rows)} training rows"
+        )
         return NoProposal("; ".join(dict.fromkeys((reason, *search.reasons))))
     prompt, cost, before = best
-    ranked = f"loss {before:.4f} to {cost:.4f} on {len(search.rows)} training rows, {candidates} prompts ranked"
+    ranked = (
+        f"loss {before:.4f} to {cost:.4f} on {len(search.rows)} training rows, {candidates} prompts"
+        " ranked"
+    )
     note = f"{name} step {search.step}: {ranked}, {search.spent} calls; {NOTE}"
     return Proposal(prompt=replace(prompt, parent=search.prompt.version, note=note), gradient=note)

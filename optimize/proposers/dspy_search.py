@@ -1,4 +1,5 @@
-"""One search of DSPy's on training rows: what it may spend, and what every prompt it tried has cost.
+"""One search of DSPy's on training rows: what it may spend, and what every prompt it tried has
+cost.
 
 DSPy takes every exception for a failed row, so what must end the search is a `Stop`, which is none.
 """
@@ -12,14 +13,26 @@ from typing import Any
 
 import numpy as np
 
-from ...judges import Answer, Completion, Example, JudgePrompt, JudgewrightError, Request, Row, Unscored, Verdict
+from ...judges import (
+    Answer,
+    Completion,
+    Example,
+    JudgePrompt,
+    JudgewrightError,
+    Request,
+    Row,
+    Unscored,
+    Verdict,
+)
 from .demonstrations import write_reply
 from .texts import too_long
 from .workbench import Trial, Workbench
 
 
 class Stop(BaseException):
-    """Ends a search at once; not an Exception, because DSPy counts every Exception as a row that failed."""
+    """Ends a search at once; not an Exception, because DSPy counts every Exception as a row that
+    failed.
+    """
 
     def __init__(self, reason: str | BaseException) -> None:
         super().__init__(reason)
@@ -68,7 +81,9 @@ class Search:
         self.spend(len(open_rows))
         with _ending():
             trial = self.bench.try_out(prompt, open_rows)
-        for row, answer, cost in zip(open_rows, trial.judged.answers, trial.costs.tolist(), strict=True):
+        for row, answer, cost in zip(
+            open_rows, trial.judged.answers, trial.costs.tolist(), strict=True
+        ):
             verdict = None if isinstance(answer, Unscored) else answer
             self.results[prompt.version, row.id] = (verdict, cost)
 
@@ -87,7 +102,9 @@ class Search:
                 losses.append(cost)
         judged = self.bench.train.judged
         dataset = replace(judged.dataset, rows=tuple(rows))
-        return Trial(judged=replace(judged, dataset=dataset, answers=tuple(answers)), losses=np.array(losses))
+        return Trial(
+            judged=replace(judged, dataset=dataset, answers=tuple(answers)), losses=np.array(losses)
+        )
 
     def ask(self, requests: Sequence[Request]) -> list[Completion]:
         """Ask the optimizer model; see `Workbench.ask`."""
@@ -106,7 +123,9 @@ class Search:
         return sum(costs) / len(costs) if costs else None
 
     def best(self) -> tuple[JudgePrompt, float, float] | None:
-        """The prompt of the lowest cost, that cost, and the current prompt's; None where none is lower."""
+        """The prompt of the lowest cost, that cost, and the current prompt's; None where none is
+        lower.
+        """
         before = self.cost(self.prompt.version)
         if before is None:
             return None
@@ -126,7 +145,9 @@ def outputs_of(prompt: JudgePrompt) -> tuple[str, ...]:
     return tuple(prompt.reply_schema) or ("score",)
 
 
-def prompt_from(search: Search, criteria: str, demos: Sequence[Any]) -> JudgePrompt:  # Any: DSPy's examples
+def prompt_from(
+    search: Search, criteria: str, demos: Sequence[Any]
+) -> JudgePrompt:  # Any: DSPy's examples
     """Return the judge prompt that DSPy's instructions and demonstrations stand for."""
     prompt = search.prompt
     shown: list[Example] = []
@@ -136,7 +157,9 @@ def prompt_from(search: Search, criteria: str, demos: Sequence[Any]) -> JudgePro
         shown.append(Example(inputs=inputs, reply=write_reply(prompt, fields)))
     # DSPy may take off the white space around instructions that it never changed.
     same = criteria.strip() == prompt.criteria.strip()
-    return replace(prompt, criteria=prompt.criteria if same else criteria, examples=(*search.examples, *shown))
+    return replace(
+        prompt, criteria=prompt.criteria if same else criteria, examples=(*search.examples, *shown)
+    )
 
 
 @contextlib.contextmanager

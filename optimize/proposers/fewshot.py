@@ -40,10 +40,15 @@ class FewShot:
     calls: int = 200
     """Judge calls of one step at most, cached replies included."""
 
-    def propose(self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int) -> Proposal | NoProposal:
+    def propose(
+        self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int
+    ) -> Proposal | NoProposal:
         """See `Proposer.propose`."""
         choices, _ = with_reasons(
-            pool(list_demonstrations(prompt, bench.train), self.choose_from), brief, bench, step=step
+            pool(list_demonstrations(prompt, bench.train), self.choose_from),
+            brief,
+            bench,
+            step=step,
         )
         if not choices:
             return NoProposal("no training row can be shown as a demonstration")
@@ -60,10 +65,16 @@ class FewShot:
         results = self._search(choices, cost_of, sets=self.calls // len(rows) - 1, seed=bench.seed)
         lowest, best = min(results, key=lambda result: result[0])
         if lowest >= before:
-            return NoProposal(f"none of {len(results)} sets of demonstrations did better on {len(rows)} training rows")
+            return NoProposal(
+                f"none of {len(results)} sets of demonstrations did better on {len(rows)} training"
+                " rows"
+            )
         kinds = Counter(one.error for one in best)
         counts = ", ".join(f"{n} {kind}" for kind, n in kinds.items())
-        note = f"fewshot step {step}: {counts}; loss {before:.4f} to {lowest:.4f} on {len(rows)} training rows"
+        note = (
+            f"fewshot step {step}: {counts}; loss {before:.4f} to {lowest:.4f} on {len(rows)}"
+            " training rows"
+        )
         examples = (*own, *(one.example for one in best))
         return Proposal(
             prompt=replace(prompt, examples=examples, parent=prompt.version, note=note),
@@ -78,14 +89,18 @@ class FewShot:
         sets: int,
         seed: int,
     ) -> list[tuple[float, list[Demonstration]]]:
-        """Try at most `sets` different sets, and return each with its cost, in the order they were tried."""
+        """Try at most `sets` different sets, and return each with its cost, in the order they were
+        tried.
+        """
         import optuna
 
         results: dict[tuple[str, ...], tuple[float, list[Demonstration]]] = {}
         verbosity = optuna.logging.get_verbosity()
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         try:
-            study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed, n_startup_trials=STARTUP))
+            study = optuna.create_study(
+                sampler=optuna.samplers.TPESampler(seed=seed, n_startup_trials=STARTUP)
+            )
             # The sampler draws some sets again, so there are more draws than sets.
             for _ in range(4 * sets):
                 trial = study.ask()
@@ -105,8 +120,12 @@ class FewShot:
 
 
 def tuning_rows(bench: Workbench, groups: set[str], *, limit: int) -> list[Row]:
-    """Draw labelled training rows that belong to none of these groups, in the order of the table."""
-    left = [row for row in bench.rows if row.label is not None and (row.group or row.id) not in groups]
+    """Draw labelled training rows that belong to none of these groups, in the order of the
+    table.
+    """
+    left = [
+        row for row in bench.rows if row.label is not None and (row.group or row.id) not in groups
+    ]
     if not left:
         return []
     size = min(TUNING_ROWS, limit, len(left))
@@ -115,6 +134,12 @@ def tuning_rows(bench: Workbench, groups: set[str], *, limit: int) -> list[Row]:
 
 
 def shipped(prompt: JudgePrompt, rows: Sequence[Row]) -> tuple[Example, ...]:
-    """Return the prompt's demonstrations that are not training rows: those it came with, which stay."""
+    """Return the prompt's demonstrations that are not training rows: those it came with, which
+    stay.
+    """
     training = {same_inputs(prompt, row) for row in rows}
-    return tuple(e for e in prompt.examples if tuple(e.inputs[name] for name in prompt.inputs) not in training)
+    return tuple(
+        e
+        for e in prompt.examples
+        if tuple(e.inputs[name] for name in prompt.inputs) not in training
+    )

@@ -1,4 +1,6 @@
-"""GEPA of DSPy: criteria that evolve by reflection on rows, the best on any row kept (Agrawal et al., 2025)."""
+"""GEPA of DSPy: criteria that evolve by reflection on rows, the best on any row kept (Agrawal et
+al., 2025).
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ class Gepa:
     rewrite: Rewrite = Rewrite()  # noqa: RUF009  # frozen
     """Asks for new criteria; GEPA's own prompt knows nothing of judges, scales and quotations."""
 
-    def propose(self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int) -> Proposal | NoProposal:
+    def propose(
+        self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int
+    ) -> Proposal | NoProposal:
         """See `Proposer.propose`."""
         if refused := refuse_names(prompt):
             return refused
@@ -51,7 +55,14 @@ class Gepa:
         left = [pair for pair in labelled if pair[0].id not in ranked] or labelled
         drawn = minibatch(range(len(left)), [cost for _, cost in left], self.learn_from, seed=seed)
         learned = [left[i][0] for i in drawn]
-        search = Search(prompt=prompt, bench=bench, calls=self.calls, rows=rows, step=step, examples=prompt.examples)
+        search = Search(
+            prompt=prompt,
+            bench=bench,
+            calls=self.calls,
+            rows=rows,
+            step=step,
+            examples=prompt.examples,
+        )
 
         def reflect(
             candidate: Mapping[str, str],
@@ -59,7 +70,9 @@ class Gepa:
             components_to_update: Sequence[str],
         ) -> dict[str, str]:
             return {
-                name: self._reflect(search, brief, candidate[name], reflective_dataset.get(name, ()))
+                name: self._reflect(
+                    search, brief, candidate[name], reflective_dataset.get(name, ())
+                )
                 for name in components_to_update
             }
 
@@ -75,7 +88,11 @@ class Gepa:
                 warn_on_score_mismatch=False,
             )
             examples = {row.id: row_example(search, row) for row in (*rows, *learned)}
-            optimizer.compile(module, trainset=[examples[r.id] for r in learned], valset=[examples[r.id] for r in rows])
+            optimizer.compile(
+                module,
+                trainset=[examples[r.id] for r in learned],
+                valset=[examples[r.id] for r in rows],
+            )
 
         run_search(search, compile_with)
         return conclude(search, name=self.name)
@@ -87,14 +104,18 @@ class Gepa:
         criteria: str,
         records: Sequence[Mapping[str, Any]],  # Any: GEPA's records
     ) -> str:
-        """Return new criteria for the errors of a few rows; the old ones where there is no error or no usable reply."""
+        """Return new criteria for the errors of a few rows; the old ones where there is no error or
+        no usable reply.
+        """
         prompt = prompt_from(search, criteria, ())
         rows = frozenset(str(record["Feedback"]) for record in records)
         shown = replace(brief, prompt=prompt, train=search.trial(prompt), only=rows)
         if not shown.errors:
             return criteria
         search.own_requests += 1
-        written = self.rewrite.write(shown, search.ask, repeat=1_000 * search.step + search.own_requests)
+        written = self.rewrite.write(
+            shown, search.ask, repeat=1_000 * search.step + search.own_requests
+        )
         if written.text is None:
             search.reasons.append(f"no usable text after {written.tries} replies: {written.reason}")
         return written.text or criteria

@@ -19,11 +19,14 @@ class HumanEdit:
     parts: tuple[Part, ...] = tuple(part for part in PARTS if part != "anchors")
     edit: JudgePrompt
 
-    def propose(self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int) -> Proposal | NoProposal:
+    def propose(
+        self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int
+    ) -> Proposal | NoProposal:
         """See `Proposer.propose`."""
         if step > 1:
             return NoProposal("the edit has been proposed")
         note = self.edit.note or "a person's edit"
         return Proposal(
-            prompt=replace(self.edit, name=prompt.name, parent=prompt.version, note=note), gradient="a person's edit"
+            prompt=replace(self.edit, name=prompt.name, parent=prompt.version, note=note),
+            gradient="a person's edit",
         )

@@ -1,4 +1,6 @@
-"""How a prompt and its parts are shown to the optimizer model, and how a new text of a part is put back."""
+"""How a prompt and its parts are shown to the optimizer model, and how a new text of a part is put
+back.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from ...judges import Completion, Example, InputError, JudgePrompt, Row, Verdict
 
 Part = Literal["criteria", "anchors", "system", "examples", "reply"]
 PARTS: tuple[Part, ...] = ("criteria", "anchors", "system", "examples", "reply")
-"""The parts of a prompt that may be rewritten; of the scale only its anchors, the words for what a grade means."""
+"""The parts of a prompt that may be rewritten; of the scale only its anchors, the words for what a
+grade means.
+"""
 ROLES: dict[Part, str] = {
     "criteria": "evaluation criteria that an LLM judge follows when it grades a row",
     "anchors": "anchors of an LLM judge's scale, a line for each grade that says what it means",
@@ -28,9 +32,13 @@ _HEAD = re.compile(r"(?m)^Reply (\d{1,3}):[ \t]*\n?")
 
 
 def text_of(prompt: JudgePrompt, part: Part) -> str:
-    """Return the text of a part; of the demonstrations their replies, since their inputs are rows."""
+    """Return the text of a part; of the demonstrations their replies, since their inputs are
+    rows.
+    """
     if part == "examples":
-        return "\n\n".join(f"Reply {i}:\n{example.reply}" for i, example in enumerate(prompt.examples, 1))
+        return "\n\n".join(
+            f"Reply {i}:\n{example.reply}" for i, example in enumerate(prompt.examples, 1)
+        )
     return prompt.scale.anchors_text if part == "anchors" else str(getattr(prompt, part))
 
 
@@ -46,13 +54,22 @@ def with_text(prompt: JudgePrompt, part: Part, text: str) -> tuple[JudgePrompt |
     parts = _HEAD.split(text)
     numbers, replies = parts[1::2], [reply.strip() for reply in parts[2::2]]
     if numbers != [str(i) for i in range(1, len(prompt.examples) + 1)]:
-        return None, f"it has the replies {', '.join(numbers) or 'none'}; 1 to {len(prompt.examples)} are needed"
+        return (
+            None,
+            (
+                f"it has the replies {', '.join(numbers) or 'none'}; 1 to {len(prompt.examples)}"
+                " are needed"
+            ),
+        )
     examples: list[Example] = []
     for number, example, reply in zip(numbers, prompt.examples, replies, strict=True):
         grade = grade_of(prompt, reply)
         # The grade is people's; only the words around it may be rewritten.
         if grade is None or grade != grade_of(prompt, example.reply):
-            return None, f"reply {number} does not give the grade of the old one in the judge's format"
+            return (
+                None,
+                f"reply {number} does not give the grade of the old one in the judge's format",
+            )
         examples.append(Example(inputs=example.inputs, reply=reply))
     return replace(prompt, examples=tuple(examples)), ""
 
@@ -76,7 +93,9 @@ def show_prompt(prompt: JudgePrompt, part: Part) -> str:
         shown.append(f"It is shown {len(prompt.examples)} demonstrations.")
     tag = part.upper()
     rest = "\n".join(shown)
-    return f"<{tag}>\n{text_of(prompt, part)}\n</{tag}>\n\n<REST_OF_PROMPT>\n{rest}\n</REST_OF_PROMPT>"
+    return (
+        f"<{tag}>\n{text_of(prompt, part)}\n</{tag}>\n\n<REST_OF_PROMPT>\n{rest}\n</REST_OF_PROMPT>"
+    )
 
 
 def constraints(prompt: JudgePrompt, part: Part) -> list[str]:
@@ -91,27 +110,43 @@ def constraints(prompt: JudgePrompt, part: Part) -> list[str]:
     rules = [
         "Keep what is right in the text; change or add as little as the errors call for.",
         "Write general rules; never quote or describe a particular example.",
-        f"Do not change the scale ({prompt.scale.describe()}) or the reply format, and use no placeholders.",
+        (
+            f"Do not change the scale ({prompt.scale.describe()}) or the reply format, and use no"
+            " placeholders."
+        ),
         f"Stay under {most} words; the present text has {words}.",
     ]
     if part == "reply":
         fields = ", ".join(prompt.reply_schema) or "nothing but the grade"
-        rules[2] = f"Do not change the scale ({prompt.scale.describe()}); the reply holds, in this order: {fields}."
+        rules[2] = (
+            f"Do not change the scale ({prompt.scale.describe()}); the reply holds, in this order:"
+            f" {fields}."
+        )
     if part == "anchors":
         grades = ", ".join(f'"{grade}: "' for grade in prompt.scale.anchors)
-        rules[2] = f"Keep a line for each grade, beginning in this order with {grades}; add no grade and take none out."
+        rules[2] = (
+            f"Keep a line for each grade, beginning in this order with {grades}; add no grade and"
+            " take none out."
+        )
     if part == "examples":
-        rules[1] = "Change only what the replies say beside the grade; quote nothing but the reply's own row."
+        rules[1] = (
+            "Change only what the replies say beside the grade; quote nothing but the reply's own"
+            " row."
+        )
         rules[3] = 'Keep each reply in its format, under its line "Reply N:".'
     return rules
 
 
 def rows_shown(prompt: JudgePrompt, rows: Iterable[Row]) -> list[str]:
     """Return the ids of the rows that the prompt shows as demonstrations."""
-    shown = {tuple(example.inputs.get(name, "") for name in prompt.inputs) for example in prompt.examples}
+    shown = {
+        tuple(example.inputs.get(name, "") for name in prompt.inputs) for example in prompt.examples
+    }
     return [row.id for row in rows if same_inputs(prompt, row) in shown] if shown else []
 
 
 def same_inputs(prompt: JudgePrompt, row: Row) -> tuple[str, ...]:
-    """Return the texts of a row that the prompt's template shows, in order: what a demonstration is known by."""
+    """Return the texts of a row that the prompt's template shows, in order: what a demonstration is
+    known by.
+    """
     return tuple(row.inputs[name] for name in prompt.inputs)

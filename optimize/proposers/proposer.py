@@ -47,7 +47,9 @@ class Proposer(Protocol):
         """The parts it may change; a candidate that differs in another is refused."""
         ...
 
-    def propose(self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int) -> Proposal | NoProposal:
+    def propose(
+        self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int
+    ) -> Proposal | NoProposal:
         """Return a new prompt, or say why there is none.
 
         Args:

@@ -1,6 +1,8 @@
-"""Reasons for demonstrations: written from the row by the optimizer model, and checked before they are shown.
+"""Reasons for demonstrations: written from the row by the optimizer model, and checked before they
+are shown.
 
-A judge that is shown invented reasons learns to invent, and one that is shown none learns not to reason.
+A judge that is shown invented reasons learns to invent, and one that is shown none learns not to
+reason.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from .texts import TEXT_LIMIT
 from .workbench import Workbench
 
 LEAST_SURE, MOST_SURE = 0.5, 0.99
-"""The confidences that a demonstration may state: a judge that is never unsure cannot be ranked by it."""
+"""The confidences that a demonstration may state: a judge that is never unsure cannot be ranked by
+it.
+"""
 _SYSTEM = """\
 You write the reply of a demonstration for an LLM judge. You are given the judge's prompt, a row, and the grade that \
 people gave the row. Write the reply that a careful judge gives with that grade, in the format that the prompt asks \
@@ -27,7 +31,7 @@ People gave this row the grade: {grade}
 {wish}
 
 The judge's prompt:
-{prompt}"""
+{prompt}"""  # noqa: E501
 _QUOTED = re.compile(r"[\"“”]([^\"“”]{12,})[\"“”]")
 _EVIDENCE = re.compile(r"(?i)evidence|quot|passage|span")
 _CUT = re.compile(r"\s*(?:\.\.\.|…|\[\.\.\.\])\s*")
@@ -36,10 +40,12 @@ _CUT = re.compile(r"\s*(?:\.\.\.|…|\[\.\.\.\])\s*")
 def with_reasons(
     choices: Sequence[Demonstration], brief: Brief, bench: Workbench, *, step: int
 ) -> tuple[list[Demonstration], int]:
-    """Give reasons to the demonstrations that have none that can be shown; one without any is left out.
+    """Give reasons to the demonstrations that have none that can be shown; one without any is left
+    out.
 
     Args:
-        choices: Demonstrations; those that the judge graded as people did have its own reasons, which are checked too.
+        choices: Demonstrations; those that the judge graded as people did have its own reasons,
+            which are checked too.
         brief: Says what is wanted, and which prompt it is.
         bench: The optimizer model.
         step: Makes equal requests of different steps different.
@@ -59,14 +65,18 @@ def with_reasons(
     for one, reply in zip(lacking, bench.ask(requests) if requests else [], strict=True):
         found[one.row.id] = check_reply(brief.prompt, one, reply.text)
     shown = [(one, found[one.row.id]) for one in choices]
-    usable = [replace(one, example=example, reasoned=True) for one, example in shown if example is not None]
+    usable = [
+        replace(one, example=example, reasoned=True)
+        for one, example in shown
+        if example is not None
+    ]
     return usable, len(requests)
 
 
 def _request(one: Demonstration, brief: Brief, step: int) -> Request:
     prompt = brief.prompt
     system = _SYSTEM.format(
-        low=LEAST_SURE, high=MOST_SURE, grade=prompt.scale.name(one.grade), wish=describe_wish(brief.goal),
+        low=LEAST_SURE, high=MOST_SURE, grade=prompt.scale.name(one.grade), wish=describe_wish(brief.goal),  # noqa: E501
         prompt=prompt.system_text(),
     )  # fmt: skip
     user = replace(prompt, examples=()).messages(one.row)[-1].content
@@ -82,8 +92,8 @@ def _request(one: Demonstration, brief: Brief, step: int) -> Request:
 def check_reply(prompt: JudgePrompt, one: Demonstration, reply: str) -> Example | None:
     """Return a demonstration with a written reply; None where the reply may not be shown.
 
-    It gives people's grade in the judge's format, fills every text field, quotes the row alone, its evidence the text
-    that the prompt wants it from, and is plausibly sure.
+    It gives people's grade in the judge's format, fills every text field, quotes the row alone, its
+    evidence the text that the prompt wants it from, and is plausibly sure.
     """
     answer = read_reply(prompt, Completion(text=reply))
     if not isinstance(answer, Verdict) or answer.score != one.grade:
@@ -105,14 +115,18 @@ def check_reply(prompt: JudgePrompt, one: Demonstration, reply: str) -> Example 
             if not quotes and _plain(line) not in allowed:
                 quotes = [line]
         for quote in quotes:
-            if _plain(quote) not in allowed and any(_plain(piece) not in source for piece in _CUT.split(quote)):
+            if _plain(quote) not in allowed and any(
+                _plain(piece) not in source for piece in _CUT.split(quote)
+            ):
                 return None
     reply = write_reply(prompt, fields_of(prompt, one.grade, answer.rationale, answer.confidence))
     return replace(one.example, reply=reply)
 
 
 def _quoted_input(prompt: JudgePrompt, field: str) -> str:
-    """Return the input that the reply clause wants a field's quotation from; empty where it names none."""
+    """Return the input that the reply clause wants a field's quotation from; empty where it names
+    none.
+    """
     clause = re.search(rf"(?m)^.*\"{re.escape(field)}\"\s*:(.*)$", prompt.reply)
     named = re.findall(r"\b(?:of|from|in) the (\w+)", clause[1]) if clause else []
     return next((name for name in named if name in prompt.inputs), "")

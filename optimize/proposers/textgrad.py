@@ -1,4 +1,6 @@
-"""TextGrad behind the Proposer seam; the graph and what is corrected in it stand in `textgrad_graph`."""
+"""TextGrad behind the Proposer seam; the graph and what is corrected in it stand in
+`textgrad_graph`.
+"""
 
 from __future__ import annotations
 
@@ -33,39 +35,51 @@ class TextGrad:
     retries: int = 2
     """How often a reply without a usable text is asked for again."""
 
-    def propose(self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int) -> Proposal | NoProposal:
+    def propose(
+        self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int
+    ) -> Proposal | NoProposal:
         """See `Proposer.propose`."""
         if not brief.errors:
             return NoProposal("no errors on the training rows")
         empty = {"examples": not prompt.examples, "anchors": not prompt.scale.anchors}
         parts: list[Part] = [part for part in self.parts if not empty.get(part)]
         if not parts:
-            missing = " and no ".join("demonstrations" if part == "examples" else part for part in self.parts)
+            missing = " and no ".join(
+                "demonstrations" if part == "examples" else part for part in self.parts
+            )
             return NoProposal(f"the prompt has no {missing} to change")
         graph = load_graph()
 
         def ask_all(prompts: Sequence[str]) -> list[str]:
             return [
                 reply.text
-                for reply in bench.ask([self._request(text, graph.backward_system, step) for text in prompts])
+                for reply in bench.ask(
+                    [self._request(text, graph.backward_system, step) for text in prompts]
+                )
             ]
 
         texts: dict[Part, Any] = {}  # Any: TextGrad's
         for part in parts:
-            texts[part] = graph.Text(text_of(prompt, part), requires_grad=True, role_description=ROLES[part])
+            texts[part] = graph.Text(
+                text_of(prompt, part), requires_grad=True, role_description=ROLES[part]
+            )
             texts[part].label = part
         value = (
-            f"{describe_wish(brief.goal)}\nNow: weighted loss {brief.loss:.4f} over {int(brief.inside.sum())} rows; "
-            "lower is better."
+            f"{describe_wish(brief.goal)}\nNow: weighted loss {brief.loss:.4f} over"
+            f" {int(brief.inside.sum())} rows; lower is better."
         )
         shares = brief.dealt(self.gradients)
         loss = graph.BriefLoss()(
-            list(texts.values()), value, lambda text: [share.text(part=text.label) for share in shares]
+            list(texts.values()),
+            value,
+            lambda text: [share.text(part=text.label) for share in shares],
         )
         loss.backward(graph.Engine(ask_all))
         feedback: dict[Part, list[str]] = {}
         for part, text in texts.items():
-            gradients = sorted(str(gradient.value) for gradient in text.gradients)  # TextGrad keeps a set
+            gradients = sorted(
+                str(gradient.value) for gradient in text.gradients
+            )  # TextGrad keeps a set
             feedback[part] = [gradient for gradient in gradients if gradient.strip()]
         parts = [part for part in parts if feedback[part]]
         if not parts:
@@ -101,12 +115,15 @@ class TextGrad:
         )
 
     def _setting(self, brief: Brief, part: Part) -> Setting:
-        # What TextGrad calls momentum: the last earlier texts. What each mended and broke stands in the brief.
+        # What TextGrad calls momentum: the last earlier texts. What each mended and broke stands in
+        # the brief.
         past = [
             f"\nCandidate {number}. {describe_attempt(attempt)}:\n{text_of(attempt.prompt, part)}\n"
             for number, attempt in brief.earlier[-MOMENTUM:]
         ]
-        return Setting(brief=brief.text(part=part), constraints=constraints(brief.prompt, part), past=past)
+        return Setting(
+            brief=brief.text(part=part), constraints=constraints(brief.prompt, part), past=past
+        )
 
     def _request(self, text: str, system: str, step: int) -> Request:
         return Request(

@@ -1,4 +1,6 @@
-"""New texts out of the optimizer model's replies: asked for between tags, asked again, then given up."""
+"""New texts out of the optimizer model's replies: asked for between tags, asked again, then given
+up.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from .prompt_parts import Part, text_of, with_text
 from .workbench import Ask
 
 TEXT_LIMIT = 4_096
-"""Tokens of a new text and of the thinking before it, where the settings of the optimizer model say nothing."""
+"""Tokens of a new text and of the thinking before it, where the settings of the optimizer model say
+nothing.
+"""
 _ANNOUNCING = 8
 """Words of a line that only announces a text."""
 _FENCES = ("```", "~~~")
@@ -57,9 +61,11 @@ class Written:
 
 
 def write_texts(wanted: list[Wanted], ask: Ask, *, retries: int) -> list[Written]:
-    """Ask for all texts at once, and again for those that came back unusable, at most `retries` times.
+    """Ask for all texts at once, and again for those that came back unusable, at most `retries`
+    times.
 
-    A reply that was cut is not asked for again: the client has done that already, with twice the room.
+    A reply that was cut is not asked for again: the client has done that already, with twice the
+    room.
     """
     written: list[Written] = [Written(text=None, tries=0) for _ in wanted]
     left = list(range(len(wanted)))
@@ -70,7 +76,9 @@ def write_texts(wanted: list[Wanted], ask: Ask, *, retries: int) -> list[Written
         for i, reply in zip(left, replies, strict=True):
             text, reason = wanted[i].read(reply)
             written[i] = Written(text=text, reason=reason, tries=attempt)
-        uncut = [i for i, reply in zip(left, replies, strict=True) if reply.finish_reason != "length"]
+        uncut = [
+            i for i, reply in zip(left, replies, strict=True) if reply.finish_reason != "length"
+        ]
         left = [i for i in uncut if written[i].text is None]
     return written
 
@@ -80,28 +88,38 @@ def _request(first: Request, reason: str, attempt: int) -> Request:
     if attempt == 1:
         return first
     *before, last = first.messages
-    again = replace(last, content=f"{last.content}\n\nYour last answer could not be used: {reason}.")
+    again = replace(
+        last, content=f"{last.content}\n\nYour last answer could not be used: {reason}."
+    )
     return replace(first, messages=(*before, again), repeat=first.repeat + (attempt - 1) * _TRY)
 
 
 def read_tagged(reply: str, tag: str) -> tuple[str | None, str]:
-    """Return the text between the last pair of tags in whatever letters, or None and what was wrong with the reply."""
+    """Return the text between the last pair of tags in whatever letters, or None and what was wrong
+    with the reply.
+    """
     start, text = None, None
-    name = r"\\?[_ -]".join(map(re.escape, tag.split("_")))  # as Markdown writes it: `IMPROVED\_CRITERIA`
+    name = r"\\?[_ -]".join(
+        map(re.escape, tag.split("_"))
+    )  # as Markdown writes it: `IMPROVED\_CRITERIA`
     for one in re.finditer(rf"<[ ]?(/?)[ ]?{name}(?:\s[^<>]*)?>", reply, re.IGNORECASE):
         if not one[1]:
             start = one.end()
         elif start is not None:
             start, text = None, reply[start : one.start()].strip()
     if text is None:
-        return None, "the closing tag is missing" if start is not None else f"it has no <{tag}> tags"
+        return (
+            None,
+            "the closing tag is missing" if start is not None else f"it has no <{tag}> tags",
+        )
     if not text:
         return None, "the text between the tags is empty"
     return text, ""
 
 
 def _unwrapped(text: str, old: str, names: tuple[str, ...]) -> str:
-    """Return a text without a fence round it and a line above it that only announces it, unless the old one has them.
+    """Return a text without a fence round it and a line above it that only announces it, unless the
+    old one has them.
 
     Args:
         text: What stands between the tags.
@@ -110,11 +128,17 @@ def _unwrapped(text: str, old: str, names: tuple[str, ...]) -> str:
     """
     for opens, closes in _ROUND:
         inner = text.removeprefix(opens).removesuffix(closes)
-        if len(text) - len(inner) == len(opens + closes) and opens not in inner and not old.startswith(opens):
+        if (
+            len(text) - len(inner) == len(opens + closes)
+            and opens not in inner
+            and not old.startswith(opens)
+        ):
             text = inner.strip() or text
     lines = text.splitlines()
     first, rest = lines[0].strip(" #*_"), "\n".join(lines[1:]).strip()
-    named = any(name.lower() in first.lower() for name in names) and len(first.split()) <= _ANNOUNCING
+    named = (
+        any(name.lower() in first.lower() for name in names) and len(first.split()) <= _ANNOUNCING
+    )
     announces = first.endswith(":") or first.lower() in {name.lower() for name in names}
     if rest and announces and first not in old and (named or rest.startswith(_FENCES)):
         lines = rest.splitlines()
@@ -125,8 +149,12 @@ def _unwrapped(text: str, old: str, names: tuple[str, ...]) -> str:
 
 
 def too_long(prompt: JudgePrompt, old: str, new: str) -> str:
-    """Say that a text would take the prompt over its cap of tokens, and by how much; empty where it would not."""
-    others = estimate_tokens(f"{prompt.system}\n{prompt.criteria}\n{prompt.reply}") - estimate_tokens(old)
+    """Say that a text would take the prompt over its cap of tokens, and by how much; empty where it
+    would not.
+    """
+    others = estimate_tokens(
+        f"{prompt.system}\n{prompt.criteria}\n{prompt.reply}"
+    ) - estimate_tokens(old)
     room = token_cap(prompt) - others
     if estimate_tokens(new) <= room:
         return ""

@@ -1,4 +1,6 @@
-"""What a proposer may work with: the optimizer model, the training rows of the target, and trials on them."""
+"""What a proposer may work with: the optimizer model, the training rows of the target, and trials
+on them.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +9,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...judges import Completion, FloatArray, JudgedDataset, JudgePrompt, ModelError, OutputScale, Request, Row
+from ...judges import (
+    Completion,
+    FloatArray,
+    JudgedDataset,
+    JudgePrompt,
+    ModelError,
+    OutputScale,
+    Request,
+    Row,
+)
 
 Ask = Callable[[Sequence[Request]], list[Completion]]
-"""Asks the optimizer model several things at once, by the client with its cache and budget. The completions'
-texts are without the thinking they open with."""
+"""Asks the optimizer model several things at once, by the client with its cache and budget. The
+completions' texts are without the thinking they open with."""
 
 
 class Unanswered(ModelError):
-    """One request of a proposer failed while the endpoint works; the step ends without a proposal, the run goes on."""
+    """One request of a proposer failed while the endpoint works; the step ends without a proposal,
+    the run goes on.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +41,8 @@ class Trial:
 
     @property
     def costs(self) -> FloatArray:
-        """What each row costs in a search, shape (rows,): its loss, and 1 where no verdict could be read.
+        """What each row costs in a search, shape (rows,): its loss, and 1 where no verdict could be
+        read.
 
         A search that left unread rows out would come to like prompts that make hard rows
         unreadable. No figure that people see is made of this.
@@ -47,7 +61,9 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workbench:
-    """Everything a proposer reaches beyond its arguments; no validation, holdout or final row is in it."""
+    """Everything a proposer reaches beyond its arguments; no validation, holdout or final row is in
+    it.
+    """
 
     ask: Ask
     """Raises `Unanswered` where one request failed for good and others would not."""

@@ -1,4 +1,6 @@
-"""Candidates race on validation rows: `schedule` plans, `race` runs, `confidence_sequence` is the bound."""
+"""Candidates race on validation rows: `schedule` plans, `race` runs, `confidence_sequence` is the
+bound.
+"""
 
 import lazy_loader
 

@@ -34,7 +34,8 @@ class ConfidenceSequence:
         self.rows = rows
         self.seen = 0
         self.peak: FloatArray = np.zeros(shape)
-        """Log of the highest wealth so far against "row costs no more than column"; shape (K, K)."""
+        """Log of the highest wealth so far against "row costs no more than column"; shape (K, K).
+        """
         self._sum: FloatArray = np.zeros(shape)
         self._wealth: FloatArray = np.zeros((*shape, len(STAKES)))
 
@@ -62,7 +63,9 @@ class ConfidenceSequence:
 
 
 def log_mean(logs: FloatArray) -> FloatArray:
-    """Return the log of the mean over the last axis of what has these logs; an infinite one stays infinite."""
+    """Return the log of the mean over the last axis of what has these logs; an infinite one stays
+    infinite.
+    """
     top = logs.max(-1)
     finite = np.where(np.isinf(top), 0.0, top)
     with np.errstate(over="ignore"):  # an infinite wealth stays infinite

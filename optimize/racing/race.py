@@ -1,4 +1,5 @@
-"""Candidates race on the validation rows: paired batches that grow, and an end for those that can no longer win.
+"""Candidates race on the validation rows: paired batches that grow, and an end for those that can
+no longer win.
 
 All candidates see the same rows in the same order, drawn by the seed. After each batch a candidate
 is dropped for good reason where the e-process of `confidence_sequence` says, at level alpha over
@@ -17,7 +18,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...judges import BoolArray, Dataset, FloatArray, InputError, IntArray, JudgedDataset, JudgePrompt, LossError
+from ...judges import (
+    BoolArray,
+    Dataset,
+    FloatArray,
+    InputError,
+    IntArray,
+    JudgedDataset,
+    JudgePrompt,
+    LossError,
+)
 from ...judges.models import ask_together
 from .confidence_sequence import ConfidenceSequence
 from .schedule import RaceSettings, lay_out, plan_stops
@@ -27,7 +37,9 @@ JudgeBatch = Callable[[JudgePrompt, Dataset], JudgedDataset]
 LossOf = Callable[[JudgedDataset], FloatArray]
 """The loss of each scored row, in [0, 1]."""
 LimitsOf = Callable[[JudgedDataset, float], "Limits"]
-"""Says how guards stand by the verdicts so far, and whether one is surely broken, with this chance of an error."""
+"""Says how guards stand by the verdicts so far, and whether one is surely broken, with this chance
+of an error.
+"""
 DropReason = Literal[
     "cannot win",
     "behind when calls ran short",
@@ -62,7 +74,9 @@ class Standing:
     loss: float | None
     """Mean loss over those that it and the winner answered; None where there are none."""
     behind: float | None
-    """That mean minus the winner's there: a standing and no estimate, as the winner was chosen by it."""
+    """That mean minus the winner's there: a standing and no estimate, as the winner was chosen by
+    it.
+    """
     dropped: DropReason | None
     """None for the winner."""
 
@@ -91,7 +105,9 @@ class RaceResult:
     """What judging every row for every candidate would have taken."""
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
-        """Return the result as JSON; a resumed run makes fewer calls, so they stand under `volatile`."""
+        """Return the result as JSON; a resumed run makes fewer calls, so they stand under
+        `volatile`.
+        """
         return {
             "winner": self.winner.version,
             "proven": self.proven,
@@ -125,7 +141,8 @@ def run_race(
         settings: See `RaceSettings`.
         limits_of: Guards that count beside the loss.
         screen: A cheaper judge of the first rows; the better half by it goes into the race.
-        calls: Counts the calls so far, such as `lambda: client.stats.calls`; else each verdict counts.
+        calls: Counts the calls so far, such as `lambda: client.stats.calls`; else each verdict
+            counts.
 
     Raises:
         InputError: There is no candidate or no labelled row, or two candidates are the same.
@@ -216,7 +233,9 @@ class _Arms:
         self.tables = [[] for _ in range(k)]
 
     def judge_up_to(self, stop: int, judge_batch: JudgeBatch, evidence: ConfidenceSequence) -> None:
-        """Judge the rows from where the race stands up to `stop`, and update the evidence row by row."""
+        """Judge the rows from where the race stands up to `stop`, and update the evidence row by
+        row.
+        """
         running = np.flatnonzero(self.running)
         judged = self._judge_all(running, judge_batch, self.seen, stop)
         for k, (table, losses) in zip(running, judged, strict=True):
@@ -237,7 +256,9 @@ class _Arms:
         return replace(self.tables[k][0], dataset=rows, answers=answers)
 
     def screen(self, judge_batch: JudgeBatch, rows: int) -> None:
-        """Keep the better half by another judge's verdicts on the first rows; they count for nothing afterwards."""
+        """Keep the better half by another judge's verdicts on the first rows; they count for
+        nothing afterwards.
+        """
         stop = min(rows, len(self.rows))
         judged = self._judge_all(np.arange(len(self.candidates)), judge_batch, 0, stop)
         losses = np.array([losses for _, losses in judged])
@@ -245,9 +266,13 @@ class _Arms:
         self.cut(math.ceil(len(self.candidates) / 2), losses, "behind in the screening")
 
     def drop_silent(self, losses: FloatArray, reason: DropReason) -> None:
-        """Drop who leaves many more rows unscored than another; losses have shape (K, rows seen)."""
+        """Drop who leaves many more rows unscored than another; losses have shape (K, rows
+        seen).
+        """
         answered = np.isfinite(losses).mean(1)
-        for k in np.flatnonzero(self.running & (answered < answered[self.running].max() - FEWER_ANSWERS)):
+        for k in np.flatnonzero(
+            self.running & (answered < answered[self.running].max() - FEWER_ANSWERS)
+        ):
             self.drop(int(k), reason)
 
     def drop_broken(self, alpha: float) -> None:
@@ -261,14 +286,18 @@ class _Arms:
                 self.drop(int(k), "breaks a guard")
 
     def drop_hopeless(self, evidence: FloatArray, bar: float) -> None:
-        """Drop, the surest first, who by the evidence costs more than one that still ran at this stop; keep one."""
+        """Drop, the surest first, who by the evidence costs more than one that still ran at this
+        stop; keep one.
+        """
         against = np.where(self.running[None, :], evidence, -np.inf).max(1)
         for k in np.argsort(-against, kind="stable"):
             if self.running[k] and against[k] >= bar and self.running.sum() > 1:
                 self.drop(int(k), "cannot win")
 
     def cut(self, survivors: int, losses: FloatArray, reason: DropReason) -> None:
-        """Keep at most so many of those that run, the ones of least loss; losses have shape (K, rows seen)."""
+        """Keep at most so many of those that run, the ones of least loss; losses have shape (K,
+        rows seen).
+        """
         running = np.flatnonzero(self.running)
         if len(running) <= survivors:
             return
@@ -306,23 +335,34 @@ class _Arms:
         self, arms: IntArray, judge_batch: JudgeBatch, start: int, stop: int
     ) -> list[tuple[JudgedDataset, FloatArray]]:
         """Return some candidates' verdicts and losses on rows from `start` to `stop`."""
-        judged = ask_together([partial(self._judge, int(k), judge_batch, start, stop) for k in arms])
+        judged = ask_together(
+            [partial(self._judge, int(k), judge_batch, start, stop) for k in arms]
+        )
         self.verdicts += len(arms) * (stop - start)
         return judged
 
-    def _judge(self, k: int, judge_batch: JudgeBatch, start: int, stop: int) -> tuple[JudgedDataset, FloatArray]:
-        """Return one candidate's verdicts on rows from `start` to `stop`, and losses, NaN for a row without one."""
-        judged = judge_batch(self.candidates[k], replace(self.rows, rows=self.rows.rows[start:stop]))
+    def _judge(
+        self, k: int, judge_batch: JudgeBatch, start: int, stop: int
+    ) -> tuple[JudgedDataset, FloatArray]:
+        """Return one candidate's verdicts on rows from `start` to `stop`, and losses, NaN for a row
+        without one.
+        """
+        judged = judge_batch(
+            self.candidates[k], replace(self.rows, rows=self.rows.rows[start:stop])
+        )
         scored = self.loss_of(judged)
         if scored.shape != judged.scored.shape or not ((scored >= 0) & (scored <= 1)).all():
-            raise LossError(f"{len(scored)} losses for {len(judged.scored)} scored rows, each to be in [0, 1]")
+            raise LossError(
+                f"{len(scored)} losses for {len(judged.scored)} scored rows, each to be in [0, 1]"
+            )
         losses = np.full(stop - start, np.nan)
         losses[judged.scored] = scored
         return judged, losses
 
 
 def _ranked(losses: FloatArray, shortfall: FloatArray) -> list[int]:
-    """Return the positions in order of loss and shortfall together, the least first, equals as given.
+    """Return the positions in order of loss and shortfall together, the least first, equals as
+    given.
 
     Two candidates are compared on the rows that both answered, and each is placed by the mean of
     its differences to the others: were all compared on the rows that *everyone* answered, a few

@@ -1,4 +1,5 @@
-"""The schedule of a race: the rows in an order that is the same for all, and where to stop and look.
+"""The schedule of a race: the rows in an order that is the same for all, and where to stop and
+look.
 
 Rows are drawn one by one, also from groups whose rows depend on each other: the race asks which
 candidate costs least on these very rows, and for that a draw of rows is fair whatever depends on
@@ -27,7 +28,8 @@ class RaceSettings:
     first: int = 20
     """Rows of the first batch, the fewest to decide on; each batch doubles the rows seen."""
     coarse: bool = False
-    """Whether to look as seldom as may be, because each look takes an exchange of batches or files."""
+    """Whether to look as seldom as may be, because each look takes an exchange of batches or files.
+    """
     screening: int = 80
     """Rows that a screening judge looks at."""
     seed: int = 0
@@ -35,10 +37,15 @@ class RaceSettings:
 
     def __post_init__(self) -> None:
         counts = min(self.first, self.screening)
-        if not 0 < self.alpha < 1 or counts < 1 or (self.share is not None and not 0 < self.share <= 1):
+        if (
+            not 0 < self.alpha < 1
+            or counts < 1
+            or (self.share is not None and not 0 < self.share <= 1)
+        ):
             raise InputError(
-                f"alpha {self.alpha!r}, share {self.share!r}, first {self.first!r}, screening {self.screening!r}: "
-                "alpha lies between 0 and 1, a share in (0, 1], and batches have rows"
+                f"alpha {self.alpha!r}, share {self.share!r}, first {self.first!r}, screening"
+                f" {self.screening!r}: alpha lies between 0 and 1, a share in (0, 1], and batches"
+                " have rows"
             )
 
 

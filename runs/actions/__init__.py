@@ -1,4 +1,6 @@
-"""What the commands and the Python face do, one file a verb. Nothing here reads the command line or prints."""
+"""What the commands and the Python face do, one file a verb. Nothing here reads the command line or
+prints.
+"""
 
 import lazy_loader
 

@@ -13,7 +13,17 @@ from .flip_gate import (
 )
 from .flips import flips_of, validation
 from .gate import GateModel, TwoJudges, gate_judges
-from .gate_decision import GATED, HUNKS, Gated, Terms, decisions_about, gated_on, needed, provenance, verification
+from .gate_decision import (
+    GATED,
+    HUNKS,
+    Gated,
+    Terms,
+    decisions_about,
+    gated_on,
+    needed,
+    provenance,
+    verification,
+)
 from .lineage import Node, lineage
 from .optimize import RunResult, resume_run, start_run
 from .pilot import assumed_judge, measure_churn, pilot_rows, reworded

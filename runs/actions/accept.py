@@ -1,8 +1,8 @@
 """What a person decides about a run: accept its prompt, or some hunks of it, or reject it.
 
-Some hunks make another text than the run's, so that the run's decision does not speak for it. It gets a decision of its
-own in a run of the kind `hunks`: one more look at that holdout, at what such a look may spend. All hunks together are
-the run's own prompt, for which its decision stands.
+Some hunks make another text than the run's, so that the run's decision does not speak for it. It
+gets a decision of its own in a run of the kind `hunks`: one more look at that holdout, at what such
+a look may spend. All hunks together are the run's own prompt, for which its decision stands.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ class NotAccepted(JudgewrightError):
 def record_review(
     workspace: Workspace, run_id: str, *, accept: bool, who: str | None, comment: str
 ) -> JudgePrompt | None:
-    """Write a person's decision into the run; an accepted prompt becomes the current version of its judge.
+    """Write a person's decision into the run; an accepted prompt becomes the current version of its
+    judge.
 
     Args:
         run_id: A finished run.
@@ -65,15 +66,21 @@ def record_review(
     run = read_optimization(workspace, run_id)
     if accept and (run.decided.accepted is False or run.after is None):
         decided = run.decided
-        said = "the gate did not accept this prompt" if decided.outcome in BY_GATE else decided.outcome
+        said = (
+            "the gate did not accept this prompt" if decided.outcome in BY_GATE else decided.outcome
+        )
         raise NotAccepted(f"{said}: {decided.reason}")
     workspace.database.claim(run_id)
-    run = read_optimization(workspace, run_id)  # again: while this waited for its turn, somebody may have decided
+    run = read_optimization(
+        workspace, run_id
+    )  # again: while this waited for its turn, somebody may have decided
     decision = run.decided
     run.require_unreviewed()
     if accept and run.after is not None:
         note = f"run {run.run_id}, gated on {run.config.model}: {decision.reason}"
-        return promote_prompt(workspace, run, replace(run.after, note=note), who=who, comment=comment)
+        return promote_prompt(
+            workspace, run, replace(run.after, note=note), who=who, comment=comment
+        )
     _write_review(workspace, run, "rejected", run.after, who=who, comment=comment)
     return None
 
@@ -87,7 +94,8 @@ def promote_prompt(
     comment: str,
     taken: TakenHunks | None = None,
 ) -> JudgePrompt:
-    """Make a prompt that the gate accepted the current version of its judge, and write into the run who did so.
+    """Make a prompt that the gate accepted the current version of its judge, and write into the run
+    who did so.
 
     Args:
         prompt: Its new prompt, or one composed of its hunks.
@@ -95,7 +103,9 @@ def promote_prompt(
         taken: The hunks that it is composed of, where it is not the whole edit.
     """
     registry, before = workspace.registry, run.before
-    accepted = prompt if prompt.version == before.version else replace(prompt, parent=before.version)
+    accepted = (
+        prompt if prompt.version == before.version else replace(prompt, parent=before.version)
+    )
     if before.version not in {version.version for version in registry.versions(before.name)}:
         registry.keep(before, current=False)
     registry.keep(accepted)
@@ -107,7 +117,8 @@ def promote_prompt(
     if rule and run.config.rule == rule.rule.to_json():
         # The gate decided under this rule; its calibration is the parent's.
         registry.keep_rule(accepted, replace(rule, judge=f"{accepted.name}@{accepted.version}"))
-    # The event comes last: cut off before it, the same command can be given again and ends the same.
+    # The event comes last: cut off before it, the same command can be given again and ends the
+    # same.
     _write_review(workspace, run, "accepted", accepted, who=who, comment=comment, taken=taken)
     return accepted
 
@@ -165,17 +176,26 @@ def _write_review(
 
 
 def identity(folder: Path) -> str:
-    """Say who the person at the keyboard is: what git calls them in this folder, else their user name."""
+    """Say who the person at the keyboard is: what git calls them in this folder, else their user
+    name.
+    """
     name, email = (_ask_git(folder, key) for key in ("user.name", "user.email"))
     return f"{name} <{email}>" if name and email else name or email or getpass.getuser()
 
 
 def _ask_git(folder: Path, key: str) -> str:
-    """Return a value of git's configuration; empty where git is not there, has none, or does not answer."""
+    """Return a value of git's configuration; empty where git is not there, has none, or does not
+    answer.
+    """
     command = ["git", "config", "--get", key]
     try:
         done = subprocess.run(  # noqa: S603  # nothing in it comes from outside
-            command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=GIT_SECONDS, check=False
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=GIT_SECONDS,
+            check=False,
         )
     except (OSError, subprocess.SubprocessError):
         return ""
@@ -195,7 +215,9 @@ class HunkChoice:
     """The composed prompt: the very text that was judged."""
     decision: DecisionRecord
     gated: Gated | None
-    """The question that was put to the gate; None where all were chosen and the run's own decision stands."""
+    """The question that was put to the gate; None where all were chosen and the run's own decision
+    stands.
+    """
     adopted: JudgePrompt | None
     """The registered prompt; None where the gate did not accept it."""
 
@@ -224,9 +246,11 @@ def accept_hunks(
     watch: Watch,
     budget: str | None = None,
 ) -> HunkChoice:
-    """Compose the chosen hunks of a finished run's diff, have the gate decide, and adopt what it accepts.
+    """Compose the chosen hunks of a finished run's diff, have the gate decide, and adopt what it
+    accepts.
 
-    Asking for the same hunks again spends no other look, and a question that was cut off is gone on with.
+    Asking for the same hunks again spends no other look, and a question that was cut off is gone on
+    with.
 
     Args:
         run_id: The run; that its gate did not accept the whole diff is no hindrance.
@@ -235,16 +259,20 @@ def accept_hunks(
         budget: A new budget for the run, all that was spent for it included; its own unless given.
 
     Raises:
-        InputError: There are no such hunks, the run has not finished, somebody has decided about it, its rows have
-            changed, or only the workspace names the address of its model; nothing is spent.
-        NotAccepted: The composed prompt breaks what a candidate must leave as it is; nothing is spent.
+        InputError: There are no such hunks, the run has not finished, somebody has decided about
+            it, its rows have changed, or only the workspace names the address of its model; nothing
+            is spent.
+        NotAccepted: The composed prompt breaks what a candidate must leave as it is; nothing is
+            spent.
         WorldError: The endpoint, the budget or the disk stopped it; asking again goes on.
     """
     run = read_optimization(workspace, run_id)
     decision, adopted = run.decided, None
     choice = _compose(run, chosen)
     workspace.database.claim(run_id)
-    run = read_optimization(workspace, run_id)  # again: while this waited for its turn, somebody may have decided
+    run = read_optimization(
+        workspace, run_id
+    )  # again: while this waited for its turn, somebody may have decided
     run.require_unreviewed()
     if choice.whole:
         if decision.accepted:
@@ -283,9 +311,13 @@ class _Choice:
     """Whether it is the run's own new prompt."""
 
     def __str__(self) -> str:
-        return f"hunk{'s' * (len(self.numbers) > 1)} {', '.join(map(str, self.numbers))} of {self.of}"
+        return (
+            f"hunk{'s' * (len(self.numbers) > 1)} {', '.join(map(str, self.numbers))} of {self.of}"
+        )
 
-    def answered(self, decision: DecisionRecord, *, gated: Gated | None, adopted: JudgePrompt | None) -> HunkChoice:
+    def answered(
+        self, decision: DecisionRecord, *, gated: Gated | None, adopted: JudgePrompt | None
+    ) -> HunkChoice:
         """Return what became of it."""
         return HunkChoice(
             run_id=self.run.run_id,
@@ -301,17 +333,22 @@ class _Choice:
 def _compose(run: RunSummary, chosen: Collection[int]) -> _Choice:
     diff = run.diff()
     if diff is None:
-        raise InputError(f"run {run.run_id!r} found no better prompt; there are no hunks to choose from")
+        raise InputError(
+            f"run {run.run_id!r} found no better prompt; there are no hunks to choose from"
+        )
     numbers = tuple(sorted(set(chosen)))
     if not numbers:
-        raise InputError("no hunk was chosen", hint=f"judgewright diff {run.run_id} shows their numbers")
+        raise InputError(
+            "no hunk was chosen", hint=f"judgewright diff {run.run_id} shows their numbers"
+        )
     prompt = compose(diff, numbers)
     whole = prompt.version == diff.after.version
     return _Choice(run=run, numbers=numbers, of=len(diff.hunks), prompt=prompt, whole=whole)
 
 
 def _put_to_gate(workspace: Workspace, choice: _Choice, model: GateModel, *, flags: str) -> Gated:
-    """Have the gate decide between the run's first prompt and the composed one, on the run's holdout.
+    """Have the gate decide between the run's first prompt and the composed one, on the run's
+    holdout.
 
     Args:
         choice: The composed prompt and where it comes from.
@@ -325,25 +362,47 @@ def _put_to_gate(workspace: Workspace, choice: _Choice, model: GateModel, *, fla
     rules = {} if rule is None else {run.before.version: rule, prompt.version: rule}
 
     def answer(own: str) -> tuple[dict[str, Any], ClientStats]:  # Any: JSON
-        remember_split(HoldoutLedger(workspace.database), own, parts, allow_opened=config.allow_opened)
+        remember_split(
+            HoldoutLedger(workspace.database), own, parts, allow_opened=config.allow_opened
+        )
         prompts = run.before, prompt
-        return decide_with_model(workspace, own, prompts, parts.holdout, terms, model, rules=rules, purpose=HUNKS)
+        return decide_with_model(
+            workspace, own, prompts, parts.holdout, terms, model, rules=rules, purpose=HUNKS
+        )
 
-    about = {"before": f"{prompt.name}@{run.before.version}", "after": f"{prompt.name}@{prompt.version}"}
-    about |= {"data": Path(config.data).name, "rows": len(parts.holdout), "groups": parts.holdout.groups}
+    about = {
+        "before": f"{prompt.name}@{run.before.version}",
+        "after": f"{prompt.name}@{prompt.version}",
+    }
+    about |= {
+        "data": Path(config.data).name,
+        "rows": len(parts.holdout),
+        "groups": parts.holdout.groups,
+    }
     about |= {"of": run.run_id, "hunks": list(choice.numbers), **terms.to_json()}
     about["notes"] = [f"{choice} of run {run.run_id}; its own decision was about all of them"]
     question = {"of": run.run_id, "after": {"version": prompt.version}}
-    kept = {"question": question, "model": config.model, "hunks": list(choice.numbers), "after": prompt.to_yaml()}
+    kept = {
+        "question": question,
+        "model": config.model,
+        "hunks": list(choice.numbers),
+        "after": prompt.to_yaml(),
+    }
     try:
         return answer_once(workspace, HUNKS, kept, about, answer)
     except (Interrupted, KeyboardInterrupt):
-        again = f"judgewright accept {run.run_id} --hunks {','.join(map(str, choice.numbers))}{flags}"
-        raise Interrupted("stopped; the question and its look are kept", hint=f"go on with: {again}") from None
+        again = (
+            f"judgewright accept {run.run_id} --hunks {','.join(map(str, choice.numbers))}{flags}"
+        )
+        raise Interrupted(
+            "stopped; the question and its look are kept", hint=f"go on with: {again}"
+        ) from None
 
 
 def _require_allowed(workspace: Workspace, choice: _Choice, parts: Splits) -> None:
-    """Hold the composed prompt against the invariants, as a proposal is; what it breaks is journaled by name."""
+    """Hold the composed prompt against the invariants, as a proposal is; what it breaks is
+    journaled by name.
+    """
     run = choice.run
     violations = check_candidate(
         run.before,
@@ -353,7 +412,9 @@ def _require_allowed(workspace: Workspace, choice: _Choice, parts: Splits) -> No
         training=parts.training.rows,
     )
     if violations:
-        event = HunksRefused(hunks=choice.numbers, version=choice.prompt.version, violations=violations)
+        event = HunksRefused(
+            hunks=choice.numbers, version=choice.prompt.version, violations=violations
+        )
         RunJournal(workspace.database, run.run_id).append(event.kind, write_event(event))
         named = "; ".join(f"{violation.name}: {violation.detail}" for violation in violations)
         raise NotAccepted(f"{choice} make a prompt that may not be tried: {named}")

@@ -1,4 +1,6 @@
-"""Annotate a corpus: draw pairs, judge them in a workspace, estimate from the sample, write the annotations."""
+"""Annotate a corpus: draw pairs, judge them in a workspace, estimate from the sample, write the
+annotations.
+"""
 
 from __future__ import annotations
 
@@ -113,7 +115,10 @@ class Annotation:
             "review": self.queue and _queue_json(self.queue),
             "notes": list(self.notes),
         }
-        return out | {"calls": self.stats.calls, "cost": self.stats.cost if self.stats.price_known else None}
+        return out | {
+            "calls": self.stats.calls,
+            "cost": self.stats.cost if self.stats.price_known else None,
+        }
 
 
 def run_annotation(
@@ -128,7 +133,8 @@ def run_annotation(
     threshold_from: str,
     watch: Watch,
 ) -> Annotation:
-    """Draw pairs and judge them; a stopped run that is started again asks only what has no answer yet.
+    """Draw pairs and judge them; a stopped run that is started again asks only what has no answer
+    yet.
 
     Args:
         workspace: Where replies are recorded; the judge's rule is the one it keeps.
@@ -144,17 +150,31 @@ def run_annotation(
     kept = workspace.registry.kept_rule(prompt)
     pairs = _draw(collection, retriever, plan, watch)
     dataset = pair_dataset(pairs, collection.label_scale, collection.labels, name="annotate")
-    if cut.origin == "labels" and not any(r.label is not None and dataset.positive(r) for r in dataset.rows):
+    if cut.origin == "labels" and not any(
+        r.label is not None and dataset.positive(r) for r in dataset.rows
+    ):
         raise InputError(
             "no drawn pair is labelled relevant, so that no threshold can be chosen",
             hint="give --labels, draw more with --per-query, or leave --threshold-from out",
         )
-    config = {"judge": prompt.name, "version": prompt.version, "model": models.model, "retriever": retriever.name}
+    config = {
+        "judge": prompt.name,
+        "version": prompt.version,
+        "model": models.model,
+        "retriever": retriever.name,
+    }
     config |= {"k": plan.k, "per_query": plan.per_query, "outside": plan.outside, "seed": plan.seed}
     config |= {"rule": kept and kept.rule.version, "data_hash": dataset.content_hash}
     settings, rule = JudgeSettings(max_tokens=models.max_tokens), kept.rule if kept else None
     with start_run_client(workspace, "annotate", config, models, environment) as (run_id, client):
-        judged = judge(prompt, dataset, client, settings=settings, rule=rule, progress=lambda p: watch("pairs", p))
+        judged = judge(
+            prompt,
+            dataset,
+            client,
+            settings=settings,
+            rule=rule,
+            progress=lambda p: watch("pairs", p),
+        )
         require_answers(judged.answers, of="pair")
     curve, remark = _compare_cuts(judged, plan.k)
     if cut.origin == "labels" and curve is not None:
@@ -164,7 +184,10 @@ def run_annotation(
         remark = f"{remark}; the judge's own decision is taken"
     notes = [*collection.notes, *_plan_notes(pairs, plan)]
     if kept is None:
-        notes.append("no rule is kept for this judge: probabilities are raw; `judgewright calibrate` fits one")
+        notes.append(
+            "no rule is kept for this judge: probabilities are raw; `judgewright calibrate`"
+            " fits one"
+        )
     else:
         notes += kept.caveats(model=models.model, confidence=settings.confidence)
     notes += describe_spending(client.stats)
@@ -187,16 +210,22 @@ def run_annotation(
     )
 
 
-def _draw(collection: Collection, retriever: Retriever, plan: SamplePlan, watch: Watch) -> tuple[Pair, ...]:
+def _draw(
+    collection: Collection, retriever: Retriever, plan: SamplePlan, watch: Watch
+) -> tuple[Pair, ...]:
     pairs: list[Pair] = []
     total = len(collection.queries)
     for done, query in enumerate(collection.queries, 1):
         pairs += sample_pairs([query], collection.documents, retriever, plan)
-        watch("queries", Progress(done=done, total=total, failed=0, recorded=0, cost=None, tokens=0))
+        watch(
+            "queries", Progress(done=done, total=total, failed=0, recorded=0, cost=None, tokens=0)
+        )
     return tuple(pairs)
 
 
-def _estimate(pairs: tuple[Pair, ...], judged: JudgedDataset, cut: Cut, documents: int) -> SampleEstimates:
+def _estimate(
+    pairs: tuple[Pair, ...], judged: JudgedDataset, cut: Cut, documents: int
+) -> SampleEstimates:
     """Estimate from the pairs that have a verdict."""
     retrieved: dict[int, bool] = {}
     for i, answer in enumerate(judged.answers):
@@ -214,7 +243,9 @@ def _estimate(pairs: tuple[Pair, ...], judged: JudgedDataset, cut: Cut, document
 
 
 def _compare_cuts(judged: JudgedDataset, k: int) -> tuple[CutCurve | None, str]:
-    """Compare thresholds with fixed k on the labelled pairs; the text says why not, or what they are compared on."""
+    """Compare thresholds with fixed k on the labelled pairs; the text says why not, or what they
+    are compared on.
+    """
     probable = np.flatnonzero(np.isfinite(judged.probability))
     if len(probable) == 0:
         return None, "no labelled pair has a probability, so that no threshold can be compared"
@@ -232,8 +263,20 @@ def _compare_cuts(judged: JudgedDataset, k: int) -> tuple[CutCurve | None, str]:
         ks=sorted({*TOP_KS, k}),
     )
     if complete:
-        return curve, "thresholds are compared for the whole corpus: each pair weighs the inverse of its chance"
-    return curve, f"thresholds are compared on the {len(rows):,} labelled pairs alone, which speak for no others"
+        return (
+            curve,
+            (
+                "thresholds are compared for the whole corpus: each pair weighs the inverse of its"
+                " chance"
+            ),
+        )
+    return (
+        curve,
+        (
+            f"thresholds are compared on the {len(rows):,} labelled pairs alone, which speak for no"
+            " others"
+        ),
+    )
 
 
 def _plan_notes(pairs: tuple[Pair, ...], plan: SamplePlan) -> list[str]:
@@ -245,12 +288,17 @@ def _plan_notes(pairs: tuple[Pair, ...], plan: SamplePlan) -> list[str]:
         f"{sides[False]:,} from below it ({how})"
     ]
     if sides[True] + sides[False] < queries * plan.per_query:
-        notes.append(f"fewer than {plan.per_query} pairs a query, as the top {plan.k} or the corpus holds no more")
+        notes.append(
+            f"fewer than {plan.per_query} pairs a query, as the top {plan.k} or the corpus holds no"
+            " more"
+        )
     return notes
 
 
 def write_annotations(annotation: Annotation, path: Path) -> None:
-    """Write one line a pair as JSONL: its chances, the verdict or the reason for none, and whether it is retrieved."""
+    """Write one line a pair as JSONL: its chances, the verdict or the reason for none, and whether
+    it is retrieved.
+    """
     import jsonlines
 
     text = io.StringIO()
@@ -258,19 +306,30 @@ def write_annotations(annotation: Annotation, path: Path) -> None:
         for pair, row, answer in zip(
             annotation.pairs, annotation.judged.dataset.rows, annotation.judged.answers, strict=True
         ):
-            line: dict[str, Any] = {"id": row.id, **row.meta, "retriever": annotation.retriever}  # Any: JSON
+            line: dict[str, Any] = {
+                "id": row.id,
+                **row.meta,
+                "retriever": annotation.retriever,
+            }  # Any: JSON
             line |= {"judge": annotation.judged.judge, "judge_model": annotation.judged.model}
-            line |= {"simulated": annotation.judged.simulated, "rule": annotation.rule and annotation.rule.version}
+            line |= {
+                "simulated": annotation.judged.simulated,
+                "rule": annotation.rule and annotation.rule.version,
+            }
             line |= {"label": row.label, "group": row.group}
             file.write(
-                line | _answer_json(answer, annotation) | {"inputs": {**pair.query.inputs, **pair.document.inputs}}
+                line
+                | _answer_json(answer, annotation)
+                | {"inputs": {**pair.query.inputs, **pair.document.inputs}}
             )
     write_beside(path, text.getvalue())
 
 
 def _answer_json(answer: Verdict | Unscored, annotation: Annotation) -> dict[str, Any]:  # Any: JSON
     if isinstance(answer, Unscored):
-        nothing = dict.fromkeys(("verdict", "score", "confidence", "probability", "probability_raw", "retrieved"))
+        nothing = dict.fromkeys(
+            ("verdict", "score", "confidence", "probability", "probability_raw", "retrieved")
+        )
         return {**nothing, "unscored": answer.reason, "detail": answer.detail, "rationale": ""}
     raw, scale = answer.before or answer, annotation.judged.scale
     return {
@@ -281,7 +340,9 @@ def _answer_json(answer: Verdict | Unscored, annotation: Annotation) -> dict[str
         "probability_raw": probability_of(raw, scale),
         "retrieved": annotation.cut.passes(answer, scale),
         "unscored": None,
-        "rationale": answer.rationale.encode(errors="replace").decode(),  # a reply may hold half a letter
+        "rationale": (
+            answer.rationale.encode(errors="replace").decode()
+        ),  # a reply may hold half a letter
     }
 
 
@@ -297,4 +358,10 @@ def _queue_json(queue: ReviewQueue) -> dict[str, Any]:  # Any: JSON
         }
         for item in queue.items
     ]
-    return {"found": queue.total, "confident": queue.confident, "n": queue.n, "note": queue.note, "items": items}
+    return {
+        "found": queue.total,
+        "confident": queue.confident,
+        "n": queue.n,
+        "note": queue.note,
+        "items": items,
+    }

@@ -60,7 +60,11 @@ class ComparedSetups:
     def cost(self) -> float | None:
         """US dollars; None where a price is unknown."""
         costs = [stats.cost for stats in self.stats]
-        return None if not all(stats.price_known for stats in self.stats) else sum(cost or 0.0 for cost in costs)
+        return (
+            None
+            if not all(stats.price_known for stats in self.stats)
+            else sum(cost or 0.0 for cost in costs)
+        )
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `answers compare --json` prints."""
@@ -126,7 +130,11 @@ def compare_answers(
     with (
         run_session(workspace.database, run_id),
         open_run_clients(
-            workspace, run_id, models, environment, models=tuple(dict.fromkeys((judging, answering)))
+            workspace,
+            run_id,
+            models,
+            environment,
+            models=tuple(dict.fromkeys((judging, answering))),
         ) as clients,
     ):
         grader = Grader(

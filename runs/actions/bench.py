@@ -1,4 +1,6 @@
-"""Benchmark a judge: judge rows whole, claim by claim or listwise, measure, and check how reliable the figures are."""
+"""Benchmark a judge: judge rows whole, claim by claim or listwise, measure, and check how reliable
+the figures are.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,14 @@ from ..store.bench_config import BenchConfig, BenchSource
 from ..store.journal import RunJournal
 from ..store.model_tests import find_test
 from ..store.run_clients import start_run_client
-from ..store.sealed_rows import cost_of_measuring, enter_look, read_open, seal_first, seal_of, version_of
+from ..store.sealed_rows import (
+    cost_of_measuring,
+    enter_look,
+    read_open,
+    seal_first,
+    seal_of,
+    version_of,
+)
 from ..store.workspace import Workspace
 from .reliability import ReliabilityReport, check_reliability
 
@@ -92,7 +101,9 @@ class BenchResult:
     """What is read, and what the figures cost a later gate: said before a model is asked."""
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
-        """Return the benchmark's JSON, whatever else was asked for, and the calls and their cost."""
+        """Return the benchmark's JSON, whatever else was asked for, and the calls and their
+        cost.
+        """
         out = self.benchmark.to_json() | self.ceilings.to_json()
         if self.by:
             out["by"] = {value: part.to_json() for value, part in self.by.items()}
@@ -130,33 +141,40 @@ def run_bench(
 ) -> BenchResult:
     """Benchmark a judge in a workspace, where every reply is recorded and none is paid for twice.
 
-    Its figures are entered in the ledger: on rows that are sealed, or will be, they are a look. They are kept with the
-    run, in whose page they are read again.
+    Its figures are entered in the ledger: on rows that are sealed, or will be, they are a look.
+    They are kept with the run, in whose page they are read again.
 
     Args:
         options: How the rows are judged, and what else is measured.
         trust: How far the figures are checked.
         show_all: Whether single rows are shown even where they are sealed, which opens them.
-        source: The file that the rows come from; None for rows from memory, which nobody can look at later.
+        source: The file that the rows come from; None for rows from memory, which nobody can look
+            at later.
         seal: Whether to set a holdout aside first, see `seal_first`.
         sealed: Whether to read rows that were so sealed too, which is a look.
-        say_first: Told, before a model is asked, what is read and what the figures cost a later gate.
+        say_first: Told, before a model is asked, what is read and what the figures cost a later
+            gate.
 
     Raises:
-        InputError: A column that was named is missing, the options contradict each other, or the model is none that
-            may be asked.
-        WorldError: The endpoint answered nothing, or the disk or the person stopped it; asking again goes on.
+        InputError: A column that was named is missing, the options contradict each other, or the
+            model is none that may be asked.
+        WorldError: The endpoint answered nothing, or the disk or the person stopped it; asking
+            again goes on.
     """
     if options.by_claim and options.listwise:
         raise InputError("rows are judged claim by claim or listwise, not both")
     if (options.by_claim or options.listwise) and options.repeat > 1:
-        raise InputError("--repeat is for rows judged whole", hint="leave out --by-claim and --listwise")
+        raise InputError(
+            "--repeat is for rows judged whole", hint="leave out --by-claim and --listwise"
+        )
     if options.by is not None:
         require_column(dataset, options.by)
     if seal:
         seal_first(workspace, dataset, None if source is None else source.path)
     read = read_open(workspace, dataset, sealed=sealed or show_all)
-    first_said = read.notes or cost_of_measuring(workspace, dataset, f"{prompt.name}@{prompt.version}")
+    first_said = read.notes or cost_of_measuring(
+        workspace, dataset, f"{prompt.name}@{prompt.version}"
+    )
     for note in first_said:
         say_first(note)
     dataset = read.dataset
@@ -193,7 +211,9 @@ def run_bench(
             claims = claims.only({row.id for row in shown.dataset.rows})
         notes: list[str] = []
         if kept is not None:
-            notes.append(f"decided by the kept rule {kept.rule.version}: positive at {kept.rule.threshold:g}")
+            notes.append(
+                f"decided by the kept rule {kept.rule.version}: positive at {kept.rule.threshold:g}"
+            )
             notes += kept.caveats(model=first.model, confidence=options.confidence)
         # A claim's threshold decides about a claim, and a ranking has none.
         if claims is None and replies.ranked is None and (hint := hint_threshold(first)):
@@ -205,7 +225,11 @@ def run_bench(
             judged=first,
             benchmark=measure(first),
             by=by_column(first, options.by) if options.by else {},
-            macro=macro_means(first, options.by) if options.by and first.scale.kind != "choice" else {},
+            macro=(
+                macro_means(first, options.by)
+                if options.by and first.scale.kind != "choice"
+                else {}
+            ),
             ceilings=check_reliability(replies.rounds, trust or TrustOptions(), shown=hidden.shown),
             claims=claims,
             ranked=replies.ranked,
@@ -228,14 +252,22 @@ def run_bench(
 
 
 def _measured(
-    result: BenchResult, prompt: JudgePrompt, client: Client, *, sealed: int, source: BenchSource | None
+    result: BenchResult,
+    prompt: JudgePrompt,
+    client: Client,
+    *,
+    sealed: int,
+    source: BenchSource | None,
 ) -> JudgeMeasured:
     """Return what the run keeps of its result: figures, and no text of a row."""
     dataset = result.judged.dataset
     body = result.to_json()
     checks = {name: body[name] for name in KEPT_CHECKS if name in body}
     if "repeats" in body:
-        checks["repeats"] = {"self_agreement": body["repeats"]["self_agreement"], "f1": body["repeats"]["f1"]}
+        checks["repeats"] = {
+            "self_agreement": body["repeats"]["self_agreement"],
+            "f1": body["repeats"]["f1"],
+        }
     return JudgeMeasured(
         judge=f"{prompt.name}@{prompt.version}",
         model=client.model.name,
@@ -286,27 +318,38 @@ def _judge_rows(
     if options.listwise is not None:
         size, _, step = options.listwise.partition("/")
         if not (size.isdigit() and step.isdigit()):
-            raise InputError(f"--listwise {options.listwise!r} is not WINDOW/STEP", hint="for example 20/10")
+            raise InputError(
+                f"--listwise {options.listwise!r} is not WINDOW/STEP", hint="for example 20/10"
+            )
         query, passage = (*prompt.inputs, "query", "passage")[:2]
         window = Window(size=int(size), step=int(step))
         ranked = judge_listwise(
-            dataset, client, query=query, passage=passage, window=window, progress=partial(watch, "ranking")
+            dataset,
+            client,
+            query=query,
+            passage=passage,
+            window=window,
+            progress=partial(watch, "ranking"),
         )
         return _Replies(rounds=[ranked.judged], ranked=ranked)
 
     def judge_round(k: int) -> JudgedDataset:
         progress = partial(watch, f"round {k + 1}")
-        return judge(prompt, dataset, client, settings=settings, rule=rule, repeat=k, progress=progress)
+        return judge(
+            prompt, dataset, client, settings=settings, rule=rule, repeat=k, progress=progress
+        )
 
     return _Replies(rounds=ask_together([partial(judge_round, k) for k in range(options.repeat)]))
 
 
 def rows_for_function(source: RowSource, reading: Mapping[str, Any], registry: Registry) -> Dataset:
-    """Read rows for a judge without a prompt: its inputs are found by name, or by what the columns hold.
+    """Read rows for a judge without a prompt: its inputs are found by name, or by what the columns
+    hold.
 
     Args:
         source: The rows.
-        reading: Arguments of `load_dataset`, `label_scale` as text; `skip_incomplete` means nothing without a prompt.
+        reading: Arguments of `load_dataset`, `label_scale` as text; `skip_incomplete` means nothing
+            without a prompt.
         registry: Whose judges' inputs are looked for.
 
     Raises:
@@ -328,7 +371,11 @@ def rows_for_function(source: RowSource, reading: Mapping[str, Any], registry: R
     labels = infer_raw_scale(raw.rows) if stated is None else stated
     dataset = Dataset.of(rows, labels=labels, name=name_of(source), notes=raw.notes)
     audited = reading.get("audited")
-    return dataset if audited is None else with_audited_labels(dataset, audited, complete=reading["limit"] is None)
+    return (
+        dataset
+        if audited is None
+        else with_audited_labels(dataset, audited, complete=reading["limit"] is None)
+    )
 
 
 def bench_function(
@@ -341,7 +388,8 @@ def bench_function(
     seal: bool = False,
     sealed: bool = False,
 ) -> BenchResult:
-    """Benchmark a judge that is a Python function; its figures are entered in the ledger as those of any judge.
+    """Benchmark a judge that is a Python function; its figures are entered in the ledger as those
+    of any judge.
 
     Raises:
         InputError: It scored no row, its scores need a scale, or no row has the column.
@@ -393,13 +441,17 @@ def describe_parameters(dropped: Iterable[str], ignored: Mapping[str, int]) -> t
     if changes := [CHANGES[name] for name in dropped if name in CHANGES]:
         notes.append(f"refused by the endpoint: {', '.join(changes)}")
     if ignored:
-        shown = ", ".join(f"{name} in {replies:,} replies" for name, replies in sorted(ignored.items()))
+        shown = ", ".join(
+            f"{name} in {replies:,} replies" for name, replies in sorted(ignored.items())
+        )
         notes.append(f"ignored by the endpoint: {shown}")
     return tuple(notes)
 
 
 def write_verdicts(judged: JudgedDataset, path: Path) -> None:
-    """Write one line a row as JSONL: what `score` and `slices` read, with reasons for unscored rows."""
+    """Write one line a row as JSONL: what `score` and `slices` read, with reasons for unscored
+    rows.
+    """
     import io
 
     import jsonlines
@@ -408,10 +460,18 @@ def write_verdicts(judged: JudgedDataset, path: Path) -> None:
     with jsonlines.Writer(text) as file:
         rows = zip(judged.dataset.rows, judged.answers, row_keys(judged.dataset), strict=True)
         for row, answer, key in rows:
-            line: dict[str, Any] = {"id": row.id, "judge": judged.judge, "judge_model": judged.model}  # Any: JSON
+            line: dict[str, Any] = {
+                "id": row.id,
+                "judge": judged.judge,
+                "judge_model": judged.model,
+            }  # Any: JSON
             line |= {"simulated": judged.simulated, "label": row.label, "group": row.group}
             if isinstance(answer, Verdict):
-                line |= {"verdict": int(answer.positive), "score": answer.score, "confidence": answer.confidence}
+                line |= {
+                    "verdict": int(answer.positive),
+                    "score": answer.score,
+                    "confidence": answer.confidence,
+                }
                 line |= {"rationale": answer.rationale, "unscored": None}
             else:
                 line |= {"verdict": None, "score": None, "confidence": None}

@@ -1,4 +1,6 @@
-"""What can be seen of a judge's errors: the rows it got wrong, the replies that could not be read, its slices."""
+"""What can be seen of a judge's errors: the rows it got wrong, the replies that could not be read,
+its slices.
+"""
 
 from __future__ import annotations
 
@@ -94,11 +96,15 @@ def bench_rows(rows: ShownRows) -> BenchRows:
 
 
 def group_unreadable(judged: JudgedDataset) -> tuple[Unreadable, ...]:
-    """Group the rows without a verdict by reason, and by what was said of them but for numbers and quotations."""
+    """Group the rows without a verdict by reason, and by what was said of them but for numbers and
+    quotations.
+    """
     groups: dict[tuple[str, str], list[Unscored]] = {}
     for answer in judged.answers:
         if isinstance(answer, Unscored):
-            groups.setdefault((answer.reason, _PARTICULARS.sub("…", answer.detail)), []).append(answer)
+            groups.setdefault((answer.reason, _PARTICULARS.sub("…", answer.detail)), []).append(
+                answer
+            )
     listed = sorted(groups.values(), key=len, reverse=True)
     return tuple(
         Unreadable(

@@ -1,4 +1,6 @@
-"""Calibrate a judge in a workspace: judge the validation rows alone, fit a rule on them, keep it."""
+"""Calibrate a judge in a workspace: judge the validation rows alone, fit a rule on them, keep
+it.
+"""
 
 from __future__ import annotations
 
@@ -49,8 +51,12 @@ class CalibrationRun:
 
     @property
     def reliability(self) -> tuple[list[Bin], list[Bin]]:
-        """The bins of the reliability curve before and after; no bins where no verdict has a probability."""
-        return bins_of_verdicts(self.calibrated.judged_before), bins_of_verdicts(self.calibrated.judged_after)
+        """The bins of the reliability curve before and after; no bins where no verdict has a
+        probability.
+        """
+        return bins_of_verdicts(self.calibrated.judged_before), bins_of_verdicts(
+            self.calibrated.judged_after
+        )
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `calibrate --json` prints."""
@@ -85,10 +91,11 @@ def run_calibration(
     shares: Shares | None,
     watch: Watch,
 ) -> CalibrationRun:
-    """Judge the validation rows, fit a decision rule on them, and keep it beside the prompt's version.
+    """Judge the validation rows, fit a decision rule on them, and keep it beside the prompt's
+    version.
 
-    The rows are split as `optimize` splits them, and what was split before stays in its part: the holdout stays
-    unseen by every rule.
+    The rows are split as `optimize` splits them, and what was split before stays in its part: the
+    holdout stays unseen by every rule.
 
     Raises:
         InputError: The rows cannot be split, or cannot carry a rule.
@@ -103,16 +110,24 @@ def run_calibration(
         of = f"{sealed:,} of all {len(dataset):,} rows are sealed by {SEAL_FIRST}"
         notes += (f"only the {len(rows):,} validation rows are read; {of}",)
     require_labels(rows, prompt.scale)
-    config = {"judge": prompt.name, "version": prompt.version, "model": models.model, "confidence": settings.confidence}
+    config = {
+        "judge": prompt.name,
+        "version": prompt.version,
+        "model": models.model,
+        "confidence": settings.confidence,
+    }
     config |= {"metric": metric, "method": method, "data_hash": dataset.content_hash}
     config |= {"shares": list(parts.shares)}
     with start_run_client(workspace, "calibrate", config, models, environment) as (run_id, client):
         remember_split(ledger, run_id, parts)
-        judged = judge(prompt, rows, client, settings=settings, progress=lambda p: watch("validation rows", p))
+        judged = judge(
+            prompt, rows, client, settings=settings, progress=lambda p: watch("validation rows", p)
+        )
         reasons = [answer.reason for answer in judged.answers if isinstance(answer, Unscored)]
         if unpaid := reasons.count("budget"):
             raise BudgetSpent(
-                f"the budget ended before {unpaid} rows were judged", hint="try again with a larger --budget"
+                f"the budget ended before {unpaid} rows were judged",
+                hint="try again with a larger --budget",
             )
         require_answers(judged.answers)
         calibrated = calibrate(judged, metric=metric, method=method)
@@ -142,5 +157,11 @@ def run_calibration(
 
 def _bins_json(bins: list[Bin]) -> list[dict[str, Any]]:  # Any: JSON
     return [
-        {"low": one.low, "high": one.high, "probability": one.probability, "share": one.share.to_json()} for one in bins
+        {
+            "low": one.low,
+            "high": one.high,
+            "probability": one.probability,
+            "share": one.share.to_json(),
+        }
+        for one in bins
     ]

@@ -1,4 +1,6 @@
-"""Check a data file before a run: what is in it, what a person should look at, what a run may cost."""
+"""Check a data file before a run: what is in it, what a person should look at, what a run may
+cost.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ...judges import VERDICT_LIMIT, Dataset, InputError, JudgedDataset, JudgePrompt, Prices, Registry, Row, Verdict
+from ...judges import (
+    VERDICT_LIMIT,
+    Dataset,
+    InputError,
+    JudgedDataset,
+    JudgePrompt,
+    Prices,
+    Registry,
+    Row,
+    Verdict,
+)
 from ...judges.files import (
     DataReport,
     RawRoles,
@@ -74,7 +86,9 @@ def check_file(
     raw = read_raw_rows(path, options.roles, judges=judge_inputs(registry))
     raw = open_raw(workspace, raw, path, sealed=options.sealed)
     scan_all = options.prompt is None
-    report = look_at_rows(raw, path, options, registry=registry, scan_all=scan_all, progress=progress)
+    report = look_at_rows(
+        raw, path, options, registry=registry, scan_all=scan_all, progress=progress
+    )
     model = tokens_model(options.model, environment)
     report = replace(report, tokens=count_row_tokens(raw.rows, model=model, prompt=options.prompt))
     return report, price_of(report, options, environment)
@@ -116,7 +130,11 @@ def look_at_rows(
     side, notes = _side_column(raw, options.split)
     others: Sequence[Row] = ()
     if options.against is not None:
-        roles = options.roles if options.roles.inputs else RawRoles(inputs={name: name for name in raw.rows[0].inputs})
+        roles = (
+            options.roles
+            if options.roles.inputs
+            else RawRoles(inputs={name: name for name in raw.rows[0].inputs})
+        )
         others = read_raw_rows(options.against, roles, judges=judge_inputs(registry)).rows
         notes.append(f"the other file is {options.against.name} ({len(others):,} rows)")
     return check_rows(
@@ -145,18 +163,26 @@ def tokens_model(spec: str | None, environment: Environment) -> str:
 def _side_column(raw: RawRows, named: str | None) -> tuple[str | None, list[str]]:
     columns = {name for row in raw.rows for name in row.meta}
     if named is not None and named not in columns:
-        raise InputError(f"there is no column {named!r}", hint=f"the columns are {', '.join(sorted(columns))}")
+        raise InputError(
+            f"there is no column {named!r}", hint=f"the columns are {', '.join(sorted(columns))}"
+        )
     for name in (named,) if named else SIDE_COLUMNS:
         if name is None or name not in columns:
             continue
         sides = {str(row.meta[name]) for row in raw.rows if row.meta.get(name) not in (None, "")}
         if named or 2 <= len(sides) <= _MOST_SIDES:
-            return name, [f"the sides of the split are in {name}: {', '.join(sorted(sides)[:_MOST_SIDES])}"]
+            return name, [
+                f"the sides of the split are in {name}: {', '.join(sorted(sides)[:_MOST_SIDES])}"
+            ]
     return None, []
 
 
-def price_of(report: DataReport, options: CheckOptions, environment: Environment) -> RunPrice | None:
-    """Return what a run over checked rows may cost; None without a judge, a model, or tokens that were counted."""
+def price_of(
+    report: DataReport, options: CheckOptions, environment: Environment
+) -> RunPrice | None:
+    """Return what a run over checked rows may cost; None without a judge, a model, or tokens that
+    were counted.
+    """
     if options.prompt is None or options.model is None or report.tokens is None:
         return None
     settings = environment.settings(options.model)
@@ -176,12 +202,21 @@ def price_of(report: DataReport, options: CheckOptions, environment: Environment
 
 
 def find_leaks(rows: Sequence[Row]) -> dict[str, str]:
-    """Return the columns that give the label away, by their values or by their name, each with the reason."""
+    """Return the columns that give the label away, by their values or by their name, each with the
+    reason.
+    """
     labelled = [row for row in rows if row.label is not None]
     if not labelled:
         return {}
     scale = infer_raw_scale(labelled)
     # A judge that is always right: what gives its verdict away gives the label away.
-    answers = [Verdict(row_id=r.id, score=r.label or 0.0, positive=scale.positive(r.label or 0.0)) for r in labelled]
-    judged = JudgedDataset(dataset=Dataset.of(labelled, labels=scale), answers=tuple(answers), scale=scale)
-    return {name: why for name, why in read_features(judged).left_out.items() if why.startswith(_LEAKS)}
+    answers = [
+        Verdict(row_id=r.id, score=r.label or 0.0, positive=scale.positive(r.label or 0.0))
+        for r in labelled
+    ]
+    judged = JudgedDataset(
+        dataset=Dataset.of(labelled, labels=scale), answers=tuple(answers), scale=scale
+    )
+    return {
+        name: why for name, why in read_features(judged).left_out.items() if why.startswith(_LEAKS)
+    }

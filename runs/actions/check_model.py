@@ -100,7 +100,8 @@ def check_model(
     judge: JudgeSettings | None = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> ModelReport:
-    """Send about twenty requests to a model, and say what its endpoint honours; nothing is recorded.
+    """Send about twenty requests to a model, and say what its endpoint honours; nothing is
+    recorded.
 
     Args:
         name: The model, as `--model` takes it.
@@ -108,7 +109,8 @@ def check_model(
         prompt: The judge that is asked about the rows.
         rows: A few rows.
         judge: How the judge is asked.
-        tell: Called with a line as each check begins and ends, and now and then while an answer is awaited.
+        tell: Called with a line as each check begins and ends, and now and then while an answer is
+            awaited.
 
     Raises:
         InputError: The name cannot be used, its key is missing, or there is no row.
@@ -120,7 +122,9 @@ def check_model(
     environment.require_keys(name)
     settings = environment.settings(name)
     prices = Prices(environment.prices, settings.price)
-    return asyncio.run(_check(name, open_model(name, environment), settings, prices, prompt, rows, judge, tell))
+    return asyncio.run(
+        _check(name, open_model(name, environment), settings, prices, prompt, rows, judge, tell)
+    )
 
 
 async def _check(
@@ -156,7 +160,9 @@ async def _check(
     finally:
         waiting.cancel()
         await model.close()
-    unreadable = [answer for reply in replies if isinstance(answer := read_reply(prompt, reply), Unscored)]
+    unreadable = [
+        answer for reply in replies if isinstance(answer := read_reply(prompt, reply), Unscored)
+    ]
     thoughts = [reply.reasoning_tokens for reply in replies if reply.reasoning_tokens is not None]
     costs = [asker.cost(reply) for reply in replies]
     known = [cost for cost in costs if cost is not None]
@@ -197,7 +203,9 @@ class _Asker:
     latencies: list[float] = field(default_factory=list)
 
     async def ask(self, request: Request) -> Completion:
-        """Return the reply, asked for as the endpoint takes it, and as long as its time limit allows."""
+        """Return the reply, asked for as the endpoint takes it, and as long as its time limit
+        allows.
+        """
         request = self.settings.apply(request)
         if not self.model.simulated:
             request = self.speed.fitted(request)
@@ -206,7 +214,9 @@ class _Asker:
             omitted = self.ladder.omitted
             began = loop.time()
             try:
-                reply = await self.model.complete(changed(request, omitted), unsupported_parameters=omitted)
+                reply = await self.model.complete(
+                    changed(request, omitted), unsupported_parameters=omitted
+                )
             except ModelError as error:
                 refusal = self.ladder.refuse(request, omitted, error)
                 if refusal is None:
@@ -225,9 +235,13 @@ class _Asker:
     async def ask_all(self, requests: Sequence[Request]) -> list[Completion]:
         """Return the replies, a few asked for at once where the model is not slow."""
         replies: list[Completion] = []
-        at_once = 1 if self.speed.room < _AT_ONCE * _CHAT_LIMIT and self.speed.per_second else _AT_ONCE
+        at_once = (
+            1 if self.speed.room < _AT_ONCE * _CHAT_LIMIT and self.speed.per_second else _AT_ONCE
+        )
         for start in range(0, len(requests), at_once):
-            replies += await asyncio.gather(*(self.ask(request) for request in requests[start : start + at_once]))
+            replies += await asyncio.gather(
+                *(self.ask(request) for request in requests[start : start + at_once])
+            )
         return replies
 
     def begin(self, doing: str) -> None:
@@ -257,26 +271,52 @@ class _Asker:
     def cost(self, reply: Completion) -> float | None:
         """Return US dollars."""
         model = self.model
-        return self.prices.cost(model.name, model.endpoint, reply.tokens_in, reply.tokens_out, reply.tokens_cached)
+        return self.prices.cost(
+            model.name, model.endpoint, reply.tokens_in, reply.tokens_out, reply.tokens_cached
+        )
 
 
 async def _json_schema(asker: _Asker) -> tuple[Check]:
-    """Ask for an object that no prompt mentions: only an endpoint that reads the schema can answer with it."""
+    """Ask for an object that no prompt mentions: only an endpoint that reads the schema can answer
+    with it.
+    """
     wanted = {"kel": ["vip", "mot"], "sab": ["nuk", "dor"]}
     properties = {name: {"type": "string", "enum": values} for name, values in wanted.items()}
-    schema = {"type": "object", "properties": properties, "required": [*wanted], "additionalProperties": False}
-    form = {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": schema}}
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": [*wanted],
+        "additionalProperties": False,
+    }
+    form = {
+        "type": "json_schema",
+        "json_schema": {"name": "reply", "strict": True, "schema": schema},
+    }
     requests = [asker.request(_GREETING, response_format=form, repeat=k) for k in range(2)]
     replies = await asker.ask_all(requests)
     name = "JSON schema"
     if "response_format" in asker.ladder.omitted:
-        return (Check(setting=name, outcome="refused", reason="it is left out; replies are read from text"),)
+        return (
+            Check(
+                setting=name, outcome="refused", reason="it is left out; replies are read from text"
+            ),
+        )
     if "json_schema" in asker.ladder.omitted:
-        return (Check(setting=name, outcome="refused", reason="json_object is sent; fields are read from text"),)
+        return (
+            Check(
+                setting=name,
+                outcome="refused",
+                reason="json_object is sent; fields are read from text",
+            ),
+        )
     fits = [_in_schema(reply.text, wanted) for reply in replies]
     if all(fits):
         return (
-            Check(setting=name, outcome="honoured", reason="replies keep to a schema that the prompt does not name"),
+            Check(
+                setting=name,
+                outcome="honoured",
+                reason="replies keep to a schema that the prompt does not name",
+            ),
         )
     if cut := _cut(replies):
         return (Check(setting=name, outcome="cannot tell", reason=cut),)
@@ -284,7 +324,10 @@ async def _json_schema(asker: _Asker) -> tuple[Check]:
         Check(
             setting=name,
             outcome="ignored",
-            reason=f"{len(fits) - sum(fits)} of {len(fits)} replies are not in the schema; verdicts are read from text",
+            reason=(
+                f"{len(fits) - sum(fits)} of {len(fits)} replies are not in the schema; verdicts"
+                " are read from text"
+            ),
         ),
     )
 
@@ -294,24 +337,37 @@ def _in_schema(text: str, wanted: dict[str, list[str]]) -> bool:
         body = json.loads(without_thinking(text))
     except ValueError:
         return False
-    return isinstance(body, dict) and set(body) == set(wanted) and all(body[key] in wanted[key] for key in wanted)
+    return (
+        isinstance(body, dict)
+        and set(body) == set(wanted)
+        and all(body[key] in wanted[key] for key in wanted)
+    )
 
 
 async def _sampling(asker: _Asker) -> tuple[Check, Check]:
     """Compare answers at temperature 1 and 0, and of equal and different seeds."""
     chosen = asker.settings.temperature
     hot: dict[str, Any] = {"temperature": 1.0}  # Any: the fields of a request
-    # What the endpoint does is asked, not what the settings say; a temperature that must be left out is left out.
-    plain = asker if chosen == OMIT else replace(asker, settings=replace(asker.settings, temperature=None))
+    # What the endpoint does is asked, not what the settings say; a temperature that must be left
+    # out is left out.
+    plain = (
+        asker
+        if chosen == OMIT
+        else replace(asker, settings=replace(asker.settings, temperature=None))
+    )
     sampled = await plain.ask_all([plain.request(_RANDOM, **hot, repeat=k) for k in range(_TEXTS)])
     again = await plain.chat(_RANDOM, **hot, repeat=0)
-    cold = await plain.ask_all([plain.request(_RANDOM, temperature=0.0, repeat=k) for k in range(_TEXTS)])
+    cold = await plain.ask_all(
+        [plain.request(_RANDOM, temperature=0.0, repeat=k) for k in range(_TEXTS)]
+    )
     replies = [*sampled, again, *cold]
     varied, fixed = len({reply.text for reply in sampled}), len({reply.text for reply in cold})
     empty = ""
     if not all(reply.text.strip() for reply in replies):
         empty = _cut(replies) or "a reply is empty"
-    return _temperature(asker, varied, fixed, empty), _seed(asker, varied, sampled[0].text == again.text, empty)
+    return _temperature(asker, varied, fixed, empty), _seed(
+        asker, varied, sampled[0].text == again.text, empty
+    )
 
 
 def _temperature(asker: _Asker, varied: int, fixed: int, empty: str) -> Check:
@@ -319,14 +375,18 @@ def _temperature(asker: _Asker, varied: int, fixed: int, empty: str) -> Check:
     if asker.settings.temperature == OMIT:
         return Check(setting=name, outcome="not sent", reason=f"the settings say {OMIT}")
     if name in asker.ladder.omitted:
-        return Check(setting=name, outcome="refused", reason="it is left out; the endpoint's own applies")
+        return Check(
+            setting=name, outcome="refused", reason="it is left out; the endpoint's own applies"
+        )
     if empty:
         return Check(setting=name, outcome="cannot tell", reason=empty)
     if varied == 1:
         reason = f"{_TEXTS} answers at temperature 1 with different seeds are equal"
         return Check(setting=name, outcome="ignored", reason=reason)
     if fixed == 1:
-        return Check(setting=name, outcome="honoured", reason="answers vary at 1 and are equal at 0")
+        return Check(
+            setting=name, outcome="honoured", reason="answers vary at 1 and are equal at 0"
+        )
     reason = f"{fixed} of {_TEXTS} answers at temperature 0 are different, as they are at 1"
     return Check(setting=name, outcome="cannot tell", reason=reason)
 
@@ -334,14 +394,26 @@ def _temperature(asker: _Asker, varied: int, fixed: int, empty: str) -> Check:
 def _seed(asker: _Asker, varied: int, same: bool, empty: str) -> Check:
     name = "seed"
     if name in asker.ladder.omitted:
-        return Check(setting=name, outcome="refused", reason="it is left out; --repeat may get equal answers")
+        return Check(
+            setting=name, outcome="refused", reason="it is left out; --repeat may get equal answers"
+        )
     if empty:
         return Check(setting=name, outcome="cannot tell", reason=empty)
     if not same:
-        return Check(setting=name, outcome="ignored", reason="the same seed at temperature 1 gave another answer")
+        return Check(
+            setting=name,
+            outcome="ignored",
+            reason="the same seed at temperature 1 gave another answer",
+        )
     if varied < _TEXTS:
-        return Check(setting=name, outcome="cannot tell", reason="different seeds gave equal answers too")
-    return Check(setting=name, outcome="honoured", reason="the same seed gives the same answer, another one another")
+        return Check(
+            setting=name, outcome="cannot tell", reason="different seeds gave equal answers too"
+        )
+    return Check(
+        setting=name,
+        outcome="honoured",
+        reason="the same seed gives the same answer, another one another",
+    )
 
 
 async def _log_probabilities(asker: _Asker, verdict: Request) -> tuple[Check]:
@@ -351,7 +423,13 @@ async def _log_probabilities(asker: _Asker, verdict: Request) -> tuple[Check]:
         return (Check(setting=name, outcome="refused", reason="--confidence tok cannot be used"),)
     if reply.logprobs:
         return (Check(setting=name, outcome="honoured", reason=f"of {len(reply.logprobs)} tokens"),)
-    return (Check(setting=name, outcome="ignored", reason="the reply has none; --confidence tok cannot be used"),)
+    return (
+        Check(
+            setting=name,
+            outcome="ignored",
+            reason="the reply has none; --confidence tok cannot be used",
+        ),
+    )
 
 
 async def _token_limit(asker: _Asker, verdict: Request, answered: Completion) -> tuple[Check]:
@@ -365,26 +443,58 @@ async def _token_limit(asker: _Asker, verdict: Request, answered: Completion) ->
     refused = asker.ladder.omitted & {"max_tokens", "max_completion_tokens"}
     name = "max_completion_tokens" if "max_tokens" in refused else "max_tokens"
     if len(refused) == 2:
-        return (Check(setting="token limit", outcome="refused", reason="neither max_tokens nor max_completion_tokens"),)
+        return (
+            Check(
+                setting="token limit",
+                outcome="refused",
+                reason="neither max_tokens nor max_completion_tokens",
+            ),
+        )
     if reply.extra.get("tokens") == "estimated":
-        over = "" if reply.finish_reason == "length" else ", and the reply does not say that it was cut"
-        return (Check(setting=name, outcome="cannot tell", reason=f"the endpoint reports no tokens{over}"),)
+        over = (
+            ""
+            if reply.finish_reason == "length"
+            else ", and the reply does not say that it was cut"
+        )
+        return (
+            Check(
+                setting=name, outcome="cannot tell", reason=f"the endpoint reports no tokens{over}"
+            ),
+        )
     written = f"{reply.tokens_out} tokens where {limit} were allowed"
     if "max_tokens" in ignored_parameters(request, reply):
         return (Check(setting=name, outcome="ignored", reason=written),)
     if reply.finish_reason == "length":
-        return (Check(setting=name, outcome="honoured", reason=f"{written}, and the reply says that it was cut"),)
-    return (Check(setting=name, outcome="cannot tell", reason=f"the reply ended by itself after {written}"),)
+        return (
+            Check(
+                setting=name,
+                outcome="honoured",
+                reason=f"{written}, and the reply says that it was cut",
+            ),
+        )
+    return (
+        Check(
+            setting=name, outcome="cannot tell", reason=f"the reply ended by itself after {written}"
+        ),
+    )
 
 
 def _reasoning(replies: Sequence[Completion]) -> Check:
     name = "reasoning tokens"
     thoughts = [reply.reasoning_tokens for reply in replies if reply.reasoning_tokens is not None]
     if thoughts:
-        return Check(setting=name, outcome="honoured", reason=f"reported: {median(thoughts):,.0f} in a verdict")
+        return Check(
+            setting=name,
+            outcome="honoured",
+            reason=f"reported: {median(thoughts):,.0f} in a verdict",
+        )
     if any(without_thinking(reply.text) != reply.text for reply in replies):
-        return Check(setting=name, outcome="ignored", reason="not reported, and the model thinks in its text")
-    return Check(setting=name, outcome="cannot tell", reason="not reported: the model may not think")
+        return Check(
+            setting=name, outcome="ignored", reason="not reported, and the model thinks in its text"
+        )
+    return Check(
+        setting=name, outcome="cannot tell", reason="not reported: the model may not think"
+    )
 
 
 def _usage(replies: Sequence[Completion]) -> Check:
@@ -398,6 +508,13 @@ def _cut(replies: Sequence[Completion]) -> str:
     """Say that a reply was cut at its limit, and where the tokens went; empty where none was."""
     for reply in replies:
         if reply.finish_reason == "length":
-            thought = f", {reply.reasoning_tokens:,} of them of reasoning" if reply.reasoning_tokens else ""
-            return f"a reply was cut after {reply.tokens_out:,} tokens{thought}; raise max_tokens of the model"
+            thought = (
+                f", {reply.reasoning_tokens:,} of them of reasoning"
+                if reply.reasoning_tokens
+                else ""
+            )
+            return (
+                f"a reply was cut after {reply.tokens_out:,} tokens{thought}; raise max_tokens of"
+                " the model"
+            )
     return ""

@@ -11,7 +11,15 @@ import orjson
 
 from ...judges import JudgeSettings, write_beside
 from ...judges.annotation import Encode
-from ...judges.answers import ChunkIndex, Chunking, Clarified, Document, Judges, Way, clarify_queries
+from ...judges.answers import (
+    ChunkIndex,
+    Chunking,
+    Clarified,
+    Document,
+    Judges,
+    Way,
+    clarify_queries,
+)
 from ...judges.judge import unanswered_error
 from ..config.environment import Environment
 from ..config.options import ModelOptions

@@ -1,4 +1,6 @@
-"""Two runs side by side: the rows that both judged, how each metric differs on them, and which rows flip."""
+"""Two runs side by side: the rows that both judged, how each metric differs on them, and which rows
+flip.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,9 @@ def parse_side(text: str) -> ComparedSide:
     """
     run_id, colon, side = text.partition(":")
     if colon and side not in ("before", "after"):
-        raise InputError(f"{text!r} is no run; write RUN, or RUN:before for the prompt that it began with")
+        raise InputError(
+            f"{text!r} is no run; write RUN, or RUN:before for the prompt that it began with"
+        )
     return ComparedSide(run_id=run_id, side="before" if side == "before" else "after")
 
 
@@ -82,10 +86,13 @@ def compare_runs(workspace: Workspace, before: ComparedSide, after: ComparedSide
     """Compare two runs on the rows that both judged; rows are the same where their texts are.
 
     Raises:
-        InputError: One of them has no rows to compare, they share none, or their judges answer on other scales.
+        InputError: One of them has no rows to compare, they share none, or their judges answer on
+            other scales.
         ModelError: An answer is not in the record.
     """
-    old, new = (shown_rows(workspace, read_run(workspace, one.run_id), one.side) for one in (before, after))
+    old, new = (
+        shown_rows(workspace, read_run(workspace, one.run_id), one.side) for one in (before, after)
+    )
     return compare_rows(old, new)
 
 
@@ -96,8 +103,12 @@ def compare_rows(before: ShownRows, after: ShownRows) -> Comparison:
         InputError: They share no row, or their judges answer on other scales.
     """
     old, new, notes = pair_rows(before.judged, after.judged)
-    changes = [change for metric in _metrics(old, new) if (change := compare(metric, old, new)) is not None]
-    flips = flips_of(Validation(before=old, after=new, in_slice=np.ones(len(old.dataset), np.bool_)))
+    changes = [
+        change for metric in _metrics(old, new) if (change := compare(metric, old, new)) is not None
+    ]
+    flips = flips_of(
+        Validation(before=old, after=new, in_slice=np.ones(len(old.dataset), np.bool_))
+    )
     sealed = max(before.sealed, after.sealed)
     if sealed:
         notes.append(f"{sealed:,} sealed rows are left out: the gate alone compares judges there")
@@ -114,7 +125,9 @@ def compare_rows(before: ShownRows, after: ShownRows) -> Comparison:
     )
 
 
-def pair_rows(before: JudgedDataset, after: JudgedDataset) -> tuple[JudgedDataset, JudgedDataset, list[str]]:
+def pair_rows(
+    before: JudgedDataset, after: JudgedDataset
+) -> tuple[JudgedDataset, JudgedDataset, list[str]]:
     """Put two judges' answers on the rows that both have, with what was left out.
 
     Raises:
@@ -124,7 +137,8 @@ def pair_rows(before: JudgedDataset, after: JudgedDataset) -> tuple[JudgedDatase
     scales = [side.scale.describe() for side in (before, after)]
     if not alike and "choice" in (before.scale.kind, after.scale.kind):
         raise InputError(
-            f"{before.judge} answers {scales[0]}, {after.judge} answers {scales[1]}: no common decision to compare"
+            f"{before.judge} answers {scales[0]}, {after.judge} answers {scales[1]}: no common"
+            " decision to compare"
         )
     theirs = {key: i for i, key in enumerate(_keys(after.dataset))}
     rows: list[Row] = []
@@ -146,11 +160,15 @@ def pair_rows(before: JudgedDataset, after: JudgedDataset) -> tuple[JudgedDatase
     dataset = Dataset.of(rows, labels=before.dataset.labels, name=before.dataset.name)
     notes: list[str] = []
     if not alike:
-        notes.append(f"{before.judge} answers {scales[0]}, {after.judge} {scales[1]}: compared by yes and no")
+        notes.append(
+            f"{before.judge} answers {scales[0]}, {after.judge} {scales[1]}: compared by yes and no"
+        )
     for side in (before, after):
         alone = len(side.dataset) - len(rows) - relabelled
         if alone:
-            notes.append(f"{alone:,} rows of {side.judge} on {side.dataset.name} are in the one run alone")
+            notes.append(
+                f"{alone:,} rows of {side.judge} on {side.dataset.name} are in the one run alone"
+            )
     if relabelled:
         notes.append(f"{relabelled:,} rows have another label in the other run and are left out")
     old = replace(before, dataset=dataset, answers=tuple(answers[0]))
@@ -159,7 +177,10 @@ def pair_rows(before: JudgedDataset, after: JudgedDataset) -> tuple[JudgedDatase
 
 def _same_scale(before: JudgedDataset, after: JudgedDataset) -> bool:
     first, second = before.scale, after.scale
-    return (first.kind, first.labels) == (second.kind, second.labels) and before.dataset.labels == after.dataset.labels
+    return (first.kind, first.labels) == (
+        second.kind,
+        second.labels,
+    ) and before.dataset.labels == after.dataset.labels
 
 
 def _label(dataset: Dataset, row: Row, *, exact: bool) -> float | bool | None:
@@ -181,4 +202,8 @@ def _metrics(before: JudgedDataset, after: JudgedDataset) -> tuple[str, ...]:
     if before.scale.kind == "choice":
         return tuple(CHOICE_METRICS)
     graded = all(side.same_scale and len(side.scale.levels) > 2 for side in (before, after))
-    return (*COMPARED, *OF_GRADES) if graded and before.scale.levels == after.scale.levels else COMPARED
+    return (
+        (*COMPARED, *OF_GRADES)
+        if graded and before.scale.levels == after.scale.levels
+        else COMPARED
+    )

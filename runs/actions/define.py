@@ -1,4 +1,6 @@
-"""Have a model define what queries mean and what is sought, with every reply recorded in the workspace."""
+"""Have a model define what queries mean and what is sought, with every reply recorded in the
+workspace.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,11 @@ class DefinedQueries:
     @property
     def silence(self) -> WorldError | None:
         """The error where the endpoint is why no query was answered."""
-        lost = [d.unanswered for d in self.definitions if d.unanswered and d.unanswered.reason == "endpoint"]
+        lost = [
+            d.unanswered
+            for d in self.definitions
+            if d.unanswered and d.unanswered.reason == "endpoint"
+        ]
         written = any(definition.origin not in ("", "given") for definition in self.definitions)
         if not lost or written:
             return None
@@ -43,9 +49,13 @@ class DefinedQueries:
     @property
     def shortfall(self) -> WorldError | None:
         """What kept queries from an answer: no budget left, or an endpoint that answered none."""
-        reasons = [definition.unanswered.reason for definition in self.definitions if definition.unanswered]
+        reasons = [
+            definition.unanswered.reason for definition in self.definitions if definition.unanswered
+        ]
         if "budget" in reasons:
-            return BudgetSpent(f"the budget ended before {reasons.count('budget')} queries were answered")
+            return BudgetSpent(
+                f"the budget ended before {reasons.count('budget')} queries were answered"
+            )
         return self.silence
 
     def summary(self) -> dict[str, Any]:  # Any: JSON
@@ -83,16 +93,24 @@ def define_queries(
     config = {"model": models.model, "queries": len(definitions), "improve": marked is not None}
     settings = JudgeSettings(max_tokens=models.max_tokens)
     with start_run_client(workspace, "define", config, models, environment) as (run_id, client):
-        missing = [Query(text=definition.query) for definition in definitions if not definition.text]
-        drafts = draft_definitions(missing, client, settings=settings, progress=lambda p: watch("draft", p))
+        missing = [
+            Query(text=definition.query) for definition in definitions if not definition.text
+        ]
+        drafts = draft_definitions(
+            missing, client, settings=settings, progress=lambda p: watch("draft", p)
+        )
         drafted = {definition.query: definition for definition in drafts}
         written = [drafted.get(definition.query, definition) for definition in definitions]
         if marked is not None:
             written = improve_definitions(
                 written, marked, client, settings=settings, progress=lambda p: watch("improve", p)
             )
-    unmarked = None if marked is None else sum(not marked.get(definition.query) for definition in written)
-    defined = DefinedQueries(definitions=tuple(written), stats=client.stats, without_marked_passages=unmarked)
+    unmarked = (
+        None if marked is None else sum(not marked.get(definition.query) for definition in written)
+    )
+    defined = DefinedQueries(
+        definitions=tuple(written), stats=client.stats, without_marked_passages=unmarked
+    )
     if defined.silence is not None:
         set_state(workspace.database, run_id, "stopped")
     return defined

@@ -23,7 +23,8 @@ class Check:
 
 
 def check_workspace(workspace: Workspace) -> Iterator[Check]:
-    """Check file, references, replies, runs and the ledger of looks; yield each check when it is done.
+    """Check file, references, replies, runs and the ledger of looks; yield each check when it is
+    done.
 
     Raises:
         WorkspaceError: The database cannot be opened.
@@ -50,7 +51,9 @@ def _check_file(database: Database) -> tuple[int, list[str]]:
 
 
 def _check_references(database: Database) -> tuple[int, list[str]]:
-    faults = [f"line {row} of {table} names what is not there" for table, row in database.read(_ORPHANS)]
+    faults = [
+        f"line {row} of {table} names what is not there" for table, row in database.read(_ORPHANS)
+    ]
     return database.read(_REFERENCES)[0][0], faults
 
 
@@ -82,5 +85,5 @@ UNION ALL SELECT 'call', seq FROM call
     WHERE frame IS NOT NULL AND NOT EXISTS (SELECT 1 FROM request_frame WHERE hash = call.frame)
 UNION ALL SELECT 'attempt', seq FROM attempt
     WHERE state = 'done' AND NOT EXISTS (SELECT 1 FROM call WHERE call.key = attempt.key)
-"""
+"""  # noqa: E501
 _REFERENCES = "SELECT (SELECT count(*) FROM attempt) + (SELECT count(*) FROM event)"

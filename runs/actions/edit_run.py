@@ -1,4 +1,6 @@
-"""Try a person's own criteria on the terms of a run: same rows, goal and gate, as a run of its own."""
+"""Try a person's own criteria on the terms of a run: same rows, goal and gate, as a run of its
+own.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ def try_edit(
     on_event: OnEvent,
     tell: Callable[[str], None] = lambda _: None,
 ) -> RunResult:
-    """Send a person's criteria through validation and the gate, in place of those that a run ended with.
+    """Send a person's criteria through validation and the gate, in place of those that a run ended
+    with.
 
     Args:
         run_id: The run.
@@ -32,15 +35,18 @@ def try_edit(
         tell: As `start_run` takes it: the same edit again goes on with its run.
 
     Raises:
-        InputError: There is no such run, the criteria are empty or as they were, or only the workspace names the
-            address of a model.
+        InputError: There is no such run, the criteria are empty or as they were, or only the
+            workspace names the address of a model.
         WorldError: The endpoint, the budget or the disk stopped it; the new run can be resumed.
     """
     run = read_optimization(workspace, run_id)
     criteria = require_edit(run, criteria)
     start = run.after or run.before
     edited = run.before.edited(
-        criteria=criteria, system=start.system, reply=start.reply, note=comment or f"a person's edit of run {run_id}"
+        criteria=criteria,
+        system=start.system,
+        reply=start.reply,
+        note=comment or f"a person's edit of run {run_id}",
     )
     edited = replace(edited, examples=start.examples)
     config = run.config.for_edit(edited.to_yaml())

@@ -1,4 +1,6 @@
-"""Gather what an export says of a judge, write it, verify it in its tool, and store it in the tool's registry."""
+"""Gather what an export says of a judge, write it, verify it in its tool, and store it in the
+tool's registry.
+"""
 
 from __future__ import annotations
 
@@ -54,8 +56,12 @@ def export_context(workspace: Workspace, prompt: JudgePrompt) -> ExportContext:
     return ExportContext(prompt=prompt, rule=rule, provenance=origin, asked=asked)
 
 
-def _request_of(workspace: Workspace, run_id: object, prompt: JudgePrompt) -> dict[str, Any] | None:  # Any: JSON
-    """Return what a run that gated a judge sent beside model and messages; None where no run did."""
+def _request_of(
+    workspace: Workspace, run_id: object, prompt: JudgePrompt
+) -> dict[str, Any] | None:  # Any: JSON
+    """Return what a run that gated a judge sent beside model and messages; None where no run
+    did.
+    """
     if not isinstance(run_id, str):
         return None
     record = get_run(workspace.database, run_id)
@@ -67,14 +73,17 @@ def _request_of(workspace: Workspace, run_id: object, prompt: JudgePrompt) -> di
 
 
 def tool_entry(environment: Environment, target: Target) -> ToolEntry:
-    """Return what the user's `tools.yaml` says of a target's tool; nothing where it does not name it.
+    """Return what the user's `tools.yaml` says of a target's tool; nothing where it does not name
+    it.
 
     Raises:
         InputError: The file cannot be used, or names a tool that there is not.
     """
     entries = read_tools(environment.tools)
     if unknown := sorted(entries.keys() - TARGETS.keys()):
-        raise InputError(f"{environment.tools}: {unknown[0]!r} is no export target", hint=", ".join(TARGETS))
+        raise InputError(
+            f"{environment.tools}: {unknown[0]!r} is no export target", hint=", ".join(TARGETS)
+        )
     return entries.get(target.name, ToolEntry())
 
 
@@ -107,7 +116,8 @@ def hand_over(
     push: str | None = None,
     interpreter: str | None = None,
 ) -> HandOver:
-    """Write an export, and where asked load it in its tool and push it; what is not verified then is not pushed.
+    """Write an export, and where asked load it in its tool and push it; what is not verified then
+    is not pushed.
 
     Args:
         context: The judge.
@@ -117,18 +127,22 @@ def hand_over(
         force: Whether to overwrite what is there.
         verify: Whether to load it in the tool.
         push: The registry that it is stored in, or `CONFIGURED`; None to store it nowhere.
-        interpreter: The Python, or node, that has the tool; that of `tools.yaml`, or our own, unless given.
+        interpreter: The Python, or node, that has the tool; that of `tools.yaml`, or our own,
+            unless given.
 
     Raises:
         Refused: The tool cannot carry the judge.
-        InputError: The tool has no registry, or none is named; or the export cannot be written or loaded.
+        InputError: The tool has no registry, or none is named; or the export cannot be written or
+            loaded.
         ModelError: The registry refused, or could not be reached.
     """
     entry = tool_entry(environment, target)
     program = interpreter or entry.program
     registry = entry.registry if push == CONFIGURED else push
     if push is not None and (target.push is None or not registry):
-        raise InputError(f"no registry is named for {target.name}", hint=f"in {environment.tools}: {EXAMPLE}")
+        raise InputError(
+            f"no registry is named for {target.name}", hint=f"in {environment.tools}: {EXAMPLE}"
+        )
     if verify and target.check is None:
         raise InputError(f"there is no tool to load an export for {target.name!r} in")
     with tempfile.TemporaryDirectory() as scratch:
@@ -138,12 +152,16 @@ def hand_over(
         if not registry or push is None or (verified is not None and not verified.passed):
             return HandOver(manifest=written.body, verified=verified, pushed=None)
         return HandOver(
-            manifest=written.body, verified=verified, pushed=_push(written, context, target, registry, program)
+            manifest=written.body,
+            verified=verified,
+            pushed=_push(written, context, target, registry, program),
         )
 
 
 def _push(
     export: Export, context: ExportContext, target: Target, registry: str, interpreter: str | None
 ) -> dict[str, str]:
-    name = push_export(export.folder, stem(context.prompt), target, registry, interpreter=interpreter)
+    name = push_export(
+        export.folder, stem(context.prompt), target, registry, interpreter=interpreter
+    )
     return {"to": hide_password(registry), "as": name}

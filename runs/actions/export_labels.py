@@ -95,7 +95,9 @@ def read_queues(workspace: Workspace, names: Sequence[str]) -> list[LabelledQueu
     if not names:
         ids = [run.run_id for run in list_runs(database, KIND)]
     if not ids:
-        raise InputError("nobody labelled anything here", hint="`judgewright label --rows FILE` begins")
+        raise InputError(
+            "nobody labelled anything here", hint="`judgewright label --rows FILE` begins"
+        )
     store, queues = LabelStore(database), list[LabelledQueue]()
     for run_id in dict.fromkeys(ids):
         config = QueueConfig.from_json(get_run(database, run_id).config)
@@ -104,10 +106,11 @@ def read_queues(workspace: Workspace, names: Sequence[str]) -> list[LabelledQueu
 
 
 def export_labels(queues: Sequence[LabelledQueue], out: Path, *, every: bool) -> int:
-    """Write the labels of some queues with the columns of their rows, and return how many lines there are.
+    """Write the labels of some queues with the columns of their rows, and return how many lines
+    there are.
 
-    Of a row that was labelled in several queues the latest label counts, and the largest probability with which it was
-    drawn: one fair draw is enough for the row to count in figures.
+    Of a row that was labelled in several queues the latest label counts, and the largest
+    probability with which it was drawn: one fair draw is enough for the row to count in figures.
 
     Args:
         queues: The queues.
@@ -153,9 +156,11 @@ def _latest_labels(queues: Sequence[LabelledQueue]) -> Iterator[_Body]:
 
 
 def drawn_with(record: LabelRecord) -> float:
-    """Return the probability with which a row was drawn; below 1 for each row of a draw that went by verdicts.
+    """Return the probability with which a row was drawn; below 1 for each row of a draw that went
+    by verdicts.
 
-    Some of its rows are drawn for certain, such as those on which two prompts differ; a file of them is no fair sample.
+    Some of its rows are drawn for certain, such as those on which two prompts differ; a file of
+    them is no fair sample.
     """
     return record.probability if record.design == LISTED else min(record.probability, UNEVEN)
 
@@ -192,7 +197,9 @@ class _Rows:
         self._files: dict[tuple[str, str | None], dict[str, _Body]] = {}
 
     def body(self, queue: LabelledQueue, record: LabelRecord, label: float | None) -> _Body:
-        """Return a row's columns with its label, and the id and group it is known by where no column has them."""
+        """Return a row's columns with its label, and the id and group it is known by where no
+        column has them.
+        """
         reading = queue.config.reading
         file = queue.config.data, reading.get("id")
         if file not in self._files:
@@ -220,7 +227,9 @@ def _objects_by_id(path: Path, column: str | None) -> dict[str, _Body]:
 def _csv(bodies: Iterable[_Body]) -> str:
     rows = [{name: _csv_cell(value) for name, value in body.items()} for body in bodies]
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
+    writer = csv.DictWriter(
+        text, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n"
+    )
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()

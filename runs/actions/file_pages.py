@@ -1,4 +1,6 @@
-"""What pages show of a data file that follows from all of its rows: its check, and the tokens of asking about it."""
+"""What pages show of a data file that follows from all of its rows: its check, and the tokens of
+asking about it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,14 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from ...judges import load_prompt
-from ...judges.files import DataReport, RawRoles, TokenSummary, count_row_tokens, judge_inputs, read_raw_rows
+from ...judges.files import (
+    DataReport,
+    RawRoles,
+    TokenSummary,
+    count_row_tokens,
+    judge_inputs,
+    read_raw_rows,
+)
 from ..store.row_pages import Json
 from ..store.workspace import Workspace
 from .check_data import CheckOptions, look_at_rows, open_raw
@@ -21,14 +30,21 @@ _TOLD_EVERY = 1_000
 
 
 def names_of_check(workspace: Workspace, path: Path, options: CheckOptions) -> tuple[str, ...]:
-    """Return the names by which the check of a file is asked for; its model and its judge's words do not matter."""
+    """Return the names by which the check of a file is asked for; its model and its judge's words
+    do not matter.
+    """
     known = [] if options.roles.inputs else sorted(map(sorted, judge_inputs(workspace.registry)))
     return (str(path), _as_text(options.roles), json.dumps([options.prompt is None, known]))
 
 
 def names_of_tokens(path: Path, options: CheckOptions, model: str) -> tuple[str, ...]:
     """Return the names by which the tokens of a file are asked for."""
-    return (str(path), _as_text(options.roles), options.prompt.to_yaml() if options.prompt else "", model)
+    return (
+        str(path),
+        _as_text(options.roles),
+        options.prompt.to_yaml() if options.prompt else "",
+        model,
+    )
 
 
 def read_file_pages(
@@ -42,7 +58,9 @@ def read_file_pages(
     """
     path, roles = Path(names[0]), RawRoles(**json.loads(names[1]))
     doing(f"Reading {path.name}")
-    raw = open_raw(workspace, read_raw_rows(path, roles, judges=judge_inputs(workspace.registry)), path)
+    raw = open_raw(
+        workspace, read_raw_rows(path, roles, judges=judge_inputs(workspace.registry)), path
+    )
     if kind == "tokens":
         doing(f"Counting the tokens of {len(raw.rows):,} rows")
         prompt = load_prompt(names[2], origin="the judge") if names[2] else None
@@ -58,7 +76,9 @@ def read_file_pages(
             doing(f"Looking at {total // 2:,} rows: {done / total:.0%}")
 
     registry = workspace.registry
-    report = look_at_rows(raw, path, options, registry=registry, scan_all=scan_all, progress=progress)
+    report = look_at_rows(
+        raw, path, options, registry=registry, scan_all=scan_all, progress=progress
+    )
     return {"report": report.to_json()}
 
 

@@ -55,16 +55,25 @@ class Search:
         "[default: precision; accuracy_grades of classes].",
     )
     columns: tuple[str, ...] = _slices(
-        (), "Comma-separated columns to search [default: all columns that do not leak the label].", kind="names"
+        (),
+        "Comma-separated columns to search [default: all columns that do not leak the label].",
+        kind="names",
     )
     exclude: tuple[str, ...] = _slices((), "Comma-separated columns to leave out.", kind="names")
     keep: tuple[str, ...] = _slices(
-        (), "Comma-separated columns to search though named like a label or a judge's output.", kind="names"
+        (),
+        "Comma-separated columns to search though named like a label or a judge's output.",
+        kind="names",
     )
     max_depth: int = _slices(3, "Conditions in a slice at most.", low=1, high=3)
-    min_support: int | None = _slices(None, "Rows in a slice at least [default: 30 or 0.5 %].", kind="integer", low=2)
+    min_support: int | None = _slices(
+        None, "Rows in a slice at least [default: 30 or 0.5 %].", kind="integer", low=2
+    )
     text: bool | None = _slices(
-        None, "Search by what texts look like [default: where there are any].", kind="flag", flag="--text/--no-text"
+        None,
+        "Search by what texts look like [default: where there are any].",
+        kind="flag",
+        flag="--text/--no-text",
     )
     topics: int = _slices(0, "Cut each text into so many topics as well.", low=0, high=100)
     seed: int = _slices(0, "Seed of the two folds.")
@@ -89,9 +98,12 @@ def read_judged(
         audited: A file with marks, whose labels count instead.
 
     Raises:
-        InputError: There is neither, every row is sealed, or a run was given with options that say how a file is read.
+        InputError: There is neither, every row is sealed, or a run was given with options that say
+            how a file is read.
     """
-    given = {name: value for name, value in reading.items() if value is not None and value is not False}
+    given = {
+        name: value for name, value in reading.items() if value is not None and value is not False
+    }
     if Path(source).exists() or Path(source).suffix:
         judged = load_verdicts(Path(source), **given)
         if audited is not None:
@@ -105,22 +117,32 @@ def read_judged(
         raise InputError(f"--{option} says how a verdict file is read, and {source!r} is no file")
     run_id = source
     if workspace.exists:
-        run_id = find_run(workspace.database, source, kinds=_SLICED, come_to=("benchmark", "measured"))
+        run_id = find_run(
+            workspace.database, source, kinds=_SLICED, come_to=("benchmark", "measured")
+        )
     run = read_run(workspace, run_id)
     if run.record.kind not in _SLICED:
-        raise InputError(f"run {run_id!r} is a {run.record.kind}: slices are found in a bench or an optimization")
+        raise InputError(
+            f"run {run_id!r} is a {run.record.kind}: slices are found in a bench or an optimization"
+        )
     measured = run.record.kind == "bench"
     judged = shown_rows(workspace, run).judged if measured else baseline(workspace, run)
     if audited is not None:
         # The file may mark rows that are sealed to the run, of which nothing is said here.
-        judged = replace(judged, dataset=with_audited_labels(judged.dataset, audited, complete=False))
-    note = "only the run's open rows (training and validation) are read; holdout and final stay sealed"
+        judged = replace(
+            judged, dataset=with_audited_labels(judged.dataset, audited, complete=False)
+        )
+    note = (
+        "only the run's open rows (training and validation) are read; holdout and final stay sealed"
+    )
     if measured:
         note = "only the bench's open rows are read; what is sealed to a run stays sealed"
     return replace(judged, dataset=replace(judged.dataset, notes=(*judged.dataset.notes, note)))
 
 
-def open_rows(workspace: Workspace, judged: JudgedDataset, *, show_all: bool, sealed: bool = False) -> JudgedDataset:
+def open_rows(
+    workspace: Workspace, judged: JudgedDataset, *, show_all: bool, sealed: bool = False
+) -> JudgedDataset:
     """Leave out what is sealed to a run, and enter that the rest was looked at with this judge."""
     # Rows of one query err together: as independent they would find slices in noise.
     judged = replace(judged, dataset=group_by_text(judged.dataset, fewest=2 * MIN_GROUPS))
@@ -136,12 +158,19 @@ def open_rows(workspace: Workspace, judged: JudgedDataset, *, show_all: bool, se
 
 
 def with_topics(judged: JudgedDataset, wanted: Search) -> JudgedDataset:
-    """Cut the texts into topics and write them as columns, so that a slice by topic can be looked up in the rows."""
-    return add_topics(judged, fit_topics(judged.rows, wanted.topics, seed=wanted.seed)) if wanted.topics else judged
+    """Cut the texts into topics and write them as columns, so that a slice by topic can be looked
+    up in the rows.
+    """
+    return (
+        add_topics(judged, fit_topics(judged.rows, wanted.topics, seed=wanted.seed))
+        if wanted.topics
+        else judged
+    )
 
 
 def require_decisions(judged: JudgedDataset, what: str) -> None:
-    """Refuse to look at one slice of a judge that chooses among classes, in a way that needs positives and negatives.
+    """Refuse to look at one slice of a judge that chooses among classes, in a way that needs
+    positives and negatives.
 
     Raises:
         InputError: It chooses.
@@ -149,7 +178,10 @@ def require_decisions(judged: JudgedDataset, what: str) -> None:
     if judged.scale.kind == "choice":
         raise InputError(
             f"{what} needs a judge that decides yes or no, and this one chooses among classes",
-            hint="without it the slices are found where one class is called a certain other; --rows N shows them",
+            hint=(
+                "without it the slices are found where one class is called a certain other; --rows"
+                " N shows them"
+            ),
         )
 
 
@@ -163,12 +195,17 @@ def searched_metric(judged: JudgedDataset, wanted: Search) -> str:
     if classes is None:
         metric = wanted.metric or "precision"
         if metric not in TARGETS:
-            raise InputError(f"slices are not searched by {metric!r}", hint=f"--metric is one of {', '.join(TARGETS)}")
+            raise InputError(
+                f"slices are not searched by {metric!r}",
+                hint=f"--metric is one of {', '.join(TARGETS)}",
+            )
         return metric
     return classes.metric_name(wanted.metric or "accuracy_grades")
 
 
-def search(judged: JudgedDataset, wanted: Search, progress: Callable[[int, int], None] | None = None) -> SliceReport:
+def search(
+    judged: JudgedDataset, wanted: Search, progress: Callable[[int, int], None] | None = None
+) -> SliceReport:
     """Find the slices; topics are searched where `with_topics` has written them.
 
     Of a judge that chooses among classes they are where one class is called a certain other.
@@ -200,8 +237,12 @@ def _reads_texts(judged: JudgedDataset, wanted: Search) -> bool:
     return any(row.inputs for row in judged.rows) if wanted.text is None else wanted.text
 
 
-def named_slice(judged: JudgedDataset, wanted: Search, text: str, saved: Mapping[str, str]) -> Predicate:
-    """Return the slice that a number of the table, a saved slice's name or path, or a predicate stands for."""
+def named_slice(
+    judged: JudgedDataset, wanted: Search, text: str, saved: Mapping[str, str]
+) -> Predicate:
+    """Return the slice that a number of the table, a saved slice's name or path, or a predicate
+    stands for.
+    """
     if not text.strip().isdecimal():
         return read_slice(text, saved)
     return numbered(search(judged, wanted), int(text)).predicate
@@ -215,21 +256,32 @@ def numbered(report: SliceReport, number: int) -> FoundSlice:
     """
     if not 1 <= number <= len(report.slices):
         numbers = f"there are 1 to {len(report.slices)}" if report.slices else "none was found"
-        raise InputError(f"there is no slice number {number}; {numbers}", hint="or write the slice out")
+        raise InputError(
+            f"there is no slice number {number}; {numbers}", hint="or write the slice out"
+        )
     return report.slices[number - 1]
 
 
 def narrow(judged: JudgedDataset, wanted: Search, predicate: Predicate) -> Tree:
     """Find the refinements of a slice."""
     columns, text = wanted.columns or None, _reads_texts(judged, wanted)
-    features = read_features(judged, columns=columns, exclude=wanted.exclude, keep=wanted.keep, text=text)
+    features = read_features(
+        judged, columns=columns, exclude=wanted.exclude, keep=wanted.keep, text=text
+    )
     return refine_slice(
-        judged, predicate, features.columns, metric=searched_metric(judged, wanted), min_rows=wanted.min_support
+        judged,
+        predicate,
+        features.columns,
+        metric=searched_metric(judged, wanted),
+        min_rows=wanted.min_support,
     )
 
 
-def audit_named(judged: JudgedDataset, wanted: Search, text: str, saved: Mapping[str, str]) -> SliceAudit:
-    """Choose the errors to mark of the slice a person means; one of the table keeps its own direction.
+def audit_named(
+    judged: JudgedDataset, wanted: Search, text: str, saved: Mapping[str, str]
+) -> SliceAudit:
+    """Choose the errors to mark of the slice a person means; one of the table keeps its own
+    direction.
 
     Raises:
         InputError: There is no such slice, or its metric is not audited.
@@ -238,7 +290,10 @@ def audit_named(judged: JudgedDataset, wanted: Search, text: str, saved: Mapping
         return audit_slice(judged, read_slice(text, saved), metric=searched_metric(judged, wanted))
     numbered_slice = numbered(search(judged, wanted), int(text))
     return audit_slice(
-        judged, numbered_slice.predicate, metric=searched_metric(judged, wanted), direction=numbered_slice.direction
+        judged,
+        numbered_slice.predicate,
+        metric=searched_metric(judged, wanted),
+        direction=numbered_slice.direction,
     )
 
 
@@ -250,7 +305,8 @@ def read_or_ask_marks(
     ask: Callable[[str], str] | None,
     show: Callable[[str], None],
 ) -> dict[str, Finding]:
-    """Return the marks of a file; where there is none, ask for them one by one, or write the file to be filled in.
+    """Return the marks of a file; where there is none, ask for them one by one, or write the file
+    to be filled in.
 
     Args:
         path: The file of marks, written after every answer.
@@ -292,16 +348,24 @@ def advise(report: SliceReport) -> Advice:
         for why, numbers in reasons.items():
             noun = "slices" if len(numbers) > 1 else "slice"
             clauses.append(f"{noun} {', '.join(numbers)} ({why})")
-        return Advice(number=None, why=f"Confirmed, but nothing a prompt is known to mend: {'; '.join(clauses)}")
+        return Advice(
+            number=None,
+            why=f"Confirmed, but nothing a prompt is known to mend: {'; '.join(clauses)}",
+        )
     if report.slices:
         best = min(range(len(report.slices)), key=lambda i: report.slices[i].p)
         p = report.slices[best].p
         return Advice(
             number=None,
-            why=f"Nothing is confirmed: what is listed may be chance (slice {best + 1} the least, p = {p:.2g}), and a "
-            "prompt tuned on it would be tuned on noise; more labels would tell",
+            why=(
+                f"Nothing is confirmed: what is listed may be chance (slice {best + 1} the least, p"
+                f" = {p:.2g}), and a prompt tuned on it would be tuned on noise; more labels would"
+                " tell"
+            ),
         )
-    return Advice(number=None, why=f"No slice stands out with a poorer {report.metric} than elsewhere")
+    return Advice(
+        number=None, why=f"No slice stands out with a poorer {report.metric} than elsewhere"
+    )
 
 
 def to_json(report: SliceReport, judged: JudgedDataset) -> dict[str, Any]:  # Any: JSON
@@ -329,7 +393,8 @@ def to_json(report: SliceReport, judged: JudgedDataset) -> dict[str, Any]:  # An
 
 
 def save_found(report: SliceReport, judged: JudgedDataset, asked: str) -> tuple[Path, FoundSlice]:
-    """Save a slice that was found: the one numbered in `N=FILE`, or for `FILE` the one to optimize on.
+    """Save a slice that was found: the one numbered in `N=FILE`, or for `FILE` the one to optimize
+    on.
 
     Raises:
         InputError: There is no such slice, or none is confirmed as a target and none was named.
@@ -340,7 +405,11 @@ def save_found(report: SliceReport, judged: JudgedDataset, asked: str) -> tuple[
     if number is None:
         raise InputError(
             f"no slice is confirmed as a target, so none is saved. {advise(report).why}",
-            hint="to save one all the same, name it, such as --save 1=slice.yaml" if report.slices else None,
+            hint=(
+                "to save one all the same, name it, such as --save 1=slice.yaml"
+                if report.slices
+                else None
+            ),
         )
     found, path = numbered(report, number), Path(after if by_number else asked)
     save(found, judged, path)
@@ -349,4 +418,7 @@ def save_found(report: SliceReport, judged: JudgedDataset, asked: str) -> tuple[
 
 def save(chosen: FoundSlice | MeasuredSlice, judged: JudgedDataset, path: Path) -> None:
     """Save a slice that was found, or that a person chose."""
-    save_slice(SavedSlice.of(chosen, judged, saved_at=datetime.now(UTC).isoformat(timespec="seconds")), path)
+    save_slice(
+        SavedSlice.of(chosen, judged, saved_at=datetime.now(UTC).isoformat(timespec="seconds")),
+        path,
+    )

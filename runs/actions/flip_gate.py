@@ -1,12 +1,15 @@
-"""Put two prompts through the gate on rows that nobody has labelled: judge, make a queue, decide by its labels.
+"""Put two prompts through the gate on rows that nobody has labelled: judge, make a queue, decide by
+its labels.
 
-Both are asked about the pool, or their verdicts on it are there already. The rows with both verdicts, and how rows are
-drawn from them, are frozen in a run of the kind `queue`, and the look is entered in the ledger with the first label.
-Then people label (`judgewright label`), and the same question asked again says what the labels decide. A decision is
-entered once and stays; a queue that is abandoned is concluded undecided, and its look counts all the same.
+Both are asked about the pool, or their verdicts on it are there already. The rows with both
+verdicts, and how rows are drawn from them, are frozen in a run of the kind `queue`, and the look is
+entered in the ledger with the first label. Then people label (`judgewright label`), and the same
+question asked again says what the labels decide. A decision is entered once and stays; a queue that
+is abandoned is concluded undecided, and its look counts all the same.
 
-Unlike the gate on a labelled holdout this one knows no veto by slices, for which the labels of flips are too few, and
-no least share of answers: a row that one side alone left unscored counts against the new prompt.
+Unlike the gate on a labelled holdout this one knows no veto by slices, for which the labels of
+flips are too few, and no least share of answers: a row that one side alone left unscored counts
+against the new prompt.
 """
 
 from __future__ import annotations
@@ -18,7 +21,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...judges import Client, ClientStats, Dataset, InputError, JudgedDataset, JudgePrompt, Row, hash_rows
+from ...judges import (
+    Client,
+    ClientStats,
+    Dataset,
+    InputError,
+    JudgedDataset,
+    JudgePrompt,
+    Row,
+    hash_rows,
+)
 from ...judges.models import ask_together
 from ...optimize.events import GateAnswered, read_as
 from ...optimize.flips import (
@@ -35,7 +47,16 @@ from ...optimize.flips import (
 from ...optimize.holdout import RowFingerprints, ask_again, row_keys
 from ...optimize.holdout.ledger import MAX_LOOKS, Look
 from ...optimize.holdout.look_counting import LookRequest, requested_look, require_allowed
-from ..store.journal import RunJournal, RunRecord, create_run, get_run, list_runs, run_session, set_config, set_state
+from ..store.journal import (
+    RunJournal,
+    RunRecord,
+    create_run,
+    get_run,
+    list_runs,
+    run_session,
+    set_config,
+    set_state,
+)
 from ..store.labels import LabelStore
 from ..store.ledger import HoldoutLedger
 from ..store.run_clients import open_run_clients
@@ -74,7 +95,9 @@ class FlipTerms:
     second: float = 0.0
     """Share of the rows that a second annotator labels too."""
     command: tuple[str, ...] = ()
-    """The words after `judgewright gate` that ask this again, for who has labelled; empty from Python."""
+    """The words after `judgewright gate` that ask this again, for who has labelled; empty from
+    Python.
+    """
 
     def require_fit(self) -> None:
         """Make sure that flips can decide it.
@@ -87,11 +110,14 @@ class FlipTerms:
             require_linear(metric)
         if objective.floors:
             raise InputError(
-                f"the labels of flips say which prompt is better, not how high {objective.floors[0].metric} is",
+                "the labels of flips say which prompt is better, not how high"
+                f" {objective.floors[0].metric} is",
                 hint="leave out the floor, or label a holdout for judgewright gate",
             )
         if self.terms.slice is not None or objective.slice is not None:
-            raise InputError("the labels of flips are too few to watch a slice", hint="leave out --slice")
+            raise InputError(
+                "the labels of flips are too few to watch a slice", hint="leave out --slice"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,9 +134,12 @@ class FlipGated:
     question: str = ""
     """What people are asked, in the user's words; empty where nobody said it."""
     most_labels: int | None = None
-    """About how many rows it can draw in all, as known before the first label; None where there were none."""
+    """About how many rows it can draw in all, as known before the first label; None where there
+    were none.
+    """
     wins: FlipWins | None = None
-    """How many labelled flips each won; None until it is decided, as who labels is not to see it."""
+    """How many labelled flips each won; None until it is decided, as who labels is not to see it.
+    """
     awaited: bool = False
     """Whether a second annotator is still to label some rows."""
     spent: bool = True
@@ -134,7 +163,9 @@ class FlipGated:
 
     @property
     def tells(self) -> bool:
-        """Whether evidence may be seen: before the first label and after the last, so that who labels cannot look."""
+        """Whether evidence may be seen: before the first label and after the last, so that who
+        labels cannot look.
+        """
         return self.answer is not None or self.decision.labels + self.decision.holdout_labels == 0
 
     @property
@@ -204,9 +235,15 @@ class _Sides:
 
 
 def gate_by_flips(
-    workspace: Workspace, two: TwoJudges, asked: FlipTerms, model: GateModel, *, holdout: Path | None = None
+    workspace: Workspace,
+    two: TwoJudges,
+    asked: FlipTerms,
+    model: GateModel,
+    *,
+    holdout: Path | None = None,
 ) -> FlipGated:
-    """Ask two prompts about rows without labels and make the queue; once there is one, say what its labels decide.
+    """Ask two prompts about rows without labels and make the queue; once there is one, say what its
+    labels decide.
 
     Args:
         two: The prompts, and the pool as their data.
@@ -221,7 +258,9 @@ def gate_by_flips(
     before, after = two.before, two.after
     asked.require_fit()
     if before.version == after.version:
-        raise InputError(f"{named(before)} and {named(after)} are the same prompt; there is nothing to decide")
+        raise InputError(
+            f"{named(before)} and {named(after)} are the same prompt; there is nothing to decide"
+        )
 
     def ask(run_id: str, parts: Sequence[Dataset]) -> _Verdicts:
         with open_run_clients(workspace, run_id, model.options, model.environment) as clients:
@@ -254,7 +293,8 @@ def gate_verdicts_by_flips(
     *,
     known_as: tuple[str, ...] = (),
 ) -> FlipGated:
-    """Do the same with verdicts that two judges have given; rows and verdicts are joined by their ids.
+    """Do the same with verdicts that two judges have given; rows and verdicts are joined by their
+    ids.
 
     Args:
         before, after: The verdicts, of rows with or without labels.
@@ -293,7 +333,12 @@ def _gate(workspace: Workspace, judges: _Sides, asked: FlipTerms, rows: FlipRows
     pool, notes = _leave_out(workspace, every, sealed)
     unit = unit_of(pool, rows.reading) if asked.estimand == "groups" else ""
     labels = sealed.labels if sealed else pool.labels
-    about = {"before": judges.names[0], "after": judges.names[1], "data": rows.data.name, "rows": len(pool)}
+    about = {
+        "before": judges.names[0],
+        "after": judges.names[1],
+        "data": rows.data.name,
+        "rows": len(pool),
+    }
     about |= {"groups": count_groups(pool), "notes": [*pool.notes, *notes], **asked.terms.to_json()}
     config = QueueConfig(
         data=str(rows.data.resolve()),
@@ -313,19 +358,28 @@ def _gate(workspace: Workspace, judges: _Sides, asked: FlipTerms, rows: FlipRows
         sides = verdicts.sides[0]
         drawable = pool_rows(*sides)
         if all(row.before == row.after for row in drawable):
-            raise InputError(f"{' and '.join(judges.names)} say the same of every row; there is nothing to label")
+            raise InputError(
+                f"{' and '.join(judges.names)} say the same of every row; there is nothing to label"
+            )
         repeated = sum(row.same_as != "" for row in drawable)
         if repeated:
-            again = f"{repeated:,} rows have the same texts as another: one label counts for all of them"
+            again = (
+                f"{repeated:,} rows have the same texts as another: one label counts for all of"
+                " them"
+            )
             about["notes"] = [*about["notes"], again]
         known = () if sealed is None else pool_rows(*verdicts.sides[1], labelled=True)
-        look, wanted = _want_look(workspace, run_id, judges, pool, sealed, allow_opened=asked.terms.allow_opened)
+        look, wanted = _want_look(
+            workspace, run_id, judges, pool, sealed, allow_opened=asked.terms.allow_opened
+        )
         design = FlipDesign(
             target=asked.terms.objective.target,
             guards=asked.terms.objective.guards,
             alpha=look.alpha,
             # The same question draws the same rows.
-            seed=int.from_bytes(hashlib.blake2b(repr(question).encode("utf-8", "replace"), digest_size=4).digest()),
+            seed=int.from_bytes(
+                hashlib.blake2b(repr(question).encode("utf-8", "replace"), digest_size=4).digest()
+            ),
             estimand=asked.estimand,
             positive_from=labels.threshold,
             rows=(*drawable, *known),
@@ -337,7 +391,13 @@ def _gate(workspace: Workspace, judges: _Sides, asked: FlipTerms, rows: FlipRows
             "flipped": count_flips(drawable),
             "holdout_rows": len(known),
         }
-        drawn = {"kind": FLIPS, "question": question, "about": about, "look": asdict(look), "flips": design.to_json()}
+        drawn = {
+            "kind": FLIPS,
+            "question": question,
+            "about": about,
+            "look": asdict(look),
+            "flips": design.to_json(),
+        }
         drawn["command"] = asked.command
         drawn[LOOK_WANTED] = wanted
         scale = asdict(with_meanings(labels, *(side.scale for side in sides)))
@@ -351,7 +411,8 @@ def _gate(workspace: Workspace, judges: _Sides, asked: FlipTerms, rows: FlipRows
 
 
 def settle_flips(workspace: Workspace, run_id: str, *, abandon: bool = False) -> FlipGated:
-    """Enter what the labels of a queue decide, in the ledger and in the run, where it stays; say how far it has come.
+    """Enter what the labels of a queue decide, in the ledger and in the run, where it stays; say
+    how far it has come.
 
     Args:
         abandon: Whether to conclude it undecided where the labels so far decide nothing.
@@ -360,15 +421,25 @@ def settle_flips(workspace: Workspace, run_id: str, *, abandon: bool = False) ->
     decision, look, database = gated.decision, gated.look, workspace.database
     if gated.answer is not None or not (gated.ends or abandon):
         return gated
-    reason = decision.reason if decision.over else f"abandoned after {decision.labels:,} labels; {decision.reason}"
+    reason = (
+        decision.reason
+        if decision.over
+        else f"abandoned after {decision.labels:,} labels; {decision.reason}"
+    )
     reason = "; ".join((reason, *look.cautions))
-    about = {name: value for name, value in gated.about.items() if name not in ("flipped", "holdout_rows")}
+    about = {
+        name: value
+        for name, value in gated.about.items()
+        if name not in ("flipped", "holdout_rows")
+    }
     said = {"accepted": decision.accepted, "outcome": decision.outcome, "reason": reason}
     database.claim(run_id)
     with run_session(database, run_id):
         if gated.spent:
             HoldoutLedger(database).conclude(look, outcome=decision.outcome, reason=reason)
-        event = RunJournal(database, run_id).record(GATED, {**about, "decision": said, "flips": decision.to_json()})
+        event = RunJournal(database, run_id).record(
+            GATED, {**about, "decision": said, "flips": decision.to_json()}
+        )
     return replace(flip_progress(workspace, run_id), answer=read_as(GateAnswered, event.payload))
 
 
@@ -385,7 +456,9 @@ def flip_progress(workspace: Workspace, run_id: str) -> FlipGated:
     given = [GivenLabel(label.first.row_id, label.label) for label in labels]
     events = RunJournal(database, run_id).events()
     queue = FlipQueue(FlipDesign.from_json(config.design["flips"]))
-    answer = next((read_as(GateAnswered, event.payload) for event in events if event.kind == GATED), None)
+    answer = next(
+        (read_as(GateAnswered, event.payload) for event in events if event.kind == GATED), None
+    )
     return FlipGated(
         run_id=run_id,
         about=config.design["about"],
@@ -408,21 +481,37 @@ def find_flips(workspace: Workspace, question: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _judge(two: TwoJudges, rows: Dataset, client: Client, model: GateModel) -> tuple[JudgedDataset, JudgedDataset]:
+def _judge(
+    two: TwoJudges, rows: Dataset, client: Client, model: GateModel
+) -> tuple[JudgedDataset, JudgedDataset]:
     """Ask both prompts, and again about what either left unanswered."""
 
     def ask(prompt: JudgePrompt, some: Dataset, repeat: int) -> JudgedDataset:
-        return ask_rows(prompt, some, client, model, rule=two.rules.get(prompt.version), repeat=repeat)
+        return ask_rows(
+            prompt, some, client, model, rule=two.rules.get(prompt.version), repeat=repeat
+        )
 
-    before, after = ask_together([partial(ask, two.before, rows, 0), partial(ask, two.after, rows, 0)])
-    before, after, _ = ask_again(before, after, partial(ask, two.before), partial(ask, two.after), unlabelled=True)
+    before, after = ask_together(
+        [partial(ask, two.before, rows, 0), partial(ask, two.after, rows, 0)]
+    )
+    before, after, _ = ask_again(
+        before, after, partial(ask, two.before), partial(ask, two.after), unlabelled=True
+    )
     return before, after
 
 
 def _want_look(
-    workspace: Workspace, run_id: str, judges: _Sides, pool: Dataset, sealed: Dataset | None, *, allow_opened: bool
+    workspace: Workspace,
+    run_id: str,
+    judges: _Sides,
+    pool: Dataset,
+    sealed: Dataset | None,
+    *,
+    allow_opened: bool,
 ) -> tuple[Look, dict[str, Any]]:  # Any: JSON
-    """Return the look that the first label will be, and with what it is begun then; only the rows are entered."""
+    """Return the look that the first label will be, and with what it is begun then; only the rows
+    are entered.
+    """
     unlabelled = replace(pool, rows=tuple(replace(row, label=None) for row in pool.rows))
     parts = (unlabelled,) if sealed is None else (unlabelled, sealed)
     content_hash = hash_rows(row for part in parts for row in part.rows)
@@ -430,15 +519,22 @@ def _want_look(
     rows = {content_hash: RowFingerprints.of(*parts)}
     ledger.remember(run_id, open=RowFingerprints(), sealed=rows, allow_opened=allow_opened)
     before, after = judges.versions
-    wanted: dict[str, Any] = {"holdout": content_hash, "before": before, "after": after}  # Any: JSON
+    wanted: dict[str, Any] = {
+        "holdout": content_hash,
+        "before": before,
+        "after": after,
+    }  # Any: JSON
     wanted |= {"purpose": "gate", "line": "", "known_as": judges.known_as, "pair": judges.pair}
     look = requested_look(ledger.history(), LookRequest(**wanted, run_id=run_id))
     require_allowed(look, MAX_LOOKS)
     return look, wanted
 
 
-def _leave_out(workspace: Workspace, every: Dataset, sealed: Dataset | None) -> tuple[Dataset, list[str]]:
-    """Return the rows that can decide, and how many others there are: labelled, seen by a run, or of the holdout.
+def _leave_out(
+    workspace: Workspace, every: Dataset, sealed: Dataset | None
+) -> tuple[Dataset, list[str]]:
+    """Return the rows that can decide, and how many others there are: labelled, seen by a run, or
+    of the holdout.
 
     Raises:
         InputError: None is left.
@@ -451,7 +547,10 @@ def _leave_out(workspace: Workspace, every: Dataset, sealed: Dataset | None) -> 
             notes.append(f"{len(pool) - len(rows):,} rows are left out: {why}")
         pool = replace(pool, rows=tuple(rows))
 
-    keep([row for row in pool.rows if row.label is None], "they have a label (--holdout takes one in)")
+    keep(
+        [row for row in pool.rows if row.label is None],
+        "they have a label (--holdout takes one in)",
+    )
     if sealed is not None:
         parts = [RowFingerprints.of(sealed)]
         keep(_apart(pool, parts), "they, or rows of their groups, stand in the holdout")

@@ -1,6 +1,8 @@
-"""Rows that a new prompt decides otherwise: which became right, which became wrong, on validation rows alone.
+"""Rows that a new prompt decides otherwise: which became right, which became wrong, on validation
+rows alone.
 
-Both prompts' answers come from the record of calls; no model is asked. The holdout and the final rows stay sealed.
+Both prompts' answers come from the record of calls; no model is asked. The holdout and the final
+rows stay sealed.
 """
 
 from __future__ import annotations
@@ -59,7 +61,10 @@ class Flip:
     @property
     def judge(self) -> tuple[str, str]:
         """What the judge said before and says after, in words."""
-        was, now = (self._named(verdict.score, positive=verdict.positive) for verdict in (self.before, self.after))
+        was, now = (
+            self._named(verdict.score, positive=verdict.positive)
+            for verdict in (self.before, self.after)
+        )
         return was, now
 
     def _named(self, grade: float, *, positive: bool) -> str:
@@ -69,13 +74,20 @@ class Flip:
 
     @property
     def rationale(self) -> tuple[Piece, ...]:
-        """Both rationales word by word; made when it is asked for, as a page shows few rows of many."""
+        """Both rationales word by word; made when it is asked for, as a page shows few rows of
+        many.
+        """
         return diff_words(self.before.rationale, self.after.rationale)
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the flip as `runs flips --json` prints it."""
         sides = {
-            name: {"score": v.score, "positive": v.positive, "confidence": v.confidence, "rationale": v.rationale}
+            name: {
+                "score": v.score,
+                "positive": v.positive,
+                "confidence": v.confidence,
+                "rationale": v.rationale,
+            }
             for name, v in (("before", self.before), ("after", self.after))
         }
         return {
@@ -103,18 +115,26 @@ class Flips:
     """Validation rows with a label that both prompts answered; 0 where there is no new prompt."""
 
     def only(
-        self, *, direction: Direction | None = None, error: Error | None = None, in_slice: bool | None = None
+        self,
+        *,
+        direction: Direction | None = None,
+        error: Error | None = None,
+        in_slice: bool | None = None,
     ) -> tuple[Flip, ...]:
         """Return the flips of a kind; what is None is not asked about."""
         return tuple(
             flip
             for flip in self.rows
-            if direction in (None, flip.direction) and error in (None, flip.error) and in_slice in (None, flip.in_slice)
+            if direction in (None, flip.direction)
+            and error in (None, flip.error)
+            and in_slice in (None, flip.in_slice)
         )
 
 
 def flips_of(rows: Validation) -> Flips:
-    """Return the rows that changed sides; a row that one of the prompts did not answer is none of them."""
+    """Return the rows that changed sides; a row that one of the prompts did not answer is none of
+    them.
+    """
     if rows.after is None:
         return Flips(rows=(), right=0, wrong=0, n=0)
     both = rows.before.scored[np.isin(rows.before.scored, rows.after.scored)]
@@ -131,15 +151,19 @@ def flips_of(rows: Validation) -> Flips:
 
 
 def validation(workspace: Workspace, run: RunSummary) -> Validation:
-    """Return a run's validation rows with the recorded answers of its prompt and of the best new one.
+    """Return a run's validation rows with the recorded answers of its prompt and of the best new
+    one.
 
     Raises:
-        InputError: The run is no optimization, has not chosen a prompt yet, or its data have changed.
+        InputError: The run is no optimization, has not chosen a prompt yet, or its data have
+            changed.
         ModelError: An answer is not in the record.
     """
     run.require_optimization()
     if run.best is None or run.slice is None:
-        raise InputError(f"run {run.run_id!r} has chosen no prompt yet", hint="wait for it, or resume it")
+        raise InputError(
+            f"run {run.run_id!r} has chosen no prompt yet", hint="wait for it, or resume it"
+        )
     rows = sealed_split(workspace, run).validation
     in_slice = np.ones(len(rows), np.bool_)
     if run.slice.predicate is not None:

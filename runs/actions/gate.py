@@ -58,22 +58,34 @@ class GateModel:
     """How responses are split into claims; None where each is judged whole."""
 
     def judging_as(self, config: RunConfig) -> GateModel:
-        """Return the same, judging rows in the way of a run: whole or by claim, with its confidence."""
+        """Return the same, judging rows in the way of a run: whole or by claim, with its
+        confidence.
+        """
         return replace(self, confidence=config.confidence, claims=config.claims)
 
     def question(self) -> dict[str, Any]:  # Any: JSON
-        """Return what may change an answer, as it identifies a question that was answered before."""
-        question: dict[str, Any] = {"model": self.options.model, "max_tokens": self.options.max_tokens or VERDICT_LIMIT}
+        """Return what may change an answer, as it identifies a question that was answered
+        before.
+        """
+        question: dict[str, Any] = {
+            "model": self.options.model,
+            "max_tokens": self.options.max_tokens or VERDICT_LIMIT,
+        }
         if settings := self.environment.settings(self.options.model).answering():
             question["settings"] = settings
         if self.confidence != "ask" or self.claims is not None:
-            question["judging"] = {"confidence": self.confidence, "claims": self.claims and asdict(self.claims)}
+            question["judging"] = {
+                "confidence": self.confidence,
+                "claims": self.claims and asdict(self.claims),
+            }
         return question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwoJudges:
-    """Two prompts and the file with the holdout's rows; it says how the file is read, so that it can be read again."""
+    """Two prompts and the file with the holdout's rows; it says how the file is read, so that it
+    can be read again.
+    """
 
     before: JudgePrompt
     after: JudgePrompt
@@ -104,7 +116,9 @@ class TwoJudges:
             after=load_prompt(body["after"], origin="the run's second prompt"),
             data=Path(body["data"]),
             reading=body["reading"],
-            rules={version: DecisionRule.from_json(rule) for version, rule in body["rules"].items()},
+            rules={
+                version: DecisionRule.from_json(rule) for version, rule in body["rules"].items()
+            },
         )
 
     @property
@@ -115,7 +129,11 @@ class TwoJudges:
     def dataset(self, *, require_labels: bool = True) -> Dataset:
         """Read the rows with the inputs of both prompts."""
         return load_as_said(
-            self.data, self.reading, inputs=self.inputs, scale=self.before.scale, require_labels=require_labels
+            self.data,
+            self.reading,
+            inputs=self.inputs,
+            scale=self.before.scale,
+            require_labels=require_labels,
         )
 
     def versions(self) -> dict[str, Any]:  # Any: JSON
@@ -130,7 +148,11 @@ class TwoJudges:
         """Return what `from_json` reads."""
         prompts = {"before": self.before.to_yaml(), "after": self.after.to_yaml()}
         rules = {version: rule.to_json() for version, rule in self.rules.items()}
-        return prompts | {"data": str(self.data.resolve()), "reading": dict(self.reading), "rules": rules}
+        return prompts | {
+            "data": str(self.data.resolve()),
+            "reading": dict(self.reading),
+            "rules": rules,
+        }
 
 
 def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateModel) -> Gated:
@@ -142,22 +164,36 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateM
     """
     before, after, options = two.before, two.after, model.options
     if before.version == after.version:
-        raise InputError(f"{named(before)} and {named(after)} are the same prompt; there is nothing to decide")
+        raise InputError(
+            f"{named(before)} and {named(after)} are the same prompt; there is nothing to decide"
+        )
     dataset = two.dataset()
     if not terms.allow_opened:
         dataset = _holdout_of(workspace, dataset)
     empty = replace(dataset, rows=())
     for prompt in (before, after):
-        settings = RunSettings(judge=JudgeSettings(confidence=model.confidence), claims=model.claims)
+        settings = RunSettings(
+            judge=JudgeSettings(confidence=model.confidence), claims=model.claims
+        )
         require_probability(prompt, terms.objective, settings)
-    terms.require_fit(dataset, *(JudgedDataset(dataset=empty, answers=(), scale=p.scale) for p in (before, after)))
+    terms.require_fit(
+        dataset, *(JudgedDataset(dataset=empty, answers=(), scale=p.scale) for p in (before, after))
+    )
     groups = count_groups(dataset)
     holdout = SealedRows(dataset, name="holdout", groups=groups)
     question = {**model.question(), "holdout": holdout.content_hash}
     question |= {**two.versions(), **terms.to_json()}
-    about = {"before": named(before), "after": named(after), "data": two.data.name, "rows": len(dataset)}
+    about = {
+        "before": named(before),
+        "after": named(after),
+        "data": two.data.name,
+        "rows": len(dataset),
+    }
     ruled = [(named(one), rule) for one in (before, after) if (rule := two.rules.get(one.version))]
-    notes = [f"{judge} is decided by the kept rule {by.version}: positive at {by.threshold:g}" for judge, by in ruled]
+    notes = [
+        f"{judge} is decided by the kept rule {by.version}: positive at {by.threshold:g}"
+        for judge, by in ruled
+    ]
     about |= {"groups": groups, "notes": [*dataset.notes, *notes], **terms.to_json()}
 
     sent_by: dict[str, str | int] = {}
@@ -168,18 +204,28 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateM
     def answer(run_id: str) -> tuple[dict[str, Any], ClientStats]:
         ledger = HoldoutLedger(workspace.database)
         sealed = {holdout.content_hash: RowFingerprints.of(dataset)}
-        ledger.remember(run_id, open=RowFingerprints(), sealed=sealed, allow_opened=terms.allow_opened)
-        return decide_with_model(workspace, run_id, (before, after), holdout, terms, model, rules=two.rules)
+        ledger.remember(
+            run_id, open=RowFingerprints(), sealed=sealed, allow_opened=terms.allow_opened
+        )
+        return decide_with_model(
+            workspace, run_id, (before, after), holdout, terms, model, rules=two.rules
+        )
 
     return answer_once(
-        workspace, "gate", {"question": question, "model": options.model, **two.to_json(), **sent_by}, about, answer
+        workspace,
+        "gate",
+        {"question": question, "model": options.model, **two.to_json(), **sent_by},
+        about,
+        answer,
     )
 
 
 def _holdout_of(workspace: Workspace, dataset: Dataset) -> Dataset:
-    """Return the rows that earlier runs on this data sealed as their holdout, all where no run had some of them open.
+    """Return the rows that earlier runs on this data sealed as their holdout, all where no run had
+    some of them open.
 
-    The file that a judge was optimized on holds training rows, on which a later edit of it must not be decided.
+    The file that a judge was optimized on holds training rows, on which a later edit of it must not
+    be decided.
     """
     memories = HoldoutLedger(workspace.database).memories()
     dataset = grouped_as_placed(memories, dataset)
@@ -190,8 +236,8 @@ def _holdout_of(workspace: Workspace, dataset: Dataset) -> Dataset:
         return dataset
     rows = tuple(row for row in dataset.rows if row.group_key in holdout)
     note = (
-        f"decides on the {len(rows):,} of {len(dataset):,} rows that an earlier run on this data sealed as its "
-        "holdout; the others were open to it, or are its final rows"
+        f"decides on the {len(rows):,} of {len(dataset):,} rows that an earlier run on this data"
+        " sealed as its holdout; the others were open to it, or are its final rows"
     )
     return replace(dataset, rows=rows, notes=(*dataset.notes, note))
 
@@ -207,9 +253,13 @@ def decide_with_model(
     rules: Mapping[str, DecisionRule],
     purpose: str = "gate",
 ) -> tuple[dict[str, Any], ClientStats]:  # Any: JSON
-    """Put two prompts through the gate, asked of one model; for the purpose `recheck`, on the model's own line."""
+    """Put two prompts through the gate, asked of one model; for the purpose `recheck`, on the
+    model's own line.
+    """
     predicate, options = terms.slice, model.options
-    with open_run_clients(workspace, run_id, options, model.environment, same_budget=model.same_budget) as clients:
+    with open_run_clients(
+        workspace, run_id, options, model.environment, same_budget=model.same_budget
+    ) as clients:
         client = clients[options.model, options.via]
         line = client.model.name if purpose == "recheck" else ""
         ledger = HoldoutLedger(workspace.database, purpose=purpose, line=line)
@@ -227,16 +277,30 @@ def decide_with_model(
         )
     look = next(r.look for r in ledger.looks(holdout.content_hash) if r.look.run_id == run_id)
     decision = with_cautions(decision, look)
-    body = {"model": client.model.name, "simulated": decision.simulated, "decision": decision.to_json()}
+    body = {
+        "model": client.model.name,
+        "simulated": decision.simulated,
+        "decision": decision.to_json(),
+    }
     return body, client.stats
 
 
 def ask_rows(
-    prompt: JudgePrompt, rows: Dataset, client: Client, model: GateModel, *, rule: DecisionRule | None, repeat: int
+    prompt: JudgePrompt,
+    rows: Dataset,
+    client: Client,
+    model: GateModel,
+    *,
+    rule: DecisionRule | None,
+    repeat: int,
 ) -> JudgedDataset:
-    """Judge the rows; decide nothing on those that happened to be judged before money or endpoint gave out."""
+    """Judge the rows; decide nothing on those that happened to be judged before money or endpoint
+    gave out.
+    """
     settings = JudgeSettings(max_tokens=model.options.max_tokens, confidence=model.confidence)
-    doing = f"judging with {named(prompt)}" + (f", unanswered rows, time {repeat + 1}" if repeat else "")
+    doing = f"judging with {named(prompt)}" + (
+        f", unanswered rows, time {repeat + 1}" if repeat else ""
+    )
     judged = judge_as(
         prompt,
         rows,
@@ -249,7 +313,9 @@ def ask_rows(
     )
     reasons = [answer.reason for answer in judged.answers if isinstance(answer, Unscored)]
     if unpaid := reasons.count("budget"):
-        hint = "ask again with a larger --budget; the answers that came are kept, and so is the look"
+        hint = (
+            "ask again with a larger --budget; the answers that came are kept, and so is the look"
+        )
         raise BudgetSpent(f"the budget ended while {doing}: {unpaid} rows are left", hint=hint)
     if repeat == 0:
         require_answers(judged.answers)

@@ -1,7 +1,8 @@
-"""One decision about two judges, entered in the ledger: prompts asked about a holdout, or verdicts from files.
+"""One decision about two judges, entered in the ledger: prompts asked about a holdout, or verdicts
+from files.
 
-Asking the same question again spends no other look: it is answered by the decision that was made, and a question that
-was cut off is gone on with.
+Asking the same question again spends no other look: it is answered by the decision that was made,
+and a question that was cut off is gone on with.
 """
 
 from __future__ import annotations
@@ -79,7 +80,8 @@ class Terms:
         }
 
     def require_fit(self, dataset: Dataset, *sides: JudgedDataset) -> None:
-        """Make sure, before a look is spent, that every metric can be compared and that the slice has rows.
+        """Make sure, before a look is spent, that every metric can be compared and that the slice
+        has rows.
 
         Raises:
             InputError: One cannot, or it has none.
@@ -93,7 +95,8 @@ class Terms:
 
 
 def needed(decision: DecisionRecord) -> dict[str, int] | None:
-    """Say how many rows, in how many groups, an undecided question would take; None where no number of rows is known.
+    """Say how many rows, in how many groups, an undecided question would take; None where no number
+    of rows is known.
 
     Args:
         decision: The gate's. Decisions of versions that named no groups are read for their rows.
@@ -109,7 +112,8 @@ def needed(decision: DecisionRecord) -> dict[str, int] | None:
 
 
 def label_next(decision: DecisionRecord, *, share: float = 1.0) -> str:
-    """Return the command that asks for as many labels as would decide; empty where no number of rows is known to.
+    """Return the command that asks for as many labels as would decide; empty where no number of
+    rows is known to.
 
     Args:
         decision: The gate's.
@@ -164,31 +168,54 @@ class Gated:
 
 
 def gate_verdicts(
-    workspace: Workspace, before: JudgedDataset, after: JudgedDataset, terms: Terms, *, known_as: tuple[str, ...] = ()
+    workspace: Workspace,
+    before: JudgedDataset,
+    after: JudgedDataset,
+    terms: Terms,
+    *,
+    known_as: tuple[str, ...] = (),
 ) -> Gated:
     """Decide between the verdicts of two judges on the same rows, as `pair_verdicts` returns them.
 
     Args:
         workspace: Whose ledger counts the look.
-        known_as: Versions under which the figures of either may have been seen before, which are then no other judges.
+        known_as: Versions under which the figures of either may have been seen before, which are
+            then no other judges.
     """
     dataset = before.dataset
     terms.require_fit(dataset, before, after)
     of_probabilities = not set(PROBABILITY_METRICS).isdisjoint(terms.objective.metrics)
     versions = [hash_verdicts(side, confidence=of_probabilities) for side in (before, after)]
     if versions[0] == versions[1]:
-        raise InputError(f"{before.judge} and {after.judge} say the same of every row; there is nothing to decide")
-    question = {"holdout": dataset.content_hash, "before": versions[0], "after": versions[1], **terms.to_json()}
-    about = {"before": before.judge, "after": after.judge, "data": dataset.name, "rows": len(dataset)}
+        raise InputError(
+            f"{before.judge} and {after.judge} say the same of every row; there is nothing to"
+            " decide"
+        )
+    question = {
+        "holdout": dataset.content_hash,
+        "before": versions[0],
+        "after": versions[1],
+        **terms.to_json(),
+    }
+    about = {
+        "before": before.judge,
+        "after": after.judge,
+        "data": dataset.name,
+        "rows": len(dataset),
+    }
     about |= {"groups": count_groups(dataset), "notes": list(dataset.notes), **terms.to_json()}
 
     def answer(run_id: str) -> tuple[dict[str, Any], None]:
         ledger = HoldoutLedger(workspace.database)
         sealed = {dataset.content_hash: RowFingerprints.of(dataset)}
-        ledger.remember(run_id, open=RowFingerprints(), sealed=sealed, allow_opened=terms.allow_opened)
+        ledger.remember(
+            run_id, open=RowFingerprints(), sealed=sealed, allow_opened=terms.allow_opened
+        )
         named = {"before": versions[0], "after": versions[1]}
         pair = pair_of(before, after, known_as)
-        look = ledger.begin(dataset.content_hash, run_id=run_id, **named, known_as=known_as, pair=pair)
+        look = ledger.begin(
+            dataset.content_hash, run_id=run_id, **named, known_as=known_as, pair=pair
+        )
         inside = None if terms.slice is None else terms.slice.mask(dataset.rows)
         decision = decide(
             before,
@@ -201,7 +228,11 @@ def gate_verdicts(
         )
         decision = with_cautions(decision, look)
         ledger.conclude(look, outcome=decision.outcome, reason=decision.reason)
-        return {"model": None, "simulated": decision.simulated, "decision": decision.to_json()}, None
+        return {
+            "model": None,
+            "simulated": decision.simulated,
+            "decision": decision.to_json(),
+        }, None
 
     return answer_once(workspace, "gate", {"question": question, "model": ""}, about, answer)
 
@@ -237,7 +268,8 @@ def answer_once(
 ) -> Gated:
     """Answer a question in a run of its own, or return the answer it had.
 
-    An answer that too few rows were judged for is no answer: an endpoint that works again gets another look.
+    An answer that too few rows were judged for is no answer: an endpoint that works again gets
+    another look.
 
     Args:
         kind: The run's kind.
@@ -247,21 +279,34 @@ def answer_once(
     """
     workspace.database.claim(f"question {hash_question(config['question'])}")
     known = list_runs(workspace.database, kind)
-    last = next((info for info in reversed(known) if info.config["question"] == config["question"]), None)
+    last = next(
+        (info for info in reversed(known) if info.config["question"] == config["question"]), None
+    )
     events = RunJournal(workspace.database, last.run_id).events() if last else ()
-    before = next((read_as(GateAnswered, event.payload) for event in events if event.kind == GATED), None)
+    before = next(
+        (read_as(GateAnswered, event.payload) for event in events if event.kind == GATED), None
+    )
     evidence = before.decision.evidence if before else None
-    if last and before and evidence and min(evidence.coverage_before, evidence.coverage_after) >= MIN_COVERAGE:
+    if (
+        last
+        and before
+        and evidence
+        and min(evidence.coverage_before, evidence.coverage_after) >= MIN_COVERAGE
+    ):
         return Gated(run_id=last.run_id, answer=before, repeated=True)
     run_id = last.run_id if last and not before else create_run(workspace.database, kind, config)
     with run_session(workspace.database, run_id):
         body, stats = answer(run_id)
         event = RunJournal(workspace.database, run_id).record(GATED, {**about, **body})
-    return Gated(run_id=run_id, answer=read_as(GateAnswered, event.payload), repeated=False, stats=stats)
+    return Gated(
+        run_id=run_id, answer=read_as(GateAnswered, event.payload), repeated=False, stats=stats
+    )
 
 
 def hash_question(question: object) -> str:
-    """Return a short name of a question, by which two processes that ask the same one wait for each other."""
+    """Return a short name of a question, by which two processes that ask the same one wait for each
+    other.
+    """
     return hashlib.blake2b(json.dumps(question, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
@@ -286,15 +331,23 @@ class GatedOn:
 def decisions_about(workspace: Workspace, prompt: JudgePrompt) -> Iterator[GatedOn]:
     """Yield every decision of the gate about a version of a judge, oldest run first."""
     decided = (GateDecided.kind, GATED)
-    for info in list_runs(workspace.database, *_DECIDING, events=decided) if workspace.exists else ():
+    for info in (
+        list_runs(workspace.database, *_DECIDING, events=decided) if workspace.exists else ()
+    ):
         run = read_run(workspace, info.run_id, uncounted)
         if info.kind == "optimize":
             version = run.best.version if run.best else None
             model, decision = run.started.model if run.started else None, run.decision
         else:
-            question = info.config["design"].get("question") if info.kind == "queue" else info.config["question"]
+            question = (
+                info.config["design"].get("question")
+                if info.kind == "queue"
+                else info.config["question"]
+            )
             after = question["after"] if question else None
-            version = after["version"] if isinstance(after, dict) else None  # a text is the version of mere verdicts
+            version = (
+                after["version"] if isinstance(after, dict) else None
+            )  # a text is the version of mere verdicts
             model = run.answer.model if run.answer else None
             decision = run.answer.decision if run.answer else None
         if version == prompt.version and model and decision:
@@ -309,29 +362,40 @@ def decisions_about(workspace: Workspace, prompt: JudgePrompt) -> Iterator[Gated
 
 
 def gated_on(workspace: Workspace, prompt: JudgePrompt) -> tuple[GatedOn, ...]:
-    """Return the last decision about a version of a judge for each model it was gated on, in the order of models."""
+    """Return the last decision about a version of a judge for each model it was gated on, in the
+    order of models.
+    """
     found = {one.model: one for one in decisions_about(workspace, prompt)}
     return tuple(found[model] for model in sorted(found))
 
 
-def verification(workspace: Workspace, prompt: JudgePrompt, model: str | None = None) -> dict[str, Any]:  # Any: JSON
+def verification(
+    workspace: Workspace, prompt: JudgePrompt, model: str | None = None
+) -> dict[str, Any]:  # Any: JSON
     """Say on which models a version was accepted, and that it is unverified on any other.
 
     Args:
         model: The model it is to be used on, where that is known.
 
     Returns:
-        `gated_on` (each model's last decision), `verified_on` (models that accepted it), `verified` (on `model`; None
-        where no model was named) and `note`, a sentence for people.
+        `gated_on` (each model's last decision), `verified_on` (models that accepted it), `verified`
+        (on `model`; None where no model was named) and `note`, a sentence for people.
     """
     found = gated_on(workspace, prompt)
     accepted = [one.model for one in found if one.outcome == "accepted"]
     name = f"{prompt.name}@{prompt.version}"
-    on = ", ".join(f"{one.model} [SIMULATED]" if one.simulated else one.model for one in found if one.model in accepted)
+    on = ", ".join(
+        f"{one.model} [SIMULATED]" if one.simulated else one.model
+        for one in found
+        if one.model in accepted
+    )
     if not found:
         note = f"{name} was never gated: it is unverified on every model"
     elif model is not None and model not in accepted:
-        said = next((f"it was {one.outcome} there" for one in found if one.model == model), "it was not gated there")
+        said = next(
+            (f"it was {one.outcome} there" for one in found if one.model == model),
+            "it was not gated there",
+        )
         note = f"{name} is unverified on {model}: {said}"
     elif accepted:
         note = f"{name} was accepted on {on}; it is unverified on any other model"
@@ -350,8 +414,8 @@ def verification(workspace: Workspace, prompt: JudgePrompt, model: str | None = 
 def provenance(workspace: Workspace, prompt: JudgePrompt) -> dict[str, object]:
     """Say which run found a version, on which model it was gated, and whether that was simulated.
 
-    Of several runs it is the first that the gate accepted, or else the first; a version that was composed of hunks
-    was found by the run that gated them.
+    Of several runs it is the first that the gate accepted, or else the first; a version that was
+    composed of hunks was found by the run that gated them.
     """
     gated = [one for one in decisions_about(workspace, prompt) if one.kind in ("optimize", HUNKS)]
     one = min(gated, key=lambda one: one.outcome != "accepted", default=None)

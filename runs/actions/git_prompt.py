@@ -1,4 +1,6 @@
-"""A judge's prompt as a revision of git has it: `git:REF:PATH`, for gates in continuous integration and hooks."""
+"""A judge's prompt as a revision of git has it: `git:REF:PATH`, for gates in continuous integration
+and hooks.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,13 @@ _SECONDS = 60
 
 
 def judge_of(registry: Registry, spec: str) -> JudgePrompt:
-    """Return the judge that a command names: as the registry does, or from a revision of the repository here.
+    """Return the judge that a command names: as the registry does, or from a revision of the
+    repository here.
 
     Args:
         registry: Where names are looked up.
-        spec: What `Registry.get` takes, or `git:REF:PATH` with a path from the top of the repository.
+        spec: What `Registry.get` takes, or `git:REF:PATH` with a path from the top of the
+            repository.
 
     Raises:
         InputError: The revision has no such file, or git is not there.
@@ -26,7 +30,8 @@ def judge_of(registry: Registry, spec: str) -> JudgePrompt:
     ref, _, path = spec.removeprefix(_PREFIX).rpartition(":")
     if not ref or not path or ref.startswith("-"):
         raise InputError(
-            f"{spec!r} names no file of a revision", hint="write git:REF:PATH, such as git:HEAD:judge.yaml"
+            f"{spec!r} names no file of a revision",
+            hint="write git:REF:PATH, such as git:HEAD:judge.yaml",
         )
     command = ["git", "show", "--no-textconv", f"{ref}:{path}"]
     try:

@@ -1,4 +1,6 @@
-"""A judge's versions as people ask about them: who made each and when, its labels, and how it was measured."""
+"""A judge's versions as people ask about them: who made each and when, its labels, and how it was
+measured.
+"""
 
 from __future__ import annotations
 
@@ -45,21 +47,28 @@ class VersionHistory:
     decided_at: str
     """UTC, ISO 8601."""
     date: str | None
-    """UTC, ISO 8601: when a run found it, else when its file was written; None for a shipped version."""
+    """UTC, ISO 8601: when a run found it, else when its file was written; None for a shipped
+    version.
+    """
     labels: tuple[str, ...]
     figures: tuple[Figures, ...]
     """Newest first."""
 
 
 def judge_history(workspace: Workspace, name: str) -> tuple[VersionHistory, ...]:
-    """Return every version of a judge that the registry or a run knows, parents before their children.
+    """Return every version of a judge that the registry or a run knows, parents before their
+    children.
 
     Raises:
         PromptError: There is no judge of that name.
     """
     nodes = lineage(workspace, name)
     shipped = Registry()
-    known = {prompt.version for prompt in shipped.versions(name)} if name in shipped.names() else set[str]()
+    known = (
+        {prompt.version for prompt in shipped.versions(name)}
+        if name in shipped.names()
+        else set[str]()
+    )
     runs = _runs_about(workspace, name)
     measured = _figures(runs.values())
     tags = workspace.registry.tags(name)
@@ -100,7 +109,8 @@ def make_current(workspace: Workspace, spec: str, *, expected: str | None = None
     Args:
         workspace: Whose registry.
         spec: `name@version`.
-        expected: The version that the name is thought to mean; another one is a decision that somebody made meanwhile.
+        expected: The version that the name is thought to mean; another one is a decision that
+            somebody made meanwhile.
 
     Raises:
         PromptError: There is no such version.
@@ -114,7 +124,9 @@ def make_current(workspace: Workspace, spec: str, *, expected: str | None = None
     return Moved(name=prompt.name, version=prompt.version, before=before, note=note)
 
 
-def put_label(workspace: Workspace, spec: str, label: str, *, expected: str | None = None, who: str = "") -> Moved:
+def put_label(
+    workspace: Workspace, spec: str, label: str, *, expected: str | None = None, who: str = ""
+) -> Moved:
     """Put a label on a version; the version that had it loses it.
 
     Args:
@@ -140,7 +152,8 @@ def put_label(workspace: Workspace, spec: str, label: str, *, expected: str | No
 def _require_expected(what: str, now: str, expected: str | None) -> None:
     if expected is not None and now != expected:
         raise InputError(
-            f"{what} means {now or 'no version'} by now, and not {expected or 'none'}: somebody else decided meanwhile",
+            f"{what} means {now or 'no version'} by now, and not {expected or 'none'}: somebody"
+            " else decided meanwhile",
             hint="look at the judge's page again, then decide",
         )
 
@@ -208,7 +221,11 @@ def _author(node: Node, finders: Sequence[RunSummary]) -> str:
         author = "a run"
         if started is not None:
             by_hand = started.proposer == "human"
-            author = "a person's edit" if by_hand else f"{started.proposer} with {started.optimizer_model}"
+            author = (
+                "a person's edit"
+                if by_hand
+                else f"{started.proposer} with {started.optimizer_model}"
+            )
         return author
     if node.runs:
         return "hunks of a run, chosen by a person"

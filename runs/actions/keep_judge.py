@@ -11,7 +11,8 @@ from ...judges.files.write_beside import write_beside
 def keep_judge(registry: Registry, prompt: JudgePrompt, out: Path | None) -> tuple[str, str]:
     """Keep the judge; return where it stands, and what commands call it.
 
-    A judge of that name keeps its current version: what comes from outside never changes what a name means.
+    A judge of that name keeps its current version: what comes from outside never changes what a
+    name means.
     """
     if out is not None:
         write_beside(out, prompt.to_yaml())

@@ -1,4 +1,6 @@
-"""A queue of rows to label as the page reads it: kept in a file, of which each page reads the one row it shows."""
+"""A queue of rows to label as the page reads it: kept in a file, of which each page reads the one
+row it shows.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,11 @@ from .label_queue import QueueConfig, reading_order
 from .listed_queue import LISTED
 
 
-def queue_items(config: QueueConfig, dataset: Dataset) -> tuple[dict[str, Any], list[RowItem]]:  # Any: JSON
-    """Return what is kept of a queue: its rows in the order in which they are drawn, and how their texts are read.
+def queue_items(
+    config: QueueConfig, dataset: Dataset
+) -> tuple[dict[str, Any], list[RowItem]]:  # Any: JSON
+    """Return what is kept of a queue: its rows in the order in which they are drawn, and how their
+    texts are read.
 
     Args:
         config: The queue's.
@@ -58,7 +63,9 @@ def open_kept_queue(workspace: Workspace, run_id: str, pages: RowPages) -> Opene
         pages: What was kept of it.
     """
     told = pages.head.get("config")
-    if told is None:  # which row comes next follows from all rows: the design has them, and no texts
+    if (
+        told is None
+    ):  # which row comes next follows from all rows: the design has them, and no texts
         config = QueueConfig.from_json(get_run(workspace.database, run_id).config)
     else:
         config = QueueConfig.from_json({**told, "rows": ()})

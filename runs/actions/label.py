@@ -69,7 +69,9 @@ def open_rows(workspace: Workspace, run_id: str) -> OpenedQueue:
     config = QueueConfig.from_json(run.config)
     dataset = config.dataset()
     rows = {row.id: row for row in dataset.rows}
-    return OpenedQueue(config=config, rows=rows, keys=dict(zip(rows, row_keys(dataset), strict=True)))
+    return OpenedQueue(
+        config=config, rows=rows, keys=dict(zip(rows, row_keys(dataset), strict=True))
+    )
 
 
 class LabelSession:
@@ -85,7 +87,9 @@ class LabelSession:
         InputError: There is no such queue, its file has changed, or it has two annotators already.
     """
 
-    def __init__(self, workspace: Workspace, name: str, annotator: str, *, opened: OpenedQueue | None = None) -> None:
+    def __init__(
+        self, workspace: Workspace, name: str, annotator: str, *, opened: OpenedQueue | None = None
+    ) -> None:
         self._workspace = workspace
         self.run_id = find_run(workspace.database, name, kinds=(KIND,))
         opened = opened or open_rows(workspace, self.run_id)
@@ -93,7 +97,9 @@ class LabelSession:
         self.annotator = annotator
         self._rows, self._keys = opened.rows, opened.keys
         self._queue = open_queue(self.config)
-        self._most_drawn = self._queue.decide([]).most_left if isinstance(self._queue, FlipQueue) else None
+        self._most_drawn = (
+            self._queue.decide([]).most_left if isinstance(self._queue, FlipQueue) else None
+        )
         self._store = LabelStore(workspace.database)
         self._drawn: Draw | None = None
         self._read()
@@ -116,7 +122,9 @@ class LabelSession:
 
     @property
     def is_second(self) -> bool:
-        """Whether this annotator is the second of two, who sees the rows of the first but not the labels."""
+        """Whether this annotator is the second of two, who sees the rows of the first but not the
+        labels.
+        """
         return self.config.second > 0 and self.annotator != self._first
 
     def next(self) -> Row | None:
@@ -126,7 +134,9 @@ class LabelSession:
         return None if self._drawn is None else self._rows[self._drawn.row_id]
 
     def had_same_texts(self, row: Row) -> bool:
-        """Whether this annotator has answered another row with the same texts; as of the last `next`."""
+        """Whether this annotator has answered another row with the same texts; as of the last
+        `next`.
+        """
         key = self._keys[row.id]
         return any(record.row_key == key and record.row_id != row.id for record in self._own())
 
@@ -139,7 +149,8 @@ class LabelSession:
         return self._append("skip", None, reason, seconds)
 
     def undo(self) -> bool:
-        """Take back the last record of this annotator; False where there is none, or somebody else's came after it.
+        """Take back the last record of this annotator; False where there is none, or somebody
+        else's came after it.
 
         Only the last one, because the rows that came after it may have been drawn by what it said.
         """
@@ -195,7 +206,9 @@ class LabelSession:
             return
         others = {record.annotator for record in self._records} - {self._first, self.annotator}
         if others:
-            raise InputError(f"the queue has two annotators already: {self._first} and {others.pop()}")
+            raise InputError(
+                f"the queue has two annotators already: {self._first} and {others.pop()}"
+            )
 
     def _own(self) -> list[LabelRecord]:
         """Return the records of this annotator's part: the first labelling, or the second one."""
@@ -217,20 +230,30 @@ class LabelSession:
         waiting: list[LabelRecord] = []
         for record in self._counting:
             firsts = record.annotator == self._first and record.action == "label"
-            if firsts and record.row_id not in done and needs_second(self.run_id, record, self.config.second):
+            if (
+                firsts
+                and record.row_id not in done
+                and needs_second(self.run_id, record, self.config.second)
+            ):
                 waiting.append(record)
         return waiting
 
     def _next_for_second(self) -> Draw | None:
         waiting = self._waiting()
-        return Draw(waiting[0].row_id, waiting[0].probability, waiting[0].design) if waiting else None
+        return (
+            Draw(waiting[0].row_id, waiting[0].probability, waiting[0].design) if waiting else None
+        )
 
-    def _append(self, action: LabelAction, label: float | None, reason: str, seconds: float) -> bool:
+    def _append(
+        self, action: LabelAction, label: float | None, reason: str, seconds: float
+    ) -> bool:
         drawn = self._drawn
         assert drawn is not None, "`next` comes before a label"
         if not self._records and not self._look_for(drawn):
             return False
-        own = [r for r in self._records if r.row_id == drawn.row_id and r.annotator == self.annotator]
+        own = [
+            r for r in self._records if r.row_id == drawn.row_id and r.annotator == self.annotator
+        ]
         new = NewLabel(
             queue=self.run_id,
             action=action,
@@ -248,7 +271,9 @@ class LabelSession:
         return self._store.append(new, after=self._last)
 
     def _look_for(self, drawn: Draw) -> bool:
-        """Enter the look of a queue that decides; False where another row is the first at what it may spend."""
+        """Enter the look of a queue that decides; False where another row is the first at what it
+        may spend.
+        """
         if LOOK_WANTED not in self.config.design:
             return True
         self.config = enter_queue_look(self._workspace, self.run_id)
@@ -257,14 +282,19 @@ class LabelSession:
 
 
 def needs_second(run_id: str, record: LabelRecord, share: float) -> bool:
-    """Whether a second annotator labels a row too: fixed by the queue and the row, whatever the first one said."""
+    """Whether a second annotator labels a row too: fixed by the queue and the row, whatever the
+    first one said.
+    """
     body = f"{run_id}\0{record.row_id}".encode("utf-8", "surrogatepass")
     draw = int.from_bytes(hashlib.blake2b(body, digest_size=8).digest(), "big") / 2**64
     return draw < share
 
 
-def labels_of_queue(run_id: str, config: QueueConfig, records: Sequence[LabelRecord]) -> list[RowLabel]:
-    """Return the label that counts of each row of a queue, in the order in which the rows were drawn.
+def labels_of_queue(
+    run_id: str, config: QueueConfig, records: Sequence[LabelRecord]
+) -> list[RowLabel]:
+    """Return the label that counts of each row of a queue, in the order in which the rows were
+    drawn.
 
     Args:
         run_id: The queue.
@@ -273,14 +303,20 @@ def labels_of_queue(run_id: str, config: QueueConfig, records: Sequence[LabelRec
     """
     counting = counting_records(records)
     first_annotator = records[0].annotator if records else ""
-    second_of = {r.row_id: r for r in counting if config.second > 0 and r.annotator != first_annotator}
+    second_of = {
+        r.row_id: r for r in counting if config.second > 0 and r.annotator != first_annotator
+    }
     labels: list[RowLabel] = []
     for first in counting:
         if first is second_of.get(first.row_id):
             continue
         second = second_of.get(first.row_id)
         label, reason = first.label, first.reason
-        if first.label is not None and config.second > 0 and needs_second(run_id, first, config.second):
+        if (
+            first.label is not None
+            and config.second > 0
+            and needs_second(run_id, first, config.second)
+        ):
             label, reason = _agreed(first, second)
         labels.append(RowLabel(first=first, second=second, label=label, reason=reason))
     return labels

@@ -1,4 +1,6 @@
-"""A queue of rows to label: which rows of which file, what people are asked, and in which order the rows come."""
+"""A queue of rows to label: which rows of which file, what people are asked, and in which order the
+rows come.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ LOOK_WANTED = "look_wanted"
 
 
 class Queue(Protocol):
-    """Which row comes next: a function of what was fixed beforehand and of the labels so far, in their order."""
+    """Which row comes next: a function of what was fixed beforehand and of the labels so far, in
+    their order.
+    """
 
     def next(self, given: Sequence[GivenLabel]) -> Draw | None:
         """Return the next row; None where the question is decided, or nothing is left."""
@@ -66,7 +70,9 @@ class QueueConfig:
     question: str = ""
     """What people are asked, in the user's own words."""
     second: float = 0.0
-    """Share of the rows that a second annotator labels too; where the two disagree the label is missing."""
+    """Share of the rows that a second annotator labels too; where the two disagree the label is
+    missing.
+    """
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> QueueConfig:  # Any: JSON
@@ -90,7 +96,10 @@ class QueueConfig:
         if hash_unlabelled(dataset) != self.data_hash:
             raise InputError(
                 f"{self.data}: rows of the queue are gone, or have been changed since it was made",
-                hint="put the file back as it was, or make a new queue; labels that were given are kept",
+                hint=(
+                    "put the file back as it was, or make a new queue; labels that were given are"
+                    " kept"
+                ),
             )
         return dataset
 
@@ -119,13 +128,18 @@ def read_rows_to_label(
     if judge is not None:
         prompt = registry.get(judge)
         return load_as(reading, path, inputs=prompt.inputs, scale=prompt.scale)
-    # The column of the group may be a text that people must read, such as the query; `load_as` reads it as both.
+    # The column of the group may be a text that people must read, such as the query; `load_as`
+    # reads it as both.
     words = mapped_words(reading.get("label_map"))
-    roles = RawRoles(inputs=reading["columns"], label=reading["label"], id=reading["id"], words=words)
+    roles = RawRoles(
+        inputs=reading["columns"], label=reading["label"], id=reading["id"], words=words
+    )
     raw = read_raw_rows(path, roles, judges=judge_inputs(registry), drawn=True)
     inputs = tuple(name for name in raw.rows[0].inputs if name not in without)
     if not inputs:
-        raise InputError(f"{path} has no text that people could read", hint="give the file with the rows' texts")
+        raise InputError(
+            f"{path} has no text that people could read", hint="give the file with the rows' texts"
+        )
     return load_as(reading, path, inputs=inputs, scale=infer_raw_scale(raw.rows))
 
 
@@ -141,18 +155,22 @@ def load_as(
 
     Args:
         reading: See `read_rows_to_label`.
-        measures: Whether rows need labels, and those that were drawn with a probability below 1 are left out.
+        measures: Whether rows need labels, and those that were drawn with a probability below 1 are
+            left out.
 
     Raises:
         DataError: The file cannot be read.
     """
-    return load_as_said(path, reading, inputs=inputs, scale=scale, require_labels=measures, drawn=not measures)
+    return load_as_said(
+        path, reading, inputs=inputs, scale=scale, require_labels=measures, drawn=not measures
+    )
 
 
 def reading_order(rows: Collection[Row]) -> tuple[str, ...]:
     """Return the names of the texts in the order to read them, the same for all rows.
 
-    What was asked comes first, then what is to be judged, then a long source: a text that is shorter as a rule first.
+    What was asked comes first, then what is to be judged, then a long source: a text that is
+    shorter as a rule first.
     """
     names = dict.fromkeys(name for row in rows for name in row.inputs)
     length = {name: median(len(row.inputs.get(name, "")) for row in rows) for name in names}
@@ -171,7 +189,9 @@ def only_rows(dataset: Dataset, ids: Sequence[str]) -> Dataset:
     return replace(dataset, rows=tuple(row for row in dataset.rows if row.id in wanted))
 
 
-def list_rows(dataset: Dataset, *, path: Path, reading: Mapping[str, Any], again: bool, seed: int) -> QueueConfig:
+def list_rows(
+    dataset: Dataset, *, path: Path, reading: Mapping[str, Any], again: bool, seed: int
+) -> QueueConfig:
     """Describe a queue of the rows of a file that have no label yet.
 
     Args:
@@ -200,7 +220,12 @@ def list_rows(dataset: Dataset, *, path: Path, reading: Mapping[str, Any], again
 
 
 def list_next(
-    dataset: Dataset, drawn: NextRows, asked: OpenQuestion, *, path: Path, reading: Mapping[str, Any]
+    dataset: Dataset,
+    drawn: NextRows,
+    asked: OpenQuestion,
+    *,
+    path: Path,
+    reading: Mapping[str, Any],
 ) -> QueueConfig:
     """Describe a queue of the rows that tell most about a question; see `draw_rows`."""
     drawn_ids = set(drawn.ids)
@@ -223,7 +248,8 @@ def create_queue(workspace: Workspace, config: QueueConfig) -> str:
 
 
 def ask_otherwise(workspace: Workspace, run_id: str, *, question: str, second: float) -> None:
-    """Change what people are asked in a queue that has no label yet, and whether a second annotator labels too.
+    """Change what people are asked in a queue that has no label yet, and whether a second annotator
+    labels too.
 
     Args:
         workspace: Where the queue is.
@@ -238,7 +264,9 @@ def ask_otherwise(workspace: Workspace, run_id: str, *, question: str, second: f
 
     def changed() -> tuple[QueueConfig, QueueConfig]:
         config = QueueConfig.from_json(get_run(database, run_id).config)
-        return config, replace(config, question=question or config.question, second=second or config.second)
+        return config, replace(
+            config, question=question or config.question, second=second or config.second
+        )
 
     config, wanted = changed()
     if wanted == config:
@@ -251,14 +279,17 @@ def ask_otherwise(workspace: Workspace, run_id: str, *, question: str, second: f
         asked = f", which answer {config.question!r}" if config.question else ""
         raise InputError(
             f"the queue has {labels:,} labels{asked}; {option} can no longer change it",
-            hint=f"leave out {option}; or conclude the queue with --abandon and ask about other rows",
+            hint=(
+                f"leave out {option}; or conclude the queue with --abandon and ask about other rows"
+            ),
         )
     set_config(database, run_id, asdict(wanted))
     database.release()
 
 
 def enter_queue_look(workspace: Workspace, run_id: str) -> QueueConfig:
-    """Spend the look of a queue that decides between two prompts, before its first label; it stays spent.
+    """Spend the look of a queue that decides between two prompts, before its first label; it stays
+    spent.
 
     Raises:
         InputError: The looks at these rows are spent; fresh ones are needed.
@@ -281,7 +312,8 @@ def enter_queue_look(workspace: Workspace, run_id: str) -> QueueConfig:
 
 
 def with_meanings(labels: OutputScale, *judges: OutputScale) -> OutputScale:
-    """Return the scale that people label on with what yes and no mean on the scale that the judges grade on.
+    """Return the scale that people label on with what yes and no mean on the scale that the judges
+    grade on.
 
     Args:
         labels: A binary scale without words of its own gets them; any other stays.
@@ -299,20 +331,29 @@ def with_meanings(labels: OutputScale, *judges: OutputScale) -> OutputScale:
 def _least_yes(scale: OutputScale) -> str:
     """Say which grades count as a yes; empty where grades are yes and no themselves."""
     if scale.kind == "probability":
-        return f"a probability of {scale.name(scale.threshold)} or {'less' if scale.low_is_good else 'more'}"
+        return (
+            f"a probability of {scale.name(scale.threshold)} or"
+            f" {'less' if scale.low_is_good else 'more'}"
+        )
     least = next((grade for grade in scale.levels if scale.positive(grade)), None)
     if scale.kind != "graded" or least is None:
         return ""
-    return f"grade {scale.name(least)} or more, of {scale.name(scale.low)} to {scale.name(scale.high)}"
+    return (
+        f"grade {scale.name(least)} or more, of {scale.name(scale.low)} to {scale.name(scale.high)}"
+    )
 
 
 def without_row_ids(run: RunRecord) -> RunRecord:
-    """Return a run for a list of runs: of a queue with the number of its rows in place of their ids."""
+    """Return a run for a list of runs: of a queue with the number of its rows in place of their
+    ids.
+    """
     if run.kind != KIND:
         return run
     design = {"kind": "", **run.config.get("design", {})}
     design = {name: design[name] for name in ("kind", "name") if name in design}
-    return replace(run, config={**run.config, "rows": len(run.config.get("rows", ())), "design": design})
+    return replace(
+        run, config={**run.config, "rows": len(run.config.get("rows", ())), "design": design}
+    )
 
 
 def open_queue(config: QueueConfig) -> Queue:
@@ -329,6 +370,7 @@ def open_queue(config: QueueConfig) -> Queue:
         return FlipQueue(FlipDesign.from_json(config.design["flips"]))
     if kind == JUDGING:
         raise InputError(
-            "the two judges have not judged all rows of the queue yet", hint="run `judgewright gate --unlabelled` again"
+            "the two judges have not judged all rows of the queue yet",
+            hint="run `judgewright gate --unlabelled` again",
         )
     raise InputError(f"a queue of kind {kind!r} is not known", hint="a newer Judgewright made it")

@@ -1,4 +1,6 @@
-"""The versions of one judge as a tree: what came from what, in which run, and what the gate said."""
+"""The versions of one judge as a tree: what came from what, in which run, and what the gate
+said.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,8 @@ class _Found:
 
 
 def lineage(workspace: Workspace, name: str) -> tuple[Node, ...]:
-    """Return every version of a judge that the shelf or a run knows, each behind its parent and before its cousins.
+    """Return every version of a judge that the shelf or a run knows, each behind its parent and
+    before its cousins.
 
     Raises:
         PromptError: There is no judge of that name, on the shelf or in a run.
@@ -58,10 +61,15 @@ def lineage(workspace: Workspace, name: str) -> tuple[Node, ...]:
     on_shelf = name in registry.names()
     kept = {prompt.version: prompt for prompt in registry.versions(name)} if on_shelf else {}
     current = registry.get(name).version if on_shelf or not starts else None
-    found |= {version: one for version, p in kept.items() if version not in found and (one := _composed(workspace, p))}
+    found |= {
+        version: one
+        for version, p in kept.items()
+        if version not in found and (one := _composed(workspace, p))
+    }
     known = {**starts, **{version: one.prompt for version, one in found.items()}, **kept}
     parents = {version: prompt.parent for version, prompt in known.items()}
-    # Steps in between were kept by no one: a run's best candidate descends from the prompt that the run began with.
+    # Steps in between were kept by no one: a run's best candidate descends from the prompt that the
+    # run began with.
     parents |= {version: one.parent for version, one in found.items() if version not in kept}
     return tuple(
         Node(
@@ -94,7 +102,9 @@ def _from_runs(workspace: Workspace, name: str) -> tuple[dict[str, JudgePrompt],
         version = run.after.version
         if version not in found:
             created = run.when(BestCandidate)
-            found[version] = _Found(prompt=run.after, parent=before.version, created=created, runs=[])
+            found[version] = _Found(
+                prompt=run.after, parent=before.version, created=created, runs=[]
+            )
         found[version].runs.append(info.run_id)
         if run.decision is not None:
             found[version].outcome = run.decision.outcome
@@ -109,15 +119,23 @@ def _composed(workspace: Workspace, prompt: JudgePrompt) -> _Found | None:
     first = get_run(workspace.database, gated[0].run)
     runs = [one.run for one in gated]
     return _Found(
-        prompt=prompt, parent=prompt.parent or "", created=first.created, runs=runs, outcome=gated[-1].outcome
+        prompt=prompt,
+        parent=prompt.parent or "",
+        created=first.created,
+        runs=runs,
+        outcome=gated[-1].outcome,
     )
 
 
 def _tree(parents: Mapping[str, str | None]) -> Iterator[tuple[str, int]]:
-    """Yield each version with its depth: parents before children, children in the order they became known."""
+    """Yield each version with its depth: parents before children, children in the order they became
+    known.
+    """
     children: dict[str | None, list[str]] = {}
     for version, parent in parents.items():
-        children.setdefault(parent if parent in parents and parent != version else None, []).append(version)
+        children.setdefault(parent if parent in parents and parent != version else None, []).append(
+            version
+        )
     seen: set[str] = set()
     waiting = [(root, 0) for root in reversed(children.get(None, []))]
     while waiting or len(seen) < len(parents):

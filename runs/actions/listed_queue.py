@@ -12,7 +12,9 @@ from ...optimize.flips import Draw, GivenLabel
 LISTED = "listed"
 """The name of the design."""
 UNEVEN = 0.999
-"""The most that the probability of a row of an uneven draw is said to be: it is a fair sample of nothing."""
+"""The most that the probability of a row of an uneven draw is said to be: it is a fair sample of
+nothing.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,4 +43,6 @@ def drawn_order(rows: Sequence[Row], *, seed: int) -> tuple[str, ...]:
 
 
 def _draw(seed: int, row_id: str) -> bytes:
-    return hashlib.blake2b(f"{seed}\0{row_id}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return hashlib.blake2b(
+        f"{seed}\0{row_id}".encode("utf-8", "surrogatepass"), digest_size=8
+    ).digest()

@@ -14,7 +14,15 @@ from typing import Any
 
 import jsonlines
 
-from ...judges import DataError, Dataset, InputError, OutputScale, Shares, split_dataset, write_beside
+from ...judges import (
+    DataError,
+    Dataset,
+    InputError,
+    OutputScale,
+    Shares,
+    split_dataset,
+    write_beside,
+)
 from ...judges.datasets import Flat
 from ...judges.datasets.release import read_objects
 from ...judges.files import (
@@ -48,7 +56,7 @@ the split counts the looks at both and shows none of their single rows; elsewher
 
 That workspace also splits the whole file in this way, in `optimize`, `plan` and `calibrate`, also when rows have been
 added to it. Another one does where sides.jsonl lies beside the file: it says, in hashes, which part each group is in.
-"""
+"""  # noqa: E501
 
 
 @dataclass(slots=True, kw_only=True)
@@ -86,7 +94,8 @@ def import_rows(
     limit: int | None = None,
     notes: Sequence[str] = (),
 ) -> Imported:
-    """Write rows of a source as JSONL that `load_dataset` reads; the file appears whole or not at all.
+    """Write rows of a source as JSONL that `load_dataset` reads; the file appears whole or not at
+    all.
 
     Args:
         rows: The rows, read once.
@@ -124,11 +133,17 @@ def _selected(rows: Iterable[Flat], where: Mapping[str, str], limit: int | None)
     for row in rows:
         unknown = [name for name in where if name not in row]
         if unknown:
-            raise InputError(f"--where {unknown[0]}: there is no such column", hint=f"the columns are {', '.join(row)}")
+            raise InputError(
+                f"--where {unknown[0]}: there is no such column",
+                hint=f"the columns are {', '.join(row)}",
+            )
         if any(str(row[name]) != value for name, value in where.items()):
             continue
         if row["id"] in seen:
-            raise DataError(f"the id {row['id']!r} stands twice", hint="map the column that tells the rows apart to id")
+            raise DataError(
+                f"the id {row['id']!r} stands twice",
+                hint="map the column that tells the rows apart to id",
+            )
         seen.add(row["id"])
         n += 1
         yield row
@@ -186,19 +201,26 @@ def split_file(
     seed: int,
     scale: OutputScale | None = None,
 ) -> SplitFiles:
-    """Write the four parts of a data file as JSONL, every column unchanged, and a README that describes them.
+    """Write the four parts of a data file as JSONL, every column unchanged, and a README that
+    describes them.
 
-    A row that had no id or group gets the ones that the split went by, as `id` and `group_id`. Groups that a run or a
-    split of the workspace had before stay where they were, and the workspace remembers where the others are now.
+    A row that had no id or group gets the ones that the split went by, as `id` and `group_id`.
+    Groups that a run or a split of the workspace had before stay where they were, and the workspace
+    remembers where the others are now.
 
     Raises:
         InputError: The folder holds parts already, or there are too few groups.
         DataError: The file, or any of its rows, cannot be read.
     """
-    existing = [p for p in (*(f"{part}.jsonl" for part in PARTS), SIDES_FILE, "README.md") if (folder / p).exists()]
+    existing = [
+        p
+        for p in (*(f"{part}.jsonl" for part in PARTS), SIDES_FILE, "README.md")
+        if (folder / p).exists()
+    ]
     if existing:
         raise InputError(
-            f"{folder / existing[0]} is there already", hint="name another folder: parts are never overwritten"
+            f"{folder / existing[0]} is there already",
+            hint="name another folder: parts are never overwritten",
         )
     raw = read_raw_rows(path, roles, judges=judge_inputs(workspace.registry), drawn=True)
     labelled, label = any(row.label is not None for row in raw.rows), roles.label or "label"
@@ -210,7 +232,9 @@ def split_file(
     placed = known_sides(memories, dataset)
     splits = split_dataset(dataset, shares=shares, seed=seed, placed=placed)
     sides = keep_sides(workspace, splits)
-    sealed = {part.name: part.open(_Copying(part.content_hash)) for part in (splits.holdout, splits.final)}
+    sealed = {
+        part.name: part.open(_Copying(part.content_hash)) for part in (splits.holdout, splits.final)
+    }
     parts = {"train": splits.training, "validation": splits.validation, **sealed}
     written = {name: part for name, part in parts.items() if len(part)}
     at_line = read_whole_objects(path)
@@ -232,7 +256,11 @@ def split_file(
         notes=(
             *raw.notes,
             *(note for note in splits.notes if not note.startswith(tuple(f"{p}: " for p in PARTS))),
-            *(() if labelled else (f"no row has a label in {label!r}, so the parts are not alike in labels",)),
+            *(
+                ()
+                if labelled
+                else (f"no row has a label in {label!r}, so the parts are not alike in labels",)
+            ),
         ),
     )
     write_beside(folder / SIDES_FILE, sides)
@@ -246,7 +274,10 @@ def read_whole_objects(path: Path) -> dict[int, dict[str, Any]]:  # Any: JSON
     if kind_of(path) in (".jsonl", ".ndjson"):
         objects: dict[int, dict[str, Any]] = dict(read_objects(path, problems))  # Any: JSON
     else:
-        objects = {r.at: {name: _finite(v) for name, v in r.fields.items()} for r in read_records(path, problems)}
+        objects = {
+            r.at: {name: _finite(v) for name, v in r.fields.items()}
+            for r in read_records(path, problems)
+        }
     problems.check()
     return objects
 
@@ -261,4 +292,6 @@ def _readme(path: Path, done: SplitFiles, shares: Shares, seed: int) -> str:
         for name, n in done.rows.items()
     ]
     shown = "/".join(f"{share:g}" for share in shares)
-    return README.format(name=name_of(path), lines="\n".join(lines), source=path.name, seed=seed, shares=shown)
+    return README.format(
+        name=name_of(path), lines="\n".join(lines), source=path.name, seed=seed, shares=shown
+    )

@@ -9,10 +9,12 @@ from ..store.workspace import Workspace
 
 
 def merge_workspaces(source: Workspace, target: Workspace) -> tuple[Merged, int]:
-    """Enter runs, calls, labels, looks and jobs that have ended; return what was new, and how many jobs.
+    """Enter runs, calls, labels, looks and jobs that have ended; return what was new, and how many
+    jobs.
 
     Raises:
-        InputError: There is no such source, both are the same, or a run or look has gone two ways: nothing was entered.
+        InputError: There is no such source, both are the same, or a run or look has gone two ways:
+            nothing was entered.
         WorkspaceError: Somebody works on one of the runs, or a workspace cannot be read or written.
     """
     if not source.exists:

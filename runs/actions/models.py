@@ -1,4 +1,6 @@
-"""The models that have names: what each stands for, where it says so, and whether its key is there."""
+"""The models that have names: what each stands for, where it says so, and whether its key is
+there.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ def describe_models(environment: Environment) -> tuple[ModelDescription, ...]:
         InputError: One of the files cannot be used.
     """
     entries = (*read_user_models(environment.models), *read_workspace_models(environment.shared))
-    return tuple(describe_model(name, environment) for name in dict.fromkeys(entry.name for entry in entries))
+    return tuple(
+        describe_model(name, environment) for name in dict.fromkeys(entry.name for entry in entries)
+    )
 
 
 def describe_model(name: str, environment: Environment) -> ModelDescription:
@@ -90,4 +94,6 @@ def source_of(description: ModelDescription, field: str) -> str:
     sources: Mapping[str, str] = description.named.sources if description.named else {}
     if field in sources:
         return sources[field]
-    return {"base_url": "OPENAI_BASE_URL, or OpenAI's own", "model": "the name itself"}.get(field, "by default")
+    return {"base_url": "OPENAI_BASE_URL, or OpenAI's own", "model": "the name itself"}.get(
+        field, "by default"
+    )

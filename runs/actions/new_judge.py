@@ -1,4 +1,6 @@
-"""Make a judge from a description and a few labelled rows, with every reply of the model recorded in the workspace."""
+"""Make a judge from a description and a few labelled rows, with every reply of the model recorded
+in the workspace.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,14 @@ from pathlib import Path
 
 import orjson
 
-from ...judges import CRITERIA_PLACE, ClientStats, InputError, JudgePrompt, JudgeSettings, OutputScale
+from ...judges import (
+    CRITERIA_PLACE,
+    ClientStats,
+    InputError,
+    JudgePrompt,
+    JudgeSettings,
+    OutputScale,
+)
 from ...judges.drafting import LabelledExample, draft_judge
 from ...judges.files.problems import Problems
 from ...judges.files.records import read_records, unit_of
@@ -31,7 +40,8 @@ class NewJudge:
 
 
 def read_examples(path: Path, label: str) -> list[LabelledExample]:
-    """Read labelled rows; every other column than the label, the id and the group is a field of the judge.
+    """Read labelled rows; every other column than the label, the id and the group is a field of the
+    judge.
 
     Raises:
         DataError: The file, or a row of it, cannot be used.
@@ -47,14 +57,21 @@ def read_examples(path: Path, label: str) -> list[LabelledExample]:
         texts = {name: _text(record.fields.get(name)) for name in (*names, label)}
         for name in (name for name, text in texts.items() if not text.strip()):
             problems.add(record.at, f"field {name!r} is empty or missing")
-        examples.append(LabelledExample(inputs={name: texts[name] for name in names}, label=texts[label]))
+        examples.append(
+            LabelledExample(inputs={name: texts[name] for name in names}, label=texts[label])
+        )
     problems.check()
     if not names:
-        raise InputError(f"{path} has no column besides {label!r}", hint="give each row the texts that are judged")
+        raise InputError(
+            f"{path} has no column besides {label!r}",
+            hint="give each row the texts that are judged",
+        )
     return examples
 
 
-def scale_of(examples: Sequence[LabelledExample], labels: tuple[str, ...], scale: OutputScale | None) -> OutputScale:
+def scale_of(
+    examples: Sequence[LabelledExample], labels: tuple[str, ...], scale: OutputScale | None
+) -> OutputScale:
     """Return the scale of a new judge: as it is said, else by the examples' own labels.
 
     Raises:
@@ -67,16 +84,24 @@ def scale_of(examples: Sequence[LabelledExample], labels: tuple[str, ...], scale
     if scale is None and set(found) <= {"0", "1"}:
         scale = OutputScale(kind="binary", threshold=1.0)
     if scale is None and all(map(_number, found)):
-        raise InputError(f"the verdicts {listed} do not say how far the scale goes", hint="say --scale 1..5@4")
+        raise InputError(
+            f"the verdicts {listed} do not say how far the scale goes", hint="say --scale 1..5@4"
+        )
     if scale is None:
         ordered = in_order(found) if len(found) > 1 else None
         if ordered is None:
-            raise InputError(f"nobody can tell which of {listed} is the worst", hint="say --labels FAIL,PASS")
+            raise InputError(
+                f"nobody can tell which of {listed} is the worst", hint="say --labels FAIL,PASS"
+            )
         scale = _named(ordered)
     known = {label.casefold() for label in scale.labels}
     for label in found:
         number = _number(label)
-        if label.casefold() not in known if known else number is None or not scale.low <= number <= scale.high:
+        if (
+            label.casefold() not in known
+            if known
+            else number is None or not scale.low <= number <= scale.high
+        ):
             raise InputError(f"the verdict {label!r} is not on the scale {scale.describe()}")
     return scale
 
@@ -100,18 +125,26 @@ def new_judge(
     with start_run_client(workspace, "new", config, models, environment) as (_, client):
         draft = draft_judge(description, examples, scale, client, settings=settings)
     reply, schema = reply_clause(scale, overrides=False)
-    by = "the simulated model, so by nobody who knows the matter" if draft.simulated else models.model
+    by = (
+        "the simulated model, so by nobody who knows the matter"
+        if draft.simulated
+        else models.model
+    )
     prompt = JudgePrompt(
         name=name,
         system=f"{draft.role}\n\n{CRITERIA_PLACE}",
         criteria=draft.criteria,
         template="\n\n".join(
-            f"{field.replace('_', ' ').capitalize()}:\n{{{{{field}}}}}" for field in examples[0].inputs
+            f"{field.replace('_', ' ').capitalize()}:\n{{{{{field}}}}}"
+            for field in examples[0].inputs
         ),
         reply=reply,
         reply_schema=dict(schema),
         scale=scale,
-        note=f"Drafted by {by}, from a description and {len(examples)} rows: {' '.join(description.split())[:200]}",
+        note=(
+            f"Drafted by {by}, from a description and {len(examples)} rows:"
+            f" {' '.join(description.split())[:200]}"
+        ),
     )
     return NewJudge(prompt=prompt, stats=client.stats, simulated=draft.simulated)
 
@@ -131,4 +164,6 @@ def _number(text: str) -> float | None:
 def _text(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return value if isinstance(value, str) else "" if value is None else orjson.dumps(value).decode()
+    return (
+        value if isinstance(value, str) else "" if value is None else orjson.dumps(value).decode()
+    )

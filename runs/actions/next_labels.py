@@ -1,4 +1,6 @@
-"""What to label next: rows whose labels tell most about what is open, drawn with probabilities that are known."""
+"""What to label next: rows whose labels tell most about what is open, drawn with probabilities that
+are known.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,14 @@ from .listed_queue import UNEVEN, drawn_order
 from .run_summary import RunSummary, read_run
 
 MOSTLY = 0.9
-"""Share of the rows that are drawn where they tell most; the others keep the rest of the file in sight."""
+"""Share of the rows that are drawn where they tell most; the others keep the rest of the file in
+sight.
+"""
 NEAR = 0.15
 """How far from the threshold a probability counts as next to it."""
 JUDGE_FIRST = (
-    "judgewright bench JUDGE ROWS --out verdicts.jsonl judges rows without a label too, where others have one; then "
-    "--verdicts verdicts.jsonl"
+    "judgewright bench JUDGE ROWS --out verdicts.jsonl judges rows without a label too, where"
+    " others have one; then --verdicts verdicts.jsonl"
 )
 
 
@@ -52,34 +56,46 @@ class NextRows:
 
 
 def find_run_to_label_for(workspace: Workspace, name: str | None) -> RunSummary | None:
-    """Return the run that is named, or the last one that decided something; None where there is none yet.
+    """Return the run that is named, or the last one that decided something; None where there is
+    none yet.
 
     Raises:
         InputError: There is no such run.
     """
     if name is not None:
         return read_run(workspace, name)
-    deciding = list_runs(workspace.database, "optimize", "gate", "recheck") if workspace.exists else ()
+    deciding = (
+        list_runs(workspace.database, "optimize", "gate", "recheck") if workspace.exists else ()
+    )
     return read_run(workspace, deciding[-1].run_id) if deciding else None
 
 
 def open_question(run: RunSummary | None) -> OpenQuestion:
-    """Say what a run left open: a guard or the gain of an undecided gate, else a slice that is not confirmed."""
+    """Say what a run left open: a guard or the gain of an undecided gate, else a slice that is not
+    confirmed.
+    """
     if run is None:
         return OpenQuestion(question="gain", why="nothing was decided in this workspace yet")
     decision = decision_of(run)
     if decision is not None and decision.outcome == "undecided" and decision.evidence is not None:
         for guard in decision.evidence.guards:
             if guard.state == "undecided":
-                why = f"run {run.run_id} could not show that {guard.metric} falls by less than {guard.margin:g}"
+                why = (
+                    f"run {run.run_id} could not show that {guard.metric} falls by less than"
+                    f" {guard.margin:g}"
+                )
                 return OpenQuestion(question="guard", why=why, metric=guard.metric)
-        return OpenQuestion(question="gain", why=f"run {run.run_id} could not show that the new prompt is better")
+        return OpenQuestion(
+            question="gain", why=f"run {run.run_id} could not show that the new prompt is better"
+        )
     if run.slice is not None and run.slice.predicate is not None:
         chosen = [one for one in run.slice.slices if one["predicate"] == run.slice.name]
         if chosen and not chosen[0]["confirmed"]:
             why = f"run {run.run_id} could not confirm the slice {run.slice.name}"
             return OpenQuestion(question="slice", why=why)
-    return OpenQuestion(question="gain", why=f"run {run.run_id} left nothing open: more labels show smaller gains")
+    return OpenQuestion(
+        question="gain", why=f"run {run.run_id} left nothing open: more labels show smaller gains"
+    )
 
 
 def named_question(name: str, run: RunSummary | None) -> OpenQuestion:
@@ -120,14 +136,17 @@ def draw_rows(
 
     Args:
         asked: The question.
-        dataset: The rows of a file; those that have a label are asked about only where labels are in doubt.
+        dataset: The rows of a file; those that have a label are asked about only where labels are
+            in doubt.
         count: How many rows.
         run: The run whose slice is meant.
-        verdicts: A judge's verdicts on the rows, for questions about a guard, a threshold or doubted labels.
+        verdicts: A judge's verdicts on the rows, for questions about a guard, a threshold or
+            doubted labels.
         seed: Of the draw.
 
     Raises:
-        InputError: There is no row to ask about, or the question needs a slice or verdicts that are not there.
+        InputError: There is no row to ask about, or the question needs a slice or verdicts that are
+            not there.
     """
     if asked.question == "doubts":
         return _doubted(dataset, count, verdicts)
@@ -137,15 +156,23 @@ def draw_rows(
     unlabelled = replace(dataset, rows=tuple(rows))
     if asked.question == "gain":
         # Every row alike: such labels are a fair sample, and may go to any part.
-        return NextRows(ids=drawn_order(rows, seed=seed)[:count], probability={}, inside=min(count, len(rows)))
+        return NextRows(
+            ids=drawn_order(rows, seed=seed)[:count], probability={}, inside=min(count, len(rows))
+        )
     inside = _telling(asked, unlabelled, run, verdicts)
     if not inside.any():
-        raise InputError(f"no row without a label tells about this: {asked.why}", hint="--for gain draws any rows")
+        raise InputError(
+            f"no row without a label tells about this: {asked.why}",
+            hint="--for gain draws any rows",
+        )
     telling = [row for row, there in zip(rows, inside, strict=True) if there]
     others = [row for row, there in zip(rows, inside, strict=True) if not there]
     n_telling = min(len(telling), max(count - len(others), math.ceil(MOSTLY * count)))
     n_others = min(len(others), count - n_telling)
-    drawn = [*drawn_order(telling, seed=seed)[:n_telling], *drawn_order(others, seed=seed)[:n_others]]
+    drawn = [
+        *drawn_order(telling, seed=seed)[:n_telling],
+        *drawn_order(others, seed=seed)[:n_others],
+    ]
     probability = dict.fromkeys(drawn[:n_telling], min(n_telling / len(telling), UNEVEN))
     probability |= dict.fromkeys(drawn[n_telling:], min(n_others / max(len(others), 1), UNEVEN))
     wanted = set(drawn)
@@ -176,7 +203,8 @@ def _telling(
         if asked.question == "threshold":
             inside[i] = _is_next_to_threshold(verdict.score, verdicts.scale)
         else:
-            # Precision counts the rows that are called positive, and most of the positive rows are among them.
+            # Precision counts the rows that are called positive, and most of the positive rows are
+            # among them.
             inside[i] = verdict.positive != (asked.metric == "specificity")
     return inside
 
@@ -189,7 +217,9 @@ def _is_next_to_threshold(score: float, scale: OutputScale) -> bool:
 
 
 def _doubted(dataset: Dataset, count: int, verdicts: JudgedDataset | None) -> NextRows:
-    """Return the labelled rows whose label is the likeliest to be wrong, to be asked about again."""
+    """Return the labelled rows whose label is the likeliest to be wrong, to be asked about
+    again.
+    """
     if verdicts is None:
         raise InputError(
             "a label is doubted where a judge contradicts it, and there are no verdicts",
@@ -206,7 +236,8 @@ def _doubted(dataset: Dataset, count: int, verdicts: JudgedDataset | None) -> Ne
 def describe_effect(asked: OpenQuestion, drawn: NextRows, run: RunSummary | None) -> str:
     """Say what these labels are expected to change; empty where no figure is known.
 
-    The scatter that was measured is taken for that of the new rows too, and a share of them for the holdout.
+    The scatter that was measured is taken for that of the new rows too, and a share of them for the
+    holdout.
     """
     decision = None if run is None else decision_of(run)
     evidence = None if decision is None else decision.evidence
@@ -214,7 +245,9 @@ def describe_effect(asked: OpenQuestion, drawn: NextRows, run: RunSummary | None
         change, alpha = evidence.target, evidence.alpha
         if asked.question == "guard":
             alpha = GUARD_ALPHA
-            change = next((one.change for one in evidence.guards if one.metric == asked.metric), None)
+            change = next(
+                (one.change for one in evidence.guards if one.metric == asked.metric), None
+            )
         if change is None or not change["se"]:
             return ""
         now = _smallest_shown(change["se"], alpha)
@@ -222,18 +255,21 @@ def describe_effect(asked: OpenQuestion, drawn: NextRows, run: RunSummary | None
         then = now * math.sqrt(change["n"] / (change["n"] + new))
         what = "gain" if asked.question == "gain" else "distance from the guard's margin"
         effect = (
-            f"the smallest {what} of {change['metric']} that can be shown falls from {100 * now:.1f} to about "
-            f"{100 * then:.1f} points if {OF_HOLDOUT:.0%} of the labels go to the holdout"
+            f"the smallest {what} of {change['metric']} that can be shown falls from"
+            f" {100 * now:.1f} to about {100 * then:.1f} points if {OF_HOLDOUT:.0%} of the labels"
+            " go to the holdout"
         )
         more = needed(decision) if decision is not None else None
         return effect + (f"; about {more['rows']:,} holdout rows would decide" if more else "")
     if asked.question == "slice" and run is not None and run.slice is not None:
-        there = next((one["n"] for one in run.slice.slices if one["predicate"] == run.slice.name), 0)
+        there = next(
+            (one["n"] for one in run.slice.slices if one["predicate"] == run.slice.name), 0
+        )
         if there:
             share = math.sqrt(there / (there + drawn.inside))
             return (
-                f"the slice has {there:,} rows; with {drawn.inside:,} more the smallest gap that shows there falls to "
-                f"about {share:.0%} of what it is"
+                f"the slice has {there:,} rows; with {drawn.inside:,} more the smallest gap that"
+                f" shows there falls to about {share:.0%} of what it is"
             )
     return ""
 

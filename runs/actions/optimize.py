@@ -54,7 +54,9 @@ class RunResult:
 
     run: RunSummary
     stats: tuple[ClientStats, ...]
-    """Of the judge's client, and of the optimizer's and the screening one's where they are other models."""
+    """Of the judge's client, and of the optimizer's and the screening one's where they are other
+    models.
+    """
 
     @property
     def run_id(self) -> str:
@@ -101,20 +103,23 @@ def start_run(
     on_event: OnEvent,
     tell: Callable[[str], None] = lambda _: None,
 ) -> RunResult:
-    """Follow a run to its end, or to where it stops: the one that was begun so before, else a new one.
+    """Follow a run to its end, or to where it stops: the one that was begun so before, else a new
+    one.
 
-    A run of the same judge, objective, settings, models and rows goes on where it stopped. One that has ended is given
-    back as it is, without a call or a look; where it failed, a new one is begun.
+    A run of the same judge, objective, settings, models and rows goes on where it stopped. One that
+    has ended is given back as it is, without a call or a look; where it failed, a new one is begun.
 
     Args:
-        config: What to do. The user named its models in this command, so that their addresses may be asked.
+        config: What to do. The user named its models in this command, so that their addresses may
+            be asked.
         new: Whether to begin a new run in any case.
-        on_event: Called with each event, those of earlier sessions included; of a run that goes on through batches or
-            files with the new ones alone.
+        on_event: Called with each event, those of earlier sessions included; of a run that goes on
+            through batches or files with the new ones alone.
         tell: Called with what is done where the run is not new.
 
     Raises:
-        InputError: The data or a name cannot be used, and no run is made; or another process works on the same run.
+        InputError: The data or a name cannot be used, and no run is made; or another process works
+            on the same run.
         WorldError: The endpoint, the budget or the disk stopped it; the same call goes on.
     """
     require_judging(config.judge, config.settings())
@@ -131,16 +136,24 @@ def start_run(
         config = replace(config, model_settings=settings)
     config = replace(config, identity=identify(config, dataset, environment))
     if not new:
-        _same_run(workspace, config.identity)  # it says so where another process is at it, instead of waiting
+        _same_run(
+            workspace, config.identity
+        )  # it says so where another process is at it, instead of waiting
     workspace.database.claim(f"run {config.identity}")
     same = None if new else _same_run(workspace, config.identity)
     if same is not None and same.finished:
-        tell(f"run {same.run_id} did the same and has ended: nothing is asked again; --new begins another run")
+        tell(
+            f"run {same.run_id} did the same and has ended: nothing is asked again; --new begins"
+            " another run"
+        )
         return _shown_again(read_run(workspace, same.run_id), on_event)  # with its calls counted
     enter_sides(workspace, Path(config.data))
     environment.require_keys(*(model for model, via in config.model_access if via != "files"))
     if same is not None:
-        tell(f"going on with run {same.run_id}, begun {same.record.created[:16].replace('T', ' ')} UTC")
+        tell(
+            f"going on with run {same.run_id}, begun"
+            f" {same.record.created[:16].replace('T', ' ')} UTC"
+        )
         means = {name: getattr(config, name) for name in (*MEANS, "data", "holdout", "audited")}
         config = replace(same.config, **means)
         set_config(workspace.database, same.run_id, config.to_json())
@@ -163,8 +176,12 @@ def _same_run(workspace: Workspace, identity: str) -> RunSummary | None:
     run = read_run(workspace, run_id, uncounted)
     if run.record.state == "running":
         raise InputError(
-            f"run {run_id} does the same, and process {run.record.pid} on {run.record.host} works on it",
-            hint=f"wait until it ends (judgewright runs show {run_id}), or stop that process; --new begins another run",
+            f"run {run_id} does the same, and process {run.record.pid} on {run.record.host} works"
+            " on it",
+            hint=(
+                f"wait until it ends (judgewright runs show {run_id}), or stop that process; --new"
+                " begins another run"
+            ),
         )
     return None if run.decision is not None and run.decision.outcome == "failed" else run
 
@@ -181,7 +198,8 @@ def _shown_again(run: RunSummary, on_event: OnEvent) -> RunResult:
 
 
 def _read_by_rules(config: RunConfig, environment: Environment) -> RunConfig:
-    """Settle what the objective means where no model is asked; what the rules see is refused in any case.
+    """Settle what the objective means where no model is asked; what the rules see is refused in any
+    case.
 
     Raises:
         InputError: It is not settled, or the judge cannot give what it asks for.
@@ -198,7 +216,9 @@ def _read_by_rules(config: RunConfig, environment: Environment) -> RunConfig:
 
 
 def _settled(config: RunConfig, objective: Objective) -> RunConfig:
-    """Write into the configuration what its objective means; the run keeps it, and nobody reads it again."""
+    """Write into the configuration what its objective means; the run keeps it, and nobody reads it
+    again.
+    """
     require_probability(config.judge, objective, config.settings())
     config = replace(config, reading=objective.to_json())
     if objective.slice is not None and config.slice == "auto" and not config.unguided:
@@ -207,7 +227,9 @@ def _settled(config: RunConfig, objective: Objective) -> RunConfig:
 
 
 def pin_config(workspace: Workspace, config: RunConfig) -> tuple[RunConfig, Dataset]:
-    """Read the rows, and write into the configuration what a run keeps of its start: the rows' hash, the kept rule."""
+    """Read the rows, and write into the configuration what a run keeps of its start: the rows'
+    hash, the kept rule.
+    """
     dataset = config.dataset()
     require_what_is_read(config, dataset)
     named = {name: getattr(config, name) for name in ("data", "exchange", "holdout", "audited")}
@@ -232,10 +254,13 @@ def require_effect(config: RunConfig, environment: Environment) -> None:
     """
     name = config.optimizer_model or config.model
     chosen = environment.settings(name).temperature
-    usual = next(field.default for field, _ in option_fields(ProposerOptions) if field.name == "temperature")
+    usual = next(
+        field.default for field, _ in option_fields(ProposerOptions) if field.name == "temperature"
+    )
     if chosen is not None and config.temperature != usual:
         raise InputError(
-            f"--temperature {config.temperature:g} has no effect: the settings of the model {name!r} say {chosen}",
+            f"--temperature {config.temperature:g} has no effect: the settings of the model"
+            f" {name!r} say {chosen}",
             hint="leave it out, or take the temperature out of the settings",
         )
 
@@ -252,15 +277,19 @@ def resume_run(
     """Go through a run again from its start, past everything that is already recorded.
 
     Args:
-        budget: A new budget for the whole run, what it has spent included; the old one unless given.
+        budget: A new budget for the whole run, what it has spent included; the old one unless
+            given.
 
     Raises:
-        InputError: There is no such run, its data have changed, or only the workspace names the address of a model.
+        InputError: There is no such run, its data have changed, or only the workspace names the
+            address of a model.
         WorldError: The endpoint, the budget or the disk stopped it again.
     """
     run = read_optimization(workspace, run_id)
     config = run.config
-    workspace.database.claim(run_id)  # before the journal is read again: another process may be adding to it
+    workspace.database.claim(
+        run_id
+    )  # before the journal is read again: another process may be adding to it
     environment.require_named(*config.named_models, who=f"run {run_id}")
     require_same_models(run, environment)
     if budget is not None:
@@ -279,7 +308,8 @@ def _run(
     on_event: OnEvent,
 ) -> RunResult:
     stored, run = RunJournal(workspace.database, run_id), read_run(workspace, run_id, uncounted)
-    # Through batches and files a run is resumed many times, and what it printed is not printed again.
+    # Through batches and files a run is resumed many times, and what it printed is not printed
+    # again.
     by_exchange = any(via != "live" for _, via in config.model_access) and not run.finished
     first_new = len(run.events) if by_exchange else 0
     again = f"judgewright runs resume {run_id}{environment.keyring().flags()}"
@@ -299,19 +329,28 @@ def _run(
             if config.reading is None and run.started is None:
                 client = clients[config.optimizer_access]
                 columns = sorted({column for row in dataset.rows for column in row.meta})
-                config = _settled(config, ask_reading(config.words, config.judge, columns, client, config.saved_slices))
+                config = _settled(
+                    config,
+                    ask_reading(config.words, config.judge, columns, client, config.saved_slices),
+                )
                 set_config(workspace.database, run_id, config.to_json())
             services = Services(
                 judge_client=clients[config.model, config.via],
                 optimizer_client=clients[config.optimizer_access],
                 proposer=open_proposer(config),
-                screen_client=None if config.screen_model is None else clients[config.screen_model, config.via],
+                screen_client=(
+                    None
+                    if config.screen_model is None
+                    else clients[config.screen_model, config.via]
+                ),
                 journal=_WatchedJournal(stored, trace, on_event, first_new),
                 ledger=HoldoutLedger(workspace.database),
                 run_id=run_id,
                 watch=watch,
             )
-            objective = run.objective if config.reading is None else Objective.from_json(config.reading)
+            objective = (
+                run.objective if config.reading is None else Objective.from_json(config.reading)
+            )
             name = run.started.data if run.started else Path(config.data).name
             services.record(_started(config, dataset, name, objective, services))
             optimize(config.judge, dataset, objective, services, config.settings())
@@ -321,7 +360,9 @@ def _run(
     except InputError:
         raise
     except DivergedError as error:
-        error.hint = f"{error.hint}; its calls are kept: start anew with: {command_of(config)} --new"
+        error.hint = (
+            f"{error.hint}; its calls are kept: start anew with: {command_of(config)} --new"
+        )
         raise
     except JudgewrightError as error:
         go_on = f"go on with: {again}"
@@ -330,10 +371,16 @@ def _run(
     return RunResult(run=read_run(workspace, run_id), stats=stats)
 
 
-def _started(config: RunConfig, dataset: Dataset, name: str, objective: Objective, services: Services) -> Started:
+def _started(
+    config: RunConfig, dataset: Dataset, name: str, objective: Objective, services: Services
+) -> Started:
     prompt = config.judge
     screen = services.screen_client
-    models = [client.model for client in (services.judge_client, services.optimizer_client, screen) if client]
+    models = [
+        client.model
+        for client in (services.judge_client, services.optimizer_client, screen)
+        if client
+    ]
     return Started(
         judge=f"{prompt.name}@{prompt.version}",
         rule=(config.decision_rule or prompt.rule).version,

@@ -1,4 +1,6 @@
-"""Which gain a gate could tell from none: from a pilot of open rows judged in two wordings, or from assumptions."""
+"""Which gain a gate could tell from none: from a pilot of open rows judged in two wordings, or from
+assumptions.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,9 @@ class MinimumDetectableEffect:
     basis: str
     """Where the churn and the judge's errors come from."""
     perfect: float | None = None
-    """The gain of an edit that mends every wrong verdict and breaks none; None where not even that would be shown."""
+    """The gain of an edit that mends every wrong verdict and breaks none; None where not even that
+    would be shown.
+    """
     guards: tuple[GuardNeed, ...] = ()
     """How many rows each guard wants."""
     floors: tuple[FloorNeed, ...] = ()
@@ -80,9 +84,19 @@ class MinimumDetectableEffect:
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the gain with what it rests on."""
-        body = {"metric": self.metric, "size": self.size, "high": self.high, "at_assumed": self.at_assumed}
+        body = {
+            "metric": self.metric,
+            "size": self.size,
+            "high": self.high,
+            "at_assumed": self.at_assumed,
+        }
         body |= {"churn": self.churn.to_json(), "assumed_churn": CHURN}
-        body |= {"holdout_rows": self.rows, "holdout_groups": self.groups, "look": self.look, "alpha": self.alpha}
+        body |= {
+            "holdout_rows": self.rows,
+            "holdout_groups": self.groups,
+            "look": self.look,
+            "alpha": self.alpha,
+        }
         body |= {"spent": list(self.spent)}
         body |= {"perfect": self.perfect, "guards": [asdict(need) for need in self.guards]}
         body |= {"floors": [asdict(need) for need in self.floors]}
@@ -104,18 +118,27 @@ class Pilot:
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what the pilot took."""
-        return {"run": self.run_id, "calls": self.calls, "recorded": self.recorded, "cost": self.cost}
+        return {
+            "run": self.run_id,
+            "calls": self.calls,
+            "recorded": self.recorded,
+            "cost": self.cost,
+        }
 
 
 def reworded(prompt: JudgePrompt) -> JudgePrompt:
-    """Return the judge with the same criteria, sentence by sentence as a list: another wording, the same meaning."""
+    """Return the judge with the same criteria, sentence by sentence as a list: another wording, the
+    same meaning.
+    """
     said = [part.strip().lstrip("-* ") for part in _SENTENCE.split(prompt.criteria) if part.strip()]
     text = "Decide by these points:\n" + "\n".join(f"- {part}" for part in said)
     return prompt.edited(criteria=text, note="reworded for a pilot")
 
 
 def pilot_rows(parts: Splits, rows: int = PILOT_ROWS) -> Dataset:
-    """Return the first open rows of training and validation, which stand in an order drawn by the split's seed."""
+    """Return the first open rows of training and validation, which stand in an order drawn by the
+    split's seed.
+    """
     train, validation = parts.train.rows, parts.validation.rows
     n = min(rows, len(train) + len(validation))
     of_train = round(n * len(train) / (len(train) + len(validation)))
@@ -130,7 +153,8 @@ def run_pilot(
     *,
     watch: Callable[[str, Progress], None],
 ) -> Pilot:
-    """Judge open rows in both wordings, in a run of its own; the planned run finds the judge's answers cached.
+    """Judge open rows in both wordings, in a run of its own; the planned run finds the judge's
+    answers cached.
 
     Raises:
         WorldError: The endpoint or the budget stopped it.
@@ -140,7 +164,9 @@ def run_pilot(
     with start_run_client(workspace, "plan", body, config, environment) as (run_id, client):
         wordings = (planned.prompt, reworded(planned.prompt))
         progress = partial(watch, "pilot")
-        before, after = ask_together([partial(_judge, text, rows, planned, client, progress) for text in wordings])
+        before, after = ask_together(
+            [partial(_judge, text, rows, planned, client, progress) for text in wordings]
+        )
     stats = client.stats
     out = stats.tokens_out / stats.calls if stats.calls else 0.0
     cost = stats.cost if stats.price_known else None
@@ -156,26 +182,41 @@ def run_pilot(
 
 
 def _judge(
-    prompt: JudgePrompt, rows: Dataset, planned: PlannedRun, client: Client, progress: Callable[[Progress], None]
+    prompt: JudgePrompt,
+    rows: Dataset,
+    planned: PlannedRun,
+    client: Client,
+    progress: Callable[[Progress], None],
 ) -> JudgedDataset:
     settings = planned.settings
     judged = judge_as(
-        prompt, rows, client, settings.claims, settings=settings.judge, rule=settings.rule, progress=progress
+        prompt,
+        rows,
+        client,
+        settings.claims,
+        settings=settings.judge,
+        rule=settings.rule,
+        progress=progress,
     )
-    unpaid = sum(isinstance(answer, Unscored) and answer.reason == "budget" for answer in judged.answers)
+    unpaid = sum(
+        isinstance(answer, Unscored) and answer.reason == "budget" for answer in judged.answers
+    )
     if unpaid:
         raise BudgetSpent(
-            f"the budget ended in the pilot: {unpaid} of {len(rows)} rows are left", hint="raise --budget"
+            f"the budget ended in the pilot: {unpaid} of {len(rows)} rows are left",
+            hint="raise --budget",
         )
     require_answers(judged.answers)
     return judged
 
 
 def measure_churn(before: JudgedDataset, after: JudgedDataset) -> Estimate:
-    """Return the churn: decisions that differ between two wordings, halved, as a share of the first one's wrong ones.
+    """Return the churn: decisions that differ between two wordings, halved, as a share of the first
+    one's wrong ones.
 
-    A wording that mends a share of the wrong verdicts and breaks as many right ones flips twice that share. The
-    interval is that of the flips (over groups); the wrong verdicts are taken as counted.
+    A wording that mends a share of the wrong verdicts and breaks as many right ones flips twice
+    that share. The interval is that of the flips (over groups); the wrong verdicts are taken as
+    counted.
     """
     common = np.intersect1d(before.scored, after.scored)
     a, b = before.only(common), after.only(common)
@@ -183,16 +224,26 @@ def measure_churn(before: JudgedDataset, after: JudgedDataset) -> Estimate:
     if wrong == 0:
         return Estimate.undefined(len(common), "the judge made no error on the pilot's rows")
     changed = a.score != b.score if a.scale.kind == "choice" else a.predicted != b.predicted
-    flips = mean_over_rows(changed.astype(np.float64), group_codes(a.rows), missing="no row was answered twice")
+    flips = mean_over_rows(
+        changed.astype(np.float64), group_codes(a.rows), missing="no row was answered twice"
+    )
     scale = len(common) / (2.0 * wrong)
-    value, low, high = (None if x is None else min(x * scale, 1.0) for x in (flips.value, flips.low, flips.high))
+    value, low, high = (
+        None if x is None else min(x * scale, 1.0) for x in (flips.value, flips.low, flips.high)
+    )
     return Estimate(value=value, low=low, high=high, n=len(common), reason=flips.reason)
 
 
 def assumed_judge(
-    dataset: Dataset, prompt: JudgePrompt, *, skill: float = ASSUMED_SKILL, confidence: bool = False, seed: int = 0
+    dataset: Dataset,
+    prompt: JudgePrompt,
+    *,
+    skill: float = ASSUMED_SKILL,
+    confidence: bool = False,
+    seed: int = 0,
 ) -> JudgedDataset:
-    """Return made-up verdicts with this precision and recall on labelled rows; they stand for a judge nobody asked.
+    """Return made-up verdicts with this precision and recall on labelled rows; they stand for a
+    judge nobody asked.
 
     Of a choice each class has this recall.
 
@@ -211,13 +262,19 @@ def assumed_judge(
         verdict, size = label.copy(), len(prompt.scale.labels)
         for code in range(size):
             rows = np.flatnonzero(label == code)
-            wrong = rng.choice(rows, round((1 - skill) * len(rows)), replace=False) if len(rows) else rows
+            wrong = (
+                rng.choice(rows, round((1 - skill) * len(rows)), replace=False)
+                if len(rows)
+                else rows
+            )
             verdict[wrong] = (code + rng.integers(1, size, len(wrong))) % size
         answers = tuple(
             Verdict(row_id=row.id, score=float(code), positive=False)
             for row, code in zip(labelled, verdict, strict=True)
         )
-        return JudgedDataset(dataset=whole, answers=answers, scale=prompt.scale, judge=prompt.name, model="assumed")
+        return JudgedDataset(
+            dataset=whole, answers=answers, scale=prompt.scale, judge=prompt.name, model="assumed"
+        )
     positive = np.array([dataset.positive(row) for row in labelled], np.bool_)
     said = positive.copy()
     yes, no = np.flatnonzero(positive), np.flatnonzero(~positive)
@@ -226,16 +283,27 @@ def assumed_judge(
     said[missed] = False
     said[rng.choice(no, false, replace=False) if len(no) else no] = True
     answers = tuple(
-        Verdict(row_id=row.id, score=float(yes_), positive=bool(yes_), confidence=skill if confidence else None)
+        Verdict(
+            row_id=row.id,
+            score=float(yes_),
+            positive=bool(yes_),
+            confidence=skill if confidence else None,
+        )
         for row, yes_ in zip(labelled, said, strict=True)
     )
-    return JudgedDataset(dataset=whole, answers=answers, scale=BINARY, judge=prompt.name, model="assumed")
+    return JudgedDataset(
+        dataset=whole, answers=answers, scale=BINARY, judge=prompt.name, model="assumed"
+    )
 
 
-def minimum_detectable_gain(workspace: Workspace, planned: PlannedRun, seen: Pilot | None) -> MinimumDetectableEffect:
-    """Return the smallest gain that the gate's next look could tell from none on as many rows as the holdout has.
+def minimum_detectable_gain(
+    workspace: Workspace, planned: PlannedRun, seen: Pilot | None
+) -> MinimumDetectableEffect:
+    """Return the smallest gain that the gate's next look could tell from none on as many rows as
+    the holdout has.
 
-    The sealed rows are not looked at: the standard error is carried over from open rows by their number.
+    The sealed rows are not looked at: the standard error is carried over from open rows by their
+    number.
 
     Args:
         workspace: Whose ledger says which look is the next.
@@ -247,12 +315,19 @@ def minimum_detectable_gain(workspace: Workspace, planned: PlannedRun, seen: Pil
     history = replace(history, memories=(*history.memories, seen_rows("plan", planned.parts)))
     version = planned.prompt.version
     wanted = LookRequest(
-        holdout=holdout.content_hash, run_id="plan", before=version, after="planned", purpose="gate", line=""
+        holdout=holdout.content_hash,
+        run_id="plan",
+        before=version,
+        after="planned",
+        purpose="gate",
+        line="",
     )
     look = requested_look(history, wanted)
     alpha = look.alpha
     if seen is None:
-        rows = replace(planned.dataset, rows=(*planned.parts.train.rows, *planned.parts.validation.rows))
+        rows = replace(
+            planned.dataset, rows=(*planned.parts.train.rows, *planned.parts.validation.rows)
+        )
         judged = assumed_judge(rows, planned.prompt, confidence=metric in PROBABILITY_METRICS)
         churn = Estimate(value=CHURN, low=None, high=None, n=0, reason="assumed, not measured")
         skill = "every class's recall" if judged.scale.kind == "choice" else "precision and recall"
@@ -271,13 +346,16 @@ def minimum_detectable_gain(workspace: Workspace, planned: PlannedRun, seen: Pil
     except InputError as error:
         reason = str(error)
     if size is None and not reason:
-        reason = f"on {len(holdout):,} rows not even an edit that mends every wrong verdict would be shown"
+        reason = (
+            f"on {len(holdout):,} rows not even an edit that mends every wrong verdict would be"
+            " shown"
+        )
         if churn.value is None:
             reason = churn.reason
         elif perfect is not None:
             reason = (
-                f"on {len(holdout):,} rows only an edit that mends nearly every wrong verdict and breaks none would be "
-                f"shown (a gain of {100 * perfect:.1f} points)"
+                f"on {len(holdout):,} rows only an edit that mends nearly every wrong verdict and"
+                f" breaks none would be shown (a gain of {100 * perfect:.1f} points)"
             )
     share = CHURN if churn.value is None else churn.value
     return MinimumDetectableEffect(

@@ -1,4 +1,6 @@
-"""What `optimize` would ask and cost, and which gain its gate could tell from none, before anything is spent."""
+"""What `optimize` would ask and cost, and which gain its gate could tell from none, before anything
+is spent.
+"""
 
 from __future__ import annotations
 
@@ -101,7 +103,9 @@ class Plan:
     by_exchange: bool
     """Whether a model is asked through batches or files."""
     exchanges: int | None
-    """Batches or request files that follow one another, at most; None without such, or where nobody can say."""
+    """Batches or request files that follow one another, at most; None without such, or where nobody
+    can say.
+    """
     budget: BudgetForecast
     detectable: MinimumDetectableEffect
     row_tokens: TokenSummary
@@ -111,7 +115,13 @@ class Plan:
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `plan --json` prints."""
         lines = [
-            {"what": x.what, "who": x.who, "calls": x.calls, "tokens_in": x.tokens_in, "tokens_out": x.tokens_out}
+            {
+                "what": x.what,
+                "who": x.who,
+                "calls": x.calls,
+                "tokens_in": x.tokens_in,
+                "tokens_out": x.tokens_out,
+            }
             for x in self.lines
         ]
         return {
@@ -133,12 +143,16 @@ class Plan:
         }
 
 
-def plan_run(workspace: Workspace, config: RunConfig, environment: Environment, *, pilot: bool, watch: Watch) -> Plan:
-    """Plan the run that `start_run` would start with the same configuration; without a pilot it spends nothing.
+def plan_run(
+    workspace: Workspace, config: RunConfig, environment: Environment, *, pilot: bool, watch: Watch
+) -> Plan:
+    """Plan the run that `start_run` would start with the same configuration; without a pilot it
+    spends nothing.
 
     Args:
         workspace: Whose ledger is read, and where the pilot's replies are kept.
-        pilot: Whether to judge up to `PILOT_ROWS` open rows, with the judge and with a rewording of it.
+        pilot: Whether to judge up to `PILOT_ROWS` open rows, with the judge and with a rewording of
+            it.
 
     Raises:
         InputError: The run could not start: the data, a name or the split cannot be used.
@@ -147,13 +161,21 @@ def plan_run(workspace: Workspace, config: RunConfig, environment: Environment, 
     require_effect(config, environment)
     planned = _read_plan(workspace, config, environment)
     seen = run_pilot(workspace, planned, config, environment, watch=watch) if pilot else None
-    names = (config.model, config.optimizer_model or config.model, config.screen_model or config.model)
+    names = (
+        config.model,
+        config.optimizer_model or config.model,
+        config.screen_model or config.model,
+    )
     models = [open_model(name, environment) for name in names]
     judge_model = models[0]
     summary = count_row_tokens(planned.dataset.rows, model=judge_model.name, prompt=planned.prompt)
     ways = (config.via, config.optimizer_access[1], config.via)
     rates = tuple(
-        _Rates(model=model, prices=Prices(environment.prices, environment.settings(name).price), via=via)
+        _Rates(
+            model=model,
+            prices=Prices(environment.prices, environment.settings(name).price),
+            via=via,
+        )
         for name, model, via in zip(names, models, ways, strict=True)
     )
     by_exchange = [via != "live" for via in ways]
@@ -165,7 +187,10 @@ def plan_run(workspace: Workspace, config: RunConfig, environment: Environment, 
     return Plan(
         judge=f"{planned.prompt.name}@{planned.prompt.version}",
         objective=planned.objective,
-        sizes={part: len(getattr(planned.parts, part)) for part in ("train", "validation", "holdout", "final")},
+        sizes={
+            part: len(getattr(planned.parts, part))
+            for part in ("train", "validation", "holdout", "final")
+        },
         models=names[:2],
         simulated=any(model.simulated for model in models),
         lines=lines or (),
@@ -198,7 +223,9 @@ def _read_plan(workspace: Workspace, config: RunConfig, environment: Environment
     proposer = open_proposer(config)
     remembered = HoldoutLedger(workspace.database).memories() if workspace.exists else ()
     memories = (*remembered, *sides_beside(Path(config.data)))
-    parts = split_with_memory(memories, None, dataset, config.shares, allow_opened=config.allow_opened)
+    parts = split_with_memory(
+        memories, None, dataset, config.shares, allow_opened=config.allow_opened
+    )
     # Neither benchmark nor gate sees the rows that were not drawn evenly.
     even = tuple(row for row in dataset.rows if row.sampling_probability == 1)
     objective = _read_objective(workspace, config, environment)
@@ -217,7 +244,8 @@ def _read_plan(workspace: Workspace, config: RunConfig, environment: Environment
 
 
 def _read_objective(workspace: Workspace, config: RunConfig, environment: Environment) -> Objective:
-    """Read the objective by rules alone, which costs nothing; what a model may still settle is a note.
+    """Read the objective by rules alone, which costs nothing; what a model may still settle is a
+    note.
 
     Raises:
         InputError: They read no target, or nobody will be asked for what they left over.
@@ -225,7 +253,10 @@ def _read_objective(workspace: Workspace, config: RunConfig, environment: Enviro
     model, slices = config.optimizer_access[0], saved_slices(workspace)
     if not asks_model(config.words, model, environment):
         return config.words.read(config.judge, slices=slices)
-    asked = f"the run first asks {model} to read the objective, one call more, and stops where the readings differ"
+    asked = (
+        f"the run first asks {model} to read the objective, one call more, and stops where the"
+        " readings differ"
+    )
     try:
         objective = config.words.read(config.judge, slices=slices)
     except Unsettled:
@@ -246,8 +277,12 @@ class _Rates:
     via: Via
 
     def cost(self, calls: float, tokens_in: float, tokens_out: float) -> float | None:
-        """Return what calls of this size cost: long requests may cost more a token, so one is priced, then counted."""
-        one = self.prices.cost(self.model.name, self.model.endpoint, math.ceil(tokens_in), math.ceil(tokens_out))
+        """Return what calls of this size cost: long requests may cost more a token, so one is
+        priced, then counted.
+        """
+        one = self.prices.cost(
+            self.model.name, self.model.endpoint, math.ceil(tokens_in), math.ceil(tokens_out)
+        )
         if one is None:
             return None
         return one * calls * (PRICE_SHARE if self.via == "batch" else 1.0)
@@ -275,7 +310,9 @@ class _CallSizes:
 
 
 def _sizes(summary: TokenSummary, step: StepBound | None, seen: Pilot | None) -> _CallSizes:
-    """An optimizer request holds the prompt, a critique and some frame; about a third of what it may hold."""
+    """An optimizer request holds the prompt, a critique and some frame; about a third of what it
+    may hold.
+    """
     request = step.request if step and step.request else None
     out = (seen.tokens_out, seen.tokens_out) if seen and seen.tokens_out else VERDICT_TOKENS
     return _CallSizes(
@@ -289,23 +326,39 @@ def _spans(
     lines: Sequence[Asked] | None, drawn: Drawn | None, sizes: _CallSizes, rates: tuple[_Rates, ...]
 ) -> tuple[Span, Span, Span]:
     if lines is None or drawn is None:
-        unknown = Span(p50=None, p95=None, at_most=None, reason="nobody has counted what this proposer asks")
+        unknown = Span(
+            p50=None, p95=None, at_most=None, reason="nobody has counted what this proposer asks"
+        )
         return unknown, unknown, unknown
     judge_rate, writer_rate, screen_rate = rates
     of = {"judge": judge_rate, "screen": screen_rate}
     rng = np.random.default_rng(1)
-    verdict, text = (rng.uniform(*ends, len(drawn.judge)) for ends in (sizes.verdict_out, sizes.text_out))
+    verdict, text = (
+        rng.uniform(*ends, len(drawn.judge)) for ends in (sizes.verdict_out, sizes.text_out)
+    )
     tokens = drawn.judge * (sizes.verdict_in + verdict) + drawn.optimizer * (sizes.text_in + text)
     loose = any(line.tokens_in is None or line.tokens_out is None for line in lines)
-    why = "how long this proposer's requests may get is not bounded; --budget bounds it" if loose else ""
+    why = (
+        "how long this proposer's requests may get is not bounded; --budget bounds it"
+        if loose
+        else ""
+    )
     most = None if loose else float(sum((x.tokens_in or 0) + (x.tokens_out or 0) for x in lines))
     costs = [of.get(line.who, writer_rate).bound(line) for line in lines]
     priced = [
         rate.cost(1, size, float(np.mean(out)))
-        for rate, size, out in ((judge_rate, sizes.verdict_in, verdict), (writer_rate, sizes.text_in, text))
+        for rate, size, out in (
+            (judge_rate, sizes.verdict_in, verdict),
+            (writer_rate, sizes.text_in, text),
+        )
     ]
     calls = drawn.judge + drawn.optimizer
-    money = Span(p50=None, p95=None, at_most=None, reason="the price of a model is unknown; name it in a price file")
+    money = Span(
+        p50=None,
+        p95=None,
+        at_most=None,
+        reason="the price of a model is unknown; name it in a price file",
+    )
     one_verdict, one_text = priced
     if one_verdict is not None and one_text is not None:
         known = [cost for cost in costs if cost is not None]
@@ -330,9 +383,15 @@ def _weigh_budget(allowance: Allowance, *, tokens: Span, money: Span) -> BudgetF
     budget = f"--budget {written(limit)}"
     if span.p50 is None or span.p95 is None:
         return replace(given, note=f"whether {budget} is enough is not known: {span.reason}")
-    likely = f"the run probably takes {written(span.p50)}, and one in twenty {written(span.p95)} or more"
+    likely = (
+        f"the run probably takes {written(span.p50)}, and one in twenty {written(span.p95)} or more"
+    )
     if limit < span.p50:
-        return replace(given, enough=False, note=f"{budget} is too small and would stop it on the way: {likely}")
+        return replace(
+            given,
+            enough=False,
+            note=f"{budget} is too small and would stop it on the way: {likely}",
+        )
     if limit < span.p95:
         return replace(given, enough=False, note=f"{budget} may be too small: {likely}")
     return replace(given, enough=True)
@@ -345,20 +404,29 @@ def _span(draws: FloatArray, most: float | None, reason: str = "") -> Span:
     return Span(p50=middle, p95=high, at_most=most, reason=reason if most is None else "")
 
 
-def _settings_notes(workspace: Workspace, models: Mapping[str, Model], confidence: str) -> list[str]:
-    """Say which settings the endpoints refuse or ignore, as the workspace's calls and tests show."""
+def _settings_notes(
+    workspace: Workspace, models: Mapping[str, Model], confidence: str
+) -> list[str]:
+    """Say which settings the endpoints refuse or ignore, as the workspace's calls and tests
+    show.
+    """
     notes: list[str] = []
     for name, model in models.items():
         if name == SIMULATED:
             continue
         calls: list[tuple[Request, Completion]] = []
         if workspace.exists:
-            calls = CallStore(workspace.database, "").recent(endpoint=model.endpoint, model=model.name)
+            calls = CallStore(workspace.database, "").recent(
+                endpoint=model.endpoint, model=model.name
+            )
         test = find_test(workspace, model)
         if test is not None and (note := test.note(confidence=confidence)):
             notes.append(f"{name}: {note}")
         if not calls and test is None:
-            notes.append(f"{name!r} was not asked here yet: `judgewright models test {name}` says what it honours")
+            notes.append(
+                f"{name!r} was not asked here yet: `judgewright models test {name}` says what it"
+                " honours"
+            )
         dropped = {parameter for _, completion in calls for parameter in completion.dropped}
         ignored = Counter(parameter for call in calls for parameter in ignored_parameters(*call))
         notes += [f"{name}: {note}" for note in describe_parameters(dropped, ignored)]
@@ -377,45 +445,64 @@ def _unused_notes(config: RunConfig, environment: Environment) -> Iterator[str]:
 def _notes(planned: PlannedRun, seen: Pilot | None) -> tuple[str, ...]:
     notes = [
         f"likely figures assume that {ASSUMED}",
-        "at most: every answer at the length the budget reserves for it (half a token a byte of text) and its reply "
-        "at its limit; what an endpoint bills for requests that failed, and replies that are cut and asked for once "
-        "more with twice the room, come on top, and only --budget stops them",
+        (
+            "at most: every answer at the length the budget reserves for it (half a token a byte of"
+            " text) and its reply at its limit; what an endpoint bills for requests that failed,"
+            " and replies that are cut and asked for once more with twice the room, come on top,"
+            " and only --budget stops them"
+        ),
     ]
     if seen is None:
         notes.append(
-            f"a verdict is taken to have {VERDICT_TOKENS[0]:.0f} to {VERDICT_TOKENS[1]:.0f} tokens; --pilot measures it"
+            f"a verdict is taken to have {VERDICT_TOKENS[0]:.0f} to {VERDICT_TOKENS[1]:.0f} tokens;"
+            " --pilot measures it"
         )
     else:
-        notes.append("the pilot's verdicts of the judge are kept: the run will not ask for them again")
-        notes.append("a rewording changes less than a real edit does, so that the gain shown may be too small a one")
+        notes.append(
+            "the pilot's verdicts of the judge are kept: the run will not ask for them again"
+        )
+        notes.append(
+            "a rewording changes less than a real edit does, so that the gain shown may be too"
+            " small a one"
+        )
     notes.append("answers that the workspace has already cost nothing and are not taken off")
     if planned.settings.claims is not None:
         texts = [row.inputs[FIELD] for row in planned.dataset.rows]
         sentences = sum(len(split_sentences(text)) for text in texts) / max(len(texts), 1)
         notes.append(
-            f"by claim: these figures take each response for one call; a response has {sentences:.1f} sentences, each "
-            "a call of its own, and a model that splits responses or sorts claims is asked besides, once a response"
+            "by claim: these figures take each response for one call; a response has"
+            f" {sentences:.1f} sentences, each a call of its own, and a model that splits responses"
+            " or sorts claims is asked besides, once a response"
         )
     groups = planned.parts.holdout.groups
     if groups < MIN_GROUPS:
-        notes.append(f"the holdout has {groups} groups; with fewer than {MIN_GROUPS} the gate cannot decide")
+        notes.append(
+            f"the holdout has {groups} groups; with fewer than {MIN_GROUPS} the gate cannot decide"
+        )
     notes += _hopeless(planned)
     return (*notes, *planned.parts.notes)
 
 
 def _hopeless(planned: PlannedRun) -> Iterator[str]:
-    """Say which metrics no candidate can show anything about, as too few groups of the holdout have rows they count."""
+    """Say which metrics no candidate can show anything about, as too few groups of the holdout have
+    rows they count.
+    """
     dataset = open_rows(planned.parts)
     every = {row.group_key for row in dataset.rows}
     for metric in planned.objective.metrics:
         if metric not in ("recall", "specificity") or not every:
             continue
         side = metric == "recall"
-        bearing = {row.group_key for row in dataset.rows if row.label is not None and dataset.positive(row) == side}
+        bearing = {
+            row.group_key
+            for row in dataset.rows
+            if row.label is not None and dataset.positive(row) == side
+        }
         groups = round(planned.parts.holdout.groups * len(bearing) / len(every))
         if groups < MIN_GROUPS:
             rows = "positive" if side else "negative"
             yield (
-                f"about {groups} groups of the holdout have {rows} rows, as far as the open rows tell; {metric} wants "
-                f"{MIN_GROUPS}, so that the gate cannot accept any candidate: label more rows first"
+                f"about {groups} groups of the holdout have {rows} rows, as far as the open rows"
+                f" tell; {metric} wants {MIN_GROUPS}, so that the gate cannot accept any candidate:"
+                " label more rows first"
             )

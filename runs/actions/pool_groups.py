@@ -10,7 +10,8 @@ from ...judges.files import NO_GROUP
 
 
 def unit_of(pool: Dataset, reading: Mapping[str, Any]) -> str:  # Any: JSON
-    """Return what the rows of one group share: the column that was named, else the text that makes the groups.
+    """Return what the rows of one group share: the column that was named, else the text that makes
+    the groups.
 
     Args:
         pool: The rows.
@@ -27,7 +28,8 @@ def unit_of(pool: Dataset, reading: Mapping[str, Any]) -> str:  # Any: JSON
         pairs = {(row.group_key, _words(row.inputs.get(name, ""))) for row in pool.rows}
         if len(pairs) == len(groups) == len({text for _, text in pairs}):
             lengths[name] = sum(len(row.inputs.get(name, "")) for row in pool.rows)
-    # Where several do, such as in rows that are all alone, it is the one by which files are grouped.
+    # Where several do, such as in rows that are all alone, it is the one by which files are
+    # grouped.
     return max(lengths, key=lambda name: lengths[name], default="")
 
 

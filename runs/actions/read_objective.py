@@ -1,4 +1,6 @@
-"""Read an objective with the optimizer model, and settle what it means before anything else is spent."""
+"""Read an objective with the optimizer model, and settle what it means before anything else is
+spent.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ def settle_objective(
     models: ModelOptions,
     environment: Environment,
 ) -> Objective:
-    """Read an objective by rules and, in a run of its own, by the model that writes loss and criteria.
+    """Read an objective by rules and, in a run of its own, by the model that writes loss and
+    criteria.
 
     Args:
         workspace: Where the reply is recorded.
@@ -38,7 +41,11 @@ def settle_objective(
     slices = saved_slices(workspace)
     if not asks_model(words, models.model, environment):
         return words.read(judge, slices=slices)
-    config = {"objective": words.text, "judge": judge.name if judge else None, "model": models.model}
+    config = {
+        "objective": words.text,
+        "judge": judge.name if judge else None,
+        "model": models.model,
+    }
     with start_run_client(workspace, "reading", config, models, environment) as (_, client):
         return ask_reading(words, judge, columns, client, slices)
 
@@ -61,7 +68,8 @@ def ask_reading(
 
 
 def saved_slices(workspace: Workspace) -> dict[str, str]:
-    """Return the predicates of the slices saved in the workspace's folder `slices`, by the names of their files.
+    """Return the predicates of the slices saved in the workspace's folder `slices`, by the names of
+    their files.
 
     Raises:
         InputError: A file there is not a saved slice.
@@ -71,7 +79,8 @@ def saved_slices(workspace: Workspace) -> dict[str, str]:
 
 
 def named_slice(text: str, saved: Mapping[str, str]) -> str:
-    """Return the predicate of a slice as a run is told it, by name or written out; `auto` and `all` stay.
+    """Return the predicate of a slice as a run is told it, by name or written out; `auto` and `all`
+    stay.
 
     Raises:
         InputError: There is no such slice, and it is no predicate.
@@ -80,5 +89,11 @@ def named_slice(text: str, saved: Mapping[str, str]) -> str:
 
 
 def asks_model(words: ObjectiveWords, model: str, environment: Environment) -> bool:
-    """Whether a model is asked for a reading: not where --target has settled it, and not the simulated one."""
-    return bool(words.text.strip()) and words.target is None and not open_model(model, environment).simulated
+    """Whether a model is asked for a reading: not where --target has settled it, and not the
+    simulated one.
+    """
+    return (
+        bool(words.text.strip())
+        and words.target is None
+        and not open_model(model, environment).simulated
+    )

@@ -1,4 +1,6 @@
-"""Read pairs of query and document from data files, verdict files and annotations, however their columns are named."""
+"""Read pairs of query and document from data files, verdict files and annotations, however their
+columns are named.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...judges import InputError
-from ...judges.annotation.collection import DOCUMENT_IDS, PASSAGE_NAMES, QUERY_IDS, QUERY_NAMES, columns_of, first_of
+from ...judges.annotation.collection import (
+    DOCUMENT_IDS,
+    PASSAGE_NAMES,
+    QUERY_IDS,
+    QUERY_NAMES,
+    columns_of,
+    first_of,
+)
 from ...judges.files import Problems, Roles, read_grade, read_table, unit_of
 from ...judges.files.problems import shorten
 
@@ -89,30 +98,45 @@ def read_pairs(path: Path, wanted: PairColumns, notes: list[str]) -> list[PairLi
             f"{path}: no column says which query a pair has; the columns are {', '.join(there)}",
             hint="name it: --column query=COLUMN or --column query_id=COLUMN",
         )
-    needed = {column: f"--column {role}=COLUMN" for role, column in found.items()} | dict(wanted.numbers)
+    needed = {column: f"--column {role}=COLUMN" for role, column in found.items()} | dict(
+        wanted.numbers
+    )
     if wanted.label_needed:
         needed[wanted.label] = "--label COLUMN"
     numbers = [*wanted.numbers, *(name for name in wanted.optional if name in there)]
-    roles = Roles(label=wanted.label, aside=tuple(dict.fromkeys([*found.values(), *numbers])), needed=needed)
+    roles = Roles(
+        label=wanted.label, aside=tuple(dict.fromkeys([*found.values(), *numbers])), needed=needed
+    )
     table = read_table(path, roles)
     notes += [f"{path.name}: {note}" for note in table.notes]
     problems = Problems(path, unit_of(path))
     seen: dict[tuple[str, str], int] = {}
     pairs: list[PairLine] = []
     for draft in table.drafts:
-        cells = {role: "" if (cell := draft.aside[column]) is None else str(cell) for role, column in found.items()}
+        cells = {
+            role: "" if (cell := draft.aside[column]) is None else str(cell)
+            for role, column in found.items()
+        }
         name = cells.get("query_id", cells.get("query", "")).strip()
         document = cells.get("document_id", draft.id)
         if not name:
             problems.add(draft.at, f"field {query!r} is empty: every pair needs its query")
-        elif "document_id" in cells and (before := seen.setdefault((name, document), draft.at)) != draft.at:
-            problems.add(draft.at, f"the pair of query {name!r} and document {document!r} stands on line {before} too")
+        elif (
+            "document_id" in cells
+            and (before := seen.setdefault((name, document), draft.at)) != draft.at
+        ):
+            problems.add(
+                draft.at,
+                f"the pair of query {name!r} and document {document!r} stands on line {before} too",
+            )
         read: dict[str, float] = {}
         for column in numbers:
             try:
                 number = read_grade(draft.aside[column], {})
             except ValueError:
-                problems.add(draft.at, f"field {column!r}: {shorten(draft.aside[column])} is not a number")
+                problems.add(
+                    draft.at, f"field {column!r}: {shorten(draft.aside[column])} is not a number"
+                )
             else:
                 read |= {} if number is None else {column: number}
         texts = cells.get("query", ""), cells.get("document", "")

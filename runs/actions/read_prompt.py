@@ -15,9 +15,13 @@ from .bench import describe_spending
 
 
 def read_with_model(
-    workspace: Workspace, judges: Sequence[ForeignJudge], models: CallOptions, environment: Environment
+    workspace: Workspace,
+    judges: Sequence[ForeignJudge],
+    models: CallOptions,
+    environment: Environment,
 ) -> tuple[ForeignJudge, ModelReading, list[str]]:
-    """Return the one of several prompts that the model takes for the judge, what it says of it, and notes.
+    """Return the one of several prompts that the model takes for the judge, what it says of it, and
+    notes.
 
     The notes tell what of its reading was not used, and what it cost.
 
@@ -29,14 +33,24 @@ def read_with_model(
     options = ModelOptions(**asdict(models))
     config = {"model": models.model, "file": judges[0].location}
     with start_run_client(workspace, "add", config, options, environment) as (_, client):
-        judge, reading = ask_for_reading(judges, client, JudgeSettings(max_tokens=models.max_tokens))
+        judge, reading = ask_for_reading(
+            judges, client, JudgeSettings(max_tokens=models.max_tokens)
+        )
         notes = list(describe_spending(client.stats))
         if client.model.simulated:
-            notes.append("SIMULATED: the simulated model reads no prompt, so that its words alone count")
+            notes.append(
+                "SIMULATED: the simulated model reads no prompt, so that its words alone count"
+            )
     if isinstance(reading, str):
         return judge, ModelReading(), [*notes, f"the model's reading cannot be used: {reading}"]
     return (
         judge,
         reading,
-        [*notes, *(f"the model says {words!r}, which the prompt does not" for words in reading.unfounded)],
+        [
+            *notes,
+            *(
+                f"the model says {words!r}, which the prompt does not"
+                for words in reading.unfounded
+            ),
+        ],
     )

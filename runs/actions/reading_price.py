@@ -14,9 +14,14 @@ from .read_objective import saved_slices
 
 
 def price_reading(
-    workspace: Workspace, words: ObjectiveWords, judge: JudgePrompt, model: str, environment: Environment
+    workspace: Workspace,
+    words: ObjectiveWords,
+    judge: JudgePrompt,
+    model: str,
+    environment: Environment,
 ) -> float | None:
-    """Return dollars at most: one reading, and a loss with every refusal; None where no price is known.
+    """Return dollars at most: one reading, and a loss with every refusal; None where no price is
+    known.
 
     Raises:
         InputError: The model's name is not valid.
@@ -25,7 +30,9 @@ def price_reading(
         return 0.0
     opened, slices = open_model(model, environment), saved_slices(workspace)
     # What the rules make of it; where they make nothing of it the loss is priced as for any target.
-    objective = ObjectiveWords(text=words.text, target=words.target or "f1", yes=True).read(judge, slices=slices)
+    objective = ObjectiveWords(text=words.text, target=words.target or "f1", yes=True).read(
+        judge, slices=slices
+    )
     reading = reading_request(words.text, judge, (), tuple(slices))
     prices, forecast = Prices(environment.prices, environment.settings(model).price), Forecast()
     total = 0.0

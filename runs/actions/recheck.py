@@ -31,16 +31,20 @@ class _Past:
     rules: Mapping[str, DecisionRule]
     data: str
     config: RunConfig | None = None
-    """Of the optimization that accepted it, which says how rows are judged; None for a gate's decision."""
+    """Of the optimization that accepted it, which says how rows are judged; None for a gate's
+    decision.
+    """
 
 
 def recheck(workspace: Workspace, prompt: JudgePrompt, model: GateModel) -> Gated:
     """Make the last decision that accepted a version again on another model: its parent against it.
 
-    It is a look in the ledger, on a line of the model's own: the first on a model spends what a first look may.
+    It is a look in the ledger, on a line of the model's own: the first on a model spends what a
+    first look may.
 
     Raises:
-        InputError: No decision here accepted the version, its data have changed, or it was made on this very model.
+        InputError: No decision here accepted the version, its data have changed, or it was made on
+            this very model.
         WorldError: The endpoint, the budget or the disk stopped it; asking again goes on.
     """
     past, options = _last_accept(workspace, prompt), model.options
@@ -49,22 +53,44 @@ def recheck(workspace: Workspace, prompt: JudgePrompt, model: GateModel) -> Gate
     question = {"decision": past.run_id, "after": {"version": prompt.version}, **model.question()}
     question |= {"holdout": past.holdout.content_hash}
     rule = past.rules.get(prompt.version)
-    fitted = [f"the decision rule {rule.version} was fitted on {past.model}, and decides here too"] if rule else []
-    about = {"before": f"{past.before.name}@{past.before.version}", "after": f"{prompt.name}@{prompt.version}"}
-    about |= {"data": past.data, "rows": len(past.holdout), "groups": past.holdout.groups, **past.terms.to_json()}
+    fitted = (
+        [f"the decision rule {rule.version} was fitted on {past.model}, and decides here too"]
+        if rule
+        else []
+    )
+    about = {
+        "before": f"{past.before.name}@{past.before.version}",
+        "after": f"{prompt.name}@{prompt.version}",
+    }
+    about |= {
+        "data": past.data,
+        "rows": len(past.holdout),
+        "groups": past.holdout.groups,
+        **past.terms.to_json(),
+    }
     about |= {
         "rechecks": past.run_id,
         "gated_on": past.model,
         "notes": [
             *fitted,
-            f"run {past.run_id} accepted it on {past.model}; looks for another model are counted on its own line",
+            (
+                f"run {past.run_id} accepted it on {past.model}; looks for another model are"
+                " counted on its own line"
+            ),
         ],
     }
 
     def answer(run_id: str) -> Any:  # Any: as decide_with_model
         prompts = past.before, past.after
         return decide_with_model(
-            workspace, run_id, prompts, past.holdout, past.terms, model, rules=past.rules, purpose="recheck"
+            workspace,
+            run_id,
+            prompts,
+            past.holdout,
+            past.terms,
+            model,
+            rules=past.rules,
+            purpose="recheck",
         )
 
     name = options.model.partition("@")[0]
@@ -73,11 +99,15 @@ def recheck(workspace: Workspace, prompt: JudgePrompt, model: GateModel) -> Gate
             f"run {past.run_id} accepted {prompt.name}@{prompt.version} on {name} itself",
             hint="recheck is for another model; the answers of this one are in the record",
         )
-    return answer_once(workspace, "recheck", {"question": question, "model": options.model}, about, answer)
+    return answer_once(
+        workspace, "recheck", {"question": question, "model": options.model}, about, answer
+    )
 
 
 def _last_accept(workspace: Workspace, prompt: JudgePrompt) -> _Past:
-    for info in reversed(list_runs(workspace.database, "optimize", "gate", HUNKS) if workspace.exists else ()):
+    for info in reversed(
+        list_runs(workspace.database, "optimize", "gate", HUNKS) if workspace.exists else ()
+    ):
         run = read_run(workspace, info.run_id)
         if info.kind == "optimize":
             version = run.best.version if run.best else None
@@ -90,8 +120,11 @@ def _last_accept(workspace: Workspace, prompt: JudgePrompt) -> _Past:
             continue
         if run.answer.decision.accepted:
             if info.kind == HUNKS:
-                # The run that has the hunks was about another text of the same judge, on the same rows.
-                past = _of_optimization(workspace, read_run(workspace, info.config["question"]["of"]))
+                # The run that has the hunks was about another text of the same judge, on the same
+                # rows.
+                past = _of_optimization(
+                    workspace, read_run(workspace, info.config["question"]["of"])
+                )
                 composed = load_prompt(info.config["after"], origin="the run's composed prompt")
                 both = (past.before.version, composed.version)
                 rules = {version: rule for rule in past.rules.values() for version in both}
@@ -100,7 +133,10 @@ def _last_accept(workspace: Workspace, prompt: JudgePrompt) -> _Past:
                 return _of_gate(run, run.answer.model)
     raise InputError(
         f"no decision in this workspace accepted {prompt.name}@{prompt.version}",
-        hint="recheck repeats the last accept of `optimize` or `gate` on another model; to decide afresh use `gate`",
+        hint=(
+            "recheck repeats the last accept of `optimize` or `gate` on another model; to decide"
+            " afresh use `gate`"
+        ),
     )
 
 
@@ -126,7 +162,9 @@ def _of_gate(run: RunSummary, model: str) -> _Past:
     two = TwoJudges.from_json(config)
     dataset = two.dataset()
     if dataset.content_hash != question["holdout"]:
-        raise InputError(f"{config['data']} has changed since run {run.run_id}", hint="put the old rows back")
+        raise InputError(
+            f"{config['data']} has changed since run {run.run_id}", hint="put the old rows back"
+        )
     objective = replace(Objective.from_json(question["objective"]), notes=())
     return _Past(
         run_id=run.run_id,

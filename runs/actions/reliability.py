@@ -1,4 +1,6 @@
-"""Check how reliable a judge's figures are: repeats, annotators, the least visible change, likely label errors."""
+"""Check how reliable a judge's figures are: repeats, annotators, the least visible change, likely
+label errors.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ class ReliabilityReport:
     audited: Remeasured | None
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
-        """Return the answers under `repeats`, `annotators`, `detectable_change`, `noise`, `audit` and `audited`."""
+        """Return the answers under `repeats`, `annotators`, `detectable_change`, `noise`, `audit`
+        and `audited`.
+        """
         out: dict[str, Any] = {}  # Any: JSON
         if self.retest is not None:
             values = self.retest.spread["f1"].values if "f1" in self.retest.spread else ()
@@ -53,13 +57,20 @@ class ReliabilityReport:
         if self.humans is not None:
             out["annotators"] = self.humans.to_json()
         if self.detectable is not None:
-            out["detectable_change"] = {"metric": self.metric, "size": self.detectable.size, "n": self.detectable.n}
+            out["detectable_change"] = {
+                "metric": self.metric,
+                "size": self.detectable.size,
+                "n": self.detectable.n,
+            }
         if self.warning is not None:
             out["noise"] = self.warning
         if self.audit is not None:
             out["audit"] = [suspect.to_json() for suspect in self.audit.suspects]
         if self.audited is not None:
-            out["audited"] = {"marks": dict(self.audited.marks), "after": self.audited.after.to_json()}
+            out["audited"] = {
+                "marks": dict(self.audited.marks),
+                "after": self.audited.after.to_json(),
+            }
         return out
 
 
@@ -106,9 +117,17 @@ def check_noise(
     if metric in BINARY_METRICS and judged.scale.kind != "choice":
         detectable = minimum_detectable_change(metric, judged)
         if options.gain is not None:
-            warning = noise_note(metric, options.gain, again.noise(metric) if again else None, detectable)
+            warning = noise_note(
+                metric, options.gain, again.noise(metric) if again else None, detectable
+            )
     return ReliabilityReport(
-        metric=metric, retest=again, humans=None, detectable=detectable, warning=warning, audit=None, audited=None
+        metric=metric,
+        retest=again,
+        humans=None,
+        detectable=detectable,
+        warning=warning,
+        audit=None,
+        audited=None,
     )
 
 

@@ -83,7 +83,8 @@ class Routed:
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `route ask --json` prints."""
         stages = [
-            {"stage": one.name, "sources": one.sources, "kept": one.kept and one.kept.to_json()} for one in self.stages
+            {"stage": one.name, "sources": one.sources, "kept": one.kept and one.kept.to_json()}
+            for one in self.stages
         ]
         out: dict[str, Any] = {
             "run": self.run_id,
@@ -100,13 +101,20 @@ class Routed:
             "by": {value: part.to_json() for value, part in self.by.items()},
             "notes": list(self.notes),
         }
-        return out | {"calls": self.stats.calls, "cost": self.stats.cost if self.stats.price_known else None}
+        return out | {
+            "calls": self.stats.calls,
+            "cost": self.stats.cost if self.stats.price_known else None,
+        }
 
 
 def _open_retriever(catalog: Catalog, embedder: str | None) -> Retriever:
-    """Return keywords over what the catalogue says of its sources, or dense retrieval where a model is named."""
+    """Return keywords over what the catalogue says of its sources, or dense retrieval where a model
+    is named.
+    """
     texts = [source.text for source in catalog.sources]
-    return Keywords(texts) if embedder is None else Dense(texts, load_encoder(embedder), name=embedder)
+    return (
+        Keywords(texts) if embedder is None else Dense(texts, load_encoder(embedder), name=embedder)
+    )
 
 
 def run_routing(
@@ -122,11 +130,13 @@ def run_routing(
     by: str | None = None,
     watch: Watch,
 ) -> Routed:
-    """Prune, retrieve and choose; a stopped run that is started again asks only what has no answer yet.
+    """Prune, retrieve and choose; a stopped run that is started again asks only what has no answer
+    yet.
 
     Args:
         workspace: Where replies are recorded.
-        prompt: Chooses among the catalogue's sources, in any order; its criteria and anchors are what is asked with.
+        prompt: Chooses among the catalogue's sources, in any order; its criteria and anchors are
+            what is asked with.
         dataset: The questions, with the label on the catalogue's scale where there is one.
         k: How many sources the judge chooses among at most.
         embedder: The model that ranks the sources; None for BM25.
@@ -139,7 +149,8 @@ def run_routing(
     catalog = in_order_of(prompt, catalog)
     if len(prompt.inputs) != 1:
         raise InputError(
-            f"{prompt.name} reads {', '.join(prompt.inputs)}; a judge that routes reads the question alone"
+            f"{prompt.name} reads {', '.join(prompt.inputs)}; a judge that routes reads the"
+            " question alone"
         )
     if by is not None:
         require_column(dataset, by)
@@ -148,14 +159,23 @@ def run_routing(
     dataset = read_open(workspace, dataset, way="").dataset
 
     def count(done: int, total: int) -> None:
-        watch("questions", Progress(done=done, total=total, failed=0, recorded=0, cost=None, tokens=0))
+        watch(
+            "questions", Progress(done=done, total=total, failed=0, recorded=0, cost=None, tokens=0)
+        )
 
     found = find_candidates(dataset, catalog, retriever, field=prompt.inputs[0], k=k, count=count)
-    config = {"judge": prompt.name, "version": prompt.version, "model": models.model, "retriever": retriever.name}
+    config = {
+        "judge": prompt.name,
+        "version": prompt.version,
+        "model": models.model,
+        "retriever": retriever.name,
+    }
     config |= {"k": k, "sources": list(catalog.names), "data_hash": dataset.content_hash}
     settings = JudgeSettings(max_tokens=models.max_tokens)
     with start_run_client(workspace, "route", config, models, environment) as (run_id, client):
-        judged = choose(prompt, dataset, found, client, settings=settings, progress=partial(watch, "choices"))
+        judged = choose(
+            prompt, dataset, found, client, settings=settings, progress=partial(watch, "choices")
+        )
         require_answers(judged.answers, of="question")
         stats = client.stats
     seal = seal_of(workspace, dataset, by="route ask")
@@ -178,7 +198,9 @@ def run_routing(
 
 
 def _confused(judged: JudgedDataset) -> tuple[tuple[str, str, int], ...]:
-    """Return the pairs of sources that are confused most: what people say, what the judge says, how often."""
+    """Return the pairs of sources that are confused most: what people say, what the judge says, how
+    often.
+    """
     name = judged.scale.name
     pairs = Counter(
         (name(row.label), name(answer.score))
@@ -188,7 +210,9 @@ def _confused(judged: JudgedDataset) -> tuple[tuple[str, str, int], ...]:
     return tuple((*pair, n) for pair, n in pairs.most_common(CONFUSED))
 
 
-def _stages(dataset: Dataset, found: Candidates, catalog: Catalog, *, labelled: bool) -> tuple[Stage, ...]:
+def _stages(
+    dataset: Dataset, found: Candidates, catalog: Catalog, *, labelled: bool
+) -> tuple[Stage, ...]:
     everything = tuple(range(len(catalog.sources)))
     steps = {
         "the whole catalogue": [everything] * len(dataset.rows),

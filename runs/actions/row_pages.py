@@ -1,4 +1,6 @@
-"""What pages show that follows from all rows of a run or of a file: worked out once and kept to be read."""
+"""What pages show that follows from all rows of a run or of a file: worked out once and kept to be
+read.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +47,9 @@ _FILES = ("data", "audited", "holdout")
 class RowQuery:
     """What is wanted.
 
-    Flips of a run, wrong rows of a benchmark, its slices by a column, two sides compared, the looks at a run's holdout,
-    a queue of rows to label; or the check of a data file and the tokens of its rows.
+    Flips of a run, wrong rows of a benchmark, its slices by a column, two sides compared, the looks
+    at a run's holdout, a queue of rows to label; or the check of a data file and the tokens of its
+    rows.
 
     Args:
         kind: Which of them.
@@ -66,8 +69,11 @@ class RowQuery:
         return self.names[:1]
 
 
-def find_row_pages(workspace: Workspace, query: RowQuery, record: ReadRun | None = None) -> RowPages | None:
-    """Return what was kept of the rows; None where nothing was, or the runs, the files or what is sealed changed since.
+def find_row_pages(
+    workspace: Workspace, query: RowQuery, record: ReadRun | None = None
+) -> RowPages | None:
+    """Return what was kept of the rows; None where nothing was, or the runs, the files or what is
+    sealed changed since.
 
     Args:
         workspace: Where it is kept.
@@ -80,7 +86,9 @@ def find_row_pages(workspace: Workspace, query: RowQuery, record: ReadRun | None
     return read_row_pages(_path(workspace, query), _stamp(workspace, query, record))
 
 
-def make_row_pages(workspace: Workspace, query: RowQuery, doing: Doing = lambda words: None) -> None:
+def make_row_pages(
+    workspace: Workspace, query: RowQuery, doing: Doing = lambda words: None
+) -> None:
     """Work out what a page shows of rows, from the files and the recorded answers, and keep it.
 
     Raises:
@@ -188,12 +196,16 @@ def _compare(workspace: Workspace, before: str, after: str) -> tuple[dict[str, A
 
 
 def _looks(workspace: Workspace, run_id: str) -> tuple[dict[str, Any], list[RowItem]]:
-    """Count the looks at a run's holdout, those at other holdouts with its rows and measured prompts among them."""
+    """Count the looks at a run's holdout, those at other holdouts with its rows and measured
+    prompts among them.
+    """
     run, ledger = read_run(workspace, run_id), HoldoutLedger(workspace.database)
     if run.split is None:
         raise InputError(f"run {run_id} has no holdout yet")
     holdout = run.split.seals["holdout"]
-    request = LookRequest(holdout=holdout, run_id="", before=run.before.version, after="", purpose="gate", line="")
+    request = LookRequest(
+        holdout=holdout, run_id="", before=run.before.version, after="", purpose="gate", line=""
+    )
     look = requested_look(ledger.history(), request)
     left = max(0, MAX_LOOKS - look.number + 1)
     return {"so_far": len(ledger.looks(holdout)), "left": left, "next_alpha": look.alpha}, []
@@ -241,17 +253,22 @@ def _flip_items(flips: Flips) -> list[RowItem]:
 def _body(value: Any) -> dict[str, Any]:  # Any: a dataclass
     found = {one.name: getattr(value, one.name) for one in fields(value)}
     return {
-        name: dict(cast("Mapping[str, Any]", one)) if isinstance(one, Mapping) else one for name, one in found.items()
+        name: dict(cast("Mapping[str, Any]", one)) if isinstance(one, Mapping) else one
+        for name, one in found.items()
     }
 
 
 def _path(workspace: Workspace, query: RowQuery) -> Path:
-    digest = hashlib.blake2b(json.dumps([query.kind, *query.names]).encode(), digest_size=12).hexdigest()
+    digest = hashlib.blake2b(
+        json.dumps([query.kind, *query.names]).encode(), digest_size=12
+    ).hexdigest()
     return workspace.folder / "pages" / f"{digest}.db"
 
 
 def _stamp(workspace: Workspace, query: RowQuery, record: ReadRun | None = None) -> str:
-    """Return what changes when the rows could be told otherwise: the runs, their files, and what is sealed."""
+    """Return what changes when the rows could be told otherwise: the runs, their files, and what is
+    sealed.
+    """
     told: list[object] = [FORMAT]
     read = workspace.database.read
     if query.kind in _OF_FILES:
@@ -261,7 +278,8 @@ def _stamp(workspace: Workspace, query: RowQuery, record: ReadRun | None = None)
     for run_id in query.runs:
         run = record(run_id) if record else get_run(workspace.database, run_id)
         told.append(run.run_id)
-        # How far people are in a queue says nothing of its rows, and a run at work has the holdout that it was given.
+        # How far people are in a queue says nothing of its rows, and a run at work has the holdout
+        # that it was given.
         if query.kind not in ("queue", "looks"):
             told += [run.state, run.updated, read(_EVENTS, (run.run_id,))[0][0]]
         told += [_stat(path) for path in _files_of(run)]

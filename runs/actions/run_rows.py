@@ -39,7 +39,8 @@ def shown_rows(workspace: Workspace, run: RunSummary, side: Side = "after") -> S
     Args:
         workspace: Where the run is.
         run: A benchmark, or an optimization that has measured its first prompt.
-        side: Of an optimization, which prompt's verdicts; the first prompt's where there is no new one.
+        side: Of an optimization, which prompt's verdicts; the first prompt's where there is no new
+            one.
 
     Raises:
         InputError: The run has no verdicts on rows, or its rows have changed.
@@ -56,12 +57,16 @@ def _of_bench(workspace: Workspace, run: RunSummary) -> ShownRows:
     measured, config = run.last(JudgeMeasured), BenchConfig.from_json(run.record.config)
     dataset = config.dataset()
     if measured is None:
-        raise InputError(f"run {run.run_id} has not measured its rows to the end", hint="bench the judge again")
+        raise InputError(
+            f"run {run.run_id} has not measured its rows to the end", hint="bench the judge again"
+        )
     if config.listwise:
         raise InputError("rows that were ranked together have no verdicts of their own to look at")
     model = Recorded(name=measured.model, endpoint=measured.endpoint, simulated=measured.simulated)
     settings = ModelSettings().answering_as(measured.settings)
-    with Client(model, settings=settings, record=CallStore(workspace.database, run.run_id)) as client:
+    with Client(
+        model, settings=settings, record=CallStore(workspace.database, run.run_id)
+    ) as client:
         judged = judge_as(
             config.prompt_judged,
             dataset,

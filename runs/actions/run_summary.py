@@ -1,4 +1,6 @@
-"""One run as its journal tells it; the page, the reports, the terminal and every action read runs through this."""
+"""One run as its journal tells it; the page, the reports, the terminal and every action read runs
+through this.
+"""
 
 from __future__ import annotations
 
@@ -63,10 +65,12 @@ class CostSummary:
     cost: float | None
     """US dollars; None where a price is unknown."""
     points: float | None
-    """By how many points the target metric got better on the holdout; None where the gate did not accept."""
+    """By how many points the target metric got better on the holdout; None where the gate did not
+    accept.
+    """
     raced: int
-    """Verdicts that choosing among candidates looked at, cached or paid for: the screenings', the races', and
-    those that validating a race's winner took beyond them."""
+    """Verdicts that choosing among candidates looked at, cached or paid for: the screenings', the
+    races', and those that validating a race's winner took beyond them."""
     unraced: int
     """Verdicts that judging every validation row for every candidate would have taken."""
 
@@ -82,7 +86,10 @@ class CostSummary:
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the figures by name."""
-        return asdict(self) | {"calls_per_point": self.calls_per_point, "cost_per_point": self.cost_per_point}
+        return asdict(self) | {
+            "calls_per_point": self.calls_per_point,
+            "cost_per_point": self.cost_per_point,
+        }
 
 
 class _Last(Generic[E]):
@@ -95,14 +102,17 @@ class _Last(Generic[E]):
         self._name = name
 
     def __get__(self, run: RunSummary, owner: type) -> E | None:
-        # An attribute of the object goes before one of its class: the next reading does not come here.
+        # An attribute of the object goes before one of its class: the next reading does not come
+        # here.
         event = run.__dict__[self._name] = run.last(self._cls)
         return event
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunSummary:
-    """A run: its record, its events by kind, its calls. What it has not come to yet is None or empty."""
+    """A run: its record, its events by kind, its calls. What it has not come to yet is None or
+    empty.
+    """
 
     record: RunRecord
     events: tuple[Event, ...]
@@ -140,10 +150,16 @@ class RunSummary:
 
     @cached_property
     def objective(self) -> Objective:
-        """The objective as it was read once; runs before version 0.3 have it in their first event alone."""
+        """The objective as it was read once; runs before version 0.3 have it in their first event
+        alone.
+        """
         if self.config.reading is not None:
             return Objective.from_json(self.config.reading)
-        return self.started.objective.objective() if self.started else self.config.words.read(self.config.judge)
+        return (
+            self.started.objective.objective()
+            if self.started
+            else self.config.words.read(self.config.judge)
+        )
 
     started = _Last(Started)
     """What was known before the first call."""
@@ -160,7 +176,9 @@ class RunSummary:
     hunks = _Last(HunksMeasured)
     """What each hunk does on validation rows; None where that was not measured."""
     threshold = _Last(ThresholdTuned)
-    """What another threshold alone would give; of earlier runs the thresholds that were chosen after an accept."""
+    """What another threshold alone would give; of earlier runs the thresholds that were chosen
+    after an accept.
+    """
     chances = _Last(ChancesReckoned)
     """The chance of each finalist to be accepted."""
     closing = _Last(Remeasured)
@@ -187,7 +205,9 @@ class RunSummary:
         if decision is None or decision.evidence is not None or self.after is not None:
             return decision
         # Earlier runs called it refused that there was no candidate, though no gate had looked.
-        return replace(decision, outcome="no candidate") if decision.outcome == "refused" else decision
+        return (
+            replace(decision, outcome="no candidate") if decision.outcome == "refused" else decision
+        )
 
     @cached_property
     def reviews(self) -> tuple[Reviewed, ...]:
@@ -201,7 +221,9 @@ class RunSummary:
 
     @property
     def only_measured(self) -> bool:
-        """Whether no search was asked for: such a run ends with its benchmark, its slice and its loss."""
+        """Whether no search was asked for: such a run ends with its benchmark, its slice and its
+        loss.
+        """
         return self.record.kind == "optimize" and self.record.config.get("steps") == 0
 
     @cached_property
@@ -216,13 +238,21 @@ class RunSummary:
 
     @property
     def words_differ(self) -> bool:
-        """Whether the best candidate is another text, and not the first prompt with a threshold of its own."""
+        """Whether the best candidate is another text, and not the first prompt with a threshold of
+        its own.
+        """
         return self.after is not None and self.after.version != self.before.version
 
     @property
     def new_rule(self) -> DecisionRule | None:
-        """The rule of its own that decides for the best candidate; None where the run's rule does."""
-        return None if self.best is None or self.best.rule is None else DecisionRule.from_json(self.best.rule)
+        """The rule of its own that decides for the best candidate; None where the run's rule
+        does.
+        """
+        return (
+            None
+            if self.best is None or self.best.rule is None
+            else DecisionRule.from_json(self.best.rule)
+        )
 
     @property
     def decided(self) -> DecisionRecord:
@@ -232,7 +262,10 @@ class RunSummary:
             InputError: There is none yet.
         """
         if self.decision is None:
-            raise InputError(f"run {self.run_id!r} has no decision yet", hint=f"judgewright runs resume {self.run_id}")
+            raise InputError(
+                f"run {self.run_id!r} has no decision yet",
+                hint=f"judgewright runs resume {self.run_id}",
+            )
         return self.decision
 
     @property
@@ -250,7 +283,9 @@ class RunSummary:
 
     @property
     def cost(self) -> CostSummary:
-        """What the run spent for what it gained, beside what judging every row for every candidate would have taken."""
+        """What the run spent for what it gained, beside what judging every row for every candidate
+        would have taken.
+        """
         raced = unraced = 0
         for step in self.steps:
             # The first standing is the current prompt's, which is in the record.
@@ -271,11 +306,16 @@ class RunSummary:
             if evidence is not None and evidence.target is not None:
                 points = 100 * sign_of(evidence.target["metric"]) * evidence.target["difference"]
         return CostSummary(
-            calls=self.calls.done, cost=self.calls.known_cost, points=points, raced=raced, unraced=unraced
+            calls=self.calls.done,
+            cost=self.calls.known_cost,
+            points=points,
+            raced=raced,
+            unraced=unraced,
         )
 
     def diff(self) -> PromptDiff | None:
-        """Split the diff into hunks, numbered as the run numbered them; None where there is no new prompt.
+        """Split the diff into hunks, numbered as the run numbered them; None where there is no new
+        prompt.
 
         Raises:
             WorkspaceError: The hunks are not those that the run measured.
@@ -284,7 +324,9 @@ class RunSummary:
             return None
         diff = split_hunks(self.before, self.after, most=self.config.hunks or None)
         if self.hunks is not None:
-            measured = [(h["number"], h["part"], tuple(h["old"]), tuple(h["new"])) for h in self.hunks.hunks]
+            measured = [
+                (h["number"], h["part"], tuple(h["old"]), tuple(h["new"])) for h in self.hunks.hunks
+            ]
             if measured != [(hunk.number, hunk.part, hunk.old, hunk.new) for hunk in diff.hunks]:
                 raise WorkspaceError(
                     f"the diff of run {self.run_id} falls into other hunks than the run measured",
@@ -308,7 +350,10 @@ class RunSummary:
             InputError: It has not, or somebody has.
         """
         if not self.finished:
-            raise InputError(f"run {self.run_id!r} has not finished", hint=f"judgewright runs resume {self.run_id}")
+            raise InputError(
+                f"run {self.run_id!r} has not finished",
+                hint=f"judgewright runs resume {self.run_id}",
+            )
         if self.reviews:
             last = self.reviews[-1]
             raise InputError(f"run {self.run_id!r} was already {last.verb} by {last.who}")
@@ -322,26 +367,45 @@ def read_run(
     Args:
         workspace: Where it is.
         run_id: Its id.
-        count_calls: Counts its calls, for whoever keeps the counts of ended runs. Default: the workspace does.
+        count_calls: Counts its calls, for whoever keeps the counts of ended runs. Default: the
+            workspace does.
 
     Raises:
         InputError: There is no such run.
         WorkspaceError: Its journal was edited, or cannot be read.
     """
     if not workspace.exists:
-        raise InputError(f"there is no workspace at {workspace.place}", hint="give --workspace, or start a run here")
+        raise InputError(
+            f"there is no workspace at {workspace.place}",
+            hint="give --workspace, or start a run here",
+        )
     record = get_run(workspace.database, run_id)
     return RunSummary(
         record=record,
         events=RunJournal(workspace.database, record.run_id).events(),
-        calls=count_calls(record) if count_calls else CallStore(workspace.database, record.run_id).summary(),
+        calls=(
+            count_calls(record)
+            if count_calls
+            else CallStore(workspace.database, record.run_id).summary()
+        ),
     )
 
 
 def uncounted(_: RunRecord) -> CallSummary:
-    """Count no calls, for `read_run` of whoever shows none: that takes a while where there are many."""
+    """Count no calls, for `read_run` of whoever shows none: that takes a while where there are
+    many.
+    """
     return CallSummary(
-        done=0, attempts=0, failed=0, in_doubt=0, not_charged=0, repeated=0, damaged=0, cost=0.0, unpriced=0, tokens=0
+        done=0,
+        attempts=0,
+        failed=0,
+        in_doubt=0,
+        not_charged=0,
+        repeated=0,
+        damaged=0,
+        cost=0.0,
+        unpriced=0,
+        tokens=0,
     )
 
 
@@ -368,13 +432,16 @@ def require_same_models(run: RunSummary, environment: Environment) -> None:
     config, started = run.config, run.started
     names = (config.model, config.optimizer_model or config.model, config.screen_model)
     models = (started.model, started.optimizer_model, started.screen_model)
-    for name, model, endpoint in zip(names, models, started.endpoints, strict=False):  # there may be no screening model
+    for name, model, endpoint in zip(
+        names, models, started.endpoints, strict=False
+    ):  # there may be no screening model
         if name is None or name == SIMULATED:
             continue
         named = environment.model(name)
         if (named.model, named.base_url) != (model, endpoint):
             raise InputError(
-                f"run {run.run_id} asked {model} at {endpoint}; {name!r} now means {named.model} at {named.base_url}",
+                f"run {run.run_id} asked {model} at {endpoint}; {name!r} now means {named.model} at"
+                f" {named.base_url}",
                 hint="change it back in your models.yaml or OPENAI_BASE_URL, or start a new run",
             )
 
@@ -388,8 +455,8 @@ def changed_settings(run: RunSummary, environment: Environment) -> tuple[str, ..
         names = [field for field in ANSWERING if before.get(field) != now.get(field)]
         if names:
             notes.append(
-                f"{', '.join(names)} of the model {name!r} changed since the run started, which goes on as it began; "
-                "a new run would ask anew with the new settings"
+                f"{', '.join(names)} of the model {name!r} changed since the run started, which"
+                " goes on as it began; a new run would ask anew with the new settings"
             )
     return tuple(notes)
 
@@ -401,27 +468,37 @@ def split_of_run(workspace: Workspace, run: RunSummary) -> Splits:
         InputError: The rows have changed.
     """
     config, ledger = run.config, HoldoutLedger(workspace.database)
-    # Where no groups were merged, looking for near duplicates would find none and take most of the time.
+    # Where no groups were merged, looking for near duplicates would find none and take most of the
+    # time.
     merged = run.split is None or run.split.merged > 0
-    return split_with_memory(ledger.memories(), run.run_id, config.dataset(), config.shares, near_duplicates=merged)
+    return split_with_memory(
+        ledger.memories(), run.run_id, config.dataset(), config.shares, near_duplicates=merged
+    )
 
 
 def sealed_split(workspace: Workspace, run: RunSummary) -> Splits:
     """Split a run's rows as `split_of_run`, and make sure that the same rows are sealed.
 
     Raises:
-        InputError: The run has not split its rows yet, the rows have changed, or other rows would be sealed than were
-            then; no row is to be shown.
+        InputError: The run has not split its rows yet, the rows have changed, or other rows would
+            be sealed than were then; no row is to be shown.
     """
     if run.split is None:
         raise InputError(f"run {run.run_id!r} has not begun; resume it first")
     parts = split_of_run(workspace, run)
-    if {"holdout": parts.holdout.content_hash, "final": parts.final.content_hash} != run.split.seals:
-        raise InputError(f"{run.config.data} is not split as it was when the run started", hint="start a new run")
+    if {
+        "holdout": parts.holdout.content_hash,
+        "final": parts.final.content_hash,
+    } != run.split.seals:
+        raise InputError(
+            f"{run.config.data} is not split as it was when the run started", hint="start a new run"
+        )
     return parts
 
 
-def recorded_verdicts(workspace: Workspace, run: RunSummary, prompt: JudgePrompt, rows: Dataset) -> JudgedDataset:
+def recorded_verdicts(
+    workspace: Workspace, run: RunSummary, prompt: JudgePrompt, rows: Dataset
+) -> JudgedDataset:
     """Return a prompt's verdicts on open rows of a run, from cached answers; no model is called.
 
     Raises:
@@ -434,7 +511,9 @@ def recorded_verdicts(workspace: Workspace, run: RunSummary, prompt: JudgePrompt
     answering = (run.config.model_settings or {}).get(run.config.model, {})
     own = ModelSettings().answering_as(answering)
     with Client(model, settings=own, record=CallStore(workspace.database, run.run_id)) as client:
-        return judge_as(prompt, rows, client, settings.claims, settings=settings.judge, rule=settings.rule)
+        return judge_as(
+            prompt, rows, client, settings.claims, settings=settings.judge, rule=settings.rule
+        )
 
 
 def baseline(workspace: Workspace, run: RunSummary) -> JudgedDataset:

@@ -1,4 +1,6 @@
-"""One line about each run, whatever its kind: what it was about, how it ended, what changed and what it cost."""
+"""One line about each run, whatever its kind: what it was about, how it ended, what changed and
+what it cost.
+"""
 
 from __future__ import annotations
 
@@ -65,9 +67,13 @@ class RunLine:
 
     @property
     def comparable(self) -> bool:
-        """Whether the run has verdicts on rows that may be shown, to be compared with another run's."""
+        """Whether the run has verdicts on rows that may be shown, to be compared with another
+        run's.
+        """
         measured = self.info.kind == "bench" and self.value is not None
-        return measured or (self.info.kind == "optimize" and self.info.state != "failed" and bool(self.judge))
+        return measured or (
+            self.info.kind == "optimize" and self.info.state != "failed" and bool(self.judge)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +89,11 @@ class TableQuery:
     rising: bool = False
 
 
-def describe_run(workspace: Workspace, info: RunRecord, count_calls: CountCalls | None = None) -> RunLine:
-    """Say in a line what a run was about, how it ended and what it cost; a damaged run is listed as such.
+def describe_run(
+    workspace: Workspace, info: RunRecord, count_calls: CountCalls | None = None
+) -> RunLine:
+    """Say in a line what a run was about, how it ended and what it cost; a damaged run is listed as
+    such.
 
     Args:
         workspace: Where it is.
@@ -101,18 +110,26 @@ def describe_run(workspace: Workspace, info: RunRecord, count_calls: CountCalls 
 
 
 def choose_lines(lines: Iterable[RunLine], query: TableQuery) -> list[RunLine]:
-    """Return the lines that a query asks for, in its order; runs without a figure come last either way."""
+    """Return the lines that a query asks for, in its order; runs without a figure come last either
+    way.
+    """
     words = query.words.casefold().split()
     chosen: list[RunLine] = []
     for line in lines:
-        text = " ".join((line.info.run_id, line.about, line.data, line.judge, line.model, line.settled)).casefold()
+        text = " ".join(
+            (line.info.run_id, line.about, line.data, line.judge, line.model, line.settled)
+        ).casefold()
         fits = (
-            query.kind in ("", line.info.kind) and query.outcome in ("", line.outcome) and query.data in ("", line.data)
+            query.kind in ("", line.info.kind)
+            and query.outcome in ("", line.outcome)
+            and query.data in ("", line.data)
         )
         if fits and all(word in text for word in words):
             chosen.append(line)
     known = [line for line in chosen if _key(line, query.sort) is not None]
-    known.sort(key=lambda line: (_key(line, query.sort), line.info.created), reverse=not query.rising)
+    known.sort(
+        key=lambda line: (_key(line, query.sort), line.info.created), reverse=not query.rising
+    )
     return [*known, *(line for line in chosen if _key(line, query.sort) is None)]
 
 
@@ -126,7 +143,9 @@ def _key(line: RunLine, sort: str) -> float | str | None:
 
 
 def _describe(run: RunSummary, gated: RunSummary) -> RunLine:
-    """Describe a run by what the gate said last: in a run of its own where some hunks of it were accepted."""
+    """Describe a run by what the gate said last: in a run of its own where some hunks of it were
+    accepted.
+    """
     info, config = run.record, run.record.config
     answer, started, measured = run.answer, run.started, run.last(JudgeMeasured)
     decision = gated.answer.decision if gated.answer is not None else run.decision

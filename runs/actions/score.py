@@ -1,4 +1,6 @@
-"""Score verdicts: measure one judge, rank several, or compare written answers with the gold ones."""
+"""Score verdicts: measure one judge, rank several, or compare written answers with the gold
+ones.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...judges import Benchmark, Estimate, InputError, JudgedArrays, JudgedDataset, by_column, measure
+from ...judges import (
+    Benchmark,
+    Estimate,
+    InputError,
+    JudgedArrays,
+    JudgedDataset,
+    by_column,
+    measure,
+)
 from ...judges.files import (
     STREAMED,
     TextAnswers,
@@ -29,13 +39,19 @@ TEXT_METRIC = "anls"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreOptions:
-    """What is measured beyond the default; the fields but `by` are options of the command `score` as well."""
+    """What is measured beyond the default; the fields but `by` are options of the command `score`
+    as well.
+    """
 
     by: str | None = None
     """A column for whose values the judge is measured too."""
-    at: tuple[int, ...] = option("Output", (), "Cut-offs of nDCG [default: 10].", kind="integers", flag="--k", low=1)
+    at: tuple[int, ...] = option(
+        "Output", (), "Cut-offs of nDCG [default: 10].", kind="integers", flag="--k", low=1
+    )
     uncertain: str | None = option(
-        "Verdict files", None, "Column that says where people were uncertain; adds the metrics of DIRAS."
+        "Verdict files",
+        None,
+        "Column that says where people were uncertain; adds the metrics of DIRAS.",
     )
     seed: int = option("Output", 0, "Seed of the draws behind the interval of ECE.")
 
@@ -54,10 +70,15 @@ class Score:
     def noting(self, *notes: str) -> Score:
         """Return the same with more to be said about the rows."""
         dataset = self.judged.dataset
-        return replace(self, judged=replace(self.judged, dataset=replace(dataset, notes=(*dataset.notes, *notes))))
+        return replace(
+            self,
+            judged=replace(self.judged, dataset=replace(dataset, notes=(*dataset.notes, *notes))),
+        )
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
-        """Return the benchmark's object and how the file was read; also `by` and the means over a column asked for."""
+        """Return the benchmark's object and how the file was read; also `by` and the means over a
+        column asked for.
+        """
         out = self.benchmark.to_json() | {"reading": list(self.judged.dataset.notes)}
         if self.by is not None:
             out["by"] = {value: part.to_json() for value, part in self.parts.items()}
@@ -65,7 +86,8 @@ class Score:
 
 
 def read_judges(files: Sequence[Path], columns: VerdictColumns) -> dict[str, JudgedDataset]:
-    """Read verdict files, each of one judge or of many; a name that occurs twice gets its file as a prefix.
+    """Read verdict files, each of one judge or of many; a name that occurs twice gets its file as a
+    prefix.
 
     Raises:
         InputError: A threshold or map is for a judge that no file has, or a file cannot be read.
@@ -82,15 +104,24 @@ def read_judges(files: Sequence[Path], columns: VerdictColumns) -> dict[str, Jud
     return found
 
 
-def read_stream(files: Sequence[Path], columns: VerdictColumns, options: ScoreOptions) -> JudgedArrays | None:
-    """Read one large file without keeping its rows; None where the file is small, or rows are needed one by one.
+def read_stream(
+    files: Sequence[Path], columns: VerdictColumns, options: ScoreOptions
+) -> JudgedArrays | None:
+    """Read one large file without keeping its rows; None where the file is small, or rows are
+    needed one by one.
 
     Raises:
         InputError: As `read_judges`.
     """
     if len(files) != 1 or not files[0].is_file() or files[0].stat().st_size < STREAMED:
         return None
-    if options.by or options.uncertain or columns.thresholds or columns.score_maps or not can_stream(files[0], columns):
+    if (
+        options.by
+        or options.uncertain
+        or columns.thresholds
+        or columns.score_maps
+        or not can_stream(files[0], columns)
+    ):
         return None
     return stream_verdicts(files[0], columns)
 
@@ -116,11 +147,17 @@ def measure_one(judged: JudgedArrays, options: ScoreOptions) -> Score:
 
 
 def measure_many(
-    judges: Mapping[str, JudgedDataset], options: ScoreOptions, *, metric: str, published: Sequence[PublishedRow]
+    judges: Mapping[str, JudgedDataset],
+    options: ScoreOptions,
+    *,
+    metric: str,
+    published: Sequence[PublishedRow],
 ) -> Leaderboard:
     """Measure several judges and rank them, with published figures beside them."""
     found = {
-        name: measure(judged, at=options.at or (10,), uncertain=options.uncertain, seed=options.seed)
+        name: measure(
+            judged, at=options.at or (10,), uncertain=options.uncertain, seed=options.seed
+        )
         for name, judged in judges.items()
     }
     return rank_judges(judges, found, metric=metric, published=published)
@@ -128,7 +165,9 @@ def measure_many(
 
 def to_json(board: Leaderboard, judges: Mapping[str, JudgedDataset]) -> dict[str, Any]:  # Any: JSON
     """Return the leaderboard's object and how each judge's file was read."""
-    return board.to_json() | {"reading": {name: list(judged.dataset.notes) for name, judged in judges.items()}}
+    return board.to_json() | {
+        "reading": {name: list(judged.dataset.notes) for name, judged in judges.items()}
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,13 +190,16 @@ class TextScore:
         }
         if self.by is not None:
             parts = {
-                value: {"n": part.n, "metrics": {TEXT_METRIC: part.to_json()}} for value, part in self.parts.items()
+                value: {"n": part.n, "metrics": {TEXT_METRIC: part.to_json()}}
+                for value, part in self.parts.items()
             }
             out["by"] = parts
         return out
 
 
-def score_texts(path: Path, *, gold: str, answer: str, group: str | None, by: str | None) -> TextScore:
+def score_texts(
+    path: Path, *, gold: str, answer: str, group: str | None, by: str | None
+) -> TextScore:
     """Measure the answers of a file; see `load_text_answers`."""
     answers = load_text_answers(path, gold=gold, answer=answer, group=group, by=by)
     positions: dict[str, list[int]] = {}

@@ -1,4 +1,6 @@
-"""Turn annotations into training data for embeddings: a label matrix, pairs, and triplets with hard negatives."""
+"""Turn annotations into training data for embeddings: a label matrix, pairs, and triplets with hard
+negatives.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ class PairFiles:
     """The column of the judge's decision, 0 or 1."""
     label: str = "label"
     label_threshold: float | None = None
-    """From which grade on people call a pair relevant; the middle of their scale where nobody says so."""
+    """From which grade on people call a pair relevant; the middle of their scale where nobody says
+    so.
+    """
     columns: Mapping[str, str] = field(default_factory=dict[str, str])
     judge_only: bool = False
     """Whether people's labels are left aside."""
@@ -90,32 +94,41 @@ def make_training_pairs(files: PairFiles, settings: MiningSettings) -> TrainingP
     """
     notes: list[str] = []
     optional = (files.verdict, *RELEVANCE)
-    wanted = PairColumns(columns=files.columns, label=files.label, label_needed=False, optional=optional)
+    wanted = PairColumns(
+        columns=files.columns, label=files.label, label_needed=False, optional=optional
+    )
     lines = [line for path in files.paths for line in read_pairs(path, wanted, notes)]
     bare = next((line for line in lines if line.texts is None), None)
     if bare is not None:
         raise InputError(
             f"{bare.place}: the pair lacks the text of its query or its document",
-            hint="training needs both; --column query=COLUMN and --column document=COLUMN name them",
+            hint=(
+                "training needs both; --column query=COLUMN and --column document=COLUMN name them"
+            ),
         )
     for line in lines:
         if line.numbers.get(files.verdict, 0.0) not in (0.0, 1.0):
             raise InputError(
-                f"{line.place}, field {files.verdict!r}: {line.numbers[files.verdict]:g} is no decision (0 or 1)",
+                f"{line.place}, field {files.verdict!r}: {line.numbers[files.verdict]:g} is no"
+                " decision (0 or 1)",
                 hint="name the column of the decisions with --verdict COLUMN",
             )
     grades = [] if files.judge_only else [line.label for line in lines if line.label is not None]
     if not grades and not any(files.verdict in line.numbers for line in lines):
         raise InputError(
             f"no pair has a decision in column {files.verdict!r}, nor a label in {files.label!r}",
-            hint="judge the pairs first (`annotate --out`), or name the column with --verdict COLUMN",
+            hint=(
+                "judge the pairs first (`annotate --out`), or name the column with --verdict COLUMN"
+            ),
         )
     scale = infer_scale(grades, files.label_threshold) if grades else None
     if scale is not None:
         notes.append(f"people's labels are read as {scale.describe()}")
     top = max((line.numbers.get("score", 0.0) for line in lines), default=1.0)
     if top > 1.0:
-        notes.append(f"the judge's score is taken as a share of {top:g}, where there is no probability")
+        notes.append(
+            f"the judge's score is taken as a share of {top:g}, where there is no probability"
+        )
     annotated = tuple(_annotated(line, files, scale, max(top, 1.0)) for line in lines)
     return TrainingPairs(
         lines=tuple(lines),
@@ -127,7 +140,9 @@ def make_training_pairs(files: PairFiles, settings: MiningSettings) -> TrainingP
     )
 
 
-def _annotated(line: PairLine, files: PairFiles, scale: OutputScale | None, top: float) -> AnnotatedPair:
+def _annotated(
+    line: PairLine, files: PairFiles, scale: OutputScale | None, top: float
+) -> AnnotatedPair:
     query, document = line.texts or ("", "")
     relevance = line.numbers.get("probability")
     if relevance is None and "score" in line.numbers:
@@ -152,8 +167,8 @@ def write_training(made: TrainingPairs, form: str, path: Path) -> int:
     lines = made.mined.triplets if form == "triplets" else made.mined.pairs
     if not lines:
         raise InputError(
-            f"there are no {form}: {made.mined.without_positive} of {made.mined.queries} queries have no relevant "
-            f"document, {made.mined.without_negative} positives no negative",
+            f"there are no {form}: {made.mined.without_positive} of {made.mined.queries} queries"
+            f" have no relevant document, {made.mined.without_negative} positives no negative",
             hint="annotate more pairs a query, or raise --below",
         )
     objects = [dict(zip(columns, line, strict=True)) for line in lines]
@@ -167,7 +182,9 @@ def write_training(made: TrainingPairs, form: str, path: Path) -> int:
 
 
 def write_pair_matrix(made: TrainingPairs, path: Path) -> None:
-    """Write the label matrix of all decided pairs; the same text under several ids of a query is one of them."""
+    """Write the label matrix of all decided pairs; the same text under several ids of a query is
+    one of them.
+    """
     entries: dict[tuple[str, str], tuple[str, str, bool, bool]] = {}
     for line, pair in zip(made.lines, made.annotated, strict=True):
         if pair.relevant is None:

@@ -16,7 +16,14 @@ from ...judges import DataError, FloatArray, InputError, JudgedDataset, Verdict,
 from ...judges.annotation import Encode
 from ...judges.annotation.collection import PASSAGE_NAMES, QUERY_NAMES, first_of
 from ...judges.files import VerdictColumns, load_judges
-from ...judges.search import SearchTable, SearchTuning, TuneSettings, read_trec_run, text_features, tune_search
+from ...judges.search import (
+    SearchTable,
+    SearchTuning,
+    TuneSettings,
+    read_trec_run,
+    text_features,
+    tune_search,
+)
 from .read_pairs import PairColumns, PairLine, read_pairs, same_text
 
 Count = Callable[[str, int, int], None]
@@ -40,7 +47,8 @@ class SearchFiles:
     """Columns of the pairs that hold a feature."""
     label: str = "label"
     columns: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The column of `query`, `document`, `query_id` or `document_id`, where it is called otherwise."""
+    """The column of `query`, `document`, `query_id` or `document_id`, where it is called otherwise.
+    """
     text_features: bool = True
     """Whether features are built from the texts, where there are texts."""
     encode: Encode | None = None
@@ -94,17 +102,24 @@ def run_search_tuning(files: SearchFiles, settings: TuneSettings, *, count: Coun
     grades: list[list[float]] = [[] for _ in pairs]
     simulated = False
     if files.judge_label is not None:
-        grades = [[pair.numbers[files.judge_label]] if files.judge_label in pair.numbers else [] for pair in pairs]
+        grades = [
+            [pair.numbers[files.judge_label]] if files.judge_label in pair.numbers else []
+            for pair in pairs
+        ]
         simulated = any(pair.simulated for pair in pairs)
     judges: list[str] = []
     for path in files.verdicts:
-        for name, judged in load_judges(path, VerdictColumns(score=files.score, require_labels=False)).items():
+        for name, judged in load_judges(
+            path, VerdictColumns(score=files.score, require_labels=False)
+        ).items():
             simulated = simulated or judged.simulated
             judges.append(judged.model or name)
             notes.append(_join(pairs, grades, judged, path))
     repeated = sum(len(found) > 1 for found in grades)
     if repeated:
-        notes.append(f"pairs with several grades of the judge, of which the mean counts: {repeated:,}")
+        notes.append(
+            f"pairs with several grades of the judge, of which the mean counts: {repeated:,}"
+        )
     table = _table(pairs, grades, files, notes, count)
     tuning = tune_search(table, settings, count=lambda done, total: count("settings", done, total))
     return TunedFiles(
@@ -121,11 +136,16 @@ def run_search_tuning(files: SearchFiles, settings: TuneSettings, *, count: Coun
 
 def write_fusion(tuned: TunedFiles, path: Path) -> None:
     """Write the weights that were tuned on all judged queries, as JSON."""
-    body = tuned.tuning.fusion.to_json() | {"simulated": tuned.simulated, "judges": list(tuned.judges)}
+    body = tuned.tuning.fusion.to_json() | {
+        "simulated": tuned.simulated,
+        "judges": list(tuned.judges),
+    }
     write_beside(path, json.dumps(body, indent=2) + "\n")
 
 
-def _join(pairs: Sequence[PairLine], grades: Sequence[list[float]], judged: JudgedDataset, path: Path) -> str:
+def _join(
+    pairs: Sequence[PairLine], grades: Sequence[list[float]], judged: JudgedDataset, path: Path
+) -> str:
     """Give pairs the judge's grades, by their ids, or by their texts where no id is the same."""
     by_id: dict[str, list[int]] = {}
     by_texts: dict[tuple[str, str], list[int]] = {}
@@ -155,7 +175,10 @@ def _join(pairs: Sequence[PairLine], grades: Sequence[list[float]], judged: Judg
     if not joined:
         raise DataError(
             f"{path}: none of its verdicts is about one of the pairs",
-            hint="verdicts and pairs are joined by id, or by the texts of query and passage where no id is the same",
+            hint=(
+                "verdicts and pairs are joined by id, or by the texts of query and passage where no"
+                " id is the same"
+            ),
         )
     how = "ids" if with_ids else "texts"
     rest = f"; {alone:,} verdicts are about other pairs" if alone else ""
@@ -167,12 +190,17 @@ def _texts(query: str, passage: str) -> tuple[str, str]:
 
 
 def _table(
-    pairs: Sequence[PairLine], grades: Sequence[list[float]], files: SearchFiles, notes: list[str], count: Count
+    pairs: Sequence[PairLine],
+    grades: Sequence[list[float]],
+    files: SearchFiles,
+    notes: list[str],
+    count: Count,
 ) -> SearchTable:
     codes: dict[str, int] = {}
     query = np.array([codes.setdefault(pair.query, len(codes)) for pair in pairs], np.int64)
     columns: dict[str, FloatArray] = {
-        name: np.array([pair.numbers.get(name, math.nan) for pair in pairs]) for name in files.features
+        name: np.array([pair.numbers.get(name, math.nan) for pair in pairs])
+        for name in files.features
     }
     for name, path in files.runs.items():
         columns[_free(name, columns)] = _run_scores(pairs, path, notes)
@@ -181,7 +209,9 @@ def _table(
         if without:
             notes.append(f"no features are built from texts, which {without:,} pairs lack")
         else:
-            columns |= {_free(name, columns): values for name, values in _built(pairs, files, count).items()}
+            columns |= {
+                _free(name, columns): values for name, values in _built(pairs, files, count).items()
+            }
     return SearchTable(
         queries=tuple(codes),
         query=query,
@@ -195,7 +225,9 @@ def _table(
 
 def _free(name: str, taken: Mapping[str, object]) -> str:
     if name in taken:
-        raise InputError(f"two features are called {name!r}", hint="name a run otherwise: --run NAME=FILE")
+        raise InputError(
+            f"two features are called {name!r}", hint="name a run otherwise: --run NAME=FILE"
+        )
     return name
 
 
@@ -205,13 +237,17 @@ def _run_scores(pairs: Sequence[PairLine], path: Path, notes: list[str]) -> Floa
     found = int((~np.isnan(scores)).sum())
     if not found:
         raise DataError(
-            f"{path}: none of its lines is about a pair; its first query is {next(iter(run))!r}, that of the pairs "
-            f"{pairs[0].query!r}",
-            hint="the ids must be those of the columns query_id and document_id; --column query_id=COLUMN names one",
+            f"{path}: none of its lines is about a pair; its first query is {next(iter(run))!r},"
+            f" that of the pairs {pairs[0].query!r}",
+            hint=(
+                "the ids must be those of the columns query_id and document_id; --column"
+                " query_id=COLUMN names one"
+            ),
         )
     lines = sum(len(documents) for documents in run.values())
     notes.append(
-        f"{path.name}: {found:,} of {len(pairs):,} pairs have a score; {lines - found:,} lines are about others"
+        f"{path.name}: {found:,} of {len(pairs):,} pairs have a score; {lines - found:,} lines are"
+        " about others"
     )
     return scores
 
@@ -222,7 +258,9 @@ def _built(pairs: Sequence[PairLine], files: SearchFiles, count: Count) -> dict[
     of: list[tuple[int, int]] = []
     for pair in pairs:
         asked, text = pair.texts or ("", "")
-        of.append((queries.setdefault(asked, len(queries)), passages.setdefault(text, len(passages))))
+        of.append(
+            (queries.setdefault(asked, len(queries)), passages.setdefault(text, len(passages)))
+        )
     at = np.array(of, np.int64)
     return text_features(
         list(queries),

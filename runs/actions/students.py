@@ -54,7 +54,9 @@ class StudentReport:
 
     @property
     def is_within(self) -> bool | None:
-        """Whether the student is at most `WORTH` behind, by the interval; None where that is not shown either way."""
+        """Whether the student is at most `WORTH` behind, by the interval; None where that is not
+        shown either way.
+        """
         if self.change is None or self.change.low is None or self.change.high is None:
             return None
         if self.change.low >= -WORTH:
@@ -91,8 +93,11 @@ def _figures(side: Benchmark) -> dict[str, Any]:  # Any: JSON
     return {name: side.metrics[name].to_json() for name in SHOWN if name in side.metrics}
 
 
-def read_teacher(path: Path, columns: VerdictColumns, *, rows: Path | None, inputs: Sequence[str]) -> JudgedDataset:
-    """Read a teacher's verdicts, with the texts of the rows that were judged where the file has none.
+def read_teacher(
+    path: Path, columns: VerdictColumns, *, rows: Path | None, inputs: Sequence[str]
+) -> JudgedDataset:
+    """Read a teacher's verdicts, with the texts of the rows that were judged where the file has
+    none.
 
     Args:
         path: The verdict file, of one judge.
@@ -106,26 +111,37 @@ def read_teacher(path: Path, columns: VerdictColumns, *, rows: Path | None, inpu
     """
     judges = load_judges(path, columns)
     if len(judges) > 1:
-        raise InputError(f"{path} has {len(judges)} judges", hint="name the column of one with --score")
+        raise InputError(
+            f"{path} has {len(judges)} judges", hint="name the column of one with --score"
+        )
     judged = next(iter(judges.values()))
     if judged.scale.kind == "choice":
-        raise InputError(f"{path}: its judge chooses among classes; a student learns yes or no, or a grade")
+        raise InputError(
+            f"{path}: its judge chooses among classes; a student learns yes or no, or a grade"
+        )
     if rows is not None:
         if not inputs:
-            raise InputError("--rows needs the texts that are read from it: --inputs source,statement")
+            raise InputError(
+                "--rows needs the texts that are read from it: --inputs source,statement"
+            )
         judged = with_texts(judged, rows, inputs, flag="--inputs COLUMN,COLUMN")
     return replace(judged, dataset=group_by_text(judged.dataset))
 
 
-def run_training(teacher: JudgedDataset, settings: StudentSettings, *, count: Count) -> StudentReport:
-    """Train a student, and measure it and its teacher on the same held-out rows; see `train_student`."""
+def run_training(
+    teacher: JudgedDataset, settings: StudentSettings, *, count: Count
+) -> StudentReport:
+    """Train a student, and measure it and its teacher on the same held-out rows; see
+    `train_student`.
+    """
     trained = train_student(teacher, settings, count=count)
     sides: dict[str, Benchmark] = {}
     change = None
     if len(trained.held_out.scored):
         decided = _decisions(trained.teacher)
         yes = tuple(
-            Verdict(row_id=row.id, score=1.0, positive=True, parser="rule") for row in trained.teacher.dataset.rows
+            Verdict(row_id=row.id, score=1.0, positive=True, parser="rule")
+            for row in trained.teacher.dataset.rows
         )
         always = replace(decided, answers=yes, judge=ALWAYS_YES, simulated=False)
         sides = {"teacher": measure(trained.teacher), "student": measure(trained.held_out)}
@@ -137,14 +153,19 @@ def run_training(teacher: JudgedDataset, settings: StudentSettings, *, count: Co
     notes: list[str] = []
     if not sides:
         notes.append("no row has people's label: the student is measured by its teacher alone")
-    elif (floor := sides[ALWAYS_YES].metrics["f1"].value or 0.0) >= (sides["student"].metrics["f1"].value or 0.0):
-        notes.append(f"always saying yes has an F1 of {floor:.3f}, which the student does not exceed")
+    elif (floor := sides[ALWAYS_YES].metrics["f1"].value or 0.0) >= (
+        sides["student"].metrics["f1"].value or 0.0
+    ):
+        notes.append(
+            f"always saying yes has an F1 of {floor:.3f}, which the student does not exceed"
+        )
     agreement = measure(trained.agreement)
     low = agreement.metrics["kappa"].low
     if low is None or low <= 0.0:
         notes.append(
-            "the student may have learned nothing that holds on other groups: the interval of its kappa with the "
-            "teacher reaches 0; more groups, or a fine-tuned model (`student data`), may do better"
+            "the student may have learned nothing that holds on other groups: the interval of its"
+            " kappa with the teacher reaches 0; more groups, or a fine-tuned model (`student"
+            " data`), may do better"
         )
     return StudentReport(
         trained=trained,
@@ -159,14 +180,19 @@ def run_training(teacher: JudgedDataset, settings: StudentSettings, *, count: Co
 def _decisions(judged: JudgedDataset) -> JudgedDataset:
     """Return the same decisions as 0 and 1."""
     answers = (
-        replace(answer, score=float(answer.positive), before=None) if isinstance(answer, Verdict) else answer
+        (
+            replace(answer, score=float(answer.positive), before=None)
+            if isinstance(answer, Verdict)
+            else answer
+        )
         for answer in judged.answers
     )
     return replace(judged, answers=tuple(answers), scale=BINARY, rule=None)
 
 
 def keep_sure(judged: JudgedDataset, confidence: float) -> tuple[JudgedDataset, tuple[str, ...]]:
-    """Leave the rows that a student is not sure of to its teacher: they are unscored; with their ids.
+    """Leave the rows that a student is not sure of to its teacher: they are unscored; with their
+    ids.
 
     Raises:
         InputError: The confidence is none.

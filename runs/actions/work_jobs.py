@@ -28,14 +28,24 @@ _ACCEPTED_CODES = (0, 1, 4)
 
 
 def start_worker(queue: JobQueue, variables: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Start a process that works the queue and outlives this one; where another is alive, it leaves at once.
+    """Start a process that works the queue and outlives this one; where another is alive, it leaves
+    at once.
 
     Args:
         queue: The jobs.
         variables: Its environment: keys and paths of whoever starts it.
     """
     # -P: a module in the working folder, which may be somebody else's workspace, is never imported.
-    command = [sys.executable, "-P", "-m", "judgewright", "jobs", "work", "--workspace", str(queue.place)]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "judgewright",
+        "jobs",
+        "work",
+        "--workspace",
+        str(queue.place),
+    ]
     nowhere, known = subprocess.DEVNULL, {**variables, **queue.place.secrets}
     worker = subprocess.Popen(  # noqa: S603  # our own program
         command,
@@ -50,8 +60,11 @@ def start_worker(queue: JobQueue, variables: Mapping[str, str]) -> subprocess.Po
     return worker
 
 
-def work_jobs(queue: JobQueue, command: Callable[[list[str]], None], *, tell: Callable[[str], None]) -> int:
-    """Work what waits until nothing does, and return how many jobs that were; none where another worker is at it.
+def work_jobs(
+    queue: JobQueue, command: Callable[[list[str]], None], *, tell: Callable[[str], None]
+) -> int:
+    """Work what waits until nothing does, and return how many jobs that were; none where another
+    worker is at it.
 
     Args:
         queue: The jobs.
@@ -100,9 +113,13 @@ def _decision_of(queue: JobQueue, job: Job) -> str | None:
 
 
 def _work(queue: JobQueue, job: Job, command: Callable[[list[str]], None]) -> bool:
-    """Run a job's command in this process and write down how it ended; say whether to go on with the next."""
+    """Run a job's command in this process and write down how it ended; say whether to go on with
+    the next.
+    """
     ended = threading.Event()
-    watch = threading.Thread(target=_watch, args=(queue, job, ended), name="judgewright-job", daemon=True)
+    watch = threading.Thread(
+        target=_watch, args=(queue, job, ended), name="judgewright-job", daemon=True
+    )
     code: int | None = None
     with (
         queue.output(job).open("w", encoding="utf-8") as out,
@@ -127,7 +144,9 @@ def _work(queue: JobQueue, job: Job, command: Callable[[list[str]], None]) -> bo
     gate: Mapping[str, Any] = body.get("gate") or {}  # Any: JSON
     run_id: str | None = gate.get("run") or body.get("run") or _run_of(queue, now)
     interrupted = code is None or body.get("error", {}).get("kind") == "Interrupted"
-    asks_back = job.arguments[0] == "loss" and body.get("error", {}).get("kind") == Unsettled.__name__
+    asks_back = (
+        job.arguments[0] == "loss" and body.get("error", {}).get("kind") == Unsettled.__name__
+    )
     state: JobState = "done" if code in _ACCEPTED_CODES or asks_back else "failed"
     if interrupted:
         state = "stopped" if now.wish == "stop" else "paused"
@@ -135,13 +154,18 @@ def _work(queue: JobQueue, job: Job, command: Callable[[list[str]], None]) -> bo
     if asks_back:
         message = f"asked back: {body['error']['message'].splitlines()[0]}"
     if state == "done" and job.only_measures:
-        message = "measured: its run shows the benchmark, the slice that would be taken and what every outcome costs"
+        message = (
+            "measured: its run shows the benchmark, the slice that would be taken and what every"
+            " outcome costs"
+        )
     queue.end(job.job_id, state=state, exit_code=code, run_id=run_id, message=message)
     return not interrupted or bool(now.wish)
 
 
 def _watch(queue: JobQueue, job: Job, ended: threading.Event) -> None:
-    """Note the job's run once it has one, and interrupt the command when a person wants it to end."""
+    """Note the job's run once it has one, and interrupt the command when a person wants it to
+    end.
+    """
     while not ended.wait(LOOK_SECONDS):
         with contextlib.suppress(WorkspaceError):
             now = queue.get(job.job_id)
@@ -164,7 +188,9 @@ def command_of_job(job: Job) -> tuple[str, ...]:
 
 
 def _run_of(queue: JobQueue, job: Job) -> str | None:
-    """Return the run that a job's process has made or goes on with; None where there is none yet."""
+    """Return the run that a job's process has made or goes on with; None where there is none
+    yet.
+    """
     kind = job.arguments[0]
     workspace = Workspace(queue.place)
     if (job.run_id is not None and kind == "optimize") or job.pid is None or not workspace.exists:
@@ -188,7 +214,10 @@ def describe_end(body: Mapping[str, Any], code: int | None) -> str:  # Any: JSON
     """Say in a sentence how a command ended, after the object that it printed."""
     if error := body.get("error"):
         if error["hint"] == DEFECT:  # its message may quote a row
-            return f"this is a defect in judgewright, {error['kind']}; the job's .err file has the traceback to report"
+            return (
+                f"this is a defect in judgewright, {error['kind']}; the job's .err file has the"
+                " traceback to report"
+            )
         hint = f" ({error['hint']})" if error["hint"] else ""
         return f"{error['message']}{hint}"
     decision, judge = body.get("decision"), body.get("judge")
@@ -197,7 +226,9 @@ def describe_end(body: Mapping[str, Any], code: int | None) -> str:  # Any: JSON
         by_gate = "the gate says " if decision["outcome"] in BY_GATE else ""
         sentences.append(f"{by_gate}{decision['outcome']}: {decision['reason']}")
     if body.get("accepted") and judge:
-        sentences.append(f"{judge} is now what {str(judge).partition('@')[0]!r} means in this workspace")
+        sentences.append(
+            f"{judge} is now what {str(judge).partition('@')[0]!r} means in this workspace"
+        )
     elif body.get("reason"):
         sentences.append(f"not accepted: {body['reason']}")
     elif "accepted" in body and decision:
@@ -216,7 +247,9 @@ def _describe_hand_over(body: Mapping[str, Any]) -> list[str]:  # Any: JSON
             declared = ", but for what it declares" if found["differences"] else ""
             sentences.append(f"it is the same judge in {found['tool']}{declared}: {tried}")
         else:
-            sentences.append(f"NOT the same judge in {found['tool']}: {'; '.join(found['problems'])}")
+            sentences.append(
+                f"NOT the same judge in {found['tool']}: {'; '.join(found['problems'])}"
+            )
     if pushed := body.get("manifest", {}).get("pushed"):
         sentences.append(f"pushed to {pushed['to']} as {pushed['as']}")
     return sentences

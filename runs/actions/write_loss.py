@@ -1,4 +1,6 @@
-"""Have a model write a loss for an objective, or check one that a person wrote, and list what every outcome costs."""
+"""Have a model write a loss for an objective, or check one that a person wrote, and list what every
+outcome costs.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ class LossGrades:
         return Grades.of(self.grades, self.labels)
 
     def costs(self, loss: Loss) -> tuple[CostLine | ClassCosts, ...]:
-        """Return what every outcome costs; of a choice, what each class costs by what it is called."""
+        """Return what every outcome costs; of a choice, what each class costs by what it is
+        called.
+        """
         tried_on = self.tried_on
         if isinstance(tried_on, Classes):
             return tuple(class_costs(loss.expression, tried_on))

@@ -51,21 +51,27 @@ _output = partial(option, "Output")
 class AnnotateOptions:
     """Which pairs are drawn, who judges them, what people said of them, and what is written."""
 
-    judge: str = field(metadata=described("Judging", "A judge of pairs: name, name@version or YAML file."))
+    judge: str = field(
+        metadata=described("Judging", "A judge of pairs: name, name@version or YAML file.")
+    )
     out: Path = field(metadata=described("Output", "Write the annotations as JSONL.", kind="out"))
     k: int = _pairs(5, "The retriever's top.", low=1)
     per_query: int = _pairs(10, "Pairs of a query, half of them inside the top k.", low=2)
     outside: Outside = _pairs(
         "bands",
-        "Below the top k, draw one pair from each of ever wider bands of ranks, or any with the same chance.",
+        "Below the top k, draw one pair from each of ever wider bands of ranks, or any with the"
+        " same chance.",
         choices=("bands", "uniform"),
     )
-    retriever: str = _pairs("bm25", "Which retriever ranks the documents.", choices=("bm25", "dense"))
+    retriever: str = _pairs(
+        "bm25", "Which retriever ranks the documents.", choices=("bm25", "dense")
+    )
     embedder: str = _pairs(DEFAULT_EMBEDDER, "Model of the dense retriever.")
     seed: int = _pairs(0, "Seed of the draw.", low=0)
     labels: Path | None = _data(
         None,
-        "What people said: a file with query_id, document_id and label. Never give labels of a holdout.",
+        "What people said: a file with query_id, document_id and label. Never give labels of a"
+        " holdout.",
         kind="path",
     )
     label: str = _data("label", "Column of the label.")
@@ -73,19 +79,30 @@ class AnnotateOptions:
     label_map: str | None = _data(None, LABEL_MAP, metavar="CELL=GRADE,...")
     threshold_from: str = _pairs(
         "rule",
-        "What counts as retrieved: the decision of the judge's rule, the best F1 on the labels, or a probability.",
+        "What counts as retrieved: the decision of the judge's rule, the best F1 on the labels, or"
+        " a probability.",
         metavar="rule|labels|P",
     )
-    matrix: Path | None = _output(None, "Also write a sparse label matrix: .npz, .parquet or .jsonl.", kind="out")
-    columns: Mapping[str, str] = pairs_option("Data", COLUMN, flag="--column", metavar="INPUT=COLUMN")
-    query_id: str | None = _data(None, "Column of the query's id [default: query_id, qid, else id].")
-    document_id: str | None = _data(None, "Column of the document's id [default: document_id, doc_id, ..., else id].")
+    matrix: Path | None = _output(
+        None, "Also write a sparse label matrix: .npz, .parquet or .jsonl.", kind="out"
+    )
+    columns: Mapping[str, str] = pairs_option(
+        "Data", COLUMN, flag="--column", metavar="INPUT=COLUMN"
+    )
+    query_id: str | None = _data(
+        None, "Column of the query's id [default: query_id, qid, else id]."
+    )
+    document_id: str | None = _data(
+        None, "Column of the document's id [default: document_id, doc_id, ..., else id]."
+    )
 
 
 @click.command(
     cls=Command,
-    epilog="Example:  judgewright annotate queries.jsonl passages.jsonl --judge context_relevance "
-    "--model your-model --k 5 --per-query 10 --out annotations.jsonl",
+    epilog=(
+        "Example:  judgewright annotate queries.jsonl passages.jsonl --judge context_relevance "
+        "--model your-model --k 5 --per-query 10 --out annotations.jsonl"
+    ),
 )
 @click.argument("queries", type=click.Path(path_type=Path))
 @click.argument("corpus", type=click.Path(path_type=Path))
@@ -102,9 +119,9 @@ def annotate(
 ) -> None:
     """Judge pairs of QUERIES and CORPUS, drawn equally from inside and outside a retriever's top k.
 
-    Each line of the output has the verdict, its probability (calibrated where a rule is kept for the judge), the rank,
-    and the chance with which the pair was drawn. A stopped run is started again with the same command: what has been
-    answered is not asked again.
+    Each line of the output has the verdict, its probability (calibrated where a rule is kept for
+    the judge), the rank, and the chance with which the pair was drawn. A stopped run is started
+    again with the same command: what has been answered is not asked again.
     """
     out, matrix = options.out, options.matrix
     if matrix is not None and matrix.suffix not in MATRIX_FORMATS:
@@ -120,7 +137,9 @@ def annotate(
         label_scale=options.label_scale,
         label_map=options.label_map,
     )
-    plan = SamplePlan(k=options.k, per_query=options.per_query, outside=options.outside, seed=options.seed)
+    plan = SamplePlan(
+        k=options.k, per_query=options.per_query, outside=options.outside, seed=options.seed
+    )
     with progress_on_stderr(quiet=as_json) as watch:
         prompt = workspace.registry.get(options.judge)
         collection = read_collection(prompt, files)
@@ -139,9 +158,15 @@ def annotate(
     if matrix is not None:
         write_matrix(label_matrix(annotation.judged), matrix)
     unpaid = annotation.unscored.get("budget")
-    shortfall = BudgetSpent(f"the budget ended before {unpaid} pairs were judged") if unpaid else None
+    shortfall = (
+        BudgetSpent(f"the budget ended before {unpaid} pairs were judged") if unpaid else None
+    )
     if as_json:
-        say_json(annotation.to_json() | {"out": str(out), "matrix": matrix and str(matrix)} | error_body(shortfall))
+        say_json(
+            annotation.to_json()
+            | {"out": str(out), "matrix": matrix and str(matrix)}
+            | error_body(shortfall)
+        )
     else:
         _say(annotation, out, matrix)
     if shortfall is not None:
@@ -159,7 +184,10 @@ def _say(annotation: Annotation, out: Path, matrix: Path | None) -> None:
     for note in annotation.notes:
         say(f"note: {note}")
     mark = " (SIMULATED)" if annotation.judged.simulated else ""
-    say(f"\n{annotation.judged.judge} on {annotation.judged.model}{mark}, documents by {annotation.retriever}")
+    say(
+        f"\n{annotation.judged.judge} on {annotation.judged.model}{mark}, documents by"
+        f" {annotation.retriever}"
+    )
     estimates = {
         f"recall of the top {annotation.plan.k}": annotation.estimates.recall,
         "relevant documents of a query": annotation.estimates.relevant_per_query,
@@ -176,11 +204,23 @@ def _say(annotation: Annotation, out: Path, matrix: Path | None) -> None:
 
 
 def _say_cuts(curve: CutCurve) -> None:
-    say(f"\nthreshold instead of a fixed k, on {curve.n:,} labelled pairs of {curve.queries:,} queries")
+    say(
+        f"\nthreshold instead of a fixed k, on {curve.n:,} labelled pairs of {curve.queries:,}"
+        " queries"
+    )
     cuts = [(f"probability >= {curve.best.cut:.3f}", curve.best, curve.best_f1)]
-    cuts += [(f"top {point.cut:.0f}", point, f1) for point, f1 in zip(curve.top, curve.top_f1, strict=True)]
+    cuts += [
+        (f"top {point.cut:.0f}", point, f1)
+        for point, f1 in zip(curve.top, curve.top_f1, strict=True)
+    ]
     lines = [
-        (name, "-" if p.precision is None else f"{p.precision:.3f}", f"{p.recall:.3f}", str(f1), f"{p.documents:.1f}")
+        (
+            name,
+            "-" if p.precision is None else f"{p.precision:.3f}",
+            f"{p.recall:.3f}",
+            str(f1),
+            f"{p.documents:.1f}",
+        )
         for name, p, f1 in cuts
     ]
     say_table(("retrieved", "precision", "recall", "F1", "documents a query"), lines)

@@ -33,14 +33,14 @@ T = TypeVar("T")
 
 COMPARE = """\
 Example:  judgewright answers compare reports/documents.jsonl reports/questions.jsonl --model your-model --k 5 --k 10
-"""
+"""  # noqa: E501
 MEASURE = """\
 Example:  judgewright answers measure answers.jsonl verdicts.jsonl
 """
 
 CLARIFY = """\
 Example:  judgewright answers clarify reports/ambiguous.jsonl reports/documents.jsonl --model your-model --imagine
-"""
+"""  # noqa: E501
 
 _ways = partial(option, "Search")
 _judging = partial(option, "Judging")
@@ -52,30 +52,44 @@ class CompareOptions:
 
     chunkers: tuple[str, ...] = _ways(
         (),
-        "recursive, markdown (at headings) or semantic (between unlike sentences) [default: recursive].",
+        "recursive, markdown (at headings) or semantic (between unlike sentences) [default:"
+        " recursive].",
         kind="repeated",
         flag="--chunker",
     )
-    sizes: tuple[int, ...] = _ways((), "Characters of a chunk [default: 1800].", kind="integers", flag="--size", low=1)
+    sizes: tuple[int, ...] = _ways(
+        (), "Characters of a chunk [default: 1800].", kind="integers", flag="--size", low=1
+    )
     overlap: int = _ways(300, "Characters that neighbouring chunks may share.", low=0)
     contexts: tuple[str, ...] = _ways(
         (),
-        "What stands before a chunk: none, document (its title and other short columns), or headings, which adds those "
-        "it is under [default: none, document].",
+        "What stands before a chunk: none, document (its title and other short columns), or"
+        " headings, which adds those it is under [default: none, document].",
         kind="repeated",
         flag="--context",
     )
     ks: tuple[int, ...] = _ways(
-        (), "Chunks that are retrieved for a question [default: 5].", kind="integers", flag="--k", low=1
+        (),
+        "Chunks that are retrieved for a question [default: 5].",
+        kind="integers",
+        flag="--k",
+        low=1,
     )
     embedder: str | None = _ways(
-        None, "Retrieve by this sentence-transformers model, not by BM25; semantic chunks too are cut by it."
+        None,
+        "Retrieve by this sentence-transformers model, not by BM25; semantic chunks too are cut"
+        " by it.",
     )
     judge: str = field(
         default="answer_correctness",
-        metadata=described("Judging", "A judge of question, right answer and answer: name, name@version or YAML file."),
+        metadata=described(
+            "Judging",
+            "A judge of question, right answer and answer: name, name@version or YAML file.",
+        ),
     )
-    answer_model: str | None = _judging(None, "The model that answers [default: the model that judges].")
+    answer_model: str | None = _judging(
+        None, "The model that answers [default: the model that judges]."
+    )
     answer_tokens: int = _judging(1024, "Tokens of an answer at most.", low=1)
 
 
@@ -84,10 +98,16 @@ class ClarifyOptions:
     """How interpretations are found and merged."""
 
     k: int = _ways(10, "Chunks that a search returns.", low=1)
-    alike: float = _ways(0.8, "Merge interpretations whose question and answer have this cosine.", low=0, high=1)
-    imagine: bool = _ways(False, "Compare with the other way: imagine interpretations, and search for each.")
+    alike: float = _ways(
+        0.8, "Merge interpretations whose question and answer have this cosine.", low=0, high=1
+    )
+    imagine: bool = _ways(
+        False, "Compare with the other way: imagine interpretations, and search for each."
+    )
     embedder: str | None = _ways(
-        None, "Search and compare by this sentence-transformers model, not by BM25 and latent semantic analysis."
+        None,
+        "Search and compare by this sentence-transformers model, not by BM25 and latent semantic"
+        " analysis.",
     )
 
 
@@ -114,9 +134,10 @@ def compare(
 ) -> None:
     """Answer QUESTIONS from DOCUMENTS, cut and retrieved in several ways, and judge the answers.
 
-    DOCUMENTS is a file with a document a line, or a folder of Markdown and text files; QUESTIONS has a question and its
-    right answer a line, and the document and evidence where they are known. A stopped comparison is started again with
-    the same command: what has been answered is not asked again.
+    DOCUMENTS is a file with a document a line, or a folder of Markdown and text files; QUESTIONS
+    has a question and its right answer a line, and the document and evidence where they are known.
+    A stopped comparison is started again with the same command: what has been answered is not asked
+    again.
     """
     from ...judges.annotation import load_encoder
     from ...judges.answers import read_documents, read_questions
@@ -142,7 +163,9 @@ def compare(
         )
     if out is not None:
         write_outcomes(compared, out)
-    shortfall = _unpaid(outcome.failure for result in compared.results for outcome in result.outcomes)
+    shortfall = _unpaid(
+        outcome.failure for result in compared.results for outcome in result.outcomes
+    )
     if as_json:
         say_json(compared.to_json() | {"out": out and str(out)} | error_body(shortfall))
     else:
@@ -169,8 +192,9 @@ def clarify(
 ) -> None:
     """Find what the ambiguous queries of QUERIES may mean that DOCUMENTS speak of.
 
-    Each query is searched for once, interpretations are read out of what was found, those that a model can answer from
-    it are kept, and those that mean the same are merged. Two judges say how many of them are grounded and answerable.
+    Each query is searched for once, interpretations are read out of what was found, those that a
+    model can answer from it are kept, and those that mean the same are merged. Two judges say how
+    many of them are grounded and answerable.
     --imagine does it the other way round too: imagine first, then search for each.
     """
     from ...judges.annotation import load_encoder, read_queries
@@ -206,11 +230,12 @@ def clarify(
 @click.argument("verdicts", nargs=-1, required=True, type=click.Path(path_type=Path))
 @json_option
 def measure(answers_: Path, verdicts: tuple[Path, ...], as_json: bool) -> None:
-    """Put ANLS beside a judge's verdicts on answers, and say how far the two agree, with people too.
+    """Put ANLS beside a judge's verdicts on answers, and say how far the two agree, with people
+    too.
 
-    ANSWERS has a question, its right answer and an answer a line; VERDICTS are what `bench --out` wrote about them, and
-    are joined by id. ANLS compares letters (Biten et al. 2019); by it an answer is right that is nearer to a right one
-    than one half.
+    ANSWERS has a question, its right answer and an answer a line; VERDICTS are what `bench --out`
+    wrote about them, and are joined by id. ANLS compares letters (Biten et al. 2019); by it an
+    answer is right that is nearer to a right one than one half.
     """
     from ..actions.answers import grade_both_ways
 
@@ -224,10 +249,18 @@ def measure(answers_: Path, verdicts: tuple[Path, ...], as_json: bool) -> None:
 
 @answers.command(epilog="Example:  judgewright answers sample reports")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Which figures the reports give.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Which figures the reports give.",
+)
 @json_option
 def sample(folder: Path, seed: int, as_json: bool) -> None:
-    """Write a small made-up corpus into FOLDER: reports that resemble each other, and questions about them."""
+    """Write a small made-up corpus into FOLDER: reports that resemble each other, and questions
+    about them.
+    """
     from ..demo import write_reports
 
     documents, questions = write_reports(folder, seed=seed)
@@ -238,11 +271,17 @@ def sample(folder: Path, seed: int, as_json: bool) -> None:
 
 
 def _unpaid(failures: Iterable[str]) -> BudgetSpent | None:
-    """Return the error that says how much the budget did not reach; None where it reached everything."""
+    """Return the error that says how much the budget did not reach; None where it reached
+    everything.
+    """
     from ...judges import BudgetSpent
 
     unpaid = sum("budget" in failure for failure in failures)
-    return BudgetSpent(f"the budget ended before {unpaid:,} answers were given and judged") if unpaid else None
+    return (
+        BudgetSpent(f"the budget ended before {unpaid:,} answers were given and judged")
+        if unpaid
+        else None
+    )
 
 
 def _setups(options: CompareOptions) -> list[Setup]:
@@ -250,9 +289,15 @@ def _setups(options: CompareOptions) -> list[Setup]:
 
     chunkers = _named("--chunker", options.chunkers or CHUNKERS[:1], CHUNKERS)
     contexts = _named("--context", options.contexts or CONTEXTS[:2], CONTEXTS)
-    ways = product(chunkers, sorted({*options.sizes} or {1800}), contexts, sorted({*options.ks} or {5}))
+    ways = product(
+        chunkers, sorted({*options.sizes} or {1800}), contexts, sorted({*options.ks} or {5})
+    )
     return [
-        Setup(chunking=Chunking(chunker=chunker, size=size, overlap=options.overlap), context=context, k=k)
+        Setup(
+            chunking=Chunking(chunker=chunker, size=size, overlap=options.overlap),
+            context=context,
+            k=k,
+        )
         for chunker, size, context, k in ways
     ]
 
@@ -270,8 +315,9 @@ def _named(flag: str, given: Sequence[str], known: Sequence[T]) -> list[T]:
 
 def _say_compared(compared: ComparedSetups, out: Path | None) -> None:
     say(
-        f"\n{len(compared.questions):,} questions on {compared.documents:,} documents, answered by "
-        f"{compared.answer_model}, judged by {compared.judge} on {compared.model}{simulated_mark(compared.simulated)}"
+        f"\n{len(compared.questions):,} questions on {compared.documents:,} documents, answered by"
+        f" {compared.answer_model}, judged by {compared.judge} on"
+        f" {compared.model}{simulated_mark(compared.simulated)}"
     )
     lines: list[tuple[str, ...]] = []
     for result in compared.results:
@@ -286,13 +332,26 @@ def _say_compared(compared: ComparedSetups, out: Path | None) -> None:
                 "-" if result.change is None else _change(result.change),
             )
         )
-    head = ("way", "chunks", "document", "evidence", "right, by the judge", "ANLS", "against the first")
+    head = (
+        "way",
+        "chunks",
+        "document",
+        "evidence",
+        "right, by the judge",
+        "ANLS",
+        "against the first",
+    )
     say_table(head, lines)
     say("document, evidence: how often, and how much of it, is among the retrieved chunks")
     empty = sum(result.empty for result in compared.results)
     failed = sum(result.failed for result in compared.results)
-    say(f"{empty:,} answers are empty, and so wrong; {failed:,} have no reply or verdict, and count nowhere")
-    failure = next((o.failure for result in compared.results for o in result.outcomes if o.failure), "")
+    say(
+        f"{empty:,} answers are empty, and so wrong; {failed:,} have no reply or verdict, and count"
+        " nowhere"
+    )
+    failure = next(
+        (o.failure for result in compared.results for o in result.outcomes if o.failure), ""
+    )
     if failure:
         say(f"  the first: {failure}")
     cost = "of unknown price" if compared.cost is None else f"${compared.cost:.4f}"
@@ -301,20 +360,35 @@ def _say_compared(compared: ComparedSetups, out: Path | None) -> None:
 
 def _say_clarified(clarified: ClarifiedQueries, out: Path | None) -> None:
     first = clarified.ways[0]
-    say(f"\n{first.queries:,} queries, model {clarified.model}{simulated_mark(clarified.simulated)}")
+    say(
+        f"\n{first.queries:,} queries, model {clarified.model}{simulated_mark(clarified.simulated)}"
+    )
     lines: list[tuple[str, ...]] = []
     for way in clarified.ways:
         counts = (len(way.interpretations), len(way.kept), way.searches, way.model_calls)
-        shares = (way.share("grounded"), way.share("answerable"), way.share("grounded", "answerable"))
+        shares = (
+            way.share("grounded"),
+            way.share("answerable"),
+            way.share("grounded", "answerable"),
+        )
         lines.append((_WAYS[way.way], *(f"{count:,}" for count in counts), *map(str, shares)))
-    say_table(("way", "proposed", "kept", "searches", "questions", "grounded", "answerable", "both"), lines)
-    say("grounded, answerable: the judges' yes on what was kept; questions: to the model that writes")
+    say_table(
+        ("way", "proposed", "kept", "searches", "questions", "grounded", "answerable", "both"),
+        lines,
+    )
+    say(
+        "grounded, answerable: the judges' yes on what was kept; questions: to the model that"
+        " writes"
+    )
     for way in clarified.ways:
         for query, why in way.unread.items():
             say(f"note: query {query + 1} has no interpretation: {why}")
     failures = [one.failure for way in clarified.ways for one in way.interpretations if one.failure]
     if failures:
-        say(f"{len(failures):,} interpretations have no answer or verdict, and count nowhere; the first: {failures[0]}")
+        say(
+            f"{len(failures):,} interpretations have no answer or verdict, and count nowhere; the"
+            f" first: {failures[0]}"
+        )
     say(f"{clarified.calls:,} calls" + (f"; every interpretation written to {out}" if out else ""))
 
 

@@ -14,7 +14,14 @@ from ..config.options import BenchOptions, JudgeModelOptions, RowOptions, TrustO
 from ..terminal import progress_on_stderr, say, say_json
 from .failure import error_body, report_failure
 from .help import Command
-from .options import all_option, json_option, options_of, output_option, sealed_option, writes_workspace
+from .options import (
+    all_option,
+    json_option,
+    options_of,
+    output_option,
+    sealed_option,
+    writes_workspace,
+)
 
 if TYPE_CHECKING:
     from ..actions.bench import BenchResult
@@ -27,7 +34,7 @@ Example:  judgewright bench groundedness rows.jsonl --model your-model --budget 
 Claims:   judgewright bench groundedness responses.jsonl --model your-model --by-claim --splitter model
 Trust:    judgewright bench groundedness rows.jsonl --model your-model --repeat 3 --gain 0.02 --planted 50
 Ranking:  judgewright bench context_relevance rows.jsonl --model your-model --listwise 20/10 --group query_id
-"""
+"""  # noqa: E501
 
 
 @click.command(cls=Command, epilog=EXAMPLES)
@@ -56,7 +63,9 @@ def bench(
     workspace: Workspace,
     as_json: bool,
 ) -> None:
-    """Ask JUDGE (name, name@version or YAML file) about the rows of DATA, and compare with their labels."""
+    """Ask JUDGE (name, name@version or YAML file) about the rows of DATA, and compare with their
+    labels.
+    """
     from ...slices import read_slice, rows_in_slice
     from ..actions.bench import run_bench, write_verdicts
     from ..actions.read_objective import saved_slices
@@ -77,7 +86,9 @@ def bench(
         inside = ""
         if options.slice_ is not None:
             if seal:
-                raise InputError("--seal is for a whole file", hint="seal first, then bench --slice")
+                raise InputError(
+                    "--seal is for a whole file", hint="seal first, then bench --slice"
+                )
             predicate = read_slice(options.slice_, saved_slices(workspace))
             dataset, inside = rows_in_slice(dataset, predicate), str(predicate)
         result = run_bench(
@@ -112,7 +123,9 @@ def bench(
         )
         write_beside(options.html, page)
     unpaid = result.benchmark.unscored.get("budget")
-    shortfall = BudgetSpent(f"the budget ended before {unpaid} rows were judged") if unpaid else None
+    shortfall = (
+        BudgetSpent(f"the budget ended before {unpaid} rows were judged") if unpaid else None
+    )
     if as_json:
         say_json(result.to_json() | error_body(shortfall))
     else:

@@ -1,4 +1,6 @@
-"""`judgewright calibrate`: choose a threshold and calibrate confidence, on validation rows alone."""
+"""`judgewright calibrate`: choose a threshold and calibrate confidence, on validation rows
+alone.
+"""
 
 from __future__ import annotations
 
@@ -36,14 +38,21 @@ class CalibrateOptions(ConfidenceOptions):
     """What is fitted, and on which rows."""
 
     metric: str = _fit("f1", "What the threshold maximises.", choices=tuple(BINARY_METRICS))
-    method: Method = _fit("isotonic", "How confidence is calibrated; platt needs fewer rows.", choices=METHODS)
-    threshold_only: bool = _fit(False, "Choose the threshold and leave confidence alone (--method none).")
+    method: Method = _fit(
+        "isotonic", "How confidence is calibrated; platt needs fewer rows.", choices=METHODS
+    )
+    threshold_only: bool = _fit(
+        False, "Choose the threshold and leave confidence alone (--method none)."
+    )
     shares: Shares | None = option("Data", None, SHARES, kind="shares", flag="--split")
 
 
 @click.command(
     cls=Command,
-    epilog="Example:  judgewright calibrate groundedness rows.jsonl --model your-model --metric f1 --method isotonic",
+    epilog=(
+        "Example:  judgewright calibrate groundedness rows.jsonl --model your-model --metric f1"
+        " --method isotonic"
+    ),
 )
 @click.argument("judge")
 @click.argument("data", type=click.Path(path_type=Path))
@@ -59,10 +68,12 @@ def calibrate(
     workspace: Workspace,
     as_json: bool,
 ) -> None:
-    """Fit JUDGE's decision rule on the validation rows of DATA, show before and after, and keep it with the judge.
+    """Fit JUDGE's decision rule on the validation rows of DATA, show before and after, and keep it
+    with the judge.
 
-    Rows are split as `optimize` splits them; training, holdout and final rows are not judged. The figures after
-    are cross-fitted: each row is decided by a rule that its group did not help to fit.
+    Rows are split as `optimize` splits them; training, holdout and final rows are not judged. The
+    figures after are cross-fitted: each row is decided by a rule that its group did not help to
+    fit.
     """
     with progress_on_stderr(quiet=as_json) as watch:
         prompt = workspace.registry.get(judge)

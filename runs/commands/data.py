@@ -11,7 +11,15 @@ from pathlib import Path
 import click
 
 from ...judges import InputError, Shares, parse_label_scale
-from ...judges.datasets import SOURCES, Flat, ReadOptions, fetched, open_collection, open_source, read_collection
+from ...judges.datasets import (
+    SOURCES,
+    Flat,
+    ReadOptions,
+    fetched,
+    open_collection,
+    open_source,
+    read_collection,
+)
 from ...judges.files import RawRoles, mapped_words, parse_grade_map, words_of
 from ...optimize.options import SHARES, described, option
 from ..actions.check_data import CheckOptions, check_file
@@ -23,7 +31,14 @@ from ..reports.data_report import say_data_report, say_import, say_label_queues
 from ..store.workspace import Workspace
 from ..terminal import counting_on_stderr, say, say_json, say_table
 from .help import Group
-from .options import json_option, options_of, output_option, reads_workspace, sealed_option, writes_workspace
+from .options import (
+    json_option,
+    options_of,
+    output_option,
+    reads_workspace,
+    sealed_option,
+    writes_workspace,
+)
 from .output_paths import OutFile, OutFolder
 
 _data = partial(option, "Data")
@@ -33,12 +48,18 @@ _data = partial(option, "Data")
 class RoleOptions:
     """Which columns of a file are what."""
 
-    columns: Mapping[str, str] = pairs_option("Data", COLUMN, flag="--column", metavar="INPUT=COLUMN")
+    columns: Mapping[str, str] = pairs_option(
+        "Data", COLUMN, flag="--column", metavar="INPUT=COLUMN"
+    )
     label: str | None = _data(None, "Column of the human label [default: label].")
     label_map: str | None = _data(None, LABEL_MAP, metavar="CELL=GRADE,...")
-    id_: str | None = _data(None, "Column of the row id [default: id, else the line number].", flag="--id")
+    id_: str | None = _data(
+        None, "Column of the row id [default: id, else the line number].", flag="--id"
+    )
     group: str | None = _data(
-        None, "Column whose rows stay in one part of a split [default: group_id, else the input that repeats]."
+        None,
+        "Column whose rows stay in one part of a split [default: group_id, else the input that"
+        " repeats].",
     )
 
 
@@ -46,10 +67,18 @@ class RoleOptions:
 class CheckingOptions(RoleOptions):
     """What a file is checked for."""
 
-    judge: str | None = _data(None, "Look at this judge's inputs, and count the tokens of a whole run.")
-    model: str | None = _data(None, "Count this model's tokens and, with --judge, say what a run may cost.")
-    split_column: str | None = _data(None, "Column that says train, test and so on [default: split, orig_split].")
-    against: Path | None = _data(None, "Another file that should share no row with this one.", kind="path")
+    judge: str | None = _data(
+        None, "Look at this judge's inputs, and count the tokens of a whole run."
+    )
+    model: str | None = _data(
+        None, "Count this model's tokens and, with --judge, say what a run may cost."
+    )
+    split_column: str | None = _data(
+        None, "Column that says train, test and so on [default: split, orig_split]."
+    )
+    against: Path | None = _data(
+        None, "Another file that should share no row with this one.", kind="path"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,14 +88,18 @@ class SplitOptions(RoleOptions):
     out: Path = field(metadata=described("Output", "Folder for the parts.", type=OutFolder()))
     label_scale: str | None = _data(None, LABEL_SCALE)
     shares: Shares | None = _data(None, SHARES, kind="shares", flag="--split")
-    seed: int = _data(0, "Seed of the order of rows inside a part; never of which part they are in.")
+    seed: int = _data(
+        0, "Seed of the order of rows inside a part; never of which part they are in."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ImportOptions:
     """What is read of a published release, and what is written."""
 
-    out: Path = field(metadata=described("Output", "The JSONL to write.", type=OutFile(makes_folder=True)))
+    out: Path = field(
+        metadata=described("Output", "The JSONL to write.", type=OutFile(makes_folder=True))
+    )
     level: str = _data("", "What one row is, where the source has several (see `data sources`).")
     where: Mapping[str, str] = pairs_option(
         "Data", "Keep only rows with this value.", flag="--where", metavar="COLUMN=VALUE"
@@ -88,14 +121,20 @@ def data() -> None:
     """Look at a data file, split it into files, or make one from a published release."""
 
 
-@data.command(epilog="Example:  judgewright data check rows.jsonl --judge groundedness --model your-model")
+@data.command(
+    epilog="Example:  judgewright data check rows.jsonl --judge groundedness --model your-model"
+)
 @click.argument("file", type=click.Path(path_type=Path))
 @options_of(options=CheckingOptions)
 @sealed_option
 @reads_workspace
 @json_option
-def check(file: Path, options: CheckingOptions, sealed: bool, workspace: Workspace, as_json: bool) -> None:
-    """Show what a person should see of a data file before paying for a run. It informs: the exit code is 0."""
+def check(
+    file: Path, options: CheckingOptions, sealed: bool, workspace: Workspace, as_json: bool
+) -> None:
+    """Show what a person should see of a data file before paying for a run. It informs: the exit
+    code is 0.
+    """
     prompt = workspace.registry.get(options.judge) if options.judge else None
     inputs, words = options.columns, mapped_words(options.label_map)
     if prompt is not None:
@@ -103,7 +142,9 @@ def check(file: Path, options: CheckingOptions, sealed: bool, workspace: Workspa
             {name: inputs.get(name, name) for name in prompt.inputs},
             mapped_words(options.label_map, words_of(prompt.scale)),
         )
-    roles = RawRoles(inputs=inputs, label=options.label, id=options.id_, group=options.group, words=words)
+    roles = RawRoles(
+        inputs=inputs, label=options.label, id=options.id_, group=options.group, words=words
+    )
     wanted = CheckOptions(
         roles=roles,
         prompt=prompt,
@@ -114,7 +155,9 @@ def check(file: Path, options: CheckingOptions, sealed: bool, workspace: Workspa
     )
     environment = read_environment().in_workspace(workspace.root)
     with counting_on_stderr("looking at texts", quiet=as_json) as count:
-        report, price = check_file(file, wanted, workspace=workspace, environment=environment, progress=count)
+        report, price = check_file(
+            file, wanted, workspace=workspace, environment=environment, progress=count
+        )
     if as_json:
         say_json(report.to_json() | {"price": asdict(price) if price else None})
     else:
@@ -127,9 +170,11 @@ def check(file: Path, options: CheckingOptions, sealed: bool, workspace: Workspa
 @writes_workspace
 @json_option
 def split(file: Path, options: SplitOptions, workspace: Workspace, as_json: bool) -> None:
-    """Write train, validation, holdout and final as files of their own, by whole groups, alike in labels.
+    """Write train, validation, holdout and final as files of their own, by whole groups, alike in
+    labels.
 
-    The workspace keeps which part each group is in: no seed and no --split makes a fresh holdout of the same rows.
+    The workspace keeps which part each group is in: no seed and no --split makes a fresh holdout of
+    the same rows.
     """
     scale = parse_label_scale(options.label_scale) if options.label_scale else None
     done = split_file(
@@ -153,39 +198,65 @@ def split(file: Path, options: SplitOptions, workspace: Workspace, as_json: bool
         return
     for note in done.notes:
         say(f"note: {note}")
-    lines = [(f"{name}.jsonl", f"{n:,}", f"{done.groups[name]:,}", done.hashes[name]) for name, n in done.rows.items()]
+    lines = [
+        (f"{name}.jsonl", f"{n:,}", f"{done.groups[name]:,}", done.hashes[name])
+        for name, n in done.rows.items()
+    ]
     say_table((f"in {options.out}", "rows", "groups", "content"), lines)
-    say("  Look at the holdout once, for the decision; the final rows give the figure to report (README.md there).")
+    say(
+        "  Look at the holdout once, for the decision; the final rows give the figure to report"
+        " (README.md there)."
+    )
 
 
 @data.command(epilog="Example:  judgewright data labels latest --out labelled.jsonl")
 @click.argument("queues", nargs=-1, metavar="[QUEUE]...")
 @output_option("--out", type=OutFile(), help="Write rows and labels, as .jsonl or .csv.")
-@output_option("--all", "every", is_flag=True, help="Write every record, what was taken back or corrected too.")
+@output_option(
+    "--all", "every", is_flag=True, help="Write every record, what was taken back or corrected too."
+)
 @reads_workspace
 @json_option
-def labels(queues: tuple[str, ...], out: Path | None, every: bool, workspace: Workspace, as_json: bool) -> None:
+def labels(
+    queues: tuple[str, ...], out: Path | None, every: bool, workspace: Workspace, as_json: bool
+) -> None:
     """List the queues of labels, or write their labels with the columns of their rows.
 
-    QUEUE is a run's id, the beginning of one, or `latest`; all unless given. Of a row that was labelled several times
-    the latest label counts. The column sampling_probability says with which probability a row was drawn.
+    QUEUE is a run's id, the beginning of one, or `latest`; all unless given. Of a row that was
+    labelled several times the latest label counts. The column sampling_probability says with which
+    probability a row was drawn.
     """
     if not workspace.exists:
-        raise InputError(f"there is no workspace at {workspace.place}", hint="give --workspace, or label rows here")
+        raise InputError(
+            f"there is no workspace at {workspace.place}",
+            hint="give --workspace, or label rows here",
+        )
     named = read_queues(workspace, queues)
     summaries = [queue.summary() for queue in named]
     written = None if out is None else export_labels(named, out, every=every)
     if as_json:
-        say_json({"queues": [one.to_json() for one in summaries], "rows": written, "out": str(out) if out else None})
+        say_json(
+            {
+                "queues": [one.to_json() for one in summaries],
+                "rows": written,
+                "out": str(out) if out else None,
+            }
+        )
     elif out is not None:
         missing = sum(sum(one.missing.values()) for one in summaries)
         say(f"{written:,} {'records' if every else 'labelled rows'} in {out}")
         if missing and not every:
-            say(f"note: {missing:,} rows were skipped, or two annotators disagree; --all writes them too")
+            say(
+                f"note: {missing:,} rows were skipped, or two annotators disagree; --all writes"
+                " them too"
+            )
         repeated = sum(one.labelled for one in summaries) - (written or 0)
         if repeated and not every:
             left_out = f"{repeated:,} labels are" if repeated > 1 else "1 label is"
-            say(f"note: {left_out} left out, as a later one is of a row with the same texts; --all writes every one")
+            say(
+                f"note: {left_out} left out, as a later one is of a row with the same texts; --all"
+                " writes every one"
+            )
     else:
         say_label_queues(summaries)
 
@@ -199,12 +270,19 @@ def sources(as_json: bool) -> None:
         keys = ("name", "about", "inputs", "judge", "levels", "hub", "licence")
         say_json({"sources": [{key: getattr(source, key) for key in keys} for source in found]})
         return
-    say_table(("source", "rows", "levels"), [(s.name, s.about, ", ".join(s.levels)) for s in found], left=3)
+    say_table(
+        ("source", "rows", "levels"),
+        [(s.name, s.about, ", ".join(s.levels)) for s in found],
+        left=3,
+    )
 
 
 @data.command(
     "import",
-    epilog="Example:  judgewright data import ragtruth RAGTruth/dataset --level sentence --out ragtruth.jsonl",
+    epilog=(
+        "Example:  judgewright data import ragtruth RAGTruth/dataset --level sentence --out"
+        " ragtruth.jsonl"
+    ),
 )
 @click.argument("source", type=click.Choice(list(SOURCES)))
 @click.argument("path")
@@ -213,18 +291,23 @@ def sources(as_json: bool) -> None:
 def import_(source: str, path: str, options: ImportOptions, as_json: bool) -> None:
     """Make rows from the files of SOURCE at PATH, as their makers publish them.
 
-    PATH may also be hub:NAME (Hugging Face, with the extra `hub`) or ir:NAME (ir_datasets, with the extra `trec`).
+    PATH may also be hub:NAME (Hugging Face, with the extra `hub`) or ir:NAME (ir_datasets, with the
+    extra `trec`).
     """
     reading = ReadOptions(
         level=options.level,
         seed=options.seed,
         columns=options.columns,
-        label_map=parse_grade_map(options.label_map, option="--label-map") if options.label_map else {},
+        label_map=(
+            parse_grade_map(options.label_map, option="--label-map") if options.label_map else {}
+        ),
         queries=options.queries,
         passages=options.passages,
     )
     with _opened(source, path, reading, options) as (rows, notes):
-        done = import_rows(rows, options.out, source=source, where=options.where, limit=options.limit, notes=notes)
+        done = import_rows(
+            rows, options.out, source=source, where=options.where, limit=options.limit, notes=notes
+        )
     if as_json:
         say_json(done.to_json() | {"licence": SOURCES[source].licence})
     else:

@@ -39,16 +39,29 @@ def diff(run: str, workspace: Workspace, as_json: bool) -> None:
         versions = {"before": before.version, "after": after.version if after else None}
         text = before.diff(after) if after else ""
         decided = write_part(decision)
-        say_json({"prompt": versions, "diff": text, "hunks": hunks, "unsplit": unsplit, "decision": decided})
+        say_json(
+            {
+                "prompt": versions,
+                "diff": text,
+                "hunks": hunks,
+                "unsplit": unsplit,
+                "decision": decided,
+            }
+        )
         return
     say_prompt_diff(summary)
     if unsplit:
         say(f"\nIt cannot be adopted in parts: {unsplit}")
     if hunks:
-        say(f"\nIts hunks; to adopt some of them: judgewright accept {run} --hunks {hunks[0]['number']}")
+        say(
+            f"\nIts hunks; to adopt some of them: judgewright accept {run} --hunks"
+            f" {hunks[0]['number']}"
+        )
     for hunk in hunks:
         mark = f" ({hunk['mark']} on validation)" if hunk["mark"] else ""
-        words = " ".join((*(f"-[{text}]" for text in hunk["old"]), *(f"+[{text}]" for text in hunk["new"])))
+        words = " ".join(
+            (*(f"-[{text}]" for text in hunk["old"]), *(f"+[{text}]" for text in hunk["new"]))
+        )
         say(f"  {hunk['number']}. {hunk['part']}, {hunk['kind']}{mark}: {inline(words)}")
     say(f"\n{describe_outcome(decision.outcome)}. {decision.reason}")
     if evidence := decision.evidence:
@@ -75,17 +88,25 @@ def _hunks(summary: RunSummary) -> list[dict[str, Any]]:  # Any: JSON
 
 def decision_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of a person's decision: who, why, which workspace, and how it is printed."""
-    command = click.option("--comment", default="", help="Why.")(writes_workspace(json_option(command)))
+    command = click.option("--comment", default="", help="Why.")(
+        writes_workspace(json_option(command))
+    )
     text = "Who decides [default: git's user.name <user.email>, else your user name]."
     return click.option("--by", "who", help=text)(command)
 
 
 @click.command(
-    cls=Command, epilog='Example:  judgewright accept 20261121-031502-a1b2c3 --hunks 1,3 --comment "reads well"'
+    cls=Command,
+    epilog='Example:  judgewright accept 20261121-031502-a1b2c3 --hunks 1,3 --comment "reads well"',
 )
 @click.argument("run")
-@click.option("--hunks", help="Adopt these hunks alone, such as 1,3: what they make goes through the gate first.")
-@click.option("--budget", help="With --hunks: a new budget for the run, what it has spent included.")
+@click.option(
+    "--hunks",
+    help="Adopt these hunks alone, such as 1,3: what they make goes through the gate first.",
+)
+@click.option(
+    "--budget", help="With --hunks: a new budget for the run, what it has spent included."
+)
 @allow_origin_option
 @decision_options
 def accept(
@@ -100,9 +121,9 @@ def accept(
 ) -> None:
     """Adopt the prompt that a run's gate accepted: it becomes the judge's current version.
 
-    With --hunks the chosen part of the diff makes another prompt, which is adopted if the gate accepts that very text;
-    it is a look at the run's holdout, entered in the ledger. `judgewright diff` numbers the hunks. Exits 1 when the
-    gate does not accept.
+    With --hunks the chosen part of the diff makes another prompt, which is adopted if the gate
+    accepts that very text; it is a look at the run's holdout, entered in the ledger. `judgewright
+    diff` numbers the hunks. Exits 1 when the gate does not accept.
     """
     if hunks is None:
         if budget is not None:
@@ -118,7 +139,14 @@ def accept(
         run = named_run(workspace, run, come_to=("everything",))
         try:
             choice = accept_hunks(
-                workspace, run, chosen, environment, who=who, comment=comment, watch=watch, budget=budget
+                workspace,
+                run,
+                chosen,
+                environment,
+                who=who,
+                comment=comment,
+                watch=watch,
+                budget=budget,
             )
         except NotAccepted as refusal:
             _refuse(run, refusal, as_json=as_json)
@@ -126,7 +154,8 @@ def accept(
 
 
 @click.command(
-    cls=Command, epilog='Example:  judgewright reject 20261121-031502-a1b2c3 --comment "rule 3 is too narrow"'
+    cls=Command,
+    epilog='Example:  judgewright reject 20261121-031502-a1b2c3 --comment "rule 3 is too narrow"',
 )
 @click.argument("run")
 @decision_options
@@ -135,7 +164,9 @@ def reject(run: str, who: str | None, comment: str, workspace: Workspace, as_jso
     _review(workspace, run, adopt=False, who=who, comment=comment, as_json=as_json)
 
 
-def _review(workspace: Workspace, run: str, *, adopt: bool, who: str | None, comment: str, as_json: bool) -> None:
+def _review(
+    workspace: Workspace, run: str, *, adopt: bool, who: str | None, comment: str, as_json: bool
+) -> None:
     run = named_run(workspace, run, come_to=("everything",))
     try:
         adopted = record_review(workspace, run, accept=adopt, who=who, comment=comment)
@@ -169,4 +200,6 @@ def _finish(choice: HunkChoice, *, as_json: bool) -> None:
     if adopted is None:
         sys.exit(1)
     if not as_json:
-        say(f"{adopted.name}@{adopted.version} is now what {adopted.name!r} means in this workspace")
+        say(
+            f"{adopted.name}@{adopted.version} is now what {adopted.name!r} means in this workspace"
+        )

@@ -27,7 +27,10 @@ SHOWN = 5
 @click.command(
     cls=Command,
     context_settings={"default_map": {"max_tokens": 2048}},  # a definition is longer than a verdict
-    epilog="Example:  judgewright define queries.jsonl --model your-model --improve marked.jsonl --out defined.jsonl",
+    epilog=(
+        "Example:  judgewright define queries.jsonl --model your-model --improve marked.jsonl --out"
+        " defined.jsonl"
+    ),
 )
 @click.argument("queries", type=click.Path(path_type=Path))
 @click.option("--query", help="Column of the query [default: query, else question].")
@@ -35,12 +38,20 @@ SHOWN = 5
     "--improve",
     type=click.Path(path_type=Path),
     metavar="PASSAGES",
-    help="Improve the definitions with this file's rows (query, passage, label) that experts marked as relevant. "
-    "Give rows you tune on, never rows of the holdout.",
+    help=(
+        "Improve the definitions with this file's rows (query, passage, label) that experts marked"
+        " as relevant. Give rows you tune on, never rows of the holdout."
+    ),
 )
-@click.option("--passage", help="Column of the passage in PASSAGES [default: passage, paragraph, else text].")
+@click.option(
+    "--passage", help="Column of the passage in PASSAGES [default: passage, paragraph, else text]."
+)
 @click.option("--label", help="Column of the label in PASSAGES [default: label].")
-@click.option("--rows", is_flag=True, help="Write every row of QUERIES with the column added, not one line a query.")
+@click.option(
+    "--rows",
+    is_flag=True,
+    help="Write every row of QUERIES with the column added, not one line a query.",
+)
 @click.option("--out", type=OutFile(), required=True, help="Write the definitions as JSONL.")
 @options_of(models=ModelOptions)
 @writes_workspace
@@ -57,12 +68,20 @@ def define(
     workspace: Workspace,
     as_json: bool,
 ) -> None:
-    """Draft what each query of QUERIES means and what is sought, as the column `relevance_definition`.
+    """Draft what each query of QUERIES means and what is sought, as the column
+    `relevance_definition`.
 
-    With --improve, a definition that QUERIES has already (such as an edited draft) is improved; the others are drafted
-    first. Judges with the input `relevance_definition`, such as diras, read the column.
+    With --improve, a definition that QUERIES has already (such as an edited draft) is improved; the
+    others are drafted first. Judges with the input `relevance_definition`, such as diras, read the
+    column.
     """
-    from ...judges.annotation import Definition, define_rows, given_definition, read_marked, read_queries
+    from ...judges.annotation import (
+        Definition,
+        define_rows,
+        given_definition,
+        read_marked,
+        read_queries,
+    )
     from ..actions.define import define_queries
 
     asked = read_queries(queries, column=query)
@@ -77,7 +96,11 @@ def define(
     written = [definition.to_json() for definition in defined.definitions]
     _write(define_rows(queries, list(defined.definitions), column=query) if rows else written, out)
     if as_json:
-        say_json(defined.summary() | {"out": str(out), "definitions": written} | error_body(defined.shortfall))
+        say_json(
+            defined.summary()
+            | {"out": str(out), "definitions": written}
+            | error_body(defined.shortfall)
+        )
     else:
         _say(defined, out)
     if defined.shortfall is not None:
@@ -103,13 +126,20 @@ def _say(defined: DefinedQueries, out: Path) -> None:
     for note in describe_spending(defined.stats):
         say(f"note: {note}")
     if defined.simulated:
-        say("SIMULATED: the definitions were put together from words; a real model has not seen the queries")
+        say(
+            "SIMULATED: the definitions were put together from words; a real model has not seen the"
+            " queries"
+        )
     counts, unmarked = defined.summary(), defined.without_marked_passages
     improved = "" if unmarked is None else f", {counts['improved']:,} of them improved"
     say(f"{counts['defined']:,} of {counts['queries']:,} queries defined{improved}")
     if unmarked:
         say(f"note: {unmarked:,} queries have no passage that was marked as relevant")
-    lost = [(definition.query, definition.unanswered) for definition in defined.definitions if definition.unanswered]
+    lost = [
+        (definition.query, definition.unanswered)
+        for definition in defined.definitions
+        if definition.unanswered
+    ]
     for query, unanswered in lost[:SHOWN]:
         say(f"note: {query[:60]!r}: {unanswered.reason}: {unanswered.detail}")
     first = next((definition for definition in defined.definitions if definition.text), None)

@@ -26,7 +26,8 @@ from .review import serve_page
 DOCUMENTS = 600
 """Enough rows for the slice search and the gate to have a say."""
 OBJECTIVE = (
-    "Precision matters most: do not call unsupported statements grounded. Do not lose more than 10 points of recall."
+    "Precision matters most: do not call unsupported statements grounded. Do not lose more than 10"
+    " points of recall."
 )
 
 
@@ -43,37 +44,56 @@ OBJECTIVE = (
     "--open/--no-open",
     "opening",
     default=False,
-    help="Then show the run in a browser, until Ctrl-C; other users of this machine may see the link meanwhile.  "
-    "[default: no-open]",
+    help=(
+        "Then show the run in a browser, until Ctrl-C; other users of this machine may see the link"
+        " meanwhile.  [default: no-open]"
+    ),
 )
 @json_option
 def demo(folder: Path, opening: bool, as_json: bool) -> None:
-    """Benchmark, find the slice, write the loss, run TextGrad, decide: on made-up rows, with the simulated model.
+    """Benchmark, find the slice, write the loss, run TextGrad, decide: on made-up rows, with the
+    simulated model.
 
     Exits 0 whatever the gate decides.
     """
     if opening and as_json:
-        raise InputError("--open shows the run to a person, --json to a program", hint="give one of them")
+        raise InputError(
+            "--open shows the run to a person, --json to a program", hint="give one of them"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     rows = folder / "rows.jsonl"
     write_demo_rows(rows, documents=DOCUMENTS)
     with Workspace(folder) as workspace, progress_on_stderr(quiet=as_json) as watch:
         prompt = workspace.registry.get("groundedness")
         if not as_json:
-            say("This demo needs no key: rows and model are made up, and no figure says anything about a real model.\n")
+            say(
+                "This demo needs no key: rows and model are made up, and no figure says anything"
+                " about a real model.\n"
+            )
         config = RunConfig(
-            prompt=prompt.to_yaml(), data=str(rows), objective=OBJECTIVE, steps=8, by="channel", model="simulated"
+            prompt=prompt.to_yaml(),
+            data=str(rows),
+            objective=OBJECTIVE,
+            steps=8,
+            by="channel",
+            model="simulated",
         )
         listen = say_nothing if as_json else say_event
-        result = start_run(workspace, config, Environment(), watch=watch, on_event=listen, tell=tell)
+        result = start_run(
+            workspace, config, Environment(), watch=watch, on_event=listen, tell=tell
+        )
     body = result.to_json()
     if as_json:
         say_json(body)
         return
     say_end(result)
     say_verdict(result.run.decided, simulated=True)
-    typed = Path(sys.argv[0])  # a path from here, such as `.venv/bin/judgewright`, is shown as it was typed
-    program = str(typed) if typed.name == "judgewright" and not typed.is_absolute() else "judgewright"
+    typed = Path(
+        sys.argv[0]
+    )  # a path from here, such as `.venv/bin/judgewright`, is shown as it was typed
+    program = (
+        str(typed) if typed.name == "judgewright" and not typed.is_absolute() else "judgewright"
+    )
     command = f"{program} {{}} --workspace {shlex.quote(str(folder))}"
     say(f"\nRead it on a page:  {command.format('review')}")
     if body["decision"]["accepted"]:
@@ -82,4 +102,6 @@ def demo(folder: Path, opening: bool, as_json: bool) -> None:
         say(f"Read it again:      {command.format('runs show latest')}")
     if opening:
         say("\nHere it is:")
-        serve_page(folder, asking_environment(folder), port=0, opening=True, at=f"/runs/{result.run_id}")
+        serve_page(
+            folder, asking_environment(folder), port=0, opening=True, at=f"/runs/{result.run_id}"
+        )

@@ -23,12 +23,15 @@ if TYPE_CHECKING:
 def doctor(workspace: Workspace, as_json: bool) -> None:
     """Check all of a workspace: the file, every reply, every run, the ledger of looks.
 
-    Opening a workspace reads the whole file only after a process was killed; this always does. Exit 1: damage.
+    Opening a workspace reads the whole file only after a process was killed; this always does. Exit
+    1: damage.
     """
     from ..actions.doctor import check_workspace
 
     if not workspace.exists:
-        raise InputError(f"there is no workspace at {workspace.place}", hint="name its folder with --workspace")
+        raise InputError(
+            f"there is no workspace at {workspace.place}", hint="name its folder with --workspace"
+        )
     checks = []
     for check in check_workspace(workspace):
         checks.append(check)

@@ -1,4 +1,6 @@
-"""`judgewright export`: write a judge for use elsewhere, and load it there to prove that it is the same."""
+"""`judgewright export`: write a judge for use elsewhere, and load it there to prove that it is the
+same.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ from pathlib import Path
 import click
 
 from ...judges import InputError
-from ..actions.export import CONFIGURED, MOST_ROWS, export_context, hand_over, read_inputs, tool_entry
+from ..actions.export import (
+    CONFIGURED,
+    MOST_ROWS,
+    export_context,
+    hand_over,
+    read_inputs,
+    tool_entry,
+)
 from ..config.environment import read_environment
 from ..exports import GONE, TARGETS, Verification, build_manifest, read_export, verify_export
 from ..store.workspace import Workspace
@@ -44,32 +53,53 @@ class _TargetName(click.Choice[str]):
 @click.group(
     cls=_WriteUnlessNamed,
     context_settings={"ignore_unknown_options": True},
-    epilog="Example:  judgewright export groundedness --to mlflow --out handover && judgewright export verify handover",
+    epilog=(
+        "Example:  judgewright export groundedness --to mlflow --out handover && judgewright export"
+        " verify handover"
+    ),
 )
 def export() -> None:
-    """Write a judge for another tool: `export JUDGE --to TARGET --out PATH`, then `export verify PATH`."""
+    """Write a judge for another tool: `export JUDGE --to TARGET --out PATH`, then `export verify
+    PATH`.
+    """
 
 
-@export.command(epilog="Example:  judgewright export groundedness --to messages --out groundedness.json")
+@export.command(
+    epilog="Example:  judgewright export groundedness --to messages --out groundedness.json"
+)
 @click.argument("judge")
 @click.option("--to", "target", type=_TargetName(), required=True, help="The tool or format.")
 @click.option(
     "--out",
     type=OutFile(makes_folder=True, may_be_folder=True),
-    help="Folder to write, with manifest.json; a name with a suffix for an export of one file [default: print it].",
+    help=(
+        "Folder to write, with manifest.json; a name with a suffix for an export of one file"
+        " [default: print it]."
+    ),
 )
-@click.option("--force", is_flag=True, help="Overwrite what is there, also files that no export wrote.")
+@click.option(
+    "--force", is_flag=True, help="Overwrite what is there, also files that no export wrote."
+)
 @click.option(
     "--push",
     "registry",
     metavar="[URI]",
     is_flag=False,
     flag_value=CONFIGURED,
-    help="Also store it in the tool's registry (MLflow, TruLens, ...): at this address, or at that of tools.yaml.",
+    help=(
+        "Also store it in the tool's registry (MLflow, TruLens, ...): at this address, or at that"
+        " of tools.yaml."
+    ),
 )
-@click.option("--verify", is_flag=True, help="Also load it in the tool; what is not the same judge is not pushed.")
 @click.option(
-    "--with", "interpreter", help="The Python, or node, that has the tool [default: that of tools.yaml, or this one]."
+    "--verify",
+    is_flag=True,
+    help="Also load it in the tool; what is not the same judge is not pushed.",
+)
+@click.option(
+    "--with",
+    "interpreter",
+    help="The Python, or node, that has the tool [default: that of tools.yaml, or this one].",
 )
 @reads_workspace
 @json_option
@@ -84,14 +114,18 @@ def judge(
     workspace: Workspace,
     as_json: bool,
 ) -> None:
-    """Write JUDGE (name, name@version or YAML file) with where it was gated, simulated models marked as such.
+    """Write JUDGE (name, name@version or YAML file) with where it was gated, simulated models
+    marked as such.
 
-    With --verify it exits 1 where the tool does not send what Judgewright would, nor what the manifest declares.
+    With --verify it exits 1 where the tool does not send what Judgewright would, nor what the
+    manifest declares.
     """
     chosen = TARGETS[target]
     if registry is not None and chosen.push is None:
         able = ", ".join(name for name, one in TARGETS.items() if one.push)
-        raise InputError(f"{chosen.tool} has no registry to push to", hint=f"these have one: {able}")
+        raise InputError(
+            f"{chosen.tool} has no registry to push to", hint=f"these have one: {able}"
+        )
     prompt = workspace.registry.get(judge)
     context = export_context(workspace, prompt)
     told: dict[str, object] = {"judge": prompt.name, "version": prompt.version, "target": target}
@@ -99,7 +133,9 @@ def judge(
     if out is None and registry is None and not verify:
         bundle = chosen.write(context)
         if len(bundle.files) > 1 and not as_json:
-            raise InputError(f"--to {target} writes {len(bundle.files)} files", hint="name a folder with --out")
+            raise InputError(
+                f"--to {target} writes {len(bundle.files)} files", hint="name a folder with --out"
+            )
         if as_json:
             body = build_manifest(context, chosen, bundle)
             say_json(told | {"manifest": body} | origin | {"files": dict(bundle.files)})
@@ -149,28 +185,54 @@ def _say_written(body: Mapping[str, object], out: Path | None) -> None:
 
 
 def _say_verified(report: Verification) -> None:
-    say(f"{report.judge} in {inline(report.tool)}: {report.rows} rows rendered, {report.replies} forms of reply read")
-    for kind, lines in (("problem", report.problems), ("declared", report.differences), ("note", report.notes)):
+    say(
+        f"{report.judge} in {inline(report.tool)}: {report.rows} rows rendered, {report.replies}"
+        " forms of reply read"
+    )
+    for kind, lines in (
+        ("problem", report.problems),
+        ("declared", report.differences),
+        ("note", report.notes),
+    ):
         for line in lines:
             say(f"  {kind}: {inline(line)}")
     say("verified" if report.passed else "NOT the same judge")
 
 
-@export.command(epilog="Example:  judgewright export verify handover --with .venvs/mlflow/bin/python")
-@click.argument("path", type=click.Path(path_type=Path, exists=True))
-@click.option("--to", "target", type=_TargetName(), help="The tool it was written for, to make sure.")
-@click.option(
-    "--with", "interpreter", help="The Python, or node, that has the tool [default: that of tools.yaml, or this one]."
+@export.command(
+    epilog="Example:  judgewright export verify handover --with .venvs/mlflow/bin/python"
 )
-@click.option("--rows", type=click.Path(path_type=Path), help=f"Ask about its first {MOST_ROWS} rows too.")
-@click.option("--as-written", is_flag=True, help="Run the files of another version as they are; you trust their code.")
+@click.argument("path", type=click.Path(path_type=Path, exists=True))
+@click.option(
+    "--to", "target", type=_TargetName(), help="The tool it was written for, to make sure."
+)
+@click.option(
+    "--with",
+    "interpreter",
+    help="The Python, or node, that has the tool [default: that of tools.yaml, or this one].",
+)
+@click.option(
+    "--rows", type=click.Path(path_type=Path), help=f"Ask about its first {MOST_ROWS} rows too."
+)
+@click.option(
+    "--as-written",
+    is_flag=True,
+    help="Run the files of another version as they are; you trust their code.",
+)
 @json_option
 def verify(
-    path: Path, target: str | None, interpreter: str | None, rows: Path | None, as_written: bool, as_json: bool
+    path: Path,
+    target: str | None,
+    interpreter: str | None,
+    rows: Path | None,
+    as_written: bool,
+    as_json: bool,
 ) -> None:
-    """Load an export in the real tool and let it ask an endpoint on this machine; compare requests, scores, decisions.
+    """Load an export in the real tool and let it ask an endpoint on this machine; compare requests,
+    scores, decisions.
 
-    Exits 0 where the tool does what Judgewright would, or what the manifest declares; 1 where it does not.
+    Exits 0 where the tool does what Judgewright would, or what the manifest declares; 1 where it
+    does not.
     """
     export = read_export(path)
     written_for = export.body["target"]

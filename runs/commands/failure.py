@@ -22,7 +22,9 @@ class Failure:
     message: str
     hint: str | None = None
     exit: int
-    """2 for a usage or input error; 3 for endpoint, disk or budget, for awaited replies, and for a defect."""
+    """2 for a usage or input error; 3 for endpoint, disk or budget, for awaited replies, and for a
+    defect.
+    """
     awaits: Mapping[str, Any] | None = None  # Any: JSON
     """What the command waits for, where that is why it ended."""
 
@@ -33,9 +35,11 @@ class Failure:
 
 
 def report_failure(error: BaseException, *, as_json: bool) -> int:
-    """Print an error, for people on stderr and with `--json` as one object on stdout; return the exit code.
+    """Print an error, for people on stderr and with `--json` as one object on stdout; return the
+    exit code.
 
-    An exception that is not one of Judgewright's is a defect: its traceback is printed, so that it can be reported.
+    An exception that is not one of Judgewright's is a defect: its traceback is printed, so that it
+    can be reported.
     """
     failure = explain(error)
     if isinstance(error, click.ClickException):
@@ -52,7 +56,9 @@ def report_failure(error: BaseException, *, as_json: bool) -> int:
 
 
 def error_body(error: BaseException | None) -> dict[str, Any]:  # Any: JSON
-    """Return what an error adds to the JSON of a command that has a result all the same; empty for none."""
+    """Return what an error adds to the JSON of a command that has a result all the same; empty for
+    none.
+    """
     return {} if error is None else {"error": explain(error).to_json()}
 
 
@@ -60,7 +66,9 @@ def explain(error: BaseException) -> Failure:
     """Turn an exception into what is printed, with the exit code."""
     if isinstance(error, (click.Abort, KeyboardInterrupt)):
         again = "the same command goes on: what was answered is kept"
-        return Failure(kind=Interrupted.__name__, message="stopped before it was done", hint=again, exit=3)
+        return Failure(
+            kind=Interrupted.__name__, message="stopped before it was done", hint=again, exit=3
+        )
     kind = type(error).__name__
     if isinstance(error, click.ClickException):
         context = error.ctx if isinstance(error, click.UsageError) else None
@@ -69,7 +77,13 @@ def explain(error: BaseException) -> Failure:
     if isinstance(error, JudgewrightError):
         code = 2 if isinstance(error, InputError) else 3
         awaits = error.awaits if isinstance(error, Waiting) else None
-        return Failure(kind=kind, message=str(error), hint=error.hint or files_hint(error), exit=code, awaits=awaits)
+        return Failure(
+            kind=kind,
+            message=str(error),
+            hint=error.hint or files_hint(error),
+            exit=code,
+            awaits=awaits,
+        )
     if isinstance(error, OSError):
         return Failure(kind=kind, message=str(error), hint=files_hint(error), exit=3)
     return Failure(kind=kind, message=f"{kind}: {error}", hint=DEFECT, exit=3)

@@ -16,14 +16,28 @@ from ...optimize import Objective, ObjectiveWords, exit_code
 from ...optimize.flips import ESTIMANDS, Estimand
 from ...optimize.options import option, option_fields, spelling
 from ...slices.saved import read_slice
-from ..actions.flip_gate import FlipGated, FlipRows, FlipTerms, gate_by_flips, gate_verdicts_by_flips, settle_flips
+from ..actions.flip_gate import (
+    FlipGated,
+    FlipRows,
+    FlipTerms,
+    gate_by_flips,
+    gate_verdicts_by_flips,
+    settle_flips,
+)
 from ..actions.gate import GateModel, TwoJudges, gate_judges
 from ..actions.gate_decision import Gated, Terms, gate_verdicts
 from ..actions.git_prompt import judge_of
 from ..actions.label_queue import load_as, read_rows_to_label
 from ..actions.read_objective import saved_slices
 from ..actions.verdict_pairs import pair_verdicts, read_holdout, read_verdicts, split_name
-from ..config.options import FLOOR, GUARD, AuditedRowOptions, EngineCallOptions, JudgeModelOptions, limits_option
+from ..config.options import (
+    FLOOR,
+    GUARD,
+    AuditedRowOptions,
+    EngineCallOptions,
+    JudgeModelOptions,
+    limits_option,
+)
 from ..reports.ci_report import comment_on, junit_of
 from ..reports.flip_report import say_flips
 from ..reports.gate_report import say_gated
@@ -33,7 +47,14 @@ from ..terminal import progress_on_stderr, say, say_json
 from .help import Command
 from .label import read_share  # a queue is described as `label` describes one
 from .model_access import asking_environment
-from .options import elsewhere, json_option, options_of, require_model, typed_words, writes_workspace
+from .options import (
+    elsewhere,
+    json_option,
+    options_of,
+    require_model,
+    typed_words,
+    writes_workspace,
+)
 from .score import VerdictFileOptions, read_columns  # verdict files are read as `score` reads them
 
 EXAMPLES = """\
@@ -42,7 +63,7 @@ Files:    judgewright gate old.jsonl new.jsonl --target f1 --threshold 2
 Pool:     judgewright gate groundedness@1349 mine.yaml pool.jsonl --unlabelled --model your-model --target precision
 In git:   judgewright gate git:main:judge.yaml judge.yaml holdout.jsonl --model your-model --target f1 --comment c.md
 Matrix:   judgewright gate all.jsonl:theirs all.jsonl:ours --target kappa --scale 0..3
-"""
+"""  # noqa: E501
 _gate = partial(option, "Gate")
 
 
@@ -51,10 +72,14 @@ class TermOptions:
     """What is decided, and on which terms."""
 
     objective: str = _gate("", "What should be better, in a sentence.")
-    target: str | None = _gate(None, "The metric that should be better; overrides what the objective says.")
+    target: str | None = _gate(
+        None, "The metric that should be better; overrides what the objective says."
+    )
     guards: tuple[str, ...] = limits_option("Gate", GUARD, flag="--guard", metavar="METRIC=LOSS")
     floors: tuple[str, ...] = limits_option("Gate", FLOOR, flag="--floor", metavar="METRIC=VALUE")
-    yes: bool = _gate(False, "Go on with what the rules read of the objective, without asking about the rest.")
+    yes: bool = _gate(
+        False, "Go on with what the rules read of the objective, without asking about the rest."
+    )
     slice_: str = _gate(
         "",
         "Rows that must not get worse: conditions, a saved slice or FILE.",
@@ -73,24 +98,34 @@ class UnlabelledOptions:
     """How a pool without labels is decided on."""
 
     unlabelled: bool = _unlabelled(
-        False, "HOLDOUT has no labels: make a queue of the rows that tell the two apart, or say what its labels decide."
+        False,
+        "HOLDOUT has no labels: make a queue of the rows that tell the two apart, or say what its"
+        " labels decide.",
     )
     sealed: Path | None = _unlabelled(
-        None, "With --unlabelled: a sealed holdout whose own labels are taken in.", kind="file", flag="--holdout"
+        None,
+        "With --unlabelled: a sealed holdout whose own labels are taken in.",
+        kind="file",
+        flag="--holdout",
     )
     estimand: Estimand = _unlabelled(
         "groups",
-        "With --unlabelled: decide about new groups like these, or say whether JUDGE_B is higher on these very rows, "
-        "which accepts nothing.",
+        "With --unlabelled: decide about new groups like these, or say whether JUDGE_B is higher on"
+        " these very rows, which accepts nothing.",
         choices=tuple(ESTIMANDS),
     )
-    ask: str = _unlabelled("", "With --unlabelled: what people are asked; it stands above every row.", metavar="TEXT")
+    ask: str = _unlabelled(
+        "", "With --unlabelled: what people are asked; it stands above every row.", metavar="TEXT"
+    )
     second: str = _unlabelled(
         "none",
-        "With --unlabelled: whether a second annotator labels none, all or a share of the rows such as 0.2.",
+        "With --unlabelled: whether a second annotator labels none, all or a share of the rows such"
+        " as 0.2.",
         metavar="none|all|SHARE",
     )
-    abandon: bool = _unlabelled(False, "With --unlabelled: conclude the queue undecided; its look counts.")
+    abandon: bool = _unlabelled(
+        False, "With --unlabelled: conclude the queue undecided; its look counts."
+    )
 
 
 _report = partial(option, "Output")
@@ -101,7 +136,9 @@ class ReportOptions:
     """Files for a pull request."""
 
     comment: Path | None = _report(
-        None, "Write decision, figures and the prompts' diff as Markdown; no row is in it.", kind="out"
+        None,
+        "Write decision, figures and the prompts' diff as Markdown; no row is in it.",
+        kind="out",
     )
     junit: Path | None = _report(None, "Write the decision as JUnit XML.", kind="out")
 
@@ -139,11 +176,12 @@ def gate(
 ) -> None:
     """Decide once, on the same rows, whether JUDGE_B may replace JUDGE_A.
 
-    JUDGE_A and JUDGE_B are judges (name, name@version, YAML file or git:REF:PATH), asked about the rows of HOLDOUT, or
-    two verdict files, FILE:NAME for a column of a matrix; their HOLDOUT names the rows and labels that count. Every
-    decision is a look at the holdout, entered in the workspace's ledger. With --unlabelled people label some of its
-    rows first (`judgewright label`), and the same command says what they decide; verdict files then need no labels.
-    Exits 0 when JUDGE_B is accepted, 1 otherwise.
+    JUDGE_A and JUDGE_B are judges (name, name@version, YAML file or git:REF:PATH), asked about the
+    rows of HOLDOUT, or two verdict files, FILE:NAME for a column of a matrix; their HOLDOUT names
+    the rows and labels that count. Every decision is a look at the holdout, entered in the
+    workspace's ledger. With --unlabelled people label some of its rows first (`judgewright label`),
+    and the same command says what they decide; verdict files then need no labels. Exits 0 when
+    JUDGE_B is accepted, 1 otherwise.
     """
     first, second = split_name(judge_a), split_name(judge_b)
     judge = None if first or second else judge_of(workspace.registry, judge_a)
@@ -157,23 +195,35 @@ def gate(
         allow_opened=terms.allow_opened,
     )
     if (first is None) != (second is None):
-        raise InputError("one side is a verdict file and the other a judge", hint="give two files, or two judges")
+        raise InputError(
+            "one side is a verdict file and the other a judge", hint="give two files, or two judges"
+        )
     if pool.unlabelled:
         _refuse(reports, "is for a decision at once, not for --unlabelled")
-        _refuse(rows, "is for rows with labels; people label these with `judgewright label`", only=("audited",))
+        _refuse(
+            rows,
+            "is for rows with labels; people label these with `judgewright label`",
+            only=("audited",),
+        )
         asked = FlipTerms(
             terms=agreed,
             estimand=pool.estimand,
             ask=pool.ask,
             second=read_share(pool.second),
-            command=typed_words(without=("--workspace", "--ask", "--second"), flags=("--json", "--abandon")),
+            command=typed_words(
+                without=("--workspace", "--ask", "--second"), flags=("--json", "--abandon")
+            ),
         )
         if first and second:
-            flips = _flips_of_files(workspace, (first, second), holdout, asked, rows, files, pool.sealed)
+            flips = _flips_of_files(
+                workspace, (first, second), holdout, asked, rows, files, pool.sealed
+            )
         else:
             _refuse(files, "is for verdict files, not for judges that are asked")
             judges = judge_a, judge_b
-            flips = _flips_of_judges(workspace, judges, holdout, asked, rows, models, pool.sealed, quiet=as_json)
+            flips = _flips_of_judges(
+                workspace, judges, holdout, asked, rows, models, pool.sealed, quiet=as_json
+            )
         flips = settle_flips(workspace, flips.run_id, abandon=True) if pool.abandon else flips
         if not as_json:
             say_flips(flips, there=elsewhere(workspace.place))
@@ -187,7 +237,9 @@ def gate(
         gated = gate_verdicts(workspace, *sides, agreed, known_as=versions)
     else:
         _refuse(files, "is for verdict files, not for judges that are asked")
-        gated = _of_judges(workspace, (judge_a, judge_b), holdout, agreed, rows, models, quiet=as_json)
+        gated = _of_judges(
+            workspace, (judge_a, judge_b), holdout, agreed, rows, models, quiet=as_json
+        )
     prompts = None if judge is None else (judge, judge_of(workspace.registry, judge_b))
     if reports.comment is not None:
         write_beside(reports.comment, comment_on(gated, prompts))
@@ -197,7 +249,9 @@ def gate(
 
 
 def finish(gated: Gated | FlipGated, *, as_json: bool) -> None:
-    """Print the gate's answer; leave with its exit code. How far a queue has come was printed before."""
+    """Print the gate's answer; leave with its exit code. How far a queue has come was printed
+    before.
+    """
     if as_json:
         say_json(gated.to_json())
     elif isinstance(gated, Gated):
@@ -211,16 +265,27 @@ def _next_step(workspace: Workspace, judge: str, *, is_file: bool) -> str:
     if is_file:
         return f"use the judge that wrote {judge}; the workspace has no prompt of it to adopt"
     prompt, registry = judge_of(workspace.registry, judge), workspace.registry
-    if prompt.name in registry.names() and any(prompt.version == p.version for p in registry.versions(prompt.name)):
+    if prompt.name in registry.names() and any(
+        prompt.version == p.version for p in registry.versions(prompt.name)
+    ):
         return f"judgewright judges use {prompt.name}@{prompt.version}{elsewhere(workspace.place)}"
     return f"name {judge} wherever a command takes a judge; the workspace keeps no copy of it"
 
 
-def _objective(terms: TermOptions, judge: JudgePrompt | None, saved: Mapping[str, str]) -> Objective:
+def _objective(
+    terms: TermOptions, judge: JudgePrompt | None, saved: Mapping[str, str]
+) -> Objective:
     if not terms.objective.strip() and terms.target is None:
-        raise InputError("better at what?", hint='say it, such as --target precision or --objective "raise precision"')
+        raise InputError(
+            "better at what?",
+            hint='say it, such as --target precision or --objective "raise precision"',
+        )
     words = ObjectiveWords(
-        text=terms.objective, target=terms.target, guards=terms.guards, floors=terms.floors, yes=terms.yes
+        text=terms.objective,
+        target=terms.target,
+        guards=terms.guards,
+        floors=terms.floors,
+        yes=terms.yes,
     )
     return words.read(judge, slices=saved)
 
@@ -231,13 +296,21 @@ def _of_files(
     rows: AuditedRowOptions,
     options: VerdictFileOptions,
 ) -> tuple[tuple[JudgedDataset, JudgedDataset], tuple[str, str]]:
-    """Return both sides on the same rows, and the versions under which their figures may have been seen."""
+    """Return both sides on the same rows, and the versions under which their figures may have been
+    seen.
+    """
     _refuse(rows, "is for judges that are asked, not for verdict files", only=FOR_JUDGES)
     columns = read_columns(
-        options, label=rows.label or "label", id=rows.id_ or "id", group=rows.group, mapped=rows.label_map
+        options,
+        label=rows.label or "label",
+        id=rows.id_ or "id",
+        group=rows.group,
+        mapped=rows.label_map,
     )
     before, after = (read_verdicts(path, name, columns) for path, name in files)
-    judged = None if holdout is None else read_holdout(holdout, columns, scale=before.dataset.labels)
+    judged = (
+        None if holdout is None else read_holdout(holdout, columns, scale=before.dataset.labels)
+    )
     pair = pair_verdicts(before, after, judged)
     if rows.audited is not None:
         audited = with_audited_labels(pair[0].dataset, rows.audited)
@@ -258,7 +331,9 @@ def _of_judges(
     two, options = _two_judges(workspace, judges, holdout, rows, models)
     with progress_on_stderr(quiet=quiet) as watch:
         environment = asking_environment(workspace.root, options.model)
-        return gate_judges(workspace, two, terms, GateModel(options=options, environment=environment, watch=watch))
+        return gate_judges(
+            workspace, two, terms, GateModel(options=options, environment=environment, watch=watch)
+        )
 
 
 def _flips_of_files(
@@ -276,7 +351,9 @@ def _flips_of_files(
             hint="judgewright gate A B POOL --unlabelled, where POOL is the file that was judged",
         )
     # The pool has the groups.
-    columns = read_columns(options, label=rows.label or "label", id=rows.id_ or "id", group=None, mapped=rows.label_map)
+    columns = read_columns(
+        options, label=rows.label or "label", id=rows.id_ or "id", group=None, mapped=rows.label_map
+    )
     columns = replace(columns, require_labels=False)
     before, after = (read_verdicts(path, name, columns) for path, name in files)
     reading, said = rows.as_arguments(), {RATIONALE, *before.outputs, *after.outputs}
@@ -316,7 +393,10 @@ def _two_judges(
     models: EngineCallOptions,
 ) -> tuple[TwoJudges, JudgeModelOptions]:
     if holdout is None:
-        raise InputError("two judges need the rows to be asked about", hint="judgewright gate A B HOLDOUT --model NAME")
+        raise InputError(
+            "two judges need the rows to be asked about",
+            hint="judgewright gate A B HOLDOUT --model NAME",
+        )
     options = JudgeModelOptions(**{**vars(models), "model": require_model(models.model)})
     before, after = (judge_of(workspace.registry, judge) for judge in judges)
     return TwoJudges.of(workspace, before, after, holdout, rows.as_arguments()), options

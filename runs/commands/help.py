@@ -1,4 +1,6 @@
-"""How `--help` looks: options of long commands under headings, an example on one line at the end."""
+"""How `--help` looks: options of long commands under headings, an example on one line at the
+end.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ GROUPS = (
 class GroupedOption(click.Option):
     """An option under a heading."""
 
-    def __init__(self, *args: Any, group: str, **kwargs: Any) -> None:  # Any: what click.Option takes
+    def __init__(
+        self, *args: Any, group: str, **kwargs: Any
+    ) -> None:  # Any: what click.Option takes
         super().__init__(*args, **kwargs)
         self.group = group
 
@@ -47,7 +51,11 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, under their headings where there are many."""
-        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option) and not param.hidden]
+        options = [
+            param
+            for param in self.get_params(ctx)
+            if isinstance(param, click.Option) and not param.hidden
+        ]
         if len(options) < LONG:
             super().format_options(ctx, formatter)
             return
@@ -55,12 +63,16 @@ class Command(click.Command):
         for param in options:
             record = param.get_help_record(ctx)
             if record is not None:
-                groups[param.group if isinstance(param, GroupedOption) else GROUPS[-1]].append(record)
+                groups[param.group if isinstance(param, GroupedOption) else GROUPS[-1]].append(
+                    record
+                )
         for name, records in groups.items():
             if records:
                 with formatter.section(name):
                     # Padded, so that the texts of all groups begin in one column.
-                    formatter.write_dl([(option.ljust(WIDTH), text) for option, text in records], col_max=WIDTH)
+                    formatter.write_dl(
+                        [(option.ljust(WIDTH), text) for option, text in records], col_max=WIDTH
+                    )
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, each on its line."""
@@ -86,7 +98,9 @@ def retired_command(name: str, instead: str) -> click.Command:
         raise InputError(f"`{name}` was removed: {instead}")
 
     anything = {"ignore_unknown_options": True, "allow_extra_args": True}
-    return click.Command(name, callback=refuse, context_settings=anything, add_help_option=False, hidden=True)
+    return click.Command(
+        name, callback=refuse, context_settings=anything, add_help_option=False, hidden=True
+    )
 
 
 def _write_examples(epilog: str | None, formatter: click.HelpFormatter) -> None:

@@ -41,7 +41,14 @@ def list_(workspace: Workspace, as_json: bool) -> None:
         say("no jobs here yet; the page makes them: judgewright review")
     else:
         lines = [
-            (job.job_id, _state(queue, job), job.run_id or "", inline(job.title), inline(job.message)) for job in listed
+            (
+                job.job_id,
+                _state(queue, job),
+                job.run_id or "",
+                inline(job.title),
+                inline(job.message),
+            )
+            for job in listed
         ]
         say_table(("job", "state", "run", "what", "end"), lines, left=5)
 
@@ -94,13 +101,18 @@ def stop(job: str, workspace: Workspace, as_json: bool) -> None:
 
 @jobs.command(epilog="Example:  judgewright jobs resume 3f2a")
 @click.argument("job")
-@click.option("--yes", is_flag=True, help="Also a job that somebody else put into the workspace; read it first.")
+@click.option(
+    "--yes",
+    is_flag=True,
+    help="Also a job that somebody else put into the workspace; read it first.",
+)
 @reads_workspace
 @json_option
 def resume(job: str, yes: bool, workspace: Workspace, as_json: bool) -> None:
     """Put a job that was paused, stopped or failed into the queue again.
 
-    One that somebody else put into the workspace, or has changed there, is shown whole and asked about.
+    One that somebody else put into the workspace, or has changed there, is shown whole and asked
+    about.
     """
     from ..actions.work_jobs import command_of_job
 
@@ -108,9 +120,15 @@ def resume(job: str, yes: bool, workspace: Workspace, as_json: bool) -> None:
     wanted = queue.get(job)
     if not yes and not queue.is_ours(wanted):
         command = inline(shlex.join(("judgewright", *command_of_job(wanted))))
-        question = f"job {wanted.job_id} is not yours: somebody else put it into this workspace, or changed it there"
+        question = (
+            f"job {wanted.job_id} is not yours: somebody else put it into this workspace, or"
+            " changed it there"
+        )
         if as_json or not sys.stdin.isatty():
-            raise InputError(f"{question}. It would run: {command}", hint="read it; with --yes it is run as yours")
+            raise InputError(
+                f"{question}. It would run: {command}",
+                hint="read it; with --yes it is run as yours",
+            )
         say(f"{question}. It would run, with your keys:\n\n  {command}\n")
         click.confirm("Run it?", abort=True)
     queued = queue.resume(wanted.job_id)

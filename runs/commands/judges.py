@@ -19,14 +19,24 @@ if TYPE_CHECKING:
     from ..imports import ImportedJudge
     from ..store.workspace import Workspace
 
-SOURCES = ("deepeval", "export", "file", "langchain", "mlflow", "promptfoo", "ragas", "trulens", "umbrela")
+SOURCES = (
+    "deepeval",
+    "export",
+    "file",
+    "langchain",
+    "mlflow",
+    "promptfoo",
+    "ragas",
+    "trulens",
+    "umbrela",
+)
 """The names in `imports.SOURCES`, written out: the help must not import the readers."""
 IMPORTS = """\
 Example:    judgewright judges import trulens groundedness --with .venvs/trulens/bin/python --out trulens.yaml
 No NAME:    judgewright judges import mlflow --with .venvs/mlflow/bin/python
 A file:     judgewright judges import umbrela qrel_zeroshot_bing.txt --as umbrela
 Of ours:    judgewright judges import export handover
-"""
+"""  # noqa: E501
 TAGS = """\
 Example:  judgewright judges tag groundedness@1349 production
 Use it:   judgewright bench groundedness@production rows.jsonl --model NAME
@@ -51,7 +61,9 @@ def list_(workspace: Workspace, as_json: bool) -> None:
         values = [(p.name, p.version, p.inputs, p.scale.describe(), n) for p, n in prompts]
         say_json({"judges": [dict(zip(columns, line, strict=True)) for line in values]})
         return
-    lines = [(p.name, p.version, ", ".join(p.inputs), p.scale.describe(), str(n)) for p, n in prompts]
+    lines = [
+        (p.name, p.version, ", ".join(p.inputs), p.scale.describe(), str(n)) for p, n in prompts
+    ]
     say_table(("judge", *columns[1:]), lines, left=4)
 
 
@@ -66,7 +78,14 @@ def show(judge: str, workspace: Workspace, as_json: bool) -> None:
     prompt = workspace.registry.get(judge)
     verified = verification(workspace, prompt)
     if as_json:
-        say_json({"name": prompt.name, "version": prompt.version, "yaml": prompt.to_yaml(), "verification": verified})
+        say_json(
+            {
+                "name": prompt.name,
+                "version": prompt.version,
+                "yaml": prompt.to_yaml(),
+                "verification": verified,
+            }
+        )
     else:
         say(prompt.to_yaml().rstrip("\n"))
         say(f"# {verified['note']}")
@@ -79,7 +98,11 @@ def show(judge: str, workspace: Workspace, as_json: bool) -> None:
 def log(judge: str, workspace: Workspace, as_json: bool) -> None:
     """Print a judge's lineage, newest first."""
     lineage = workspace.registry.log(judge)
-    tags = workspace.registry.tags(lineage[0].name) if lineage[0].name in workspace.registry.names() else ()
+    tags = (
+        workspace.registry.tags(lineage[0].name)
+        if lineage[0].name in workspace.registry.names()
+        else ()
+    )
     labels = {p.version: [tag.label for tag in tags if tag.version == p.version] for p in lineage}
     if as_json:
         lines = ({"version": p.version, "parent": p.parent, "note": p.note} for p in lineage)
@@ -109,30 +132,45 @@ def diff(before: str, after: str, workspace: Workspace, as_json: bool) -> None:
 @reads_workspace
 @json_option
 def use(judge: str, workspace: Workspace, as_json: bool) -> None:
-    """Make JUDGE (name@version) the current version in this workspace; this also undoes an accept."""
+    """Make JUDGE (name@version) the current version in this workspace; this also undoes an
+    accept.
+    """
     from ..actions.gate_decision import verification
     from ..actions.judge_history import make_current
 
     moved = make_current(workspace, judge)
     if as_json:
         verified = verification(workspace, workspace.registry.get(moved.name))
-        say_json({"name": moved.name, "version": moved.version, "before": moved.before, "verification": verified})
+        say_json(
+            {
+                "name": moved.name,
+                "version": moved.version,
+                "before": moved.before,
+                "verification": verified,
+            }
+        )
     else:
         before = f"(before: {moved.before})"
-        say(f"{moved.name}@{moved.version} is now what {moved.name!r} means in this workspace {before}")
+        say(
+            f"{moved.name}@{moved.version} is now what {moved.name!r} means in this workspace"
+            f" {before}"
+        )
         say(f"  {moved.note}")
 
 
 @judges.command(epilog=TAGS)
 @click.argument("judge")
 @click.argument("label")
-@click.option("--remove", is_flag=True, help="Take the label away from the version of JUDGE that has it.")
+@click.option(
+    "--remove", is_flag=True, help="Take the label away from the version of JUDGE that has it."
+)
 @reads_workspace
 @json_option
 def tag(judge: str, label: str, remove: bool, workspace: Workspace, as_json: bool) -> None:
     """Put LABEL, such as production, on JUDGE (name@version); the version that had it loses it.
 
-    NAME@LABEL then means that version in every command. A label does not change what NAME alone means; `use` does.
+    NAME@LABEL then means that version in every command. A label does not change what NAME alone
+    means; `use` does.
     """
     from ..actions.judge_history import put_label
 
@@ -146,9 +184,14 @@ def tag(judge: str, label: str, remove: bool, workspace: Workspace, as_json: boo
         return
     moved = put_label(workspace, judge, label)
     if as_json:
-        say_json({"name": moved.name, "label": label, "version": moved.version, "before": moved.before})
+        say_json(
+            {"name": moved.name, "label": label, "version": moved.version, "before": moved.before}
+        )
     else:
-        say(f"{moved.name}@{label} is now {moved.name}@{moved.version} (before: {moved.before or 'none'})")
+        say(
+            f"{moved.name}@{label} is now {moved.name}@{moved.version} (before:"
+            f" {moved.before or 'none'})"
+        )
         say(f"  {moved.note}")
 
 
@@ -158,20 +201,32 @@ def tag(judge: str, label: str, remove: bool, workspace: Workspace, as_json: boo
 @click.option("--with", "interpreter", help="The Python that has the tool [default: this one].")
 @click.option("--as", "new_name", help="What to call the judge [default: TOOL_NAME].")
 @click.option(
-    "--field", "fields", multiple=True, metavar="THEIRS=OURS", help="What to call a field, in place of a guess."
+    "--field",
+    "fields",
+    multiple=True,
+    metavar="THEIRS=OURS",
+    help="What to call a field, in place of a guess.",
 )
 @click.option(
     "--fill",
     "fills",
     multiple=True,
     metavar="THEIRS=TEXT",
-    help="The text that stands for a field of theirs in every row; =@FILE reads it, = leaves the field empty.",
+    help=(
+        "The text that stands for a field of theirs in every row; =@FILE reads it, = leaves the"
+        " field empty."
+    ),
 )
 @click.option(
     "--scale",
-    help="LOW..HIGH@THRESHOLD, binary, probability, or low-probability where low is good [default: as the tool says].",
+    help=(
+        "LOW..HIGH@THRESHOLD, binary, probability, or low-probability where low is good [default:"
+        " as the tool says]."
+    ),
 )
-@click.option("--out", type=OutFile(), help="Write the judge as YAML [default: keep it in the workspace].")
+@click.option(
+    "--out", type=OutFile(), help="Write the judge as YAML [default: keep it in the workspace]."
+)
 @reads_workspace
 @json_option
 def import_(
@@ -186,9 +241,11 @@ def import_(
     workspace: Workspace,
     as_json: bool,
 ) -> None:
-    """Import a judge that TOOL ships as a prompt, to compare with; without NAME, list what TOOL ships.
+    """Import a judge that TOOL ships as a prompt, to compare with; without NAME, list what TOOL
+    ships.
 
-    NAME is a judge of the installed tool, a file, or an export of ours. The wording stays the tool's.
+    NAME is a judge of the installed tool, a file, or an export of ours. The wording stays the
+    tool's.
     """
     from ...judges.scale import parse_label_scale
     from ..actions.keep_judge import keep_judge
@@ -249,5 +306,8 @@ def _say_imported(imported: ImportedJudge, path: str, spec: str, *, as_json: boo
     for difference in imported.differences:
         say(f"  {inline(difference)}")
     if "@" in spec:
-        say(f"  {prompt.name!r} means what it meant before; to change that: judgewright judges use {spec}")
+        say(
+            f"  {prompt.name!r} means what it meant before; to change that: judgewright judges use"
+            f" {spec}"
+        )
     say(f"Compare it: judgewright bench {spec} ROWS --model NAME")

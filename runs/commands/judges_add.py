@@ -43,19 +43,29 @@ Look only:  judgewright judges add judge.txt --check
     group="Data",
 )
 @click.option(
-    "--labels", help="The labels of its answer, the worst first, such as FAIL,PASS.", cls=GroupedOption, group="Judging"
+    "--labels",
+    help="The labels of its answer, the worst first, such as FAIL,PASS.",
+    cls=GroupedOption,
+    group="Judging",
 )
-@click.option("--choice", is_flag=True, help="The labels have no order.", cls=GroupedOption, group="Judging")
+@click.option(
+    "--choice", is_flag=True, help="The labels have no order.", cls=GroupedOption, group="Judging"
+)
 @click.option(
     "--scale",
-    help="LOW..HIGH@THRESHOLD, binary or probability; 6..1 where 1 is the best, low-probability@0.3 where low is good "
-    "and 0.3 still passes [default: as the words say].",
+    help=(
+        "LOW..HIGH@THRESHOLD, binary or probability; 6..1 where 1 is the best, low-probability@0.3"
+        " where low is good and 0.3 still passes [default: as the words say]."
+    ),
     cls=GroupedOption,
     group="Judging",
 )
 @click.option(
     "--threshold",
-    help="The worst grade or label of a reply with which a row is positive [default: the middle; above it, of labels].",
+    help=(
+        "The worst grade or label of a reply with which a row is positive [default: the middle;"
+        " above it, of labels]."
+    ),
     cls=GroupedOption,
     group="Judging",
 )
@@ -93,10 +103,14 @@ Look only:  judgewright judges add judge.txt --check
 )
 @click.option("--check", is_flag=True, help="Show what is understood, and save nothing.")
 @click.option(
-    "--show-request", is_flag=True, help="Show what --model sends of the file, send nothing and save nothing."
+    "--show-request",
+    is_flag=True,
+    help="Show what --model sends of the file, send nothing and save nothing.",
 )
 @click.option("--yes", is_flag=True, help="Save without asking.")
-@click.option("--out", type=OutFile(), help="Write the judge as YAML [default: keep it in the workspace].")
+@click.option(
+    "--out", type=OutFile(), help="Write the judge as YAML [default: keep it in the workspace]."
+)
 @options_of(models=CallOptions)
 @writes_workspace
 @json_option
@@ -122,15 +136,22 @@ def add(
 ) -> None:
     """Add a prompt of your own: a text, a chat, YAML, code, or an object that another tool saved.
 
-    Its words, field names and form of answer stay. What was understood is shown before anything is saved; what the
-    words leave open is asked at a terminal, and said with an option elsewhere.
+    Its words, field names and form of answer stay. What was understood is shown before anything is
+    saved; what the words leave open is asked at a terminal, and said with an option elsewhere.
 
-    With --model a model reads the prompt too. What it quotes is looked up in the text, and goes before what Judgewright
-    reads there by itself; where the two differ, a note says so.
+    With --model a model reads the prompt too. What it quotes is looked up in the text, and goes
+    before what Judgewright reads there by itself; where the two differ, a note says so.
     """
     from ...judges.scale import parse_label_scale
     from ..actions.keep_judge import keep_judge
-    from ..imports import AddOptions, ModelReading, read_own_prompt, read_own_prompts, reading_messages, settle
+    from ..imports import (
+        AddOptions,
+        ModelReading,
+        read_own_prompt,
+        read_own_prompts,
+        reading_messages,
+        settle,
+    )
 
     options = AddOptions(
         name=name,
@@ -154,7 +175,9 @@ def add(
         return
     asking = sys.stdin.isatty() and sys.stdout.isatty() and not as_json
     if models.model:
-        judge, reading = _model_reading(read_own_prompts(file, string), models, workspace, quiet=as_json)
+        judge, reading = _model_reading(
+            read_own_prompts(file, string), models, workspace, quiet=as_json
+        )
     else:
         judge, reading = read_own_prompt(file, string), ModelReading()
     settled = settle(judge, options, reading)
@@ -173,7 +196,10 @@ def add(
         _say_text(found)
         _say_understood(found, prompt, settled.notes)
         if not models.model:
-            say("  Read by rules alone, which misread about one such prompt in four: compare, or add --model NAME.")
+            say(
+                "  Read by rules alone, which misread about one such prompt in four: compare, or"
+                " add --model NAME."
+            )
     if check:
         if as_json:
             say_json(_json(found, prompt, settled.notes) | {"path": None, "spec": None})
@@ -187,7 +213,10 @@ def add(
         return
     say(f"{prompt.name}@{prompt.version} written to {path}")
     if "@" in spec:
-        say(f"  {prompt.name!r} means what it meant before; to change that: judgewright judges use {spec}")
+        say(
+            f"  {prompt.name!r} means what it meant before; to change that: judgewright judges use"
+            f" {spec}"
+        )
     say(f"Measure it: judgewright bench {spec} ROWS --model NAME")
 
 
@@ -227,7 +256,8 @@ def read_labels(labels: str | None) -> tuple[str, ...]:
     listed = tuple(label.strip() for label in labels.split(","))
     if len(listed) < 2 or not all(listed):
         raise InputError(
-            f"--labels {labels!r} are not two or more labels", hint="write them as FAIL,PASS, the worst first"
+            f"--labels {labels!r} are not two or more labels",
+            hint="write them as FAIL,PASS, the worst first",
         )
     return listed
 
@@ -281,7 +311,10 @@ def _say_understood(found: Understood, prompt: JudgePrompt, notes: tuple[str, ..
     say(f"  inputs     {', '.join(prompt.inputs)}")
     say(f"  scale      {inline(prompt.scale.describe())}{positive_of(prompt)}")
     say(f"  answer     {inline(describe_answer(prompt))}")
-    say(f"  criteria   {lines}, {len(prompt.criteria):,} characters; optimization edits these and nothing else")
+    say(
+        f"  criteria   {lines}, {len(prompt.criteria):,} characters; optimization edits these and"
+        " nothing else"
+    )
     if prompt.examples:
         say(f"  examples   {len(prompt.examples)}")
     for note in (*notes, *found.notes):
@@ -301,7 +334,9 @@ def describe_answer(prompt: JudgePrompt) -> str:
     score = next((name for name, kind in prompt.reply_schema.items() if kind == "score"), None)
     if score is not None:
         others = [name for name in prompt.reply_schema if name != score]
-        return f"JSON, the verdict in {score!r}" + (f", beside {', '.join(others)}" if others else "")
+        return f"JSON, the verdict in {score!r}" + (
+            f", beside {', '.join(others)}" if others else ""
+        )
     if prompt.reply_mark in ("start", "last line"):
         return f"text, the verdict at its {prompt.reply_mark}"
     if prompt.reply_mark:
@@ -309,7 +344,9 @@ def describe_answer(prompt: JudgePrompt) -> str:
     return "text that is the verdict, or with it after 'Score:', 'Verdict:' or such a word"
 
 
-def _json(found: Understood, prompt: JudgePrompt, notes: tuple[str, ...]) -> dict[str, Any]:  # Any: JSON
+def _json(
+    found: Understood, prompt: JudgePrompt, notes: tuple[str, ...]
+) -> dict[str, Any]:  # Any: JSON
     return {
         "name": prompt.name,
         "version": prompt.version,

@@ -23,7 +23,9 @@ Grades:   judgewright judges new tone "How friendly a reply is." --examples rows
 """  # noqa: E501
 
 
-@click.command("new", cls=Command, context_settings={"default_map": {"max_tokens": 4096}}, epilog=NEW)
+@click.command(
+    "new", cls=Command, context_settings={"default_map": {"max_tokens": 4096}}, epilog=NEW
+)
 @click.argument("name")
 @click.argument("description")
 @click.option(
@@ -32,10 +34,18 @@ Grades:   judgewright judges new tone "How friendly a reply is." --examples rows
     type=click.Path(path_type=Path),
     required=True,
     metavar="FILE",
-    help="A few rows with the verdict that you would give; three are enough. Never rows of a holdout.",
+    help=(
+        "A few rows with the verdict that you would give; three are enough. Never rows of a"
+        " holdout."
+    ),
 )
 @click.option(
-    "--label", default="label", show_default=True, help="Column of the verdict.", cls=GroupedOption, group="Data"
+    "--label",
+    default="label",
+    show_default=True,
+    help="Column of the verdict.",
+    cls=GroupedOption,
+    group="Data",
 )
 @click.option(
     "--labels",
@@ -49,7 +59,9 @@ Grades:   judgewright judges new tone "How friendly a reply is." --examples rows
     cls=GroupedOption,
     group="Judging",
 )
-@click.option("--out", type=OutFile(), help="Write the judge as YAML [default: keep it in the workspace].")
+@click.option(
+    "--out", type=OutFile(), help="Write the judge as YAML [default: keep it in the workspace]."
+)
 @options_of(models=ModelOptions)
 @writes_workspace
 @json_option
@@ -65,10 +77,11 @@ def new(
     workspace: Workspace,
     as_json: bool,
 ) -> None:
-    """Make the judge NAME from a DESCRIPTION of what is wanted and a few rows: the model writes its criteria.
+    """Make the judge NAME from a DESCRIPTION of what is wanted and a few rows: the model writes its
+    criteria.
 
-    The columns of the rows are its fields. What the model wrote is a first version: measure it on labelled rows, then
-    optimize it.
+    The columns of the rows are its fields. What the model wrote is a first version: measure it on
+    labelled rows, then optimize it.
     """
     from ...judges.prompt import check_name
     from ...judges.scale import parse_label_scale
@@ -108,5 +121,8 @@ def new(
     for note in describe_spending(made.stats):
         say(f"note: {note}")
     if "@" in spec:
-        say(f"  {prompt.name!r} means what it meant before; to change that: judgewright judges use {spec}")
+        say(
+            f"  {prompt.name!r} means what it meant before; to change that: judgewright judges use"
+            f" {spec}"
+        )
     say(f"Measure it: judgewright bench {spec} ROWS --model NAME")

@@ -34,7 +34,7 @@ EXAMPLES = """\
 Example:  judgewright label --rows rows.jsonl --ask "Is every statement supported by the source?"
 Next:     judgewright label --rows more.jsonl --next 40   (rows that tell most about what the last run left open)
 Go on:    judgewright label latest
-"""
+"""  # noqa: E501
 UNDO, SKIP = "u", "s"
 INTERRUPTED = 3
 """The exit code of a command that Ctrl-C ended."""
@@ -45,19 +45,31 @@ _queue = partial(option, "Data")
 class LabelOptions:
     """Which rows are asked about, and who answers."""
 
-    rows: Path | None = _queue(None, "Make a queue of the rows of a data file that have no label.", kind="path")
-    judge: str | None = _queue(None, "With --rows: show this judge's inputs, and label on its scale.")
-    ask: str = _queue("", "With --rows: what is asked, in your words; it stands above every row.", metavar="TEXT")
-    again: bool = _queue(False, "With --rows: ask about rows that have a label too; it is not shown.")
+    rows: Path | None = _queue(
+        None, "Make a queue of the rows of a data file that have no label.", kind="path"
+    )
+    judge: str | None = _queue(
+        None, "With --rows: show this judge's inputs, and label on its scale."
+    )
+    ask: str = _queue(
+        "", "With --rows: what is asked, in your words; it stands above every row.", metavar="TEXT"
+    )
+    again: bool = _queue(
+        False, "With --rows: ask about rows that have a label too; it is not shown."
+    )
     seed: int = _queue(0, "With --rows: draws the order.")
     second: str = _queue(
         "none",
-        "With --rows: whether a second annotator labels none, all or a share of the rows such as 0.2; where the two "
-        "disagree the label is missing.",
+        "With --rows: whether a second annotator labels none, all or a share of the rows such as"
+        " 0.2; where the two disagree the label is missing.",
         metavar="none|all|SHARE",
     )
     next_: int | None = _queue(
-        None, "With --rows: ask about so many rows, those that tell most.", kind="integer", low=1, flag="--next"
+        None,
+        "With --rows: ask about so many rows, those that tell most.",
+        kind="integer",
+        low=1,
+        flag="--next",
     )
     question: str | None = _queue(
         None,
@@ -66,10 +78,15 @@ class LabelOptions:
         metavar="|".join(QUESTIONS),
     )
     left_by: str | None = _queue(
-        None, "With --next: the run that left it open [default: the last].", flag="--run", metavar="RUN"
+        None,
+        "With --next: the run that left it open [default: the last].",
+        flag="--run",
+        metavar="RUN",
     )
     verdicts: Path | None = _queue(
-        None, "With --next: a judge's verdicts on the rows, as `bench --out` writes them.", kind="path"
+        None,
+        "With --next: a judge's verdicts on the rows, as `bench --out` writes them.",
+        kind="path",
     )
     annotator: str | None = _queue(None, "Who labels [default: your login name].", metavar="NAME")
 
@@ -90,8 +107,9 @@ def label(
 ) -> None:
     """Label the rows of QUEUE, one key each; what judges say of them is not shown.
 
-    QUEUE is a run's id, the beginning of one, or `latest`; --rows makes one. Each label is kept at once: stop with q,
-    or in any other way, and the same command goes on. With a pipe on stdin each line is an answer.
+    QUEUE is a run's id, the beginning of one, or `latest`; --rows makes one. Each label is kept at
+    once: stop with q, or in any other way, and the same command goes on. With a pipe on stdin each
+        line is an answer.
     """
     on_screen = not as_json and has_screen()
     if on_screen:
@@ -100,12 +118,15 @@ def label(
 
     if (queue is None) == (options.rows is None):
         raise InputError(
-            "label which rows?", hint="judgewright label QUEUE goes on; judgewright label --rows FILE begins"
+            "label which rows?",
+            hint="judgewright label QUEUE goes on; judgewright label --rows FILE begins",
         )
     if options.rows is not None:
         queue = _make_queue(workspace, options.rows, options, reading, sealed=sealed)
     elif not workspace.exists:
-        raise InputError(f"there is no workspace at {workspace.place}", hint="give --workspace, or --rows FILE")
+        raise InputError(
+            f"there is no workspace at {workspace.place}", hint="give --workspace, or --rows FILE"
+        )
     annotator = options.annotator or _login()
     session = LabelSession(workspace, str(queue), annotator)
     keys = AnswerKeys.of(session.config.label_scale)
@@ -134,12 +155,18 @@ def _login() -> str:
         raise InputError("nobody knows who labels", hint="say it with --annotator NAME") from None
 
 
-def _make_queue(workspace: Workspace, path: Path, options: LabelOptions, reading: RowOptions, *, sealed: bool) -> str:
+def _make_queue(
+    workspace: Workspace, path: Path, options: LabelOptions, reading: RowOptions, *, sealed: bool
+) -> str:
     from ..actions.label_queue import create_queue, list_rows, read_rows_to_label
     from ..store.sealed_rows import read_open
 
     how = reading.as_arguments()
-    read = read_open(workspace, read_rows_to_label(workspace.registry, path, how, judge=options.judge), sealed=sealed)
+    read = read_open(
+        workspace,
+        read_rows_to_label(workspace.registry, path, how, judge=options.judge),
+        sealed=sealed,
+    )
     read.enter(workspace, by="label")
     for note in read.notes:
         say(f"note: {note}", to_stderr=True)
@@ -148,7 +175,9 @@ def _make_queue(workspace: Workspace, path: Path, options: LabelOptions, reading
         config = list_rows(dataset, path=path, reading=how, again=options.again, seed=options.seed)
     else:
         config = _list_next(workspace, dataset, path, options, how)
-    return create_queue(workspace, replace(config, question=options.ask, second=read_share(options.second)))
+    return create_queue(
+        workspace, replace(config, question=options.ask, second=read_share(options.second))
+    )
 
 
 def _list_next(
@@ -158,19 +187,36 @@ def _list_next(
     options: LabelOptions,
     reading: Mapping[str, Any],  # Any: JSON
 ) -> QueueConfig:
-    """Draw the rows that tell most about what is open, and say what their labels are expected to change."""
+    """Draw the rows that tell most about what is open, and say what their labels are expected to
+    change.
+    """
     from ...judges.files import VerdictColumns
     from ..actions.label_queue import list_next
-    from ..actions.next_labels import describe_effect, draw_rows, find_run_to_label_for, named_question, open_question
+    from ..actions.next_labels import (
+        describe_effect,
+        draw_rows,
+        find_run_to_label_for,
+        named_question,
+        open_question,
+    )
     from ..actions.verdict_pairs import read_verdicts
 
     run = find_run_to_label_for(workspace, options.left_by)
     asked = open_question(run)
     if options.question is not None and options.question != asked.question:
         asked = named_question(options.question, run)
-    verdicts = None if options.verdicts is None else read_verdicts(options.verdicts, None, VerdictColumns())
-    drawn = draw_rows(asked, dataset, options.next_ or 0, run=run, verdicts=verdicts, seed=options.seed)
-    say(f"{len(drawn.ids)} rows to label, {drawn.inside} of them telling most: {asked.why}", to_stderr=True)
+    verdicts = (
+        None
+        if options.verdicts is None
+        else read_verdicts(options.verdicts, None, VerdictColumns())
+    )
+    drawn = draw_rows(
+        asked, dataset, options.next_ or 0, run=run, verdicts=verdicts, seed=options.seed
+    )
+    say(
+        f"{len(drawn.ids)} rows to label, {drawn.inside} of them telling most: {asked.why}",
+        to_stderr=True,
+    )
     effect = describe_effect(asked, drawn, run)
     if effect:
         say(f"  {effect}", to_stderr=True)
@@ -195,7 +241,9 @@ def read_share(text: str) -> float:
 
 
 def _ask(session: LabelSession, keys: AnswerKeys, answers: Answers) -> bool:
-    """Ask about row after row; return whether nothing is left, rather than that the annotator left."""
+    """Ask about row after row; return whether nothing is left, rather than that the annotator
+    left.
+    """
     from ..actions.label_queue import reading_order
 
     note, before, shown, order = "", None, None, reading_order(session.rows)
@@ -203,7 +251,10 @@ def _ask(session: LabelSession, keys: AnswerKeys, answers: Answers) -> bool:
         began = time.monotonic()
         question = session.config.question or keys.question()
         foot = [question, *keys.legend(), f"{SKIP} skip   {UNDO} undo   {END} quit"]
-        notes = [note, "the same texts as a row labelled before" if session.had_same_texts(row) else ""]
+        notes = [
+            note,
+            "the same texts as a row labelled before" if session.had_same_texts(row) else "",
+        ]
         head = ", ".join(filter(None, (_progress_line(session.progress()), *notes)))
         # A row that is shown once more is still compared with the one before it.
         before, shown = (before, row) if shown is None or shown.id == row.id else (shown, row)
@@ -266,9 +317,13 @@ def _say_end(session: LabelSession, *, done: bool, named: str, there: str, as_js
     if session.is_second:
         say("Nothing is left for the second annotator until the first has labelled more.")
     elif design.get("kind") == FLIPS:
-        # The words are stored, not the command: a workspace from somebody else names no other command to copy.
+        # The words are stored, not the command: a workspace from somebody else names no other
+        # command to copy.
         words = shlex.join(design.get("command", ())) or "... --unlabelled"
-        say(f"No more rows are asked about. What they decide:\n  judgewright gate {inline(words)}{there}")
+        say(
+            "No more rows are asked about. What they decide:\n  judgewright gate"
+            f" {inline(words)}{there}"
+        )
     else:
         say("Nothing is left to label.")
         say(f"Write them:  judgewright data labels {session.run_id} --out labelled.jsonl{there}")

@@ -53,7 +53,8 @@ class Answers(Protocol):
 
 
 class LineAnswers:
-    """Rows one below the other, and a line for each answer: for a pipe, or a terminal that cannot clear its screen.
+    """Rows one below the other, and a line for each answer: for a pipe, or a terminal that cannot
+    clear its screen.
 
     Args:
         to_stderr: Whether rows go to stderr, because stdout is for JSON.
@@ -173,13 +174,17 @@ class KeyAnswers:
 
 
 def _first_text(body: Sequence[str], *, most: int) -> int:
-    """Return how many lines the first text has, which stays on every page of a long row; 0 for more than `most`."""
+    """Return how many lines the first text has, which stays on every page of a long row; 0 for more
+    than `most`.
+    """
     headings = [position for position, line in enumerate(body) if line.startswith(HEADING)]
     return headings[1] if len(headings) > 1 and headings[1] <= most else 0
 
 
 def _first_key(typed: str) -> tuple[str, str]:
-    """Return the first key of what came, and the rest; arrows and page keys stand for the pages they mean."""
+    """Return the first key of what came, and the rest; arrows and page keys stand for the pages
+    they mean.
+    """
     if not typed.startswith("\x1b"):
         return typed[0], typed[1:]
     return {"\x1b[6~": MORE, "\x1b[B": MORE, "\x1b[5~": BACK, "\x1b[A": BACK}.get(typed, ""), ""

@@ -11,7 +11,16 @@ import click
 
 from ...judges.errors import InputError
 from ...optimize.options import described, option
-from ..config.options import FLOOR, GUARD, MODEL, TARGET, YES, ExchangeOptions, ModelOptions, limits_option
+from ..config.options import (
+    FLOOR,
+    GUARD,
+    MODEL,
+    TARGET,
+    YES,
+    ExchangeOptions,
+    ModelOptions,
+    limits_option,
+)
 from ..terminal import inline, say, say_json, say_table, simulated_mark
 from .help import Group
 from .model_access import asking_environment
@@ -28,7 +37,9 @@ if TYPE_CHECKING:
     from ..actions.write_loss import LossGrades
     from ..store.workspace import Workspace
 
-_SCALE_HINT = "write binary, probability, 0..3, or 1..5@4 (the part after @ is the first positive grade)"
+_SCALE_HINT = (
+    "write binary, probability, 0..3, or 1..5@4 (the part after @ is the first positive grade)"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,9 +48,13 @@ class ScaleOptions:
 
     judge: str | None = option("Data", None, "Take the judge's scale from this judge.")
     scale: str | None = option(
-        "Data", None, "The judge's scale: binary, probability, or LOW..HIGH@THRESHOLD [default: 0..3]."
+        "Data",
+        None,
+        "The judge's scale: binary, probability, or LOW..HIGH@THRESHOLD [default: 0..3].",
     )
-    label_scale: str | None = option("Data", None, "The scale people graded on [default: the judge's].")
+    label_scale: str | None = option(
+        "Data", None, "The scale people graded on [default: the judge's]."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,9 +65,13 @@ class WriteOptions(ExchangeOptions):
     guards: tuple[str, ...] = limits_option("Goal", GUARD, flag="--guard", metavar="METRIC=LOSS")
     floors: tuple[str, ...] = limits_option("Goal", FLOOR, flag="--floor", metavar="METRIC=VALUE")
     yes: bool = option("Goal", False, YES)
-    slice_: str = option("Goal", "all rows", "The slice under repair: a saved one's name, or words.", flag="--slice")
+    slice_: str = option(
+        "Goal", "all rows", "The slice under repair: a saved one's name, or words.", flag="--slice"
+    )
     model: str = field(metadata=described("Model", MODEL, kind="model"))
-    budget: str | None = option("Model", None, "Dollars such as 5.00, or tokens such as 200000tokens.")
+    budget: str | None = option(
+        "Model", None, "Dollars such as 5.00, or tokens such as 200000tokens."
+    )
 
 
 @click.group(cls=Group)
@@ -61,8 +80,10 @@ def loss() -> None:
 
 
 @loss.command(
-    epilog='Example:  judgewright loss write "precision matters most; do not lose more than 3 points of recall" '
-    "--judge groundedness --model your-model"
+    epilog=(
+        'Example:  judgewright loss write "precision matters most; do not lose more than 3 points'
+        ' of recall" --judge groundedness --model your-model'
+    )
 )
 @click.argument("objective")
 @options_of(options=WriteOptions)
@@ -80,7 +101,8 @@ def write(
 ) -> None:
     """Read OBJECTIVE, have the model write a loss for it, check the loss, and show what it charges.
 
-    A loss that breaks an axiom goes back with the reasons, three times; then a documented default is taken.
+    A loss that breaks an axiom goes back with the reasons, three times; then a documented default
+    is taken.
     """
     import orjson
 
@@ -92,10 +114,16 @@ def write(
     from ..reports.objective_report import say_objective
 
     words = ObjectiveWords(
-        text=objective, target=options.target, guards=options.guards, floors=options.floors, yes=options.yes
+        text=objective,
+        target=options.target,
+        guards=options.guards,
+        floors=options.floors,
+        yes=options.yes,
     )
     grades = _grades(workspace, scales)
-    models = ModelOptions(model=options.model, budget=options.budget, via=options.via, exchange=options.exchange)
+    models = ModelOptions(
+        model=options.model, budget=options.budget, via=options.via, exchange=options.exchange
+    )
     environment = asking_environment(workspace.root, options.model)
     judge = workspace.registry.get(scales.judge) if scales.judge else None
     goal = settle_objective(workspace, words, judge, (), models, environment)
@@ -108,7 +136,9 @@ def write(
     written, stats = answer.written, answer.stats
     costs = grades.costs(written.loss)
     if out is not None:
-        write_beside(out, orjson.dumps(written.loss.to_json(), option=orjson.OPT_INDENT_2).decode() + "\n")
+        write_beside(
+            out, orjson.dumps(written.loss.to_json(), option=orjson.OPT_INDENT_2).decode() + "\n"
+        )
     if as_json:
         say_json(
             {
@@ -136,7 +166,11 @@ def write(
 
 @loss.command(epilog='Example:  judgewright loss lint "fp + 0.4 * fn" --scale 0..3@2 --declares fp')
 @click.argument("expression")
-@click.option("--declares", type=click.Choice(["fp", "fn"]), help="Which error the loss claims to charge more for.")
+@click.option(
+    "--declares",
+    type=click.Choice(["fp", "fn"]),
+    help="Which error the loss claims to charge more for.",
+)
 @click.option("--objective", help="An objective whose direction of errors the loss must declare.")
 @click.option("--target", help=TARGET)
 @click.option("--yes", is_flag=True, help=YES)
@@ -153,7 +187,8 @@ def lint(
     workspace: Workspace,
     as_json: bool,
 ) -> None:
-    """Check EXPRESSION, or the loss in a .json file, against the axioms; show what it charges or every refusal.
+    """Check EXPRESSION, or the loss in a .json file, against the axioms; show what it charges or
+    every refusal.
 
     Exits 0 when the loss may be used, 1 when it is refused.
     """
@@ -248,7 +283,13 @@ def _say_costs(lines: Sequence[CostLine | ClassCosts], scales: LossGrades) -> No
 
     grades = scales.grades.describe()
     people = f"; people's grades {scales.labels.describe()}" if scales.labels else ""
-    say(f"\nWhat a row costs by the judge's confidence, from 0 to 1; the judge's grades {grades}{people}")
+    say(
+        "\nWhat a row costs by the judge's confidence, from 0 to 1; the judge's grades"
+        f" {grades}{people}"
+    )
     head = ("place", "outcome", "distance", *(f"{low:g}-{high:g}" for low, high in BANDS))
     say_table(head, [line.cells() for line in lines if isinstance(line, CostLine)], left=2)
-    say("  no verdict: such a row is unscored and enters no loss, whatever the expression says of it")
+    say(
+        "  no verdict: such a row is unscored and enters no loss, whatever the expression says"
+        " of it"
+    )

@@ -1,4 +1,6 @@
-"""Whom a command may ask: the models it names, and the addresses out of a workspace that it allows."""
+"""Whom a command may ask: the models it names, and the addresses out of a workspace that it
+allows.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,18 @@ from .options import F
 
 def allow_origin_option(command: F) -> F:
     """Add `--allow-origin`, for commands that take addresses out of the workspace."""
-    text = "An address of the run that you trust, such as https://host; your models.yaml allows it for good."
-    return click.option("--allow-origin", "origins", multiple=True, metavar="URL", help=text)(command)
+    text = (
+        "An address of the run that you trust, such as https://host; your models.yaml allows it for"
+        " good."
+    )
+    return click.option("--allow-origin", "origins", multiple=True, metavar="URL", help=text)(
+        command
+    )
 
 
-def asking_environment(root: Path, *models: str | None, origins: tuple[str, ...] = ()) -> Environment:
+def asking_environment(
+    root: Path, *models: str | None, origins: tuple[str, ...] = ()
+) -> Environment:
     """Read the environment of a command that may ask models.
 
     Args:

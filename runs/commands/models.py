@@ -1,4 +1,6 @@
-"""`judgewright models`: the models that have names, their settings, and what their endpoints honour."""
+"""`judgewright models`: the models that have names, their settings, and what their endpoints
+honour.
+"""
 
 from __future__ import annotations
 
@@ -41,13 +43,24 @@ def list_(workspace: Workspace, as_json: bool) -> None:
         say_json({"models": [one.to_json() for one in described]})
         return
     if not described:
-        say(f"no model has a name yet; add one to {environment.models or 'a models.yaml'}: judgewright models add")
+        say(
+            f"no model has a name yet; add one to {environment.models or 'a models.yaml'}:"
+            " judgewright models add"
+        )
         return
     lines: list[tuple[str, ...]] = []
     for one in described:
         named = one.named
         address = named.base_url if named else "n/a"
-        lines.append((one.name, named.model if named else "n/a", address, _key(one), ", ".join(one.settings())))
+        lines.append(
+            (
+                one.name,
+                named.model if named else "n/a",
+                address,
+                _key(one),
+                ", ".join(one.settings()),
+            )
+        )
     say_table(("name", "model", "base URL", "key", "settings"), lines, left=5)
 
 
@@ -65,7 +78,10 @@ def show(name: str, workspace: Workspace, as_json: bool) -> None:
         return
     if named := described.named:
         values = {"model": named.model, "base_url": named.base_url, **described.settings()}
-        shown = {field: value if isinstance(value, str) else json.dumps(value) for field, value in values.items()}
+        shown = {
+            field: value if isinstance(value, str) else json.dumps(value)
+            for field, value in values.items()
+        }
         say_table(
             ("setting", "value", "from"),
             [(field, inline(value), source_of(described, field)) for field, value in shown.items()],
@@ -77,23 +93,46 @@ def show(name: str, workspace: Workspace, as_json: bool) -> None:
 
 
 @models.command(
-    epilog='Example:  judgewright models add fast --model your-model --extra-body \'{"reasoning_effort": "low"}\'\n'
-    "Another provider:  judgewright models add acme --base-url https://api.acme.example/v1 --key-variable ACME_KEY"
+    epilog=(
+        "Example:  judgewright models add fast --model your-model --extra-body"
+        ' \'{"reasoning_effort": "low"}\'\nAnother provider:  judgewright models add acme'
+        " --base-url https://api.acme.example/v1 --key-variable ACME_KEY"
+    )
 )
 @click.argument("name")
 @_setting("--base-url", metavar="URL", help="Where it is asked [default: OPENAI_BASE_URL].")
-@_setting("--key-variable", metavar="VARIABLE", help="The environment variable that holds the key; never the key.")
+@_setting(
+    "--key-variable",
+    metavar="VARIABLE",
+    help="The environment variable that holds the key; never the key.",
+)
 @_setting("--model", metavar="NAME", help="Its name at the endpoint [default: the same name].")
-@_setting("--extra-body", metavar="JSON", help="Further fields of each request, such as reasoning_effort.")
-@_setting("--header", "headers", multiple=True, metavar="NAME=VALUE", help="A further header, none that is secret.")
-@_setting("--temperature", metavar="NUMBER|omit", help="Instead of what a command asks for; omit sends none.")
+@_setting(
+    "--extra-body", metavar="JSON", help="Further fields of each request, such as reasoning_effort."
+)
+@_setting(
+    "--header",
+    "headers",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A further header, none that is secret.",
+)
+@_setting(
+    "--temperature",
+    metavar="NUMBER|omit",
+    help="Instead of what a command asks for; omit sends none.",
+)
 @_setting(
     "--response-format",
     type=click.Choice(["json_schema", "json_object", "omit"]),
     help="The most that is asked for of a reply's form; omit asks for none.",
 )
 @_setting("--max-tokens", type=int, help="Tokens of a verdict.")
-@_setting("--optimizer-max-tokens", type=int, help="Tokens of a reply for the optimizer and the loss writer.")
+@_setting(
+    "--optimizer-max-tokens",
+    type=int,
+    help="Tokens of a reply for the optimizer and the loss writer.",
+)
 @_setting("--timeout", type=float, help="Seconds for one try [default: 120].")
 @_setting("--concurrency", type=int, help="Calls in flight at most.")
 @_setting("--requests-per-minute", type=int, help="Requests sent in a minute at most.")
@@ -101,7 +140,12 @@ def show(name: str, workspace: Workspace, as_json: bool) -> None:
 @_setting("--price", metavar="INPUT/OUTPUT[/CACHED]", help="US dollars per million tokens.")
 @json_option
 def add(
-    name: str, extra_body: str | None, headers: tuple[str, ...], price: str | None, as_json: bool, **plain: Any
+    name: str,
+    extra_body: str | None,
+    headers: tuple[str, ...],
+    price: str | None,
+    as_json: bool,
+    **plain: Any,
 ) -> None:
     """Add NAME to your own models.yaml, below what stands there."""  # Any: as each option has it
     from ..config.add_model import add_entry
@@ -124,11 +168,24 @@ def add(
         say(f"{entry.name} was added to {path}; try it: judgewright models test {entry.name}")
 
 
-@models.command(epilog="Example:  judgewright models test fast --rows rows.jsonl --judge groundedness")
+@models.command(
+    epilog="Example:  judgewright models test fast --rows rows.jsonl --judge groundedness"
+)
 @click.argument("name")
 @click.option("--rows", type=click.Path(path_type=Path), help="Ask about this file's first rows.")
-@click.option("--judge", default="groundedness", show_default=True, help="The judge that is asked about the rows.")
-@click.option("--limit", type=click.IntRange(1, 200), default=6, show_default=True, help="Ask about so many rows.")
+@click.option(
+    "--judge",
+    default="groundedness",
+    show_default=True,
+    help="The judge that is asked about the rows.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 200),
+    default=6,
+    show_default=True,
+    help="Ask about so many rows.",
+)
 @click.option("--max-tokens", type=click.IntRange(1), help="Tokens of one verdict.")
 @reads_workspace
 @json_option
@@ -141,11 +198,12 @@ def test(
     workspace: Workspace,
     as_json: bool,
 ) -> None:
-    """Ask NAME a few small things, and say which settings its endpoint honours, how fast it is and what it costs.
+    """Ask NAME a few small things, and say which settings its endpoint honours, how fast it is and
+    what it costs.
 
-    It sends about twenty requests. Without --rows they are about built-in rows, which are made up. NAME is what --model
-    takes; NAME@URL works too. No reply is recorded; what is ignored is kept in the workspace, if there is one, for plan
-    and bench.
+    It sends about twenty requests. Without --rows they are about built-in rows, which are made up.
+    NAME is what --model takes; NAME@URL works too. No reply is recorded; what is ignored is kept in
+    the workspace, if there is one, for plan and bench.
     """
     from ...judges import JudgeSettings, load_dataset
     from ...judges.files.rows_in_memory import rows_in_memory
@@ -155,10 +213,14 @@ def test(
 
     prompt = workspace.registry.get(judge)
     source = rows or rows_in_memory(demo_rows(documents=3), name="the built-in rows")
-    dataset = load_dataset(source, inputs=prompt.inputs, scale=prompt.scale, limit=limit, skip_incomplete=True)
+    dataset = load_dataset(
+        source, inputs=prompt.inputs, scale=prompt.scale, limit=limit, skip_incomplete=True
+    )
     environment = asking_environment(workspace.root, name)
     tell = partial(say, to_stderr=True) if not as_json else lambda line: None
-    report = check_model(name, environment, prompt, dataset, judge=JudgeSettings(max_tokens=max_tokens), tell=tell)
+    report = check_model(
+        name, environment, prompt, dataset, judge=JudgeSettings(max_tokens=max_tokens), tell=tell
+    )
     ignored = [check.setting for check in report.checks if check.outcome == "ignored"]
     why_not = "there is no workspace here yet"
     try:
@@ -204,16 +266,23 @@ def _read_object(text: str) -> dict[str, Any]:  # Any: JSON
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise InputError(f"--extra-body is not JSON: {error}", hint='write \'{"reasoning_effort": "low"}\'') from None
+        raise InputError(
+            f"--extra-body is not JSON: {error}", hint='write \'{"reasoning_effort": "low"}\''
+        ) from None
     if not isinstance(value, dict):
-        raise InputError("--extra-body is not a JSON object", hint='write \'{"reasoning_effort": "low"}\'')
+        raise InputError(
+            "--extra-body is not a JSON object", hint='write \'{"reasoning_effort": "low"}\''
+        )
     return value
 
 
 def _read_price(text: str) -> dict[str, float]:
     parts = text.split("/")
     if not 2 <= len(parts) <= 3:
-        raise InputError(f"--price {text!r} is not INPUT/OUTPUT or INPUT/OUTPUT/CACHED", hint="for example 0.15/0.60")
+        raise InputError(
+            f"--price {text!r} is not INPUT/OUTPUT or INPUT/OUTPUT/CACHED",
+            hint="for example 0.15/0.60",
+        )
     names = ("input", "output", "cached")
     return {field: _number(part, "--price") for field, part in zip(names, parts, strict=False)}
 

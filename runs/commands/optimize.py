@@ -12,7 +12,14 @@ from ...optimize import exit_code
 from ..config.options import OptimizeOptions
 from ..terminal import progress_on_stderr, say, say_json
 from .help import Command
-from .options import elsewhere, json_option, options_of, output_option, retired_option, writes_workspace
+from .options import (
+    elsewhere,
+    json_option,
+    options_of,
+    output_option,
+    retired_option,
+    writes_workspace,
+)
 
 if TYPE_CHECKING:
     from ..actions.optimize import RunResult
@@ -22,23 +29,32 @@ if TYPE_CHECKING:
 
 @click.command(
     cls=Command,
-    epilog='Example:  judgewright optimize groundedness rows.jsonl --objective "do not call unsupported statements '
-    'grounded" --target precision --guard recall:-0.05 --model your-model --budget 5.00',
+    epilog=(
+        'Example:  judgewright optimize groundedness rows.jsonl --objective "do not call'
+        ' unsupported statements grounded" --target precision --guard recall:-0.05 --model'
+        " your-model --budget 5.00"
+    ),
 )
 @click.argument("judge")
 @click.argument("data", type=click.Path(path_type=Path))
 @options_of(options=OptimizeOptions)
 @retired_option("--tuned", "set --steps, --batch, --gradients and --temperature by hand")
-@output_option("--new", is_flag=True, help="Begin a new run, though the same one was begun or has ended before.")
+@output_option(
+    "--new",
+    is_flag=True,
+    help="Begin a new run, though the same one was begun or has ended before.",
+)
 @writes_workspace
 @json_option
-def optimize(judge: str, data: Path, options: OptimizeOptions, new: bool, workspace: Workspace, as_json: bool) -> None:
+def optimize(
+    judge: str, data: Path, options: OptimizeOptions, new: bool, workspace: Workspace, as_json: bool
+) -> None:
     """Improve JUDGE on the slice of DATA where it errs, and decide on rows nobody tuned on.
 
-    Exits 0 when the gate accepted; 1 when it refused or could not decide, or the search found no candidate; 3 when an
-    endpoint failed; 4 when the best candidate's chance of being accepted was too small to spend a look on
-    (--least-chance). The same command goes on with a run that was stopped, and prints one that has ended again, without
-    a call and without a look.
+    Exits 0 when the gate accepted; 1 when it refused or could not decide, or the search found no
+    candidate; 3 when an endpoint failed; 4 when the best candidate's chance of being accepted was
+    too small to spend a look on (--least-chance). The same command goes on with a run that was
+    stopped, and prints one that has ended again, without a call and without a look.
     """
     from ..actions.optimize import start_run
     from ..reports.terminal_report import say_event, say_nothing
@@ -46,7 +62,9 @@ def optimize(judge: str, data: Path, options: OptimizeOptions, new: bool, worksp
     from .model_access import asking_environment
 
     with progress_on_stderr(quiet=as_json) as watch:
-        config = RunConfig(prompt=workspace.registry.get(judge).to_yaml(), data=str(data), **vars(options))
+        config = RunConfig(
+            prompt=workspace.registry.get(judge).to_yaml(), data=str(data), **vars(options)
+        )
         environment = asking_environment(workspace.root, *config.named_models)
         result = start_run(
             workspace,
@@ -88,7 +106,9 @@ def say_end(result: RunResult) -> None:
     say_prompt_diff(result.run)
     cost = price(body["cost"])
     guidance = "" if body["guided"] else "unguided, "
-    say(f"\nRun {result.run_id}: {guidance}{body['calls']} calls, {body['recorded']} cached, {cost}")
+    say(
+        f"\nRun {result.run_id}: {guidance}{body['calls']} calls, {body['recorded']} cached, {cost}"
+    )
     say(f"  cost including resumes: {describe_cost(result.run.cost)}")
     for note in (*describe_parameters(body["dropped"], body["ignored"]), *body["notes"]):
         say(f"  {note}")

@@ -1,4 +1,6 @@
-"""Options that several commands share, and how a dataclass of options becomes options of a command."""
+"""Options that several commands share, and how a dataclass of options becomes options of a
+command.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,9 @@ def read_options(options: type[T], arguments: Sequence[str]) -> T:
         raise InputError(error.format_message()) from None
 
 
-def _click_option(field: Field[Any], option: Option) -> Callable[[F], F]:  # Any: a field of any type
+def _click_option(
+    field: Field[Any], option: Option
+) -> Callable[[F], F]:  # Any: a field of any type
     settings: dict[str, Any] = {
         "group": option.group,
         "help": option.help,
@@ -78,7 +82,9 @@ def _click_option(field: Field[Any], option: Option) -> Callable[[F], F]:  # Any
     }
     settings["type"] = _click_type(option)
     settings["multiple"] = option.kind in ("integers", "repeated", "pairs")
-    if option.kind == "flag":  # with is_flag=False click would not take a value that begins with a dash
+    if (
+        option.kind == "flag"
+    ):  # with is_flag=False click would not take a value that begins with a dash
         settings["is_flag"] = True
         if field.default is None:  # said by nobody is neither yes nor no
             settings["default"] = None
@@ -90,7 +96,9 @@ def _click_option(field: Field[Any], option: Option) -> Callable[[F], F]:  # Any
         settings["default"] = field.default
     settings["show_default"] = bool(str(settings.get("default", "")))
 
-    def read(context: click.Context, parameter: click.Parameter, value: Any) -> Any:  # Any: as the kind has it
+    def read(
+        context: click.Context, parameter: click.Parameter, value: Any
+    ) -> Any:  # Any: as the kind has it
         """Turn what was typed into what the field holds."""
         if context.resilient_parsing:
             return value
@@ -157,7 +165,9 @@ def _read_loss(text: str | None) -> str | None:
     return None if text is None else orjson.dumps(read_loss(text).to_json()).decode()
 
 
-def read_pairs(pairs: tuple[str, ...], option: str, form: str, *, may_be_empty: bool = False) -> dict[str, str]:
+def read_pairs(
+    pairs: tuple[str, ...], option: str, form: str, *, may_be_empty: bool = False
+) -> dict[str, str]:
     """Read pairs that an option was given.
 
     Args:
@@ -184,13 +194,17 @@ def names(text: str | None) -> tuple[str, ...]:
 
 
 def require_model(model: str | None) -> str:
-    """Return the model that was named: without one a run would call a stand-in, or cost somebody money.
+    """Return the model that was named: without one a run would call a stand-in, or cost somebody
+    money.
 
     Raises:
         InputError: None was.
     """
     if model is None:
-        raise InputError("no model is named: add --model NAME, NAME@https://host/v1, or simulated (made up, no key)")
+        raise InputError(
+            "no model is named: add --model NAME, NAME@https://host/v1, or simulated (made up, no"
+            " key)"
+        )
     return model
 
 
@@ -206,11 +220,15 @@ _READERS: Mapping[Kind, Callable[[Any], Any]] = {  # Any: as each kind has it
 
 def json_option(command: F) -> F:
     """Add `--json`."""
-    return output_option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")(command)
+    return output_option(
+        "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
+    )(command)
 
 
 def reads_workspace(command: Callable[..., T]) -> Callable[..., T]:
-    """Add `--workspace`, and hand the command the workspace, which is closed when the command ends."""
+    """Add `--workspace`, and hand the command the workspace, which is closed when the command
+    ends.
+    """
 
     @wraps(command)
     def call(
@@ -222,7 +240,10 @@ def reads_workspace(command: Callable[..., T]) -> Callable[..., T]:
         with open_workspace(workspace, wait=not no_wait) as opened:
             return command(workspace=opened, **values)
 
-    text = "Folder of the workspace, or postgresql://... [default: the nearest with .judgewright/, else here]."
+    text = (
+        "Folder of the workspace, or postgresql://... [default: the nearest with .judgewright/,"
+        " else here]."
+    )
     return output_option("--workspace", type=PlaceType(), help=text)(call)
 
 
@@ -231,7 +252,9 @@ class PlaceType(click.ParamType):
 
     name = "directory"
 
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> Path | PostgresAddress:
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Path | PostgresAddress:
         """See `click.ParamType`."""
         place = read_place(value)
         if isinstance(place, Path):
@@ -240,20 +263,31 @@ class PlaceType(click.ParamType):
 
 
 def writes_workspace(command: Callable[..., T]) -> Callable[..., T]:
-    """Do the same for a command that writes, with `--no-wait`: a write waits, and says so, while another run writes."""
-    text = "Leave with 3 instead of waiting: for another run that writes to the workspace, or for a batch."
+    """Do the same for a command that writes, with `--no-wait`: a write waits, and says so, while
+    another run writes.
+    """
+    text = (
+        "Leave with 3 instead of waiting: for another run that writes to the workspace, or for a"
+        " batch."
+    )
     return reads_workspace(output_option("--no-wait", is_flag=True, help=text)(command))
 
 
 def all_option(command: F) -> F:
     """Add `--all`."""
-    text = "Show single rows that are sealed to a run too: that opens its holdout, and the ledger says so."
+    text = (
+        "Show single rows that are sealed to a run too: that opens its holdout, and the ledger"
+        " says so."
+    )
     return output_option("--all", "show_all", is_flag=True, help=text)(command)
 
 
 def sealed_option(command: F) -> F:
     """Add `--sealed`."""
-    text = "Read rows too that `bench --seal` set aside: that is a look, which the next gate on them counts."
+    text = (
+        "Read rows too that `bench --seal` set aside: that is a look, which the next gate on them"
+        " counts."
+    )
     return output_option("--sealed", is_flag=True, help=text)(command)
 
 
@@ -265,11 +299,15 @@ def retired_option(name: str, instead: str) -> Callable[[F], F]:
             raise InputError(f"{name} was removed: {instead}")
 
     # Eager: this is said before any other option is missed.
-    return click.option(name, is_flag=True, hidden=True, is_eager=True, expose_value=False, callback=refuse)
+    return click.option(
+        name, is_flag=True, hidden=True, is_eager=True, expose_value=False, callback=refuse
+    )
 
 
 def open_workspace(named: Path | PostgresAddress | None, *, wait: bool = False) -> Workspace:
-    """Return the workspace a command works in; with `wait` a write waits, and says so, while another run writes."""
+    """Return the workspace a command works in; with `wait` a write waits, and says so, while
+    another run writes.
+    """
     from ..config.environment import read_environment
     from ..store.workspace import find_workspace
 
@@ -282,7 +320,9 @@ def open_workspace(named: Path | PostgresAddress | None, *, wait: bool = False) 
 
 
 def elsewhere(place: Place) -> str:
-    """Return the option that a command to copy needs to find a workspace from here; empty where it needs none."""
+    """Return the option that a command to copy needs to find a workspace from here; empty where it
+    needs none.
+    """
     here = place.address is None and place.root.resolve() == Path.cwd()
     return "" if here else f" --workspace {shlex.quote(str(place))}"
 
@@ -315,7 +355,8 @@ def named_run(
     come_to: Collection[str] = (),
     unfinished: bool = False,
 ) -> str:
-    """Return the id of the run that a person means by an id, its beginning, or `latest`; see `find_run`.
+    """Return the id of the run that a person means by an id, its beginning, or `latest`; see
+    `find_run`.
 
     Raises:
         InputError: There is no workspace or no such run, or there are several.
@@ -323,5 +364,8 @@ def named_run(
     from ..store.journal import find_run
 
     if not workspace.exists:
-        raise InputError(f"there is no workspace at {workspace.place}", hint="give --workspace, or start a run here")
+        raise InputError(
+            f"there is no workspace at {workspace.place}",
+            hint="give --workspace, or start a run here",
+        )
     return find_run(workspace.database, name, kinds=kinds, come_to=come_to, unfinished=unfinished)

@@ -1,4 +1,6 @@
-"""Paths that a command writes to: that it can is known before anything is read, asked or paid for."""
+"""Paths that a command writes to: that it can is known before anything is read, asked or paid
+for.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ class OutFile(click.Path):
         super().__init__(path_type=Path, dir_okay=may_be_folder)
         self._makes_folder = makes_folder
 
-    def convert(self, value: _Given, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+    def convert(
+        self, value: _Given, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Path:
         """Refuse a path that cannot be written."""
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
         refusal = _refuse_file(path, makes_folder=self._makes_folder)
@@ -37,7 +41,9 @@ class OutFolder(click.Path):
     def __init__(self) -> None:
         super().__init__(path_type=Path, file_okay=False)
 
-    def convert(self, value: _Given, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+    def convert(
+        self, value: _Given, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Path:
         """Refuse a folder that cannot be made or written to."""
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
         refusal = _refuse_folder(_nearest(path))

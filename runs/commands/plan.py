@@ -20,14 +20,18 @@ if TYPE_CHECKING:
 
 @click.command(
     cls=Command,
-    epilog='Example:  judgewright plan groundedness rows.jsonl --objective "precision first; lose at most 3 points of '
-    'recall" --model your-model --steps 10',
+    epilog=(
+        'Example:  judgewright plan groundedness rows.jsonl --objective "precision first; lose at'
+        ' most 3 points of recall" --model your-model --steps 10'
+    ),
 )
 @click.argument("judge")
 @click.argument("data", type=click.Path(path_type=Path))
 @options_of(options=OptimizeOptions)
 @output_option(
-    "--pilot", is_flag=True, help="Judge 200 open rows, and again with a reworded prompt, to measure the churn."
+    "--pilot",
+    is_flag=True,
+    help="Judge 200 open rows, and again with a reworded prompt, to measure the churn.",
 )
 @writes_workspace
 @json_option
@@ -39,7 +43,8 @@ def plan(
     workspace: Workspace,
     as_json: bool,
 ) -> None:
-    """Say what optimizing JUDGE on DATA would ask and cost, and which gain the gate could show, before it is spent.
+    """Say what optimizing JUDGE on DATA would ask and cost, and which gain the gate could show,
+    before it is spent.
 
     It takes the options of `judgewright optimize`. Nothing is spent without --pilot.
     """
@@ -48,7 +53,9 @@ def plan(
     from .model_access import asking_environment
 
     with progress_on_stderr(quiet=as_json) as watch:
-        config = RunConfig(prompt=workspace.registry.get(judge).to_yaml(), data=str(data), **vars(options))
+        config = RunConfig(
+            prompt=workspace.registry.get(judge).to_yaml(), data=str(data), **vars(options)
+        )
         environment = asking_environment(workspace.root, *config.named_models)
         planned = plan_run(workspace, config, environment, pilot=pilot, watch=watch)
     if as_json:
@@ -64,11 +71,17 @@ def say_plan(planned: Plan) -> None:
 
     sizes = ", ".join(f"{part} {rows:,}" for part, rows in planned.sizes.items())
     simulated = simulated_mark(planned.simulated)
-    say(f"Plan for {inline(planned.judge)} on {sum(planned.sizes.values()):,} rows ({sizes}){simulated}")
+    say(
+        f"Plan for {inline(planned.judge)} on {sum(planned.sizes.values()):,} rows"
+        f" ({sizes}){simulated}"
+    )
     say_objective(planned.objective)
     if planned.pilot is not None:
         pilot = planned.pilot
-        say(f"  pilot {pilot.run_id}: {pilot.calls} calls, {pilot.recorded} cached, {price(pilot.cost)}")
+        say(
+            f"  pilot {pilot.run_id}: {pilot.calls} calls, {pilot.recorded} cached,"
+            f" {price(pilot.cost)}"
+        )
     else:
         say("  nothing was asked or spent")
     spans = {"calls": planned.calls, "tokens": planned.tokens, "dollars": planned.money}
@@ -84,15 +97,24 @@ def say_plan(planned: Plan) -> None:
     if planned.by_exchange and planned.exchanges is None:
         say("  exchanges: not known, since this proposer asks one thing after the other")
     elif planned.by_exchange:
-        say(f"  at most {planned.exchanges:,} exchanges one after the other; incomplete replies take further ones")
+        say(
+            f"  at most {planned.exchanges:,} exchanges one after the other; incomplete replies"
+            " take further ones"
+        )
     if planned.budget.note:
         say(f"  {inline(planned.budget.note)}")
     if planned.lines:
         say("\nAt most, step by step")
         head = ("step", "asked", "calls", "tokens in", "tokens out")
-        cells = [(x.what, x.who, f"{x.calls:,}", count(x.tokens_in), count(x.tokens_out)) for x in planned.lines]
+        cells = [
+            (x.what, x.who, f"{x.calls:,}", count(x.tokens_in), count(x.tokens_out))
+            for x in planned.lines
+        ]
         say_table(head, cells, left=2)
-    say(f"\nA row takes {planned.row_tokens.median:,} tokens to ask, 95 % take at most {planned.row_tokens.p95:,}")
+    say(
+        f"\nA row takes {planned.row_tokens.median:,} tokens to ask, 95 % take at most"
+        f" {planned.row_tokens.p95:,}"
+    )
     say(f"  counted by {planned.row_tokens.method}")
     say()
     for line in describe_detectable(planned.detectable, sum(planned.sizes.values())):

@@ -15,7 +15,10 @@ from .model_access import asking_environment
 from .options import json_option, options_of, writes_workspace
 
 
-@click.command(cls=Command, epilog="Example:  judgewright recheck groundedness --model your-model --budget 1.00")
+@click.command(
+    cls=Command,
+    epilog="Example:  judgewright recheck groundedness --model your-model --budget 1.00",
+)
 @click.argument("judge")
 @options_of(models=ModelOptions)
 @writes_workspace
@@ -26,10 +29,11 @@ def recheck(
     workspace: Workspace,
     as_json: bool,
 ) -> None:
-    """Put an accepted JUDGE (name or name@version) against its parent again, on another model and the same holdout.
+    """Put an accepted JUDGE (name or name@version) against its parent again, on another model and
+    the same holdout.
 
-    It is a look in the ledger, counted on a line of the model's own. Exits 0 when the judge is accepted there too, 1
-    otherwise.
+    It is a look in the ledger, counted on a line of the model's own. Exits 0 when the judge is
+    accepted there too, 1 otherwise.
     """
     with progress_on_stderr(quiet=as_json) as watch:
         environment = asking_environment(workspace.root, models.model)

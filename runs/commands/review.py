@@ -35,12 +35,17 @@ HOST = "127.0.0.1"
     "--open/--no-open",
     "opening",
     default=False,
-    help="Open the page in a browser; other users of this machine may see the link meanwhile.  [default: no-open]",
+    help=(
+        "Open the page in a browser; other users of this machine may see the link meanwhile. "
+        " [default: no-open]"
+    ),
 )
 @allow_origin_option
 @reads_workspace
 @json_option
-def review(port: int, opening: bool, origins: tuple[str, ...], workspace: Workspace, as_json: bool) -> None:
+def review(
+    port: int, opening: bool, origins: tuple[str, ...], workspace: Workspace, as_json: bool
+) -> None:
     """Serve the review page to this machine's user until it is interrupted.
 
     Open the link that is printed: it carries a secret, and who has it may decide.
@@ -56,7 +61,13 @@ def review(port: int, opening: bool, origins: tuple[str, ...], workspace: Worksp
 
 
 def serve_page(
-    place: Path | Place, environment: Environment, *, port: int, opening: bool, as_json: bool = False, at: str = "/"
+    place: Path | Place,
+    environment: Environment,
+    *,
+    port: int,
+    opening: bool,
+    as_json: bool = False,
+    at: str = "/",
 ) -> None:
     """Serve the page of a workspace until it is interrupted, and print its link.
 
@@ -85,7 +96,9 @@ def serve_page(
     try:
         listener = socket.create_server((HOST, port))
     except OSError as error:
-        raise InputError(f"port {port} cannot be used: {error.strerror}", hint="give another --port, or 0") from None
+        raise InputError(
+            f"port {port} cannot be used: {error.strerror}", hint="give another --port, or 0"
+        ) from None
     with listener:
         port = listener.getsockname()[1]
         app = review_app(place, token=token, port=port, environment=environment)
@@ -98,10 +111,18 @@ def serve_page(
             webbrowser.open(link)
         # No access log: it would hold the link.
         config = uvicorn.Config(
-            app, log_level="warning", access_log=False, server_header=False, proxy_headers=False, ws="none"
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            ws="none",
         )
         # uvicorn raises the Ctrl-C that stopped it once more; stopping a server is no failure.
         with contextlib.suppress(KeyboardInterrupt):
             Server(config).run(sockets=[listener])
         if (left := app.state.pages.open_jobs()) and not as_json:
-            say(f"{left} {'job goes' if left == 1 else 'jobs go'} on without this page: judgewright jobs list")
+            say(
+                f"{left} {'job goes' if left == 1 else 'jobs go'} on without this page: judgewright"
+                " jobs list"
+            )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 JUDGE = "Example:  judgewright route judge catalog.yaml --out router.yaml"
 ASK = """\
 Example:  judgewright route ask questions.jsonl --catalog catalog.yaml --model your-model --k 5 --out verdicts.jsonl
-"""
+"""  # noqa: E501
 BASE = "routing"
 
 _judging = partial(option, "Judging")
@@ -36,9 +36,13 @@ class RouteOptions:
     """What the judge chooses among."""
 
     catalog: Path = field(metadata=described("Data", "The sources, as YAML.", kind="path"))
-    judge: str | None = _judging(None, "The judge that chooses, of `route judge` [default: made of the catalogue].")
+    judge: str | None = _judging(
+        None, "The judge that chooses, of `route judge` [default: made of the catalogue]."
+    )
     k: int = _judging(5, "Sources the judge chooses among, the nearest.", low=1)
-    embedder: str | None = _judging(None, "Rank sources by this sentence-transformers model, not by keywords.")
+    embedder: str | None = _judging(
+        None, "Rank sources by this sentence-transformers model, not by keywords."
+    )
     by: str | None = _judging(None, "Also measure each value of this column.", metavar="COLUMN")
 
 
@@ -49,12 +53,18 @@ def route() -> None:
 
 @route.command(epilog=JUDGE)
 @click.argument("catalog", type=click.Path(path_type=Path))
-@click.option("--from", "base", default=BASE, show_default=True, help="The judge whose words are taken.")
-@output_option("--out", type=OutFile(), required=True, help="Write the judge as YAML; its name is the file's.")
+@click.option(
+    "--from", "base", default=BASE, show_default=True, help="The judge whose words are taken."
+)
+@output_option(
+    "--out", type=OutFile(), required=True, help="Write the judge as YAML; its name is the file's."
+)
 @reads_workspace
 @json_option
 def judge(catalog: Path, base: str, out: Path, workspace: Workspace, as_json: bool) -> None:
-    """Write the judge that chooses among all sources of CATALOG, to benchmark, optimize and export like any other."""
+    """Write the judge that chooses among all sources of CATALOG, to benchmark, optimize and export
+    like any other.
+    """
     from ...judges import write_beside
     from ...judges.routing import read_catalog, router_of
 
@@ -62,10 +72,18 @@ def judge(catalog: Path, base: str, out: Path, workspace: Workspace, as_json: bo
     write_beside(out, prompt.to_yaml())
     if as_json:
         say_json(
-            {"judge": prompt.name, "version": prompt.version, "sources": len(prompt.scale.labels), "out": str(out)}
+            {
+                "judge": prompt.name,
+                "version": prompt.version,
+                "sources": len(prompt.scale.labels),
+                "out": str(out),
+            }
         )
         return
-    say(f"{prompt.name}@{prompt.version}, which chooses among {len(prompt.scale.labels)} sources, written to {out}")
+    say(
+        f"{prompt.name}@{prompt.version}, which chooses among {len(prompt.scale.labels)} sources,"
+        f" written to {out}"
+    )
 
 
 @route.command(epilog=ASK)
@@ -83,7 +101,8 @@ def ask(
     workspace: Workspace,
     as_json: bool,
 ) -> None:
-    """Route the questions of DATA: leave out sources that are not open to a row, take the nearest, let a judge choose.
+    """Route the questions of DATA: leave out sources that are not open to a row, take the nearest,
+    let a judge choose.
 
     A stopped run is started again with the same command: what has been answered is not asked again.
     """
@@ -116,7 +135,9 @@ def ask(
     if out is not None:
         write_verdicts(routed.shown, out)
     unpaid = routed.judged.unscored.get("budget")
-    shortfall = BudgetSpent(f"the budget ended before {unpaid} questions were routed") if unpaid else None
+    shortfall = (
+        BudgetSpent(f"the budget ended before {unpaid} questions were routed") if unpaid else None
+    )
     if as_json:
         say_json(routed.to_json() | {"out": out and str(out)} | error_body(shortfall))
     else:
@@ -133,11 +154,16 @@ def _say(routed: Routed, name: str, options: RouteOptions) -> None:
     for note in (*routed.judged.dataset.notes, *routed.notes):
         say(f"note: {note}")
     say(f"\n{routed.judged.judge} on {name}{simulated_mark(routed.judged.simulated)}")
-    lines = [(one.name, f"{one.sources:.1f}", "-" if one.kept is None else str(one.kept)) for one in routed.stages]
+    lines = [
+        (one.name, f"{one.sources:.1f}", "-" if one.kept is None else str(one.kept))
+        for one in routed.stages
+    ]
     say_table(("sources that are left", "a question", "the right one is among them"), lines)
     if routed.benchmark is None or routed.first is None:
         say("\nno question has a label, so that nothing is measured; questions by source:")
-        say_table(("source", "questions"), [(source, f"{n:,}") for source, n in routed.chosen.items()])
+        say_table(
+            ("source", "questions"), [(source, f"{n:,}") for source, n in routed.chosen.items()]
+        )
         return
     say_benchmark(routed.first, title="the nearest source is taken, no model is asked", brief=True)
     say_benchmark(routed.benchmark, title="the judge chooses")

@@ -40,16 +40,29 @@ def runs() -> None:
 
 
 @runs.command("list", epilog="Example:  judgewright runs list")
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Show at most so many.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    help="Show at most so many.",
+)
 @reads_workspace
 @json_option
 def list_(limit: int, workspace: Workspace, as_json: bool) -> None:
-    """List the runs of this workspace, newest first, with what each is about, its figure and how it ended."""
+    """List the runs of this workspace, newest first, with what each is about, its figure and how it
+    ended.
+    """
     # Reading the database would make one.
     records = list_runs(workspace.database)[::-1] if workspace.exists else ()
     lines = _describe(workspace, records[:limit]) if records else []
     if as_json:
-        say_json({"runs": [{**asdict(line.info), **line.to_json()} for line in lines], "of": len(records)})
+        say_json(
+            {
+                "runs": [{**asdict(line.info), **line.to_json()} for line in lines],
+                "of": len(records),
+            }
+        )
     elif not records:
         say("no runs here yet; try: judgewright demo")
     else:
@@ -65,7 +78,9 @@ def _describe(workspace: Workspace, records: Sequence[RunRecord]) -> list[RunLin
     return [describe_run(workspace, record, uncounted) for record in records]
 
 
-@runs.command(epilog="Example:  judgewright runs compare 20261121-031502-a1b2c3 20261122-101500-d4e5f6")
+@runs.command(
+    epilog="Example:  judgewright runs compare 20261121-031502-a1b2c3 20261122-101500-d4e5f6"
+)
 @click.argument("before")
 @click.argument("after")
 @reads_workspace
@@ -73,8 +88,8 @@ def _describe(workspace: Workspace, records: Sequence[RunRecord]) -> list[RunLin
 def compare(before: str, after: str, workspace: Workspace, as_json: bool) -> None:
     """Compare the judges of two runs, on the open rows that both judged; no model is asked.
 
-    RUN:before stands for the prompt that an optimization began with. Judges that answer on other scales are compared by
-    what they decide.
+    RUN:before stands for the prompt that an optimization began with. Judges that answer on other
+    scales are compared by what they decide.
     """
     from ..actions.compare_runs import compare_runs, parse_side
     from ..reports.compare_report import say_comparison
@@ -82,7 +97,10 @@ def compare(before: str, after: str, workspace: Workspace, as_json: bool) -> Non
     measured = ("measured", "benchmark")
     sides = [parse_side(text) for text in (before, after)]
     sides = [
-        replace(side, run_id=named_run(workspace, side.run_id, kinds=("bench", "optimize"), come_to=measured))
+        replace(
+            side,
+            run_id=named_run(workspace, side.run_id, kinds=("bench", "optimize"), come_to=measured),
+        )
         for side in sides
     ]
     found = compare_runs(workspace, sides[0], sides[1])
@@ -118,11 +136,17 @@ def show(run: str, workspace: Workspace, as_json: bool) -> None:
         say_json({**asdict(record), "calls": asdict(calls), "events": events})
         return
     guidance = ", unguided" if summary.unguided else ""
-    say(f"Run {record.run_id}: {record.kind}, {record.state}{guidance}, started {moment(record.created)}")
+    say(
+        f"Run {record.run_id}: {record.kind}, {record.state}{guidance}, started"
+        f" {moment(record.created)}"
+    )
     if engine := describe_engine(record.config):
         say(f"Calls sent by {engine}")
     if record.kind == "tune":
-        say("A search over settings by `judgewright tune`, which was removed; --json prints what it recorded.")
+        say(
+            "A search over settings by `judgewright tune`, which was removed; --json prints what it"
+            " recorded."
+        )
     if decides_flips(record):
         say_flips(flip_progress(workspace, record.run_id), there=elsewhere(workspace.place))
     for stored in summary.events:
@@ -137,19 +161,40 @@ def show(run: str, workspace: Workspace, as_json: bool) -> None:
     say(f"\n{calls.done} calls answered, {calls.attempts} attempts, {calls.failed} given up")
     if calls.in_doubt:
         handed_over = record.config.get("via", "live") != "live"
-        meaning = "were handed over and are not answered yet" if handed_over else "were sent and never answered"
+        meaning = (
+            "were handed over and are not answered yet"
+            if handed_over
+            else "were sent and never answered"
+        )
         say(f"{calls.in_doubt} attempts {meaning}; they may have been charged")
 
 
 DIRECTIONS: dict[str, FlipDirection] = {"right": "became right", "wrong": "became wrong"}
 
 
-@runs.command(epilog="Example:  judgewright runs flips 20261121-031502-a1b2c3 --direction wrong --error FN")
+@runs.command(
+    epilog="Example:  judgewright runs flips 20261121-031502-a1b2c3 --direction wrong --error FN"
+)
 @click.argument("run")
-@click.option("--direction", type=click.Choice(tuple(DIRECTIONS)), help="Only rows that became right, or wrong.")
+@click.option(
+    "--direction",
+    type=click.Choice(tuple(DIRECTIONS)),
+    help="Only rows that became right, or wrong.",
+)
 @click.option("--error", type=click.Choice(["FP", "FN"]), help="Only this error, corrected or new.")
-@click.option("--slice", "side", type=click.Choice(["in", "out"]), help="Only rows in the run's slice, or out of it.")
-@click.option("--limit", type=click.IntRange(min=0), default=20, show_default=True, help="Show at most so many.")
+@click.option(
+    "--slice",
+    "side",
+    type=click.Choice(["in", "out"]),
+    help="Only rows in the run's slice, or out of it.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="Show at most so many.",
+)
 @reads_workspace
 @json_option
 def flips(
@@ -161,7 +206,8 @@ def flips(
     workspace: Workspace,
     as_json: bool,
 ) -> None:
-    """Show the validation rows that a run's new prompt decides differently, those that became wrong first.
+    """Show the validation rows that a run's new prompt decides differently, those that became wrong
+    first.
 
     Answers are read from the workspace; no model is called, and no holdout row is opened.
     """
@@ -173,7 +219,9 @@ def flips(
     verdicts = validation(workspace, read_run(workspace, run))
     flipped = flips_of(verdicts)
     in_slice = None if side is None else side == "in"
-    chosen = flipped.only(direction=DIRECTIONS[direction] if direction else None, error=error, in_slice=in_slice)
+    chosen = flipped.only(
+        direction=DIRECTIONS[direction] if direction else None, error=error, in_slice=in_slice
+    )
     simulated = verdicts.before.simulated
     if as_json:
         say_json(
@@ -192,20 +240,29 @@ def flips(
     if verdicts.after is None:
         say(f"the run found no new prompt, so no row is decided otherwise{tag}")
         return
-    say(f"{flipped.right} became right and {flipped.wrong} wrong, of {flipped.n:,} validation rows{tag}")
+    say(
+        f"{flipped.right} became right and {flipped.wrong} wrong, of {flipped.n:,} validation"
+        f" rows{tag}"
+    )
     for flip in chosen[:limit]:
         say_flip(flip)
     if len(chosen) > limit:
         say(f"\n{len(chosen) - limit:,} more; --limit shows them")
 
 
-@runs.command(epilog="Example:  judgewright runs export 20261121-031502-a1b2c3 --out report --format md")
+@runs.command(
+    epilog="Example:  judgewright runs export 20261121-031502-a1b2c3 --out report --format md"
+)
 @click.argument("run")
 @click.option("--out", type=OutFolder(), required=True, help="Folder to write into.")
-@click.option("--format", "formats", type=click.Choice(FORMATS), multiple=True, help="Which [default: all].")
+@click.option(
+    "--format", "formats", type=click.Choice(FORMATS), multiple=True, help="Which [default: all]."
+)
 @reads_workspace
 @json_option
-def export(run: str, out: Path, formats: tuple[str, ...], workspace: Workspace, as_json: bool) -> None:
+def export(
+    run: str, out: Path, formats: tuple[str, ...], workspace: Workspace, as_json: bool
+) -> None:
     """Write a run to share: an HTML page, Markdown for a pull request, and JSONL files.
 
     None of them holds a row of the holdout or of the final split.
@@ -234,7 +291,9 @@ def resume(
     workspace: Workspace,
     as_json: bool,
 ) -> None:
-    """Resume a run that was stopped, killed or out of budget; finished calls are not paid for again."""
+    """Resume a run that was stopped, killed or out of budget; finished calls are not paid for
+    again.
+    """
     from ..actions.optimize import resume_run
     from ..actions.run_summary import changed_settings, read_optimization
     from ..reports.terminal_report import say_event, say_nothing
@@ -246,7 +305,9 @@ def resume(
         for note in changed_settings(summary, environment):
             say(f"note: {note}", to_stderr=True)
         on_event = say_nothing if as_json else say_event
-        result = resume_run(workspace, run, environment, budget=budget, watch=watch, on_event=on_event)
+        result = resume_run(
+            workspace, run, environment, budget=budget, watch=watch, on_event=on_event
+        )
     finish(result, workspace.place, as_json=as_json)
 
 
@@ -257,8 +318,16 @@ def resume(
 @allow_origin_option
 @writes_workspace
 @json_option
-def edit(run: str, file: Path, comment: str, origins: tuple[str, ...], workspace: Workspace, as_json: bool) -> None:
-    """Try your own criteria on the terms of RUN: its rows, goal and models, with its gate, in a run of its own.
+def edit(
+    run: str,
+    file: Path,
+    comment: str,
+    origins: tuple[str, ...],
+    workspace: Workspace,
+    as_json: bool,
+) -> None:
+    """Try your own criteria on the terms of RUN: its rows, goal and models, with its gate, in a run
+    of its own.
 
     FILE has the text of the criteria alone.
     """
@@ -275,6 +344,13 @@ def edit(run: str, file: Path, comment: str, origins: tuple[str, ...], workspace
         environment = asking_environment(workspace.root, origins=origins)
         shown = say_nothing if as_json else say_event
         result = try_edit(
-            workspace, run, criteria, environment, comment=comment, watch=watch, on_event=shown, tell=tell
+            workspace,
+            run,
+            criteria,
+            environment,
+            comment=comment,
+            watch=watch,
+            on_event=shown,
+            tell=tell,
         )
     finish(result, workspace.place, as_json=as_json)

@@ -41,7 +41,7 @@ Matrix:   judgewright score matrix.jsonl --score 'verdicts.*' --scale 0..3 --met
 Claims:   judgewright score chunks.jsonl --aggregate max --by claim_id --label-map no=0,partially=0,yes=1
 Texts:    judgewright score answers.jsonl --metric anls --label gold --score answer --by dataset
 Check:    judgewright score --expected expected.json FOLDER
-"""
+"""  # noqa: E501
 
 
 _files = partial(option, "Verdict files")
@@ -53,17 +53,24 @@ class VerdictFileOptions:
     """How verdict files are read."""
 
     score: str = _files(
-        "score", "Column of the judge's score or verdict; 'verdicts.*' for all columns so called, one judge each."
+        "score",
+        "Column of the judge's score or verdict; 'verdicts.*' for all columns so called, one judge"
+        " each.",
     )
-    confidence: str | None = _files(None, "Column of the judge's confidence in its verdict, 0 to 1.")
+    confidence: str | None = _files(
+        None, "Column of the judge's confidence in its verdict, 0 to 1."
+    )
     thresholds: tuple[str, ...] = _files(
         (),
-        "Labels and scores at or above it are positive; with a NAME, the scores of that judge alone.",
+        "Labels and scores at or above it are positive; with a NAME, the scores of that judge"
+        " alone.",
         kind="repeated",
         flag="--threshold",
         metavar="[NAME=]T",
     )
-    label_threshold: float | None = _files(None, "What the label must reach, where that differs.", kind="number")
+    label_threshold: float | None = _files(
+        None, "What the label must reach, where that differs.", kind="number"
+    )
     score_maps: tuple[str, ...] = _files(
         (),
         "Likewise for scores.",
@@ -72,11 +79,16 @@ class VerdictFileOptions:
         metavar="[NAME:]CELL=GRADE,...",
     )
     scale: str | None = _files(
-        None, "Scale of labels and scores, such as 0..3; scores outside are named and left unscored."
+        None,
+        "Scale of labels and scores, such as 0..3; scores outside are named and left unscored.",
     )
     clip: bool = _files(False, "Clip what lies outside --scale to its ends instead.")
-    aggregate: str | None = _files(None, "Rows that share --by are one item with the max, min or mean of their scores.")
-    by: tuple[str, ...] = _files((), "With --aggregate: a column that names an item.", kind="repeated")
+    aggregate: str | None = _files(
+        None, "Rows that share --by are one item with the max, min or mean of their scores."
+    )
+    by: tuple[str, ...] = _files(
+        (), "With --aggregate: a column that names an item.", kind="repeated"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,9 +98,13 @@ class ColumnOptions(VerdictFileOptions):
     label: str = _files("label", "Column of the human label.")
     label_map: str | None = _files(None, LABEL_MAP, metavar="CELL=GRADE,...")
     id_: str = _files("id", "Column of the row id.", flag="--id")
-    group: str | None = _files(None, "Column whose rows depend on each other; intervals take its rows together.")
+    group: str | None = _files(
+        None, "Column whose rows depend on each other; intervals take its rows together."
+    )
     by: tuple[str, ...] = _files(
-        (), "Also measure per value of this column. With --aggregate: names an item.", kind="repeated"
+        (),
+        "Also measure per value of this column. With --aggregate: names an item.",
+        kind="repeated",
     )
 
 
@@ -97,12 +113,16 @@ class FigureOptions:
     """Which figures are computed or set beside, and where they are written."""
 
     metric: str = _output(
-        "f1", "What several judges are ranked by; anls holds the texts of --score against those of --label."
+        "f1",
+        "What several judges are ranked by; anls holds the texts of --score against those of"
+        " --label.",
     )
     published: tuple[str, ...] = _output(
         (), "Published figures to set beside, such as diras.", kind="repeated", metavar="NAME"
     )
-    expected: Path | None = _output(None, "Compute every figure of this file from the verdicts in FOLDER.", kind="path")
+    expected: Path | None = _output(
+        None, "Compute every figure of this file from the verdicts in FOLDER.", kind="path"
+    )
     verbose: bool = _output(False, "With --expected: print the figures' definitions.")
     html: Path | None = _output(None, "Write a page about one judge too.", kind="out")
 
@@ -127,8 +147,9 @@ def score(
 ) -> None:
     """Measure the verdicts in JSONL, CSV or Parquet files against the human labels beside them.
 
-    One judge gets every metric; several, from several files or the columns of one, are ranked and compared two by
-    two. Exits 1 when a figure of --expected differs from what was published, or none of them could be computed.
+    One judge gets every metric; several, from several files or the columns of one, are ranked and
+    compared two by two. Exits 1 when a figure of --expected differs from what was published, or
+    none of them could be computed.
     """
     if figures.expected is not None:
         _check(figures.expected, files, verbose=figures.verbose, as_json=as_json)
@@ -136,19 +157,31 @@ def score(
     if figures.metric == TEXT_METRIC:
         if figures.html is not None or figures.published:
             raise InputError(
-                f"--metric {TEXT_METRIC} has no page and no published figures", hint="leave the option out"
+                f"--metric {TEXT_METRIC} has no page and no published figures",
+                hint="leave the option out",
             )
         _score_texts(files, reading, as_json=as_json)
         return
-    columns = read_columns(reading, label=reading.label, id=reading.id_, group=reading.group, mapped=reading.label_map)
+    columns = read_columns(
+        reading, label=reading.label, id=reading.id_, group=reading.group, mapped=reading.label_map
+    )
     words = {word: grade for word, grade in columns.label_map.items() if grade is not None}
     by = None if columns.aggregate else next(iter(reading.by), None)
     measures = replace(measures, by=by)
     published = load_published(figures.published) if figures.published else ()
     if not files and not published:
-        raise InputError("there is nothing to score", hint="name a verdict file, or --published figures")
+        raise InputError(
+            "there is nothing to score", hint="name a verdict file, or --published figures"
+        )
     # Rows are kept where a workspace must know which of them were seen, or single ones are shown.
-    needs_rows = workspace.exists or figures.html or trust.annotators or trust.audit or trust.audited or published
+    needs_rows = (
+        workspace.exists
+        or figures.html
+        or trust.annotators
+        or trust.audit
+        or trust.audited
+        or published
+    )
     large = None if needs_rows else read_stream(files, columns, measures)
     if large is not None:
         one, noise = measure_one(large, measures), check_noise(large, trust, metric=figures.metric)
@@ -176,7 +209,9 @@ def score(
                 shown=seal.shown(judged),
             )
             write_beside(figures.html, page)
-        ceilings = check_reliability([judged], trust, metric=figures.metric, words=words or None, shown=seal.shown)
+        ceilings = check_reliability(
+            [judged], trust, metric=figures.metric, words=words or None, shown=seal.shown
+        )
         if as_json:
             say_json(one.to_json() | ceilings.to_json())
         else:
@@ -185,8 +220,13 @@ def score(
         return
     for option_name, value in {"by": by, "html": figures.html, **vars(trust)}.items():
         if value:
-            raise InputError(f"--{option_name} is for one judge", hint="name one file, and one --score column")
-    judges = {name: judged.noting(*seal.look_note()) for name, (judged, seal) in zip(judges, read, strict=True)}
+            raise InputError(
+                f"--{option_name} is for one judge", hint="name one file, and one --score column"
+            )
+    judges = {
+        name: judged.noting(*seal.look_note())
+        for name, (judged, seal) in zip(judges, read, strict=True)
+    }
     board = measure_many(judges, measures, metric=figures.metric, published=published)
     if as_json:
         say_json(to_json(board, judges))
@@ -201,7 +241,9 @@ def _score_texts(files: tuple[Path, ...], reading: ColumnOptions, *, as_json: bo
     if len(reading.by) > 1 or reading.aggregate:
         raise InputError(f"--metric {TEXT_METRIC} takes one --by column, and no --aggregate")
     by = next(iter(reading.by), None)
-    score = score_texts(files[0], gold=reading.label, answer=reading.score, group=reading.group, by=by)
+    score = score_texts(
+        files[0], gold=reading.label, answer=reading.score, group=reading.group, by=by
+    )
     if as_json:
         say_json(score.to_json())
     else:
@@ -230,11 +272,14 @@ def read_columns(
     """Return how verdict files are read.
 
     Raises:
-        InputError: An option is not written as it should be, or there are several columns and nothing to aggregate.
+        InputError: An option is not written as it should be, or there are several columns and
+            nothing to aggregate.
     """
     by, aggregate = options.by, options.aggregate
     if not aggregate and len(by) > 1:
-        raise InputError("--by names one column, but several with --aggregate", hint=f"take {by[0]!r} alone")
+        raise InputError(
+            "--by names one column, but several with --aggregate", hint=f"take {by[0]!r} alone"
+        )
     thresholds: dict[str, float] = {}
     for text in options.thresholds:
         name, _, value = text.rpartition("=")  # without a name it is every judge's
@@ -243,7 +288,9 @@ def read_columns(
         except ValueError:
             thresholds[name] = math.nan
         if not math.isfinite(thresholds[name]):
-            raise InputError(f"--threshold {text!r}: {value!r} is no number", hint="such as 2, or NAME=2")
+            raise InputError(
+                f"--threshold {text!r}: {value!r} is no number", hint="such as 2, or NAME=2"
+            )
     maps: dict[str, GradeMap] = {}
     for text in options.score_maps:
         before, between, pairs = text.partition(":")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 TUNE = """\
 Example:   judgewright search tune pairs.jsonl --verdicts verdicts.jsonl --out fusion.json
 TREC runs: judgewright search tune pairs.jsonl --verdicts verdicts.jsonl --run bm25=bm25.run --run dense=dense.run
-"""
+"""  # noqa: E501
 PAIRS = """\
 Example:  judgewright search pairs annotations.jsonl --out triplets.jsonl --matrix labels.npz
 """
@@ -40,12 +40,19 @@ class TuneOptions:
     """Where labels and features are, and how weights are sought."""
 
     verdicts: tuple[str, ...] = _data(
-        (), "A file of the judge's verdicts on the pairs, as `bench --out` writes.", kind="repeated", metavar="FILE"
+        (),
+        "A file of the judge's verdicts on the pairs, as `bench --out` writes.",
+        kind="repeated",
+        metavar="FILE",
     )
     score: str = _data("score", "Its column of the judge's grade.")
-    judge_label: str | None = _data(None, "Instead: the column of the pairs that holds the judge's grade.")
+    judge_label: str | None = _data(
+        None, "Instead: the column of the pairs that holds the judge's grade."
+    )
     label: str = _data("label", "Column of people's label.")
-    columns: Mapping[str, str] = pairs_option("Data", COLUMN, flag="--column", metavar="WHAT=COLUMN")
+    columns: Mapping[str, str] = pairs_option(
+        "Data", COLUMN, flag="--column", metavar="WHAT=COLUMN"
+    )
     features: tuple[str, ...] = _data(
         (),
         "A column with the score of a ranker, higher is better.",
@@ -56,10 +63,17 @@ class TuneOptions:
     runs: Mapping[str, str] = pairs_option(
         "Data", "A TREC run whose scores are a feature.", flag="--run", metavar="NAME=FILE"
     )
-    no_text_features: bool = _data(False, "Build no features (BM25, TF-IDF, SVD, coverage) from the texts.")
-    embedder: str | None = _data(None, "Also the cosine of this sentence-transformers model's vectors.")
+    no_text_features: bool = _data(
+        False, "Build no features (BM25, TF-IDF, SVD, coverage) from the texts."
+    )
+    embedder: str | None = _data(
+        None, "Also the cosine of this sentence-transformers model's vectors."
+    )
     methods: tuple[str, ...] = _search(
-        (), "sum (weighted sum) or rrf (reciprocal ranks) [default: both].", kind="names", flag="--fusion"
+        (),
+        "sum (weighted sum) or rrf (reciprocal ranks) [default: both].",
+        kind="names",
+        flag="--fusion",
     )
     at: int = _search(10, "Ranks that count, of NDCG.", flag="--k", low=1)
     folds: int = _search(5, "Folds of queries.", low=2)
@@ -72,14 +86,22 @@ class TrainingPairOptions:
     """What counts as relevant, and which negatives are taken."""
 
     form: str = _output("triplets", "What a line is.", choices=("triplets", "pairs"))
-    negatives: int = _search(3, "Negatives of a positive at most, the hardest first.", low=1, high=1000)
-    below: float = _search(0.3, "Leave out negatives whose score by the judge reaches this: they may be relevant.")
+    negatives: int = _search(
+        3, "Negatives of a positive at most, the hardest first.", low=1, high=1000
+    )
+    below: float = _search(
+        0.3, "Leave out negatives whose score by the judge reaches this: they may be relevant."
+    )
     margin: float = _search(0.0, "How far under the positive's score a negative's must lie.")
     verdict: str = _data("verdict", "Column of the judge's decision, 0 or 1.")
     label: str = _data("label", "Column of people's label, which counts over the judge's decision.")
-    label_threshold: float | None = _data(None, "From which label on a pair is relevant.", kind="number")
+    label_threshold: float | None = _data(
+        None, "From which label on a pair is relevant.", kind="number"
+    )
     judge_only: bool = _data(False, "Leave people's labels aside.")
-    columns: Mapping[str, str] = pairs_option("Data", COLUMN, flag="--column", metavar="WHAT=COLUMN")
+    columns: Mapping[str, str] = pairs_option(
+        "Data", COLUMN, flag="--column", metavar="WHAT=COLUMN"
+    )
 
 
 @click.group(cls=Group)
@@ -90,13 +112,18 @@ def search() -> None:
 @search.command(epilog=TUNE)
 @click.argument("pairs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @options_of(options=TuneOptions)
-@output_option("--out", type=OutFile(), help="Write the weights that were tuned on all judged queries, as JSON.")
+@output_option(
+    "--out",
+    type=OutFile(),
+    help="Write the weights that were tuned on all judged queries, as JSON.",
+)
 @json_option
 def tune(pairs: tuple[Path, ...], options: TuneOptions, out: Path | None, as_json: bool) -> None:
-    """Tune how features of PAIRS are fused, for NDCG on a judge's labels, and verify it on people's.
+    """Tune how features of PAIRS are fused, for NDCG on a judge's labels, and verify it on
+    people's.
 
-    PAIRS has a query, a document and people's label a line. Weights are tuned on some queries and measured on the
-    others, against the best single feature, by a paired test over queries.
+    PAIRS has a query, a document and people's label a line. Weights are tuned on some queries and
+    measured on the others, against the best single feature, by a paired test over queries.
     """
     from ...judges import InputError
     from ...judges.annotation import load_encoder
@@ -130,7 +157,9 @@ def tune(pairs: tuple[Path, ...], options: TuneOptions, out: Path | None, as_jso
         counting_on_stderr("settings", quiet=as_json) as tried,
     ):
         shown = {"features": features, "settings": tried}
-        tuned = run_search_tuning(files, settings, count=lambda doing, done, total: shown[doing](done, total))
+        tuned = run_search_tuning(
+            files, settings, count=lambda doing, done, total: shown[doing](done, total)
+        )
     if out is not None:
         write_fusion(tuned, out)
     if as_json:
@@ -142,25 +171,42 @@ def tune(pairs: tuple[Path, ...], options: TuneOptions, out: Path | None, as_jso
 @search.command(epilog=PAIRS)
 @click.argument("annotations", nargs=-1, required=True, type=click.Path(path_type=Path))
 @options_of(options=TrainingPairOptions)
-@output_option("--out", type=OutFile(), required=True, help="Write the training data: .jsonl or .parquet.")
-@output_option("--matrix", type=OutFile(), help="Also write the label matrix: .npz, .parquet or .jsonl.")
+@output_option(
+    "--out", type=OutFile(), required=True, help="Write the training data: .jsonl or .parquet."
+)
+@output_option(
+    "--matrix", type=OutFile(), help="Also write the label matrix: .npz, .parquet or .jsonl."
+)
 @json_option
 def pairs(
-    annotations: tuple[Path, ...], options: TrainingPairOptions, out: Path, matrix: Path | None, as_json: bool
+    annotations: tuple[Path, ...],
+    options: TrainingPairOptions,
+    out: Path,
+    matrix: Path | None,
+    as_json: bool,
 ) -> None:
-    """Make pairs or triplets for training embeddings of ANNOTATIONS, as `annotate --out` writes them.
+    """Make pairs or triplets for training embeddings of ANNOTATIONS, as `annotate --out` writes
+    them.
 
-    A line has anchor and positive, and a hard negative: a document that was annotated as not relevant and has a high
-    score. No known positive of a query is ever its negative.
+    A line has anchor and positive, and a hard negative: a document that was annotated as not
+    relevant and has a high score. No known positive of a query is ever its negative.
     """
     from ...judges import InputError
     from ...judges.annotation import MATRIX_FORMATS, MiningSettings
-    from ..actions.search_pairs import FORMATS, PairFiles, make_training_pairs, write_pair_matrix, write_training
+    from ..actions.search_pairs import (
+        FORMATS,
+        PairFiles,
+        make_training_pairs,
+        write_pair_matrix,
+        write_training,
+    )
 
     for name, path, formats in (("--out", out, FORMATS), ("--matrix", matrix, MATRIX_FORMATS)):
         if path is not None and path.suffix not in formats:
             raise InputError(f"{name} {path.name!r} ends in none of {', '.join(formats)}")
-    settings = MiningSettings(negatives=options.negatives, below=options.below, margin=options.margin)
+    settings = MiningSettings(
+        negatives=options.negatives, below=options.below, margin=options.margin
+    )
     files = PairFiles(
         paths=annotations,
         verdict=options.verdict,
@@ -174,22 +220,36 @@ def pairs(
     if matrix is not None:
         write_pair_matrix(made, matrix)
     if as_json:
-        say_json(made.to_json() | {"written": written, "out": str(out), "matrix": matrix and str(matrix)})
+        say_json(
+            made.to_json() | {"written": written, "out": str(out), "matrix": matrix and str(matrix)}
+        )
         return
     for note in made.notes:
         say(f"note: {note}")
     body = made.to_json()
     left = body["left_out"]
-    say(f"\n{body['lines']:,} annotations of {body['queries']:,} queries{simulated_mark(made.simulated)}")
-    say(f"  {body['relevant']:,} relevant, {body['not_relevant']:,} not, {body['undecided']:,} undecided")
+    say(
+        f"\n{body['lines']:,} annotations of {body['queries']:,}"
+        f" queries{simulated_mark(made.simulated)}"
+    )
+    say(
+        f"  {body['relevant']:,} relevant, {body['not_relevant']:,} not, {body['undecided']:,}"
+        " undecided"
+    )
     say(f"  {body['pairs']:,} positive pairs, {body['triplets']:,} triplets")
-    say(f"  negatives left out: {left['doubtful']:,} that the judge scores {made.settings.below:g} or more")
+    say(
+        f"  negatives left out: {left['doubtful']:,} that the judge scores {made.settings.below:g}"
+        " or more"
+    )
     say(f"  texts that are a positive too, and so no negative: {left['known_positives']:,}")
     say(
-        f"  queries without a positive: {left['queries_without_positive']:,}; positives without a negative: "
-        f"{left['positives_without_negative']:,}"
+        f"  queries without a positive: {left['queries_without_positive']:,}; positives without a"
+        f" negative: {left['positives_without_negative']:,}"
     )
-    say(f"\n{written:,} {options.form} written to {out}" + (f", label matrix to {matrix}" if matrix else ""))
+    say(
+        f"\n{written:,} {options.form} written to {out}"
+        + (f", label matrix to {matrix}" if matrix else "")
+    )
 
 
 def _say(tuned: TunedFiles, out: Path | None) -> None:
@@ -197,14 +257,18 @@ def _say(tuned: TunedFiles, out: Path | None) -> None:
         say(f"note: {note}")
     one = tuned.tuning
     metric = f"NDCG@{one.settings.at}"
-    judged = f"judge: {', '.join(tuned.judges)}, {tuned.judged_pairs:,} pairs of {tuned.judged_queries} queries"
+    judged = (
+        f"judge: {', '.join(tuned.judges)}, {tuned.judged_pairs:,} pairs of {tuned.judged_queries}"
+        " queries"
+    )
     people = f"people: {tuned.labelled_pairs:,} pairs of {tuned.labelled_queries} queries"
     say(f"\n{one.pairs:,} pairs of {one.queries} queries{simulated_mark(tuned.simulated)}")
     say(f"  labels by the {judged}; by {people}")
     lines = [(r.name, str(r.human), str(r.judge)) for r in one.rankings]
     say_table(("ranked by", f"{metric}, people's labels", "judge's labels"), lines)
     say(
-        f"  tuned: in {one.settings.folds} folds, each query by weights that were tuned on the judge's labels of others"
+        f"  tuned: in {one.settings.folds} folds, each query by weights that were tuned on the"
+        " judge's labels of others"
     )
     verdict = "excludes 0" if one.gain.excludes_zero else "includes 0: not shown to be better"
     for over, gain in ((one.best_feature, one.gain), ("equal weights", one.gain_over_equal)):
@@ -214,10 +278,16 @@ def _say(tuned: TunedFiles, out: Path | None) -> None:
             say(f"  the best single feature in hindsight, people's labels; the interval {verdict}")
     say("\ndid the judge's labels point the same way as people's? (Kendall's tau)")
     way = one.direction
-    say(f"  of a query's documents: mean {way.by_query}, above 0 on {way.positive} of {way.queries} queries")
+    say(
+        f"  of a query's documents: mean {way.by_query}, above 0 on {way.positive} of {way.queries}"
+        " queries"
+    )
     say(f"  of the {way.over_settings.n} settings tried, by {metric}: {way.over_settings}")
     _say_retriever(one.retriever)
-    say(f"\nweights tuned on all judged queries: {one.fusion}" + (f", written to {out}" if out else ""))
+    say(
+        f"\nweights tuned on all judged queries: {one.fusion}"
+        + (f", written to {out}" if out else "")
+    )
 
 
 def _say_retriever(choice: RetrieverChoice) -> None:
@@ -229,4 +299,7 @@ def _say_retriever(choice: RetrieverChoice) -> None:
     elif choice.chosen == choice.best:
         say(f"  the judge chooses {choice.chosen}, and so do people")
     else:
-        say(f"  the judge chooses {choice.chosen}, people {choice.best}: tau by people changes by {choice.loss.mean}")
+        say(
+            f"  the judge chooses {choice.chosen}, people {choice.best}: tau by people changes by"
+            f" {choice.loss.mean}"
+        )

@@ -13,7 +13,10 @@ from .help import Command
 from .options import json_option
 
 
-@click.command(cls=Command, epilog="Example:  judgewright simulate --port 8399 --faults 429=0.10,503=0.05,garbage=0.05")
+@click.command(
+    cls=Command,
+    epilog="Example:  judgewright simulate --port 8399 --faults 429=0.10,503=0.05,garbage=0.05",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port",
@@ -22,12 +25,17 @@ from .options import json_option
     type=click.IntRange(0, 65535),
     help="Port to listen on; 0 takes a free one.",
 )
-@click.option("--faults", default="", help="Errors to inject, such as 429=0.10,503=0.05,garbage=0.05,batch_lost=0.1.")
+@click.option(
+    "--faults",
+    default="",
+    help="Errors to inject, such as 429=0.10,503=0.05,garbage=0.05,batch_lost=0.1.",
+)
 @json_option
 def simulate(host: str, port: int, faults: str, as_json: bool) -> None:
     """Serve the simulated model as an OpenAI-compatible endpoint until it is interrupted.
 
-    Then, elsewhere: judgewright bench groundedness rows.jsonl --model simulated@http://127.0.0.1:8399/v1
+    Then, elsewhere: judgewright bench groundedness rows.jsonl --model
+        simulated@http://127.0.0.1:8399/v1
     """
     from ...judges.simulated.serve import Server, make_app
 

@@ -47,7 +47,7 @@ Example:  judgewright slices verdicts.jsonl --metric precision --threshold 2 --g
 Closer:   judgewright slices verdicts.jsonl --tree 1
 Rows:     judgewright slices verdicts.jsonl --rows 'dataset = ragtruth' --errors --limit 5
 Own:      judgewright slices verdicts.jsonl --where 'source_words >= 400' --save long.yaml
-"""
+"""  # noqa: E501
 
 
 _files = partial(option, "Verdict files")
@@ -61,16 +61,24 @@ class ReadingOptions:
 
     label: str | None = _files(None, "Column of the human label [default: label].")
     score: str | None = _files(None, "Column of the judge's score or verdict [default: score].")
-    confidence: str | None = _files(None, "Column of the judge's confidence in its verdict, 0 to 1.")
-    threshold: float | None = _files(None, "Labels and scores at or above it are positive.", kind="number")
-    label_threshold: float | None = _files(None, "What the label must reach, where that differs.", kind="number")
+    confidence: str | None = _files(
+        None, "Column of the judge's confidence in its verdict, 0 to 1."
+    )
+    threshold: float | None = _files(
+        None, "Labels and scores at or above it are positive.", kind="number"
+    )
+    label_threshold: float | None = _files(
+        None, "What the label must reach, where that differs.", kind="number"
+    )
     group: str | None = _files(
         None, "Column whose rows depend on each other [default: query_id or group, else a text]."
     )
     id: str | None = _files(None, "Column of the row id [default: id].")
     label_map: str | None = _files(None, LABEL_MAP, metavar="CELL=GRADE,...")
     score_map: str | None = _files(None, "Likewise for scores.", metavar="CELL=GRADE,...")
-    scale: str | None = _files(None, "Scale of labels and scores, such as 0..3; scores outside are left unscored.")
+    scale: str | None = _files(
+        None, "Scale of labels and scores, such as 0..3; scores outside are left unscored."
+    )
     clip: bool = _files(False, "Clip what lies outside --scale to its ends instead.")
     audited: Path | None = _files(None, AUDITED, kind="file")
 
@@ -78,8 +86,12 @@ class ReadingOptions:
         """Return the arguments of `load_verdicts`; Any: of several types."""
         columns = {name: value for name, value in vars(self).items() if name != "audited"}
         return columns | {
-            "label_map": parse_grade_map(self.label_map, option="--label-map") if self.label_map else None,
-            "score_map": parse_grade_map(self.score_map, option="--score-map") if self.score_map else None,
+            "label_map": (
+                parse_grade_map(self.label_map, option="--label-map") if self.label_map else None
+            ),
+            "score_map": (
+                parse_grade_map(self.score_map, option="--score-map") if self.score_map else None
+            ),
             "scale": parse_label_scale(self.scale) if self.scale else None,
         }
 
@@ -89,10 +101,14 @@ class LookOptions:
     """What is shown of the slices instead of the table, and what is written."""
 
     where: str | None = _slices(None, "Measure a slice of your own instead.", metavar="SLICE")
-    tree: str | None = _slices(None, "Show the conditions that make one slice poorer still.", metavar="SLICE")
+    tree: str | None = _slices(
+        None, "Show the conditions that make one slice poorer still.", metavar="SLICE"
+    )
     rows: str | None = _slices(None, "Show the rows of one slice, errors first.", metavar="SLICE")
     errors: bool = _slices(False, "With --rows: only errors.")
-    limit: int | None = _slices(None, "With --rows: so many at most [default: 10].", kind="integer", low=1)
+    limit: int | None = _slices(
+        None, "With --rows: so many at most [default: 10].", kind="integer", low=1
+    )
     audit: str | None = _slices(
         None, "Mark the twenty most telling errors of a slice, or read the marks.", metavar="SLICE"
     )
@@ -111,13 +127,19 @@ class LookOptions:
         Raises:
             InputError: Two ask for different things, or one is for another that is not given.
         """
-        chosen = [name for name in ("where", "tree", "rows", "audit") if getattr(self, name) is not None]
+        chosen = [
+            name for name in ("where", "tree", "rows", "audit") if getattr(self, name) is not None
+        ]
         if len(chosen) > 1:
-            raise InputError(f"--{chosen[0]} and --{chosen[1]} ask for different things", hint="give one of them")
+            raise InputError(
+                f"--{chosen[0]} and --{chosen[1]} ask for different things", hint="give one of them"
+            )
         if (self.errors or self.limit) and self.rows is None:
             raise InputError(f"{'--errors' if self.errors else '--limit'} is for --rows")
         if (self.save or self.plot) and chosen not in ([], ["where"]):
-            raise InputError(f"{'--save' if self.save else '--plot'} is for the slices found, or for --where")
+            raise InputError(
+                f"{'--save' if self.save else '--plot'} is for the slices found, or for --where"
+            )
 
 
 @click.command(cls=Command, epilog=EXAMPLES)
@@ -139,20 +161,27 @@ def slices(
 ) -> None:
     """Find the slices of a run's open rows, or of a verdict file, where a judge errs.
 
-    A SLICE is the number of one in the table, the name or file of a saved one, or conditions such as
-    'dataset = ragtruth and source_words in [150, 400)'.
+    A SLICE is the number of one in the table, the name or file of a saved one, or conditions such
+    as 'dataset = ragtruth and source_words in [150, 400)'.
     """
     look.require_sense()
     if sealed and (look.rows or look.audit):
-        raise InputError("--sealed shows no single row", hint="--all opens them, and they are no holdout any more")
+        raise InputError(
+            "--sealed shows no single row",
+            hint="--all opens them, and they are no holdout any more",
+        )
     how = {"show_all": show_all, "sealed": sealed}
-    judged = read_judged(run_or_verdicts, workspace, reading.arguments(), **how, audited=reading.audited)
+    judged = read_judged(
+        run_or_verdicts, workspace, reading.arguments(), **how, audited=reading.audited
+    )
     judged, saved = with_topics(judged, options), saved_slices(workspace)
     for name in ("where", "tree", "audit"):
         if getattr(look, name) is not None:
             require_decisions(judged, f"--{name}")
     if look.where is not None:
-        measured = measure_slice(judged, read_slice(look.where, saved), metric=searched_metric(judged, options))
+        measured = measure_slice(
+            judged, read_slice(look.where, saved), metric=searched_metric(judged, options)
+        )
         _say_measured(measured, judged, look, as_json=as_json)
     elif look.audit is not None:
         audit = audit_named(judged, options, look.audit, saved)
@@ -168,7 +197,9 @@ def slices(
         _say_slices(judged, options, look, title=Path(run_or_verdicts).name, as_json=as_json)
 
 
-def _say_slices(judged: JudgedDataset, options: Search, look: LookOptions, *, title: str, as_json: bool) -> None:
+def _say_slices(
+    judged: JudgedDataset, options: Search, look: LookOptions, *, title: str, as_json: bool
+) -> None:
     with counting_on_stderr("reading texts", quiet=as_json) as progress:
         report = search(judged, options, progress)
     if not as_json:
@@ -183,7 +214,9 @@ def _say_slices(judged: JudgedDataset, options: Search, look: LookOptions, *, ti
         say_json(to_json(report, judged))
 
 
-def _say_measured(measured: MeasuredSlice, judged: JudgedDataset, look: LookOptions, *, as_json: bool) -> None:
+def _say_measured(
+    measured: MeasuredSlice, judged: JudgedDataset, look: LookOptions, *, as_json: bool
+) -> None:
     if not as_json:
         for note in judged.dataset.notes:
             say(f"note: {note}")
@@ -195,7 +228,13 @@ def _say_measured(measured: MeasuredSlice, judged: JudgedDataset, look: LookOpti
         if not as_json:
             say(f"slice saved to {look.save}")
     if as_json:
-        say_json(measured.to_json() | {"reading": list(judged.dataset.notes), "simulated": judged.simulated})
+        say_json(
+            measured.to_json()
+            | {
+                "reading": list(judged.dataset.notes),
+                "simulated": judged.simulated,
+            }
+        )
 
 
 def _say_audit(judged: JudgedDataset, audit: SliceAudit, path: Path, *, as_json: bool) -> None:
@@ -204,15 +243,29 @@ def _say_audit(judged: JudgedDataset, audit: SliceAudit, path: Path, *, as_json:
     marks = read_or_ask_marks(judged, audit, path, ask=ask, show=say)
     after = apply_marks(judged, audit, marks) if marks else None
     if as_json:
-        body: dict[str, Any] = {"predicate": str(audit.predicate), "metric": audit.metric}  # Any: JSON
-        body |= {"direction": audit.direction, "value": audit.value.to_json(), "rest": audit.rest.to_json()}
-        body |= {"needed": audit.needed, "errors": [s.to_json() for s in audit.errors.suspects], "path": str(path)}
+        body: dict[str, Any] = {
+            "predicate": str(audit.predicate),
+            "metric": audit.metric,
+        }  # Any: JSON
+        body |= {
+            "direction": audit.direction,
+            "value": audit.value.to_json(),
+            "rest": audit.rest.to_json(),
+        }
+        body |= {
+            "needed": audit.needed,
+            "errors": [s.to_json() for s in audit.errors.suspects],
+            "path": str(path),
+        }
         if after is not None:
             body |= {"marks": dict(after.marks), "audited": after.after.to_json()}
         say_json(body)
         return
     say(f"{audit.predicate}: {audit.describe()}")
     if after is None:
-        say(f"{len(audit.errors.suspects)} errors written to {path}: mark them, and run the same command again")
+        say(
+            f"{len(audit.errors.suspects)} errors written to {path}: mark them, and run the same"
+            " command again"
+        )
     else:
         say(after.describe())

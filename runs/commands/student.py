@@ -26,12 +26,15 @@ if TYPE_CHECKING:
 TRAIN = """\
 Example:  judgewright student train verdicts.jsonl --inputs source,statement --out student.json
 Of bench: judgewright student train verdicts.jsonl --rows rows.jsonl --inputs source,statement --out student.json
-"""
-DATA = "Example:  judgewright student data verdicts.jsonl --judge groundedness --rows rows.jsonl --out chats"
+"""  # noqa: E501
+DATA = (
+    "Example:  judgewright student data verdicts.jsonl --judge groundedness --rows rows.jsonl --out"
+    " chats"
+)
 JUDGE = """\
 Example:  judgewright student judge student.json rows.jsonl --out verdicts.jsonl
 A screen: judgewright student judge student.json rows.jsonl --sure 0.9 --unsure rest.jsonl --out sure.jsonl
-"""
+"""  # noqa: E501
 
 _data = partial(option, "Data")
 _train = partial(option, "Calibration")
@@ -43,14 +46,19 @@ class TeacherOptions:
 
     rows: Path | None = _data(
         None,
-        "The rows that were judged, where the verdict file lacks their texts (as that of `bench --out`).",
+        "The rows that were judged, where the verdict file lacks their texts (as that of `bench"
+        " --out`).",
         kind="path",
     )
     score: str = _data("verdict", "Column of the teacher's decision, or grade.")
     label: str = _data("label", "Column of people's label: measured by, never learned.")
     threshold: float | None = _data(None, "From which grade on both sides say yes.", kind="number")
-    label_threshold: float | None = _data(None, "From which label on people do, where that differs.", kind="number")
-    group: str | None = _data(None, "Column of the group [default: as `score`, else the text that repeats most].")
+    label_threshold: float | None = _data(
+        None, "From which label on people do, where that differs.", kind="number"
+    )
+    group: str | None = _data(
+        None, "Column of the group [default: as `score`, else the text that repeats most]."
+    )
     seed: int = _data(0, "Seed of the folds, or of the rows that are held out.", low=0)
 
     def columns(self) -> VerdictColumns:
@@ -72,7 +80,9 @@ class TrainOptions(TeacherOptions):
     """How the student is trained."""
 
     inputs: tuple[str, ...] = _data(
-        (), "The two texts: what should bear out, what is borne out [default: where there are two].", kind="names"
+        (),
+        "The two texts: what should bear out, what is borne out [default: where there are two].",
+        kind="names",
     )
     folds: int = _train(5, "Folds of groups.", low=2)
     method: Literal["platt", "isotonic"] = _train(
@@ -98,7 +108,11 @@ def student() -> None:
 @click.argument("verdicts", type=click.Path(path_type=Path))
 @options_of(options=TrainOptions)
 @output_option("--out", type=OutFile(), help="Write the student as JSON.")
-@output_option("--held-out", type=OutFile(), help="Write its verdicts on held-out rows, for score, slices and gate.")
+@output_option(
+    "--held-out",
+    type=OutFile(),
+    help="Write its verdicts on held-out rows, for score, slices and gate.",
+)
 @reads_workspace
 @json_option
 def train(
@@ -109,10 +123,12 @@ def train(
     workspace: Workspace,
     as_json: bool,
 ) -> None:
-    """Train a student on the decisions of VERDICTS, on this machine, and measure it beside its teacher and people.
+    """Train a student on the decisions of VERDICTS, on this machine, and measure it beside its
+    teacher and people.
 
-    The student is a calibrated logistic regression on features of two texts: words, numbers and names that are covered,
-    lengths, negation. Each row is judged by a student that was trained without its group.
+    The student is a calibrated logistic regression on features of two texts: words, numbers and
+    names that are covered, lengths, negation. Each row is judged by a student that was trained
+    without its group.
     """
     from ...judges import InputError
     from ...judges.metrics import BINARY_METRICS
@@ -127,27 +143,37 @@ def train(
         raise InputError(f"--inputs names {len(options.inputs)} texts, and a student reads two")
     named = (options.inputs[0], options.inputs[1]) if options.inputs else None
     settings = StudentSettings(
-        inputs=named, folds=options.folds, metric=options.metric, method=options.method, seed=options.seed
+        inputs=named,
+        folds=options.folds,
+        metric=options.metric,
+        method=options.method,
+        seed=options.seed,
     )
     teacher = read_teacher(verdicts, options.columns(), rows=options.rows, inputs=options.inputs)
     teacher = read_open(workspace, teacher.dataset, way="").of(teacher)
     with counting_on_stderr("students", quiet=as_json) as count:
         report = run_training(teacher, settings, count=count)
-    ((_, seal),) = seal_judges(workspace, [report.trained.held_out], show_all=False, by="student train")
+    ((_, seal),) = seal_judges(
+        workspace, [report.trained.held_out], show_all=False, by="student train"
+    )
     report = replace(report, notes=(*report.notes, *seal.notes(), *seal.look_note()))
     if out is not None:
         write_student(report.trained.student, out)
     if held_out is not None:
         write_verdicts(seal.shown(report.trained.held_out), held_out)
     if as_json:
-        say_json(report.to_json() | {"out": out and str(out), "held_out": held_out and str(held_out)})
+        say_json(
+            report.to_json() | {"out": out and str(out), "held_out": held_out and str(held_out)}
+        )
     else:
         _say(report, out, held_out)
 
 
 @student.command(epilog=DATA)
 @click.argument("verdicts", type=click.Path(path_type=Path))
-@click.option("--judge", required=True, help="The judge whose task it is: name, name@version or YAML file.")
+@click.option(
+    "--judge", required=True, help="The judge whose task it is: name, name@version or YAML file."
+)
 @options_of(options=ChatOptions)
 @click.option(
     "--out",
@@ -157,11 +183,15 @@ def train(
 )
 @reads_workspace
 @json_option
-def data(verdicts: Path, judge: str, options: ChatOptions, out: Path, workspace: Workspace, as_json: bool) -> None:
-    """Write the verdicts of VERDICTS as chats to fine-tune any model on, with groups of rows held out.
+def data(
+    verdicts: Path, judge: str, options: ChatOptions, out: Path, workspace: Workspace, as_json: bool
+) -> None:
+    """Write the verdicts of VERDICTS as chats to fine-tune any model on, with groups of rows held
+    out.
 
-    student.yaml is the judge to use the tuned model with, held_out.jsonl is for the fine-tuner's own validation, and
-    held_out_rows.jsonl has the same rows with people's labels, to measure the tuned model on.
+    student.yaml is the judge to use the tuned model with, held_out.jsonl is for the fine-tuner's
+    own validation, and held_out_rows.jsonl has the same rows with people's labels, to measure the
+    tuned model on.
     """
     from ...judges import write_beside
     from ...judges.students import chat_data
@@ -172,10 +202,14 @@ def data(verdicts: Path, judge: str, options: ChatOptions, out: Path, workspace:
     texts = prompt.inputs if options.rows is not None else ()
     teacher = read_teacher(verdicts, options.columns(), rows=options.rows, inputs=texts)
     seal = seal_of(workspace, teacher.dataset, by="student data")
-    chats = chat_data(seal.shown(teacher), prompt, share=options.share, reasons=options.reasons, seed=options.seed)
+    chats = chat_data(
+        seal.shown(teacher), prompt, share=options.share, reasons=options.reasons, seed=options.seed
+    )
     out.mkdir(parents=True, exist_ok=True)
     for name, part in (("train.jsonl", chats.train), ("held_out.jsonl", chats.held_out)):
-        write_beside(out / name, "".join(json.dumps(chat, ensure_ascii=False) + "\n" for chat in part))
+        write_beside(
+            out / name, "".join(json.dumps(chat, ensure_ascii=False) + "\n" for chat in part)
+        )
     _write_rows(teacher, frozenset(chats.held_out_ids), out / "held_out_rows.jsonl")
     write_beside(out / "student.yaml", chats.prompt.to_yaml())
     notes = [*teacher.dataset.notes, *seal.notes()]
@@ -186,12 +220,21 @@ def data(verdicts: Path, judge: str, options: ChatOptions, out: Path, workspace:
         left = {"left_out": dict(chats.left_out), "notes": notes, "out": str(out)}
         say_json(counts | {"groups": groups} | answers | left)
         return
-    for note in (*notes, *(f"left out, as {reason}: {n:,} rows" for reason, n in chats.left_out.items())):
+    for note in (
+        *notes,
+        *(f"left out, as {reason}: {n:,} rows" for reason, n in chats.left_out.items()),
+    ):
         say(f"note: {note}")
     say(f"\nchats of {teacher.judge}{simulated_mark(teacher.simulated)}, written to {out}")
-    lines = [(name, f"{n:,}", f"{groups:,}") for (name, n), groups in zip(counts.items(), chats.groups, strict=True)]
+    lines = [
+        (name, f"{n:,}", f"{groups:,}")
+        for (name, n), groups in zip(counts.items(), chats.groups, strict=True)
+    ]
     say_table(("part", "chats", "groups"), lines)
-    say(f"the student answers {chats.prompt.scale.describe()}; measure the tuned model, served under a NAME:")
+    say(
+        f"the student answers {chats.prompt.scale.describe()}; measure the tuned model, served"
+        " under a NAME:"
+    )
     say(f"  judgewright bench {out / 'student.yaml'} {out / 'held_out_rows.jsonl'} --model NAME")
 
 
@@ -199,12 +242,26 @@ def data(verdicts: Path, judge: str, options: ChatOptions, out: Path, workspace:
 @click.argument("model", metavar="STUDENT", type=click.Path(path_type=Path))
 @click.argument("rows", type=click.Path(path_type=Path))
 @options_of(options=RowOptions)
-@click.option("--sure", type=click.FloatRange(0.5, 1.0), help="Decide only from this confidence on.")
-@output_option("--unsure", type=OutFile(), help="With --sure: write the other rows, for `bench` with the teacher.")
-@output_option("--out", type=OutFile(), required=True, help="Write the verdicts, for score, slices and gate.")
+@click.option(
+    "--sure", type=click.FloatRange(0.5, 1.0), help="Decide only from this confidence on."
+)
+@output_option(
+    "--unsure",
+    type=OutFile(),
+    help="With --sure: write the other rows, for `bench` with the teacher.",
+)
+@output_option(
+    "--out", type=OutFile(), required=True, help="Write the verdicts, for score, slices and gate."
+)
 @json_option
 def judge_(
-    model: Path, rows: Path, options: RowOptions, sure: float | None, unsure: Path | None, out: Path, as_json: bool
+    model: Path,
+    rows: Path,
+    options: RowOptions,
+    sure: float | None,
+    unsure: Path | None,
+    out: Path,
+    as_json: bool,
 ) -> None:
     """Judge ROWS with a STUDENT that `student train` wrote; no model is asked."""
     from ...judges import InputError
@@ -215,10 +272,14 @@ def judge_(
     from ..actions.students import keep_sure
 
     if (sure is None) != (unsure is None):
-        raise InputError("--sure and --unsure go together: the rows that the student leaves must go somewhere")
+        raise InputError(
+            "--sure and --unsure go together: the rows that the student leaves must go somewhere"
+        )
     taught = read_student(model)
     reading = options.as_arguments()
-    dataset = load_as_said(rows, reading, inputs=taught.inputs, scale=PROBABILITY, require_labels=False)
+    dataset = load_as_said(
+        rows, reading, inputs=taught.inputs, scale=PROBABILITY, require_labels=False
+    )
     judged = taught.judge(dataset)
     left: tuple[str, ...] = ()
     if sure is not None and unsure is not None:
@@ -228,11 +289,16 @@ def judge_(
     answered = len(judged.answers) - sum(judged.unscored.values())
     if as_json:
         counts = {"rows": len(judged.answers), "decided": answered, "left_to_teacher": len(left)}
-        say_json(counts | {"simulated": taught.simulated, "out": str(out), "notes": list(dataset.notes)})
+        say_json(
+            counts | {"simulated": taught.simulated, "out": str(out), "notes": list(dataset.notes)}
+        )
         return
     for note in dataset.notes:
         say(f"note: {note}")
-    say(f"\n{taught.name}{simulated_mark(taught.simulated)}: {answered:,} of {len(judged.answers):,} rows decided")
+    say(
+        f"\n{taught.name}{simulated_mark(taught.simulated)}: {answered:,} of"
+        f" {len(judged.answers):,} rows decided"
+    )
     if left:
         say(f"  {len(left):,} rows are left to the teacher: {unsure}")
     say(f"verdicts written to {out}")
@@ -244,7 +310,13 @@ def _write_rows(judged: JudgedDataset, ids: frozenset[str], path: Path) -> None:
     lines: list[str] = []
     for row in judged.dataset.rows:
         if row.id in ids:
-            body = {**row.meta, "id": row.id, **row.inputs, "label": row.label, "group": row.group or None}
+            body = {
+                **row.meta,
+                "id": row.id,
+                **row.inputs,
+                "label": row.label,
+                "group": row.group or None,
+            }
             lines.append(json.dumps(body, ensure_ascii=False) + "\n")
     write_beside(path, "".join(lines))
 
@@ -257,12 +329,25 @@ def _say(report: StudentReport, out: Path | None, held_out: Path | None) -> None
     for note in (*judged.dataset.notes, *report.notes):
         say(f"note: {note}")
     say(f"\n{one.name}, by {' and '.join(one.inputs)}{simulated_mark(one.simulated)}")
-    say(f"  {len(judged.answers):,} rows, each judged by a student of the folds that its group is not in")
-    names = [name for name in SHOWN if any(name in side.metrics for side in (report.agreement, *report.sides.values()))]
+    say(
+        f"  {len(judged.answers):,} rows, each judged by a student of the folds that its group is"
+        " not in"
+    )
+    names = [
+        name
+        for name in SHOWN
+        if any(name in side.metrics for side in (report.agreement, *report.sides.values()))
+    ]
     columns = {**report.sides, "student by teacher": report.agreement}
     heads = {"teacher": "teacher by people", "student": "student by people"}
     lines = [
-        (name, *(str(side.metrics[name]) if name in side.metrics else "-" for side in columns.values()))
+        (
+            name,
+            *(
+                str(side.metrics[name]) if name in side.metrics else "-"
+                for side in columns.values()
+            ),
+        )
         for name in names
     ]
     say_table(("metric", *(heads.get(name, name) for name in columns)), lines)
@@ -274,14 +359,19 @@ def _say(report: StudentReport, out: Path | None, held_out: Path | None) -> None
             False: f"more than {WORTH:.2f} behind",
             None: f"whether it is more than {WORTH:.2f} behind is not shown",
         }
-        say(f"F1, student less teacher: {change.difference:+.4f}{interval}: {shown[report.is_within]}")
+        say(
+            f"F1, student less teacher: {change.difference:+.4f}{interval}:"
+            f" {shown[report.is_within]}"
+        )
     say("\nas a screen: the student decides where it is sure, the teacher the rest")
     table: list[tuple[str, ...]] = []
     for screen, both in report.screens:
         f1 = str(both.metrics["f1"]) if both is not None else "-"
         same = "-" if screen.agreement is None else f"{screen.agreement:.3f}"
         table.append((f"{screen.confidence:g}", f"{screen.asked:.1%}", same, f1))
-    say_table(("sure from", "rows for the teacher", "student agrees", "F1 of both by people"), table)
+    say_table(
+        ("sure from", "rows for the teacher", "student agrees", "F1 of both by people"), table
+    )
     written = [f"student: {out}"] if out else []
     written += [f"held-out verdicts: {held_out}"] if held_out else []
     if written:

@@ -21,15 +21,18 @@ def workspace() -> None:
     """Merge workspaces, in folders and on servers."""
 
 
-@workspace.command(epilog="Example:  judgewright workspace merge . postgresql://judge@db.example.org/judging")
+@workspace.command(
+    epilog="Example:  judgewright workspace merge . postgresql://judge@db.example.org/judging"
+)
 @click.argument("source", type=PlaceType())
 @click.argument("target", type=PlaceType())
 @json_option
 def merge(source: Path | PostgresAddress, target: Path | PostgresAddress, as_json: bool) -> None:
     """Enter the runs, calls, labels and looks of SOURCE in TARGET; SOURCE stays as it is.
 
-    Each is a folder or postgresql://... Done again, only what is new is entered. A run that was begun in one is
-    resumed in the other. Prompts and other files are not copied: they belong in git.
+    Each is a folder or postgresql://... Done again, only what is new is entered. A run that was
+    begun in one is resumed in the other. Prompts and other files are not copied: they belong in
+    git.
     """
     from ..actions.merge_workspaces import merge_workspaces
 
@@ -39,8 +42,8 @@ def merge(source: Path | PostgresAddress, target: Path | PostgresAddress, as_jso
         say_json({**dataclasses.asdict(merged), "jobs": jobs})
         return
     say(
-        f"new: {merged.runs:,} runs or parts of runs ({merged.events:,} events), {merged.calls:,} calls, "
-        f"{merged.labels:,} labels, {merged.looks:,} entries of the ledger, {jobs:,} jobs"
+        f"new: {merged.runs:,} runs or parts of runs ({merged.events:,} events), {merged.calls:,}"
+        f" calls, {merged.labels:,} labels, {merged.looks:,} entries of the ledger, {jobs:,} jobs"
     )
     if merged.differing:
         say(f"{merged.differing:,} calls have an answer in each; {target} keeps its own")
@@ -49,7 +52,8 @@ def merge(source: Path | PostgresAddress, target: Path | PostgresAddress, as_jso
 workspace.add_command(
     retired_command(
         "workspace archive",
-        "copy the folder, or `workspace merge` it into another one, to keep what is old; `runs list` shows the latest",
+        "copy the folder, or `workspace merge` it into another one, to keep what is old; `runs"
+        " list` shows the latest",
     ),
     "archive",
 )

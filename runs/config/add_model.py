@@ -18,12 +18,15 @@ def entry_text(name: str, fields: Mapping[str, Any]) -> str:  # Any: JSON
     if not fields:
         return f"{name}: {{}}\n"
     # JSON is YAML, and in quotes no word is taken for another.
-    lines = [f"  {field}: {json.dumps(value, ensure_ascii=False)}\n" for field, value in fields.items()]
+    lines = [
+        f"  {field}: {json.dumps(value, ensure_ascii=False)}\n" for field, value in fields.items()
+    ]
     return f"{name}:\n{''.join(lines)}"
 
 
 def add_entry(path: Path | None, name: str, fields: Mapping[str, Any]) -> ModelEntry:  # Any: JSON
-    """Append an entry to the user's file, which is made if it is missing; return the entry as it is read.
+    """Append an entry to the user's file, which is made if it is missing; return the entry as it is
+    read.
 
     Args:
         path: The file; None for a user without a home folder.
@@ -31,22 +34,29 @@ def add_entry(path: Path | None, name: str, fields: Mapping[str, Any]) -> ModelE
         fields: What the entry sets, as JSON.
 
     Raises:
-        InputError: A field cannot be used, the name is taken, or the file cannot be read or appended to.
+        InputError: A field cannot be used, the name is taken, or the file cannot be read or
+            appended to.
     """
     if path is None:
-        raise InputError("there is no home folder for a models.yaml", hint="name the file in JUDGEWRIGHT_MODELS")
+        raise InputError(
+            "there is no home folder for a models.yaml", hint="name the file in JUDGEWRIGHT_MODELS"
+        )
     text = entry_text(name, fields)
     (added,) = read_entries(text.encode(), "the new entry")
     for entry in read_user_models(path):
         if entry.name == name:
-            raise InputError(f"{entry.location}: there is a model {name!r} already", hint="edit the file there")
+            raise InputError(
+                f"{entry.location}: there is a model {name!r} already", hint="edit the file there"
+            )
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     if before and not before.endswith("\n"):
         before += "\n"
     try:
         read_entries(f"{before}{text}".encode(), str(path))
     except InputError as error:
-        raise InputError(f"nothing was added: {error}", hint=f"add it to {path} by hand:\n{text}") from None
+        raise InputError(
+            f"nothing was added: {error}", hint=f"add it to {path} by hand:\n{text}"
+        ) from None
     try:
         _write(path.resolve(), before + text)  # the file may be a link into a folder of such files
     except OSError as error:

@@ -1,10 +1,10 @@
 """Choose the API key for an address. A key belongs to one origin, and only the user binds the two.
 
-There are four ways: an entry of the user's own `models.yaml`, `JUDGEWRIGHT_BASE_URL` for `JUDGEWRIGHT_API_KEY`,
-`OPENAI_BASE_URL` for `OPENAI_API_KEY`, and the usual variable of a provider in `PROVIDERS` for that provider's origin.
-Without `JUDGEWRIGHT_BASE_URL` its key goes to the one address that the command names as `NAME@URL` and that has no
-other key. An address from a workspace binds nothing: it is called only if the command or the user's configuration
-names it too.
+There are four ways: an entry of the user's own `models.yaml`, `JUDGEWRIGHT_BASE_URL` for
+`JUDGEWRIGHT_API_KEY`, `OPENAI_BASE_URL` for `OPENAI_API_KEY`, and the usual variable of a provider
+in `PROVIDERS` for that provider's origin. Without `JUDGEWRIGHT_BASE_URL` its key goes to the one
+address that the command names as `NAME@URL` and that has no other key. An address from a workspace
+binds nothing: it is called only if the command or the user's configuration names it too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ PROVIDERS: Mapping[str, tuple[str, str]] = {
     "anthropic": ("https://api.anthropic.com", "ANTHROPIC_API_KEY"),
     "gemini": ("https://generativelanguage.googleapis.com/v1beta", "GEMINI_API_KEY"),
 }
-"""Where `litellm/PROVIDER/MODEL` is asked unless the user says otherwise, and the variable of that origin's key."""
+"""Where `litellm/PROVIDER/MODEL` is asked unless the user says otherwise, and the variable of that
+origin's key.
+"""
 
 
 def provider_bindings(variables: Mapping[str, str]) -> tuple[Binding, ...]:
@@ -36,7 +38,11 @@ def provider_bindings(variables: Mapping[str, str]) -> tuple[Binding, ...]:
     bindings: list[Binding] = []
     for provider, (base_url, variable) in PROVIDERS.items():
         key = variables.get(variable) or None
-        bindings.append(Binding(origin=Origin.of(base_url), variable=variable, key=key, source=f"litellm/{provider}"))
+        bindings.append(
+            Binding(
+                origin=Origin.of(base_url), variable=variable, key=key, source=f"litellm/{provider}"
+            )
+        )
     return tuple(bindings)
 
 
@@ -73,14 +79,17 @@ class Keyring:
     path: Path | None = None
     """The user's `models.yaml`."""
     providers: tuple[Binding, ...] = ()
-    """The addresses of providers that are asked through LiteLLM; what the user binds to them wins."""
+    """The addresses of providers that are asked through LiteLLM; what the user binds to them wins.
+    """
     commanded_providers: frozenset[str] = frozenset()
     """Of these, those that the user names in this command."""
     listed_providers: frozenset[str] = frozenset()
     """Of these, those that the user's `models.yaml` names."""
 
     def binding(self, origin: Origin) -> Binding | None:
-        """Return the key for an origin: the bound one, else the spare one if only this origin can mean it."""
+        """Return the key for an origin: the bound one, else the spare one if only this origin can
+        mean it.
+        """
         bound = self._bound(origin)
         if bound is not None and bound.settles:
             return bound
@@ -112,9 +121,13 @@ class Keyring:
             return
         one, other = unsettled[:2]
         raise InputError(
-            f"{OWN_KEY} is one key, and the command names {one} and {other}; neither may see a key of the other",
-            hint=f"set {OWN_URL} to the one it belongs to, or add a line for each to {self.file}, without "
-            f"key_variable where none is needed:\n  {example_entry(one)}\n  {example_entry(other)}",
+            f"{OWN_KEY} is one key, and the command names {one} and {other}; neither may see a key"
+            " of the other",
+            hint=(
+                f"set {OWN_URL} to the one it belongs to, or add a line for each to {self.file},"
+                f" without key_variable where none is needed:\n  {example_entry(one)}\n "
+                f" {example_entry(other)}"
+            ),
         )
 
     def require_named(self, base_url: str, *, who: str) -> None:
@@ -130,25 +143,44 @@ class Keyring:
         origin = Origin.of(base_url)
         if self.names(origin):
             return
-        usual = next((binding.variable for binding in self.providers if binding.origin == origin), None)
+        usual = next(
+            (binding.variable for binding in self.providers if binding.origin == origin), None
+        )
         raise InputError(
-            f"{who} would ask {base_url}, an address out of the workspace that neither this command nor your "
-            "configuration names; nothing was sent",
-            hint=f"if you trust it, repeat the command with --allow-origin {origin}, or add this line to {self.file}:\n"
-            f"  {example_entry(base_url, key=not origin.loopback, variable=usual)}",
+            f"{who} would ask {base_url}, an address out of the workspace that neither this command"
+            " nor your configuration names; nothing was sent",
+            hint=(
+                f"if you trust it, repeat the command with --allow-origin {origin}, or add this"
+                f" line to {self.file}:\n "
+                f" {example_entry(base_url, key=not origin.loopback, variable=usual)}"
+            ),
         )
 
     def what_to_do(self, base_url: str) -> str:
-        """Say how to give an address the key it asks for, or what to check about the one it refused."""
+        """Say how to give an address the key it asks for, or what to check about the one it
+        refused.
+        """
         origin = Origin.of(base_url)
         binding = self.binding(origin)
         if binding is not None and binding.key:
-            return f"{origin} refused the key in {binding.variable} ({binding.source}): check it, and what it may use"
+            return (
+                f"{origin} refused the key in {binding.variable} ({binding.source}): check it, and"
+                " what it may use"
+            )
         if binding is not None and binding.variable:
-            return f"no key was sent: put the key of {origin} into {binding.variable} ({binding.source})"
+            return (
+                f"no key was sent: put the key of {origin} into {binding.variable}"
+                f" ({binding.source})"
+            )
         if binding is not None:
-            return f"no key was sent: {binding.source} has no key_variable; add one, and put the key into that variable"
-        line = f"add this line to {self.file}, and put the key into its variable:\n  {example_entry(base_url)}"
+            return (
+                f"no key was sent: {binding.source} has no key_variable; add one, and put the key"
+                " into that variable"
+            )
+        line = (
+            f"add this line to {self.file}, and put the key into its variable:\n "
+            f" {example_entry(base_url)}"
+        )
         if any(other.variable == OWN_KEY for other in self.bindings):
             return f"no key was sent, as {OWN_KEY} belongs to {OWN_URL}; {line}"
         return f"no key was sent: put the key of {origin} into {OWN_KEY}, or {line}"
@@ -157,7 +189,9 @@ class Keyring:
         """Return the `--allow-origin` options that another command on the same run needs."""
         others = replace(self, commanded=frozenset(), commanded_providers=frozenset())
         origins = {Origin.of(url) for url in self.commanded | self.commanded_providers}
-        return "".join(f" --allow-origin {origin}" for origin in sorted(origins) if not others.names(origin))
+        return "".join(
+            f" --allow-origin {origin}" for origin in sorted(origins) if not others.names(origin)
+        )
 
     @property
     def file(self) -> str:
@@ -165,7 +199,9 @@ class Keyring:
         return str(self.path or f"~/.config/judgewright/{FILE}")
 
     def _bound(self, origin: Origin) -> Binding | None:
-        """Return the binding of an origin; one that settles its key wins over an earlier one that does not."""
+        """Return the binding of an origin; one that settles its key wins over an earlier one that
+        does not.
+        """
         fallback = None
         for binding in (*self.bindings, *self.providers):
             if binding.origin != origin:
@@ -176,8 +212,12 @@ class Keyring:
         return fallback
 
     def _unsettled(self) -> list[str]:
-        """Return one address for each origin of the command to which JUDGEWRIGHT_API_KEY could go."""
+        """Return one address for each origin of the command to which JUDGEWRIGHT_API_KEY could
+        go.
+        """
         # Reversed, so that of two addresses with one origin the first in the alphabet is kept.
         urls = {Origin.of(url): url for url in sorted(self.commanded, reverse=True)}
-        settled = {binding.origin for binding in (*self.bindings, *self.providers) if binding.settles}
+        settled = {
+            binding.origin for binding in (*self.bindings, *self.providers) if binding.settles
+        }
         return [url for origin, url in sorted(urls.items()) if origin not in settled]

@@ -11,7 +11,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ...judges.errors import InputError
-from ...judges.models import LITELLM_PREFIX, ModelSettings, Origin, Prices, checked_url, remembered, split_litellm_name
+from ...judges.models import (
+    LITELLM_PREFIX,
+    ModelSettings,
+    Origin,
+    Prices,
+    checked_url,
+    remembered,
+    split_litellm_name,
+)
 from .api_keys import (
     OPENAI,
     OPENAI_KEY,
@@ -23,7 +31,14 @@ from .api_keys import (
     Keyring,
     provider_bindings,
 )
-from .models_file import FILE, ModelEntry, merge_entries, read_user_models, read_workspace_models, user_models_path
+from .models_file import (
+    FILE,
+    ModelEntry,
+    merge_entries,
+    read_user_models,
+    read_workspace_models,
+    user_models_path,
+)
 from .place import read_place
 from .postgres_address import PostgresAddress
 from .tools_file import FILE as TOOLS_FILE
@@ -42,8 +57,9 @@ _ROW_SECONDS = 600.0
 _OTHER_SCHEME = re.compile(r"@[A-Za-z][A-Za-z0-9+.-]*://")
 _SECRET = re.compile(r"//[^/]*@")
 _PATHS_AND_LOCALE = (
-    "PATH HOME USER LANG TZ TMPDIR TMP TEMP LD_LIBRARY_PATH DYLD_LIBRARY_PATH PYTHONPATH PYTHONHOME PYTHONUTF8 "
-    "VIRTUAL_ENV NODE_PATH SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT USERPROFILE APPDATA LOCALAPPDATA"
+    "PATH HOME USER LANG TZ TMPDIR TMP TEMP LD_LIBRARY_PATH DYLD_LIBRARY_PATH PYTHONPATH PYTHONHOME"
+    " PYTHONUTF8 VIRTUAL_ENV NODE_PATH SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT USERPROFILE"
+    " APPDATA LOCALAPPDATA"
 )
 _PASSED_ON = frozenset(_PATHS_AND_LOCALE.split())
 """Variables that other tools' programs are given; none of them holds a key."""
@@ -51,7 +67,9 @@ _PASSED_ON = frozenset(_PATHS_AND_LOCALE.split())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceSettings:
-    """Where a run's spans go; nowhere unless the user asks. The collector is that of OTEL_EXPORTER_OTLP_ENDPOINT."""
+    """Where a run's spans go; nowhere unless the user asks. The collector is that of
+    OTEL_EXPORTER_OTLP_ENDPOINT.
+    """
 
     otlp: bool = False
     """JUDGEWRIGHT_TRACE, set to `otlp`"""
@@ -77,7 +95,9 @@ class Environment:
     own_url: str | None = None
     """JUDGEWRIGHT_BASE_URL"""
     own_key: str | None = None
-    """JUDGEWRIGHT_API_KEY, sent to `own_url`; without one, to the one address that a command names as `NAME@URL`."""
+    """JUDGEWRIGHT_API_KEY, sent to `own_url`; without one, to the one address that a command names
+    as `NAME@URL`.
+    """
     models: Path | None = None
     """The user's own `models.yaml`, which binds further keys to further addresses."""
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -89,11 +109,14 @@ class Environment:
     shared: Path | None = None
     """The `models.yaml` of the workspace: settings of named models, but no address and no key."""
     run_settings: Mapping[str, Mapping[str, Any]] | None = None  # Any: JSON
-    """By model: what a run that is resumed keeps of its models' settings, instead of what the files say now."""
+    """By model: what a run that is resumed keeps of its models' settings, instead of what the files
+    say now.
+    """
     workspace: Path | PostgresAddress | None = None
     """JUDGEWRIGHT_WORKSPACE"""
     prices: Path | None = None
-    """JUDGEWRIGHT_PRICES, a file of dollars per million tokens that overrides the bundled prices."""
+    """JUDGEWRIGHT_PRICES, a file of dollars per million tokens that overrides the bundled prices.
+    """
     trace: TraceSettings = TraceSettings()
     """What is recorded of runs for people who watch over them."""
     watch: Callable[[str, Progress], None] | None = None
@@ -101,19 +124,25 @@ class Environment:
 
     @property
     def jobs_key(self) -> Path | None:
-        """The file of the key that marks this user's jobs; None for a user without a home folder."""
+        """The file of the key that marks this user's jobs; None for a user without a home
+        folder.
+        """
         models = self.models or user_models_path(os.environ)
         return models and models.with_name("jobs.key")
 
     @property
     def tools(self) -> Path | None:
-        """The user's `tools.yaml`, which says where the tools of exports are; None for a user without a home folder."""
+        """The user's `tools.yaml`, which says where the tools of exports are; None for a user
+        without a home folder.
+        """
         models = self.models or user_models_path(os.environ)
         return models and models.with_name(TOOLS_FILE)
 
     @property
     def process_variables(self) -> Mapping[str, str]:
-        """The variables for another process of ours, which asks the same models with the same keys."""
+        """The variables for another process of ours, which asks the same models with the same
+        keys.
+        """
         return self.variables or os.environ
 
     def __repr__(self) -> str:
@@ -127,7 +156,8 @@ class Environment:
             origins: URLs; only their origin counts.
 
         Raises:
-            InputError: A model's name is not valid, or JUDGEWRIGHT_API_KEY could belong to two origins.
+            InputError: A model's name is not valid, or JUDGEWRIGHT_API_KEY could belong to two
+                origins.
         """
         urls = {checked_url(origin) for origin in origins}
         providers: set[str] = set()
@@ -136,15 +166,26 @@ class Environment:
                 urls.add(self.model(spec).base_url)
             elif spec is not None and spec.startswith(LITELLM_PREFIX):
                 providers.add(self.model(spec).base_url)
-        named = replace(self, commanded=self.commanded | urls, commanded_providers=self.commanded_providers | providers)
+        named = replace(
+            self,
+            commanded=self.commanded | urls,
+            commanded_providers=self.commanded_providers | providers,
+        )
         named.keyring().require_one_owner()
         return named
 
     def in_workspace(self, root: Path) -> Environment:
-        """Return the environment of a command in a workspace, whose `models.yaml` may set what is not secret."""
+        """Return the environment of a command in a workspace, whose `models.yaml` may set what is
+        not secret.
+        """
         shared = root / FILE
         # Somebody may keep the workspace in the configuration folder.
-        if self.models is not None and self.models.exists() and shared.exists() and shared.samefile(self.models):
+        if (
+            self.models is not None
+            and self.models.exists()
+            and shared.exists()
+            and shared.samefile(self.models)
+        ):
             return self
         return replace(self, shared=shared)
 
@@ -152,7 +193,8 @@ class Environment:
         """Return the environment of a run that goes on with the settings it started with.
 
         Args:
-            settings: By model, as `ModelSettings.answering` returned them; None for a run from before there were any.
+            settings: By model, as `ModelSettings.answering` returned them; None for a run from
+                before there were any.
         """
         return replace(self, run_settings=settings or {})
 
@@ -160,15 +202,20 @@ class Environment:
         """Return what a model's name stands for.
 
         Args:
-            spec: A name of `models.yaml`, a model's name at OPENAI_BASE_URL, or `NAME@https://host/v1`.
+            spec: A name of `models.yaml`, a model's name at OPENAI_BASE_URL, or
+                `NAME@https://host/v1`.
 
         Raises:
-            InputError: The name is empty, the URL is not valid or contains a password, a `models.yaml` cannot be used,
-                or only the workspace's file has the name and there is no OPENAI_BASE_URL to ask.
+            InputError: The name is empty, the URL is not valid or contains a password, a
+                `models.yaml` cannot be used, or only the workspace's file has the name and there is
+                no OPENAI_BASE_URL to ask.
         """
         name, at, url = spec.partition("@http")
         if not name or (not at and _OTHER_SCHEME.search(spec)):
-            raise InputError(f"model {_SECRET.sub('//***@', spec)!r} is not simulated, NAME, or NAME@https://host/v1")
+            raise InputError(
+                f"model {_SECRET.sub('//***@', spec)!r} is not simulated, NAME, or"
+                " NAME@https://host/v1"
+            )
         try:
             base_url = checked_url(f"http{url}" if at else self.base_url)
         except InputError as error:
@@ -183,21 +230,31 @@ class Environment:
         if self.run_settings is not None:
             settings = settings.answering_as(self.run_settings.get(name, {}))
         if entry is None:
-            return NamedModel(name=name, model=name, base_url=_provider_url(name) or base_url, settings=settings)
+            return NamedModel(
+                name=name, model=name, base_url=_provider_url(name) or base_url, settings=settings
+            )
         theirs = own is None or not own.values.keys() & {"base_url", "model"}
         if theirs and entry.model != name and entry.model.startswith(LITELLM_PREFIX):
             # It stands for the provider's address, and only the user says where requests go.
             raise InputError(
-                f"{entry.sources['model']}, {name}.model: a file in a workspace does not say where requests go, and "
-                f"{entry.model} would",
+                f"{entry.sources['model']}, {name}.model: a file in a workspace does not say where"
+                f" requests go, and {entry.model} would",
                 hint=f"say it in your own models.yaml: model: {entry.model}",
             )
         elsewhere = entry.base_url or _provider_url(entry.model)
-        if own is None and elsewhere is None and self.openai_key is None and self.base_url == OPENAI:
+        if (
+            own is None
+            and elsewhere is None
+            and self.openai_key is None
+            and self.base_url == OPENAI
+        ):
             raise InputError(
-                f"{entry.location}: only the workspace names {name!r}, so nobody says where it is asked",
-                hint=f"bind it in your own file: judgewright models add {name} --base-url https://... "
-                "--key-variable ...; or set OPENAI_BASE_URL, OPENAI_API_KEY",
+                f"{entry.location}: only the workspace names {name!r}, so nobody says where it is"
+                " asked",
+                hint=(
+                    f"bind it in your own file: judgewright models add {name} --base-url"
+                    " https://... --key-variable ...; or set OPENAI_BASE_URL, OPENAI_API_KEY"
+                ),
             )
         return NamedModel(
             name=name,
@@ -223,7 +280,11 @@ class Environment:
                 continue
             key = self.variables.get(entry.key_variable or "") or None
             origin, variable = Origin.of(entry.base_url), entry.key_variable
-            bindings.append(Binding(origin=origin, variable=variable, key=key, source=entry.location, final=True))
+            bindings.append(
+                Binding(
+                    origin=origin, variable=variable, key=key, source=entry.location, final=True
+                )
+            )
         if self.own_url is not None:
             bindings.append(_bound_by(OWN_URL, self.own_url, OWN_KEY, self.own_key))
         bindings.append(_bound_by(OPENAI_URL, self.base_url, OPENAI_KEY, self.openai_key))
@@ -263,7 +324,9 @@ class Environment:
                 raise InputError(f"the model {spec!r} needs a key", hint=problem)
 
     def missing_key(self, spec: str) -> str:
-        """Say what to do where the key that a model needs is not there; empty where nothing is known to be missing."""
+        """Say what to do where the key that a model needs is not there; empty where nothing is
+        known to be missing.
+        """
         named, ring = self.model(spec), self.keyring()
         origin = Origin.of(named.base_url)
         binding = ring.binding(origin)
@@ -290,10 +353,12 @@ def _entry_of(name: str, entries: tuple[ModelEntry, ...]) -> ModelEntry | None:
 
 
 def _provider_url(model: str) -> str | None:
-    """Return where a model is asked through LiteLLM unless the user says otherwise; None for any other model.
+    """Return where a model is asked through LiteLLM unless the user says otherwise; None for any
+    other model.
 
     Raises:
-        InputError: LiteLLM's provider is not one of ours, or has an address for each region or project.
+        InputError: LiteLLM's provider is not one of ours, or has an address for each region or
+            project.
     """
     if not model.startswith(LITELLM_PREFIX):
         return None
@@ -301,7 +366,10 @@ def _provider_url(model: str) -> str | None:
     if provider not in PROVIDERS:
         raise InputError(
             f"model {model!r}: {provider} has another address for each region or project",
-            hint=f"name it in your models.yaml: my-model: {{model: {model}, base_url: https://..., key_variable: ...}}",
+            hint=(
+                f"name it in your models.yaml: my-model: {{model: {model}, base_url: https://...,"
+                " key_variable: ...}"
+            ),
         )
     return PROVIDERS[provider][0]
 
@@ -335,7 +403,10 @@ def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
 def _trace_settings(values: Mapping[str, str]) -> TraceSettings:
     for name, allowed in (("JUDGEWRIGHT_TRACE", "otlp"), ("JUDGEWRIGHT_TRACE_TEXT", "1")):
         if values.get(name, "") not in ("", allowed):
-            raise InputError(f"{name}: {values[name]!r} is not {allowed!r}", hint=f"set it to {allowed}, or unset it")
+            raise InputError(
+                f"{name}: {values[name]!r} is not {allowed!r}",
+                hint=f"set it to {allowed}, or unset it",
+            )
     log = values.get("JUDGEWRIGHT_LOG")
     return TraceSettings(
         otlp=bool(values.get("JUDGEWRIGHT_TRACE")),
@@ -345,22 +416,31 @@ def _trace_settings(values: Mapping[str, str]) -> TraceSettings:
 
 
 def tool_environment(variables: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the variables that another tool's program needs to run: paths and locale, but no keys."""
+    """Return the variables that another tool's program needs to run: paths and locale, but no
+    keys.
+    """
     values = os.environ if variables is None else variables
     return {
-        name: value for name, value in values.items() if name.upper() in _PASSED_ON or name.upper().startswith("LC_")
+        name: value
+        for name, value in values.items()
+        if name.upper() in _PASSED_ON or name.upper().startswith("LC_")
     }
 
 
 def open_model(
-    spec: str, environment: Environment, *, concurrency: int | None = None, settings: ModelSettings | None = None
+    spec: str,
+    environment: Environment,
+    *,
+    concurrency: int | None = None,
+    settings: ModelSettings | None = None,
 ) -> Model:
     """Return the model of that name, with the key that belongs to its address.
 
     Args:
         spec: `simulated`, or as for `Environment.model`.
         environment: Where names, base URL and keys come from.
-        concurrency: Connections to allow; as many as the model's settings say calls in flight, unless given.
+        concurrency: Connections to allow; as many as the model's settings say calls in flight,
+            unless given.
         settings: Of the model, where they come from elsewhere.
 
     Raises:
@@ -383,10 +463,14 @@ def open_model(
         return LiteLLMModel(extra_body=tuple(named.settings.extra_body), **address)
     custom_headers = _takes_custom_headers(named, environment)
     chosen = choose_transport(named.base_url, environment.variables, custom_headers=custom_headers)
-    return Endpoint(custom_headers=custom_headers, transport=named.settings.transport or chosen, **address)
+    return Endpoint(
+        custom_headers=custom_headers, transport=named.settings.transport or chosen, **address
+    )
 
 
-def open_batch_exchange(spec: str, environment: Environment, folder: Path, *, wait: bool) -> Exchange:
+def open_batch_exchange(
+    spec: str, environment: Environment, folder: Path, *, wait: bool
+) -> Exchange:
     """Return what asks a model through the batch queue of its endpoint.
 
     Args:
@@ -406,18 +490,25 @@ def open_batch_exchange(spec: str, environment: Environment, folder: Path, *, wa
     named = environment.model(spec)
     if named.model.startswith(LITELLM_PREFIX):
         raise InputError(
-            f"{named.model} is asked through LiteLLM, which has no batch queue here", hint="leave out --via batch"
+            f"{named.model} is asked through LiteLLM, which has no batch queue here",
+            hint="leave out --via batch",
         )
     queue = BatchQueue(
-        custom_headers=_takes_custom_headers(named, environment), wait=wait, **_address(spec, named, environment)
+        custom_headers=_takes_custom_headers(named, environment),
+        wait=wait,
+        **_address(spec, named, environment),
     )
     # A folder for each address: files of one are never handed to another.
     own = hashlib.blake2b(named.base_url.encode(), digest_size=8).hexdigest()
     return Exchange(folder / own, courier=queue, price_share=PRICE_SHARE)
 
 
-def _address(spec: str, named: NamedModel, environment: Environment) -> dict[str, Any]:  # Any: keyword arguments
-    """Return how a model's address is asked, as live calls and batches take it: with its own key, and no other."""
+def _address(
+    spec: str, named: NamedModel, environment: Environment
+) -> dict[str, Any]:  # Any: keyword arguments
+    """Return how a model's address is asked, as live calls and batches take it: with its own key,
+    and no other.
+    """
     ring = environment.keyring()
     binding = ring.binding(Origin.of(named.base_url))
     return {
@@ -431,7 +522,9 @@ def _address(spec: str, named: NamedModel, environment: Environment) -> dict[str
 
 
 def _takes_custom_headers(named: NamedModel, environment: Environment) -> bool:
-    """Whether OPENAI_CUSTOM_HEADERS, which the SDK reads by itself, is meant for a model's address."""
+    """Whether OPENAI_CUSTOM_HEADERS, which the SDK reads by itself, is meant for a model's
+    address.
+    """
     return Origin.of(named.base_url) == Origin.of(environment.base_url)
 
 
@@ -463,7 +556,9 @@ def parse_budget(text: str | None) -> Allowance:
         return Allowance(tokens=int(match.group(1)))
     if match := re.fullmatch(r"\$?(\d+(?:\.\d+)?)", text.strip()):
         return Allowance(money=float(match.group(1)))
-    raise InputError(f"budget {text!r} is neither dollars such as 5.00 nor tokens such as 200000tokens")
+    raise InputError(
+        f"budget {text!r} is neither dollars such as 5.00 nor tokens such as 200000tokens"
+    )
 
 
 def open_client(
@@ -489,7 +584,8 @@ def open_client(
         concurrency: Calls in flight at most; what the model's settings say unless given.
         max_unreadable: How many of a judge's first twenty replies may be unreadable.
         trace: Given the model, returns one that records its tries.
-        earlier: Given the model, returns its newest calls; what they were sent without is not tried again.
+        earlier: Given the model, returns its newest calls; what they were sent without is not tried
+            again.
 
     Raises:
         InputError: The name is not valid, or only a workspace names its address, not this user.

@@ -1,8 +1,8 @@
 """Read `models.yaml`: the models that have names, where they are asked, and their settings.
 
-There are two such files. The user's own is in the configuration folder: it alone says where requests go and which
-environment variable holds a key. The other is in a workspace, for git and colleagues: it may say everything else.
-Neither holds a key.
+There are two such files. The user's own is in the configuration folder: it alone says where
+requests go and which environment variable holds a key. The other is in a workspace, for git and
+colleagues: it may say everything else. Neither holds a key.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ FIELDS = (*ADDRESS, "model", *SETTINGS)
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
 _HOLDS_KEY = re.compile(r"key|token|secret|password|auth", re.I)
-_LEADS_AWAY = re.compile(r"host|url|uri|target|forward|proxy|upstream|endpoint|api[-_]?base|litellm_params", re.I)
+_LEADS_AWAY = re.compile(
+    r"host|url|uri|target|forward|proxy|upstream|endpoint|api[-_]?base|litellm_params", re.I
+)
 """Names by which gateways are told where a request, and its key, go on to."""
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _WORDS = {"true": True, "false": False, "null": None, "~": None, "": None}
@@ -71,7 +73,9 @@ class ModelEntry:
     @property
     def settings(self) -> ModelSettings:
         """The settings; what is not set has its default."""
-        return ModelSettings(**{name: value for name, value in self.values.items() if name in SETTINGS})
+        return ModelSettings(
+            **{name: value for name, value in self.values.items() if name in SETTINGS}
+        )
 
 
 def merge_entries(own: ModelEntry | None, shared: ModelEntry | None) -> ModelEntry | None:
@@ -98,9 +102,12 @@ def user_models_path(variables: Mapping[str, str]) -> Path | None:
         InputError: JUDGEWRIGHT_MODELS is not an absolute path.
     """
     if named := variables.get("JUDGEWRIGHT_MODELS"):
-        # A relative path would read the file of the current folder, which may be somebody else's workspace.
+        # A relative path would read the file of the current folder, which may be somebody else's
+        # workspace.
         if not Path(named).is_absolute():
-            raise InputError(f"JUDGEWRIGHT_MODELS is {named!r}, a relative path", hint="write the whole path")
+            raise InputError(
+                f"JUDGEWRIGHT_MODELS is {named!r}, a relative path", hint="write the whole path"
+            )
         return Path(named)
     folder = variables.get("XDG_CONFIG_HOME", "")
     if Path(folder).is_absolute():  # the XDG specification ignores relative ones
@@ -113,7 +120,8 @@ def read_user_models(path: Path | None) -> tuple[ModelEntry, ...]:
     """Read the entries of the user's own file; a missing file has none.
 
     Raises:
-        InputError: It cannot be read, others may write to it, or an entry is wrong; the message has file, line, field.
+        InputError: It cannot be read, others may write to it, or an entry is wrong; the message has
+            file, line, field.
     """
     if path is None:
         return ()
@@ -126,14 +134,17 @@ def read_user_models(path: Path | None) -> tuple[ModelEntry, ...]:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
     if mode & stat.S_IWOTH:
-        raise InputError(f"{path} says where keys go, and every user may write to it", hint=f"chmod o-w {path}")
+        raise InputError(
+            f"{path} says where keys go, and every user may write to it", hint=f"chmod o-w {path}"
+        )
     if len(content) > _MAX_FILE:
         raise InputError(f"{path} has more than {_MAX_FILE:,} bytes")
     return read_entries(content, str(path))
 
 
 def read_workspace_models(path: Path | None) -> tuple[ModelEntry, ...]:
-    """Read the entries of a workspace's file, none of which says where requests go; a missing file has none.
+    """Read the entries of a workspace's file, none of which says where requests go; a missing file
+    has none.
 
     Raises:
         InputError: It cannot be read, or an entry is wrong; the message has file, line, field.
@@ -208,10 +219,13 @@ class _Reader:
         location = self._location(name)
         if not _NAME.fullmatch(name.value):
             raise InputError(
-                f"{location}: the name {name.value!r:.80} has other characters than letters, digits and ._/-"
+                f"{location}: the name {name.value!r:.80} has other characters than letters, digits"
+                " and ._/-"
             )
         if name.value == "simulated":
-            raise InputError(f"{location}: simulated is the embedded model", hint="give the entry another name")
+            raise InputError(
+                f"{location}: simulated is the embedded model", hint="give the entry another name"
+            )
         values: dict[str, Any] = {}  # Any: each field has its own type
         sources: dict[str, str] = {}
         for field, content in self._pairs(node, name.value):
@@ -221,9 +235,12 @@ class _Reader:
                 raise InputError(f"{about}: {_unknown(field.value)}", hint=_example_hint())
             if field.value in ADDRESS and not self.own:
                 raise InputError(
-                    f"{about}.{field.value}: a file in a workspace does not say where requests go, nor with which key",
-                    hint="take the line out, and have everybody bind the name in a models.yaml of their own: "
-                    "judgewright models add",
+                    f"{about}.{field.value}: a file in a workspace does not say where requests go,"
+                    " nor with which key",
+                    hint=(
+                        "take the line out, and have everybody bind the name in a models.yaml of"
+                        " their own: judgewright models add"
+                    ),
                 )
             values[field.value] = self._value(field.value, content, about)
             sources[field.value] = source
@@ -231,7 +248,9 @@ class _Reader:
             raise InputError(f"{location}, {name.value}: base_url is missing", hint=_example_hint())
         return ModelEntry(name=name.value, values=values, sources=sources, location=location)
 
-    def _value(self, field: str, node: yaml.Node, entry: str) -> Any:  # Any: each field has its own type
+    def _value(
+        self, field: str, node: yaml.Node, entry: str
+    ) -> Any:  # Any: each field has its own type
         about = f"{entry}.{field}"
         self.values = 0
         if field in ("extra_body", "headers"):
@@ -241,8 +260,8 @@ class _Reader:
                 where = f"{self._location(name)}, {entry.rpartition(', ')[2]}"
                 if not self.own and _LEADS_AWAY.search(name.value):
                     raise InputError(
-                        f"{where}.{field}.{name.value}: a gateway may take this for an address, and a file in a "
-                        "workspace does not say where requests go",
+                        f"{where}.{field}.{name.value}: a gateway may take this for an address, and"
+                        " a file in a workspace does not say where requests go",
                         hint="whoever wants it sets it in a models.yaml of their own",
                     )
                 if field == "headers":
@@ -262,9 +281,12 @@ class _Reader:
         if field == "key_variable" and not _VARIABLE.fullmatch(text):
             # Not quoted: it may be a key.
             raise InputError(
-                f"{about}: this is not the name of an environment variable (capitals, digits and _)",
-                hint="write the variable's name here, and put the key into that variable: keys do not go into this "
-                "file",
+                f"{about}: this is not the name of an environment variable (capitals, digits"
+                " and _)",
+                hint=(
+                    "write the variable's name here, and put the key into that variable: keys do"
+                    " not go into this file"
+                ),
             )
         return text
 
@@ -274,7 +296,9 @@ class _Reader:
         return node.value
 
     def _json(self, node: yaml.Node, about: str) -> Any:  # Any: JSON
-        """Return the JSON value that a node means, as YAML 1.2 has it; `yes` and the like are refused."""
+        """Return the JSON value that a node means, as YAML 1.2 has it; `yes` and the like are
+        refused.
+        """
         self.values += 1
         if self.values > _MOST_VALUES:
             raise InputError(f"{about}: more than {_MOST_VALUES} values")
@@ -290,7 +314,9 @@ class _Reader:
         if _NUMBER.fullmatch(node.value):
             return json.loads(node.value)
         if node.value.lower() in _UNCLEAR:
-            raise InputError(f"{about}: {node.value} is unclear", hint="write true or false, or put it in quotes")
+            raise InputError(
+                f"{about}: {node.value} is unclear", hint="write true or false, or put it in quotes"
+            )
         return node.value
 
     def _pairs(self, node: yaml.Node, what: str) -> list[tuple[yaml.ScalarNode, yaml.Node]]:
@@ -300,13 +326,18 @@ class _Reader:
             InputError: It is not a mapping, or a name is not a text or is repeated.
         """
         if not isinstance(node, yaml.MappingNode):
-            raise InputError(f"{self._location(node)}: {what} is not a list of names with values", hint=_example_hint())
+            raise InputError(
+                f"{self._location(node)}: {what} is not a list of names with values",
+                hint=_example_hint(),
+            )
         seen: set[str] = set()
         for name, _ in node.value:
             if not isinstance(name, yaml.ScalarNode):
                 raise InputError(f"{self._location(name)}: a list or a mapping instead of a name")
             if name.value in seen:
-                raise InputError(f"{self._location(name)}: {name.value!r:.80} stands twice in {what}")
+                raise InputError(
+                    f"{self._location(name)}: {name.value!r:.80} stands twice in {what}"
+                )
             seen.add(name.value)
         return node.value
 
@@ -320,10 +351,15 @@ def _setting(field: str, value: Any, entry: str) -> Any:  # Any: each field has 
     Raises:
         InputError: It cannot be used; the message names the entry and the field.
     """
-    from pydantic import TypeAdapter, ValidationError  # most files have no settings, and it takes long to import
+    from pydantic import (
+        TypeAdapter,
+        ValidationError,
+    )  # most files have no settings, and it takes long to import
 
     try:
-        settings = TypeAdapter(ModelSettings).validate_json(orjson.dumps({field: value}), strict=True)
+        settings = TypeAdapter(ModelSettings).validate_json(
+            orjson.dumps({field: value}), strict=True
+        )
     except InputError as error:
         raise InputError(f"{entry}.{error}", hint=error.hint) from None
     except ValidationError as error:
@@ -346,14 +382,18 @@ def _require_one_key(entries: tuple[ModelEntry, ...]) -> None:
         before = first.setdefault(origin, entry)
         if before.key_variable != entry.key_variable:
             raise InputError(
-                f"{entry.location}, {entry.name}.key_variable: {origin} has another key in {before.location}",
+                f"{entry.location}, {entry.name}.key_variable: {origin} has another key in"
+                f" {before.location}",
                 hint="an origin has one key: give both entries the same key_variable",
             )
 
 
 def _unknown(field: str) -> str:
     if _HOLDS_KEY.search(field) and not difflib.get_close_matches(field, FIELDS, n=1, cutoff=0.8):
-        return f"there is no field {field!r:.80}: keys do not go here; key_variable names the variable it is in"
+        return (
+            f"there is no field {field!r:.80}: keys do not go here; key_variable names the variable"
+            " it is in"
+        )
     near = difflib.get_close_matches(field, FIELDS, n=1)
     meant = f"; did you mean {near[0]}?" if near else ""
     return f"there is no field {field!r:.80}, the fields are {', '.join(FIELDS)}{meant}"

@@ -8,26 +8,46 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from ...optimize.options import ClaimOptions, ConfidenceOptions, GateOptions, SearchOptions, described, option
+from ...optimize.options import (
+    ClaimOptions,
+    ConfidenceOptions,
+    GateOptions,
+    SearchOptions,
+    described,
+    option,
+)
 
 PROPOSERS = ("textgrad", "rewrite", "fewshot", "gepa", "mipro", "guidelines", "human")
 LABEL_SCALE = (
-    "Scale of the labels: binary, probability, low-probability, or LOW..HIGH@THRESHOLD [default: read from them]."
+    "Scale of the labels: binary, probability, low-probability, or LOW..HIGH@THRESHOLD [default:"
+    " read from them]."
 )
-LABEL_MAP = "What words of the label stand for, such as factual=1,hallucinated=0; none for no label."
+LABEL_MAP = (
+    "What words of the label stand for, such as factual=1,hallucinated=0; none for no label."
+)
 MODEL = "simulated (made up, no key), NAME (see `judgewright models`), or NAME@https://host/v1."
 
 TARGET = "The metric to improve; overrides what the objective says."
 GUARD = "How far a metric may fall, such as recall=0.05."
 FLOOR = "What a metric must reach with 95 % confidence, such as precision=0.9."
-YES = "Take the model's reading of the objective, else the rules', without asking where they differ."
-AUDITED = "A file with marks of an audit (`--audit`), or with ids and labels: the labels that it corrects count."
+YES = (
+    "Take the model's reading of the objective, else the rules', without asking where they differ."
+)
+AUDITED = (
+    "A file with marks of an audit (`--audit`), or with ids and labels: the labels that it corrects"
+    " count."
+)
 COLUMN = "Read a judge's input from another column."
 
 
-def pairs_option(group: str, help: str, *, flag: str, metavar: str) -> Any:  # Any: the field's type is its annotation
+def pairs_option(
+    group: str, help: str, *, flag: str, metavar: str
+) -> Any:  # Any: the field's type is its annotation
     """Make a field that is an option, given once for each pair such as `INPUT=COLUMN`."""
-    return field(default_factory=dict, metadata=described(group, help, kind="pairs", flag=flag, metavar=metavar))
+    return field(
+        default_factory=dict,
+        metadata=described(group, help, kind="pairs", flag=flag, metavar=metavar),
+    )
 
 
 def limits_option(group: str, help: str, *, flag: str, metavar: str) -> Any:  # Any: as above
@@ -52,7 +72,8 @@ class GoalOptions:
     yes: bool = _goal(False, YES)
     loss: str | None = _goal(
         None,
-        "Your own loss: an expression, or the file of `loss write --out` [default: the model writes one].",
+        "Your own loss: an expression, or the file of `loss write --out` [default: the model writes"
+        " one].",
         kind="loss",
     )
 
@@ -62,18 +83,26 @@ class RowOptions:
     """How the rows of a data file are read."""
 
     label: str | None = _data(None, "Column of the human label [default: label].")
-    id_: str | None = _data(None, "Column of the row id [default: id, else the line number].", flag="--id")
-    group: str | None = _data(
-        None, "Column whose rows stay on one side of a split [default: group_id, else the input that repeats]."
+    id_: str | None = _data(
+        None, "Column of the row id [default: id, else the line number].", flag="--id"
     )
-    columns: Mapping[str, str] = pairs_option("Data", COLUMN, flag="--column", metavar="INPUT=COLUMN")
+    group: str | None = _data(
+        None,
+        "Column whose rows stay on one side of a split [default: group_id, else the input that"
+        " repeats].",
+    )
+    columns: Mapping[str, str] = pairs_option(
+        "Data", COLUMN, flag="--column", metavar="INPUT=COLUMN"
+    )
     label_scale: str | None = _data(None, LABEL_SCALE)
     label_map: str | None = _data(None, LABEL_MAP, metavar="CELL=GRADE,...")
     limit: int | None = _data(None, "Read only the first rows.", kind="integer", low=1)
     skip_incomplete: bool = _data(False, "Leave out rows that lack an input, and say how many.")
 
     def as_arguments(self) -> dict[str, Any]:  # Any: JSON
-        """Return the options as `load_as_said` takes them and runs keep them; without a map nothing is said of one."""
+        """Return the options as `load_as_said` takes them and runs keep them; without a map nothing
+        is said of one.
+        """
         options = {field.name: getattr(self, field.name) for field in fields(RowOptions)}
         if self.label_map is None:
             del options["label_map"]
@@ -87,18 +116,28 @@ class AuditedRowOptions(RowOptions):
     audited: str | None = _data(None, AUDITED, metavar="FILE")
 
     def as_arguments(self) -> dict[str, Any]:  # Any: JSON
-        """Return them as `RowOptions` does; without an audit nothing is said of one, as before there were any."""
+        """Return them as `RowOptions` does; without an audit nothing is said of one, as before
+        there were any.
+        """
         options = RowOptions.as_arguments(self)
-        return options if self.audited is None else {**options, "audited": str(Path(self.audited).resolve())}
+        return (
+            options
+            if self.audited is None
+            else {**options, "audited": str(Path(self.audited).resolve())}
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class OfficialSplitOptions:
     """A split that somebody prescribes."""
 
-    holdout: str | None = _data(None, "A file of rows to seal, all of them and no other.", metavar="FILE")
+    holdout: str | None = _data(
+        None, "A file of rows to seal, all of them and no other.", metavar="FILE"
+    )
     split_column: str | None = _data(
-        None, "Column that says of each row whether it is of train, validation (dev) or test; test is sealed."
+        None,
+        "Column that says of each row whether it is of train, validation (dev) or test; test is"
+        " sealed.",
     )
 
 
@@ -108,15 +147,19 @@ Via = Literal["live", "batch", "files"]
 
 @dataclass(frozen=True, kw_only=True)
 class ExchangeOptions:
-    """How a model is reached: by single calls, through a batch queue, or through files that a person carries."""
+    """How a model is reached: by single calls, through a batch queue, or through files that a
+    person carries.
+    """
 
     via: Via = _model(
         "live",
-        "live: single calls; batch: the provider's batch queue, at half price and within a day; files: request files "
-        "that you carry to a model, and reply files that you bring back.",
+        "live: single calls; batch: the provider's batch queue, at half price and within a day;"
+        " files: request files that you carry to a model, and reply files that you bring back.",
         choices=VIA,
     )
-    exchange: str | None = _model(None, "With --via files: the folder of request and reply files.", metavar="DIR")
+    exchange: str | None = _model(
+        None, "With --via files: the folder of request and reply files.", metavar="DIR"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,15 +176,18 @@ class CallLimits:
     )
     max_unreadable: int = _model(
         10,
-        "How many of the judge's first 20 replies may have no readable verdict; the rest is not sent where more have "
-        "none.",
+        "How many of the judge's first 20 replies may have no readable verdict; the rest is not"
+        " sent where more have none.",
         kind="integer",
         low=0,
         high=20,
     )
     budget: str | None = _model(None, "Dollars such as 5.00, or tokens such as 200000tokens.")
     max_tokens: int | None = _model(
-        None, "Tokens of one verdict [default: what the model's settings say, else 512].", kind="integer", low=1
+        None,
+        "Tokens of one verdict [default: what the model's settings say, else 512].",
+        kind="integer",
+        low=1,
     )
 
 
@@ -165,7 +211,9 @@ class EngineOptions:
     """Where a judge's calls are sent from."""
 
     engine: Literal["here", "dask"] = _model(
-        "here", "Who sends a judge's calls: this process, or the workers of a dask cluster.", choices=ENGINES
+        "here",
+        "Who sends a judge's calls: this process, or the workers of a dask cluster.",
+        choices=ENGINES,
     )
     workers: int | None = _model(
         None,
@@ -175,7 +223,9 @@ class EngineOptions:
         high=256,
     )
     scheduler: str | None = _model(
-        None, "With --engine dask: the scheduler of a cluster that you keep, such as tls://host:8786.", metavar="URL"
+        None,
+        "With --engine dask: the scheduler of a cluster that you keep, such as tls://host:8786.",
+        metavar="URL",
     )
 
 
@@ -202,12 +252,14 @@ class ProposerOptions:
     )
     editable: tuple[str, ...] = _search(
         (),
-        "Comma-separated parts that may change: criteria, anchors (what each grade means), system, examples, reply "
-        "[default: criteria; in your own edit all but anchors].",
+        "Comma-separated parts that may change: criteria, anchors (what each grade means), system,"
+        " examples, reply [default: criteria; in your own edit all but anchors].",
         kind="names",
         proposers=("textgrad", "rewrite", "human"),
     )
-    gradients: int = _search(1, "Gradients TextGrad asks for at once.", low=1, high=16, proposers=("textgrad",))
+    gradients: int = _search(
+        1, "Gradients TextGrad asks for at once.", low=1, high=16, proposers=("textgrad",)
+    )
     temperature: float = _search(
         0.7,
         "Temperature at which TextGrad and rewrite sample the optimizer model.",
@@ -223,15 +275,22 @@ class ProposerOptions:
         proposers=("fewshot", "gepa", "mipro"),
     )
     edit: str | None = _search(
-        None, "With --proposer human: the YAML file of your edited prompt.", kind="edit", proposers=("human",)
+        None,
+        "With --proposer human: the YAML file of your edited prompt.",
+        kind="edit",
+        proposers=("human",),
     )
-    optimizer_model: str | None = _model(None, "The model that writes loss and criteria [default: the judge's].")
+    optimizer_model: str | None = _model(
+        None, "The model that writes loss and criteria [default: the judge's]."
+    )
     optimizer_via: Via | None = _model(
         None,
         "How the optimizer's model is reached [default: as --via; live with --via batch].",
         choices=VIA,
     )
-    screen_model: str | None = _model(None, "A cheaper judge that halves the candidates of a step before they race.")
+    screen_model: str | None = _model(
+        None, "A cheaper judge that halves the candidates of a step before they race."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,8 +323,12 @@ class TrustOptions:
     gain: float | None = _trust(
         None, "The gain you are after, such as 0.02, to be held against the noise.", kind="number"
     )
-    audit: Path | None = _trust(None, "Write likely label errors as JSONL, to be marked.", kind="out")
-    audited: Path | None = _trust(None, "Such a file with marks: measure with the labels it corrects.", kind="file")
+    audit: Path | None = _trust(
+        None, "Write likely label errors as JSONL, to be marked.", kind="out"
+    )
+    audited: Path | None = _trust(
+        None, "Such a file with marks: measure with the labels it corrects.", kind="file"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -277,10 +340,17 @@ class BenchOptions(ClaimOptions, ConfidenceOptions):
         None, "Rank each query's passages in sliding windows instead.", metavar="WINDOW/STEP"
     )
     planted: int | None = _trust(
-        None, "Plant instructions into N rows: the attack success rate.", kind="integer", low=1, metavar="N"
+        None,
+        "Plant instructions into N rows: the attack success rate.",
+        kind="integer",
+        low=1,
+        metavar="N",
     )
     slice_: str | None = _data(
-        None, "Only the rows of a saved slice, or of an expression.", flag="--slice", metavar="SLICE"
+        None,
+        "Only the rows of a saved slice, or of an expression.",
+        flag="--slice",
+        metavar="SLICE",
     )
     by: str | None = _output(None, "Also measure per value of this column.")
     metrics: str = _output("few", "Print four metrics, or all.", choices=("few", "all"))

@@ -1,4 +1,6 @@
-"""Where a workspace is: what a person writes after `--workspace`, in JUDGEWRIGHT_WORKSPACE, or as `workspace=`."""
+"""Where a workspace is: what a person writes after `--workspace`, in JUDGEWRIGHT_WORKSPACE, or as
+`workspace=`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from .postgres_address import PostgresAddress, is_postgres, parse_postgres
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A folder, and the PostgreSQL that has the workspace's database where it is no file in the folder."""
+    """A folder, and the PostgreSQL that has the workspace's database where it is no file in the
+    folder.
+    """
 
     root: Path
     address: PostgresAddress | None = None
@@ -27,7 +31,9 @@ class Place:
     @property
     def secrets(self) -> dict[str, str]:
         """The variables that another process needs to open it too."""
-        return {"PGPASSWORD": self.address.password} if self.address and self.address.password else {}
+        return (
+            {"PGPASSWORD": self.address.password} if self.address and self.address.password else {}
+        )
 
 
 def read_place(given: str | Path) -> Path | PostgresAddress:

@@ -1,4 +1,6 @@
-"""Where a PostgreSQL is and who asks it, from what a person writes after `--workspace`. The password is never shown."""
+"""Where a PostgreSQL is and who asks it, from what a person writes after `--workspace`. The
+password is never shown.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ class PostgresAddress:
     url: str
     """What a person may see and a workspace may keep: no password."""
     parameters: Mapping[str, str]
-    """What libpq is told, but for the password; the rest it takes from PG* variables and ~/.pgpass."""
+    """What libpq is told, but for the password; the rest it takes from PG* variables and ~/.pgpass.
+    """
     password: str = field(default="", repr=False)
 
     def __str__(self) -> str:
@@ -32,7 +35,10 @@ class PostgresAddress:
     @property
     def digest(self) -> str:
         """A short name of the database, whoever asks it, fit for a file name."""
-        said = [self.parameters.get(name, "") for name in ("host", "hostaddr", "port", "dbname", "options", "service")]
+        said = [
+            self.parameters.get(name, "")
+            for name in ("host", "hostaddr", "port", "dbname", "options", "service")
+        ]
         return hashlib.blake2b("\0".join(said).encode(), digest_size=6).hexdigest()
 
     @property
@@ -49,7 +55,8 @@ def is_postgres(text: str) -> bool:
 def parse_postgres(text: str) -> PostgresAddress:
     """Read an address such as `postgresql://judge@db.example.org/judging?sslmode=verify-full`.
 
-    Off this machine the connection is encrypted: `sslmode` is `require` unless the address asks for more.
+    Off this machine the connection is encrypted: `sslmode` is `require` unless the address asks for
+    more.
 
     Raises:
         InputError: It is none, asks for no encryption, or psycopg is not installed.
@@ -66,27 +73,41 @@ def parse_postgres(text: str) -> PostgresAddress:
     if shown.endswith("://..."):
         raise InputError(
             "this is no address of a PostgreSQL",
-            hint="such as postgresql://user@host:5432/database; in a password, :/?#[]@ are written %3A and so on",
+            hint=(
+                "such as postgresql://user@host:5432/database; in a password, :/?#[]@ are written"
+                " %3A and so on"
+            ),
         )
     try:
         # Without what the environment says: that is libpq's, when it connects.
-        parsed = {name: str(value) for name, value in conninfo_to_dict(text).items() if value is not None}
+        parsed = {
+            name: str(value) for name, value in conninfo_to_dict(text).items() if value is not None
+        }
     except (ProgrammingError, UnicodeError):  # whose message may quote the password
         raise InputError(
-            f"{shown!r} is no address of a PostgreSQL", hint="such as postgresql://user@host:5432/database"
+            f"{shown!r} is no address of a PostgreSQL",
+            hint="such as postgresql://user@host:5432/database",
         ) from None
     if own := sorted(_PROGRAM_WORDS & parsed.keys()):
         raise InputError(f"{shown!r}: {own[0]} is not for the address to say")
     password = parsed.pop("password", "")
     if "sslpassword" in parsed:
-        raise InputError("an address holds no sslpassword", hint="keep the client's key without one, or use ~/.pgpass")
-    host = ",".join(parsed[name] for name in ("host", "hostaddr") if name in parsed) or _host_of_environment()
+        raise InputError(
+            "an address holds no sslpassword",
+            hint="keep the client's key without one, or use ~/.pgpass",
+        )
+    host = (
+        ",".join(parsed[name] for name in ("host", "hostaddr") if name in parsed)
+        or _host_of_environment()
+    )
     mode = parsed.get("sslmode", "") or _mode_of_environment()
     if "service" in parsed or not _is_here(host):
         if parsed.get("sslmode") and mode not in _ENCRYPTED:
             raise InputError(
                 f"{shown!r}: sslmode={mode} may send everything in the clear to another machine",
-                hint="leave it out for `require`, or give verify-full, which also checks who answers",
+                hint=(
+                    "leave it out for `require`, or give verify-full, which also checks who answers"
+                ),
             )
         parsed["sslmode"] = mode if mode in _ENCRYPTED else "require"
     parsed.setdefault("connect_timeout", "10")
@@ -96,7 +117,9 @@ def parse_postgres(text: str) -> PostgresAddress:
 def _defaults() -> Mapping[str, str]:
     from psycopg.pq import Conninfo
 
-    return {option.keyword.decode(): (option.val or b"").decode() for option in Conninfo.get_defaults()}
+    return {
+        option.keyword.decode(): (option.val or b"").decode() for option in Conninfo.get_defaults()
+    }
 
 
 def _host_of_environment() -> str:
@@ -131,7 +154,7 @@ def _shown(text: str) -> str:
         kept = "&".join(word for word in query if word.partition("=")[0].lower() not in _SECRET)
         # An at sign further on is what a password that is not quoted leaves behind.
         if "@" not in parts.path + kept:
-            return f"{parts.scheme}://{user.partition(':')[0]}{at}{host}{parts.path}{'?' * bool(kept)}{kept}"
+            return f"{parts.scheme}://{user.partition(':')[0]}{at}{host}{parts.path}{'?' * bool(kept)}{kept}"  # noqa: E501
     except ValueError:
         pass
     return f"{text.partition('://')[0]}://..."

@@ -1,4 +1,6 @@
-"""Which transport an endpoint gets where nobody names one: the plain one, unless something needs the SDK."""
+"""Which transport an endpoint gets where nobody names one: the plain one, unless something needs
+the SDK.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,13 @@ _READ_BY_THE_SDK = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 
 
-def choose_transport(base_url: str, variables: Mapping[str, str], *, custom_headers: bool) -> TransportName:
+def choose_transport(
+    base_url: str, variables: Mapping[str, str], *, custom_headers: bool
+) -> TransportName:
     """Return `openai` where the environment says something that only the SDK acts on, else `plain`.
 
-    At OpenAI itself the SDK sends organisation and project. Proxies and further headers are its own matter everywhere,
-    certificates where an address is `https`; `NO_PROXY` is left to it.
+    At OpenAI itself the SDK sends organisation and project. Proxies and further headers are its own
+    matter everywhere, certificates where an address is `https`; `NO_PROXY` is left to it.
 
     Args:
         base_url: Of the endpoint.

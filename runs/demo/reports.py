@@ -1,7 +1,9 @@
-"""A small corpus to compare chunkings on: reports of firms that do not exist, and questions about them.
+"""A small corpus to compare chunkings on: reports of firms that do not exist, and questions about
+them.
 
-All reports have the same sections and nearly the same sentences, as those of real firms do, and call their firm by name
-in the title alone. So a chunk without its document's title does not tell whose revenue it speaks of.
+All reports have the same sections and nearly the same sentences, as those of real firms do, and
+call their firm by name in the title alone. So a chunk without its document's title does not tell
+whose revenue it speaks of.
 """
 
 from __future__ import annotations
@@ -44,7 +46,8 @@ _SECTIONS = ("Results", "Investment", "People", "Audit", "Outlook")
 
 
 def write_reports(folder: Path, *, seed: int = 0) -> tuple[Path, Path]:
-    """Write `documents.jsonl`, `questions.jsonl` and `ambiguous.jsonl`; return the paths of the first two.
+    """Write `documents.jsonl`, `questions.jsonl` and `ambiguous.jsonl`; return the paths of the
+    first two.
 
     The ambiguous queries name a firm and no year.
 
@@ -64,13 +67,29 @@ def write_reports(folder: Path, *, seed: int = 0) -> tuple[Path, Path]:
             text, asked = _report(firm, year, rng)
             documents.append({"id": name, "title": f"{firm}, annual report {year}", "text": text})
             for question, gold, evidence in asked:
-                questions.append({"question": question, "gold_answer": gold, "document_id": name, "evidence": evidence})
-    ambiguous = [{"query": f"{what} of {firm}"} for firm in FIRMS for what in ("revenue", "capital expenditure")]
+                questions.append(
+                    {
+                        "question": question,
+                        "gold_answer": gold,
+                        "document_id": name,
+                        "evidence": evidence,
+                    }
+                )
+    ambiguous = [
+        {"query": f"{what} of {firm}"}
+        for firm in FIRMS
+        for what in ("revenue", "capital expenditure")
+    ]
     paths = folder / "documents.jsonl", folder / "questions.jsonl"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for path, lines in zip((*paths, folder / "ambiguous.jsonl"), (documents, questions, ambiguous), strict=True):
-            with path.open("w", encoding="utf-8", newline="\n") as file, jsonlines.Writer(file) as writer:
+        for path, lines in zip(
+            (*paths, folder / "ambiguous.jsonl"), (documents, questions, ambiguous), strict=True
+        ):
+            with (
+                path.open("w", encoding="utf-8", newline="\n") as file,
+                jsonlines.Writer(file) as writer,
+            ):
                 writer.write_all(lines)
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {error.strerror or error}") from None
@@ -84,9 +103,16 @@ def _report(firm: str, year: int, rng: Random) -> tuple[str, list[tuple[str, str
     place, auditor = rng.choice(_PLACES), rng.choice(_AUDITORS)
     facts = {
         "Results": f"Revenue of the company came to {revenue} after all discounts.",
-        "Investment": f"Capital expenditure came to {capital}, most of it for the new site at {place}.",
-        "People": f"The company had {staff} employees at the end of the year, and {joined} of them joined in it.",
-        "Audit": f"The accounts were audited by {auditor}, who gave an opinion without reservations.",
+        "Investment": (
+            f"Capital expenditure came to {capital}, most of it for the new site at {place}."
+        ),
+        "People": (
+            f"The company had {staff} employees at the end of the year, and {joined} of them joined"
+            " in it."
+        ),
+        "Audit": (
+            f"The accounts were audited by {auditor}, who gave an opinion without reservations."
+        ),
         "Outlook": "The company expects a year much like this one.",
     }
     asked = [

@@ -1,14 +1,15 @@
 """The labelled rows that `judgewright demo` judges: written on demand, synthetic, and no benchmark.
 
-Every sentence is ours, about houses, firms and people that do not exist; `facts.yaml` holds the frames and this
-file fills them. Each document states some facts of its genre, and each statement is supported or not *by
-construction*; afterwards 2 of 100 labels (`LABEL_NOISE`) are turned round at random, as happens in labels that people
-give.
+Every sentence is ours, about houses, firms and people that do not exist; `facts.yaml` holds the
+frames and this file fills them. Each document states some facts of its genre, and each statement is
+supported or not *by construction*; afterwards 2 of 100 labels (`LABEL_NOISE`) are turned round at
+random, as happens in labels that people give.
 
-One slice is made to be hard. Where the document is a table (`channel` = table), unsupported statements are mostly
-true ones with a number or a name exchanged, so that a judge which goes by shared words accepts more of them there;
-about half of the rows are supported in every channel, so the slice differs in the judge's errors and not in its
-base rate. What a judge scores on these rows says nothing about how good it is.
+One slice is made to be hard. Where the document is a table (`channel` = table), unsupported
+statements are mostly true ones with a number or a name exchanged, so that a judge which goes by
+shared words accepts more of them there; about half of the rows are supported in every channel, so
+the slice differs in the judge's errors and not in its base rate. What a judge scores on these rows
+says nothing about how good it is.
 """
 
 from __future__ import annotations
@@ -42,10 +43,20 @@ SUPPORTED = {"direct": 28.0, "other": 26.0, "implied": 18.0, "partial": 18.0, "a
 UNSUPPORTED = {"number": 8.0, "name": 6.0, "negation": 12.0, "absent": 50.0, "mixed": 24.0}
 """Weights of the kinds of unsupported statements in running text."""
 
-UNSUPPORTED_IN_TABLES = {"number": 46.0, "name": 24.0, "negation": 8.0, "absent": 14.0, "mixed": 8.0}
+UNSUPPORTED_IN_TABLES = {
+    "number": 46.0,
+    "name": 24.0,
+    "negation": 8.0,
+    "absent": 14.0,
+    "mixed": 8.0,
+}
 """Weights of the kinds of unsupported statements about a table."""
 
-GENRE_TILT = {"clinic leaflet": {"negation": 1.5}, "company results": {"number": 1.5}, "museum note": {"name": 1.5}}
+GENRE_TILT = {
+    "clinic leaflet": {"negation": 1.5},
+    "company results": {"number": 1.5},
+    "museum note": {"name": 1.5},
+}
 """What some genres have more of."""
 
 FACTS_TOLD = {"web": (6, 8), "pdf": (6, 8), "chat": (6, 6), "table": (7, 8)}
@@ -60,11 +71,39 @@ _ABSTENTIONS = (
 )
 _MONTHS = ("January", "February", "March", "April", "May", "June", "July")
 _MONTHS += ("August", "September", "October", "November", "December")
-_ONES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_ONES += ("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty", "twenty-one")
+_ONES = (
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
+_ONES += (
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+    "twenty",
+    "twenty-one",
+)
 _NUMBERS = frozenset({"int", "decimal", "clock", "date", "year"})
 """Kinds of slots that hold a number; every other kind holds a name."""
-_CHOOSY_FIRST = ("name", "number", *(k for k in (*SUPPORTED, *UNSUPPORTED) if k not in {"name", "number"}))
+_CHOOSY_FIRST = (
+    "name",
+    "number",
+    *(k for k in (*SUPPORTED, *UNSUPPORTED) if k not in {"name", "number"}),
+)
 """Not every fact has a name to exchange, so those statements choose their facts first."""
 _SLOT = re.compile(r"\{(\w+)(\.words)?\}")
 
@@ -102,7 +141,9 @@ class DemoStatement:
 
     text: str
     kind: str
-    """A key of `SUPPORTED` or `UNSUPPORTED`; never a column of the rows, because it gives the label away."""
+    """A key of `SUPPORTED` or `UNSUPPORTED`; never a column of the rows, because it gives the label
+    away.
+    """
 
     @property
     def supported(self) -> bool:
@@ -127,8 +168,9 @@ class DemoDocument:
 def demo_rows(*, seed: int = 0, documents: int = 300) -> list[dict[str, Scalar]]:
     """Write the demo's rows, three or four a document.
 
-    The columns are `id`, `source`, `statement`, `label` (0 or 1), `group_id` (the document), `genre`, `channel`,
-    `statement_words`, `source_words`, `language` and `writer`. The first documents are the same whatever their number.
+    The columns are `id`, `source`, `statement`, `label` (0 or 1), `group_id` (the document),
+    `genre`, `channel`, `statement_words`, `source_words`, `language` and `writer`. The first
+    documents are the same whatever their number.
 
     Args:
         seed: Which rows; equal seeds give equal rows on every machine.
@@ -137,7 +179,11 @@ def demo_rows(*, seed: int = 0, documents: int = 300) -> list[dict[str, Scalar]]
     Raises:
         InputError: `documents` is below one.
     """
-    return [row for document in demo_documents(seed=seed, documents=documents) for row in _rows(document)]
+    return [
+        row
+        for document in demo_documents(seed=seed, documents=documents)
+        for row in _rows(document)
+    ]
 
 
 def write_demo_rows(path: Path, *, seed: int = 0, documents: int = 300) -> int:
@@ -154,7 +200,10 @@ def demo_documents(*, seed: int = 0, documents: int = 300) -> tuple[DemoDocument
         raise InputError(f"documents is {documents!r}; ask for at least one")
     text = (files("judgewright.runs.demo") / "facts.yaml").read_text(encoding="utf-8")
     book = _Book.model_validate(yaml.load(text, Loader=yaml.BaseLoader))  # noqa: S506  # builds text, lists and maps only
-    return tuple(_document(book, number, _Draw(f"{seed}:{number}", book.words)) for number in range(documents))
+    return tuple(
+        _document(book, number, _Draw(f"{seed}:{number}", book.words))
+        for number in range(documents)
+    )
 
 
 def _rows(document: DemoDocument) -> list[dict[str, Scalar]]:
@@ -180,7 +229,9 @@ def _rows(document: DemoDocument) -> list[dict[str, Scalar]]:
 
 
 class _Draw:
-    """Seeded choices that rest on `Random.random` alone, whose sequence Python keeps from version to version."""
+    """Seeded choices that rest on `Random.random` alone, whose sequence Python keeps from version
+    to version.
+    """
 
     def __init__(self, seed: str, words: Mapping[str, Sequence[str]]) -> None:
         self._random = Random(seed)
@@ -215,7 +266,7 @@ class _Draw:
         if kind == "date":
             return f"{self.whole(1, 28)} {self.one(_MONTHS)}"
         if kind == "clock":
-            return f"{self.whole(int(bounds[0]), int(bounds[1]) - 1)}:{self.one(('00', '15', '30', '45'))}"
+            return f"{self.whole(int(bounds[0]), int(bounds[1]) - 1)}:{self.one(('00', '15', '30', '45'))}"  # noqa: E501
         if kind == "decimal":
             low, high = (round(float(bound) * 10) for bound in bounds)
             tenths = self.whole(low, high)
@@ -247,7 +298,9 @@ class _Told:
     def fresh(self, fact: _Fact) -> dict[str, str]:
         """Values for a fact's slots, none of them a name that the document's title bears."""
         taken = tuple(self.slots.values())
-        return self.slots | {name: self.draw.other_value(spec, taken) for name, spec in fact.slots.items()}
+        return self.slots | {
+            name: self.draw.other_value(spec, taken) for name, spec in fact.slots.items()
+        }
 
     def text(self, fact: _Fact, frames: Sequence[str]) -> str:
         """Fill one of a fact's frames."""
@@ -302,17 +355,23 @@ def _source(told: _Told, title: str, channel: str) -> str:
 
 
 def _kinds(genre: str, channel: str, draw: _Draw) -> list[str]:
-    """Choose what the statements of a document are: three or four, half of them supported as nearly as can be."""
+    """Choose what the statements of a document are: three or four, half of them supported as nearly
+    as can be.
+    """
     count = draw.whole(3, 4)
     supported = count // 2 + (draw.whole(0, 1) if count % 2 else 0)
     weights = UNSUPPORTED_IN_TABLES if channel == "table" else UNSUPPORTED
-    tilted = {kind: weight * GENRE_TILT.get(genre, {}).get(kind, 1.0) for kind, weight in weights.items()}
+    tilted = {
+        kind: weight * GENRE_TILT.get(genre, {}).get(kind, 1.0) for kind, weight in weights.items()
+    }
     kinds = [draw.weighted(SUPPORTED) for _ in range(supported)]
     return kinds + [draw.weighted(tilted) for _ in range(count - supported)]
 
 
 def _statement(told: _Told, kind: str, facts: list[_Fact]) -> DemoStatement:
-    """Make a statement of one kind, using up facts so that no two statements of a document are about the same one."""
+    """Make a statement of one kind, using up facts so that no two statements of a document are
+    about the same one.
+    """
     if kind in {"absent", "abstention"}:
         claim, topic = told.stranger()
         text = claim if kind == "absent" else told.draw.one(_ABSTENTIONS).replace("{topic}", topic)
@@ -327,7 +386,12 @@ def _statement(told: _Told, kind: str, facts: list[_Fact]) -> DemoStatement:
         text = f"{told.text(first, first.direct)} {told.stranger()[0]}"
     else:
         fact = facts.pop()
-        frames = {"direct": fact.direct, "other": fact.other, "implied": fact.implied, "negation": fact.flip}
+        frames = {
+            "direct": fact.direct,
+            "other": fact.other,
+            "implied": fact.implied,
+            "negation": fact.flip,
+        }
         text = told.text(fact, frames[kind])
     return DemoStatement(text=text, kind=kind)
 
@@ -348,7 +412,9 @@ def _exchanged(told: _Told, facts: list[_Fact], choice: tuple[_Fact, str, str]) 
     fact, frame, slot = choice
     facts.remove(fact)
     mine = told.values[fact.key]
-    return _fill(frame, mine | {slot: told.draw.other_value(fact.slots[slot], tuple(mine.values()))})
+    return _fill(
+        frame, mine | {slot: told.draw.other_value(fact.slots[slot], tuple(mine.values()))}
+    )
 
 
 def _written(statement: DemoStatement, writer: str, draw: _Draw) -> DemoStatement:

@@ -1,4 +1,6 @@
-"""Made-up verdicts in the shape of published ones, so that the notebooks about those run where they are not at hand."""
+"""Made-up verdicts in the shape of published ones, so that the notebooks about those run where they
+are not at hand.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,13 @@ from typing import Any
 import jsonlines
 import numpy as np
 
-LEADERBOARD = {f"judge-{letter}": (0.5 + 0.06 * i, (i % 5 - 2) * 0.25) for i, letter in enumerate("abcdefghijkl")}
-"""Twelve judges: the standard deviation of what each gets wrong in a grade, and how far it grades too high."""
+LEADERBOARD = {
+    f"judge-{letter}": (0.5 + 0.06 * i, (i % 5 - 2) * 0.25)
+    for i, letter in enumerate("abcdefghijkl")
+}
+"""Twelve judges: the standard deviation of what each gets wrong in a grade, and how far it grades
+too high.
+"""
 DIRAS = {
     "gpt-4-0125-preview": 0.8,
     "gpt-4-nodef": 1.0,
@@ -26,7 +33,8 @@ Line = dict[str, Any]  # Any: JSON
 
 
 def write_demo_verdicts(folder: Path, *, seed: int = 0) -> Path:
-    """Write the files that the notebooks read, under the names of the published ones; every word is made up.
+    """Write the files that the notebooks read, under the names of the published ones; every word is
+    made up.
 
     Args:
         folder: Where to write; `verdicts/` is made in it.
@@ -63,14 +71,22 @@ def _matrix(draw: np.random.Generator) -> Iterator[Line]:
         for passage in range(40):
             label = int(draw.choice(4, p=(0.45, 0.25, 0.2, 0.1)))
             grades = {
-                name: _grade(label + bias + hard + draw.normal(0, noise)) for name, (noise, bias) in LEADERBOARD.items()
+                name: _grade(label + bias + hard + draw.normal(0, noise))
+                for name, (noise, bias) in LEADERBOARD.items()
             }
             metadata = {"query_id": f"q{query}", "query_source": "made up"}
-            yield {"id": f"q{query}-p{passage}", "label": label, "verdicts": grades, "metadata": metadata}
+            yield {
+                "id": f"q{query}-p{passage}",
+                "label": label,
+                "verdicts": grades,
+                "metadata": metadata,
+            }
 
 
 def _graded(draw: np.random.Generator) -> Iterator[Line]:
-    """One judge's grades of 40 queries; it overrates passages that repeat the words of a keyword query."""
+    """One judge's grades of 40 queries; it overrates passages that repeat the words of a keyword
+    query.
+    """
     for query in range(40):
         kind = ("keyword", "question")[query % 2]
         for passage in range(60):
@@ -95,14 +111,19 @@ def _graded(draw: np.random.Generator) -> Iterator[Line]:
 
 
 def _pairs(draw: np.random.Generator) -> Iterator[Line]:
-    """Pairs of eleven questions and sixty paragraphs, with the log-odds of relevance that people go by."""
+    """Pairs of eleven questions and sixty paragraphs, with the log-odds of relevance that people go
+    by.
+    """
     for query in range(11):
         for paragraph in range(60):
             odds = float(draw.normal(-1, 2))
             yield {
                 "id": f"made-up-{query}-{paragraph}",
                 "query": query,
-                "paragraph": f"Made-up paragraph {paragraph}, on {_subject(paragraph)} and {_subject(query)}.",
+                "paragraph": (
+                    f"Made-up paragraph {paragraph}, on {_subject(paragraph)} and"
+                    f" {_subject(query)}."
+                ),
                 "odds": odds,
                 "label": 1 if odds > 1 else 0.5 if odds > 0 else 0,
             }
@@ -129,7 +150,9 @@ def _labelled(pair: Line) -> Line:
         "id": pair["id"],
         "group_id": question,
         "question": question,
-        "relevance_definition": f"A paragraph is relevant if it says something about {_subject(pair['query'])}.",
+        "relevance_definition": (
+            f"A paragraph is relevant if it says something about {_subject(pair['query'])}."
+        ),
         "paragraph": pair["paragraph"],
         "label": pair["label"],
     }

@@ -1,1 +1,3 @@
-"""Calls sent from many processes: the cluster, what its driver gives out, and what a worker does."""
+"""Calls sent from many processes: the cluster, what its driver gives out, and what a worker
+does.
+"""

@@ -1,8 +1,9 @@
-"""The cluster that workers are in: one on this machine, or one that somebody keeps, named by its scheduler's address.
+"""The cluster that workers are in: one on this machine, or one that somebody keeps, named by its
+scheduler's address.
 
-No key travels: a worker asks a model with the keys of its own environment. A scheduler runs what it is sent, so one on
-another machine is spoken to through TLS alone, and the one that is started here lets in nobody without the certificate
-that was made for it.
+No key travels: a worker asks a model with the keys of its own environment. A scheduler runs what it
+is sent, so one on another machine is spoken to through TLS alone, and the one that is started here
+lets in nobody without the certificate that was made for it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ _Dask = Any
 WORKERS = 4
 """Processes of a local cluster, where nobody says how many."""
 THREADS = 2
-"""Shards that each works on at a time: the next one is under way while the last calls of one are awaited."""
+"""Shards that each works on at a time: the next one is under way while the last calls of one are
+awaited.
+"""
 
 _QUIET: Mapping[str, Any] = {  # Any: dask's settings
     # Without pages: they would show rows to everybody on this machine.
@@ -40,7 +43,9 @@ _QUIET: Mapping[str, Any] = {  # Any: dask's settings
     "distributed.admin.tick.interval": "1s",
 }
 CLOSING = 5.0
-"""Seconds that workers have to close what they opened for a driver; a lost connection closes it as well."""
+"""Seconds that workers have to close what they opened for a driver; a lost connection closes it as
+well.
+"""
 
 
 @contextmanager
@@ -60,7 +65,11 @@ def open_cluster(
         WorldError: The scheduler cannot be reached, or has no workers.
     """
     require_dask()
-    opened = _local(workers or WORKERS, environment) if scheduler is None else _remote(scheduler, patience)
+    opened = (
+        _local(workers or WORKERS, environment)
+        if scheduler is None
+        else _remote(scheduler, patience)
+    )
     with opened as client:
         cluster = DaskCluster(client)
         cluster.require_workers(patience)
@@ -73,7 +82,9 @@ def require_dask() -> None:
         import cryptography
         import distributed
     except ImportError:
-        raise InputError("--engine dask needs dask.distributed", hint='pip install "judgewright[dask]"') from None
+        raise InputError(
+            "--engine dask needs dask.distributed", hint='pip install "judgewright[dask]"'
+        ) from None
     del cryptography, distributed
 
 
@@ -96,8 +107,8 @@ def check_scheduler(address: str) -> None:
         raise InputError("--scheduler: an address with a password is not taken", hint=hint)
     if parts.scheme == "tcp" and not _is_loopback(host):
         raise InputError(
-            f"--scheduler {address!r}: {host} is another machine, and tcp:// would send rows in the open and let "
-            "anybody there run programs",
+            f"--scheduler {address!r}: {host} is another machine, and tcp:// would send rows in the"
+            " open and let anybody there run programs",
             hint=f"start the scheduler with TLS and write tls://{host}:{port}",
         )
 
@@ -131,7 +142,8 @@ def _local(workers: int, environment: Environment) -> Generator[_Dask]:
             host="127.0.0.1",
             protocol="tls",
             security=security,
-            dashboard_address="127.0.0.1:0",  # None would still ask for port 8787, which another command may have
+            # None would still ask for port 8787, which another command may have
+            dashboard_address="127.0.0.1:0",
             scheduler_kwargs={"dashboard": False},
             env=dict(environment.process_variables),
             memory_limit=0,
@@ -152,7 +164,10 @@ def _remote(scheduler: str, patience: float) -> Generator[_Dask]:
     except (OSError, TimeoutError, ValueError, RuntimeError) as error:
         raise WorldError(
             f"no scheduler can be reached at {scheduler}: {error}",
-            hint="see that it runs, that this machine may reach it, and that both sides have the certificates",
+            hint=(
+                "see that it runs, that this machine may reach it, and that both sides have the"
+                " certificates"
+            ),
         ) from error
     with client:
         yield client
@@ -174,11 +189,17 @@ class DaskCluster:
         try:
             self.client.wait_for_workers(1, timeout=patience)
         except TimeoutError as error:
-            raise WorldError("the scheduler has no workers", hint="start some with `dask worker`") from error
+            raise WorldError(
+                "the scheduler has no workers", hint="start some with `dask worker`"
+            ) from error
         versions: Mapping[str, object] = self.client.run(own_version, on_error="return")
         for place, found in versions.items():
             if found != own_version():
-                said = f"has Judgewright {found}" if isinstance(found, str) else f"has no Judgewright: {found}"
+                said = (
+                    f"has Judgewright {found}"
+                    if isinstance(found, str)
+                    else f"has no Judgewright: {found}"
+                )
                 raise InputError(
                     f"the worker {place} {said}; the command has {own_version()}",
                     hint="install the same version on all workers and where the command is given",
@@ -186,7 +207,9 @@ class DaskCluster:
 
     def threads(self) -> Mapping[str, int]:
         """See `Cluster.threads`."""
-        workers: Mapping[str, Mapping[str, Any]] = self.client.scheduler_info(n_workers=-1)["workers"]  # Any: JSON
+        workers: Mapping[str, Mapping[str, Any]] = self.client.scheduler_info(n_workers=-1)[
+            "workers"
+        ]  # Any: JSON
         return {place: max(1, int(worker["nthreads"])) for place, worker in workers.items()}
 
     def submit(self, errand: Errand, shard: Shard, *, avoid: Collection[str]) -> ShardFuture:
@@ -205,7 +228,9 @@ class DaskCluster:
         )
 
     def close_senders(self, driver: str) -> None:
-        """See `Cluster.close_senders`; a worker that hangs is waited for `CLOSING` seconds at most."""
+        """See `Cluster.close_senders`; a worker that hangs is waited for `CLOSING` seconds at
+        most.
+        """
         import distributed
 
         dask: _Dask = distributed
@@ -229,10 +254,15 @@ class _DaskFuture:
             return self._future.result()
         except (InputError, WorldError):
             raise
-        except Exception as error:  # the door around a worker: what a shard does there may fail in any way
+        except (
+            Exception
+        ) as error:  # the door around a worker: what a shard does there may fail in any way
             raise WorldError(
                 f"a worker failed: {type(error).__name__}: {error}",
-                hint="see the logs of the workers; what was answered is kept, and the same command goes on",
+                hint=(
+                    "see the logs of the workers; what was answered is kept, and the same command"
+                    " goes on"
+                ),
             ) from error
 
     def cancel(self) -> None:
@@ -249,5 +279,7 @@ class _DaskFuture:
 
 
 def _leave_ctrl_c_to_the_driver() -> None:
-    """Ignore the signal that a terminal sends to all its processes: the driver tells the workers when to stop."""
+    """Ignore the signal that a terminal sends to all its processes: the driver tells the workers
+    when to stop.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,7 +1,9 @@
-"""The engine that sends calls from the workers of a cluster: it gives out shards, and finds the replies in the store.
+"""The engine that sends calls from the workers of a cluster: it gives out shards, and finds the
+replies in the store.
 
-Nothing is taken for sent or answered because a worker said so: what counts is the call table. A shard whose worker is
-lost is given out again, and the leases see to it that no call is paid for twice.
+Nothing is taken for sent or answered because a worker said so: what counts is the call table. A
+shard whose worker is lost is given out again, and the leases see to it that no call is paid for
+twice.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ from .worker import BEAT
 SHARD = 200
 """Calls in a shard at most."""
 _SMALLEST = 10
-"""Calls in a shard at least; towards the end they become so small, that all workers end together."""
+"""Calls in a shard at least; towards the end they become so small, that all workers end together.
+"""
 _POLL = 0.1
 _UNHEARD = 60.0
 """Seconds without any worker after which the work is given up."""
@@ -84,10 +87,12 @@ class ShardEngine:
     """Sends the calls of one client from a cluster. See `Engine`.
 
     Args:
-        cluster: Returns where the workers are, once there is something to ask; it belongs to the caller.
+        cluster: Returns where the workers are, once there is something to ask; it belongs to the
+            caller.
         database: Where the calls are, claimed by this process.
         run_id: The run.
-        errand: Makes what the shards have in common, of the client's context and of the driver's name.
+        errand: Makes what the shards have in common, of the client's context and of the driver's
+            name.
         record: The run's calls.
         lease: Seconds without a beat after which a worker is taken for dead.
     """
@@ -177,7 +182,9 @@ class _Work:
         self._stopped: BaseException | None = None
         """Why nothing more is given out."""
 
-    def finish(self, calls: Sequence[Call], progress: Callable[[Progress], None] | None) -> BudgetSpent | None:
+    def finish(
+        self, calls: Sequence[Call], progress: Callable[[Progress], None] | None
+    ) -> BudgetSpent | None:
         """Give every call its outcome; see `Engine.ask`."""
         self._waiting.extend(calls)
         self._look()
@@ -205,7 +212,9 @@ class _Work:
         return self._stopped is not None or not (self._waiting or self._elsewhere)
 
     def _step(self) -> None:
-        """Give out what there is room for, take what is finished, and look after the workers now and then."""
+        """Give out what there is room for, take what is finished, and look after the workers now
+        and then.
+        """
         if self._stopped is None:
             self._give_out()
         with contextlib.suppress(queue.Empty):
@@ -215,7 +224,9 @@ class _Work:
 
     def _drain(self) -> None:
         """Send nothing more and await what is on the wire; a further Ctrl-C gives it up."""
-        interrupted = Interrupted("", hint="the same command goes on: what was answered is not asked again")
+        interrupted = Interrupted(
+            "", hint="the same command goes on: what was answered is not asked again"
+        )
         self._stop(interrupted)
         try:
             while not self._over():
@@ -250,7 +261,9 @@ class _Work:
             room -= 1
 
     def _reserve_shard(self) -> _Given | None:
-        """Reserve the worst case of the next calls, as many as the budget covers; None where it covers none now."""
+        """Reserve the worst case of the next calls, as many as the budget covers; None where it
+        covers none now.
+        """
         context, model = self._context, self._context.model
         calls: dict[bytes, Call] = {}
         asked: list[ShardCall] = []
@@ -263,7 +276,9 @@ class _Work:
             tokens_in, tokens_out = context.forecast.before(request)
             cost = context.prices.cost(model.name, model.endpoint, tokens_in, tokens_out)
             try:
-                reservation = context.budget.reserve(cost=cost, tokens=tokens_in + tokens_out, model=model.name)
+                reservation = context.budget.reserve(
+                    cost=cost, tokens=tokens_in + tokens_out, model=model.name
+                )
             except JudgewrightError as error:
                 if not calls:
                     self._stop(error)
@@ -330,16 +345,23 @@ class _Work:
             self._stop(stopped)
 
     def _settle(self, given: _Given) -> None:
-        """Replace what was reserved for a shard by what it has cost, and may have cost, by the call table."""
+        """Replace what was reserved for a shard by what it has cost, and may have cost, by the call
+        table.
+        """
         spent = spent_on(self._database, given.shard.id)
-        cost, tokens = spent.settled_cost + spent.in_doubt_cost, spent.settled_tokens + spent.in_doubt_tokens
+        cost, tokens = (
+            spent.settled_cost + spent.in_doubt_cost,
+            spent.settled_tokens + spent.in_doubt_tokens,
+        )
         first, *others = given.reservations
         self._context.budget.settle(first, cost=cost, tokens=tokens)
         for reservation in others:
             self._context.budget.release(reservation)
 
     def _take_answers(self, calls: dict[bytes, Call]) -> None:
-        """Give an outcome to the calls that have one in the call table, and leave the others in place."""
+        """Give an outcome to the calls that have one in the call table, and leave the others in
+        place.
+        """
         for key, answer in self._record.lookup(list(calls)).items():
             call = calls.pop(key)
             if isinstance(answer, FailedCall):
@@ -372,7 +394,9 @@ class _Work:
         for one in dead:
             self._bury(one.place, living)
         # Who was avoided and beats again has begun anew.
-        self._avoided = {place for place in self._avoided if place not in living and place in self._threads}
+        self._avoided = {
+            place for place in self._avoided if place not in living and place in self._threads
+        }
         self._fetch_free()
         self._order(living)
         if living or not self._given:
@@ -406,10 +430,15 @@ class _Work:
         self._waiting.extend(found.values())
 
     def _bury(self, place: str, living: Mapping[str, float | None]) -> None:
-        """Give out again the shards that were with a worker that has died, or may wait behind it."""
+        """Give out again the shards that were with a worker that has died, or may wait behind
+        it.
+        """
         if place in self._threads and place not in living:
             self._avoided.add(place)
-        note = f"the worker {place} was not heard of for {self._workers.lease:g} seconds: others have its calls now"
+        note = (
+            f"the worker {place} was not heard of for {self._workers.lease:g} seconds: others have"
+            " its calls now"
+        )
         lost = 0
         for future, given in list(self._given.items()):
             if self._workers.leased(list(given.calls)):

@@ -1,4 +1,5 @@
-"""What travels between a driver and its workers: requests and what came of them, but no key and no reply.
+"""What travels between a driver and its workers: requests and what came of them, but no key and no
+reply.
 
 Replies go from the worker into the workspace, where the driver finds them.
 """

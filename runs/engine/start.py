@@ -36,7 +36,8 @@ def check_engine(options: JudgeModelOptions) -> None:
         return
     if options.via != "live":
         raise InputError(
-            f"--engine dask makes single calls, and --via {options.via} none", hint="leave out one of the two options"
+            f"--engine dask makes single calls, and --via {options.via} none",
+            hint="leave out one of the two options",
         )
     if options.scheduler is not None:
         if options.workers is not None:
@@ -52,22 +53,36 @@ def engine_record(options: EngineOptions) -> dict[str, str | int]:
     """Return what a run keeps of its engine: nothing where it is the usual one."""
     if options.engine == "here":
         return {}
-    where = {"workers": options.workers or WORKERS} if options.scheduler is None else {"scheduler": options.scheduler}
+    where = (
+        {"workers": options.workers or WORKERS}
+        if options.scheduler is None
+        else {"scheduler": options.scheduler}
+    )
     return {"engine": options.engine, **where}
 
 
 def describe_engine(config: Mapping[str, Any]) -> str:  # Any: JSON
-    """Say who sent the calls of a run, from what it keeps; empty where it was the process of the command."""
+    """Say who sent the calls of a run, from what it keeps; empty where it was the process of the
+    command.
+    """
     if config.get("engine", "here") == "here":
         return ""
-    return f"{config['engine']}, {config.get('scheduler') or str(config.get('workers') or WORKERS) + ' local workers'}"
+    return (
+        f"{config['engine']},"
+        f" {config.get('scheduler') or str(config.get('workers') or WORKERS) + ' local workers'}"
+    )
 
 
 @contextmanager
 def start_engines(
-    workspace: Workspace, run_id: str, options: JudgeModelOptions, environment: Environment, record: CallStore
+    workspace: Workspace,
+    run_id: str,
+    options: JudgeModelOptions,
+    environment: Environment,
+    record: CallStore,
 ) -> Generator[Callable[[str], Engine | None]]:
-    """Start what the options ask for, and yield what returns the engine of a model's client, by the model's name.
+    """Start what the options ask for, and yield what returns the engine of a model's client, by the
+    model's name.
 
     Raises:
         InputError: The options contradict each other, or a worker has another version.
@@ -80,20 +95,28 @@ def start_engines(
     database = workspace.database
     if options.scheduler is not None and not database.shared and not is_here(options.scheduler):
         raise InputError(
-            f"the workers of {options.scheduler} cannot write to {database.name}: it is a file of this machine",
-            hint="keep the workspace on a PostgreSQL server: --workspace postgresql://user@host/database",
+            f"the workers of {options.scheduler} cannot write to {database.name}: it is a file of"
+            " this machine",
+            hint=(
+                "keep the workspace on a PostgreSQL server: --workspace"
+                " postgresql://user@host/database"
+            ),
         )
     # The workers write under this process's lock.
     database.claim()
     # A password of the workspace's address goes to local workers only, from process to process.
-    own = replace(environment, variables={**environment.process_variables, **workspace.place.secrets})
+    own = replace(
+        environment, variables={**environment.process_variables, **workspace.place.secrets}
+    )
     # Left in reverse: what the engines have open in the cluster before the cluster.
     with ExitStack() as clusters, ExitStack() as engines:
         opened: list[DaskCluster] = []
 
         def cluster() -> DaskCluster:
             if not opened:
-                opened.append(clusters.enter_context(open_cluster(options.workers, options.scheduler, own)))
+                opened.append(
+                    clusters.enter_context(open_cluster(options.workers, options.scheduler, own))
+                )
             return opened[0]
 
         def engine_of(model: str) -> Engine:
@@ -106,12 +129,19 @@ def start_engines(
 
 
 def address_of(database: Database) -> str:
-    """Return where workers find a database: its file, or its server's address without a password."""
+    """Return where workers find a database: its file, or its server's address without a
+    password.
+    """
     return database.name if database.shared else str(Path(database.name).resolve())
 
 
 def errand_of(
-    workspace: str, run_id: str, environment: Environment, model: str, context: ClientContext, driver: str
+    workspace: str,
+    run_id: str,
+    environment: Environment,
+    model: str,
+    context: ClientContext,
+    driver: str,
 ) -> Errand:
     address = model
     if model != SIMULATED:

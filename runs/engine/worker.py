@@ -1,4 +1,6 @@
-"""What a worker does: it leases the calls of a shard, sends them, and keeps the replies in the workspace."""
+"""What a worker does: it leases the calls of a shard, sends them, and keeps the replies in the
+workspace.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +37,14 @@ BEAT = 0.5
 _ORPHANED = 60.0
 """Seconds without a beat of the driver after which a worker sends nothing more."""
 _LEVELLING = 0.2
-"""How far a worker's pace moves with each beat to the mean of all; by more it would undo what each has just learned."""
+"""How far a worker's pace moves with each beat to the mean of all; by more it would undo what each
+has just learned.
+"""
 
 _senders: dict[str, Sender] = {}
-"""By driver: what sends its calls from this process. Threads share one, so that they share its limits."""
+"""By driver: what sends its calls from this process. Threads share one, so that they share its
+limits.
+"""
 _lock = threading.Lock()
 
 
@@ -90,7 +96,8 @@ def _sender_of(errand: Errand, place: str) -> Sender:
 
 
 class Sender:
-    """Sends calls of one client from this process: its database, its limits, and the beat that says that it lives.
+    """Sends calls of one client from this process: its database, its limits, and the beat that says
+    that it lives.
 
     Args:
         errand: Whose calls.
@@ -104,7 +111,8 @@ class Sender:
     def __init__(self, errand: Errand, place: str) -> None:
         if errand.version != own_version():
             raise InputError(
-                f"the worker {place} has Judgewright {own_version()}, and the command {errand.version}",
+                f"the worker {place} has Judgewright {own_version()}, and the command"
+                f" {errand.version}",
                 hint="install the same version on all workers and where the command is given",
             )
         self.ended: Interrupted | WorkspaceError | None = None
@@ -112,7 +120,9 @@ class Sender:
         self._model = open_own_model(errand)
         self._database = open_lent(errand.workspace)
         try:
-            self._leases = WorkerLeases(self._database, run_id=errand.run_id, driver=errand.driver, place=place)
+            self._leases = WorkerLeases(
+                self._database, run_id=errand.run_id, driver=errand.driver, place=place
+            )
         except WorkspaceError:
             self._database.close()
             raise
@@ -120,7 +130,11 @@ class Sender:
         self._here = Here(self._model)
         clock = SystemClock()
         # An embedded model has no rate to find.
-        self._pace = None if errand.endpoint.startswith("simulated:") else Pace(clock, start=errand.first_pace)
+        self._pace = (
+            None
+            if errand.endpoint.startswith("simulated:")
+            else Pace(clock, start=errand.first_pace)
+        )
         self._sharing = errand.workers
         self._rates = RateLimits(
             clock,
@@ -134,7 +148,11 @@ class Sender:
             budget=Budget(money=None, tokens=None, spent=Spending()),
             prices=errand.prices,
             limit=AdaptiveLimit(
-                clock, start=errand.first_limit, high=errand.concurrency, rates=self._rates, pace=self._pace
+                clock,
+                start=errand.first_limit,
+                high=errand.concurrency,
+                rates=self._rates,
+                pace=self._pace,
             ),
             clock=clock,
             rng=random.Random(),
@@ -156,7 +174,9 @@ class Sender:
             self._active += 1
 
     def send(self, shard: Shard) -> ShardReport:
-        """Send what nobody else sends of a shard that is expected; threads may do so at the same time."""
+        """Send what nobody else sends of a shard that is expected; threads may do so at the same
+        time.
+        """
         try:
             return self._send(shard)
         finally:
@@ -186,7 +206,9 @@ class Sender:
         calls: list[Call] = []
         for position, one in enumerate(asked):
             request = one.request
-            call = Call(one.key, request, [position], request.purpose, request.token_limit, again=one.again)
+            call = Call(
+                one.key, request, [position], request.purpose, request.token_limit, again=one.again
+            )
             calls.append(call)
         self._record.put_into(shard.id, keys)
         context, stats = self._context, ClientStats()
@@ -196,11 +218,15 @@ class Sender:
         stopped: JudgewrightError | None = None
         with _Allowance(self, shard):
             try:
-                stopped = self._here.ask(context, calls, lambda at: asked[at].request, counters, self._watch)
+                stopped = self._here.ask(
+                    context, calls, lambda at: asked[at].request, counters, self._watch
+                )
             except JudgewrightError as error:
                 stopped = self.ended or error
         return ShardReport(
-            failed={call.key: call.outcome for call in calls if isinstance(call.outcome, ModelError)},
+            failed={
+                call.key: call.outcome for call in calls if isinstance(call.outcome, ModelError)
+            },
             stopped=stopped,
             attempts=stats.attempts,
             retries=stats.retries,
@@ -222,10 +248,15 @@ class Sender:
     def spent_on(self, shard: Shard) -> tuple[float, int]:
         """Return the dollars and tokens that a shard has cost or may have cost."""
         spent = spent_on(self._database, shard.id)
-        return spent.settled_cost + spent.in_doubt_cost, spent.settled_tokens + spent.in_doubt_tokens
+        return (
+            spent.settled_cost + spent.in_doubt_cost,
+            spent.settled_tokens + spent.in_doubt_tokens,
+        )
 
     def close(self) -> None:
-        """Give back the leases and close what is open, once no shard is worked on: what is on the wire is awaited."""
+        """Give back the leases and close what is open, once no shard is worked on: what is on the
+        wire is awaited.
+        """
         with self._counting:
             self._counting.wait_for(lambda: not self._active)
         self._closing.set()
@@ -276,7 +307,9 @@ class Sender:
             self._closing.wait(BEAT)
 
     def _divide_pace(self, orders: Orders, told: float | None) -> None:
-        """Take this process's part of what all have learned; `told` is its pace when it beat before."""
+        """Take this process's part of what all have learned; `told` is its pace when it beat
+        before.
+        """
         if self._pace is None:
             return
         if orders.sharing != self._sharing:
@@ -287,7 +320,9 @@ class Sender:
 
 
 class _Allowance:
-    """What a shard may spend, as part of what its process may spend; an earlier try at the shard has spent some."""
+    """What a shard may spend, as part of what its process may spend; an earlier try at the shard
+    has spent some.
+    """
 
     def __init__(self, sender: Sender, shard: Shard) -> None:
         self._sender, self._shard = sender, shard
@@ -304,7 +339,8 @@ class _Allowance:
 
 
 def open_lent(workspace: str) -> Database:
-    """Open the database of a driver's workspace; a password is this process's own, from PGPASSWORD or ~/.pgpass.
+    """Open the database of a driver's workspace; a password is this process's own, from PGPASSWORD
+    or ~/.pgpass.
 
     Args:
         workspace: Its file, or its address.
@@ -332,7 +368,9 @@ def open_own_model(errand: Errand) -> Model:
     environment = read_environment()
     if errand.model != SIMULATED:
         environment = environment.naming(errand.model)
-    model = open_model(errand.model, environment, concurrency=errand.concurrency, settings=errand.settings)
+    model = open_model(
+        errand.model, environment, concurrency=errand.concurrency, settings=errand.settings
+    )
     if model.endpoint != errand.endpoint:
         raise InputError(
             f"the model {errand.model!r} is at {model.endpoint} for this worker, "

@@ -1,4 +1,6 @@
-"""Export a judge to other tools, one file for each, and load what was written in the real tool to prove it."""
+"""Export a judge to other tools, one file for each, and load what was written in the real tool to
+prove it.
+"""
 
 import lazy_loader
 

@@ -10,7 +10,14 @@ from .readme import README_NAME
 from .source_text import literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target, request_settings
 from .targets import GONE, TARGETS, named_target
-from .template_parts import Field, TemplateMessage, TemplatePart, fill, join_literals, template_messages
+from .template_parts import (
+    Field,
+    TemplateMessage,
+    TemplatePart,
+    fill,
+    join_literals,
+    template_messages,
+)
 from .template_syntaxes import double_brace, f_string, jinja
 from .tool_scripts import SHARED_NAME, ToolScriptFailed, run_tool_script
 from .verify import Verification, verify_export

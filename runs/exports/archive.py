@@ -57,4 +57,6 @@ def pack_export(context: ExportContext, target: Target) -> PackedExport:
         if not _PLAIN.fullmatch(name):
             raise InputError(f"{name!r} is no name for a file of an archive")
     prompt = context.prompt
-    return PackedExport(name=f"{prompt.name}-{prompt.version}-{target.name}", files=files, body=body)
+    return PackedExport(
+        name=f"{prompt.name}-{prompt.version}-{target.name}", files=files, body=body
+    )

@@ -65,7 +65,7 @@ class Judge:
         )
         grade, reasons = read_completion(completion)
         return {$result}
-''')
+''')  # noqa: E501
 
 
 def write(context: ExportContext) -> ExportedFiles:
@@ -84,8 +84,13 @@ def write(context: ExportContext) -> ExportedFiles:
         result = f'f"{{NAME}}_label": {literal(scale.labels)}[int(grade)], {reason}'
         how = "The label stands in NAME_label; our grade is the place in the list."
     else:
-        result = f'NAME: grade, f"{{NAME}}_result": "pass" if grade >= THRESHOLD else "fail", {reason}'
-        how = "The result of the judge's name is its grade, unaltered; NAME_result is the decision, pass or fail."
+        result = (
+            f'NAME: grade, f"{{NAME}}_result": "pass" if grade >= THRESHOLD else "fail", {reason}'
+        )
+        how = (
+            "The result of the judge's name is its grade, unaltered; NAME_result is the decision,"
+            " pass or fail."
+        )
     module = fill_module(
         _MODULE,
         context,
@@ -100,9 +105,11 @@ def write(context: ExportContext) -> ExportedFiles:
         scores=ScoreMap.of_grades(context, how),
         usage=(
             f"from {name} import Judge\n"
-            f'model_config = {{"model": "{context.model}"}}  # with OPENAI_API_KEY; or as for Azure\'s own evaluators\n'
+            f'model_config = {{"model": "{context.model}"}}  # with OPENAI_API_KEY; or as for'
+            " Azure's own evaluators\n"
             f"result = Judge(model_config)(**{example_row(prompt.inputs)})\n"
-            '# azure.ai.evaluation.evaluate(data="rows.jsonl", evaluators={"judge": Judge(model_config)})'
+            '# azure.ai.evaluation.evaluate(data="rows.jsonl", evaluators={"judge":'
+            " Judge(model_config)})"
         ),
     )
 

@@ -64,7 +64,7 @@ class Judge$base:
         except ValueError as problem:
             return $nothing
         return $result
-''')
+''')  # noqa: E501
 
 
 def write(context: ExportContext) -> ExportedFiles:
@@ -84,10 +84,13 @@ def write(context: ExportContext) -> ExportedFiles:
             "without": "a reply without a label gives no classification",
             "nothing": "None",
             "result": (
-                f'Classification(id={literal(scale.labels)}[int(grade)], name=NAME, metadata={{"reason": reasons}})'
+                f"Classification(id={literal(scale.labels)}[int(grade)], name=NAME,"
+                ' metadata={"reason": reasons})'
             ),
         }
-        scores = ScoreMap.of_grades(context, "The id of the classification is the label; our grade is its place.")
+        scores = ScoreMap.of_grades(
+            context, "The id of the classification is the label; our grade is its place."
+        )
         shown = "classification"
     else:
         parts = {
@@ -100,11 +103,15 @@ def write(context: ExportContext) -> ExportedFiles:
             "without": "a reply without a grade has the score None, which Braintrust leaves out",
             "nothing": 'Score(name=NAME, score=None, metadata={"unscored": str(problem)})',
             "result": (
-                "Score(\n            name=NAME,\n            score=(grade - LOW) / (HIGH - LOW),\n"
-                '            metadata={"grade": grade, "positive": grade >= THRESHOLD, "reason": reasons},\n        )'
+                "Score(\n            name=NAME,\n            score=(grade - LOW) / (HIGH - LOW),\n "
+                '           metadata={"grade": grade, "positive": grade >= THRESHOLD, "reason":'
+                " reasons},\n        )"
             ),
         }
-        how = "Scores run from 0 at the lowest grade to 1 at the highest; metadata hold the grade and the decision."
+        how = (
+            "Scores run from 0 at the lowest grade to 1 at the highest; metadata hold the grade and"
+            " the decision."
+        )
         scores = ScoreMap.of_shares(context, how)
         shown = "score"
     module = fill_module(_MODULE, context, low=str(scale.low), high=str(scale.high), **parts)
@@ -116,7 +123,8 @@ def write(context: ExportContext) -> ExportedFiles:
         usage=(
             f"from {name} import Judge\n"
             f'{shown} = Judge("{context.model}")(None, input={example_row(prompt.inputs)})\n'
-            f'# braintrust.Eval("project", data=..., task=..., {"classifiers" if scale.kind == "choice" else "scores"}'
+            '# braintrust.Eval("project", data=..., task=...,'
+            f" {'classifiers' if scale.kind == 'choice' else 'scores'}"
             f'=[Judge("{context.model}")])'
         ),
     )

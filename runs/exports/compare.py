@@ -32,19 +32,27 @@ class Outcome:
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Outcome:  # Any: JSON
         """Read what a check wrote."""
-        return cls(score=body["score"], positive=body.get("positive"), said=str(body.get("said") or ""))
+        return cls(
+            score=body["score"], positive=body.get("positive"), said=str(body.get("said") or "")
+        )
 
 
 def our_outcome(context: ExportContext, form: FormOfReply) -> Outcome:
     """Return what Judgewright makes of an endpoint's answer, read as its own client reads it."""
     prompt, rule = context.prompt, context.rule
     row = Row(id="", inputs=dict.fromkeys(prompt.inputs, ""))
-    completion = read_completion(orjson.dumps(form.body()), judge_request(prompt, row, settings=JudgeSettings()))
+    completion = read_completion(
+        orjson.dumps(form.body()), judge_request(prompt, row, settings=JudgeSettings())
+    )
     answer = read_reply(prompt, completion)
     if not isinstance(answer, Verdict):
         return Outcome(score=None)
     calibrated = rule.calibration is not None and prompt.scale.kind == "probability"
-    score = rule.calibration(answer.score) if calibrated and rule.calibration is not None else answer.score
+    score = (
+        rule.calibration(answer.score)
+        if calibrated and rule.calibration is not None
+        else answer.score
+    )
     return Outcome(score=answer.score, positive=score >= rule.threshold)
 
 
@@ -71,14 +79,18 @@ def compare_outcomes(
     for form, outcome in zip(forms, outcomes[per_row:], strict=True):
         if form.name in unread:
             if outcome.score is not None:
-                problems.append(f"a reply ({form.name}): is scored {outcome.score:g}, and declared as left unscored")
+                problems.append(
+                    f"a reply ({form.name}): is scored {outcome.score:g}, and declared as left"
+                    " unscored"
+                )
         elif problem := _difference(our_outcome(context, form), outcome, score_map, context.prompt):
             problems.append(f"a reply ({form.name}): {problem}")
     return problems
 
 
 def many_rows(forms: Sequence[FormOfReply], *, first: int) -> list[int]:
-    """Return the cases that a tool's own run over many rows gets: the highest grade, a reply without one, the lowest.
+    """Return the cases that a tool's own run over many rows gets: the highest grade, a reply
+    without one, the lowest.
 
     Args:
         forms: The replies.
@@ -89,8 +101,11 @@ def many_rows(forms: Sequence[FormOfReply], *, first: int) -> list[int]:
     return [first + highest, first + names.index(CUT), first]
 
 
-def compare_average(export: Export, forms: Sequence[FormOfReply], told: Mapping[str, Any]) -> list[str]:  # Any: JSON
-    """Say where a tool's average over `many_rows` is not what the manifest says of a row without a verdict.
+def compare_average(
+    export: Export, forms: Sequence[FormOfReply], told: Mapping[str, Any]
+) -> list[str]:  # Any: JSON
+    """Say where a tool's average over `many_rows` is not what the manifest says of a row without a
+    verdict.
 
     Args:
         export: The export.
@@ -109,7 +124,10 @@ def compare_average(export: Export, forms: Sequence[FormOfReply], told: Mapping[
         return []
     said = "gives no average" if mean is None else f"averages {mean:g}"
     declared = "counted as 0" if counted else "left out"
-    return [f"{told['by']} {said} where one of three rows has no verdict, not {expected:g}: declared as {declared}"]
+    return [
+        f"{told['by']} {said} where one of three rows has no verdict, not {expected:g}: declared as"
+        f" {declared}"
+    ]
 
 
 def _difference(ours: Outcome, theirs: Outcome, score_map: ScoreMap, judge: JudgePrompt) -> str:
@@ -120,20 +138,34 @@ def _difference(ours: Outcome, theirs: Outcome, score_map: ScoreMap, judge: Judg
         return f"is unscored ({theirs.said or 'without a word'}), not scored {expected:g}"
     if abs(theirs.score - expected) > TOLERANCE:
         return f"is scored {theirs.score:g}, not {expected:g}"
-    if theirs.positive is not None and theirs.positive != ours.positive and judge.scale.kind != "choice":
+    if (
+        theirs.positive is not None
+        and theirs.positive != ours.positive
+        and judge.scale.kind != "choice"
+    ):
         words = {True: "positive", False: "negative"}
-        return f"with the score {theirs.score:g} is decided {words[theirs.positive]}, not {words[bool(ours.positive)]}"
+        return (
+            f"with the score {theirs.score:g} is decided {words[theirs.positive]}, not"
+            f" {words[bool(ours.positive)]}"
+        )
     return ""
 
 
-def compare_settings(export: Export, sent: Mapping[str, Any], *, model: str) -> list[str]:  # Any: JSON
+def compare_settings(
+    export: Export, sent: Mapping[str, Any], *, model: str
+) -> list[str]:  # Any: JSON
     """Say what of a request, besides its messages, is not what the manifest says."""
     wanted: dict[str, Any] | None = export.body.get("request")
     if wanted is None:
         return []
     told = {name: value for name, value in sent.items() if name not in ("messages", "model")}
     also: set[str] = set(export.body.get("also_sends") or ())
-    if "max_tokens" in wanted and SAME_LIMIT in also and SAME_LIMIT in told and "max_tokens" not in told:
+    if (
+        "max_tokens" in wanted
+        and SAME_LIMIT in also
+        and SAME_LIMIT in told
+        and "max_tokens" not in told
+    ):
         told["max_tokens"] = told.pop(SAME_LIMIT)
     left_out: set[str] = set(export.body.get("leaves_out") or ())
     problems: list[str] = []
@@ -157,7 +189,9 @@ def _short(value: object) -> str:
     return orjson.dumps(value).decode()[:200]
 
 
-def compare_messages(export: Export, inputs: Mapping[str, str], sent: Sequence[Mapping[str, str]]) -> str:
+def compare_messages(
+    export: Export, inputs: Mapping[str, str], sent: Sequence[Mapping[str, str]]
+) -> str:
     """Say where the messages of one row first differ from ours; empty where they are equal."""
     judge = export.judge
     if export.body["own_fences"]:
@@ -166,7 +200,9 @@ def compare_messages(export: Export, inputs: Mapping[str, str], sent: Sequence[M
     return first_difference(fill(template_messages(judge), inputs), sent)
 
 
-def first_difference(expected: Sequence[Mapping[str, str]], sent: Sequence[Mapping[str, str]]) -> str:
+def first_difference(
+    expected: Sequence[Mapping[str, str]], sent: Sequence[Mapping[str, str]]
+) -> str:
     """Say where two lists of messages first differ; empty where they are equal."""
     expected_roles = [message["role"] for message in expected]
     roles = [message.get("role") for message in sent]
@@ -175,8 +211,14 @@ def first_difference(expected: Sequence[Mapping[str, str]], sent: Sequence[Mappi
     for number, (ours, theirs) in enumerate(zip(expected, sent, strict=True), start=1):
         a, b = ours["content"], _text(theirs.get("content"))
         if a != b:
-            at = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-            return f"message {number} ({ours['role']}) at character {at}: {b[at : at + 40]!r}, not {a[at : at + 40]!r}"
+            at = next(
+                (i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y),
+                min(len(a), len(b)),
+            )
+            return (
+                f"message {number} ({ours['role']}) at character {at}: {b[at : at + 40]!r}, not"
+                f" {a[at : at + 40]!r}"
+            )
     return ""
 
 

@@ -11,8 +11,24 @@ from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 
 PLACES = {
     "input": ("question", "query", "input", "prompt"),
-    "actual_output": ("statement", "answer", "response", "output", "actual_output", "interpretation"),
-    "retrieval_context": ("source", "context", "contexts", "passages", "passage", "paragraph", "document", "documents"),
+    "actual_output": (
+        "statement",
+        "answer",
+        "response",
+        "output",
+        "actual_output",
+        "interpretation",
+    ),
+    "retrieval_context": (
+        "source",
+        "context",
+        "contexts",
+        "passages",
+        "passage",
+        "paragraph",
+        "document",
+        "documents",
+    ),
     "expected_output": ("gold_answer", "reference", "expected_output"),
 }
 """Where an input stands in a test case, by its name; each place once, the first input that fits."""
@@ -99,7 +115,7 @@ class Judge(BaseMetric):
     @property
     def __name__(self):
         return NAME
-''')
+''')  # noqa: E501
 
 
 def write(context: ExportContext) -> ExportedFiles:
@@ -111,18 +127,24 @@ def write(context: ExportContext) -> ExportedFiles:
     prompt, scale = context.prompt, context.prompt.scale
     if scale.kind == "choice":
         raise Refused(
-            f"{prompt.name} chooses one of {', '.join(scale.labels)}: a DeepEval metric is a number against a threshold"
+            f"{prompt.name} chooses one of {', '.join(scale.labels)}: a DeepEval metric is a number"
+            " against a threshold"
         )
     name, places = f"{stem(prompt)}_deepeval", places_of(prompt)
     items = []
     for field, place in places.items():
         items.append(f"{literal(field)}: {literal(place) if place else None}")
-    module = fill_module(_MODULE, context, low=str(scale.low), high=str(scale.high), places=", ".join(items))
+    module = fill_module(
+        _MODULE, context, low=str(scale.low), high=str(scale.high), places=", ".join(items)
+    )
     return ExportedFiles(
         files={f"{name}.py": module},
         own_fences=True,
         differences=(
-            "A row without a verdict has no score and an error, and counts as not passed in DeepEval's rate of passes.",
+            (
+                "A row without a verdict has no score and an error, and counts as not passed in"
+                " DeepEval's rate of passes."
+            ),
             *module_differences(context),
         ),
         scores=ScoreMap.of_shares(
@@ -132,13 +154,16 @@ def write(context: ExportContext) -> ExportedFiles:
         usage=(
             f"from deepeval.test_case import LLMTestCase\nfrom {name} import Judge\n"
             f"test_case = LLMTestCase({_arguments(prompt, places)})\n"
-            f'score = Judge("{context.model}").measure(test_case)  # OPENAI_API_KEY, and base_url= for another endpoint'
+            f'score = Judge("{context.model}").measure(test_case)  # OPENAI_API_KEY, and base_url='
+            " for another endpoint"
         ),
     )
 
 
 def places_of(prompt: JudgePrompt) -> dict[str, str | None]:
-    """Return where each input stands in a test case; None for one that only its metadata can hold."""
+    """Return where each input stands in a test case; None for one that only its metadata can
+    hold.
+    """
     places: dict[str, str | None] = {}
     for name in prompt.inputs:
         place = next((place for place, names in PLACES.items() if name in names), None)
@@ -148,12 +173,18 @@ def places_of(prompt: JudgePrompt) -> dict[str, str | None]:
 
 def _arguments(prompt: JudgePrompt, places: Mapping[str, str | None]) -> str:
     """Return the arguments of a test case as the usage shows them."""
-    arguments = {"input": 'input="..."'}  # DeepEval asks for an input even where the judge reads none
+    arguments = {
+        "input": 'input="..."'
+    }  # DeepEval asks for an input even where the judge reads none
     for place in places.values():
         if place:
-            arguments[place] = f'{place}=["..."]' if place == "retrieval_context" else f'{place}="..."'
+            arguments[place] = (
+                f'{place}=["..."]' if place == "retrieval_context" else f'{place}="..."'
+            )
     if None in places.values():
-        arguments["metadata"] = f"metadata={example_row([name for name, place in places.items() if place is None])}"
+        arguments["metadata"] = (
+            f"metadata={example_row([name for name, place in places.items() if place is None])}"
+        )
     return ", ".join(arguments.values())
 
 

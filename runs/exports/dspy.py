@@ -1,4 +1,6 @@
-"""DSPy: a signature, an adapter that sends our messages, and the saved state of the module made of them."""
+"""DSPy: a signature, an adapter that sends our messages, and the saved state of the module made of
+them.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,15 @@ STATE = "state.json"
 REPLY_FIELD = "judgewright_reply"
 """The field of a saved demonstration that holds the reply as it was written."""
 _RESERVED_NAMES = (
-    "append append_instructions bool config construct copy delete demos dict dspy dump_state equals fields float "
-    "from_orm input_fields insert instructions int json judgewright_reply lm load_state mro new_signature "
-    "output_fields prediction prepend register schema schema_json self signature str update_forward_refs validate "
-    "with_instructions with_updated_fields"
+    "append append_instructions bool config construct copy delete demos dict dspy dump_state equals"
+    " fields float from_orm input_fields insert instructions int json judgewright_reply lm"
+    " load_state mro new_signature output_fields prediction prepend register schema schema_json"
+    " self signature str update_forward_refs validate with_instructions with_updated_fields"
 )
 RESERVED = frozenset(_RESERVED_NAMES.split())
-"""Names that a field of a DSPy signature cannot have: its class has them, `dspy.Predict` takes them, or we do."""
+"""Names that a field of a DSPy signature cannot have: its class has them, `dspy.Predict` takes
+them, or we do.
+"""
 
 _MODULE = Template('''\
 """The judge $title for DSPy 3.4.
@@ -141,7 +145,7 @@ def load(bundle, lm=None):
     if lm is not None:
         judge.set_lm(lm)
     return judge
-''')
+''')  # noqa: E501
 
 _VALUE = '''\
 def value_of(grade):
@@ -174,7 +178,9 @@ def write(context: ExportContext) -> ExportedFiles:
             raise Refused(f"a field of a DSPy signature cannot be called {name!r}")
     both = set(prompt.inputs).intersection(outputs)
     if both:
-        raise Refused(f"{min(both)!r} is a field of the row and of the reply; a DSPy signature has it once")
+        raise Refused(
+            f"{min(both)!r} is a field of the row and of the reply; a DSPy signature has it once"
+        )
     module = f"{stem(prompt)}_dspy"
     score = _score_field(prompt)
     return ExportedFiles(
@@ -182,19 +188,26 @@ def write(context: ExportContext) -> ExportedFiles:
         own_fences=True,
         also_sends=(SAME_LIMIT,),
         differences=(
-            f"{STATE} and JudgeSignature can be used with DSPy's own adapters too; they write headers and an answer "
-            "format of their own around the judge's system message, which is then another judge.",
-            "`dspy.Evaluate` counts a row without a verdict as `failure_score`, 0.0 unless you give another, which is "
-            "no grade: leave such rows out of its average.",
+            (
+                f"{STATE} and JudgeSignature can be used with DSPy's own adapters too; they write"
+                " headers and an answer format of their own around the judge's system message,"
+                " which is then another judge."
+            ),
+            (
+                "`dspy.Evaluate` counts a row without a verdict as `failure_score`, 0.0 unless you"
+                " give another, which is no grade: leave such rows out of its average."
+            ),
             *module_differences(context),
         ),
         unscored="counted as 0",
         scores=ScoreMap.of_grades(
             context,
-            f"`grade_of(prediction)` is the grade; the prediction's {score!r} is {_kind(prompt.scale)[2]}.",
+            f"`grade_of(prediction)` is the grade; the prediction's {score!r} is"
+            f" {_kind(prompt.scale)[2]}.",
         ),
         usage=f"import dspy\nimport {module}\n"
-        f'judge = {module}.load(".", dspy.LM("openai/{context.model}"))  # the folder with {STATE}\n'
+        f'judge = {module}.load(".", dspy.LM("openai/{context.model}"))  # the folder with'
+        f" {STATE}\n"
         f"score = judge(**{example_row(prompt.inputs)}).{score}",
     )
 
@@ -236,12 +249,20 @@ def _signature_fields(prompt: JudgePrompt, score_annotation: str) -> Iterator[st
 
 def _signature_field(name: str, annotation: str, function: str, description: str) -> str:
     prefix = literal(_prefix(name))
-    return f"    {name}: {annotation} = dspy.{function}(prefix={prefix}, desc={literal(description)})\n"
+    return (
+        f"    {name}: {annotation} = dspy.{function}(prefix={prefix},"
+        f" desc={literal(description)})\n"
+    )
 
 
 def _state(prompt: JudgePrompt) -> str:
-    """Return the saved state of the module: DSPy gives the fields to the signature's by position, inputs first."""
-    fields = [{"prefix": _prefix(name), "description": text} for name, text in (*_inputs(prompt), *_outputs(prompt))]
+    """Return the saved state of the module: DSPy gives the fields to the signature's by position,
+    inputs first.
+    """
+    fields = [
+        {"prefix": _prefix(name), "description": text}
+        for name, text in (*_inputs(prompt), *_outputs(prompt))
+    ]
     body = {
         "judge": {
             "traces": [],
@@ -256,7 +277,9 @@ def _state(prompt: JudgePrompt) -> str:
 
 
 def _demo(prompt: JudgePrompt, example: Example) -> dict[str, Any]:  # Any: JSON
-    """Return the demonstration's inputs, the fields of its reply where it is JSON, and the reply as it stands."""
+    """Return the demonstration's inputs, the fields of its reply where it is JSON, and the reply as
+    it stands.
+    """
     try:
         reply = json.loads(example.reply)
     except ValueError:
@@ -284,7 +307,12 @@ def _outputs(prompt: JudgePrompt) -> Iterator[tuple[str, str]]:
         score = f"one of {', '.join(scale.labels)}"
     for name, kind in (prompt.reply_schema or {"score": "score"}).items():
         words = name.replace("_", " ")
-        yield name, {"text": f"the {words}", "confidence": f"the {words}, from 0 to 1", "score": score}[kind]
+        yield (
+            name,
+            {"text": f"the {words}", "confidence": f"the {words}, from 0 to 1", "score": score}[
+                kind
+            ],
+        )
 
 
 def _score_field(prompt: JudgePrompt) -> str:
@@ -309,4 +337,6 @@ def _prefix(name: str) -> str:
     return name.replace("_", " ").title() + ":"
 
 
-TARGET = Target(name="dspy", tool="DSPy 3.4", write=write, check="dspy.py", bundled=("dspy>=3.4,<3.5",))
+TARGET = Target(
+    name="dspy", tool="DSPy 3.4", write=write, check="dspy.py", bundled=("dspy>=3.4,<3.5",)
+)

@@ -1,7 +1,8 @@
-"""Code that a Python export carries with it: fences, and how a chat completion is read. Each is copied as it stands.
+"""Code that a Python export carries with it: fences, and how a chat completion is read. Each is
+copied as it stands.
 
-The reading of a reply's text is `judges/reply_reading.py`, which is copied whole. A function here uses the standard
-library, that file and the constants of the module.
+The reading of a reply's text is `judges/reply_reading.py`, which is copied whole. A function here
+uses the standard library, that file and the constants of the module.
 """
 
 # ruff: noqa: F821  # names of the module that the functions are copied into
@@ -16,8 +17,12 @@ from typing import Any
 
 
 def fenced(template: str, fields: dict[str, str], version: str) -> str:
-    """Fill a template in one pass; the row's text comes through as it is, in fences whose tag it cannot know."""
-    content = json.dumps([version, sorted(fields.items())], ensure_ascii=False, separators=(",", ":"))
+    """Fill a template in one pass; the row's text comes through as it is, in fences whose tag it
+    cannot know.
+    """
+    content = json.dumps(
+        [version, sorted(fields.items())], ensure_ascii=False, separators=(",", ":")
+    )
     tag = hashlib.blake2b(content.encode(), digest_size=4).hexdigest()
 
     def fence(place: re.Match[str]) -> str:
@@ -28,7 +33,9 @@ def fenced(template: str, fields: dict[str, str], version: str) -> str:
     return re.sub(r"\{\{([^\W\d]\w*)\}\}", fence, template)
 
 
-def read_reply(reply: str | None, finish_reason: str = "stop", refusal: str | None = None) -> tuple[float, str]:
+def read_reply(
+    reply: str | None, finish_reason: str = "stop", refusal: str | None = None
+) -> tuple[float, str]:
     """Return the grade that a reply gives, and its reasons.
 
     Args:
@@ -45,7 +52,8 @@ def read_reply(reply: str | None, finish_reason: str = "stop", refusal: str | No
 
 
 def read_completion(completion: Any) -> tuple[float, str]:
-    """Return the grade and the reasons of a chat completion: an object of the openai package, or its JSON.
+    """Return the grade and the reasons of a chat completion: an object of the openai package, or
+    its JSON.
 
     Raises:
         ValueError: It gives no grade of the scale.
@@ -63,5 +71,7 @@ def read_completion(completion: Any) -> tuple[float, str]:
     ending = plain_finish(part(choices[0], "finish_reason") or "")
     if ending == "stop" and (part(message, "tool_calls") or part(message, "function_call")):
         ending = "tool_calls"
-    refusal = part(message, "refusal") or part(part(message, "provider_specific_fields"), "refusal")  # of LiteLLM
+    refusal = part(message, "refusal") or part(
+        part(message, "provider_specific_fields"), "refusal"
+    )  # of LiteLLM
     return read_reply(text, ending, refusal)

@@ -87,7 +87,7 @@ def judge_rows(rows="rows.jsonl"):
         return Sample(input=record[INPUTS[0]], id=record.get("id"), metadata=record)
 
     return Task(dataset=json_dataset(rows, sample), solver=as_given(), scorer=judge())
-''')
+''')  # noqa: E501
 
 
 def write(context: ExportContext) -> ExportedFiles:
@@ -115,15 +115,22 @@ def write(context: ExportContext) -> ExportedFiles:
         own_fences=True,
         differences=(
             *module_differences(context),
-            "Inspect calls the end of a reply `unknown` where the endpoint gives no reason for it, or one that Inspect "
-            "does not know; such a reply is unscored there.",
-            "Inspect asks models of newer names through OpenAI's Responses API, which is another request, unless the "
-            "model is given `responses_api: false`, as in the line that uses it.",
+            (
+                "Inspect calls the end of a reply `unknown` where the endpoint gives no reason for"
+                " it, or one that Inspect does not know; such a reply is unscored there."
+            ),
+            (
+                "Inspect asks models of newer names through OpenAI's Responses API, which is"
+                " another request, unless the model is given `responses_api: false`, as in the line"
+                " that uses it."
+            ),
         ),
         unread=(NO_REASON,),
         scores=ScoreMap.of_grades(context, how),
-        usage=f"inspect eval {file} -T rows=rows.jsonl --model none --model-role "
-        f"'grader={{model: openai/{context.model}, model_args: {{responses_api: false}}}}'",
+        usage=(
+            f"inspect eval {file} -T rows=rows.jsonl --model none --model-role "
+            f"'grader={{model: openai/{context.model}, model_args: {{responses_api: false}}}}'"
+        ),
     )
 
 

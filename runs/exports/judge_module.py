@@ -1,4 +1,6 @@
-"""A judge as a Python module: its messages and the reading of its replies, which the modules of all tools share."""
+"""A judge as a Python module: its messages and the reading of its replies, which the modules of all
+tools share.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ $fenced
 def user_text(row):
     """Return the message that shows a row, a mapping with the inputs; it is what Judgewright sends."""
     return fenced(TEMPLATE, {name: row[name] for name in INPUTS}, VERSION) + REPLY
-''')
+''')  # noqa: E501
 
 _MESSAGES = Template('''\
 FIXED = [
@@ -45,7 +47,7 @@ def settings(**parameters):
     """Return REQUEST with some parameters replaced, or left out where they are None."""
     told = {**REQUEST, **parameters}
     return {name: value for name, value in told.items() if value is not None}
-''')
+''')  # noqa: E501
 
 _READING = Template('''\
 THRESHOLD = $threshold
@@ -82,13 +84,24 @@ def stem(prompt: JudgePrompt) -> str:
 
 
 def fill_module(template: Template, context: ExportContext, **parts: str) -> str:
-    """Return a module's text: the template with the parts that all modules share and its own, then the reader."""
+    """Return a module's text: the template with the parts that all modules share and its own, then
+    the reader.
+    """
     scale = context.prompt.scale
-    decision = f"Positive at {context.raw_threshold:.6g} or above on the scale from {scale.low} to {scale.high}"
+    decision = (
+        f"Positive at {context.raw_threshold:.6g} or above on the scale from {scale.low} to"
+        f" {scale.high}"
+    )
     if scale.kind == "graded" and scale.labels:
-        decision = f"Grades are places in {', '.join(scale.labels)}; positive at {context.raw_threshold:.6g} or above"
+        decision = (
+            f"Grades are places in {', '.join(scale.labels)}; positive at"
+            f" {context.raw_threshold:.6g} or above"
+        )
     if scale.low_is_good:
-        decision = f"Grades are 1 minus the number of a reply; positive at {context.raw_threshold:.6g} or above"
+        decision = (
+            f"Grades are 1 minus the number of a reply; positive at {context.raw_threshold:.6g} or"
+            " above"
+        )
     if scale.kind == "choice":
         decision = f"One of {', '.join(scale.labels)}"
     text = template.substitute(
@@ -105,7 +118,11 @@ def fill_module(template: Template, context: ExportContext, **parts: str) -> str
 
 def reader_part() -> str:
     """Return the reader of replies, which needs nothing but `_IMPORTS`."""
-    return inspect.getsource(reply_reading).split("# What follows goes into each Python export.\n")[1].lstrip()
+    return (
+        inspect.getsource(reply_reading)
+        .split("# What follows goes into each Python export.\n")[1]
+        .lstrip()
+    )
 
 
 def user_text_part(prompt: JudgePrompt) -> str:
@@ -129,16 +146,22 @@ def messages_part(context: ExportContext) -> str:
     lines = []
     for message in fixed:
         content = text_literal(str(message.content), 8)
-        lines.append(f'    {{\n        "role": "{message.role}",\n        "content": {content},\n    }},\n')
+        lines.append(
+            f'    {{\n        "role": "{message.role}",\n        "content": {content},\n    }},\n'
+        )
     return _MESSAGES.substitute(fixed="".join(lines), request=json_literal(context.request))
 
 
 def reading_part(context: ExportContext) -> str:
-    """Return `read_reply`, `read_completion`, the threshold and the form of a reply; they need `reader_part`."""
+    """Return `read_reply`, `read_completion`, the threshold and the form of a reply; they need
+    `reader_part`.
+    """
     return _READING.substitute(
         threshold=number_literal(context.raw_threshold),
         form=json_literal(dict(context.prompt.reply_form)),
-        functions="\n\n".join(map(inspect.getsource, (embedded_code.read_reply, embedded_code.read_completion))),
+        functions="\n\n".join(
+            map(inspect.getsource, (embedded_code.read_reply, embedded_code.read_completion))
+        ),
     )
 
 
@@ -153,9 +176,16 @@ def module_differences(context: ExportContext) -> tuple[str, ...]:
     if rule.calibration is None:
         return ()
     if context.prompt.scale.kind != "probability":
-        return ("The calibration of the rule concerns the stated confidence, which the module does not use.",)
+        return (
+            (
+                "The calibration of the rule concerns the stated confidence, which the module does"
+                " not use."
+            ),
+        )
     scores, raw = ("Grades are not calibrated.", "grade") if low else (_RAW_SCORES, "probability")
     return (
-        f"{scores} THRESHOLD is {context.raw_threshold:.6g}, the raw {raw} "
-        f"from which the calibrated one reaches {rule.threshold:g}, so `positive` decides as the rule does.",
+        (
+            f"{scores} THRESHOLD is {context.raw_threshold:.6g}, the raw {raw} from which the"
+            f" calibrated one reaches {rule.threshold:g}, so `positive` decides as the rule does."
+        ),
     )

@@ -1,4 +1,6 @@
-"""LangChain: the chat prompt in LangChain's own serialisation, and a module that judges with it and pushes it."""
+"""LangChain: the chat prompt in LangChain's own serialisation, and a module that judges with it and
+pushes it.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +88,7 @@ def push(name=NAME, *, client=None, **options):
 
     told = {"tags": ["judgewright"], "commit_description": ORIGIN}
     return (client or Client()).push_prompt(name, object=prompt(), **told | options)
-''')
+''')  # noqa: E501
 
 
 def write(context: ExportContext) -> ExportedFiles:
@@ -117,7 +119,8 @@ def write(context: ExportContext) -> ExportedFiles:
         usage=(
             f"from langchain_openai import ChatOpenAI\n"
             f"from {module} import judge\n"
-            f'verdict = judge(ChatOpenAI(model="{context.model}")).invoke({example_row(prompt.inputs)})'
+            "verdict ="
+            f' judge(ChatOpenAI(model="{context.model}")).invoke({example_row(prompt.inputs)})'
         ),
     )
 
@@ -126,7 +129,9 @@ def chat_prompt(messages: tuple[TemplateMessage, ...]) -> str:
     """Return a `ChatPromptTemplate` as `langchain_core.load` reads it, literal braces doubled."""
     variables = sorted({name for message in messages for name in _fields(message)})
     templates = [_message_template(message) for message in messages]
-    body = _constructor(("chat", "ChatPromptTemplate"), input_variables=variables, messages=templates)
+    body = _constructor(
+        ("chat", "ChatPromptTemplate"), input_variables=variables, messages=templates
+    )
     return json_text(body)
 
 
@@ -145,8 +150,15 @@ def _fields(message: TemplateMessage) -> set[str]:
 
 
 def _constructor(place: tuple[str, str], **kwargs: object) -> dict[str, Any]:  # Any: JSON
-    """Return an object as LangChain serializes it: the path of its class, and the arguments that make it."""
-    return {"lc": 1, "type": "constructor", "id": ["langchain", "prompts", *place], "kwargs": kwargs}
+    """Return an object as LangChain serializes it: the path of its class, and the arguments that
+    make it.
+    """
+    return {
+        "lc": 1,
+        "type": "constructor",
+        "id": ["langchain", "prompts", *place],
+        "kwargs": kwargs,
+    }
 
 
 TARGET = Target(
@@ -155,5 +167,8 @@ TARGET = Target(
     write=write,
     check="langchain.py",
     requires=("langchain-core>=1.6,<2", "langsmith>=0.13,<0.16", "langchain-openai>=1.5,<2"),
-    push="from langsmith import Client\nfrom STEM_langchain import push\nprint(push(client=Client(api_url=uri)))",
+    push=(
+        "from langsmith import Client\nfrom STEM_langchain import"
+        " push\nprint(push(client=Client(api_url=uri)))"
+    ),
 )

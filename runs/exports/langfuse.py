@@ -1,4 +1,6 @@
-"""Langfuse: the chat prompt and the evaluator as its API takes them, and a module that pushes them."""
+"""Langfuse: the chat prompt and the evaluator as its API takes them, and a module that pushes
+them.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,14 @@ _REFERENCE = "@@@langfusePrompt:"
 """What the server replaces by another prompt."""
 
 _HOW_SCORED = (
-    "Langfuse stores the prompt and reads no reply; `read_reply` of the module gives the judge's own grade, to be sent "
-    "as a score with `create_score`."
+    "Langfuse stores the prompt and reads no reply; `read_reply` of the module gives the judge's"
+    " own grade, to be sent as a score with `create_score`."
 )
 _EVALUATOR_DIFFERENCE = (
-    "The evaluator in the second file is another judge: Langfuse adds its own request for a score and its reasoning to "
-    "the messages, whatever form of reply they ask for, and knows no threshold; it runs on Langfuse's server only and "
-    "was checked against the API's schema, not run."
+    "The evaluator in the second file is another judge: Langfuse adds its own request for a score"
+    " and its reasoning to the messages, whatever form of reply they ask for, and knows no"
+    " threshold; it runs on Langfuse's server only and was checked against the API's schema, not"
+    " run."
 )
 
 _NOT_TURNED = "The evaluator's score is the judge's own number: low ones are good there."
@@ -78,19 +81,23 @@ def push_evaluator(client, sources):
         for name, source in sources.items()
     ]
     return client.api.evaluators.create(request=parse_obj_as(CreateEvaluatorRequest_LlmAsJudge, told))
-''')
+''')  # noqa: E501
 
 
 def write(context: ExportContext) -> ExportedFiles:
     """Write the chat prompt, the evaluator and the module.
 
     Raises:
-        Refused: The prompt's own text holds what Langfuse reads as a place or as another prompt, or a field is `self`.
+        Refused: The prompt's own text holds what Langfuse reads as a place or as another prompt, or
+            a field is `self`.
     """
     prompt, module = context.prompt, f"{stem(context.prompt)}_langfuse"
     if "self" in prompt.inputs:
         raise Refused("a field 'self' cannot be given to Langfuse's compile()")
-    prompt_file, evaluator_file = f"{prompt.name}.langfuse.json", f"{prompt.name}.langfuse-evaluator.json"
+    prompt_file, evaluator_file = (
+        f"{prompt.name}.langfuse.json",
+        f"{prompt.name}.langfuse-evaluator.json",
+    )
     module_text = fill_module(
         _MODULE,
         context,
@@ -100,7 +107,9 @@ def write(context: ExportContext) -> ExportedFiles:
     )
     parts = [part for message in template_messages(prompt) for part in message.parts]
     if any(isinstance(part, str) and _REFERENCE in part for part in parts):
-        raise Refused(f"the prompt's own text holds {_REFERENCE!r}, where Langfuse puts another prompt")
+        raise Refused(
+            f"the prompt's own text holds {_REFERENCE!r}, where Langfuse puts another prompt"
+        )
     messages = chat_messages(template_messages(prompt), double_brace)
     not_turned = (_NOT_TURNED,) if prompt.scale.low_is_good else ()
     return ExportedFiles(
@@ -112,11 +121,13 @@ def write(context: ExportContext) -> ExportedFiles:
         differences=(_EVALUATOR_DIFFERENCE, *not_turned, *module_differences(context)),
         scores=ScoreMap.of_grades(context, _HOW_SCORED),
         usage=(
-            f"from langfuse import Langfuse\nfrom openai import OpenAI\nfrom {module} import push, read_completion\n"
+            f"from langfuse import Langfuse\nfrom openai import OpenAI\nfrom {module} import push,"
+            " read_completion\n"
             f"push(Langfuse())  # once\n"
             f'prompt = Langfuse().get_prompt("{prompt.name}", type="chat", label="latest")\n'
             f"messages = prompt.compile(**{example_row(prompt.inputs)})\n"
-            f'completion = OpenAI().chat.completions.create(model="{context.model}", messages=messages, '
+            f'completion = OpenAI().chat.completions.create(model="{context.model}",'
+            " messages=messages, "
             f'**prompt.config["request"])\n'
             f"grade, reasons = read_completion(completion)"
         ),
@@ -126,7 +137,12 @@ def write(context: ExportContext) -> ExportedFiles:
 def _prompt(context: ExportContext, messages: list[dict[str, str]]) -> dict[str, Any]:  # Any: JSON
     """The body of `POST /api/public/v2/prompts`; without labels, so that it replaces nothing."""
     prompt, scale = context.prompt, context.prompt.scale
-    told: dict[str, Any] = {"kind": scale.kind, "low": scale.low, "high": scale.high, "labels": list(scale.labels)}
+    told: dict[str, Any] = {
+        "kind": scale.kind,
+        "low": scale.low,
+        "high": scale.high,
+        "labels": list(scale.labels),
+    }
     if scale.low_is_good:
         told["low_is_good"] = True
     return {
@@ -154,7 +170,11 @@ def _evaluator(prompt: JudgePrompt, messages: list[dict[str, str]]) -> dict[str,
     scale = prompt.scale
     output: dict[str, Any] = {"dataType": "NUMERIC", "minValue": scale.low, "maxValue": scale.high}
     if scale.labels:
-        output = {"dataType": "CATEGORICAL", "categories": list(scale.labels), "shouldAllowMultipleMatches": False}
+        output = {
+            "dataType": "CATEGORICAL",
+            "categories": list(scale.labels),
+            "shouldAllowMultipleMatches": False,
+        }
     return {
         "type": "llm_as_judge",
         "name": prompt.name,
@@ -164,7 +184,10 @@ def _evaluator(prompt: JudgePrompt, messages: list[dict[str, str]]) -> dict[str,
     }
 
 
-_PUSH = "from langfuse import Langfuse\nfrom STEM_langfuse import push\nprint(push(Langfuse(host=uri)).version)"
+_PUSH = (
+    "from langfuse import Langfuse\nfrom STEM_langfuse import"
+    " push\nprint(push(Langfuse(host=uri)).version)"
+)
 TARGET = Target(
     name="langfuse",
     tool="Langfuse 5.0",

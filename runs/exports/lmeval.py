@@ -1,4 +1,6 @@
-"""lm-evaluation-harness: a metric of tasks that sends the judge's own messages, and a task that judges rows."""
+"""lm-evaluation-harness: a metric of tasks that sends the judge's own messages, and a task that
+judges rows.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +83,7 @@ def rows(path="rows.jsonl", **_):
 def doc_to_text(doc):
     """Return what the evaluated model is asked; the task that judges rows makes nothing of its answer."""
     return "-"
-''')
+''')  # noqa: E501
 
 _TASK = Template("""\
 # $origin
@@ -106,7 +108,7 @@ metric_list:
 metadata:
   version: "$version"
   path: rows.jsonl
-""")
+""")  # noqa: E501
 
 
 def write(context: ExportContext) -> ExportedFiles:
@@ -117,13 +119,18 @@ def write(context: ExportContext) -> ExportedFiles:
     """
     prompt, scale = context.prompt, context.prompt.scale
     if scale.kind == "choice":
-        raise Refused(f"{prompt.name} chooses one of {', '.join(scale.labels)}: a metric of the harness is a number")
+        raise Refused(
+            f"{prompt.name} chooses one of {', '.join(scale.labels)}: a metric of the harness is a"
+            " number"
+        )
     name = f"{stem(prompt)}_lmeval"
     low, high, model = str(scale.low), str(scale.high), literal(context.model)
     module = fill_module(_MODULE, context, name=name, model=model, low=low, high=high)
     origin = comment_text(context.origin)
     asked = comment_text(context.model)
-    task = _TASK.substitute(origin=origin, name=name, judge=prompt.name, version=prompt.version, model=asked)
+    task = _TASK.substitute(
+        origin=origin, name=name, judge=prompt.name, version=prompt.version, model=asked
+    )
     return ExportedFiles(
         files={f"{name}.py": module, f"{name}.yaml": task},
         own_fences=True,
@@ -131,8 +138,13 @@ def write(context: ExportContext) -> ExportedFiles:
             *module_differences(context),
             "An unscored row counts in the metric that ends in _unscored and in no mean.",
         ),
-        scores=ScoreMap.of_grades(context, "The metric of the judge's name is its grade; that in _positive decides."),
-        usage=f"JUDGE_MODEL={context.model} lm_eval --model dummy --include_path . --tasks {name}_rows",
+        scores=ScoreMap.of_grades(
+            context, "The metric of the judge's name is its grade; that in _positive decides."
+        ),
+        usage=(
+            f"JUDGE_MODEL={context.model} lm_eval --model dummy --include_path . --tasks"
+            f" {name}_rows"
+        ),
     )
 
 

@@ -1,6 +1,7 @@
 """A chat endpoint on this machine that answers with given bodies and keeps what it is asked.
 
-Each case has an address of its own, so that a tool that asks twice, or several cases at once, mixes nothing up.
+Each case has an address of its own, so that a tool that asks twice, or several cases at once, mixes
+nothing up.
 """
 
 from __future__ import annotations
@@ -63,7 +64,11 @@ def run_loopback(answers: Sequence[Mapping[str, Any]]) -> Generator[Loopback]:
 
         def do_POST(self) -> None:
             size = int(self.headers.get("Content-Length") or 0)
-            answer = None if size > MAX_REQUEST_BYTES else loopback.answer(self.path, self.rfile.read(size))
+            answer = (
+                None
+                if size > MAX_REQUEST_BYTES
+                else loopback.answer(self.path, self.rfile.read(size))
+            )
             body = b'{"error": {"message": "no such case"}}' if answer is None else answer
             self.send_response(200 if answer is not None else 404)
             self.send_header("Content-Type", "application/json")
@@ -77,7 +82,9 @@ def run_loopback(answers: Sequence[Mapping[str, Any]]) -> Generator[Loopback]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     loopback.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread = threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+    )
     thread.start()
     try:
         yield loopback

@@ -1,4 +1,6 @@
-"""The manifest of an export: which judge, gated where, how its scores read, what differs, and each file's digest."""
+"""The manifest of an export: which judge, gated where, how its scores read, what differs, and each
+file's digest.
+"""
 
 from __future__ import annotations
 
@@ -38,11 +40,16 @@ class Export:
         """What it was written from."""
         rule = DecisionRule.from_json(self.body["rule"])
         return ExportContext(
-            prompt=self.judge, rule=rule, provenance=dict(self.body["provenance"]), asked=self.body.get("request")
+            prompt=self.judge,
+            rule=rule,
+            provenance=dict(self.body["provenance"]),
+            asked=self.body.get("request"),
         )
 
 
-def build_manifest(context: ExportContext, target: Target, exported: ExportedFiles) -> dict[str, Any]:  # Any: JSON
+def build_manifest(
+    context: ExportContext, target: Target, exported: ExportedFiles
+) -> dict[str, Any]:  # Any: JSON
     """Return the manifest of exported files as JSON."""
     prompt, rule = context.prompt, context.rule
     differences = [*exported.differences, *(ALSO_SENT[name] for name in exported.also_sends)]
@@ -51,17 +58,26 @@ def build_manifest(context: ExportContext, target: Target, exported: ExportedFil
     if prompt.scale.low_is_good:
         differences.append(LOW_IS_GOOD)
     if rule.calibration is not None and not exported.calibrated:
-        calibrated = "one minus the judge's number" if prompt.scale.low_is_good else "the judge's probability"
+        calibrated = (
+            "one minus the judge's number"
+            if prompt.scale.low_is_good
+            else "the judge's probability"
+        )
         differences.append(
-            f"The decision rule {rule.version} calibrates {calibrated} before the threshold; the tool does "
-            "not: apply the calibration that stands in the manifest."
+            f"The decision rule {rule.version} calibrates {calibrated} before the threshold; the"
+            " tool does not: apply the calibration that stands in the manifest."
         )
     return {
         "schema_version": SCHEMA,
         "written_by": version("judgewright"),
         "target": target.name,
         "tool": target.tool,
-        "judge": {"name": prompt.name, "version": prompt.version, "parent": prompt.parent, "yaml": prompt.to_yaml()},
+        "judge": {
+            "name": prompt.name,
+            "version": prompt.version,
+            "parent": prompt.parent,
+            "yaml": prompt.to_yaml(),
+        },
         "rule": {**rule.to_json(), "version": rule.version},
         "simulated": context.simulated,
         "provenance": dict(context.provenance),
@@ -85,7 +101,9 @@ def read_export(path: Path) -> Export:
     Raises:
         InputError: There is none, it cannot be read, or a file it names is missing.
     """
-    manifest_path = path / MANIFEST_NAME if path.is_dir() else path.with_name(f"{path.name}.{MANIFEST_NAME}")
+    manifest_path = (
+        path / MANIFEST_NAME if path.is_dir() else path.with_name(f"{path.name}.{MANIFEST_NAME}")
+    )
     try:
         if manifest_path.exists() and not _is_small_file(manifest_path):
             limit = f"a file of at most {MAX_MANIFEST_BYTES:,} bytes"
@@ -99,11 +117,15 @@ def read_export(path: Path) -> Export:
         reason = f"{manifest_path.name} cannot be read ({error.strerror})"
         raise InputError(f"{path} is no export: {reason}") from None
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise InputError(f"{manifest_path} cannot be read: {type(error).__name__}: {error}") from None
+        raise InputError(
+            f"{manifest_path} cannot be read: {type(error).__name__}: {error}"
+        ) from None
     if not isinstance(body.get("target"), str):
         raise InputError(f"{manifest_path} names no target")
     if judge.version != version:
-        raise InputError(f"{manifest_path}: the judge in it is {judge.version}, not {version}: it was edited")
+        raise InputError(
+            f"{manifest_path}: the judge in it is {judge.version}, not {version}: it was edited"
+        )
     for name in names:
         if not name.isprintable():
             raise InputError(f"{manifest_path} names {name!r}, which is no file name")
@@ -116,14 +138,19 @@ def read_export(path: Path) -> Export:
 
 
 def written_digests(manifest_path: Path) -> dict[str, str] | None:
-    """Return the files that a manifest names, with their digests; None where it is no manifest of ours."""
+    """Return the files that a manifest names, with their digests; None where it is no manifest of
+    ours.
+    """
     if not _is_small_file(manifest_path):
         return None
     try:
         body = orjson.loads(manifest_path.read_bytes())
     except orjson.JSONDecodeError:
         return None
-    if not isinstance(body, dict) or not {"schema_version", "target", "judge", "files"} <= body.keys():
+    if (
+        not isinstance(body, dict)
+        or not {"schema_version", "target", "judge", "files"} <= body.keys()
+    ):
         return None
     return body["files"] if isinstance(body["files"], dict) else None
 

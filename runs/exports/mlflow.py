@@ -93,7 +93,7 @@ def push(bundle, tracking_uri, *, alias=None):
     if alias is not None:
         mlflow.genai.set_prompt_alias(NAME, alias=alias, version=prompt.version)
     return prompt.uri
-''')
+''')  # noqa: E501
 
 _POSITIVE = '''\
 def value_of(grade):
@@ -115,12 +115,14 @@ def value_of(grade):
 '''
 
 _REGISTRY_DIFFERENCE = (
-    f"{REGISTRY}: {FENCE_DIFFERENCE} MLflow's format() puts one field after the other, so a row whose text holds the "
-    "{{name}} of a later field has that filled in as well; the scorer in this export does not."
+    f"{REGISTRY}: {FENCE_DIFFERENCE} MLflow's format() puts one field after the other, so a row"
+    " whose text holds the {{name}} of a later field has that filled in as well; the scorer in"
+    " this export does not."
 )
 _JINJA_DIFFERENCE = (
-    f"{REGISTRY}: {FENCE_DIFFERENCE} The prompt's own text holds braces that MLflow would read, so it is written as a "
-    "Jinja prompt, in which MLflow leaves a missing field empty without an error."
+    f"{REGISTRY}: {FENCE_DIFFERENCE} The prompt's own text holds braces that MLflow would read, so"
+    " it is written as a Jinja prompt, in which MLflow leaves a missing field empty without an"
+    " error."
 )
 
 
@@ -139,13 +141,16 @@ def write(context: ExportContext) -> ExportedFiles:
     differences = [registry_difference, *module_differences(context)]
     if prompt.scale.kind == "choice":
         differences.append(
-            "The scorer's value is a label, which MLflow counts; labels have no order, so it sets no pass_if."
+            "The scorer's value is a label, which MLflow counts; labels have no order, so it sets"
+            " no pass_if."
         )
     return ExportedFiles(
         files={f"{module}.py": _module(context), REGISTRY: _registry_entry(context, messages)},
         own_fences=True,
         differences=tuple(differences),
-        scores=ScoreMap.of_grades(context, _TURNED if prompt.scale.low_is_good else _HOW_SCORED[prompt.scale.kind]),
+        scores=ScoreMap.of_grades(
+            context, _TURNED if prompt.scale.low_is_good else _HOW_SCORED[prompt.scale.kind]
+        ),
         usage=f"import mlflow\nimport {module}\n"
         f'judge = {module}.make_scorer("openai:/{context.model}")\n'
         f"mlflow.genai.evaluate(data=[{_example_row(prompt)}], scorers=[judge])",
@@ -155,14 +160,19 @@ def write(context: ExportContext) -> ExportedFiles:
 _HOW_SCORED = {
     "graded": "The feedback's value is the grade itself.",
     "probability": "The feedback's value is the probability itself.",
-    "binary": "The feedback's value is True for the positive label and False for the other, counted as 1 and 0.",
+    "binary": (
+        "The feedback's value is True for the positive label and False for the other, counted as 1"
+        " and 0."
+    ),
     "choice": "The feedback's value is the label; the number is its place in the judge's list.",
 }
 _TURNED = "The feedback's value is one minus the judge's own number, of which low is good."
 
 
 def _example_row(prompt: JudgePrompt) -> str:
-    """Return a row as the usage shows it: MLflow keeps inputs apart from the output, here the last field."""
+    """Return a row as the usage shows it: MLflow keeps inputs apart from the output, here the last
+    field.
+    """
     *first, last = prompt.inputs
     if not first:
         return f'{{"inputs": {{"{last}": "..."}}}}'
@@ -219,14 +229,19 @@ def _model_config(context: ExportContext) -> dict[str, Any]:  # Any: JSON
     """Return of the request what MLflow's registry has a place for."""
     known = ("temperature", "max_tokens", "top_p", "top_k", "frequency_penalty", "presence_penalty")
     given = {name: value for name, value in context.request.items() if name in known}
-    others = {name: value for name, value in context.request.items() if name not in (*known, "response_format")}
+    others = {
+        name: value
+        for name, value in context.request.items()
+        if name not in (*known, "response_format")
+    }
     return {**given, "extra_params": others} if others else given
 
 
 def _registry_messages(prompt: JudgePrompt) -> tuple[list[dict[str, str]], str]:
     """Return the registry's messages, and how what MLflow renders from them differs.
 
-    MLflow replaces `{{name}}` by pattern, but reads all messages as Jinja as soon as `{%` and `%}` stand in one.
+    MLflow replaces `{{name}}` by pattern, but reads all messages as Jinja as soon as `{%` and `%}`
+    stand in one.
     """
     template = template_messages(prompt)
     try:
@@ -236,7 +251,9 @@ def _registry_messages(prompt: JudgePrompt) -> tuple[list[dict[str, str]], str]:
     except Refused:
         pass  # braces that a pattern would read can be written in Jinja
     messages = chat_messages(template, jinja)
-    messages[0]["content"] = f'{{% set judge = "{prompt.name}@{prompt.version}" %}}' + messages[0]["content"]
+    messages[0]["content"] = (
+        f'{{% set judge = "{prompt.name}@{prompt.version}" %}}' + messages[0]["content"]
+    )
     return messages, _JINJA_DIFFERENCE
 
 

@@ -1,4 +1,6 @@
-"""openevals: an evaluator made by `create_llm_as_judge` that asks with our own messages, fences and reply format."""
+"""openevals: an evaluator made by `create_llm_as_judge` that asks with our own messages, fences and
+reply format.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,7 @@ def evaluator(judge, *, model=NAME, parameters=None, **options):
         return {"key": NAME, "score": score, "comment": reasons, "metadata": told}
 
     return evaluate
-''')
+''')  # noqa: E501
 
 
 def write(context: ExportContext) -> ExportedFiles:
@@ -108,11 +110,16 @@ def write(context: ExportContext) -> ExportedFiles:
         usage=(
             f"from langchain_openai import ChatOpenAI\n"
             f"from {name} import evaluator\n"
-            f'feedback = evaluator(ChatOpenAI(model="{context.model}"))(**{example_row(prompt.inputs)})'
+            "feedback ="
+            f' evaluator(ChatOpenAI(model="{context.model}"))(**{example_row(prompt.inputs)})'
         ),
     )
 
 
 TARGET = Target(
-    name="openevals", tool="openevals 0.2", write=write, check="openevals.py", requires=("openevals>=0.2,<0.3",)
+    name="openevals",
+    tool="openevals 0.2",
+    write=write,
+    check="openevals.py",
+    requires=("openevals>=0.2,<0.3",),
 )

@@ -87,7 +87,7 @@ def push(client=None, *, name=NAME, **options):
         metadata={"judgewright": VERSION, "threshold": THRESHOLD, "request": REQUEST, "origin": $origin_text},
         **options,
     )
-''')
+''')  # noqa: E501
 
 
 def write(context: ExportContext) -> ExportedFiles:
@@ -102,8 +102,11 @@ def write(context: ExportContext) -> ExportedFiles:
     name = f"{stem(prompt)}_opik"
     differences = [
         *module_differences(context),
-        f"{name}.json, which push() stores in Opik's prompt library, has fixed tags as fences; the metric has the "
-        "judge's own. Opik shows a template that fails to render as it is, without an error.",
+        (
+            f"{name}.json, which push() stores in Opik's prompt library, has fixed tags as fences;"
+            " the metric has the judge's own. Opik shows a template that fails to render as it is,"
+            " without an error."
+        ),
     ]
     if scale.kind == "choice":
         parts = {
@@ -114,8 +117,8 @@ def write(context: ExportContext) -> ExportedFiles:
         how = "The value is the place of the label, which stands in category_name."
         scores = ScoreMap.of_grades(context, how)
         differences.append(
-            "The value of a score is the place of the label in the judge's list, which has no order: read "
-            "category_name, and do not average values."
+            "The value of a score is the place of the label in the judge's list, which has no"
+            " order: read category_name, and do not average values."
         )
     else:
         parts = {
@@ -123,7 +126,10 @@ def write(context: ExportContext) -> ExportedFiles:
             "value": "(grade - LOW) / (HIGH - LOW)",
             "details": 'metadata={"grade": grade, "positive": grade >= THRESHOLD}',
         }
-        how = "Scores run from 0 at the lowest grade to 1 at the highest; metadata hold the grade and the decision."
+        how = (
+            "Scores run from 0 at the lowest grade to 1 at the highest; metadata hold the grade and"
+            " the decision."
+        )
         scores = ScoreMap.of_shares(context, how)
     module = fill_module(
         _MODULE,
@@ -141,7 +147,8 @@ def write(context: ExportContext) -> ExportedFiles:
         differences=tuple(differences),
         scores=scores,
         usage=(
-            f'from {name} import Judge\nresult = Judge("openai/{context.model}").score(**{example_row(prompt.inputs)})'
+            f"from {name} import Judge\nresult ="
+            f' Judge("openai/{context.model}").score(**{example_row(prompt.inputs)})'
         ),
     )
 

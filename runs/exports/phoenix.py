@@ -66,7 +66,7 @@ class Judge(Evaluator):
         metadata = {"model": self.llm.model, "judge": f"{NAME}@{VERSION}"}
         label = $label
         return Score(score=grade, label=label, explanation=reasons, metadata=metadata, **told)
-$store''')
+$store''')  # noqa: E501
 
 _STORE = Template('''
 
@@ -93,16 +93,18 @@ def push(model_name=$model, *, client=None, model_provider="OPENAI", name=NAME):
         description=$origin_text,
     )
     return (client or Client()).prompts.create(name=name, version=version)
-''')
+''')  # noqa: E501
 
 _CLIENT_DIFFERENCE = (
-    "With an LLM of another provider than OpenAI, Phoenix gives the text of a reply and not how it ended: one that was "
-    "cut off is read as if it were whole."
+    "With an LLM of another provider than OpenAI, Phoenix gives the text of a reply and not how it"
+    " ended: one that was cut off is read as if it were whole."
 )
 
 
 def write(context: ExportContext) -> ExportedFiles:
-    """Write the evaluator, and beside it the prompt it can store, unless the prompt's own text would be read there."""
+    """Write the evaluator, and beside it the prompt it can store, unless the prompt's own text
+    would be read there.
+    """
     prompt, scale = context.prompt, context.prompt.scale
     name = f"{stem(prompt)}_phoenix"
     files, store, store_imports = {}, "", ""
@@ -114,13 +116,15 @@ def write(context: ExportContext) -> ExportedFiles:
     else:
         files[f"{name}.json"] = json_text(messages)
         store = _STORE.substitute(
-            prompt_file=f"{name}.json", origin_text=repr(context.origin), model=literal(context.model)
+            prompt_file=f"{name}.json",
+            origin_text=repr(context.origin),
+            model=literal(context.model),
         )
         store_imports = "from pathlib import Path\n"
         differences.append(
-            f"{name}.json, which push() stores, has fixed tags as fences; the evaluator has the judge's own. Phoenix's "
-            "client fills the stored prompt field by field, so that {{name}} in a row's text is filled too; the "
-            "evaluator fills in one pass."
+            f"{name}.json, which push() stores, has fixed tags as fences; the evaluator has the"
+            " judge's own. Phoenix's client fills the stored prompt field by field, so that"
+            " {{name}} in a row's text is filled too; the evaluator fills in one pass."
         )
     if scale.kind == "choice":
         direction, label = "neutral", f"{literal(scale.labels)}[int(grade)]"
@@ -143,7 +147,8 @@ def write(context: ExportContext) -> ExportedFiles:
         scores=ScoreMap.of_grades(context, how),
         usage=(
             f"from phoenix.evals import LLM\nfrom {name} import Judge\n"
-            f'[score] = Judge(LLM(provider="openai", model="{context.model}")).evaluate({example_row(prompt.inputs)})'
+            '[score] = Judge(LLM(provider="openai",'
+            f' model="{context.model}")).evaluate({example_row(prompt.inputs)})'
         ),
     )
 

@@ -14,7 +14,9 @@ from .template_syntaxes import chat_messages, double_brace, jinja
 
 
 def _yaml(context: ExportContext) -> ExportedFiles:
-    """Write the prompt file itself, which `JudgePrompt` reads back as the same version, under its origin and rule."""
+    """Write the prompt file itself, which `JudgePrompt` reads back as the same version, under its
+    origin and rule.
+    """
     comments = {
         **context.provenance,
         "rule": context.rule.version,
@@ -39,7 +41,11 @@ def _json(context: ExportContext) -> ExportedFiles:
         "version": prompt.version,
         "parent": prompt.parent,
         "note": prompt.note,
-        "rule": {**context.rule.to_json(), "version": context.rule.version, "asked_at": scale.threshold},
+        "rule": {
+            **context.rule.to_json(),
+            "version": context.rule.version,
+            "asked_at": scale.threshold,
+        },
         "inputs": list(prompt.inputs),
         "scale": {
             "kind": scale.kind,
@@ -73,7 +79,7 @@ def _messages(context: ExportContext) -> ExportedFiles:
 _LOAD = 'judge = json.load(open("%s"))'
 _HOW_TO_FILL = """\
 system, *_, user = judge["messages"]
-# Fill {{field}} in the last message with one re.sub over all fields, so that a row's own {{...}} stays what it is."""
+# Fill {{field}} in the last message with one re.sub over all fields, so that a row's own {{...}} stays what it is."""  # noqa: E501
 
 
 def _jinja(context: ExportContext) -> ExportedFiles:
@@ -94,7 +100,8 @@ def _markdown(context: ExportContext) -> ExportedFiles:
     placeholders = {name: f"{{{{{name}}}}}" for name in prompt.inputs}
     for message in template_messages(prompt):
         text = message.text(placeholders)
-        # A fence closes at the first run of as many backquotes, so it is longer than any in the text.
+        # A fence closes at the first run of as many backquotes, so it is longer than any in the
+        # text.
         longest = max(map(len, re.findall("`+", text)), default=0)
         fence = "`" * max(3, longest + 1)
         sections.append(f"## {message.role.capitalize()}\n\n{fence}text\n{text}\n{fence}")
@@ -104,7 +111,9 @@ def _markdown(context: ExportContext) -> ExportedFiles:
         at = f"at {context.rule.threshold:g}"
     sections.append(f"## Decision\n\nPositive {at} or above on the scale `{scale}`.")
     name = _name(context, "md")
-    return ExportedFiles(files={name: "\n\n".join(sections) + "\n"}, calibrated=False, usage=f"less {name}")
+    return ExportedFiles(
+        files={name: "\n\n".join(sections) + "\n"}, calibrated=False, usage=f"less {name}"
+    )
 
 
 def _name(context: ExportContext, suffix: str) -> str:
@@ -112,7 +121,9 @@ def _name(context: ExportContext, suffix: str) -> str:
 
 
 def _open_messages(context: ExportContext) -> list[dict[str, str]]:
-    """Return the messages with `{{name}}` where a row's fields go; only the last has any, the others are literal."""
+    """Return the messages with `{{name}}` where a row's fields go; only the last has any, the
+    others are literal.
+    """
     *fixed, last = template_messages(context.prompt)
     return [*fill(fixed, {}), *chat_messages([last], double_brace)]
 
@@ -121,6 +132,8 @@ PLAIN = (
     Target(name="yaml", tool="Judgewright", write=_yaml, check="plain.py"),
     Target(name="json", tool="any chat client", write=_json, check="plain.py"),
     Target(name="messages", tool="any chat client", write=_messages, check="plain.py"),
-    Target(name="jinja", tool="Jinja2", write=_jinja, check="plain.py", bundled=("jinja2>=3.1,<4",)),
+    Target(
+        name="jinja", tool="Jinja2", write=_jinja, check="plain.py", bundled=("jinja2>=3.1,<4",)
+    ),
     Target(name="markdown", tool="people", write=_markdown),
 )

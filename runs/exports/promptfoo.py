@@ -1,4 +1,6 @@
-"""promptfoo: an `llm-rubric` assertion whose prompt is the judge's messages, and the grader that reads its replies."""
+"""promptfoo: an `llm-rubric` assertion whose prompt is the judge's messages, and the grader that
+reads its replies.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,19 @@ _RESERVED = ("output", "rubric", "env")
 """Variables that promptfoo sets itself where a rubric is rendered."""
 
 _DIFFERENCES = (
-    "promptfoo changes a test's variables before the judge sees them: text that starts with `file://` is replaced by "
-    "that file, and `{{name}}` in it by the variable of that name.",
-    "promptfoo reads an output under test that is JSON and writes it anew; give it as a variable to keep it as it is.",
-    "A row without a verdict fails its test with the score 0, which promptfoo's averages count; its summary has it "
-    "among the failures and says `0 errors`. The test's own reason says that there is no verdict.",
+    (
+        "promptfoo changes a test's variables before the judge sees them: text that starts with"
+        " `file://` is replaced by that file, and `{{name}}` in it by the variable of that name."
+    ),
+    (
+        "promptfoo reads an output under test that is JSON and writes it anew; give it as a"
+        " variable to keep it as it is."
+    ),
+    (
+        "A row without a verdict fails its test with the score 0, which promptfoo's averages count;"
+        " its summary has it among the failures and says `0 errors`. The test's own reason says"
+        " that there is no verdict."
+    ),
 )
 
 _CONFIG = Template("""\
@@ -34,7 +44,7 @@ _CONFIG = Template("""\
 # Put your prompts, providers and tests here. A test needs the variables $fields;
 # where it has no `$last`, the output under test stands for it. The model that judges is the inner `provider`;
 # --no-cache may not reach it, PROMPTFOO_CACHE_ENABLED=false does.
-""")
+""")  # noqa: E501
 
 
 def write(context: ExportContext) -> ExportedFiles:
@@ -50,12 +60,17 @@ def write(context: ExportContext) -> ExportedFiles:
     rubric, grader = f"{prompt.name}.rubric.json", f"{prompt.name}.grader.mjs"
     last = prompt.inputs[-1]
     rename = {last: f"{last} if {last} is defined else output"}
-    messages = chat_messages(template_messages(prompt), jinja, rename)  # Nunjucks reads what Jinja reads
+    messages = chat_messages(
+        template_messages(prompt), jinja, rename
+    )  # Nunjucks reads what Jinja reads
     scores = ScoreMap.of_shares(context, _how_scored(prompt.scale))
     differences, rule = _DIFFERENCES, context.rule
     if rule.calibration is not None and prompt.scale.kind == "probability":
         raw = "grade" if prompt.scale.low_is_good else "probability"
-        sentence = f"The threshold is the raw {raw} from which the calibrated one reaches {rule.threshold:g}."
+        sentence = (
+            f"The threshold is the raw {raw} from which the calibrated one reaches"
+            f" {rule.threshold:g}."
+        )
         differences = (*differences, sentence)
     return ExportedFiles(
         files={
@@ -68,19 +83,25 @@ def write(context: ExportContext) -> ExportedFiles:
         scores=scores,
         unscored="counted as 0",
         usage=(
-            "# in promptfooconfig.yaml: your prompts, providers and tests, and the model that judges\n"
-            "npx promptfoo@0.123 validate -c promptfooconfig.yaml\n"
-            "npx promptfoo@0.123 eval -c promptfooconfig.yaml"
+            "# in promptfooconfig.yaml: your prompts, providers and tests, and the model that"
+            " judges\nnpx promptfoo@0.123 validate -c promptfooconfig.yaml\nnpx promptfoo@0.123"
+            " eval -c promptfooconfig.yaml"
         ),
     )
 
 
 def _config(context: ExportContext, scores: ScoreMap, rubric: str, grader: str) -> str:
     prompt = context.prompt
-    # Through JSON and back, so that no part is in it twice: YAML would write the second as an alias.
+    # Through JSON and back, so that no part is in it twice: YAML would write the second as an
+    # alias.
     asked: dict[str, Any] = orjson.loads(orjson.dumps(context.request))  # Any: YAML
-    # Where promptfoo knows the response format, it parses the reply itself, and fails at a fence round it.
-    known = {name: asked.pop(name) for name in ("temperature", "max_tokens", "seed", "top_p") if name in asked}
+    # Where promptfoo knows the response format, it parses the reply itself, and fails at a fence
+    # round it.
+    known = {
+        name: asked.pop(name)
+        for name in ("temperature", "max_tokens", "seed", "top_p")
+        if name in asked
+    }
     # promptfoo sends a temperature and a limit of its own where none is given, unless told not to.
     model = {"omitDefaults": True, **known} | ({"passthrough": asked} if asked else {})
     threshold = scores.threshold
@@ -123,7 +144,10 @@ def _how_scored(scale: OutputScale) -> str:
         return f"The score is the grade brought from {scale.low}..{scale.high} to 0..1, linearly."
     if scale.kind == "binary":
         return "The score is 0 or 1."
-    return f"The score is the label's place in {', '.join(scale.labels)}, brought to 0..1; it orders nothing else."
+    return (
+        f"The score is the label's place in {', '.join(scale.labels)}, brought to 0..1; it orders"
+        " nothing else."
+    )
 
 
 TARGET = Target(

@@ -1,4 +1,6 @@
-"""promptfoo's grader for a judge: a module for node that asks any of promptfoo's models and reads the judge's reply."""
+"""promptfoo's grader for a judge: a module for node that asks any of promptfoo's models and reads
+the judge's reply.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,7 @@ async function promptfoo() {
     return import(pathToFileURL(running.resolve('promptfoo')).href);
   }
 }
-""")
+""")  # noqa: E501
 
 
 def promptfoo_grader(context: ExportContext) -> str:

@@ -1,4 +1,6 @@
-"""Store an export in a live registry, through the tool's own client and the `push` of the module just written."""
+"""Store an export in a live registry, through the tool's own client and the `push` of the module
+just written.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ TIMEOUT = 300.0
 """Seconds that a registry may take."""
 
 
-def push_export(folder: Path, stem: str, target: Target, uri: str, *, interpreter: str | None = None) -> str:
+def push_export(
+    folder: Path, stem: str, target: Target, uri: str, *, interpreter: str | None = None
+) -> str:
     """Push an export that was just written, with the keys that the tool finds in the environment.
 
     Args:
@@ -36,10 +40,18 @@ def push_export(folder: Path, stem: str, target: Target, uri: str, *, interprete
     program = interpreter or sys.executable
     if program != Path(program).name:
         program = str(Path(program).absolute())
-    code = f"import sys\nsys.path.insert(0, '.')\nuri = sys.argv[1]\n{target.push.replace('STEM', stem)}"
+    code = (
+        "import sys\nsys.path.insert(0, '.')\nuri ="
+        f" sys.argv[1]\n{target.push.replace('STEM', stem)}"
+    )
     try:
         completed = subprocess.run(  # noqa: S603  # our own lines, by the interpreter the user names
-            [program, "-c", code, uri], cwd=folder, capture_output=True, text=True, timeout=TIMEOUT, check=False
+            [program, "-c", code, uri],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InputError(f"{program} did not push to {target.tool}: {error}") from None

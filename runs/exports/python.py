@@ -1,4 +1,6 @@
-"""Plain Python: a module with the judge's messages and the reading of its replies, and nothing to install."""
+"""Plain Python: a module with the judge's messages and the reading of its replies, and nothing to
+install.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +33,15 @@ def request(row, **parameters):
 def positive(grade):
     """Return the decision for a grade."""
     return grade >= THRESHOLD
-''')
+''')  # noqa: E501
 
 
 def write(context: ExportContext) -> ExportedFiles:
     """Write the module."""
     prompt = context.prompt
     name = stem(prompt)
-    # A module of one of these names could not be imported, or would be imported in place of Python's own.
+    # A module of one of these names could not be imported, or would be imported in place of
+    # Python's own.
     if iskeyword(name) or name in sys.stdlib_module_names:
         name = f"judge_{name}"
     return ExportedFiles(
@@ -55,4 +58,6 @@ def write(context: ExportContext) -> ExportedFiles:
     )
 
 
-TARGET = Target(name="python", tool="Python", write=write, check="plain.py", bundled=("openai>=2.20,<4",))
+TARGET = Target(
+    name="python", tool="Python", write=write, check="plain.py", bundled=("openai>=2.20,<4",)
+)

@@ -56,7 +56,7 @@ class Judge(SimpleBaseMetric, $validator):
     async def ascore(self, **row):
         """Judge one row in a thread of its own."""
         return await asyncio.to_thread(self.score, **row)
-$positive''')
+$positive''')  # noqa: E501
 
 _POSITIVE = '''
 
@@ -102,7 +102,8 @@ def write(context: ExportContext) -> ExportedFiles:
         scores=ScoreMap.of_grades(context, how),
         usage=(
             f"from openai import OpenAI\nfrom {name} import Judge\n"
-            f'result = Judge(model="{context.model}", client=OpenAI()).score(**{example_row(prompt.inputs)})'
+            f'result = Judge(model="{context.model}",'
+            f" client=OpenAI()).score(**{example_row(prompt.inputs)})"
         ),
     )
 

@@ -1,6 +1,8 @@
-"""The forms of reply that an export is tried with: what models, filters and limits make of a verdict.
+"""The forms of reply that an export is tried with: what models, filters and limits make of a
+verdict.
 
-Each is what an endpoint answers, for one judge; Judgewright's own reading of it is what the tool has to agree with.
+Each is what an endpoint answers, for one judge; Judgewright's own reading of it is what the tool
+has to agree with.
 """
 
 from __future__ import annotations
@@ -32,11 +34,20 @@ class FormOfReply:
 
     def body(self) -> dict[str, Any]:  # Any: JSON
         """Return the chat completion, as OpenAI's endpoint words it."""
-        message: dict[str, Any] = {"role": "assistant", "content": self.content, "refusal": self.refusal}
+        message: dict[str, Any] = {
+            "role": "assistant",
+            "content": self.content,
+            "refusal": self.refusal,
+        }
         if self.calls_tool:
             function = {"name": "verdict", "arguments": '{"score": 1}'}
             message["tool_calls"] = [{"id": "call_1", "type": "function", "function": function}]
-        choice = {"index": 0, "finish_reason": self.finish_reason, "logprobs": None, "message": message}
+        choice = {
+            "index": 0,
+            "finish_reason": self.finish_reason,
+            "logprobs": None,
+            "message": message,
+        }
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
         return {
             "id": "chatcmpl-1",
@@ -53,7 +64,10 @@ def reply_forms(judge: JudgePrompt) -> list[FormOfReply]:
     grades = list(judge.scale.levels) or [0.0, 0.25, 0.5, 1.0]
     if len(grades) > MAX_GRADES:
         grades = [*grades[:5], *grades[-6:]]
-    forms = [FormOfReply(name=f"grade {grade:g}", content=write_verdict(judge, grade)) for grade in grades]
+    forms = [
+        FormOfReply(name=f"grade {grade:g}", content=write_verdict(judge, grade))
+        for grade in grades
+    ]
     low, high = grades[0], grades[-1]
     forms += _around(write_verdict(judge, high), write_verdict(judge, low))
     forms += _ended(write_verdict(judge, high))
@@ -63,7 +77,9 @@ def reply_forms(judge: JudgePrompt) -> list[FormOfReply]:
 
 
 def write_verdict(judge: JudgePrompt, grade: float, **others: object) -> str:
-    """Write a reply as the prompt asks for it: an object of its fields, or the line with the verdict."""
+    """Write a reply as the prompt asks for it: an object of its fields, or the line with the
+    verdict.
+    """
     if judge.reply_schema:
         return json.dumps(_fields(judge, grade) | others, ensure_ascii=False)
     word = _word(judge, grade)
@@ -125,10 +141,16 @@ def _ended(good: str) -> Iterator[FormOfReply]:
     yield FormOfReply(name=CUT, content=good[: len(good) // 2], finish_reason="length")
     yield FormOfReply(name="ended by a filter", content=good, finish_reason="content_filter")
     yield FormOfReply(name="nothing, by a filter", content=None, finish_reason="content_filter")
-    yield FormOfReply(name="a refusal in its own field", content=None, refusal="I cannot help with that.")
-    yield FormOfReply(name="a refusal beside a verdict", content=good, refusal="I cannot help with that.")
+    yield FormOfReply(
+        name="a refusal in its own field", content=None, refusal="I cannot help with that."
+    )
+    yield FormOfReply(
+        name="a refusal beside a verdict", content=good, refusal="I cannot help with that."
+    )
     yield FormOfReply(name="a refusal in words", content="I'm sorry, but I cannot judge that.")
-    yield FormOfReply(name="a call of a tool", content=None, finish_reason="tool_calls", calls_tool=True)
+    yield FormOfReply(
+        name="a call of a tool", content=None, finish_reason="tool_calls", calls_tool=True
+    )
     yield FormOfReply(name="a verdict with a call of a tool", content=good, calls_tool=True)
     yield FormOfReply(name="null", content=None)
     yield FormOfReply(name="empty", content="")
@@ -178,7 +200,9 @@ def _objects(judge: JudgePrompt, high: float, low: float) -> Iterator[FormOfRepl
         "a number without end": f'{{"{field}": 1e999}}',
         "the value in a list": f'{{"{field}": [{value}]}}',
         "the object in an object": f'{{"result": {{"{field}": {value}}}}}',
-        "the verdict quoted in a text": json.dumps({"why": f'{{"{field}": {value}}}', field: json.loads(other)}),
+        "the verdict quoted in a text": json.dumps(
+            {"why": f'{{"{field}": {value}}}', field: json.loads(other)}
+        ),
         "a comma too many": f'{{"{field}": {value},}}',
         "a name in capitals": f'{{"{field.upper()}": {value}}}',
         "fields that nobody asked for": f'{{"a": [1, {{"b": 2}}], "{field}": {value}, "c": null}}',

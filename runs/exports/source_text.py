@@ -9,7 +9,9 @@ import orjson
 
 
 def text_literal(text: str, indent: int) -> str:
-    """Return a string literal for a text, one line of it on each line of the module, `indent` spaces in."""
+    """Return a string literal for a text, one line of it on each line of the module, `indent`
+    spaces in.
+    """
     lines = text.splitlines(keepends=True)
     if len(lines) < 2:
         return repr(text)
@@ -18,7 +20,9 @@ def text_literal(text: str, indent: int) -> str:
 
 
 def literal(value: object) -> str:
-    """Return a string or a tuple of strings as the formatter would write it, in double quotes where it can."""
+    """Return a string or a tuple of strings as the formatter would write it, in double quotes where
+    it can.
+    """
     if isinstance(value, tuple):
         items = ", ".join(map(literal, value))
         return f"({items},)" if len(value) == 1 else f"({items})"
@@ -39,7 +43,9 @@ def json_literal(value: object, indent: int = 0) -> str:
         return literal(value)
     margin = " " * (indent + 4)
     if isinstance(value, dict):
-        items = [f"{literal(name)}: {json_literal(item, indent + 4)}" for name, item in value.items()]
+        items = [
+            f"{literal(name)}: {json_literal(item, indent + 4)}" for name, item in value.items()
+        ]
         opening, closing = "{}"
     else:
         items = [json_literal(item, indent + 4) for item in value]
@@ -53,11 +59,15 @@ def json_text(body: object) -> str:
 
 
 def comment_text(text: str) -> str:
-    """Return text for a docstring or a comment: printable, on one line, with nothing that would end it."""
+    """Return text for a docstring or a comment: printable, on one line, with nothing that would end
+    it.
+    """
     return one_line(text.replace("\\", "/").replace('"', "'"))
 
 
 def one_line(text: str) -> str:
-    """Return text for a comment: printable, on one line whatever a language takes for the end of one."""
+    """Return text for a comment: printable, on one line whatever a language takes for the end of
+    one.
+    """
     printable = "".join(letter if letter.isprintable() else " " for letter in text)
     return re.sub(r"\s+", " ", printable).strip()

@@ -1,4 +1,6 @@
-"""The contract of an export target: what it is given, what it returns, and how its tool is known."""
+"""The contract of an export target: what it is given, what it returns, and how its tool is
+known.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +10,29 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from ...judges import DecisionRule, InputError, JudgePrompt, JudgeSettings, OutputScale, Row, judge_request
+from ...judges import (
+    DecisionRule,
+    InputError,
+    JudgePrompt,
+    JudgeSettings,
+    OutputScale,
+    Row,
+    judge_request,
+)
 from ...judges.models import ModelSettings
 
-LOW_IS_GOOD = "The judge's own number is good where it is low: grades and thresholds here are one minus it."
+LOW_IS_GOOD = (
+    "The judge's own number is good where it is low: grades and thresholds here are one minus it."
+)
 """What every export of such a judge says."""
 
 
 SAME_LIMIT = "max_completion_tokens"
 ALSO_SENT = {
-    SAME_LIMIT: f"The limit of tokens is sent by its newer name, `{SAME_LIMIT}`, which some servers do not know.",
+    SAME_LIMIT: (
+        f"The limit of tokens is sent by its newer name, `{SAME_LIMIT}`, which some servers do not"
+        " know."
+    ),
     "stream": "`stream` is written out as false, which an endpoint supposes anyway.",
 }
 """Parts of a request that some tools write otherwise, and the sentence that says so."""
@@ -27,7 +42,9 @@ class Refused(InputError):
     """A judge cannot be written for a tool without becoming another judge; the message says why."""
 
 
-def request_settings(prompt: JudgePrompt, judge: JudgeSettings, model: ModelSettings) -> dict[str, Any]:  # Any: JSON
+def request_settings(
+    prompt: JudgePrompt, judge: JudgeSettings, model: ModelSettings
+) -> dict[str, Any]:  # Any: JSON
     """Return what a request of a judge says besides the model and the messages.
 
     Args:
@@ -47,10 +64,14 @@ class ExportContext:
     prompt: JudgePrompt
     rule: DecisionRule
     provenance: Mapping[str, Any]  # Any: JSON
-    """Run, model it was gated on, whether that is simulated, outcome, reason, verification; where its rule is from."""
+    """Run, model it was gated on, whether that is simulated, outcome, reason, verification; where
+    its rule is from.
+    """
 
     asked: Mapping[str, Any] | None = None  # Any: JSON
-    """What a request says besides the model and the messages; None: as judges are asked unless told otherwise."""
+    """What a request says besides the model and the messages; None: as judges are asked unless told
+    otherwise.
+    """
 
     @property
     def request(self) -> dict[str, Any]:  # Any: JSON
@@ -61,7 +82,9 @@ class ExportContext:
 
     @property
     def model(self) -> str:
-        """The name of the model it was gated on, for the lines that show its use; a placeholder if simulated."""
+        """The name of the model it was gated on, for the lines that show its use; a placeholder if
+        simulated.
+        """
         gated = str(self.provenance.get("gated_on") or "").partition("@")[0]
         # It stands in lines that people paste, and may come from somebody else's manifest.
         usable = re.fullmatch(r"[\w.:/+-]{1,100}", gated, re.ASCII) is not None
@@ -69,7 +92,9 @@ class ExportContext:
 
     @property
     def simulated(self) -> bool:
-        """Whether the simulated model gated it, or answered the rows that its decision rule was fitted on."""
+        """Whether the simulated model gated it, or answered the rows that its decision rule was
+        fitted on.
+        """
         return bool(self.provenance.get("simulated") or self._fitted_on.get("simulated"))
 
     @property
@@ -78,7 +103,9 @@ class ExportContext:
 
     @property
     def origin(self) -> str:
-        """One line for the head of a file: the version, where it was gated and how, what its rule was fitted on."""
+        """One line for the head of a file: the version, where it was gated and how, what its rule
+        was fitted on.
+        """
         line, gated = f"{self.prompt.name}@{self.prompt.version}", self.provenance
         if model := gated.get("gated_on"):
             line += f", gated on {_marked(model, gated.get('simulated'))}: {gated.get('outcome')}"
@@ -86,15 +113,18 @@ class ExportContext:
             line += ", never gated"
         if fitted := self._fitted_on:
             model = _marked(fitted.get("model"), fitted.get("simulated"))
-            line += f"; its decision rule was fitted on {model}, {fitted.get('rows')} rows of {fitted.get('dataset')}"
+            line += (
+                f"; its decision rule was fitted on {model}, {fitted.get('rows')} rows of"
+                f" {fitted.get('dataset')}"
+            )
         return line
 
     @property
     def raw_threshold(self) -> float:
         """The threshold of the judge's own score, before any calibration.
 
-        For a calibrated probability the least float that the rule takes for positive, found by bisection, so that no
-        row is decided differently; infinity where the rule takes none.
+        For a calibrated probability the least float that the rule takes for positive, found by
+        bisection, so that no row is decided differently; infinity where the rule takes none.
         """
         rule = self.rule
         if rule.calibration is None or self.prompt.scale.kind != "probability":
@@ -137,7 +167,9 @@ class ScoreMap:
 
     @classmethod
     def of_shares(cls, context: ExportContext, how: str) -> ScoreMap:
-        """Return the map of a tool whose scores run from 0 at the lowest grade to 1 at the highest."""
+        """Return the map of a tool whose scores run from 0 at the lowest grade to 1 at the
+        highest.
+        """
         return cls._between(0.0, 1.0, context, how)
 
     @classmethod
@@ -160,9 +192,13 @@ class ExportedFiles:
     files: Mapping[str, str]
     """Relative name to text; the first is the one people open."""
     own_fences: bool = False
-    """Whether the tool derives the fences from prompt and row; else it sends `fill(template_messages(prompt), row)`."""
+    """Whether the tool derives the fences from prompt and row; else it sends
+    `fill(template_messages(prompt), row)`.
+    """
     differences: tuple[str, ...] = ()
-    """What is not the same judge there, in whole sentences; those of fences and calibration are added on writing."""
+    """What is not the same judge there, in whole sentences; those of fences and calibration are
+    added on writing.
+    """
     calibrated: bool = True
     """Whether the rule's calibration is part of what is written."""
     scores: ScoreMap | None = None
@@ -172,9 +208,13 @@ class ExportedFiles:
     also_sends: tuple[str, ...] = ()
     """Of `ALSO_SENT`; the sentences are added on writing."""
     unread: tuple[str, ...] = ()
-    """Names of forms of reply that we read and the tool leaves unscored, which the differences say too."""
+    """Names of forms of reply that we read and the tool leaves unscored, which the differences say
+    too.
+    """
     unscored: Literal["left out", "counted as 0"] = "left out"
-    """What the tool's own average over many rows makes of a row without a verdict; the differences say it too."""
+    """What the tool's own average over many rows makes of a row without a verdict; the differences
+    say it too.
+    """
     usage: str
     """The few lines of code that use it."""
 
@@ -190,11 +230,15 @@ class Target:
     write: Callable[[ExportContext], ExportedFiles]
     """Write the files; raises `Refused` where the tool cannot carry the judge."""
     check: str | None = None
-    """The script in `checks/` that loads the files in the real tool; None where no tool loads them."""
+    """The script in `checks/` that loads the files in the real tool; None where no tool loads them.
+    """
     requires: tuple[str, ...] = ()
-    """What pip, or npm for node, installs to run the check; empty where our own environment has it."""
+    """What pip, or npm for node, installs to run the check; empty where our own environment has it.
+    """
     bundled: tuple[str, ...] = ()
     """What it needs of what our own environment has, as pip installs it elsewhere."""
     runtime: Literal["python", "node"] = "python"
     push: str | None = None
-    """Python that stores the export at `uri` and prints its name there; STEM is the judge's module name."""
+    """Python that stores the export at `uri` and prints its name there; STEM is the judge's module
+    name.
+    """

@@ -1,4 +1,6 @@
-"""The table of export targets. A new one is a file in this folder with a `TARGET`, and its name in `TOOLS`."""
+"""The table of export targets. A new one is a file in this folder with a `TARGET`, and its name in
+`TOOLS`.
+"""
 
 from __future__ import annotations
 
@@ -49,4 +51,6 @@ def named_target(name: str) -> Target:
         return TARGETS[name]
     if name in GONE:
         raise InputError(GONE[name])
-    raise InputError(f"there is no export target {name!r}", hint=f"there are {', '.join(sorted(TARGETS))}")
+    raise InputError(
+        f"there is no export target {name!r}", hint=f"there are {', '.join(sorted(TARGETS))}"
+    )

@@ -12,8 +12,9 @@ from typing import Literal
 from ...judges import PLACEHOLDER, Example, JudgePrompt
 
 FENCE_DIFFERENCE = (
-    "Fences around row text are fixed tags here; Judgewright derives them from prompt and row, so that row text "
-    "cannot close them. Remove the closing tags from row text before filling the placeholders."
+    "Fences around row text are fixed tags here; Judgewright derives them from prompt and row, so"
+    " that row text cannot close them. Remove the closing tags from row text before filling the"
+    " placeholders."
 )
 
 
@@ -37,21 +38,28 @@ class TemplateMessage:
 
     def text(self, inputs: Mapping[str, str]) -> str:
         """Return the message's text for one row; KeyError where the row lacks a field."""
-        return "".join(inputs[part.name] if isinstance(part, Field) else part for part in self.parts)
+        return "".join(
+            inputs[part.name] if isinstance(part, Field) else part for part in self.parts
+        )
 
 
 def template_messages(prompt: JudgePrompt) -> tuple[TemplateMessage, ...]:
-    """Return the messages of a judge: the system text, its demonstrations, and the row to be judged."""
+    """Return the messages of a judge: the system text, its demonstrations, and the row to be
+    judged.
+    """
     messages = [TemplateMessage(role="system", parts=(prompt.system_text(),))]
     for example in prompt.examples:
-        messages.append(TemplateMessage(role="user", parts=join_literals(_user_parts(prompt, example))))
+        messages.append(
+            TemplateMessage(role="user", parts=join_literals(_user_parts(prompt, example)))
+        )
         messages.append(TemplateMessage(role="assistant", parts=(example.reply,)))
     messages.append(TemplateMessage(role="user", parts=join_literals(_user_parts(prompt, None))))
     return tuple(messages)
 
 
 def fill(messages: Sequence[TemplateMessage], inputs: Mapping[str, str]) -> list[dict[str, str]]:
-    """Return the messages for one row as `role` and `content`; the row's text comes through as it is.
+    """Return the messages for one row as `role` and `content`; the row's text comes through as it
+    is.
 
     Raises:
         KeyError: The row lacks a field.
@@ -82,7 +90,9 @@ def join_literals(parts: Iterable[TemplatePart]) -> tuple[TemplatePart, ...]:
 
 
 def _user_parts(prompt: JudgePrompt, example: Example | None) -> Iterator[TemplatePart]:
-    """Cut the user message into parts; with an example, its inputs stand in the place of the fields."""
+    """Cut the user message into parts; with an example, its inputs stand in the place of the
+    fields.
+    """
     for part in split_placeholders(prompt.template):
         if isinstance(part, Field):
             yield f"<{part.name}>\n"

@@ -1,7 +1,8 @@
-"""Template syntaxes: literal text that a tool gives back unaltered, and fields where its own renderer puts the row.
+"""Template syntaxes: literal text that a tool gives back unaltered, and fields where its own
+renderer puts the row.
 
-Each function takes the parts of one message and, where a tool fixes the names of its variables, `rename` from our
-field to its variable.
+Each function takes the parts of one message and, where a tool fixes the names of its variables,
+`rename` from our field to its variable.
 """
 
 from __future__ import annotations
@@ -13,17 +14,22 @@ from .target import Refused
 from .template_parts import Field, TemplateMessage, TemplatePart
 
 _NO_RENAMES: Mapping[str, str] = {}
-# A brace beside one, a % or a # opens or closes something, and so would one beside a field; Jinja rewrites \r.
+# A brace beside one, a % or a # opens or closes something, and so would one beside a field; Jinja
+# rewrites \r.
 _JINJA_UNSAFE = re.compile(r"(?=[%#]*[{}\r])[{}%#\r]{2,}|^\}|\{\Z|\r")
 
 
 def f_string(parts: Sequence[TemplatePart], rename: Mapping[str, str] = _NO_RENAMES) -> str:
     """Write for `str.format` and f-string templates: literal braces doubled, fields as `{name}`."""
-    return _write(parts, rename, field="{%s}", literal=lambda text: text.replace("{", "{{").replace("}", "}}"))
+    return _write(
+        parts, rename, field="{%s}", literal=lambda text: text.replace("{", "{{").replace("}", "}}")
+    )
 
 
 def jinja(parts: Sequence[TemplatePart], rename: Mapping[str, str] = _NO_RENAMES) -> str:
-    """Write for Jinja2 and Nunjucks, autoescape off; what they would read or rewrite becomes a string expression."""
+    """Write for Jinja2 and Nunjucks, autoescape off; what they would read or rewrite becomes a
+    string expression.
+    """
     end = ""
     *before, last = parts or ("",)
     if isinstance(last, str) and last.endswith("\n"):  # Jinja drops one newline at the very end
@@ -47,11 +53,17 @@ def chat_messages(
     rename: Mapping[str, str] = _NO_RENAMES,
 ) -> list[dict[str, str]]:
     """Return messages as `role` and `content`, the content in a template syntax."""
-    return [{"role": message.role, "content": syntax(message.parts, rename)} for message in messages]
+    return [
+        {"role": message.role, "content": syntax(message.parts, rename)} for message in messages
+    ]
 
 
 def _write(
-    parts: Sequence[TemplatePart], rename: Mapping[str, str], *, field: str, literal: Callable[[str], str]
+    parts: Sequence[TemplatePart],
+    rename: Mapping[str, str],
+    *,
+    field: str,
+    literal: Callable[[str], str],
 ) -> str:
     text = ""
     for part in parts:
@@ -75,6 +87,7 @@ def _refuse_double(text: str) -> str:
     if match:
         near = text[max(0, match.start() - 20) : match.end() + 20]
         raise Refused(
-            f"the prompt's own text holds {match.group()!r} (in {near!r}), which a {{{{name}}}} template would read"
+            f"the prompt's own text holds {match.group()!r} (in {near!r}), which a {{{{name}}}}"
+            " template would read"
         )
     return text

@@ -1,7 +1,7 @@
 """Run a script of ours in the Python or node that has somebody else's tool.
 
-The script gets paths and no key, and a folder of its own to run in; of what it prints only the end of its error output
-is kept. It writes its answer as JSON to the file that its last argument names.
+The script gets paths and no key, and a folder of its own to run in; of what it prints only the end
+of its error output is kept. It writes its answer as JSON to the file that its last argument names.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def run_tool_script(
     """Run a script and return its answer.
 
     Args:
-        program: A path, or a plain name to look for on the PATH; our own Python, or `node` for an .mjs, unless given.
+        program: A path, or a plain name to look for on the PATH; our own Python, or `node` for an
+            .mjs, unless given.
         script: The script.
         arguments: What it is given before the path of its answer.
         scratch: An absolute path to a folder for this script alone, which it runs in.
@@ -61,7 +62,8 @@ def run_tool_script(
     if program != Path(program).name:
         program = str(Path(program).absolute())  # never resolved: an environment's Python is a link
     answer, errors = scratch / "answer.json", scratch / "errors.txt"
-    # Python imports from the script's folder first, where another script may have the tool's own name.
+    # Python imports from the script's folder first, where another script may have the tool's own
+    # name.
     copied = scratch / f"tool_script{script.suffix}"
     copied.write_bytes(script.read_bytes())
     shared = script.with_name(SHARED_NAME)

@@ -93,11 +93,12 @@ def push(bundle, database_url, *, label=None):
     if label is not None:
         session.set_prompt_label(prompt, label, version)
     return version.version_id
-''')
+''')  # noqa: E501
 
 
 def write(context: ExportContext) -> ExportedFiles:
-    """Write the metric, and the registry's entry unless the registry would read the prompt's own text.
+    """Write the metric, and the registry's entry unless the registry would read the prompt's own
+    text.
 
     Raises:
         Refused: The judge chooses among labels, or a field cannot be an argument.
@@ -105,20 +106,23 @@ def write(context: ExportContext) -> ExportedFiles:
     prompt = context.prompt
     if prompt.scale.kind == "choice" and len(prompt.scale.labels) > 2:
         raise Refused(
-            f"a TruLens metric is a number from 0 to 1, and the {len(prompt.scale.labels)} labels of {prompt.name!r} "
-            "have no order",
+            f"a TruLens metric is a number from 0 to 1, and the {len(prompt.scale.labels)} labels"
+            f" of {prompt.name!r} have no order",
             hint="export it to mlflow or dspy, which keep labels",
         )
     for field in prompt.inputs:
         if iskeyword(field) or field == "self":
             raise Refused(
-                f"the field {field!r} is a word of Python's own and cannot be an argument of a TruLens metric"
+                f"the field {field!r} is a word of Python's own and cannot be an argument of a"
+                " TruLens metric"
             )
     module = f"{stem(prompt)}_trulens"
     files = {f"{module}.py": _module(context)}
     differences = [
-        "With a provider of TruLens that has no OpenAI client, no response format is sent, and a reply that was cut "
-        "off is read as if it were whole.",
+        (
+            "With a provider of TruLens that has no OpenAI client, no response format is sent, and"
+            " a reply that was cut off is read as if it were whole."
+        ),
         *module_differences(context),
     ]
     try:
@@ -130,7 +134,9 @@ def write(context: ExportContext) -> ExportedFiles:
         files=files,
         own_fences=True,
         differences=tuple(differences),
-        scores=ScoreMap.of_shares(context, "TruLens' score is the grade's place between the ends of the scale."),
+        scores=ScoreMap.of_shares(
+            context, "TruLens' score is the grade's place between the ends of the scale."
+        ),
         usage=f"from trulens.providers.openai import OpenAI\nimport {module}\n"
         f'metric = {module}.make_metric(OpenAI(model_engine="{context.model}"))\n'
         f"score, reasons = metric(**{example_row(prompt.inputs)})\n"
@@ -168,7 +174,9 @@ def _registry_entry(context: ExportContext) -> str:
         "version": {
             "messages": messages,
             "variables": list(prompt.inputs),
-            "model_defaults": {name: value for name, value in context.request.items() if name != "response_format"},
+            "model_defaults": {
+                name: value for name, value in context.request.items() if name != "response_format"
+            },
             "change_note": comment_text(context.origin),
         },
     }
@@ -180,6 +188,10 @@ TARGET = Target(
     tool="TruLens 2.16",
     write=write,
     check="trulens.py",
-    requires=("trulens-core>=2.15,<2.17", "trulens-feedback>=2.15,<2.17", "trulens-providers-openai>=2.15,<2.17"),
+    requires=(
+        "trulens-core>=2.15,<2.17",
+        "trulens-feedback>=2.15,<2.17",
+        "trulens-providers-openai>=2.15,<2.17",
+    ),
     push="from STEM_trulens import push\nprint(push('.', uri))",
 )

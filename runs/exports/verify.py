@@ -1,12 +1,14 @@
-"""Load an export in the real tool, have it ask an endpoint and read replies, and compare with our own judge.
+"""Load an export in the real tool, have it ask an endpoint and read replies, and compare with our
+own judge.
 
-The tool is run through a check: a script that imports the tool and nothing of ours, in whatever Python or node has the
-tool. The tool's own client asks an endpoint on this machine, which keeps every request and answers in all the forms of
-`reply_forms.py`.
+The tool is run through a check: a script that imports the tool and nothing of ours, in whatever
+Python or node has the tool. The tool's own client asks an endpoint on this machine, which keeps
+every request and answers in all the forms of `reply_forms.py`.
 
-An export may come from anybody, and loading one runs its code. So it is first written anew from the judge in its
-manifest; only where that gives the same manifest and the same files is anything run, and what is run is the copy just
-written. With `as_written`, the files themselves are run: for an export of another version that one trusts.
+An export may come from anybody, and loading one runs its code. So it is first written anew from the
+judge in its manifest; only where that gives the same manifest and the same files is anything run,
+and what is run is the copy just written. With `as_written`, the files themselves are run: for an
+export of another version that one trusts.
 """
 
 from __future__ import annotations
@@ -22,7 +24,14 @@ from typing import Any
 import orjson
 
 from ...judges import InputError, JudgePrompt
-from .compare import Outcome, compare_average, compare_messages, compare_outcomes, compare_settings, many_rows
+from .compare import (
+    Outcome,
+    compare_average,
+    compare_messages,
+    compare_outcomes,
+    compare_settings,
+    many_rows,
+)
 from .loopback import Loopback, run_loopback
 from .manifest import MANIFEST_NAME, Export, changed_files, read_export
 from .readme import README_NAME
@@ -41,7 +50,10 @@ MOST_ALIKE = 5
 
 HOSTILE_TEXTS = (
     "A plain sentence.",
-    "Braces {of} {{every}} {{{kind}}} {% raw %}{{ cycler }}{% endraw %} {# c #} ${x} %s %(y)s $HOME \\n \\{ \"q\" 's'",
+    (
+        "Braces {of} {{every}} {{{kind}}} {% raw %}{{ cycler }}{% endraw %} {# c #} ${x} %s %(y)s"
+        " $HOME \\n \\{ \"q\" 's'"
+    ),
     "line one\nline two\r\nline three\n\n  indented\ttab  ",
     "naïve – “quotes” 漢字 עברית 🙂 \u202e bidi \u200b zero width",
     '{"score": 3, "reason": "a row may look like a reply"}',
@@ -83,17 +95,21 @@ def verify_export(
     rows: Sequence[Mapping[str, str]] = (),
     as_written: bool = False,
 ) -> Verification:
-    """Verify an export in its tool; one that was changed is not run, and says so among its problems.
+    """Verify an export in its tool; one that was changed is not run, and says so among its
+    problems.
 
     Args:
         path: The folder, or the file, that `write_export` wrote.
         targets: Every target by name.
-        interpreter: The Python, or node, that has the tool; our own Python, or `node`, unless given.
+        interpreter: The Python, or node, that has the tool; our own Python, or `node`, unless
+            given.
         rows: Inputs to ask about besides the hostile ones.
-        as_written: Run the files as they are, though another version of Judgewright wrote them; their code is trusted.
+        as_written: Run the files as they are, though another version of Judgewright wrote them;
+            their code is trusted.
 
     Raises:
-        InputError: It is no export, its target is unknown or has no tool to load it, or the tool is not installed.
+        InputError: It is no export, its target is unknown or has no tool to load it, or the tool is
+            not installed.
     """
     export = read_export(path)
     name = str(export.body["target"])
@@ -108,7 +124,9 @@ def verify_export(
             problems = _alterations(export, tried)
         if problems:
             return _verification(tried, target.tool, problems)
-        return _check(tried, target, Path(scratch), interpreter=interpreter, rows=rows, as_written=as_written)
+        return _check(
+            tried, target, Path(scratch), interpreter=interpreter, rows=rows, as_written=as_written
+        )
 
 
 def _copied(export: Export, folder: Path) -> tuple[Export, list[str]]:
@@ -118,19 +136,28 @@ def _copied(export: Export, folder: Path) -> tuple[Export, list[str]]:
         shutil.copyfile(export.folder / name, folder / name)
     (folder / MANIFEST_NAME).write_bytes(orjson.dumps(export.body))
     copied = Export(folder=folder, body=export.body)
-    return copied, [f"{name} is not what was written; nothing of the export was run" for name in changed_files(copied)]
+    return copied, [
+        f"{name} is not what was written; nothing of the export was run"
+        for name in changed_files(copied)
+    ]
 
 
 def _alterations(export: Export, rewritten: Export) -> list[str]:
     """Say what of an export is not what we write from its manifest."""
     changed = changed_files(export)
     if changed:
-        return [f"{name} is not what was written; nothing of the export was run" for name in changed]
+        return [
+            f"{name} is not what was written; nothing of the export was run" for name in changed
+        ]
     theirs, ours = dict(export.body), dict(rewritten.body)
     if len(theirs["files"]) == 1:  # an export of one file has any name, and no README.md
         theirs["files"] = list(theirs["files"].values())
         ours["files"] = [digest for name, digest in ours["files"].items() if name != README_NAME]
-    keys = [key for key in {**theirs, **ours} if orjson.dumps(theirs.get(key)) != orjson.dumps(ours.get(key))]
+    keys = [
+        key
+        for key in {**theirs, **ours}
+        if orjson.dumps(theirs.get(key)) != orjson.dumps(ours.get(key))
+    ]
     if not keys:
         return []
     writer = export.body.get("written_by")
@@ -138,9 +165,9 @@ def _alterations(export: Export, rewritten: Export) -> list[str]:
     if writer == rewritten.body["written_by"]:
         by = "another state of this version"
     return [
-        f"{MANIFEST_NAME} differs in {', '.join(keys)} from what this Judgewright writes for the judge in it: it was "
-        f"changed, or {by} wrote it; nothing of the export was run. Export the judge again, or, where you trust its "
-        "code, verify it for what it is with --as-written"
+        f"{MANIFEST_NAME} differs in {', '.join(keys)} from what this Judgewright writes for the"
+        f" judge in it: it was changed, or {by} wrote it; nothing of the export was run. Export the"
+        " judge again, or, where you trust its code, verify it for what it is with --as-written"
     ]
 
 
@@ -172,7 +199,10 @@ def _check(
         writer = export.body.get("written_by", "an earlier version")
         notes.append(f"written by {writer} and run as it is")
     if asked and "request" not in export.body:
-        notes.append("its manifest says nothing of the request besides the messages, which alone were compared")
+        notes.append(
+            "its manifest says nothing of the request besides the messages, which alone were"
+            " compared"
+        )
     return _verification(
         export,
         str(answer["tool"]),
@@ -202,13 +232,20 @@ def _compare(
         return [f"{len(outcomes)} of {len(inputs) + len(forms)} cases were tried"], True
     of_rows: list[str] = []
     settings: dict[str, int] = {}
-    names = [*(f"row {number}" for number in range(1, len(inputs) + 1)), *(f"a reply ({form.name})" for form in forms)]
+    names = [
+        *(f"row {number}" for number in range(1, len(inputs) + 1)),
+        *(f"a reply ({form.name})" for form in forms),
+    ]
     for number, row in enumerate([*inputs, *([inputs[0]] * len(forms))]):
         bodies = loopback.asked(number)
         if not bodies:
-            of_rows.append(f"{names[number]}: nothing was asked ({outcomes[number].said or 'without a word'})")
+            of_rows.append(
+                f"{names[number]}: nothing was asked ({outcomes[number].said or 'without a word'})"
+            )
             continue
-        for problem in {one for body in bodies for one in compare_settings(export, body, model=MODEL)}:
+        for problem in {
+            one for body in bodies for one in compare_settings(export, body, model=MODEL)
+        }:
             settings[problem] = settings.get(problem, 0) + 1
         if problem := compare_messages(export, row, bodies[-1].get("messages") or ()):
             of_rows.append(f"{names[number]}: {problem}")
@@ -250,7 +287,10 @@ def _verification(
 def hostile_rows(judge: JudgePrompt) -> list[dict[str, str]]:
     """Return rows in which each field in turn holds each hostile text."""
     count = len(HOSTILE_TEXTS)
-    return [{name: HOSTILE_TEXTS[(i + j) % count] for j, name in enumerate(judge.inputs)} for i in range(count)]
+    return [
+        {name: HOSTILE_TEXTS[(i + j) % count] for j, name in enumerate(judge.inputs)}
+        for i in range(count)
+    ]
 
 
 def _run_check(
@@ -266,5 +306,9 @@ def _run_check(
         if not failure.missing:
             return {"problems": [f"{target.tool} does not load it: {failure.reason}"]}
         packages = " ".join(target.requires)
-        hint = f"name the interpreter that has it with --with; it needs {packages}" if packages else ""
-        raise InputError(f"{failure.program} does not have {target.tool}: {failure.reason}", hint=hint) from None
+        hint = (
+            f"name the interpreter that has it with --with; it needs {packages}" if packages else ""
+        )
+        raise InputError(
+            f"{failure.program} does not have {target.tool}: {failure.reason}", hint=hint
+        ) from None

@@ -54,7 +54,7 @@ class Judge(weave.Scorer):
         except ValueError as problem:
             return {$nothing, "reason": f"unscored: {problem}"}
         return {$something, "reason": reasons}
-''')
+''')  # noqa: E501
 
 
 def write(context: ExportContext) -> ExportedFiles:
@@ -69,7 +69,10 @@ def write(context: ExportContext) -> ExportedFiles:
             raise Refused(f"Weave keeps the field {field!r} for itself")
     name = f"{stem(prompt)}_weave"
     if scale.kind == "choice":
-        parts = {"nothing": '"label": None', "something": f'"label": {literal(scale.labels)}[int(grade)]'}
+        parts = {
+            "nothing": '"label": None',
+            "something": f'"label": {literal(scale.labels)}[int(grade)]',
+        }
         how = "The label stands in `label`; our grade is the place in the list."
     else:
         parts = {
@@ -80,7 +83,8 @@ def write(context: ExportContext) -> ExportedFiles:
     usage = (
         f"import weave\nfrom {name} import Judge\n"
         f'result = Judge(model="{context.model}").score(**{example_row(prompt.inputs)})\n'
-        f'# weave.Evaluation(dataset=rows, scorers=[Judge(model="{context.model}")]).evaluate(your_model)'
+        "# weave.Evaluation(dataset=rows,"
+        f' scorers=[Judge(model="{context.model}")]).evaluate(your_model)'
     )
     return ExportedFiles(
         files={f"{name}.py": fill_module(_MODULE, context, **parts)},

@@ -1,7 +1,8 @@
 """Write an export where the user asked: whole, and over nothing but an earlier export of ours.
 
-A kill leaves the files that were there, or the new ones; between the renames of several files it may leave some of
-each, which the next export to the same folder repairs. It also removes the draft that a killed export left.
+A kill leaves the files that were there, or the new ones; between the renames of several files it
+may leave some of each, which the next export to the same folder repairs. It also removes the draft
+that a killed export left.
 """
 
 from __future__ import annotations
@@ -15,14 +16,24 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ...judges import InputError, load_prompt
-from .manifest import MANIFEST_NAME, Export, build_manifest, file_digest, text_digest, written_digests
+from .manifest import (
+    MANIFEST_NAME,
+    Export,
+    build_manifest,
+    file_digest,
+    text_digest,
+    written_digests,
+)
 from .readme import README_NAME, readme_text
 from .source_text import json_text
 from .target import ExportContext, ExportedFiles, Target
 
 
-def write_export(context: ExportContext, target: Target, out: Path, *, force: bool = False) -> Export:
-    """Write a judge for a tool: into the folder `out`, or, where it is one file and `out` has a suffix, as that file.
+def write_export(
+    context: ExportContext, target: Target, out: Path, *, force: bool = False
+) -> Export:
+    """Write a judge for a tool: into the folder `out`, or, where it is one file and `out` has a
+    suffix, as that file.
 
     An earlier export there is overwritten; any other file only with `force`.
 
@@ -35,7 +46,9 @@ def write_export(context: ExportContext, target: Target, out: Path, *, force: bo
     usage = exported.usage
     if out.suffix and not out.is_dir():
         if (count := len(exported.files)) > 1:
-            raise InputError(f"--to {target.name} writes {count} files, {out} is one", hint="name a folder")
+            raise InputError(
+                f"--to {target.name} writes {count} files, {out} is one", hint="name a folder"
+            )
         (name,) = exported.files
         if (module := Path(name).stem) != out.stem:
             usage = usage.replace(f"import {module}\n", f"import {out.stem} as {module}\n")
@@ -65,7 +78,9 @@ def make_files(context: ExportContext, target: Target) -> tuple[ExportContext, E
 def folder_files(
     context: ExportContext, target: Target, exported: ExportedFiles
 ) -> tuple[dict[str, str], dict[str, Any]]:  # Any: JSON
-    """Return the files of an export that is a folder, with its README.md and without its manifest; and the manifest."""
+    """Return the files of an export that is a folder, with its README.md and without its manifest;
+    and the manifest.
+    """
     differences = build_manifest(context, target, exported)["declared_differences"]
     files = {**exported.files, README_NAME: readme_text(context, target, exported, differences)}
     return files, build_manifest(context, target, replace(exported, files=files))
@@ -85,7 +100,9 @@ class Destination:
     def of_folder(cls, out: Path, manifest: str) -> Destination:
         """Return the destination of an export that is a folder."""
         if out.is_dir():
-            draft = out / ".judgewright-export.tmp"  # inside: `out` may be a link to another file system
+            draft = (
+                out / ".judgewright-export.tmp"
+            )  # inside: `out` may be a link to another file system
         else:
             draft = out.with_name(f".{out.name}.judgewright-export.tmp")
         return cls(folder=out, manifest=manifest, draft=draft)
@@ -106,7 +123,8 @@ def put_files(files: Mapping[str, str], destination: Destination, *, force: bool
         force: Whether to overwrite what is there, whoever wrote it.
 
     Raises:
-        InputError: A file of that name is there that is not ours as we wrote it; the message names it.
+        InputError: A file of that name is there that is not ours as we wrote it; the message names
+            it.
         OSError: A file cannot be written.
     """
     if not force:
@@ -130,7 +148,9 @@ def put_files(files: Mapping[str, str], destination: Destination, *, force: bool
 
 
 def _require_ours(files: Mapping[str, str], destination: Destination) -> None:
-    """Refuse to overwrite a file that is neither what is to be written nor what an earlier export wrote."""
+    """Refuse to overwrite a file that is neither what is to be written nor what an earlier export
+    wrote.
+    """
     earlier = written_digests(destination.folder / destination.manifest)
     strangers: list[str] = []
     for name, text in files.items():
@@ -138,13 +158,17 @@ def _require_ours(files: Mapping[str, str], destination: Destination) -> None:
         if name == destination.manifest:
             ours = earlier is not None
         else:
-            ours = path.is_file() and file_digest(path) in {text_digest(text), (earlier or {}).get(name)}
+            ours = path.is_file() and file_digest(path) in {
+                text_digest(text),
+                (earlier or {}).get(name),
+            }
         if os.path.lexists(path) and (path.is_symlink() or not ours):
             strangers.append(str(path))
     if strangers:
         more = f" (and {len(strangers) - 1} more)" if len(strangers) > 1 else ""
         raise InputError(
-            f"{strangers[0]}{more} is there already, and it is not an export as it was written; nothing was changed",
+            f"{strangers[0]}{more} is there already, and it is not an export as it was written;"
+            " nothing was changed",
             hint="name another place with --out, or overwrite with --force",
         )
 

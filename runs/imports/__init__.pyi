@@ -7,7 +7,13 @@ from .our_exports import ReadBack, read_back
 from .own_prompt import read_own_prompt, read_own_prompts
 from .sources import SOURCES, import_judge
 from .stated_answer import Question
-from .template_syntaxes import read_double_brace, read_f_string, read_jinja, read_loose, read_mustache
+from .template_syntaxes import (
+    read_double_brace,
+    read_f_string,
+    read_jinja,
+    read_loose,
+    read_mustache,
+)
 from .tool_formats import TOOL_FORMATS
 from .understand import Understood, understand
 

@@ -12,7 +12,11 @@ from ...judges import OutputScale
 
 
 def reply_clause(
-    scale: OutputScale, *, overrides: bool = True, reasons: Sequence[str] = ("reason",), score: str = "score"
+    scale: OutputScale,
+    *,
+    overrides: bool = True,
+    reasons: Sequence[str] = ("reason",),
+    score: str = "score",
 ) -> tuple[str, Mapping[str, str]]:
     """Return a clause of our own for a scale, and the JSON fields it asks for.
 

@@ -1,4 +1,6 @@
-"""The prompts in a YAML, JSON or TOML file: chats, texts in keys, and those that stand deeper in it."""
+"""The prompts in a YAML, JSON or TOML file: chats, texts in keys, and those that stand deeper in
+it.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,26 @@ _SYSTEM_KEYS = (
     *("system_instruction", "systemInstruction", "instruction"),
 )
 _USER_KEYS = (
-    *("user", "prompt", "template", "user_prompt", "user_message", "prefix_user", "prompt_template"),
+    *(
+        "user",
+        "prompt",
+        "template",
+        "user_prompt",
+        "user_message",
+        "prefix_user",
+        "prompt_template",
+    ),
     *("promptTemplate", "userPrompt", "text", "content"),
 )
 _LISTED_KEYS = ("messages", "prompt", "template", "input", "chat", "contents", "lines")
 """Keys of a chat, or of a text line by line."""
-_ABOUT = re.compile(r"desc|comment|note|name|owner|version|title|example|rationale|changelog|^id$", re.IGNORECASE)
+_ABOUT = re.compile(
+    r"desc|comment|note|name|owner|version|title|example|rationale|changelog|^id$", re.IGNORECASE
+)
 """Keys of texts on the prompt, which are no part of it."""
-_PART_OF_KEY = re.compile(r"(?:[_-]?(?:system|user|human|prompt|template|instructions?|message|text))+$", re.IGNORECASE)
+_PART_OF_KEY = re.compile(
+    r"(?:[_-]?(?:system|user|human|prompt|template|instructions?|message|text))+$", re.IGNORECASE
+)
 """What keys of one prompt's messages differ in: `judge_system` and `judge_user`."""
 
 
@@ -47,13 +61,25 @@ def prompts_in(path: Path, body: Any, text: str) -> Sequence[ForeignJudge]:  # A
     Raises:
         InputError: It holds none.
     """
-    if isinstance(body, list) and not _is_chat(body) and body and all(isinstance(item, Mapping) for item in body):
+    if (
+        isinstance(body, list)
+        and not _is_chat(body)
+        and body
+        and all(isinstance(item, Mapping) for item in body)
+    ):
         body = {str(_name_of(item, at)): item for at, item in enumerate(body)}
     notes: list[str] = []
     if isinstance(body, list):
         return [_judge(path, "a chat", _chat(body, notes), notes)]
     if not isinstance(body, Mapping):
-        return [_judge(path, "a text", (TemplateMessage(role="user", parts=read_parts(text, notes)),), notes)]
+        return [
+            _judge(
+                path,
+                "a text",
+                (TemplateMessage(role="user", parts=read_parts(text, notes)),),
+                notes,
+            )
+        ]
     if (saved := read_saved_object(path, body, text)) is not None:
         return [saved]
     of_promptfoo = bool(body.keys() & {"defaultTest", "tests", "providers"})
@@ -62,7 +88,9 @@ def prompts_in(path: Path, body: Any, text: str) -> Sequence[ForeignJudge]:  # A
             return [_promptfoo(path, name, words) for name, words in inline.items()]
         if of_promptfoo:
             return [read_promptfoo(path, rubric_alone=True)]
-    if isinstance(body.get("prompt"), Mapping):  # LangSmith, Langfuse and others keep the prompt one level down
+    if isinstance(
+        body.get("prompt"), Mapping
+    ):  # LangSmith, Langfuse and others keep the prompt one level down
         inner = prompts_in(path, body["prompt"], json.dumps(body["prompt"]))
         return [_with_outer(judge, body, text) for judge in inner]
     if messages := _messages(body, notes):
@@ -71,7 +99,8 @@ def prompts_in(path: Path, body: Any, text: str) -> Sequence[ForeignJudge]:  # A
 
 
 def chosen(body: Any, text: str, name: str | None) -> tuple[Any, str]:  # Any: JSON or YAML
-    """Return what stands at a path of keys such as `judges.tone`, with its text; all of it without a path.
+    """Return what stands at a path of keys such as `judges.tone`, with its text; all of it without
+    a path.
 
     Raises:
         InputError: There is no such key.
@@ -109,16 +138,23 @@ def _entries(body: Any) -> Iterator[tuple[str, Any]]:  # Any: JSON or YAML
     if isinstance(body, Mapping):
         yield from ((str(key), value) for key, value in body.items())
     elif isinstance(body, list) and not _is_chat(body):
-        yield from ((_name_of(item, at), item) for at, item in enumerate(body) if isinstance(item, Mapping))
+        yield from (
+            (_name_of(item, at), item) for at, item in enumerate(body) if isinstance(item, Mapping)
+        )
 
 
 def _name_of(item: Any, at: int) -> str:  # Any: JSON or YAML
-    named = next((item[key] for key in ("name", "id", "label", "key") if isinstance(item.get(key), str)), None)
+    named = next(
+        (item[key] for key in ("name", "id", "label", "key") if isinstance(item.get(key), str)),
+        None,
+    )
     return named.replace(".", "_") if named else str(at + 1)
 
 
 def _paths(body: Any, path: str = "") -> Iterator[tuple[str, Any]]:  # Any: JSON or YAML
-    """Yield each prompt in a body with the path of its keys: mappings with messages, and texts with fields."""
+    """Yield each prompt in a body with the path of its keys: mappings with messages, and texts with
+    fields.
+    """
     for key, value in _entries(body):
         name = f"{path}.{key}" if path else key
         if _is_chat(value) or (isinstance(value, Mapping) and _is_prompt(value)):
@@ -131,17 +167,26 @@ def _paths(body: Any, path: str = "") -> Iterator[tuple[str, Any]]:  # Any: JSON
 
 
 def _is_prompt(body: Body) -> bool:
-    """Whether a mapping holds a prompt itself: texts with fields, or a text under a key that says so."""
-    says = any(isinstance(body.get(key), str | list) and body[key] for key in (*_USER_KEYS[:4], "messages"))
+    """Whether a mapping holds a prompt itself: texts with fields, or a text under a key that says
+    so.
+    """
+    says = any(
+        isinstance(body.get(key), str | list) and body[key] for key in (*_USER_KEYS[:4], "messages")
+    )
     return says or any(_has_field(message.parts) for message in _messages(body, []))
 
 
 def _section(text: str, name: str) -> str:
-    """Return the lines of YAML or TOML that stand under a path of keys, with the comments over them."""
+    """Return the lines of YAML or TOML that stand under a path of keys, with the comments over
+    them.
+    """
     key = re.escape(name.rpartition(".")[2])
     over = r"(?m)^(?:[ \t]*#.*\n)*"
     headed = rf"{over}\[+{re.escape(name)}\]+.*\n(?:(?!\[).*\n?)*"
-    under = rf"{over}(?P<indent>[ \t]*)(?:- )?(?:name: *)?[\"']?{key}[\"']?:?.*\n(?:(?P=indent)[ \t]+.*\n|[ \t]*\n)*"
+    under = (
+        rf"{over}(?P<indent>[ \t]*)(?:- )?(?:name: *)?[\"']?{key}[\"']?:?.*\n(?:(?P=indent)["
+        r" \t]+.*\n|[ \t]*\n)*"
+    )
     match = re.search(headed, text) or re.search(under, text)
     return match.group() if match and not text.lstrip().startswith(("{", "[{")) else ""
 
@@ -162,13 +207,19 @@ def _is_message(item: Any) -> bool:  # Any: JSON or YAML
     return isinstance(item, Mapping) and ("role" in item or set(item) <= ROLES.keys())
 
 
-def _chat(chat: Sequence[Any], notes: list[str]) -> tuple[TemplateMessage, ...]:  # Any: JSON or YAML
+def _chat(
+    chat: Sequence[Any], notes: list[str]
+) -> tuple[TemplateMessage, ...]:  # Any: JSON or YAML
     return read_messages(list(chat), lambda text: read_parts(text, notes))
 
 
 def _messages(body: Body, notes: list[str]) -> tuple[TemplateMessage, ...]:
-    """Return the messages that a mapping holds itself: a chat, a system and a user text, or texts with fields."""
-    body = {key: "\n".join(v) if key in _LISTED_KEYS and _is_lines(v) else v for key, v in body.items()}
+    """Return the messages that a mapping holds itself: a chat, a system and a user text, or texts
+    with fields.
+    """
+    body = {
+        key: "\n".join(v) if key in _LISTED_KEYS and _is_lines(v) else v for key, v in body.items()
+    }
     chats = [key for key in _LISTED_KEYS if body.get(key)]
     chats += [key for key, value in body.items() if _is_chat(value) and not _ABOUT.search(str(key))]
     for key in dict.fromkeys(chats):
@@ -177,14 +228,19 @@ def _messages(body: Body, notes: list[str]) -> tuple[TemplateMessage, ...]:
             return _chat([{"system": system}, *chat] if system else chat, notes)
     found: list[TemplateMessage] = []
     for role, keys in (("system", _SYSTEM_KEYS), ("user", _USER_KEYS)):
-        value = next((body[key] for key in keys if isinstance(body.get(key), str) and body[key].strip()), None)
+        value = next(
+            (body[key] for key in keys if isinstance(body.get(key), str) and body[key].strip()),
+            None,
+        )
         if value is not None:
             role = "system" if role == "system" else "user"
             found.append(TemplateMessage(role=role, parts=read_parts(value, notes)))
     if not any(_has_field(message.parts) for message in found):
         found = list(_of_any_keys(body, notes)) or found
     elif rules := _rules(body, found[-1]):
-        found[-1:-1] = [TemplateMessage(role="system", parts=read_parts(body[key], notes)) for key in rules]
+        found[-1:-1] = [
+            TemplateMessage(role="system", parts=read_parts(body[key], notes)) for key in rules
+        ]
         notes.append(f"Its text under {', '.join(rules)} stands before the row here.")
     if found and found[-1].role == "system":
         found[-1] = TemplateMessage(role="user", parts=found[-1].parts)
@@ -192,21 +248,35 @@ def _messages(body: Body, notes: list[str]) -> tuple[TemplateMessage, ...]:
 
 
 def _rules(body: Body, last: TemplateMessage) -> list[str]:
-    """Return the keys of texts that are rules by their names, unless the message with the row has a place for them."""
+    """Return the keys of texts that are rules by their names, unless the message with the row has a
+    place for them.
+    """
     fields = {part.name for part in last.parts if isinstance(part, Field)}
-    named = [key for key, value in body.items() if isinstance(value, str) and ABOUT_CRITERIA.search(str(key))]
+    named = [
+        key
+        for key, value in body.items()
+        if isinstance(value, str) and ABOUT_CRITERIA.search(str(key))
+    ]
     return [str(key) for key in named if key not in fields and len(body[key]) >= 60]
 
 
 def _of_any_keys(body: Body, notes: list[str]) -> Iterator[TemplateMessage]:
-    """Yield the messages that the texts of a mapping make, whatever its keys; none where they are several prompts."""
-    texts = {str(key): value for key, value in body.items() if isinstance(value, str) and not _ABOUT.search(str(key))}
+    """Yield the messages that the texts of a mapping make, whatever its keys; none where they are
+    several prompts.
+    """
+    texts = {
+        str(key): value
+        for key, value in body.items()
+        if isinstance(value, str) and not _ABOUT.search(str(key))
+    }
     read = {key: read_parts(value, notes) for key, value in texts.items() if len(value) >= 20}
     with_fields = [key for key, parts in read.items() if _has_field(parts)]
     fields = [{part.name for part in read[key] if isinstance(part, Field)} for key in with_fields]
     stems = {_PART_OF_KEY.sub("", key) for key in with_fields}
     shared = any(one & other for at, one in enumerate(fields) for other in fields[:at])
-    if not with_fields or (shared and len(stems) > 1):  # texts that show the same field are prompts of their own
+    if not with_fields or (
+        shared and len(stems) > 1
+    ):  # texts that show the same field are prompts of their own
         return
     last = with_fields[-1]
     system: list[TemplatePart] = []

@@ -16,7 +16,8 @@ _HINT = "put the prompt alone into a text file with {field} in it"
 
 @contextmanager
 def bounded(seconds: float = LONGEST) -> Generator[None]:
-    """End what is done within after some seconds; only in the main thread, and where the system has such an alarm.
+    """End what is done within after some seconds; only in the main thread, and where the system has
+    such an alarm.
 
     Raises:
         InputError: It took longer, or was nested too deeply.
@@ -29,7 +30,11 @@ def bounded(seconds: float = LONGEST) -> Generator[None]:
             hint=_HINT,
         )
 
-    before = (signal.signal(signal.SIGALRM, ring), signal.setitimer(signal.ITIMER_REAL, seconds)) if alarm else None
+    before = (
+        (signal.signal(signal.SIGALRM, ring), signal.setitimer(signal.ITIMER_REAL, seconds))
+        if alarm
+        else None
+    )
     try:
         yield
     except (RecursionError, MemoryError):

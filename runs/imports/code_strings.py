@@ -78,33 +78,55 @@ def prompts_of(
             raise InputError(f"there is no string {wanted!r} in it", hint=f"its strings: {names}")
         return named[:1]
     if not prompts:
-        raise InputError("it holds no string with fields", hint="put the prompt into a text file with {field} in it")
+        raise InputError(
+            "it holds no string with fields",
+            hint="put the prompt into a text file with {field} in it",
+        )
     return prompts
 
 
 def _with_fields(strings: Sequence[CodeString]) -> list[CodeString]:
-    """Return the strings with fields, each once, without those that others are put together from."""
+    """Return the strings with fields, each once, without those that others are put together
+    from.
+    """
     found = [string for string in strings if string.has_fields and len(string) >= 20]
     found = found or [string for string in strings if string.has_fields and len(string) >= 5]
     if not found:
-        read = [replace(one, parts=read_parts("".join(map(str, one.parts)), [])) for one in strings if len(one) >= 60]
+        read = [
+            replace(one, parts=read_parts("".join(map(str, one.parts)), []))
+            for one in strings
+            if len(one) >= 60
+        ]
         found = [string for string in read if string.has_fields]
-    once = [string for at, string in enumerate(found) if all(string.parts != other.parts for other in found[:at])]
+    once = [
+        string
+        for at, string in enumerate(found)
+        if all(string.parts != other.parts for other in found[:at])
+    ]
     return [string for string in once if not any(_is_part(string, other) for other in once)]
 
 
 def _called_system(
     strings: Sequence[CodeString], string: CodeString, in_chats: Sequence[CodeString]
 ) -> CodeString | None:
-    """Return the one string that its name calls a system text, unless it goes with the messages of a chat."""
+    """Return the one string that its name calls a system text, unless it goes with the messages of
+    a chat.
+    """
     called = [other for other in strings if _SYSTEM_NAME.search(other.name)]
-    free = len(called) == 1 and called[0] != string and all(called[0].parts != other.parts for other in in_chats)
+    free = (
+        len(called) == 1
+        and called[0] != string
+        and all(called[0].parts != other.parts for other in in_chats)
+    )
     return called[0] if free else None
 
 
 def _is_part(string: CodeString, other: CodeString) -> bool:
     """Whether a string is a piece of another one, which is put together from it."""
-    texts = ["".join(p if isinstance(p, str) else "\ufffc" for p in one.parts).strip() for one in (string, other)]
+    texts = [
+        "".join(p if isinstance(p, str) else "\ufffc" for p in one.parts).strip()
+        for one in (string, other)
+    ]
     return len(texts[0]) < len(texts[1]) and texts[0] in texts[1]
 
 

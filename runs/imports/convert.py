@@ -1,4 +1,6 @@
-"""Convert a foreign judge to a JudgePrompt: keep its words in their order, and say what is different."""
+"""Convert a foreign judge to a JudgePrompt: keep its words in their order, and say what is
+different.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,12 @@ MAX_LABEL = 200
 def convert(judge: ForeignJudge, options: ImportOptions) -> ImportedJudge:
     """Make a judge of ours.
 
-    The words of the tool stay, in their order: what comes before the row is system text and criteria, what stands round
-    its fields is the template, what comes after it is the reply clause.
+    The words of the tool stay, in their order: what comes before the row is system text and
+    criteria, what stands round its fields is the template, what comes after it is the reply clause.
 
     Raises:
-        InputError: It has no fields, no scale can be read, fields stand in demonstrations, or an option does not fit.
+        InputError: It has no fields, no scale can be read, fields stand in demonstrations, or an
+            option does not fit.
     """
     differences: list[str] = []
     messages = fill_fixed(judge, options, differences)
@@ -33,20 +36,27 @@ def convert(judge: ForeignJudge, options: ImportOptions) -> ImportedJudge:
     fields = [part.name for part in user if isinstance(part, Field)]
     if not fields:
         raise InputError(
-            f"{judge.name} has no field for a row", hint="write {field} or {{field}} where a row's text goes"
+            f"{judge.name} has no field for a row",
+            hint="write {field} or {{field}} where a row's text goes",
         )
     names = our_names(fields, options.fields)
-    differences += [f"Its field {theirs} is {ours} here." for theirs, ours in names.items() if theirs != ours]
+    differences += [
+        f"Its field {theirs} is {ours} here." for theirs, ours in names.items() if theirs != ours
+    ]
     renamed = [Field(names[part.name]) if isinstance(part, Field) else part for part in user]
     instructions, template, clause = _cut(system_text, renamed)
-    system, criteria = _apart(instructions, judge, options) or _split_instructions(instructions, differences)
+    system, criteria = _apart(instructions, judge, options) or _split_instructions(
+        instructions, differences
+    )
     text = f"{instructions}\n\n{clause}"
     stated = read_answer(words_on_answer(text, read_units(text)), text)
     scale = _scale(judge, options, stated, differences)
     reply, schema, mark = _reply(judge, clause, stated, scale, differences)
     differences += judge.notes
     heading = "" if CRITERIA_PLACE in system else "the heading 'Criteria:', "
-    differences.append(f"Judgewright adds {heading}a notice that fenced text is data, and fences round fields.")
+    differences.append(
+        f"Judgewright adds {heading}a notice that fenced text is data, and fences round fields."
+    )
     tool = judge.tool.split()[0] if judge.tool else ""
     name = re.sub(r"[^a-z0-9]+", "_", f"{tool}_{judge.name}".lower()).strip("_")[:64]
     prompt = JudgePrompt(
@@ -70,18 +80,31 @@ def convert(judge: ForeignJudge, options: ImportOptions) -> ImportedJudge:
     )
 
 
-def fill_fixed(judge: ForeignJudge, options: ImportOptions, differences: list[str]) -> list[TemplateMessage]:
+def fill_fixed(
+    judge: ForeignJudge, options: ImportOptions, differences: list[str]
+) -> list[TemplateMessage]:
     """Put fixed text in the place of fields that are no row's, or that the user fills."""
-    present = {part.name for message in judge.messages for part in message.parts if isinstance(part, Field)}
+    present = {
+        part.name for message in judge.messages for part in message.parts if isinstance(part, Field)
+    }
     for name in options.fills:
         if name not in present:
-            raise InputError(f"there is no field {name!r} to fill", hint=f"its fields: {', '.join(sorted(present))}")
+            raise InputError(
+                f"there is no field {name!r} to fill",
+                hint=f"its fields: {', '.join(sorted(present))}",
+            )
     for name, reason in judge.needs.items():
         if name in present and name not in options.fills:
             raise InputError(reason, hint=f"give it with --fill {name}=TEXT or --fill {name}=@FILE")
-    fills = {name: text for name, text in {**judge.fills, **options.fills}.items() if name in present}
+    fills = {
+        name: text for name, text in {**judge.fills, **options.fills}.items() if name in present
+    }
     for name, text in fills.items():
-        content = f"the same {len(text):,} characters in every row" if text.strip() else "left empty in every row"
+        content = (
+            f"the same {len(text):,} characters in every row"
+            if text.strip()
+            else "left empty in every row"
+        )
         differences.append(f"Its field {name} is {content}.")
     messages = []
     for message in judge.messages:
@@ -98,7 +121,9 @@ def fill_fixed(judge: ForeignJudge, options: ImportOptions, differences: list[st
 def _one_user_message(
     messages: Sequence[TemplateMessage], differences: list[str]
 ) -> tuple[str, tuple[TemplatePart, ...]]:
-    """Return the system text, and the message that shows the row; a system message with fields joins the user's."""
+    """Return the system text, and the message that shows the row; a system message with fields
+    joins the user's.
+    """
     *before, user = messages
     if user.role != "user" or any(message.role != "system" for message in before):
         roles = [message.role for message in messages]
@@ -109,7 +134,9 @@ def _one_user_message(
             system.append(message)
     if not any(isinstance(part, Field) for message in system for part in message.parts):
         return "\n\n".join(message.text({}) for message in system), user.parts
-    differences.append("Its system message holds fields of the row: it stands in the user message here.")
+    differences.append(
+        "Its system message holds fields of the row: it stands in the user message here."
+    )
     parts: list[TemplatePart] = []
     for message in system:
         parts += [*message.parts, "\n\n"]
@@ -117,7 +144,9 @@ def _one_user_message(
 
 
 def _cut(system_text: str, user: Sequence[TemplatePart]) -> tuple[str, str, str]:
-    """Return instructions, template and reply clause: the text before the row, round its fields, and after it."""
+    """Return instructions, template and reply clause: the text before the row, round its fields,
+    and after it.
+    """
     instructions = label = closing = clause = ""
     first, *middle = user
     if isinstance(first, str):
@@ -132,7 +161,9 @@ def _cut(system_text: str, user: Sequence[TemplatePart]) -> tuple[str, str, str]
 
 
 def _cut_head(text: str) -> tuple[str, str]:
-    """Cut before the paragraph that leads to the first field, or its line where the paragraph is long."""
+    """Cut before the paragraph that leads to the first field, or its line where the paragraph is
+    long.
+    """
     for separator in ("\n\n", "\n"):
         instructions, _, label = text.rpartition(separator)
         if len(label) <= MAX_LABEL:
@@ -141,7 +172,9 @@ def _cut_head(text: str) -> tuple[str, str]:
 
 
 def _cut_tail(text: str) -> tuple[str, str]:
-    """Cut after the paragraph that closes the last field, or its line where the paragraph is long."""
+    """Cut after the paragraph that closes the last field, or its line where the paragraph is
+    long.
+    """
     for separator in ("\n\n", "\n"):
         closing, _, clause = text.partition(separator)
         if len(closing) <= MAX_LABEL:
@@ -149,9 +182,15 @@ def _cut_tail(text: str) -> tuple[str, str]:
     return text, ""
 
 
-def _apart(instructions: str, judge: ForeignJudge, options: ImportOptions) -> tuple[str, str] | None:
-    """Return system text with a place for the criteria, and the criteria that the tool or its user states."""
-    stated = next((options.fills[name] for name in judge.needs if name in options.fills), judge.criteria).strip()
+def _apart(
+    instructions: str, judge: ForeignJudge, options: ImportOptions
+) -> tuple[str, str] | None:
+    """Return system text with a place for the criteria, and the criteria that the tool or its user
+    states.
+    """
+    stated = next(
+        (options.fills[name] for name in judge.needs if name in options.fills), judge.criteria
+    ).strip()
     before, found, after = instructions.rpartition(stated) if stated else ("", "", "")
     if not found or CRITERIA_PLACE in instructions:
         return None
@@ -162,31 +201,47 @@ def _split_instructions(instructions: str, differences: list[str]) -> tuple[str,
     """Return system text and criteria: the first paragraph, line or sentence, and the rest."""
     ours = own_words()
     if not instructions:
-        differences.append("It has no text before the row's: the system message says only that the user message tells.")
+        differences.append(
+            "It has no text before the row's: the system message says only that the user message"
+            " tells."
+        )
         return ours["system"], ours["criteria"]
     for separator in (r"\n[ \t]*\n", r"\n", r"(?<=[.!?:]) "):
         first, *rest = re.split(separator, instructions, maxsplit=1)
         if rest and first.strip() and rest[0].strip():
             return first.strip(), rest[0].strip()
-    differences.append("Its instructions are one sentence: the line before the criteria is Judgewright's.")
+    differences.append(
+        "Its instructions are one sentence: the line before the criteria is Judgewright's."
+    )
     return ours["system"], instructions
 
 
-def _scale(judge: ForeignJudge, options: ImportOptions, stated: StatedAnswer, differences: list[str]) -> OutputScale:
+def _scale(
+    judge: ForeignJudge, options: ImportOptions, stated: StatedAnswer, differences: list[str]
+) -> OutputScale:
     if options.scale:
         differences.append(f"The scale is {options.scale.describe()}, as you said.")
         return options.scale
     scale = judge.scale or stated.scale
     if scale is None:
-        raise InputError(f"{judge.name} does not say on what scale it judges", hint="say --scale 0..3, 1..5@4, binary")
+        raise InputError(
+            f"{judge.name} does not say on what scale it judges",
+            hint="say --scale 0..3, 1..5@4, binary",
+        )
     differences.append(f"The scale is {scale.describe()}.")
     return scale
 
 
 def _reply(
-    judge: ForeignJudge, clause: str, stated: StatedAnswer, scale: OutputScale, differences: list[str]
+    judge: ForeignJudge,
+    clause: str,
+    stated: StatedAnswer,
+    scale: OutputScale,
+    differences: list[str],
 ) -> tuple[str, dict[str, str], str]:
-    """Return the reply clause, its JSON fields and its mark: the tool's own words where they can be read."""
+    """Return the reply clause, its JSON fields and its mark: the tool's own words where they can be
+    read.
+    """
     schema, mark, unreadable = judge.reply_schema, "", judge.unreadable
     if schema is None and not unreadable:
         schema, mark = stated.reply_schema, stated.reply_mark
@@ -197,7 +252,8 @@ def _reply(
     if schema is None or unreadable:
         ours, schema = reply_clause(scale)
         differences.append(
-            f"Reply clause replaced: {unreadable}; a clause of ours after the tool's words overrides them."
+            f"Reply clause replaced: {unreadable}; a clause of ours after the tool's words"
+            " overrides them."
         )
         return "\n\n".join(part for part in (clause, ours) if part), dict(schema), ""
     score = next((name for name, kind in schema.items() if kind == "score"), None)

@@ -1,4 +1,6 @@
-"""Which stretch of a prompt is its criteria: the longest run of rules, or what somebody named without the rest."""
+"""Which stretch of a prompt is its criteria: the longest run of rules, or what somebody named
+without the rest.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +8,36 @@ import re
 from collections.abc import Iterator, Sequence
 
 from .prompt_words import pattern_of
-from .text_units import ABOUT_CRITERIA, ALWAYS_ANSWER, CONDITIONAL, FIELD, LINE_FORM, OF_FORM, SURELY_ASKS, Span, Unit
+from .text_units import (
+    ABOUT_CRITERIA,
+    ALWAYS_ANSWER,
+    CONDITIONAL,
+    FIELD,
+    LINE_FORM,
+    OF_FORM,
+    SURELY_ASKS,
+    Span,
+    Unit,
+)
 
-_ONLY_GRADES = re.compile(r"[^\"'`“„«:{}<>\[\]\n]*\b-?\d+\b[^\d\"'`“„«:{}<>\[\]\n]{1,12}\d+[^\"'`“„«:{}<>\[\]\n]*")
-"""A sentence that names a range of grades and no form of the answer: "Then give an overall score from 1 to 5."."""
-_MARK = re.compile(r"\s*(?P<mark>(?:[-*•>]\s*)?(?:\(?\w{1,3}[.):、]\s*)?[*_\"'“„]{0,3}(?:[^\W\d]\w*:\s)?)")
-"""What stands before the first words of a rule on its line: a bullet, a number, or a word with a colon."""
+_ONLY_GRADES = re.compile(
+    r"[^\"'`“„«:{}<>\[\]\n]*\b-?\d+\b[^\d\"'`“„«:{}<>\[\]\n]{1,12}\d+[^\"'`“„«:{}<>\[\]\n]*"
+)
+"""A sentence that names a range of grades and no form of the answer: "Then give an overall score
+from 1 to 5.".
+"""
+_MARK = re.compile(
+    r"\s*(?P<mark>(?:[-*•>]\s*)?(?:\(?\w{1,3}[.):、]\s*)?[*_\"'“„]{0,3}(?:[^\W\d]\w*:\s)?)"
+)
+"""What stands before the first words of a rule on its line: a bullet, a number, or a word with a
+colon.
+"""
 
 
 def find_criteria(text: str, units: Sequence[Unit]) -> Span | None:
-    """Return the longest run of rules, one under a heading that says so before others; None where there is none."""
+    """Return the longest run of rules, one under a heading that says so before others; None where
+    there is none.
+    """
     best, best_weight = None, 0
     for run, after_heading in _runs(text, units):
         weight = sum(unit.end - unit.start for unit in run) * (3 if after_heading else 1)
@@ -25,23 +47,32 @@ def find_criteria(text: str, units: Sequence[Unit]) -> Span | None:
 
 
 def rules_within(text: str, units: Sequence[Unit], span: Span, forms: Sequence[int]) -> Span | None:
-    """Return the longest stretch of a span without a field and without what only says in what form to answer.
+    """Return the longest stretch of a span without a field and without what only says in what form
+    to answer.
 
     Args:
         text: The prompt.
         units: Its units.
         span: What somebody took for its criteria.
-        forms: Where sentences on the form of the answer begin. Those that we know ourselves count at the span's ends
-            only, since a rule may speak of JSON too.
+        forms: Where sentences on the form of the answer begin. Those that we know ourselves count
+            at the span's ends only, since a rule may speak of JSON too.
     """
-    inside = [unit for unit in units if unit.start < span.end and unit.end > span.start and unit.kind != "blank"]
-    while inside and (_only_form(text, inside[-1]) or (len(inside) > 1 and _maps_to_labels(text, inside[-1]))):
+    inside = [
+        unit
+        for unit in units
+        if unit.start < span.end and unit.end > span.start and unit.kind != "blank"
+    ]
+    while inside and (
+        _only_form(text, inside[-1]) or (len(inside) > 1 and _maps_to_labels(text, inside[-1]))
+    ):
         inside.pop()
     while inside and _only_form(text, inside[0]):
         inside.pop(0)
     stretches: list[list[Unit]] = [[]]
     for at, unit in enumerate(inside):
-        of_form = any(unit.start <= form < unit.end for form in forms) and not _opens_list(text, inside[at : at + 2])
+        of_form = any(unit.start <= form < unit.end for form in forms) and not _opens_list(
+            text, inside[at : at + 2]
+        )
         if FIELD in text[unit.start : unit.end] or of_form:
             stretches.append([])
         else:
@@ -58,7 +89,9 @@ def rules_within(text: str, units: Sequence[Unit], span: Span, forms: Sequence[i
 
 
 def _opens_list(text: str, units: Sequence[Unit]) -> bool:
-    """Whether the first of two units offers what the second, a rule on its own line, is one of: "select an option:"."""
+    """Whether the first of two units offers what the second, a rule on its own line, is one of:
+    "select an option:".
+    """
     if len(units) < 2 or units[1].kind != "rule":
         return False
     words, after = (text[unit.start : unit.end] for unit in units)
@@ -69,7 +102,9 @@ def _opens_list(text: str, units: Sequence[Unit]) -> bool:
 
 def _leads_on(text: str, unit: Unit) -> bool:
     """Whether a unit says nothing without the text after it: a heading, a tag, a label."""
-    return unit.kind in ("heading", "tag", "row") or text[unit.start : unit.end].rstrip().endswith(":")
+    return unit.kind in ("heading", "tag", "row") or text[unit.start : unit.end].rstrip().endswith(
+        ":"
+    )
 
 
 def _only_form(text: str, unit: Unit) -> bool:
@@ -84,10 +119,14 @@ def _only_form(text: str, unit: Unit) -> bool:
 
 
 def _maps_to_labels(text: str, unit: Unit) -> bool:
-    """Whether a short last sentence only says which label stands for what: "Return true if ..., otherwise false."."""
+    """Whether a short last sentence only says which label stands for what: "Return true if ...,
+    otherwise false.".
+    """
     words = text[unit.start : unit.end]
     either = re.search(
-        r"\b(?:otherwise|else|sonst|andernfalls|sinon|de lo contrario|altrimenti)\b", words, re.IGNORECASE
+        r"\b(?:otherwise|else|sonst|andernfalls|sinon|de lo contrario|altrimenti)\b",
+        words,
+        re.IGNORECASE,
     )
     return unit.kind == "answer" and either is not None and len(words.split()) <= 14
 
@@ -95,7 +134,8 @@ def _maps_to_labels(text: str, unit: Unit) -> bool:
 def _runs(text: str, units: Sequence[Unit]) -> Iterator[tuple[list[Unit], bool]]:
     """Yield runs of rules, with whether a heading over it names criteria.
 
-    Headings within a run belong to it, and so does a sentence between rules that only names the scale.
+    Headings within a run belong to it, and so does a sentence between rules that only names the
+    scale.
     """
     run: list[Unit] = []
     held: list[Unit] = []
@@ -112,7 +152,12 @@ def _runs(text: str, units: Sequence[Unit]) -> Iterator[tuple[list[Unit], bool]]
             if unit.kind == "tag" and run:
                 yield run, bool(ABOUT_CRITERIA.search(kept))
                 run, held = [], []
-        elif unit.kind == "answer" and run and _ONLY_GRADES.fullmatch(words) and not OF_FORM.search(words):
+        elif (
+            unit.kind == "answer"
+            and run
+            and _ONLY_GRADES.fullmatch(words)
+            and not OF_FORM.search(words)
+        ):
             held.append(unit)
         elif unit.kind != "blank":
             if run:

@@ -10,11 +10,14 @@ from ..exports.template_parts import Field, TemplateMessage, TemplatePart
 
 
 def read_demonstrations(
-    demonstrations: Sequence[tuple[TemplateMessage, TemplateMessage]], last: TemplateMessage, names: Mapping[str, str]
+    demonstrations: Sequence[tuple[TemplateMessage, TemplateMessage]],
+    last: TemplateMessage,
+    names: Mapping[str, str],
 ) -> tuple[Example, ...]:
     """Read the row of each demonstration off its text.
 
-    Labels are found letter by letter, else whatever blanks and capitals they are written with, else in bold too.
+    Labels are found letter by letter, else whatever blanks and capitals they are written with, else
+    in bold too.
 
     Args:
         demonstrations: Each the message that shows a row, and the reply to it.
@@ -26,14 +29,19 @@ def read_demonstrations(
     """
     parts = _stripped(last.parts)
     patterns = [re.compile(_exact(parts, names))]
-    patterns += [re.compile(_loose(parts, names, bold), re.IGNORECASE) for bold in ("", "[*_]{0,3}")]
+    patterns += [
+        re.compile(_loose(parts, names, bold), re.IGNORECASE) for bold in ("", "[*_]{0,3}")
+    ]
     examples: list[Example] = []
     for number, (user, reply) in enumerate(demonstrations, start=1):
         text = "" if _has_fields(user, reply) else user.text({}).strip()
-        match = next((found for pattern in patterns if text and (found := pattern.fullmatch(text))), None)
+        match = next(
+            (found for pattern in patterns if text and (found := pattern.fullmatch(text))), None
+        )
         if match is None:
             raise InputError(
-                f"demonstration {number} does not have the form of the last message, so its row cannot be read",
+                f"demonstration {number} does not have the form of the last message, so its row"
+                " cannot be read",
                 hint="give each demonstration the same labels in the same order",
             )
         row = {name: value.strip("\r\n") for name, value in match.groupdict().items()}
@@ -58,7 +66,9 @@ def _exact(parts: Sequence[TemplatePart], names: Mapping[str, str]) -> str:
 
 
 def _loose(parts: Sequence[TemplatePart], names: Mapping[str, str], bold: str) -> str:
-    """Return a pattern in which line breaks part labels from values, with any blanks beside them."""
+    """Return a pattern in which line breaks part labels from values, with any blanks beside
+    them.
+    """
     values = _values(parts, names)
     pattern = ""
     for part in parts:
@@ -78,7 +88,11 @@ def _values(parts: Sequence[TemplatePart], names: Mapping[str, str]) -> Iterator
     seen: set[str] = set()
     for part in parts:
         if isinstance(part, Field):
-            yield f"(?P={names[part.name]})" if part.name in seen else rf"(?P<{names[part.name]}>[\s\S]*?)"
+            yield (
+                f"(?P={names[part.name]})"
+                if part.name in seen
+                else rf"(?P<{names[part.name]}>[\s\S]*?)"
+            )
             seen.add(part.name)
 
 

@@ -1,4 +1,6 @@
-"""A judge that Python code declares as a signature of DSPy: its docstring, its fields, and the one that judges."""
+"""A judge that Python code declares as a signature of DSPy: its docstring, its fields, and the one
+that judges.
+"""
 
 from __future__ import annotations
 
@@ -27,21 +29,33 @@ def read_signature(node: ast.ClassDef, tree: ast.Module) -> CodeJudge | None:
     verdicts = typed or list(outputs)
     if not words or not inputs or len(verdicts) != 1:
         raise InputError(
-            f"line {node.lineno}: {node.name} has no docstring, no input, or not one output that is the verdict",
+            f"line {node.lineno}: {node.name} has no docstring, no input, or not one output that is"
+            " the verdict",
             hint="put the prompt into a text file with {field} in it",
         )
     kind = outputs[verdicts[0]].annotation
     truth = ast.unparse(kind) == "bool"
-    described = [f"Your input fields are:\n{_listed(inputs)}", f"Your output fields are:\n{_listed(outputs)}"]
+    described = [
+        f"Your input fields are:\n{_listed(inputs)}",
+        f"Your output fields are:\n{_listed(outputs)}",
+    ]
     parts: list[TemplatePart] = ["\n\n".join([words, *described, ""])]
     for name in inputs:
         parts += [f"[[ ## {name} ## ]]\n", Field(name), "\n\n"]
-    parts.append(_reply(list(outputs), _calls(tree, "ChainOfThought", node.name), "True or False" if truth else ""))
+    parts.append(
+        _reply(
+            list(outputs),
+            _calls(tree, "ChainOfThought", node.name),
+            "True or False" if truth else "",
+        )
+    )
     return CodeJudge(
         tool="DSPy's Signature",
         messages=(TemplateMessage(role="user", parts=join_literals(parts)),),
         criteria=words,
-        scale=OutputScale(kind="binary", labels=("False", "True"), threshold=1.0) if truth else None,
+        scale=(
+            OutputScale(kind="binary", labels=("False", "True"), threshold=1.0) if truth else None
+        ),
         labels=strings_of(tree, kind),
         notes=(_NOTE,),
     )
@@ -69,7 +83,11 @@ def _listed(fields: Mapping[str, ast.AnnAssign]) -> str:
             for keyword in given
             if keyword.arg == "desc" and isinstance(keyword.value, ast.Constant)
         ]
-        lines.append(f"{number}. `{name}` ({ast.unparse(field.annotation)}): {''.join(map(str, said))}".rstrip(": "))
+        lines.append(
+            f"{number}. `{name}` ({ast.unparse(field.annotation)}): {''.join(map(str, said))}".rstrip(  # noqa: E501
+                ": "
+            )
+        )
     return "\n".join(lines)
 
 
@@ -77,7 +95,8 @@ def _calls(tree: ast.Module, function: str, argument: str) -> bool:
     """Whether a tree calls a function with a name as its first argument."""
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args)
     return any(
-        ast.unparse(call.func).rpartition(".")[2] == function and ast.unparse(call.args[0]) == argument
+        ast.unparse(call.func).rpartition(".")[2] == function
+        and ast.unparse(call.args[0]) == argument
         for call in calls
     )
 
@@ -89,6 +108,6 @@ def _reply(outputs: list[str], reasons: bool, values: str) -> str:
     then = "".join(f", then {name}" for name in rest)
     said = f" ({values})" if values else ""
     return (
-        f"Respond with the corresponding output fields, starting with the field {first}{then}{said}, and then ending"
-        " with the marker for `[[ ## completed ## ]]`."
+        "Respond with the corresponding output fields, starting with the field"
+        f" {first}{then}{said}, and then ending with the marker for `[[ ## completed ## ]]`."
     )

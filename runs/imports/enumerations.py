@@ -1,8 +1,10 @@
-"""Lists of short words in a text, found by their form alone: what a scale of labels looks like in any language.
+"""Lists of short words in a text, found by their form alone: what a scale of labels looks like in
+any language.
 
-Each form is a way in which people write down what may be chosen: words in marks or capitals one after the other, a list
-after a colon or in brackets, lines that explain one word each, the same frame with another word in it, and clauses that
-give each word its condition. Which of the lists is the scale is not decided here.
+Each form is a way in which people write down what may be chosen: words in marks or capitals one
+after the other, a list after a colon or in brackets, lines that explain one word each, the same
+frame with another word in it, and clauses that give each word its condition. Which of the lists is
+the scale is not decided here.
 """
 
 from __future__ import annotations
@@ -15,7 +17,18 @@ from typing import Literal
 
 from .prompt_words import pattern_of
 
-Form = Literal["framed", "marked", "capitals", "enclosed", "listed", "conditions", "lines", "headed", "slashed", "bare"]
+Form = Literal[
+    "framed",
+    "marked",
+    "capitals",
+    "enclosed",
+    "listed",
+    "conditions",
+    "lines",
+    "headed",
+    "slashed",
+    "bare",
+]
 MOST_LABELS = 12
 
 
@@ -58,7 +71,8 @@ _IN_MARKS = re.compile(
 )
 _GAP = re.compile(rf"[^\"“”„`*«»\n]{{0,90}}?{_SEP}|{_GLOSS}{_SEP}|\s+[^\W\d_]{{1,5}}\s+")
 _CAPITALS = re.compile(
-    rf"(?<![\w{_UP}]){_OPEN}{_CAPS}{_CLOSE}{_GLOSS}(?:{_SEP}{_OPEN}{_CAPS}{_CLOSE}{_GLOSS})+(?!\w|[ _]?[:=])"
+    rf"(?<![\w{_UP}]){_OPEN}{_CAPS}{_CLOSE}{_GLOSS}(?:{_SEP}{_OPEN}{_CAPS}{_CLOSE}{_GLOSS})+(?!\w|["
+    r" _]?[:=])"
 )
 _LETTER = rf"[{_UP}]{_CLOSE}{_GLOSS}(?!\w)"
 _LETTERS = re.compile(rf"(?<![\w'’]){_OPEN}{_LETTER}(?:{_SEP}{_OPEN}{_LETTER})+")
@@ -69,24 +83,36 @@ _YES_OR_NO = re.compile(
     re.IGNORECASE,
 )
 _LIST = rf"{_OPEN}{_PHRASE}{_CLOSE}{_GLOSS}(?:{_SEP}{_OPEN}{_PHRASE}{_CLOSE}{_GLOSS})+"
-_ENCLOSED = re.compile(rf"(?<!\w)(?P<open>[<(\[\"'`“{{])\s*(?P<list>{_LIST})\s*(?P<close>[>)\]\"'`”}}])(?!\w)")
-_END = r"(?=\s*(?:[.;,?!\n>)\]\"'|]|$|(?:and|und|et|y) (?:nothing|nichts|rien|nada)\b|\b(?:only|nur)\b| [–—(-]))"
+_ENCLOSED = re.compile(
+    rf"(?<!\w)(?P<open>[<(\[\"'`“{{])\s*(?P<list>{_LIST})\s*(?P<close>[>)\]\"'`”}}])(?!\w)"
+)
+_END = (
+    r"(?=\s*(?:[.;,?!\n>)\]\"'|]|$|(?:and|und|et|y)"
+    r" (?:nothing|nichts|rien|nada)\b|\b(?:only|nur)\b| [–—(-]))"
+)
 _AFTER_COLON = re.compile(rf":[*_]*[ \t]*(?P<list>{_LIST}){_END}")
 _AFTER_LEAD = re.compile(rf"\b(?:{pattern_of('lead')}):?\s+(?P<list>{_LIST}){_END}", re.IGNORECASE)
 _AFTER_VERB = re.compile(
-    rf"(?:^|[.!?:,;]\s)(?:\w+ )?\b\w+\s(?P<list>{_OPEN}{_WORD}{_CLOSE}(?:{_SEP}{_OPEN}{_WORD}{_CLOSE})+){_END}", re.M
+    r"(?:^|[.!?:,;]\s)(?:\w+"
+    rf" )?\b\w+\s(?P<list>{_OPEN}{_WORD}{_CLOSE}(?:{_SEP}{_OPEN}{_WORD}{_CLOSE})+){_END}",
+    re.M,
 )
-_SLASHED = re.compile(rf"(?<![\w/.])(?P<list>{_OPEN}{_PHRASE}{_CLOSE}(?:\s?[|/]\s?{_OPEN}{_PHRASE}{_CLOSE})+){_END}")
+_SLASHED = re.compile(
+    rf"(?<![\w/.])(?P<list>{_OPEN}{_PHRASE}{_CLOSE}(?:\s?[|/]\s?{_OPEN}{_PHRASE}{_CLOSE})+){_END}"
+)
 _KEY = rf"(?P<key>(?!(?:{_ORS})\s)[^\W\d_][\w-]*(?: [\w-]+){{0,2}} ?"
 _CLAUSE_ENDS = rf"(?={_CLOSE}[ \t]*(?:[.,;)\]\n]|$|(?<=[ \t])[ \t]|\b(?:{_ORS})\b))"
 _FRAME = re.compile(rf"{_KEY}:) ?{_OPEN}(?P<value>{_PHRASE}){_CLAUSE_ENDS}")
-_EQUATED = re.compile(rf"{_KEY}=(?!=)) ?{_OPEN}(?P<value>{_PHRASE})(?={_CLOSE}[ \t]*:|{_CLAUSE_ENDS[3:]}")
+_EQUATED = re.compile(
+    rf"{_KEY}=(?!=)) ?{_OPEN}(?P<value>{_PHRASE})(?={_CLOSE}[ \t]*:|{_CLAUSE_ENDS[3:]}"
+)
 TAGGED = re.compile(r"<([A-Za-z][\w-]*)>\s*([^<>\n]{0,60}?)\s*</\1>")
 BRACKETS = re.compile(r"\[\[\s*([^\[\]\n#]{1,30}?)\s*\]\]")
 _IFS, _ELSE = pattern_of("if"), pattern_of("otherwise")
 _CONDITION = re.compile(
     rf"(?:^|[.;,:!?]|\b(?:{_ORS})(?=\s))[ \t]*(?:[-*•] )?"
-    rf"(?P<clause>{_OPEN}{_WORD}{_CLOSE}(?: {_OPEN}{_WORD}{_CLOSE}){{0,9}}?),?\s(?:only )?(?:{_IFS})\b",
+    rf"(?P<clause>{_OPEN}{_WORD}{_CLOSE}(?: {_OPEN}{_WORD}{_CLOSE}){{0,9}}?),?\s(?:only"
+    rf" )?(?:{_IFS})\b",
     re.IGNORECASE | re.MULTILINE,
 )
 _OTHERWISE = re.compile(rf"\b(?:{_ELSE}),?:?[ \t](?P<clause>[^.;,\n)]{{1,60}})", re.IGNORECASE)
@@ -99,18 +125,26 @@ _AND_OTHERWISE = re.compile(
 """What stands before an "otherwise", or a second "if", that ends a clause: `, FALSE otherwise`."""
 _INSTANCES = re.compile(rf"(?:{pattern_of('instances')})[,:]?[ \t]*$", re.IGNORECASE)
 """What leads to words that are examples and no labels."""
-_UP_TO_ASKS = re.compile(rf"^.*\b(?:{pattern_of('asks')}|{pattern_of('lead')}|it):?\s(?=\S)", re.IGNORECASE)
+_UP_TO_ASKS = re.compile(
+    rf"^.*\b(?:{pattern_of('asks')}|{pattern_of('lead')}|it):?\s(?=\S)", re.IGNORECASE
+)
 _IF_WORD = re.compile(rf"\b(?:{_IFS}|{_ELSE})\b", re.IGNORECASE)
 _DIRECTED = re.compile(
     rf"\b(?i:{pattern_of('asks')})(?i:\s(?:{pattern_of('lead')}))?:?\s(?:[\"'`“„«]([^\"'`”“»\n]{{1,20}})[\"'`”“»]|({_CAPS}))(?![\w:])"
 )
-_ASKS = re.compile(rf"^(?:(?:{pattern_of('asks')}|{pattern_of('lead')}|{_ORS}|it)\b:? ?)+", re.IGNORECASE)
-_LEADS_TO = re.compile(rf"^.*\b(?:{pattern_of('leads_to')}|{pattern_of('one_of')}):?\s(?=\S)", re.IGNORECASE)
+_ASKS = re.compile(
+    rf"^(?:(?:{pattern_of('asks')}|{pattern_of('lead')}|{_ORS}|it)\b:? ?)+", re.IGNORECASE
+)
+_LEADS_TO = re.compile(
+    rf"^.*\b(?:{pattern_of('leads_to')}|{pattern_of('one_of')}):?\s(?=\S)", re.IGNORECASE
+)
 _BULLET = r"(?:[-*•–#>]+|\d{1,2}[.)]|\|)?"
 _HEAD = re.compile(
     rf"(?P<bullet>[ \t]*{_BULLET}[ \t]*)(?P<open>{_OPEN})"
-    rf"(?P<head>\(?{_WORD}(?:[ -]{_WORD}){{0,4}}?\)?)(?P<close>{_CLOSE})(?P<gloss>[ \t]?\([^()\n]{{1,40}}\))?"
-    r"(?P<sep>[ \t]*(?::[*_]{0,2}|=|–|—|\||->|→|=>)[ \t]*|[ \t]+-{1,2}[ \t]+|[ \t]{2,}|\.[ \t]+(?=\S)"
+    rf"(?P<head>\(?{_WORD}(?:[ -]{_WORD}){{0,4}}?\)?)(?P<close>{_CLOSE})(?P<gloss>["
+    r" \t]?\([^()\n]{1,40}\))?"
+    r"(?P<sep>[ \t]*(?::[*_]{0,2}|=|–|—|\||->|→|=>)[ \t]*|[ \t]+-{1,2}[ \t]+|[ \t]{2,}|\.["
+    r" \t]+(?=\S)"
     rf"|[ \t]+(?:{pattern_of('means')})[ \t]+|[ \t]*$)(?P<rest>.*)$",
     re.IGNORECASE,
 )
@@ -140,7 +174,9 @@ def enumerations(text: str, *, asked: bool = False) -> list[Enumeration]:
         *_headed(text),
     ]
     found += _bare(text, asked=asked)
-    return [one for one in found if _may_be_labels(one) and not _INSTANCES.search(text[: one.start])]
+    return [
+        one for one in found if _may_be_labels(one) and not _INSTANCES.search(text[: one.start])
+    ]
 
 
 def distinct(items: Iterable[str]) -> tuple[str, ...]:
@@ -154,7 +190,9 @@ def distinct(items: Iterable[str]) -> tuple[str, ...]:
 
 
 def items_of(written: str) -> tuple[str, ...]:
-    """Return the items of a list without the words round them and what is said of each in brackets or after a sign."""
+    """Return the items of a list without the words round them and what is said of each in brackets
+    or after a sign.
+    """
     plain = re.sub(r"\([^()]*\)|(?<=[\w\"'`”]) ?= ?[^,;|/\n]*", "", written)
     return distinct(map(_plain_item, re.split(OR, plain)))
 
@@ -181,9 +219,13 @@ def _framed(text: str) -> Iterator[Enumeration]:
         tags.setdefault(match[1], []).append(match[2])
     for tag, inner in tags.items():
         items = distinct(inner) if len(inner) > 1 else items_of(inner[0])
-        yield Enumeration(items=items, form="framed", key=f"<{tag}>...</{tag}>", start=text.find(f"<{tag}>"))
+        yield Enumeration(
+            items=items, form="framed", key=f"<{tag}>...</{tag}>", start=text.find(f"<{tag}>")
+        )
     if brackets := [match[1] for match in BRACKETS.finditer(text)]:
-        yield Enumeration(items=distinct(brackets), form="framed", key="[[...]]", start=text.find("[["))
+        yield Enumeration(
+            items=distinct(brackets), form="framed", key="[[...]]", start=text.find("[[")
+        )
     frames: dict[str, list[re.Match[str]]] = {}
     for match in (*_FRAME.finditer(text), *_EQUATED.finditer(text)):
         words = match["key"].split(" ")
@@ -192,11 +234,15 @@ def _framed(text: str) -> Iterator[Enumeration]:
     for key, matches in sorted(frames.items(), key=lambda frame: -len(frame[0])):
         items = distinct(match["value"] for match in matches)
         if key.strip(" :=") and len(items) > 1:
-            yield Enumeration(items=items, form="framed", key=f"{key} ...", start=matches[0].start())
+            yield Enumeration(
+                items=items, form="framed", key=f"{key} ...", start=matches[0].start()
+            )
 
 
 def _marked(text: str) -> Iterator[Enumeration]:
-    """Yield runs of words in marks with nothing but separators, glosses or short clauses between them."""
+    """Yield runs of words in marks with nothing but separators, glosses or short clauses between
+    them.
+    """
     run: list[re.Match[str]] = []
     for match in [*_IN_MARKS.finditer(text), None]:
         alike = match is not None and (not run or match.group()[0] == run[-1].group()[0])
@@ -206,10 +252,18 @@ def _marked(text: str) -> Iterator[Enumeration]:
         if len(run) > 1:
             words = [next(filter(None, one.groups())) for one in run]
             keys = {word.rpartition(": ")[0] for word in words}
-            key = f"{keys.pop()}: ..." if len(keys) == 1 and all(": " in word for word in words) else ""
+            key = (
+                f"{keys.pop()}: ..."
+                if len(keys) == 1 and all(": " in word for word in words)
+                else ""
+            )
             items = distinct(word.rpartition(": ")[2] if key else word for word in words)
             yield Enumeration(
-                items=items, form="framed" if key else "marked", key=key, start=run[0].start(), marked=True
+                items=items,
+                form="framed" if key else "marked",
+                key=key,
+                start=run[0].start(),
+                marked=True,
             )
         run = [match] if match else []
 
@@ -217,7 +271,9 @@ def _marked(text: str) -> Iterator[Enumeration]:
 def _capitals(text: str) -> Iterator[Enumeration]:
     for pattern in (_CAPITALS, _LETTERS, _SYMBOLS, _YES_OR_NO):
         for match in pattern.finditer(text):
-            yield Enumeration(items=items_of(match.group()), form="capitals", start=match.start(), marked=True)
+            yield Enumeration(
+                items=items_of(match.group()), form="capitals", start=match.start(), marked=True
+            )
 
 
 def offers_capitals(text: str) -> bool:
@@ -233,7 +289,9 @@ def _enclosed(text: str) -> Iterator[Enumeration]:
 
 
 def _conditions(text: str) -> Iterator[Enumeration]:
-    """Yield words with a condition each: in clauses of one frame, or before an "if" and after an "otherwise"."""
+    """Yield words with a condition each: in clauses of one frame, or before an "if" and after an
+    "otherwise".
+    """
     if cases := [next(filter(None, match.groups())) for match in _DIRECTED.finditer(text)]:
         yield Enumeration(items=distinct(cases), form="conditions", marked=True)
     clauses = [match for match in _CONDITION.finditer(text) if not _IF_WORD.search(match["clause"])]
@@ -258,13 +316,19 @@ def _labels_of(clauses: Sequence[re.Match[str]]) -> tuple[str, ...]:
 
 
 def _lines(text: str) -> Iterator[Enumeration]:
-    """Yield the heads of neighbouring lines of one shape: `- good: all is there`, `| B | one is wrong |`, `fair`."""
+    """Yield the heads of neighbouring lines of one shape: `- good: all is there`, `| B | one is
+    wrong |`, `fair`.
+    """
     lines: list[_Line] = []
     start, apart = 0, False
     for line in text.split("\n"):
         if line.strip() and not re.fullmatch(r"[ \t|:=~*-]+", line):
             match = _HEAD.match(line) or _SYMBOL_HEAD.match(line)
-            match = None if match is None or re.match(_ASKS, match["head"]) or _TO_FILL.match(match["rest"]) else match
+            match = (
+                None
+                if match is None or re.match(_ASKS, match["head"]) or _TO_FILL.match(match["rest"])
+                else match
+            )
             lines.append(_Line(start=start, match=match, apart=apart))
             apart = False
         elif "|" in line and lines:  # the line under the head of a table
@@ -280,7 +344,9 @@ def _lines(text: str) -> Iterator[Enumeration]:
             opened = text[: run[0].start].rstrip().endswith((":", "?"))
             if not alone or opened or shape[0].strip():
                 form: Form = "listed" if alone else "lines"
-                yield Enumeration(items=distinct(items), form=form, start=run[0].start, marked=bool(shape[1]))
+                yield Enumeration(
+                    items=distinct(items), form=form, start=run[0].start, marked=bool(shape[1])
+                )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,7 +360,9 @@ class _Line:
 
 
 def _runs(lines: Sequence[_Line]) -> Iterator[tuple[tuple[str, str, str] | None, list[_Line]]]:
-    """Yield neighbouring lines of one shape; a blank line parts them, unless one stands before each."""
+    """Yield neighbouring lines of one shape; a blank line parts them, unless one stands before
+    each.
+    """
     for shape, group in groupby(lines, key=lambda line: _shape(line.match) if line.match else None):
         run = list(group)
         if all(line.apart for line in run[1:]):
@@ -306,15 +374,23 @@ def _runs(lines: Sequence[_Line]) -> Iterator[tuple[tuple[str, str, str] | None,
 
 
 def _headed(text: str) -> Iterator[Enumeration]:
-    """Yield neighbouring headings of one depth with text under each, as a section on labels has them."""
-    headings = [*re.finditer(r"(?m)^(?P<depth>#{2,6}) +[*_`\"]*(?P<head>[^\n]{1,40}?)[*_`\"]*[ \t]*$", text)]
+    """Yield neighbouring headings of one depth with text under each, as a section on labels has
+    them.
+    """
+    headings = [
+        *re.finditer(r"(?m)^(?P<depth>#{2,6}) +[*_`\"]*(?P<head>[^\n]{1,40}?)[*_`\"]*[ \t]*$", text)
+    ]
     for _, group in groupby(headings, key=lambda heading: heading["depth"]):
         run = list(group)
-        yield Enumeration(items=distinct(heading["head"] for heading in run), form="headed", start=run[0].start())
+        yield Enumeration(
+            items=distinct(heading["head"] for heading in run), form="headed", start=run[0].start()
+        )
 
 
 def _shape(match: re.Match[str]) -> tuple[str, str, str]:
-    """Return what lines of one list have in common: bullet, marks, and what parts the head from the rest."""
+    """Return what lines of one list have in common: bullet, marks, and what parts the head from the
+    rest.
+    """
     bullet = re.sub(r"\d+", "1", match["bullet"].strip())
     sep = match["sep"].strip(" \t*_") or ("." if match["rest"] else "")
     return bullet, match["open"][:1], sep.casefold() + (" " if match["rest"].strip() else "")
@@ -325,13 +401,18 @@ def _without_frame(heads: Sequence[str]) -> list[str]:
     words = [head.split(" ") for head in heads]
     while all(len(word) > 1 for word in words) and len({word[0].casefold() for word in words}) == 1:
         words = [word[1:] for word in words]
-    while all(len(word) > 1 for word in words) and len({word[-1].casefold().rstrip("s") for word in words}) == 1:
+    while (
+        all(len(word) > 1 for word in words)
+        and len({word[-1].casefold().rstrip("s") for word in words}) == 1
+    ):
         words = [word[:-1] for word in words]
     return [re.sub(r" (?:only|nur)$", "", " ".join(word)) for word in words]
 
 
 def _bare(text: str, *, asked: bool) -> Iterator[Enumeration]:
-    """Yield lists without marks: after a colon, between slashes; where the answer is asked for, after a verb."""
+    """Yield lists without marks: after a colon, between slashes; where the answer is asked for,
+    after a verb.
+    """
     for match in _AFTER_COLON.finditer(text):
         yield Enumeration(items=items_of(match["list"]), form="enclosed", start=match.start("list"))
     for match in _SLASHED.finditer(text):

@@ -1,4 +1,6 @@
-"""What a file says of a judge beside its prompt: comments, labels, thresholds, and the schema of its answer."""
+"""What a file says of a judge beside its prompt: comments, labels, thresholds, and the schema of
+its answer.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ LABEL_LISTS = re.compile(
     re.IGNORECASE,
 )
 LABEL_SCORES = re.compile(
-    r"(?:choice_?scores|label_?to_?score|score_?map|scores?|grade_?to_?score|points|choices)$", re.IGNORECASE
+    r"(?:choice_?scores|label_?to_?score|score_?map|scores?|grade_?to_?score|points|choices)$",
+    re.IGNORECASE,
 )
 COUNTS = r"\b(?:len|sum|mean|count|max|min|Counter|total|average|avg)\b"
 """Functions whose result is of many rows."""
@@ -81,14 +84,18 @@ NO_FACTS = FileFacts()
 
 
 def ordered_by_scores(labels: Sequence[str], scores: Mapping[str, float]) -> tuple[str, ...] | None:
-    """Return labels with the worst first by the numbers that the file gives them; None where it gives them none."""
+    """Return labels with the worst first by the numbers that the file gives them; None where it
+    gives them none.
+    """
     if not labels or set(labels) != set(scores) or len(set(scores.values())) != len(scores):
         return None
     return tuple(sorted(labels, key=lambda label: scores[label]))
 
 
 def threshold_in_code(facts: FileFacts, scale: OutputScale) -> tuple[float | None, str]:
-    """Return the grade of the scale from which a row passes, by the file's code, and the code that leaves it open."""
+    """Return the grade of the scale from which a row passes, by the file's code, and the code that
+    leaves it open.
+    """
     if scale.kind not in ("graded", "probability"):
         return None, ""
     found: set[float] = set()
@@ -97,7 +104,9 @@ def threshold_in_code(facts: FileFacts, scale: OutputScale) -> tuple[float | Non
         if place is None:
             return None, f"a threshold of {number:g}"
         found.add(place)
-    for compared in _by_side([one for one in facts.compared if not one.labels or one.passes is not None]):
+    for compared in _by_side(
+        [one for one in facts.compared if not one.labels or one.passes is not None]
+    ):
         place = _of_labels(compared, scale) if compared.labels else _of_number(compared, scale)
         if place == "open":
             return None, compared.code
@@ -111,7 +120,8 @@ def threshold_in_code(facts: FileFacts, scale: OutputScale) -> tuple[float | Non
 
 
 def split_in_code(facts: FileFacts, scale: OutputScale) -> tuple[float | None, str]:
-    """Return the grade at which code parts labels from the others without a name for what passes; the better ones do.
+    """Return the grade at which code parts labels from the others without a name for what passes;
+    the better ones do.
 
     Where two comparisons part them in different places, the code is returned that leaves it open.
     """
@@ -119,7 +129,9 @@ def split_in_code(facts: FileFacts, scale: OutputScale) -> tuple[float | None, s
     for compared in facts.compared if scale.kind == "graded" else ():
         if not compared.labels or compared.passes is not None:
             continue
-        ends = {_of_labels(replace(compared, passes=passes), scale) for passes in (True, False)} - {None}
+        ends = {_of_labels(replace(compared, passes=passes), scale) for passes in (True, False)} - {
+            None
+        }
         grades = [end for end in ends if isinstance(end, float)]
         if not ends or (compared.counts and not compared.of_verdict):
             continue
@@ -132,7 +144,9 @@ def split_in_code(facts: FileFacts, scale: OutputScale) -> tuple[float | None, s
 
 
 def _by_side(compared: Sequence[Compared]) -> list[Compared]:
-    """Return comparisons with the labels that pass as one, and those that fail: `x == "good" or x == "best"`."""
+    """Return comparisons with the labels that pass as one, and those that fail: `x == "good" or x
+    == "best"`.
+    """
     joined: list[Compared] = []
     for side in (True, False):
         of_labels = [one for one in compared if one.labels and one.passes is side]
@@ -143,7 +157,9 @@ def _by_side(compared: Sequence[Compared]) -> list[Compared]:
 
 
 def probability_from(number: float, scale: OutputScale) -> float | None:
-    """Return the grade for a probability from which a row passes; None where all rows would, or it is none."""
+    """Return the grade for a probability from which a row passes; None where all rows would, or it
+    is none.
+    """
     grade = scale.written(number)
     return grade if scale.contains(grade) and grade > 0.0 else None
 
@@ -188,13 +204,19 @@ def _of_labels(compared: Compared, scale: OutputScale) -> float | str | None:
     if not scale.labels or len(scale.labels) < 3:
         return None
     folded = [label.casefold() for label in scale.labels]
-    places = sorted({folded.index(label.casefold()) for label in compared.labels if label.casefold() in folded})
+    places = sorted(
+        {folded.index(label.casefold()) for label in compared.labels if label.casefold() in folded}
+    )
     if not places:
         return None
     if len(places) == len(folded):
         return None  # a list of all of them
     if compared.passes and places == list(range(places[0], len(folded))):
         return float(places[0])
-    if not compared.passes and places == list(range(places[-1] + 1)) and places[-1] + 1 < len(folded):
+    if (
+        not compared.passes
+        and places == list(range(places[-1] + 1))
+        and places[-1] + 1 < len(folded)
+    ):
         return float(places[-1] + 1)
     return "open"

@@ -1,4 +1,6 @@
-"""A judge as a tool has it, what its user says about the import, and the judge of ours that is made of it."""
+"""A judge as a tool has it, what its user says about the import, and the judge of ours that is made
+of it.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +36,13 @@ class ForeignJudge:
     labels: tuple[str, ...] = ()
     """The values that the tool allows, in its order."""
     verdict: str = ""
-    """The field of its JSON reply that the tool itself takes for the verdict, where its words name several."""
+    """The field of its JSON reply that the tool itself takes for the verdict, where its words name
+    several.
+    """
     reply_schema: Mapping[str, str] | None = None
-    """Fields of its JSON reply, as in `JudgePrompt`; empty for prose, None where the words have to tell."""
+    """Fields of its JSON reply, as in `JudgePrompt`; empty for prose, None where the words have to
+    tell.
+    """
     unreadable: str = ""
     """Why its own reply is not one verdict; the reply clause is then replaced."""
     fills: Mapping[str, str] = field(default_factory=dict)

@@ -39,7 +39,9 @@ class _Scale(BaseModel):
         """Return the scale, positive from its upper half on."""
         middle = float(-(-(self.low + self.high) // 2))  # rounded up
         threshold = {"graded": middle, "binary": 1.0, "probability": 0.5}[self.kind]
-        return OutputScale(kind=self.kind, low=self.low, high=self.high, labels=self.labels, threshold=threshold)
+        return OutputScale(
+            kind=self.kind, low=self.low, high=self.high, labels=self.labels, threshold=threshold
+        )
 
 
 class _Answer(BaseModel):
@@ -52,7 +54,9 @@ class _Answer(BaseModel):
     syntax: str
     messages: list[dict[Literal["role", "content"], str]]
     marks: dict[str, str]
-    """The text that stood for each field when the tool wrote the messages, to the tool's name of the field."""
+    """The text that stood for each field when the tool wrote the messages, to the tool's name of
+    the field.
+    """
     scale: _Scale | None = None
     reply: dict[str, Literal["text", "score", "confidence"]] | None = None
     unreadable: str = ""
@@ -85,7 +89,9 @@ def read_installed(tool: str, name: str, interpreter: str | None) -> ForeignJudg
     try:
         answer = _Answer.model_validate(_run(tool, name, interpreter))
     except ValidationError as error:
-        raise InputError(f"what {tool} says of {name} cannot be used: {error.errors()[0]['msg']}") from None
+        raise InputError(
+            f"what {tool} says of {name} cannot be used: {error.errors()[0]['msg']}"
+        ) from None
     return ForeignJudge(
         tool=answer.tool,
         name=answer.name,
@@ -102,9 +108,14 @@ def read_installed(tool: str, name: str, interpreter: str | None) -> ForeignJudg
     )
 
 
-def _message(message: Mapping[Literal["role", "content"], str], marks: Mapping[str, str]) -> TemplateMessage:
+def _message(
+    message: Mapping[Literal["role", "content"], str], marks: Mapping[str, str]
+) -> TemplateMessage:
     """Cut a message at the marks that stood for the fields."""
-    roles: dict[str, Literal["system", "user", "assistant"]] = {"system": "system", "assistant": "assistant"}
+    roles: dict[str, Literal["system", "user", "assistant"]] = {
+        "system": "system",
+        "assistant": "assistant",
+    }
     pieces = [message["content"]]
     if marks:
         pieces = re.split("(" + "|".join(map(re.escape, marks)) + ")", message["content"])
@@ -121,7 +132,9 @@ def _run(tool: str, name: str, interpreter: str | None) -> dict[str, Any]:  # An
     reader = files("judgewright.runs.imports") / "tool_readers" / f"import_{tool}.py"
     with tempfile.TemporaryDirectory() as scratch, as_file(reader) as script:
         try:
-            return run_tool_script(interpreter, script, [name], scratch=Path(scratch), timeout=TIMEOUT)
+            return run_tool_script(
+                interpreter, script, [name], scratch=Path(scratch), timeout=TIMEOUT
+            )
         except ToolScriptFailed as failure:
             raise InputError(
                 f"{tool} could not be read with {failure.program}: {failure.reason}",

@@ -1,29 +1,46 @@
-"""What a JavaScript or TypeScript file says of a judge beside its prompt; the file is searched, and nothing is run."""
+"""What a JavaScript or TypeScript file says of a judge beside its prompt; the file is searched, and
+nothing is run.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from .file_facts import FAILS, LABEL_LISTS, LABEL_SCORES, PASSES, THRESHOLD_NAME, VERDICT_NAME, Compared, FileFacts
+from .file_facts import (
+    FAILS,
+    LABEL_LISTS,
+    LABEL_SCORES,
+    PASSES,
+    THRESHOLD_NAME,
+    VERDICT_NAME,
+    Compared,
+    FileFacts,
+)
 
 _STRING = r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\""
-_COMMENT = re.compile(rf"{_STRING}|`(?:[^`\\]|\\.)*`|//(?P<line>[^\n]*)|/\*(?P<block>.*?)\*/", re.DOTALL)
+_COMMENT = re.compile(
+    rf"{_STRING}|`(?:[^`\\]|\\.)*`|//(?P<line>[^\n]*)|/\*(?P<block>.*?)\*/", re.DOTALL
+)
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _SET = re.compile(r"(?P<name>[A-Za-z_$][\w$]*)\s*(?::\s*number\s*)?[=:]\s*(?P<value>[^\n;,]+)")
 _COMPARED = re.compile(
     rf"(?P<left>[\w$.?\[\]()'\"]*?[\w$\])])\s*(?P<operator>>=|<=|>|<|[=!]==?)\s*(?P<right>{_NUMBER}|{_STRING}|[A-Z][A-Z0-9_]+)"
 )
 _LIST = re.compile(
-    rf"(?P<name>[A-Za-z_$][\w$]*)\s*(?::[^=\n]*)?[=:]\s*(?:new Set\(|z\.enum\(|z\.array\(|Object\.freeze\()?\s*"
+    rf"(?P<name>[A-Za-z_$][\w$]*)\s*(?::[^=\n]*)?[=:]\s*(?:new"
+    rf" Set\(|z\.enum\(|z\.array\(|Object\.freeze\()?\s*"
     rf"\[(?P<all>\s*(?:{_STRING})(?:\s*,\s*(?:{_STRING}))*\s*,?\s*)\]"
 )
-_INCLUDES = re.compile(rf"(?P<not>!\s*)?\[(?P<all>\s*(?:{_STRING})(?:\s*,\s*(?:{_STRING}))*\s*,?\s*)\]\s*\.includes\(")
+_INCLUDES = re.compile(
+    rf"(?P<not>!\s*)?\[(?P<all>\s*(?:{_STRING})(?:\s*,\s*(?:{_STRING}))*\s*,?\s*)\]\s*\.includes\("
+)
 _UNION = re.compile(
     rf"(?P<name>[A-Za-z_$][\w$]*)\s*\??\s*[=:]\s*\|?\s*(?P<all>(?:{_STRING})(?:\s*\|\s*(?:{_STRING}))+)"
 )
 _MAP = re.compile(
-    rf"(?P<name>[A-Za-z_$][\w$]*)\s*(?::[^=\n]*)?[=:]\s*\{{(?P<all>(?:\s*['\"]?[\w -]+['\"]?\s*:\s*{_NUMBER}\s*,?)+)\}}"
+    r"(?P<name>[A-Za-z_$][\w$]*)\s*(?::[^=\n]*)?[=:]\s*\{(?P<all>(?:\s*['\"]?[\w"
+    rf" -]+['\"]?\s*:\s*{_NUMBER}\s*,?)+)\}}"
 )
 _SENDS_SCHEMA = re.compile(
     r"generateObject|Output\.object|zod\w*Format|[wW]ithStructuredOutput|response_?[sS]chema|response_format"
@@ -34,7 +51,9 @@ _FIELD_NAME = re.compile(r"[\w.]+(?=\s*:\s*z\b)")
 _SCHEMA_FIELD = re.compile(
     r"(?P<name>[\w.]+)\s*:\s*z\s*\.(?P<kind>\w+)\((?P<of>[^()]*)\)(?P<limits>(?:\s*\.\w+\((?:[^()\"']|\"[^\"]*\"|'[^']*')*\))*)"
 )
-_DECLARED = re.compile(r"(?:(?:const|let|var|function)\s+)?([A-Za-z_$][\w$]*)\s*(?::[^=\n]*)?(?:=(?!=)|\(|:)")
+_DECLARED = re.compile(
+    r"(?:(?:const|let|var|function)\s+)?([A-Za-z_$][\w$]*)\s*(?::[^=\n]*)?(?:=(?!=)|\(|:)"
+)
 
 
 def javascript_facts(text: str) -> FileFacts:
@@ -71,7 +90,8 @@ def javascript_facts(text: str) -> FileFacts:
 
 
 def _answer_fields(code: str) -> dict[str, str]:
-    """Return the fields of the one zod schema that is sent beside the messages, each with its labels or limits.
+    """Return the fields of the one zod schema that is sent beside the messages, each with its
+    labels or limits.
 
     A field of an inner object is named by its path, such as `result.label`.
     """
@@ -86,7 +106,9 @@ def _answer_fields(code: str) -> dict[str, str]:
 
 
 def _schemas(code: str) -> Iterator[str]:
-    """Yield the fields of each zod object that stands in no other, those of inner objects by their paths."""
+    """Yield the fields of each zod object that stands in no other, those of inner objects by their
+    paths.
+    """
     at = 0
     while match := _SCHEMA.search(code, at):
         depth, at = 1, match.end()
@@ -96,7 +118,8 @@ def _schemas(code: str) -> Iterator[str]:
         fields, inner = code[match.end() : at - 1], 1
         while inner:
             fields, inner = _INNER_OBJECT.subn(
-                lambda found: _FIELD_NAME.sub(lambda name: f"{found[1]}.{name[0]}", found[2]), fields
+                lambda found: _FIELD_NAME.sub(lambda name: f"{found[1]}.{name[0]}", found[2]),
+                fields,
             )
         yield fields
 
@@ -129,22 +152,30 @@ def _compared(code: str, constants: dict[str, float]) -> Iterator[Compared]:
         passes = _passes(code[: match.start()])
         if match["not"] and passes is not None:
             passes = not passes
-        yield Compared(operator="in", labels=_strings(match["all"]), passes=passes, code=match.group())
+        yield Compared(
+            operator="in", labels=_strings(match["all"]), passes=passes, code=match.group()
+        )
     for match in _LIST.finditer(code):
         fails = FAILS.search(match["name"]) is not None
         if fails or PASSES.search(match["name"]):
-            yield Compared(operator="in", labels=_strings(match["all"]), passes=not fails, code=match.group())
+            yield Compared(
+                operator="in", labels=_strings(match["all"]), passes=not fails, code=match.group()
+            )
 
 
 def _is_counted(code: str, match: re.Match[str]) -> bool:
-    """Whether a comparison only counts rows, as in `rows.filter((r) => r.verdict === "poor").length`."""
-    return re.search(r"filter\([^()]*$|filter\(\(\w*\)[^()]*$", code[: match.start()]) is not None and (
-        re.match(r"\s*\)\s*\.length", code[match.end() :]) is not None
-    )
+    """Whether a comparison only counts rows, as in `rows.filter((r) => r.verdict ===
+    "poor").length`.
+    """
+    return re.search(
+        r"filter\([^()]*$|filter\(\(\w*\)[^()]*$", code[: match.start()]
+    ) is not None and (re.match(r"\s*\)\s*\.length", code[match.end() :]) is not None)
 
 
 def _passes(before: str) -> bool | None:
-    """Return whether what follows is true where a row passes, by the last name that something is given to."""
+    """Return whether what follows is true where a row passes, by the last name that something is
+    given to.
+    """
     line = before[-160:]
     names = [match[1] for match in _DECLARED.finditer(line)]
     turned = line.rstrip().endswith("!(") or re.search(r"!\s*$", line) is not None

@@ -1,4 +1,6 @@
-"""The strings of a JavaScript or TypeScript file that may be its prompt; the file is searched, and nothing is run."""
+"""The strings of a JavaScript or TypeScript file that may be its prompt; the file is searched, and
+nothing is run.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ _LITERAL = r"(?:\\[\s\S]|\$(?!\{)|[^`\\$])"
 
 
 def _code(strings: str) -> str:
-    """Return the pattern of the code in a place of a template literal, in which such strings may stand."""
+    """Return the pattern of the code in a place of a template literal, in which such strings may
+    stand.
+    """
     piece = rf"(?:[^`{{}}'\"]|{strings})"
     return rf"(?:{piece}|\{{{piece}*\}})*"
 
@@ -40,7 +44,9 @@ _GIVEN_TO = re.compile(
     rf"({_NAME})\s*(?::\s*string\s*)?(?:=|:)\s*(?:async\s*)?(?:\([^()]*\)\s*=>\s*|[\w$]+\s*=>\s*|dedent\s*)?\(?\s*$"
 )
 _FUNCTION = re.compile(rf"\bfunction\s+({_NAME})\s*\([^()]*\)[^{{}}]*\{{\s*(?:return\b[\s([]*)?$")
-_ROLE = re.compile(r"role['\"]?\s*:\s*['\"](\w+)['\"](?: as const)?\s*,\s*['\"]?content['\"]?\s*:\s*$")
+_ROLE = re.compile(
+    r"role['\"]?\s*:\s*['\"](\w+)['\"](?: as const)?\s*,\s*['\"]?content['\"]?\s*:\s*$"
+)
 _ROLE_NAMED = re.compile(_ROLE.pattern.removesuffix("$") + rf"({_NAME})\s*[,}}]")
 _SYSTEM = re.compile(
     r"\b(?:system|systemPrompt|systemInstruction|instructions)\s*:\s*"
@@ -65,7 +71,8 @@ _OF_OWNER = ("map", "flatMap", "filter", "join", "concat", "replace", "replaceAl
 """Methods whose argument is not what is shown."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 _NEAR = 400
-"""Characters of code round the place that sends a string, in which its system text is looked for."""
+"""Characters of code round the place that sends a string, in which its system text is looked for.
+"""
 
 
 def read_javascript(text: str, wanted: str | None, notes: list[str]) -> list[CodePrompt]:
@@ -83,10 +90,17 @@ def read_javascript(text: str, wanted: str | None, notes: list[str]) -> list[Cod
     for loop in re.finditer(rf"\$\{{({_NAME}(?:\.{_NAME})*)\s*\.(?:map|flatMap|forEach)\(", text):
         notes.append(one_field(shown_by(loop[1])))
     constants = {match[1]: match["string"] for match in _CONSTANT.finditer(text)}
-    strings = sorted([*_strings(text, constants), *_named_contents(text, constants)], key=lambda string: string.line)
+    strings = sorted(
+        [*_strings(text, constants), *_named_contents(text, constants)],
+        key=lambda string: string.line,
+    )
     marks = javascript_marks(text, constants)
     strings = [replace(string, parts=with_marks(string.parts, marks)) for string in strings]
-    strings = [one for one in strings if len(one) >= 40 or one.role or (one.has_fields and one.name in _OF_USER)]
+    strings = [
+        one
+        for one in strings
+        if len(one) >= 40 or one.role or (one.has_fields and one.name in _OF_USER)
+    ]
     chat = [string for string in strings if string.role in ROLES]
     chats = [] if wanted is not None else _chats(chat)
     if len(chats) == 1 and ROLES[chats[0][0].role] != "system":
@@ -96,7 +110,9 @@ def read_javascript(text: str, wanted: str | None, notes: list[str]) -> list[Cod
 
 
 def _chats(messages: Sequence[CodeString]) -> list[list[CodeString]]:
-    """Return the messages of a file as chats: one begins with a system text, and with a user's after a user's."""
+    """Return the messages of a file as chats: one begins with a system text, and with a user's
+    after a user's.
+    """
     chats: list[list[CodeString]] = []
     for message in messages:
         role, before = ROLES[message.role], ROLES[chats[-1][-1].role] if chats else ""
@@ -118,7 +134,9 @@ def _strings(text: str, constants: Mapping[str, str]) -> list[CodeString]:
         link = _LINK.fullmatch(text, end, match.start()) if strings and parts else None
         if link and ("," not in link.group() or _is_joined(outside, match.end())):
             between = _put_in(link.group(), constants)
-            strings[-1] = replace(strings[-1], parts=join_literals([*strings[-1].parts, *between, *parts]))
+            strings[-1] = replace(
+                strings[-1], parts=join_literals([*strings[-1].parts, *between, *parts])
+            )
             end = match.end()
             continue
         if not match.group()[1:-1].strip():
@@ -129,7 +147,10 @@ def _strings(text: str, constants: Mapping[str, str]) -> list[CodeString]:
         line = text.count("\n", 0, match.start()) + 1
         strings.append(
             CodeString(
-                name=name[1] if name else "", parts=join_literals(parts), line=line, role=role[1] if role else ""
+                name=name[1] if name else "",
+                parts=join_literals(parts),
+                line=line,
+                role=role[1] if role else "",
             )
         )
     return strings
@@ -164,7 +185,9 @@ def _value(code: str, constants: Mapping[str, str], depth: int = 0) -> Iterator[
 
 
 def shown_by(code: str) -> str:
-    """Return what of a row some code shows: `docs` of `docs.map((d) => d.text)` and of `JSON.stringify(docs)`."""
+    """Return what of a row some code shows: `docs` of `docs.map((d) => d.text)` and of
+    `JSON.stringify(docs)`.
+    """
     code = _before(_FALLS_BACK, code)
     while code.endswith(")") and (start := _opening(code)) >= 0:
         called, given = code[:start], _before(_FALLS_BACK, code[start + 1 : -1])
@@ -202,7 +225,12 @@ def _named_contents(text: str, constants: Mapping[str, str]) -> Iterator[CodeStr
     for match in _ROLE_NAMED.finditer(text):
         if match[2] in constants:
             parts = join_literals(_value(match[2], constants))
-            yield CodeString(name=match[2], parts=parts, line=text.count("\n", 0, match.start()) + 1, role=match[1])
+            yield CodeString(
+                name=match[2],
+                parts=parts,
+                line=text.count("\n", 0, match.start()) + 1,
+                role=match[1],
+            )
 
 
 def _systems(text: str, constants: Mapping[str, str]) -> list[CodeString]:
@@ -212,25 +240,39 @@ def _systems(text: str, constants: Mapping[str, str]) -> list[CodeString]:
         given = match["given"] or match["said"]
         if given in constants or given[0] in "`'\"":
             parts = _value(given, constants) if given in constants else _written(given, constants)
-            found.append(CodeString(name="system", parts=join_literals(parts), line=0, role="system"))
+            found.append(
+                CodeString(name="system", parts=join_literals(parts), line=0, role="system")
+            )
     return found
 
 
-def _system_beside(text: str, constants: Mapping[str, str], string: CodeString) -> CodeString | None:
+def _system_beside(
+    text: str, constants: Mapping[str, str], string: CodeString
+) -> CodeString | None:
     """Return the system text that is sent where a string, or the function that makes it, is."""
     if not string.name or string.role == "system":
         return None
-    for match in re.finditer(rf"(?<![\w$.]){re.escape(string.name)}\b(?!\s*(?:=|:\s*string))", text):
-        systems = _systems(text[max(0, match.start() - _NEAR) : match.end() + _NEAR // 2], constants)
+    for match in re.finditer(
+        rf"(?<![\w$.]){re.escape(string.name)}\b(?!\s*(?:=|:\s*string))", text
+    ):
+        systems = _systems(
+            text[max(0, match.start() - _NEAR) : match.end() + _NEAR // 2], constants
+        )
         if systems and systems[-1].parts != string.parts:
             return systems[-1]
     return None
 
 
 def _list_in_words(text: str, match: re.Match[str]) -> str:
-    """Return the words of a list of strings where they are put into a text, as in `${LABELS.join(", ")}`."""
+    """Return the words of a list of strings where they are put into a text, as in `${LABELS.join(",
+    ")}`.
+    """
     listed = re.search(rf"\b{re.escape(match['name'])}\s*(?::[^=\n]*)?=\s*\[([^\[\]]*)\]", text)
-    words = [one.group()[1:-1] for one in re.finditer(_TOKEN, listed[1]) if one.group()[0] != "/"] if listed else []
+    words = (
+        [one.group()[1:-1] for one in re.finditer(_TOKEN, listed[1]) if one.group()[0] != "/"]
+        if listed
+        else []
+    )
     if match["each"] is not None:
         words = [_each(match, word, at) for at, word in enumerate(words)]
     return match["between"].join(words) if words and "${" not in "".join(words) else match.group()
@@ -246,11 +288,15 @@ def _each(loop: re.Match[str], word: str, at: int) -> str:
 def _is_joined(text: str, at: int) -> bool:
     """Whether the list that a place of the text stands in is made into one text."""
     closed = text.find("]", at)
-    return closed >= 0 and re.match(r"\](?:\s*\.filter\(\w*\))?\s*\.join\(", text[closed:]) is not None
+    return (
+        closed >= 0 and re.match(r"\](?:\s*\.filter\(\w*\))?\s*\.join\(", text[closed:]) is not None
+    )
 
 
 def _put_in(code: str, constants: Mapping[str, str]) -> Iterator[TemplatePart]:
-    """Yield what stands between strings: the text of a constant, a field for another name, a line break for a comma."""
+    """Yield what stands between strings: the text of a constant, a field for another name, a line
+    break for a comma.
+    """
     for piece in re.findall(rf",|{_PUT_IN}", code):
         if piece == ",":
             yield "\n"
@@ -259,4 +305,6 @@ def _put_in(code: str, constants: Mapping[str, str]) -> Iterator[TemplatePart]:
 
 
 def _unescaped(body: str) -> str:
-    return re.sub(r"\\(.)", lambda escape: _ESCAPES.get(escape[1], escape[1]), body, flags=re.DOTALL)
+    return re.sub(
+        r"\\(.)", lambda escape: _ESCAPES.get(escape[1], escape[1]), body, flags=re.DOTALL
+    )

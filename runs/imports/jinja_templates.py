@@ -1,7 +1,9 @@
-"""Jinja templates that compute: what is the same in every row is written out, a part that shows a field is that field.
+"""Jinja templates that compute: what is the same in every row is written out, a part that shows a
+field is that field.
 
-The template is parsed, and nothing of it is run. A condition that only asks whether a field is there is taken as true,
-a loop over a field is that field, and each such choice is said. A condition on anything else has to be settled first.
+The template is parsed, and nothing of it is run. A condition that only asks whether a field is
+there is taken as true, a loop over a field is that field, and each such choice is said. A condition
+on anything else has to be settled first.
 """
 
 from __future__ import annotations
@@ -16,7 +18,20 @@ if TYPE_CHECKING:
     from jinja2 import nodes
 
 _DEEPEST = 20
-_FILTERS = ("trim", "safe", "e", "escape", "string", "default", "d", "tojson", "join", "upper", "lower", "indent")
+_FILTERS = (
+    "trim",
+    "safe",
+    "e",
+    "escape",
+    "string",
+    "default",
+    "d",
+    "tojson",
+    "join",
+    "upper",
+    "lower",
+    "indent",
+)
 
 
 def read_computed_jinja(text: str, notes: list[str]) -> tuple[TemplatePart, ...]:
@@ -35,7 +50,9 @@ def read_computed_jinja(text: str, notes: list[str]) -> tuple[TemplatePart, ...]
         tree = Environment(autoescape=False).parse(text)  # noqa: S701 - parsed, never rendered
     except TemplateSyntaxError as error:
         raise InputError(f"line {error.lineno}: it is no Jinja template: {error.message}") from None
-    shown = {name.name for output in tree.find_all(nodes.Output) for name in output.find_all(nodes.Name)}
+    shown = {
+        name.name for output in tree.find_all(nodes.Output) for name in output.find_all(nodes.Name)
+    }
     return join_literals(_Reader(notes, shown).parts(tree.body, {}))
 
 
@@ -80,32 +97,53 @@ class _Reader:
                 raise _computed(node)
         return written
 
-    def _branch(self, node: nodes.If, known: dict[str, list[TemplatePart]], depth: int) -> list[TemplatePart]:
-        """Return the branch of a condition that asks whether a field is there which the template shows."""
+    def _branch(
+        self, node: nodes.If, known: dict[str, list[TemplatePart]], depth: int
+    ) -> list[TemplatePart]:
+        """Return the branch of a condition that asks whether a field is there which the template
+        shows.
+        """
         from jinja2 import nodes
 
         test, turned = node.test, False
-        while isinstance(test, nodes.And) and isinstance(test.left, nodes.Test) and test.left.name == "defined":
+        while (
+            isinstance(test, nodes.And)
+            and isinstance(test.left, nodes.Test)
+            and test.left.name == "defined"
+        ):
             test = test.right  # "x is defined and x"
         if isinstance(test, nodes.Not):
             test, turned = test.node, True
         if isinstance(test, nodes.Test) and test.name in ("defined", "none"):
             test, turned = test.node, turned ^ (test.name == "none")
-        if isinstance(test, nodes.Filter) and test.name in ("length", "count") and test.node is not None:
+        if (
+            isinstance(test, nodes.Filter)
+            and test.name in ("length", "count")
+            and test.node is not None
+        ):
             test = test.node
         if isinstance(test, nodes.Compare):
             raise _computed(test)
         field = self._field(test)
         branch = self.parts(node.else_ if turned else node.body, known, depth)
-        if field.name not in self._shown and field.name not in [p.name for p in branch if isinstance(p, Field)]:
+        if field.name not in self._shown and field.name not in [
+            p.name for p in branch if isinstance(p, Field)
+        ]:
             raise InputError(
                 f"line {node.lineno}: what it says depends on {field.name}, which it does not show",
-                hint="write the prompt as it is for the rows that you have: with that part, or without it",
+                hint=(
+                    "write the prompt as it is for the rows that you have: with that part, or"
+                    " without it"
+                ),
             )
-        self._say(f"What it says where {field.name} is missing is left out: give every row a text for it.")
+        self._say(
+            f"What it says where {field.name} is missing is left out: give every row a text for it."
+        )
         return branch
 
-    def _value(self, node: nodes.Node, known: dict[str, list[TemplatePart]], depth: int) -> list[TemplatePart]:
+    def _value(
+        self, node: nodes.Node, known: dict[str, list[TemplatePart]], depth: int
+    ) -> list[TemplatePart]:
         from jinja2 import nodes
 
         if isinstance(node, nodes.TemplateData):
@@ -120,16 +158,23 @@ class _Reader:
             return shown
         if isinstance(node, nodes.CondExpr | nodes.Or):
             first = node.expr1 if isinstance(node, nodes.CondExpr) else node.left
-            self._say("What it says where a field is missing is left out: give every row a text for it.")
+            self._say(
+                "What it says where a field is missing is left out: give every row a text for it."
+            )
             return self._value(first, known, depth)
         if isinstance(node, nodes.Concat):
             return [part for inner in node.nodes for part in self._value(inner, known, depth)]
-        if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Name) and node.node.name in self._macros:
+        if (
+            isinstance(node, nodes.Call)
+            and isinstance(node.node, nodes.Name)
+            and node.node.name in self._macros
+        ):
             macro = self._macros[node.node.name]
             if node.kwargs or len(node.args) != len(macro.args):
                 raise _computed(node)
             given = {
-                arg.name: self._value(value, known, depth) for arg, value in zip(macro.args, node.args, strict=True)
+                arg.name: self._value(value, known, depth)
+                for arg, value in zip(macro.args, node.args, strict=True)
             }
             return self.parts(macro.body, {**known, **given}, depth + 1)
         return [self._field(node)]

@@ -1,4 +1,6 @@
-"""Which of a scale's labels is the worse: by what their words mean, or by a row of words that people rank."""
+"""Which of a scale's labels is the worse: by what their words mean, or by a row of words that
+people rank.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ LETTER_RANGE = re.compile(
     re.IGNORECASE,
 )
 _NEGATION = re.compile(
-    r"(?:not|nicht|non|no|pas|kein|keine|never|niet)[ _-]+|(?:un|in|im|ir|il|dis|mis|on|non|nicht)(?=\w{3})",
+    r"(?:not|nicht|non|no|pas|kein|keine|never|niet)["
+    r" _-]+|(?:un|in|im|ir|il|dis|mis|on|non|nicht)(?=\w{3})",
     re.IGNORECASE,
 )
 _OF_FEELING = {"none", "low", "medium", "high", "small", "mittel"}
@@ -29,7 +32,12 @@ def in_order(labels: Sequence[str], text: str = "") -> tuple[str, ...] | None:
     if all(re.fullmatch(r"[A-F][+-]?", label) for label in labels) and len(labels) > 3:
         if "F" not in labels and not LETTER_RANGE.search(text) and not _are_grades(text):
             return None
-        return tuple(sorted(labels, key=lambda grade: (-ord(grade[0]), "-+".find(grade[1:]) if grade[1:] else 0.5)))
+        return tuple(
+            sorted(
+                labels,
+                key=lambda grade: (-ord(grade[0]), "-+".find(grade[1:]) if grade[1:] else 0.5),
+            )
+        )
     words = {re.sub(r"[ -]", "_", label.casefold()): label for label in labels}
     for row in rows_of("ranked"):
         if len(labels) > 2 and words.keys() <= set(row):
@@ -42,12 +50,15 @@ def in_order(labels: Sequence[str], text: str = "") -> tuple[str, ...] | None:
         return None  # how much of it is good depends on what it is
     first, last = _side(labels[0], labels[-1]), _side(labels[-1], labels[0])
     if first == last or (len(labels) > 2 and 0 in (first, last)):
-        return None  # of more than two labels one end alone may be misread, such as "none", which may be good
+        # of more than two labels one end alone may be misread, such as "none", which may be good
+        return None
     if len(labels) > 2:
         middle = [_side(label, labels[0]) for label in labels]
         alike = any(
             one == other and not _is_degree(f"{label} {following}")
-            for one, other, label, following in zip(middle, middle[1:], labels, labels[1:], strict=False)
+            for one, other, label, following in zip(
+                middle, middle[1:], labels, labels[1:], strict=False
+            )
         )
         ends = f"{labels[0]} {labels[-1]}".casefold().replace("_", " ")
         others = middle[:-1] if first < last else middle[1:]
@@ -62,13 +73,15 @@ def in_order(labels: Sequence[str], text: str = "") -> tuple[str, ...] | None:
 
 def _are_grades(text: str) -> bool:
     """Whether letters are called grades and not options; of grades A is the best."""
-    return re.search(rf"\b(?:{pattern_of('grades')})\b", text, re.IGNORECASE) is not None and not re.search(
-        rf"\b(?:{pattern_of('options')})\b", text, re.IGNORECASE
-    )
+    return re.search(
+        rf"\b(?:{pattern_of('grades')})\b", text, re.IGNORECASE
+    ) is not None and not re.search(rf"\b(?:{pattern_of('options')})\b", text, re.IGNORECASE)
 
 
 def stated_order(labels: Sequence[str], text: str) -> tuple[str, ...] | None:
-    """Return labels in the order that a text gives in words: "from worst to best: ...", "(best first)"; else None."""
+    """Return labels in the order that a text gives in words: "from worst to best: ...", "(best
+    first)"; else None.
+    """
     orders: set[tuple[str, ...]] = set()
     for kind, step in (("rising", 1), ("falling", -1)):
         for match in re.finditer(rf"\b(?:{pattern_of(kind)})\b", text, re.IGNORECASE):
@@ -91,7 +104,9 @@ def ends_differ(labels: Sequence[str]) -> bool:
 
 
 def _negates(label: str, other: str) -> bool:
-    """Whether a label says that the other is not so: then a third one, such as "not answered", may be the better."""
+    """Whether a label says that the other is not so: then a third one, such as "not answered", may
+    be the better.
+    """
     negated = _NEGATION.match(label)
     return negated is not None and label[negated.end() :].casefold() == other.casefold()
 
@@ -109,7 +124,13 @@ def _side(label: str, other: str) -> int:
         negated = _NEGATION.match(mine)
         if negated and theirs.startswith(mine[negated.end() :][:5]):
             return side
-    return -1 if folded in ("n",) and opposite in ("y", "j") else 1 if folded in ("y", "j") and opposite == "n" else 0
+    return (
+        -1
+        if folded in ("n",) and opposite in ("y", "j")
+        else 1
+        if folded in ("y", "j") and opposite == "n"
+        else 0
+    )
 
 
 def _meant(label: str) -> int:

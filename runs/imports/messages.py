@@ -1,4 +1,6 @@
-"""Chat messages in a file: lists of `role` and `content`, and LangChain's prompts, as text and fields."""
+"""Chat messages in a file: lists of `role` and `content`, and LangChain's prompts, as text and
+fields.
+"""
 
 from __future__ import annotations
 
@@ -47,12 +49,16 @@ def read_messages(
         if role is None:
             raise InputError(f"message {number} has the role {said!r:.40}")
         literal = only_last and number < len(body)
-        messages.append(TemplateMessage(role=role, parts=(text,) if literal else read_template(text)))
+        messages.append(
+            TemplateMessage(role=role, parts=(text,) if literal else read_template(text))
+        )
     return tuple(messages)
 
 
 def _role_and_text(item: Any) -> tuple[str, str | None]:  # Any: JSON
-    """Return the role and the text of a message: also of `{"user": text}`, `["user", text]`, and of a list of parts."""
+    """Return the role and the text of a message: also of `{"user": text}`, `["user", text]`, and of
+    a list of parts.
+    """
     if isinstance(item, list) and len(item) == 2:
         return str(item[0]), text_of(item[1])
     if not isinstance(item, Mapping):
@@ -63,12 +69,18 @@ def _role_and_text(item: Any) -> tuple[str, str | None]:  # Any: JSON
 
 
 def text_of(content: Any) -> str | None:  # Any: JSON
-    """Return a content that is a text, or a list of parts that each are one; None where it is neither."""
+    """Return a content that is a text, or a list of parts that each are one; None where it is
+    neither.
+    """
     if isinstance(content, Mapping):
         content = content.get("text", content.get("parts"))
     if isinstance(content, list) and content:
         texts = [text_of(part) for part in content]
-        return "\n\n".join(text for text in texts if text) if all(text is not None for text in texts) else None
+        return (
+            "\n\n".join(text for text in texts if text)
+            if all(text is not None for text in texts)
+            else None
+        )
     return content if isinstance(content, str) else None
 
 
@@ -84,27 +96,37 @@ def read_langchain(text: str) -> tuple[TemplateMessage, ...]:
         if kind == "PromptTemplate":
             return (TemplateMessage(role="user", parts=_template_parts(body["kwargs"], {})),)
         if kind not in ("ChatPromptTemplate", "StructuredPrompt"):
-            raise InputError(f"the file holds {kind or 'no LangChain object'}, not a ChatPromptTemplate")
+            raise InputError(
+                f"the file holds {kind or 'no LangChain object'}, not a ChatPromptTemplate"
+            )
         partial = body["kwargs"].get("partial_variables") or {}
         return tuple(_langchain_message(item, partial) for item in body["kwargs"]["messages"])
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"the file is no LangChain prompt: {type(error).__name__}: {error}") from None
+        raise InputError(
+            f"the file is no LangChain prompt: {type(error).__name__}: {error}"
+        ) from None
 
 
 def _langchain_message(item: Any, partial: Mapping[str, str]) -> TemplateMessage:  # Any: JSON
     kind = _kind_of(item)
     role = ROLES.get(re.sub(r"Message(?:PromptTemplate)?$", "", kind).lower())
     if role is None:
-        raise InputError(f"a message is {kind or 'no LangChain object'}; system, human and AI messages are read")
+        raise InputError(
+            f"a message is {kind or 'no LangChain object'}; system, human and AI messages are read"
+        )
     kwargs = item["kwargs"]
     if kind.endswith("PromptTemplate") and _kind_of(kwargs.get("prompt")) == "PromptTemplate":
-        return TemplateMessage(role=role, parts=_template_parts(kwargs["prompt"]["kwargs"], partial))
+        return TemplateMessage(
+            role=role, parts=_template_parts(kwargs["prompt"]["kwargs"], partial)
+        )
     if not kind.endswith("PromptTemplate") and isinstance(kwargs.get("content"), str):
         return TemplateMessage(role=role, parts=(kwargs["content"],))
     raise InputError(f"a {kind} holds parts other than text")
 
 
-def _template_parts(kwargs: Mapping[str, Any], partial: Mapping[str, str]) -> tuple[TemplatePart, ...]:  # Any: JSON
+def _template_parts(
+    kwargs: Mapping[str, Any], partial: Mapping[str, str]
+) -> tuple[TemplatePart, ...]:  # Any: JSON
     syntax = kwargs.get("template_format", "f-string")
     if syntax not in LANGCHAIN_SYNTAXES:
         raise InputError(f"the template format {syntax!r:.40} is not read")

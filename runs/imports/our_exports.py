@@ -1,4 +1,6 @@
-"""Read an export of ours back: the judge's words from the tool's files, the rest from the manifest."""
+"""Read an export of ours back: the judge's words from the tool's files, the rest from the
+manifest.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ...judges import CRITERIA_PLACE, DecisionRule, Example, InputError, JudgePrompt, OutputScale, Row
+from ...judges import (
+    CRITERIA_PLACE,
+    DecisionRule,
+    Example,
+    InputError,
+    JudgePrompt,
+    OutputScale,
+    Row,
+)
 from ...judges.prompt import DATA_NOTICE
 from ..exports.manifest import MANIFEST_NAME, read_export
-from ..exports.template_parts import Field, TemplatePart, fill, split_placeholders, template_messages
+from ..exports.template_parts import (
+    Field,
+    TemplatePart,
+    fill,
+    split_placeholders,
+    template_messages,
+)
 from .template_syntaxes import our_template
 from .tool_formats import TOOL_FORMATS, FileContents, JudgeFile
 
@@ -42,8 +58,9 @@ class ReadBack:
 def read_back(path: Path) -> ReadBack:
     """Read an export of ours: a folder with manifest.json, or a file with one beside it.
 
-    What a tool's file says counts before the manifest, so that words edited where the judge was used come back. A part
-    that says what the manifest's judge would send is that judge's, with the white space that no tool sends.
+    What a tool's file says counts before the manifest, so that words edited where the judge was
+    used come back. A part that says what the manifest's judge would send is that judge's, with the
+    white space that no tool sends.
 
     Raises:
         InputError: It is no export; a file cannot be read, or two of them were edited and disagree.
@@ -57,12 +74,18 @@ def read_back(path: Path) -> ReadBack:
             if name.endswith(judge_file.ending):
                 contents = _read(export.folder / name, judge_file)
                 prompts[name] = _merge(judge, contents)
-                sources[name] = {part: name if part in _parts_in(contents) else MANIFEST_NAME for part in PARTS}
+                sources[name] = {
+                    part: name if part in _parts_in(contents) else MANIFEST_NAME for part in PARTS
+                }
     # Two files that were edited alike are one edit.
-    edited = {prompt.version: name for name, prompt in prompts.items() if prompt.version != judge.version}
+    edited = {
+        prompt.version: name for name, prompt in prompts.items() if prompt.version != judge.version
+    }
     if len(edited) > 1:
         names = " and ".join(edited.values())
-        raise InputError(f"{names} were both edited, and are different judges now", hint="undo one of them")
+        raise InputError(
+            f"{names} were both edited, and are different judges now", hint="undo one of them"
+        )
     name = next(iter([*edited.values(), *prompts]), MANIFEST_NAME)
     return ReadBack(
         prompt=prompts.get(name, judge),
@@ -101,7 +124,9 @@ def _merge(judge: JudgePrompt, contents: FileContents) -> JudgePrompt:
     system, criteria, scale = _system_parts(judge, contents)
     template, reply = _user_parts(judge, contents)
     reply = _as_written(judge.reply, reply)
-    merged = replace(judge, system=system, criteria=criteria, scale=scale, template=template, reply=reply)
+    merged = replace(
+        judge, system=system, criteria=criteria, scale=scale, template=template, reply=reply
+    )
     examples = contents.examples
     if examples is None:
         examples = _examples(judge, merged, contents)
@@ -112,7 +137,9 @@ def _merge(judge: JudgePrompt, contents: FileContents) -> JudgePrompt:
 
 
 def _as_written(own: str, sent: str) -> str:
-    """Return the judge's own text where the tool's is the same but for the white space that is never sent."""
+    """Return the judge's own text where the tool's is the same but for the white space that is
+    never sent.
+    """
     return own if sent == own.strip() else sent
 
 
@@ -123,7 +150,9 @@ def _system_parts(judge: JudgePrompt, contents: FileContents) -> tuple[str, str,
         return judge.system, judge.criteria, scale
     body = text.removesuffix("\n\n" + DATA_NOTICE)
     if body == text:
-        raise InputError("the notice that closes the system message was edited; it is the same in every judge")
+        raise InputError(
+            "the notice that closes the system message was edited; it is the same in every judge"
+        )
     if judge.scale.anchors:
         body, heading, anchors = body.rpartition(_SCALE_HEADING)
         if not heading:
@@ -132,14 +161,25 @@ def _system_parts(judge: JudgePrompt, contents: FileContents) -> tuple[str, str,
     if CRITERIA_PLACE in judge.system:
         before, _, after = judge.system.strip().partition(CRITERIA_PLACE)
         if not body.startswith(before) or not body.endswith(after):
-            raise InputError("the system message was edited outside its criteria; they can no longer be told apart")
-        return judge.system, _as_written(judge.criteria, body[len(before) : len(body) - len(after)]), scale
-    # The judge's own system text may hold the heading too: what comes before the criteria has as many of them.
+            raise InputError(
+                "the system message was edited outside its criteria; they can no longer be told"
+                " apart"
+            )
+        return (
+            judge.system,
+            _as_written(judge.criteria, body[len(before) : len(body) - len(after)]),
+            scale,
+        )
+    # The judge's own system text may hold the heading too: what comes before the criteria has as
+    # many of them.
     pieces = body.split(_CRITERIA_HEADING)
     count = judge.system.strip().count(_CRITERIA_HEADING) + 1
     if len(pieces) <= count:
         raise InputError("the system message has no criteria any more")
-    system, criteria = _CRITERIA_HEADING.join(pieces[:count]), _CRITERIA_HEADING.join(pieces[count:])
+    system, criteria = (
+        _CRITERIA_HEADING.join(pieces[:count]),
+        _CRITERIA_HEADING.join(pieces[count:]),
+    )
     return _as_written(judge.system, system), _as_written(judge.criteria, criteria), scale
 
 
@@ -165,7 +205,10 @@ def _user_parts(judge: JudgePrompt, contents: FileContents) -> tuple[str, str]:
         return our_template((*before, own_tail)), tail[len(own_tail) + 2 :]
     if tail.endswith("\n\n" + clause):
         return our_template((*before, tail.removesuffix("\n\n" + clause))), clause
-    raise InputError("template and reply clause were both edited where they meet; they can no longer be told apart")
+    raise InputError(
+        "template and reply clause were both edited where they meet; they can no longer be told"
+        " apart"
+    )
 
 
 def _without_fences(parts: tuple[TemplatePart, ...]) -> list[TemplatePart]:
@@ -184,8 +227,12 @@ def _without_fences(parts: tuple[TemplatePart, ...]) -> list[TemplatePart]:
     return bare
 
 
-def _examples(judge: JudgePrompt, merged: JudgePrompt, contents: FileContents) -> tuple[Example, ...]:
-    """Return the judge's demonstrations where they are as it would send them, else those read off their text."""
+def _examples(
+    judge: JudgePrompt, merged: JudgePrompt, contents: FileContents
+) -> tuple[Example, ...]:
+    """Return the judge's demonstrations where they are as it would send them, else those read off
+    their text.
+    """
     if contents.turns is None:
         return judge.examples
     sent = [message["content"] for message in fill(template_messages(judge)[1:-1], {})]
@@ -219,9 +266,13 @@ def _example(prompt: JudgePrompt, user: str, reply: str) -> Example:
 
 
 def _own_examples(judge: JudgePrompt, examples: tuple[Example, ...]) -> tuple[Example, ...]:
-    """Return the judge's own demonstration wherever one says the same: its inputs may hold fields never sent."""
+    """Return the judge's own demonstration wherever one says the same: its inputs may hold fields
+    never sent.
+    """
 
     def sent(example: Example) -> tuple[object, str]:
         return {name: example.inputs.get(name) for name in judge.inputs}, example.reply
 
-    return tuple(next((own for own in judge.examples if sent(own) == sent(one)), one) for one in examples)
+    return tuple(
+        next((own for own in judge.examples if sent(own) == sent(one)), one) for one in examples
+    )

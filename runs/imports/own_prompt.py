@@ -1,4 +1,6 @@
-"""A prompt of the user's own, in whatever file it is: text, chat, YAML, code, or an object that a tool saved."""
+"""A prompt of the user's own, in whatever file it is: text, chat, YAML, code, or an object that a
+tool saved.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ _PYTHON = (".py",)
 _JAVASCRIPT = (".js", ".mjs", ".cjs", ".ts", ".mts", ".jsx", ".tsx")
 _WITH_SETTINGS = r"\A---\n([\s\S]*?\n)---\n([\s\S]*)"
 _ROLE_LINE = (
-    r"(?m)^[ \t]*(?:#?[ \t]*(?=\w+:[ \t]*$)|\{\{role \"(?=\w+\"\}\}))(system|user|assistant|developer|model)"
+    r"(?m)^[ \t]*(?:#?[ \t]*(?=\w+:[ \t]*$)|\{\{role"
+    r" \"(?=\w+\"\}\}))(system|user|assistant|developer|model)"
     r"(?::[ \t]*$|\"\}\})"
 )
 """A line over a message: `system:` of Prompty, `{{role "system"}}` of Dotprompt."""
@@ -60,7 +63,8 @@ def read_own_prompt(path: Path, string: str | None = None) -> ForeignJudge:
 
 
 def read_own_prompts(path: Path, string: str | None = None) -> tuple[ForeignJudge, ...]:
-    """Read a person's prompt; where its file holds several and none says that it is the judge, all of them.
+    """Read a person's prompt; where its file holds several and none says that it is the judge, all
+    of them.
 
     Where a prompt has no field in a usual syntax, what stands where a field would is one.
 
@@ -97,7 +101,9 @@ def _with_unusual_fields(judge: ForeignJudge) -> ForeignJudge:
 def _read(path: Path, text: str, string: str | None) -> Sequence[ForeignJudge]:
     data = path.suffix in (".yaml", ".yml", ".json", ".toml")
     if string is not None and not data and path.suffix not in (*_PYTHON, *_JAVASCRIPT, ".ipynb"):
-        raise InputError(f"--string names a prompt in code, YAML, TOML or JSON, and {path.name} is none of them")
+        raise InputError(
+            f"--string names a prompt in code, YAML, TOML or JSON, and {path.name} is none of them"
+        )
     if path.suffix in _PYTHON:
         return _from_python(path, text, string)
     if path.suffix == ".ipynb":
@@ -125,14 +131,20 @@ def _read(path: Path, text: str, string: str | None) -> Sequence[ForeignJudge]:
         except InputError:
             if '" +' not in text:
                 raise
-            prompts = read_javascript(text, string, settled)  # strings put together with + look the same
-            return _from_code(path, "a source file", prompts, settled, beside=javascript_facts(text))
+            prompts = read_javascript(
+                text, string, settled
+            )  # strings put together with + look the same
+            return _from_code(
+                path, "a source file", prompts, settled, beside=javascript_facts(text)
+            )
     message = TemplateMessage(role="user", parts=read_parts(text, settled))
     return [_judge(path, "a text", (message,), notes=tuple(settled))]
 
 
 def _from_python(path: Path, text: str, string: str | None) -> Sequence[ForeignJudge]:
-    """Read the judge that a Python file builds as an object of a tool, else the prompts among its strings."""
+    """Read the judge that a Python file builds as an object of a tool, else the prompts among its
+    strings.
+    """
     try:
         tree = ast.parse(text)
     except SyntaxError as error:
@@ -155,7 +167,9 @@ def _from_python(path: Path, text: str, string: str | None) -> Sequence[ForeignJ
         ]
     notes: list[str] = []
     prompts = read_python(tree, string, notes)
-    return _from_code(path, "a Python file", prompts, notes, beside=facts, fills=fixed_arguments(tree))
+    return _from_code(
+        path, "a Python file", prompts, notes, beside=facts, fills=fixed_arguments(tree)
+    )
 
 
 def _from_code(
@@ -169,18 +183,33 @@ def _from_code(
 ) -> list[ForeignJudge]:
     judges: list[ForeignJudge] = []
     for prompt in prompts:
-        names = {part.name for message in prompt.messages for part in message.parts if isinstance(part, Field)}
+        names = {
+            part.name
+            for message in prompt.messages
+            for part in message.parts
+            if isinstance(part, Field)
+        }
         of_it = tuple(
-            note for note in dict.fromkeys(notes) if any(re.search(rf"\b{re.escape(name)}\b", note) for name in names)
+            note
+            for note in dict.fromkeys(notes)
+            if any(re.search(rf"\b{re.escape(name)}\b", note) for name in names)
         )
         at = f" (line {prompt.line})"
-        more = {"notes": of_it, "beside": beside, "fills": fills or {}, "string": prompt.name, "at": at}
+        more = {
+            "notes": of_it,
+            "beside": beside,
+            "fills": fills or {},
+            "string": prompt.name,
+            "at": at,
+        }
         judges.append(_judge(path, tool, prompt.messages, **more))
     return judges
 
 
 def _with_settings(path: Path, text: str) -> ForeignJudge:
-    """Read settings between lines of dashes, and the text after them: Prompty and Dotprompt name its roles."""
+    """Read settings between lines of dashes, and the text after them: Prompty and Dotprompt name
+    its roles.
+    """
     head, body = re.findall(_WITH_SETTINGS, text)[0]
     turns = re.split(_ROLE_LINE, body)
     if len(turns) < 3:
@@ -205,5 +234,14 @@ def _loaded(text: str) -> Any:  # Any: YAML
         raise InputError(f"it is no YAML: {str(error).splitlines()[0]}") from None
 
 
-def _judge(path: Path, tool: str, messages: tuple[TemplateMessage, ...], **more: Any) -> ForeignJudge:  # Any: fields
-    return ForeignJudge(tool=tool, name=path.stem, location=path.name, syntax="as written", messages=messages, **more)
+def _judge(
+    path: Path, tool: str, messages: tuple[TemplateMessage, ...], **more: Any
+) -> ForeignJudge:  # Any: fields
+    return ForeignJudge(
+        tool=tool,
+        name=path.stem,
+        location=path.name,
+        syntax="as written",
+        messages=messages,
+        **more,
+    )

@@ -54,7 +54,8 @@ _UNUSUAL = (
 
 
 def read_parts(text: str, notes: list[str]) -> Parts:
-    """Read a text in the syntax it seems to be in: Jinja, Mustache, f-string, `${a}`, `%(a)s` or `<<a>>`.
+    """Read a text in the syntax it seems to be in: Jinja, Mustache, f-string, `${a}`, `%(a)s` or
+    `<<a>>`.
 
     Args:
         text: The text.
@@ -63,11 +64,15 @@ def read_parts(text: str, notes: list[str]) -> Parts:
     Raises:
         InputError: The template computes something.
     """
-    text = re.sub(r"(?<!\{)\{#-?.*?-?#\}\n?", "", text, flags=re.DOTALL)  # a Jinja comment is never sent
+    text = re.sub(
+        r"(?<!\{)\{#-?.*?-?#\}\n?", "", text, flags=re.DOTALL
+    )  # a Jinja comment is never sent
     text = re.sub(_SHORTENED, lambda match: _without_filter(match, notes), text)
     for tag, jinja in _HANDLEBARS:
         text = re.sub(tag, jinja, text)
-    if re.search(r"\{%|\{\{(?!\s*[\"'][^\"'\n]*[\"']\s*:)[^{}]*[|(][^{}]*\}\}", text):  # not the JSON of an f-string
+    if re.search(
+        r"\{%|\{\{(?!\s*[\"'][^\"'\n]*[\"']\s*:)[^{}]*[|(][^{}]*\}\}", text
+    ):  # not the JSON of an f-string
         return read_computed_jinja(text.strip("\n"), notes)
     text = text.strip("\n")
     if not re.search(r"\{\{\s*[\w.]+\s*\}\}", text):
@@ -87,7 +92,8 @@ def read_parts(text: str, notes: list[str]) -> Parts:
 
 
 def read_unusual(text: str, notes: list[str]) -> Parts:
-    """Read a text without any usual field: `[REPLY]`, `<question>`, `%answer%` alone on a line or after a label.
+    """Read a text without any usual field: `[REPLY]`, `<question>`, `%answer%` alone on a line or
+    after a label.
 
     Args:
         text: The text.
@@ -101,25 +107,34 @@ def read_unusual(text: str, notes: list[str]) -> Parts:
         parts += [text[end:start], Field(name)]
         end = stop
     read = join_literals([*parts, text[end:]])
-    inline = _inline(syntax, "".join(part for part in read if isinstance(part, str))) if places else []
+    inline = (
+        _inline(syntax, "".join(part for part in read if isinstance(part, str))) if places else []
+    )
     notes += [
-        f"Its {words} stays as it is: write {{{as_name(words)}}} where it is a text of the row." for words in inline
+        f"Its {words} stays as it is: write {{{as_name(words)}}} where it is a text of the row."
+        for words in inline
     ]
     return read
 
 
 def _places(syntax: str, text: str) -> list[tuple[int, int, str]]:
-    """Return where a syntax has fields: alone on a line, last on it after a label, or in capitals like such a one."""
+    """Return where a syntax has fields: alone on a line, last on it after a label, or in capitals
+    like such a one.
+    """
     alone: list[tuple[int, int, str]] = []
     others: list[tuple[int, int, str]] = []
     for match in re.finditer(syntax, text):
         before = text[: match.start()].rpartition("\n")[2]
         after = text[match.end() :].partition("\n")[0]
         name = match[1].strip()
-        label = re.search(r"([^\W\d]\w*)\W*$", before or text[: match.start()].rstrip().rpartition("\n")[2])
+        label = re.search(
+            r"([^\W\d]\w*)\W*$", before or text[: match.start()].rstrip().rpartition("\n")[2]
+        )
         if len(name) == 1:  # by its place, so the label before it names it
             name = label[1] if label else f"text_{len(alone) + 1}"
-        of_row = re.fullmatch(r"\s*(?:[^\n.!?]{0,40}[:=])?[\s*\"'`>]*", before) and re.fullmatch(r"[\s\"'`*<.]*", after)
+        of_row = re.fullmatch(r"\s*(?:[^\n.!?]{0,40}[:=])?[\s*\"'`>]*", before) and re.fullmatch(
+            r"[\s\"'`*<.]*", after
+        )
         closed = f"</{name}>" in text or re.search(r"<[^<>\n]+>\s*$", before)
         if not closed and not _is_of_answer(name, syntax, text, match.start()):
             (alone if of_row else others).append((match.start(), match.end(), name))
@@ -128,7 +143,9 @@ def _places(syntax: str, text: str) -> list[tuple[int, int, str]]:
 
 
 def _is_of_answer(name: str, syntax: str, text: str, at: int) -> bool:
-    """Whether a placeholder is what the judge fills in: named after a verdict, or after its reason beside a verdict."""
+    """Whether a placeholder is what the judge fills in: named after a verdict, or after its reason
+    beside a verdict.
+    """
     if _names_verdict(name):
         return True
     if TEXTS.search(name) is None and name.casefold() not in words_of("no_labels"):
@@ -141,7 +158,9 @@ def _is_of_answer(name: str, syntax: str, text: str, at: int) -> bool:
 
 def _names_verdict(name: str) -> bool:
     words = set(re.split(r"[\W_]+", name.casefold()))
-    return bool(words & (words_of("verdict_fields").keys() - {"answer", "relevance", "result", "correct"}))
+    return bool(
+        words & (words_of("verdict_fields").keys() - {"answer", "relevance", "result", "correct"})
+    )
 
 
 def as_name(words: str) -> str:
@@ -151,8 +170,16 @@ def as_name(words: str) -> str:
 
 def _inline(syntax: str, text: str) -> list[str]:
     """Return what stands in a sentence in the marks of fields, and may be one."""
-    found = [match for match in re.finditer(syntax, text) if not _is_of_answer(match[1], syntax, text, match.start())]
-    return list(dict.fromkeys(match.group() for match in found if re.search(r"\w \W?$", text[: match.start()])))
+    found = [
+        match
+        for match in re.finditer(syntax, text)
+        if not _is_of_answer(match[1], syntax, text, match.start())
+    ]
+    return list(
+        dict.fromkeys(
+            match.group() for match in found if re.search(r"\w \W?$", text[: match.start()])
+        )
+    )
 
 
 def _without_filter(match: re.Match[str], notes: list[str]) -> str:
@@ -163,4 +190,8 @@ def _without_filter(match: re.Match[str], notes: list[str]) -> str:
 
 def _cut(syntax: str, text: str) -> Parts:
     """Cut a text at its fields; the pattern's one group is the name."""
-    return tuple(Field(piece) if at % 2 else piece for at, piece in enumerate(re.split(syntax, text)) if piece)
+    return tuple(
+        Field(piece) if at % 2 else piece
+        for at, piece in enumerate(re.split(syntax, text))
+        if piece
+    )

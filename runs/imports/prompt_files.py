@@ -38,7 +38,9 @@ def read_text(path: Path) -> str:
 
 
 def read_prompt_file(path: Path) -> ForeignJudge:
-    """Read a plain text with `{{field}}` or `{field}`, or a JSON list of messages with such fields."""
+    """Read a plain text with `{{field}}` or `{field}`, or a JSON list of messages with such
+    fields.
+    """
     return ForeignJudge(
         tool="a file",
         name=path.stem,
@@ -51,7 +53,8 @@ def read_prompt_file(path: Path) -> ForeignJudge:
 def read_umbrela(path: Path) -> ForeignJudge:
     """Read an UMBRELA prompt: Python-format text, or YAML with `system_message` and `prefix_user`.
 
-    Few-shot examples, which UMBRELA takes from judged pairs when it runs, are left out unless the user fills them.
+    Few-shot examples, which UMBRELA takes from judged pairs when it runs, are left out unless the
+    user fills them.
     """
     text, system = read_text(path), ""
     if path.suffix in (".yaml", ".yml"):
@@ -73,7 +76,9 @@ def read_umbrela(path: Path) -> ForeignJudge:
 
 
 def _umbrela_reply(text: str) -> dict[str, str] | None:
-    """Return the JSON fields of UMBRELA's steps M, T, and O, the grade; none for `##final score:`."""
+    """Return the JSON fields of UMBRELA's steps M, T, and O, the grade; none for `##final
+    score:`.
+    """
     if re.search(r"##\s*final score", text, re.IGNORECASE):
         return {}
     steps = [letter for letter in "MTO" if f"({letter})" in text]
@@ -83,12 +88,19 @@ def _umbrela_reply(text: str) -> dict[str, str] | None:
 
 
 def read_langchain_file(path: Path) -> ForeignJudge:
-    """Read a prompt as `langchain_core.load.dumpd` writes it; f-string, Mustache and Jinja templates."""
+    """Read a prompt as `langchain_core.load.dumpd` writes it; f-string, Mustache and Jinja
+    templates.
+    """
     text = read_text(path)
     syntax, notes = "f-string", ()
     if '"mustache"' in text:
         syntax = "mustache"
-        notes = ("LangChain's Mustache escapes HTML in the text of {{fields}}; here it comes through as it is.",)
+        notes = (
+            (
+                "LangChain's Mustache escapes HTML in the text of {{fields}}; here it comes through"
+                " as it is."
+            ),
+        )
     return ForeignJudge(
         tool="LangChain",
         name=path.stem,
@@ -102,15 +114,18 @@ def read_langchain_file(path: Path) -> ForeignJudge:
 def read_promptfoo(path: Path, *, rubric_alone: bool = False) -> ForeignJudge:
     """Read the model-graded assertion of a promptfoo configuration, YAML or JSON.
 
-    The grader's prompt is `rubricPrompt`, of the assertion or of `defaultTest.options`; `{{rubric}}` in it is the
-    assertion's value, and a field of the row where several assertions share the prompt.
+    The grader's prompt is `rubricPrompt`, of the assertion or of `defaultTest.options`;
+    `{{rubric}}` in it is the assertion's value, and a field of the row where several assertions
+    share the prompt.
 
     Args:
         path: The file.
-        rubric_alone: Whether an assertion without a prompt is read too, as its rubric with the output after it.
+        rubric_alone: Whether an assertion without a prompt is read too, as its rubric with the
+            output after it.
 
     Raises:
-        InputError: There is no such prompt (the tool then uses its own, which stands in no file), or no one assertion.
+        InputError: There is no such prompt (the tool then uses its own, which stands in no file),
+            or no one assertion.
     """
     body = _yaml_mapping(read_text(path), path)
     default = _mapping(body.get("defaultTest"))
@@ -120,7 +135,8 @@ def read_promptfoo(path: Path, *, rubric_alone: bool = False) -> ForeignJudge:
     rubric = read_jinja(value) if isinstance(value, str) else ()
     if not prompt and not (rubric_alone and rubric):
         raise InputError(
-            f"{path} has no rubricPrompt: promptfoo then grades with words of its own, which stand in no file",
+            f"{path} has no rubricPrompt: promptfoo then grades with words of its own, which stand"
+            " in no file",
             hint="write them as defaultTest.options.rubricPrompt",
         )
     notes: tuple[str, ...] = ()
@@ -129,9 +145,15 @@ def read_promptfoo(path: Path, *, rubric_alone: bool = False) -> ForeignJudge:
         threshold = 0.5
         notes = ("Without a threshold promptfoo passes every reply it can read; here it is 0.5.",)
     if prompt:
-        messages = tuple(_with_rubric(message, rubric) for message in _rubric_messages(prompt, path))
+        messages = tuple(
+            _with_rubric(message, rubric) for message in _rubric_messages(prompt, path)
+        )
     else:
-        messages = (TemplateMessage(role="user", parts=join_literals([*rubric, "\n\nOutput:\n", Field("output")])),)
+        messages = (
+            TemplateMessage(
+                role="user", parts=join_literals([*rubric, "\n\nOutput:\n", Field("output")])
+            ),
+        )
         notes += ("promptfoo's own words round the rubric stand in no file and are not here.",)
     return ForeignJudge(
         tool="promptfoo",
@@ -147,18 +169,26 @@ def read_promptfoo(path: Path, *, rubric_alone: bool = False) -> ForeignJudge:
     )
 
 
-def promptfoo_prompts(path: Path, body: Mapping[str, Any], text: str) -> dict[str, Any]:  # Any: YAML
-    """Return the prompts that a promptfoo config tests, by their labels, where no judge stands beside them.
+def promptfoo_prompts(
+    path: Path, body: Mapping[str, Any], text: str
+) -> dict[str, Any]:  # Any: YAML
+    """Return the prompts that a promptfoo config tests, by their labels, where no judge stands
+    beside them.
 
     Each is a text or a list of messages: in place, under `raw`, or in a file beside the config.
     """
     listed = body.get("prompts")
-    if not isinstance(listed, list) or re.search(r"rubricPrompt|llm-rubric|model-graded|g-eval", text):
+    if not isinstance(listed, list) or re.search(
+        r"rubricPrompt|llm-rubric|model-graded|g-eval", text
+    ):
         return {}
     found: dict[str, Any] = {}
     for at, prompt in enumerate(listed, start=1):
         entry = _mapping(prompt)
-        words = next((entry[key] for key in ("raw", "content", "template", "file", "id") if entry.get(key)), prompt)
+        words = next(
+            (entry[key] for key in ("raw", "content", "template", "file", "id") if entry.get(key)),
+            prompt,
+        )
         if isinstance(words, str) and words.startswith("file://"):
             words = _beside(path, words, "prompts")
         if isinstance(words, str) and words.lstrip().startswith(("[", "- role")):
@@ -192,15 +222,23 @@ def _graded_assertion(
             if assertion.get("type") in _GRADED_BY_MODEL:
                 key = json.dumps([assertion.get("value"), assertion.get("rubricPrompt")])
                 distinct[key] = assertion
-    if len(distinct) > 1 and shared and not any(found.get("rubricPrompt") for found in distinct.values()):
+    if (
+        len(distinct) > 1
+        and shared
+        and not any(found.get("rubricPrompt") for found in distinct.values())
+    ):
         return {}
     if len(distinct) > 1:
-        raise InputError(f"{path} has {len(distinct)} model-graded assertions; leave the one to be imported")
+        raise InputError(
+            f"{path} has {len(distinct)} model-graded assertions; leave the one to be imported"
+        )
     return next(iter(distinct.values()), {})
 
 
 def _rubric_messages(prompt: Any, path: Path) -> tuple[TemplateMessage, ...]:  # Any: YAML
-    """Return the grader's messages: given in place or in a file, as text or as a list of messages."""
+    """Return the grader's messages: given in place or in a file, as text or as a list of
+    messages.
+    """
     if isinstance(prompt, str) and prompt.startswith("file://"):
         prompt = _beside(path, prompt, "rubricPrompt")
     if isinstance(prompt, str) and prompt.lstrip().startswith(("[", "- role")):

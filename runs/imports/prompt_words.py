@@ -1,4 +1,6 @@
-"""The words of several languages by which prompts are read; they stand in YAML, a stem ends in a star."""
+"""The words of several languages by which prompts are read; they stand in YAML, a stem ends in a
+star.
+"""
 
 from __future__ import annotations
 
@@ -64,4 +66,8 @@ def _without_accents(kind: str) -> frozenset[str]:
 def without_accents(text: str) -> str:
     """Return a text without accents, umlauts as one letter however they are written."""
     letters = unicodedata.normalize("NFKD", text)
-    return re.sub(r"([aou])e", r"\1", "".join(letter for letter in letters if not unicodedata.combining(letter)))
+    return re.sub(
+        r"([aou])e",
+        r"\1",
+        "".join(letter for letter in letters if not unicodedata.combining(letter)),
+    )

@@ -1,4 +1,6 @@
-"""What a Python file says of a judge beside its prompt; the file is parsed, and nothing of it is run."""
+"""What a Python file says of a judge beside its prompt; the file is parsed, and nothing of it is
+run.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ _OPERATORS: dict[type[ast.cmpop], str] = {
 _TURNED = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "in": "in", "not in": "not in"}
 _TYPES = {"int": "integer", "float": "number", "bool": "boolean", "str": "string"}
 _ASKED_FOR = (
-    "response_format", "response_model", "output_model", "output_type", "output_schema", "output_cls", "result_type",
+    "response_format", "response_model", "output_model", "output_type", "output_schema", "output_cls", "result_type",  # noqa: E501
     "schema", "text_format", "pydantic_object", "response_schema",
 )  # fmt: skip
 
@@ -68,8 +70,14 @@ def _comments(text: str, tree: ast.Module) -> str:
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             lines[token.start[0]] = token.string.lstrip("#: ")
-    written = "".join(words + (" " if number + 1 in lines else "\n") for number, words in sorted(lines.items()))
-    owners = [node for node in ast.walk(tree) if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)]
+    written = "".join(
+        words + (" " if number + 1 in lines else "\n") for number, words in sorted(lines.items())
+    )
+    owners = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+    ]
     return "\n".join([written, *(doc for node in owners if (doc := ast.get_docstring(node)))])
 
 
@@ -83,20 +91,39 @@ class _Reader:
         for node in ast.walk(tree):
             for child in ast.iter_child_nodes(node):
                 self._parent[child] = node
-            if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            if (
+                isinstance(node, ast.Assign)
+                and len(node.targets) == 1
+                and isinstance(node.targets[0], ast.Name)
+            ):
                 self._named[node.targets[0].id] = node.value
-            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+            if (
+                isinstance(node, ast.AnnAssign)
+                and isinstance(node.target, ast.Name)
+                and node.value is not None
+            ):
                 self._named[node.target.id] = node.value
-        self._classes = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+        self._classes = {
+            node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
+        }
 
     def _values(self) -> Iterator[tuple[str, ast.expr]]:
-        """Yield all that is given a name: constants, arguments of calls, defaults, and keys of dictionaries."""
+        """Yield all that is given a name: constants, arguments of calls, defaults, and keys of
+        dictionaries.
+        """
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Assign):
                 for target in node.targets:
                     if isinstance(target, ast.Name | ast.Attribute):
-                        yield (target.id if isinstance(target, ast.Name) else target.attr), node.value
-            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+                        yield (
+                            (target.id if isinstance(target, ast.Name) else target.attr),
+                            node.value,
+                        )
+            elif (
+                isinstance(node, ast.AnnAssign)
+                and isinstance(node.target, ast.Name)
+                and node.value is not None
+            ):
                 yield node.target.id, node.value
             elif isinstance(node, ast.keyword) and node.arg:
                 yield node.arg, node.value
@@ -112,7 +139,9 @@ class _Reader:
                         yield argument.arg, default
 
     def thresholds(self) -> tuple[tuple[float, ...], str]:
-        """Return the numbers named as a threshold, and the code of one that is taken from elsewhere."""
+        """Return the numbers named as a threshold, and the code of one that is taken from
+        elsewhere.
+        """
         found: dict[float, None] = {}
         elsewhere = ""
         for name, value in self._values():
@@ -121,29 +150,43 @@ class _Reader:
             number = self._number(value)
             if number is not None:
                 found[number] = None
-            elif not isinstance(value, ast.Name) and not (isinstance(value, ast.Constant) and value.value is None):
+            elif not isinstance(value, ast.Name) and not (
+                isinstance(value, ast.Constant) and value.value is None
+            ):
                 elsewhere = f"{name} = {ast.unparse(value)}"
         return tuple(found), "" if found else elsewhere
 
     def _number(self, node: ast.expr) -> float | None:
         if isinstance(node, ast.Name) and node.id in self._named:
             node = self._named[node.id]
-        if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, int | float)
+            and not isinstance(node.value, bool)
+        ):
             return float(node.value)
         return None
 
     def compared(self) -> Iterator[Compared]:
-        """Yield each comparison of a verdict, or of a field of the answer, with a number or with labels."""
+        """Yield each comparison of a verdict, or of a field of the answer, with a number or with
+        labels.
+        """
         answered = {name for name, said in (self.answer_fields() or {}).items() if " | " in said}
         for node in ast.walk(self._tree):
-            if not isinstance(node, ast.Compare) or len(node.ops) != 1 or type(node.ops[0]) not in _OPERATORS:
+            if (
+                not isinstance(node, ast.Compare)
+                or len(node.ops) != 1
+                or type(node.ops[0]) not in _OPERATORS
+            ):
                 continue
             operator, left, right = _OPERATORS[type(node.ops[0])], node.left, node.comparators[0]
             if isinstance(left, ast.Constant) and isinstance(
                 node.ops[0], ast.Gt | ast.GtE | ast.Lt | ast.LtE | ast.Eq | ast.NotEq
             ):
                 operator, left, right = _TURNED[operator], right, left
-            if isinstance(node.ops[0], ast.In | ast.NotIn) and isinstance(left, ast.Constant):  # "SEND" in reply
+            if isinstance(node.ops[0], ast.In | ast.NotIn) and isinstance(
+                left, ast.Constant
+            ):  # "SEND" in reply
                 left, right = right, left
             scaled, by = _divided(left)
             number, labels = self._number(right), self.strings(right)
@@ -168,11 +211,18 @@ class _Reader:
             listed = isinstance(value, ast.Set | ast.List | ast.Tuple | ast.Call)
             fails = FAILS.search(name) is not None
             if listed and (fails or PASSES.search(name)) and (labels := self.strings(value)):
-                yield Compared(operator="in", labels=labels, passes=not fails, code=f"{name} = {ast.unparse(value)}")
+                yield Compared(
+                    operator="in",
+                    labels=labels,
+                    passes=not fails,
+                    code=f"{name} = {ast.unparse(value)}",
+                )
 
     def _is_counted(self, node: ast.AST) -> bool:
         """Whether a comparison only counts rows, as in `sum(v == "poor" for v in verdicts)`."""
-        while isinstance(parent := self._parent.get(node), ast.expr | ast.comprehension | ast.keyword):
+        while isinstance(
+            parent := self._parent.get(node), ast.expr | ast.comprehension | ast.keyword
+        ):
             called = parent.func if isinstance(parent, ast.Call) else parent
             if isinstance(called, ast.Name | ast.Attribute):
                 name = called.id if isinstance(called, ast.Name) else called.attr
@@ -182,7 +232,9 @@ class _Reader:
         return False
 
     def _passes(self, node: ast.AST, right: ast.expr, operator: str) -> bool | None:
-        """Return whether it is true where a row passes: by the names round it, and of what it compares with."""
+        """Return whether it is true where a row passes: by the names round it, and of what it
+        compares with.
+        """
         found = self._passes_by_name(node)
         if found is None and isinstance(right, ast.Name | ast.Attribute) and operator != "in":
             name = right.id if isinstance(right, ast.Name) else right.attr
@@ -218,7 +270,9 @@ class _Reader:
         return None
 
     def strings(self, node: ast.expr, depth: int = 0) -> tuple[str, ...]:
-        """Return the texts of a constant, a list, a `Literal` or members of an `Enum`; empty where it is none."""
+        """Return the texts of a constant, a list, a `Literal` or members of an `Enum`; empty where
+        it is none.
+        """
         if depth > 5:
             return ()
         if isinstance(node, ast.Constant):
@@ -237,7 +291,11 @@ class _Reader:
             if name not in ("Literal", "list", "List", "Optional", "Annotated"):
                 return ()
             return self.strings(node.slice, depth + 1)
-        if isinstance(node, ast.Call) and node.args and ast.unparse(node.func) in ("set", "frozenset", "tuple", "list"):
+        if (
+            isinstance(node, ast.Call)
+            and node.args
+            and ast.unparse(node.func) in ("set", "frozenset", "tuple", "list")
+        ):
             return self.strings(node.args[0], depth + 1)
         if isinstance(node, ast.Set | ast.List | ast.Tuple):
             parts = [self.strings(item, depth + 1) for item in node.elts]
@@ -262,9 +320,15 @@ class _Reader:
         scores: dict[str, float] = {}
         for name, value in self._values():
             if isinstance(value, ast.Dict) and LABEL_SCORES.search(name):
-                keys = [key.value for key in value.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+                keys = [
+                    key.value
+                    for key in value.keys
+                    if isinstance(key, ast.Constant) and isinstance(key.value, str)
+                ]
                 numbers = [self._number(number) for number in value.values]
-                if len(keys) == len(value.values) > 1 and all(number is not None for number in numbers):
+                if len(keys) == len(value.values) > 1 and all(
+                    number is not None for number in numbers
+                ):
                     scores = {key: number or 0.0 for key, number in zip(keys, numbers, strict=True)}
             elif LABEL_LISTS.search(name):
                 found = self.strings(value)
@@ -272,7 +336,9 @@ class _Reader:
         return labels or tuple(scores), scores
 
     def numbers(self) -> tuple[float, ...]:
-        """Return the numbers that are named as the choices, or both ends where the score is said to be continuous."""
+        """Return the numbers that are named as the choices, or both ends where the score is said to
+        be continuous.
+        """
         for name, value in self._values():
             if LABEL_LISTS.search(name) and isinstance(value, ast.List | ast.Tuple):
                 found = [self._number(item) for item in value.elts]
@@ -283,7 +349,9 @@ class _Reader:
         return ()
 
     def answer_fields(self) -> dict[str, str] | None:
-        """Return the fields of the class that is asked for as the answer, else of the one that has a verdict."""
+        """Return the fields of the class that is asked for as the answer, else of the one that has
+        a verdict.
+        """
         asked = [value for name, value in self._values() if name in _ASKED_FOR]
         for node in ast.walk(self._tree):
             called = node.func if isinstance(node, ast.Call) else None
@@ -298,7 +366,9 @@ class _Reader:
 
     def _schema(self, name: str) -> dict[str, str] | None:
         body = self._classes.get(name)
-        if body is None or not any(re.search(r"BaseModel|TypedDict|Struct", ast.unparse(base)) for base in body.bases):
+        if body is None or not any(
+            re.search(r"BaseModel|TypedDict|Struct", ast.unparse(base)) for base in body.bases
+        ):
             return None
         properties = {
             node.target.id: self._property(node)
@@ -318,14 +388,27 @@ class _Reader:
         inner = re.match(r"(?:\w+\.)?(?:Annotated|Optional)\[(\w+)", annotation)
         kind = inner[1] if inner else annotation.partition("[")[0].removeprefix("con")
         said = [_TYPES.get(kind, "string")]
-        for call in (n for n in (node.value, *ast.walk(node.annotation)) if isinstance(n, ast.Call)):
+        for call in (
+            n for n in (node.value, *ast.walk(node.annotation)) if isinstance(n, ast.Call)
+        ):
             given = {k.arg: k.value for k in call.keywords if k.arg}
             low, high = (
-                next((n for key in keys if key in given and (n := self._number(given[key])) is not None), None)
+                next(
+                    (
+                        n
+                        for key in keys
+                        if key in given and (n := self._number(given[key])) is not None
+                    ),
+                    None,
+                )
                 for keys in (("ge", "minimum"), ("le", "maximum"))
             )
             if low is not None and high is not None:
-                said.append(f"from {low:.1f} to {high:.1f}" if kind == "float" else f"from {low:g} to {high:g}")
+                said.append(
+                    f"from {low:.1f} to {high:.1f}"
+                    if kind == "float"
+                    else f"from {low:g} to {high:g}"
+                )
             described = given.get("description")
             if isinstance(described, ast.Constant):
                 said.append(str(described.value).replace('"', "'"))
@@ -338,21 +421,29 @@ def _snake(name: str) -> str:
 
 def _assigned(body: ast.ClassDef | None, name: str) -> ast.expr | None:
     for node in body.body if body else ():
-        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
+        if isinstance(node, ast.Assign) and any(
+            isinstance(t, ast.Name) and t.id == name for t in node.targets
+        ):
             return node.value
     return None
 
 
 def _divided(node: ast.expr) -> tuple[ast.expr, float]:
     """Return an expression without the number that it is divided by, and that number."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and isinstance(node.right, ast.Constant):
+    if (
+        isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.Div)
+        and isinstance(node.right, ast.Constant)
+    ):
         by = node.right.value
         return (node.left, float(by)) if isinstance(by, int | float) else (node, 1.0)
     return node, 1.0
 
 
 def _last_name(node: ast.expr) -> str:
-    """Return the field that an expression takes: `grounding` of `reply.grounding` and of `reply["grounding"]`."""
+    """Return the field that an expression takes: `grounding` of `reply.grounding` and of
+    `reply["grounding"]`.
+    """
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
         return str(node.slice.value)
     return node.attr if isinstance(node, ast.Attribute) else ""
@@ -364,11 +455,14 @@ def _target(node: ast.expr) -> str:
 
 
 def _is_verdict(node: ast.expr) -> bool:
-    """Whether an expression is one verdict, by its last names; a mean or a count of verdicts is none."""
+    """Whether an expression is one verdict, by its last names; a mean or a count of verdicts is
+    none.
+    """
     code = ast.unparse(node)
     if re.search(COUNTS, code):
         return False
     names = re.findall(
-        r"[A-Za-z_]\w*", re.sub(r"\.(?:strip|lower|upper|casefold|get|value|group)\b(?:\(\))?", "", code)
+        r"[A-Za-z_]\w*",
+        re.sub(r"\.(?:strip|lower|upper|casefold|get|value|group)\b(?:\(\))?", "", code),
     )
     return any(VERDICT_NAME.search(_snake(name)) for name in names[-2:])

@@ -71,7 +71,9 @@ def javascript_marks(text: str, constants: Mapping[str, str]) -> list[str]:
 
 def with_marks(parts: Sequence[TemplatePart], marks: Sequence[str]) -> tuple[TemplatePart, ...]:
     """Return the parts of a text with a field in the place of each mark."""
-    found = [mark for mark in marks if any(isinstance(part, str) and mark in part for part in parts)]
+    found = [
+        mark for mark in marks if any(isinstance(part, str) and mark in part for part in parts)
+    ]
     if not found:
         return tuple(parts)
     either = "|".join(map(re.escape, sorted(found, key=len, reverse=True)))

@@ -12,7 +12,13 @@ from .convert import convert
 from .foreign_judge import ForeignJudge, ImportedJudge, ImportOptions
 from .installed_tools import TOOLS, read_installed
 from .our_exports import read_back
-from .prompt_files import read_langchain_file, read_prompt_file, read_promptfoo, read_text, read_umbrela
+from .prompt_files import (
+    read_langchain_file,
+    read_prompt_file,
+    read_promptfoo,
+    read_text,
+    read_umbrela,
+)
 
 FILES: Mapping[str, Callable[[Path], ForeignJudge]] = {
     "file": read_prompt_file,
@@ -32,7 +38,8 @@ def import_judge(
 
     Args:
         tool: One of `SOURCES`.
-        name: Of a judge the tool ships; or the path of a file, or of an export of ours, whatever the tool.
+        name: Of a judge the tool ships; or the path of a file, or of an export of ours, whatever
+            the tool.
         options: What the user says about names, fields, fixed texts and the scale.
         interpreter: The Python that has the tool; our own unless given.
 
@@ -59,7 +66,9 @@ def import_judge(
             )
         return convert(FILES[tool](path), options)
     if tool not in TOOLS:
-        raise InputError(f"judges are not imported from {tool!r}", hint=f"known: {', '.join(SOURCES)}")
+        raise InputError(
+            f"judges are not imported from {tool!r}", hint=f"known: {', '.join(SOURCES)}"
+        )
     return convert(read_installed(tool, name, interpreter), options)
 
 
@@ -73,7 +82,10 @@ def _from_export(tool: str, path: Path, options: ImportOptions) -> ImportedJudge
         parts_by_file.setdefault(file, []).append(part)
     differences = [f"From {file}: {', '.join(parts)}." for file, parts in parts_by_file.items()]
     if back.rule != back.prompt.rule:
-        differences.append(f"Its decision rule {back.rule.version} is not the prompt's own and stands in the manifest.")
+        differences.append(
+            f"Its decision rule {back.rule.version} is not the prompt's own and stands in the"
+            " manifest."
+        )
     prompt = replace(back.prompt, name=options.name or back.prompt.name)
     if back.edited:
         differences.append(f"Its words were edited since {back.exported} was exported.")
@@ -91,4 +103,6 @@ def _from_export(tool: str, path: Path, options: ImportOptions) -> ImportedJudge
 
 def _refuse_options(options: ImportOptions, source: str) -> None:
     if options.fields or options.fills or options.scale:
-        raise InputError(f"--field, --fill and --scale do not go with {source}: it says all of that itself")
+        raise InputError(
+            f"--field, --fill and --scale do not go with {source}: it says all of that itself"
+        )

@@ -1,8 +1,9 @@
-"""Which end of a scale is the good one, by a prompt's own words: the one place that decides it, or leaves it open.
+"""Which end of a scale is the good one, by a prompt's own words: the one place that decides it, or
+leaves it open.
 
-What is said of the ends comes first ("0 = no error", "1 is the best grade", "lower is better", "above 3 is rejected"),
-then what is measured ("severity", `contains_pii`). Where they contradict each other, or a word may mean either, nobody
-is guessed for: the person is asked.
+What is said of the ends comes first ("0 = no error", "1 is the best grade", "lower is better",
+"above 3 is rejected"), then what is measured ("severity", `contains_pii`). Where they contradict
+each other, or a word may mean either, nobody is guessed for: the person is asked.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from .prompt_words import means, pattern_of, rows_of, without_accents, words_of
 from .stated_threshold import good_side
 
 Direction = Literal["up", "down", "open", "unsaid"]
-"""Whether higher grades are better, lower ones, or nobody can tell; or no word says so, and more is better."""
+"""Whether higher grades are better, lower ones, or nobody can tell; or no word says so, and more is
+better.
+"""
 
 MOST_NAMED = 100
 """The most grades, less one, whose numbers stay as names where the lowest is the best."""
@@ -32,20 +35,30 @@ _MEASURES = re.compile(
     rf"\b(?:{pattern_of('rates')})\W+(?:\w{{1,4}}\W+){{0,4}}(?P<after>\w{{4,}}(?:\W+of\W+\w+)?)"
     rf"|\b(?:{pattern_of('about')})\s(?P<about>\w+(?:/\w+)?)"
     rf"|\b(?:{pattern_of('counts')})\W+(?P<counted>(?:\w+[^\w\n.]+){{0,3}}\w+)"
-    r"|\b(?P<scaled>\w+)(?: level| score)? (?:from|between|of|on a scale|von|zwischen|de|entre|da) (?:\w+ )?\d"
+    r"|\b(?P<scaled>\w+)(?: level| score)? (?:from|between|of|on a scale|von|zwischen|de|entre|da)"
+    r" (?:\w+ )?\d"
     r"|\b(?P<before>\w+)[ _-](?:score|level|rating|count|wert|stufe|grad)\b",
     re.IGNORECASE,
 )
 _HOW = re.compile(rf"\b(?:{pattern_of('how')})\s(?P<how>[^.,;:\n(?!]{{4,90}})", re.IGNORECASE)
-_OF_SEVERAL = [word for kind in ("better", "worse", "faults") for word in words_of(kind) if "_" in word]
+_OF_SEVERAL = [
+    word for kind in ("better", "worse", "faults") for word in words_of(kind) if "_" in word
+]
 _OF_SEVERAL_FAULTS = [without_accents(word) for word in words_of("faults") if "_" in word]
-_PHRASES = re.compile(rf"\b(?:{'|'.join(word.replace('_', ' ') for word in _OF_SEVERAL)})\b(?! to\b)")
+_PHRASES = re.compile(
+    rf"\b(?:{'|'.join(word.replace('_', ' ') for word in _OF_SEVERAL)})\b(?! to\b)"
+)
 """What has its meaning only together, such as "in order"."""
 _NOTHING = re.compile(rf"\b(?:{pattern_of('nothing')})\b", re.IGNORECASE)
-_COMPARES = rf"\b(?:{{side}})\b[^.\n]{{{{0,24}}}}?(?:\b(?:{pattern_of('is')})|=|,)\s*(?:the )?(?:{{quality}})\b"
+_COMPARES = (
+    rf"\b(?:{{side}})\b[^.\n]{{{{0,24}}}}?(?:\b(?:{pattern_of('is')})|=|,)\s*(?:the"
+    r" )?(?:{quality})\b"
+)
 _MORE_GOOD, _LESS_BAD, _MORE_BAD, _LESS_GOOD = (
     re.compile(
-        _COMPARES.format(side=pattern_of(side), quality=pattern_of(quality)).replace("{{", "{").replace("}}", "}"),
+        _COMPARES.format(side=pattern_of(side), quality=pattern_of(quality))
+        .replace("{{", "{")
+        .replace("}}", "}"),
         re.IGNORECASE,
     )
     for side, quality in (
@@ -56,25 +69,31 @@ _MORE_GOOD, _LESS_BAD, _MORE_BAD, _LESS_GOOD = (
     )
 )
 _NEXT_VALUE = re.compile(
-    rf",?\s-?\d+\s?[=:(,]|(?:,|\s(?:{pattern_of('or')}))\s+[\"'`]?(?:{pattern_of('no')}|\d+)\b", re.IGNORECASE
+    rf",?\s-?\d+\s?[=:(,]|(?:,|\s(?:{pattern_of('or')}))\s+[\"'`]?(?:{pattern_of('no')}|\d+)\b",
+    re.IGNORECASE,
 )
 _COMPARED = re.compile(rf"\b(?:{pattern_of('compares')})(?: an?| eine?| une?)?\s*$", re.IGNORECASE)
-"""What stands before a number that is compared with, and of which the words after it say nothing."""
+"""What stands before a number that is compared with, and of which the words after it say nothing.
+"""
 _FAULTY = ("faults", "worse", "doubtful")
 _HAS_FAULT = re.compile(rf"\b(?:{pattern_of('has_fault')})\b", re.IGNORECASE)
 """Words by which a question says that the text itself has the fault."""
 _ASKS_WHETHER = re.compile(
-    rf"(?P<asked>[^.\n?!]*\?)|\b(?:whether|ob|(?:{pattern_of('decides')}) (?:if|si))\b(?P<whether>[^.\n?!:]{{4,160}})"
+    rf"(?P<asked>[^.\n?!]*\?)|\b(?:whether|ob|(?:{pattern_of('decides')})"
+    r" (?:if|si))\b(?P<whether>[^.\n?!:]{4,160})"
     rf"|\b(?:{pattern_of('detects')})\b(?P<found>[^.\n?!:]{{3,60}})",
     re.IGNORECASE,
 )
 
 
-def with_direction(scale: OutputScale, text: str, name: str, *, is_field: bool = False) -> OutputScale | None:
+def with_direction(
+    scale: OutputScale, text: str, name: str, *, is_field: bool = False
+) -> OutputScale | None:
     """Return a scale with the worst first; None where nobody can tell which end that is.
 
     Args:
-        scale: Numbers as they go up, positive from the middle on, or labels as their own words order them.
+        scale: Numbers as they go up, positive from the middle on, or labels as their own words
+            order them.
         text: All of the prompt.
         name: What the answer calls the verdict: a field of JSON, or the word before it.
         is_field: Whether that is a field of JSON, which has its name from what it measures.
@@ -82,12 +101,18 @@ def with_direction(scale: OutputScale, text: str, name: str, *, is_field: bool =
     if scale.kind == "choice":
         return scale
     bare = {*words_of("yes"), *words_of("no")}
-    if scale.kind == "binary" and (not scale.labels or {label.casefold() for label in scale.labels} <= bare):
+    if scale.kind == "binary" and (
+        not scale.labels or {label.casefold() for label in scale.labels} <= bare
+    ):
         labels = scale.labels or ("0", "1")
         found = _of_bare_words(labels, text, name)
         if found == "open":
             return None
-        return scale if found == "up" else OutputScale(kind="binary", labels=labels[::-1], threshold=1.0)
+        return (
+            scale
+            if found == "up"
+            else OutputScale(kind="binary", labels=labels[::-1], threshold=1.0)
+        )
     if scale.labels or scale.kind == "binary":
         return scale
     found = _of_numbers(scale, text, name)
@@ -109,7 +134,9 @@ def downwards(low: int, high: int) -> OutputScale:
 
 
 def order_of_ladder(labels: tuple[str, ...], name: str) -> tuple[str, ...] | None:
-    """Return labels such as low and high with the worst first, by the field that they are of; None where it is open."""
+    """Return labels such as low and high with the worst first, by the field that they are of; None
+    where it is open.
+    """
     words = {label.casefold().replace(" ", "_"): label for label in labels}
     ladder = next((row for row in rows_of("ladders") if words.keys() <= set(row)), None)
     side = _side_of_name(name) if ladder else 0
@@ -121,7 +148,11 @@ def order_of_ladder(labels: tuple[str, ...], name: str) -> tuple[str, ...] | Non
 def _of_numbers(scale: OutputScale, text: str, name: str) -> Direction:
     more = bool(_MORE_GOOD.search(text) or _LESS_BAD.search(text))
     less = bool(_LESS_GOOD.search(text) or _MORE_BAD.search(text))
-    plain = re.sub(_MORE_GOOD, " ", re.sub(_LESS_GOOD, " ", re.sub(_MORE_BAD, " ", re.sub(_LESS_BAD, " ", text))))
+    plain = re.sub(
+        _MORE_GOOD,
+        " ",
+        re.sub(_LESS_GOOD, " ", re.sub(_MORE_BAD, " ", re.sub(_LESS_BAD, " ", text))),
+    )
     low, high = (side_of(rf"{end}(?:[.,]0)?(?:\s?%)?", plain) for end in (scale.low, scale.high))
     signs = {_sign(more - less), good_side(text, scale), _of_school(scale, text)}
     ends = _sign(high - low)
@@ -133,19 +164,30 @@ def _of_numbers(scale: OutputScale, text: str, name: str) -> Direction:
         return "open"
     if signs:
         return "up" if signs == {1} else "down"
-    return "open" if ends < 0 and measured in ("up", "unsaid") else measured  # one end alone may be misread
+    return (
+        "open" if ends < 0 and measured in ("up", "unsaid") else measured
+    )  # one end alone may be misread
 
 
 def _superlative(scale: OutputScale, text: str) -> bool:
     """Whether one end is said to be the best or the worst, which needs no word on the other."""
     ends = rf"(?:{scale.low}|{scale.high})"
     best = rf"(?:{pattern_of('best')}|{pattern_of('worst')})"
-    return re.search(rf"(?<![\w.,]){ends}(?![\w]|[.,]\d)[^\d.\n]{{0,30}}\b{best}\b", text, re.IGNORECASE) is not None
+    return (
+        re.search(
+            rf"(?<![\w.,]){ends}(?![\w]|[.,]\d)[^\d.\n]{{0,30}}\b{best}\b", text, re.IGNORECASE
+        )
+        is not None
+    )
 
 
 def _of_school(scale: OutputScale, text: str) -> int:
     """Return -1 for a school grade from 1 to 6, which is German."""
-    return -1 if (scale.low, scale.high) == (1, 6) and re.search(r"\bschulnoten?\b", text, re.IGNORECASE) else 0
+    return (
+        -1
+        if (scale.low, scale.high) == (1, 6) and re.search(r"\bschulnoten?\b", text, re.IGNORECASE)
+        else 0
+    )
 
 
 def _by_measure(text: str, name: str) -> Direction:
@@ -156,7 +198,9 @@ def _by_measure(text: str, name: str) -> Direction:
     doubted = any(means("doubtful", word) for word in _words(name))
     for match in _MEASURES.finditer(text):
         words = _words(next(part for part in match.groups() if part))
-        sides = [-1 for word in words if means("faults", word)] + [1 for word in words if means("better", word)]
+        sides = [-1 for word in words if means("faults", word)] + [
+            1 for word in words if means("better", word)
+        ]
         negated = _NEGATION.search(" ".join(words)) or any(_NEGATION.match(word) for word in words)
         signs |= {-side if negated else side for side in sides}
         doubted |= any(means("doubtful", word) for word in words)
@@ -178,12 +222,18 @@ def _is_usual(name: str) -> bool:
 
 
 def _side_of_name(name: str) -> int:
-    """Return -1 where a field is named after a fault, 1 where after something good, 0 where it does not tell."""
+    """Return -1 where a field is named after a fault, 1 where after something good, 0 where it does
+    not tell.
+    """
     words = _words(without_accents(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)))
     negated = any(word in words_of("negations") for word in words)
     spelled = "_".join(words)
-    bad = any(means("faults", word, plain=True) for word in words) or any(w in spelled for w in _OF_SEVERAL_FAULTS)
-    good = any(means("better", word, plain=True) and word not in words_of("negations") for word in words)
+    bad = any(means("faults", word, plain=True) for word in words) or any(
+        w in spelled for w in _OF_SEVERAL_FAULTS
+    )
+    good = any(
+        means("better", word, plain=True) and word not in words_of("negations") for word in words
+    )
     if bad and good and words[0] in words_of("lacking"):
         good = False  # "missing_safety_info"
     if bad == good:
@@ -203,13 +253,21 @@ def _of_bare_words(labels: tuple[str, ...], text: str, name: str) -> Direction:
         asked = [next(filter(None, match.groups())) for match in _ASKS_WHETHER.finditer(text)]
         sides = {side for words in asked if (side := _side_of_words(words))}
         words = _words(name)
-        if words and words[0] in words_of("holds") and not any(means("better", word) for word in words):
+        if (
+            words
+            and words[0] in words_of("holds")
+            and not any(means("better", word) for word in words)
+        ):
             return "open"
         if any(means("doubtful", word) for word in words):
             return "open"
-        if sides == {-1} and not any(_side_of_words(words) < 0 and _says_fault(words) for words in asked):
+        if sides == {-1} and not any(
+            _side_of_words(words) < 0 and _says_fault(words) for words in asked
+        ):
             return "open"  # a comment that points at a defect is no bad comment
-        if sides == {-1, 1} or (asked and not sides and yes.casefold() in words_of("yes_elsewhere")):
+        if sides == {-1, 1} or (
+            asked and not sides and yes.casefold() in words_of("yes_elsewhere")
+        ):
             return "open"  # of languages whose words of faults we hardly know
         sign = -1 if sides == {-1} else 1
     good = yes if sign > 0 else no
@@ -217,7 +275,9 @@ def _of_bare_words(labels: tuple[str, ...], text: str, name: str) -> Direction:
 
 
 def _says_fault(question: str) -> bool:
-    """Whether a question says that the text itself has the fault: "is it ...", "does it contain ...", "misleads it"."""
+    """Whether a question says that the text itself has the fault: "is it ...", "does it contain
+    ...", "misleads it".
+    """
     words = _words(question)
     return bool(_HAS_FAULT.search(question) or (words and means("faults", words[0])))
 
@@ -231,13 +291,17 @@ def _words(text: str) -> list[str]:
 
 
 def side_of(value: str, text: str) -> int:
-    """Return 1 where what a text says of a value is good, -1 where it is bad, 0 where it does not tell."""
+    """Return 1 where what a text says of a value is good, -1 where it is bad, 0 where it does not
+    tell.
+    """
     sides = {_side_of_words(words) for words in _said_of(value, text)} - {0}
     return sides.pop() if len(sides) == 1 else 0
 
 
 def _of_faults(value: str, text: str) -> bool:
-    """Whether what a text says of a value has a fault in it beside something good: "quality issues are found"."""
+    """Whether what a text says of a value has a fault in it beside something good: "quality issues
+    are found".
+    """
     for said in _said_of(value, text):
         words = [word for word in _words(said) if word not in words_of("negations")]
         faulty = any(means(kind, word) for word in words for kind in _FAULTY)
@@ -247,7 +311,9 @@ def _of_faults(value: str, text: str) -> bool:
 
 
 def _said_of(value: str, text: str) -> list[str]:
-    """Return what a text says of a value: after a colon, a sign of equality, or a word such as "if"."""
+    """Return what a text says of a value: after a colon, a sign of equality, or a word such as
+    "if".
+    """
     said = re.compile(
         rf"(?<![\w.,/-])[\"'`*_\[(]{{0,3}}{value}(?![\w])[\"'`*_\])]{{0,3}}\s?(?:points?|punkte?)?\s?"
         r"(?:[=:–—|-]|\(|→|->|,(?= (?:that|dass|que))"
@@ -262,26 +328,38 @@ def _said_of(value: str, text: str) -> list[str]:
         re.split(_NEXT_VALUE, match["said"])[0]
         for match in said.finditer(text)
         if not re.match(bare, match["said"], re.IGNORECASE)
-        and not (match["verb"] and _COMPARED.search(text[max(0, match.start() - 20) : match.start()]))
+        and not (
+            match["verb"] and _COMPARED.search(text[max(0, match.start() - 20) : match.start()])
+        )
     ]
 
 
 def _side_of_words(words: str) -> int:
-    """Return 1 for words of something good, -1 for words of a fault, 0 where there are both or none."""
-    words = re.sub(r"\bsounds? like\b|\bneeds?\b(?! (?:edit|work|fix|chang|improv|revis))", "", words)
+    """Return 1 for words of something good, -1 for words of a fault, 0 where there are both or
+    none.
+    """
+    words = re.sub(
+        r"\bsounds? like\b|\bneeds?\b(?! (?:edit|work|fix|chang|improv|revis))", "", words
+    )
     words = re.sub(_PHRASES, lambda match: match.group().replace(" ", "-"), words.casefold())
-    if (match := _NOTHING.search(words)) and not any(means("faults", w) for w in _words(words[match.end() :])[:3]):
+    if (match := _NOTHING.search(words)) and not any(
+        means("faults", w) for w in _words(words[match.end() :])[:3]
+    ):
         return 0  # "none of it", which may be good or bad
     sides: list[int] = []
     for match in re.finditer(r"[^\W\d_]+(?:-[^\W\d_]+)*", words.casefold()):
         word = match.group()
         bad = any(means(kind, word) for kind in _FAULTY)
-        harmless = word.startswith("un") and (means("faults", word[2:]) or means("doubtful", word[2:]))
+        harmless = word.startswith("un") and (
+            means("faults", word[2:]) or means("doubtful", word[2:])
+        )
         side = 1 if harmless or means("harmless", word) else -1 if bad else 0
         side = side or (1 if means("better", word) or means("fulfils", word) else 0)
         if not side or word in words_of("negations"):
             continue
-        negated = _NEGATION.search(words[: match.start()]) or _NEGATED_AFTER.match(words[match.end() :])
+        negated = _NEGATION.search(words[: match.start()]) or _NEGATED_AFTER.match(
+            words[match.end() :]
+        )
         sides.append(-side if negated else side)
     if _NOT_IN_SOURCE.search(words):
         sides.append(-1)

@@ -11,12 +11,15 @@ from .stated_scale import read_numbers
 
 BOOLEAN = re.compile(r"\btrue\b|\bfalse\b|\bbool(?:ean)?\b", re.IGNORECASE)
 _NAME = r"[^\W\d][\w -]{0,40}"
-_KEY = re.compile(rf"(?P<mark>[\"'`])(?P<key>{_NAME})(?P=mark)|(?P<bare>[A-Za-z_]\w{{0,40}})(?=\s*:)")
+_KEY = re.compile(
+    rf"(?P<mark>[\"'`])(?P<key>{_NAME})(?P=mark)|(?P<bare>[A-Za-z_]\w{{0,40}})(?=\s*:)"
+)
 _TOKEN = re.compile(rf"[{{}}\[\]]|(?:{_KEY.pattern})\s*:")
 _PROPERTIES = re.compile(r"[\"']properties[\"']\s*:\s*(?=\{)")
 _AFTER_CUE = re.compile(
     r"\b(?:fields?|keys?|properties|attributes|felder[n]?|feld|schlüsseln?|champs?|clés?)\b[^\n\"'`{:]{0,30}?:?\s*"
-    r"(?P<names>[\"'`]\w[\w ]*[\"'`](?:\s*(?:,|;|and|und|et|,\s?and)\s*(?:an? )?[\"'`]\w[\w ]*[\"'`])*"
+    r"(?P<names>[\"'`]\w[\w ]*[\"'`](?:\s*(?:,|;|and|und|et|,\s?and)\s*(?:an? )?[\"'`]\w[\w"
+    r" ]*[\"'`])*"
     r"|[a-z]\w*(?:(?:, | and | und | et |, and )[a-z]\w*)+)",
     re.IGNORECASE,
 )
@@ -26,7 +29,8 @@ _BULLET = re.compile(
     r"|<[^<>\n]*>)?[*_]*[ \t]*[:=–—-]"
 )
 _MENTIONED = re.compile(
-    rf"[\"'`](?P<key>{_NAME})[\"'`][ \t]*(?=\(|:|,? (?:field|key|should|must|is an?\b|as an?\b|contains"
+    rf"[\"'`](?P<key>{_NAME})[\"'`][ \t]*(?=\(|:|,? (?:field|key|should|must|is an?\b|as"
+    r" an?\b|contains"
     rf"|with an?\b)|feld|[–—-] "
     r"|, (?:an?|one|two|the|your|which|eine?|ein|un|une)\b)"
 )
@@ -38,7 +42,9 @@ _ALSO_TEXT = ("note", "result", "answer", "relevance", "comment")
 
 
 def json_fields(answer: str) -> dict[str, str]:
-    """Return the fields that the answer's words name, with what they say of each; `a.b` for one inside another."""
+    """Return the fields that the answer's words name, with what they say of each; `a.b` for one
+    inside another.
+    """
     if not re.search(r"\bjson\b|[{]", answer, re.IGNORECASE):
         return {}
     if schema := _PROPERTIES.search(answer):
@@ -50,7 +56,9 @@ def json_fields(answer: str) -> dict[str, str]:
                 fields[name] += _said_of(name.rpartition(".")[2], answer[:at])
             return fields
         at = answer.find("{", at + 1)
-    names = [match["key"] for pattern in (_BULLET, _MENTIONED) for match in pattern.finditer(answer)]
+    names = [
+        match["key"] for pattern in (_BULLET, _MENTIONED) for match in pattern.finditer(answer)
+    ]
     for match in _AFTER_CUE.finditer(answer):
         names += re.findall(r"[\"'`]([^\"'`]+)[\"'`]", match["names"]) or re.split(
             r",?\s+(?:and|und|et)\s+|,\s*", match["names"]
@@ -58,16 +66,25 @@ def json_fields(answer: str) -> dict[str, str]:
     if not names:  # whatever is in quotes and could be a key, in a sentence on JSON
         sentences = re.split(r"\n|(?<=[.!?;])\s", answer)
         names = [
-            n for s in sentences if re.search(r"(?i)\bjson\b", s) for n in re.findall(r"[\"'`]([a-z]\w{1,40})[\"'`]", s)
+            n
+            for s in sentences
+            if re.search(r"(?i)\bjson\b", s)
+            for n in re.findall(r"[\"'`]([a-z]\w{1,40})[\"'`]", s)
         ]
-    order = sorted(dict.fromkeys(name.strip() for name in names if name.strip()), key=lambda name: answer.find(name))
+    order = sorted(
+        dict.fromkeys(name.strip() for name in names if name.strip()),
+        key=lambda name: answer.find(name),
+    )
     return {name: _said_of(name, answer, others=order) for name in order}
 
 
 def _said_of(name: str, text: str, others: list[str] | None = None) -> str:
-    """Return what a text says after each mention of a field, up to the next field or the end of the line."""
+    """Return what a text says after each mention of a field, up to the next field or the end of the
+    line.
+    """
     kind = re.search(
-        rf"\b(boolean|bool|integer|number|float|string|list)\W+(?:\w+\W+)?[\"'`]{re.escape(name)}[\"'`]", text
+        rf"\b(boolean|bool|integer|number|float|string|list)\W+(?:\w+\W+)?[\"'`]{re.escape(name)}[\"'`]",
+        text,
     )
     said = kind[1] if kind else ""
     stop = "|".join(re.escape(other) for other in others or () if other != name)
@@ -116,28 +133,54 @@ def _flat(text: str) -> dict[str, str]:
 def verdict_field(fields: Mapping[str, str]) -> tuple[str | None, tuple[str, ...]]:
     """Return the field with the verdict; None where several could be it, and which."""
     leaves = {key: key.rpartition(".")[2].lower().replace(" ", "_") for key in fields}
-    free = {key for key, said in fields.items() if re.fullmatch(r"\s*[\"'](?:\.\.\.|…|<[^<>]*>)[\"'],?\s*", said)}
+    free = {
+        key
+        for key, said in fields.items()
+        if re.fullmatch(r"\s*[\"'](?:\.\.\.|…|<[^<>]*>)[\"'],?\s*", said)
+    }
     if any(leaf in ("pass", "passed") for leaf in leaves.values()) and "score" in leaves.values():
-        return None, tuple(key for key, leaf in leaves.items() if leaf in ("pass", "passed", "score"))
-    within = [key for key, leaf in leaves.items() if leaf == "score" and _OVERALL.match(key.rpartition(".")[0])]
+        return None, tuple(
+            key for key, leaf in leaves.items() if leaf in ("pass", "passed", "score")
+        )
+    within = [
+        key
+        for key, leaf in leaves.items()
+        if leaf == "score" and _OVERALL.match(key.rpartition(".")[0])
+    ]
     if len(within) == 1 and list(leaves.values()).count("score") > 1:
         return within[0], ()
     for name in words_of("verdict_fields"):
-        named = [key for key, leaf in leaves.items() if leaf == name and not (key in free and name in _ALSO_TEXT)]
+        named = [
+            key
+            for key, leaf in leaves.items()
+            if leaf == name and not (key in free and name in _ALSO_TEXT)
+        ]
         if len(named) == 1:
             return named[0], ()
     overall = [key for key, leaf in leaves.items() if _OVERALL.match(leaf)]
     if len(overall) == 1:
         return overall[0], ()
-    others = [key for key, leaf in leaves.items() if leaf not in ("confidence", "id", "name", "konfidenz")]
-    others = [key for key in others if not re.match(r"\s*\[|\s*<?(?:list|array|liste)\b", fields[key], re.IGNORECASE)]
+    others = [
+        key for key, leaf in leaves.items() if leaf not in ("confidence", "id", "name", "konfidenz")
+    ]
+    others = [
+        key
+        for key in others
+        if not re.match(r"\s*\[|\s*<?(?:list|array|liste)\b", fields[key], re.IGNORECASE)
+    ]
     told = [
-        key for key in others if BOOLEAN.search(fields[key]) or read_numbers(fields[key]) or read_labels(fields[key])
+        key
+        for key in others
+        if BOOLEAN.search(fields[key]) or read_numbers(fields[key]) or read_labels(fields[key])
     ]
     if len(told) != 1:
         others = [key for key in others if not TEXTS.search(leaves[key])]
         told = [key for key in told if key in others]
-    told = told or [key for key in others if re.search(r"score|rating|grade|number|integer|float|0", fields[key], re.I)]
+    told = told or [
+        key
+        for key in others
+        if re.search(r"score|rating|grade|number|integer|float|0", fields[key], re.I)
+    ]
     if len(told or others) == 1:
         return (told or others)[0], ()
     return None, tuple(told or others or fields)

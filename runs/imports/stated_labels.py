@@ -32,7 +32,8 @@ _EXPLAINED = ("lines", "framed", "conditions", "capitals")
 SURE = 5
 """From this weight on a list is a scale without being asked for in words that we know."""
 _LETTERED = re.compile(
-    r"(?m)^[ \t]*(?:[-*•|][ \t]*)?[*_\"'`]*\(?([A-F])(?:[.):][*_)]*|[*_\"'`)]*(?: ?[-–—=|→]|[ \t]))[ \t]+\S"
+    r"(?m)^[ \t]*(?:[-*•|][ \t]*)?[*_\"'`]*\(?([A-F])(?:[.):][*_)]*|[*_\"'`)]*(?: ?[-–—=|→]|["
+    r" \t]))[ \t]+\S"
 )
 _SHOWN = re.compile(r"(?:^|\n)[ \t]*([^\W\d_][\w ]{0,30}):\s*$")
 _KEY_IS_NO_MARK = re.compile(pattern_of("no_keys"), re.IGNORECASE)
@@ -71,25 +72,44 @@ def find_labels(answer: str, whole: str, names: Collection[str] = ()) -> StatedL
     weighed: list[tuple[int, int, Enumeration]] = []
     for at, one in enumerate([*asked, *others]):
         ordered = in_order(one.items, whole or answer) is not None
-        if one.form in _WEAK and not one.marked and not (ends_differ(one.items) or len(one.items) > 2):
+        if (
+            one.form in _WEAK
+            and not one.marked
+            and not (ends_differ(one.items) or len(one.items) > 2)
+        ):
             ordered = ordered and at < len(asked) and one.form != "slashed"
-        told = [re.search(rf"(?<!\w){re.escape(item)}(?!\w)", answer, re.IGNORECASE) for item in one.items]
+        told = [
+            re.search(rf"(?<!\w){re.escape(item)}(?!\w)", answer, re.IGNORECASE)
+            for item in one.items
+        ]
         explained = one.form in _EXPLAINED and _are_short(one.items)
         offered = ordered and _are_short(one.items)
-        if at >= len(asked) and not (offered or (one.form not in _WEAK and (all(told) or explained))):
+        if at >= len(asked) and not (
+            offered or (one.form not in _WEAK and (all(told) or explained))
+        ):
             continue
-        alike = [other for other in (*asked, *others) if other.folded == one.folded and other.form != one.form]
+        alike = [
+            other
+            for other in (*asked, *others)
+            if other.folded == one.folded and other.form != one.form
+        ]
         weight = _WEIGHTS[one.form] + one.marked + 3 * (at < len(asked)) + 3 * ordered
         weight += 2 * any((other.form == "lines") != (one.form == "lines") for other in alike)
         if at >= len(asked):
             weight += 3 * all(told)
-        weight -= 3 * sum(len(item.split()) > 3 for item in one.items) * (one.form not in ("lines", "listed"))
+        weight -= (
+            3
+            * sum(len(item.split()) > 3 for item in one.items)
+            * (one.form not in ("lines", "listed"))
+        )
         weighed.append((weight, -at, one))
     if not weighed:
         return None
     weight, _, best = max(weighed, key=lambda found: found[:2])
     if best not in asked:  # as it is spelled where it is explained
-        best = next((one for one in others if one.form == "lines" and one.folded == best.folded), best)
+        best = next(
+            (one for one in others if one.form == "lines" and one.folded == best.folded), best
+        )
     return StatedLabels(labels=best.items, mark=_mark(best, asked), weight=weight)
 
 
@@ -102,7 +122,9 @@ def _without(one: Enumeration, names: Collection[str]) -> Enumeration | None:
     """Return a list without names of fields in it; None where no labels are left."""
     known = {fold(name.rpartition(".")[2]) for name in names}
     of_yes = {"n"} if one.folded in (frozenset("yn"), frozenset("jn")) else set[str]()
-    items = tuple(i for i in one.items if fold(i) not in known and (fold(i) in of_yes or not _is_no_label(i)))
+    items = tuple(
+        i for i in one.items if fold(i) not in known and (fold(i) in of_yes or not _is_no_label(i))
+    )
     if len(items) < 2:
         return None
     if one.form == "framed" and one.key and TEXTS.search(one.key):
@@ -115,7 +137,8 @@ def _is_no_label(item: str) -> bool:
     words = item.lower().split()
     letter = len(item) == 1 and item.isupper() and item not in "XN"
     return not letter and (
-        "_".join(words) in words_of("no_labels") or any(word in words_of("no_label_words") for word in words)
+        "_".join(words) in words_of("no_labels")
+        or any(word in words_of("no_label_words") for word in words)
     )
 
 
@@ -126,9 +149,15 @@ def _mark(best: Enumeration, asked: Sequence[Enumeration]) -> str:
 
 
 def read_lettered(text: str) -> tuple[str, ...]:
-    """Return the letters of a list whose lines open with A, B, C and so on; empty where there is none."""
+    """Return the letters of a list whose lines open with A, B, C and so on; empty where there is
+    none.
+    """
     letters = tuple(dict.fromkeys(_LETTERED.findall(text)))
-    return letters if len(letters) > 2 and "".join(letters) in ("ABC", "ABCD", "ABCDE", "ABCDEF", "ABCDF") else ()
+    return (
+        letters
+        if len(letters) > 2 and "".join(letters) in ("ABC", "ABCD", "ABCDE", "ABCDEF", "ABCDF")
+        else ()
+    )
 
 
 def letter_range(text: str) -> tuple[str, ...]:
@@ -138,10 +167,14 @@ def letter_range(text: str) -> tuple[str, ...]:
 
 
 def read_shown(text: str) -> StatedLabels | None:
-    """Read the labels of examples in a text that ends with their key: `Relevant: Yes`, ..., `Relevant:`."""
+    """Read the labels of examples in a text that ends with their key: `Relevant: Yes`, ...,
+    `Relevant:`.
+    """
     match = _SHOWN.search(text)
     if match is None:
         return None
-    shown = re.findall(rf"(?m)^[ \t]*{re.escape(match[1])}:[ \t]+([^\W\d][\w -]{{0,24}})[ \t]*$", text)
+    shown = re.findall(
+        rf"(?m)^[ \t]*{re.escape(match[1])}:[ \t]+([^\W\d][\w -]{{0,24}})[ \t]*$", text
+    )
     labels = distinct(shown)
     return StatedLabels(labels=labels, mark=f"{match[1]}: ...") if len(labels) > 1 else None

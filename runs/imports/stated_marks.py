@@ -1,4 +1,6 @@
-"""Where in a reply of prose the verdict stands, as a prompt's words ask for it: a mark beside it, or a place."""
+"""Where in a reply of prose the verdict stands, as a prompt's words ask for it: a mark beside it,
+or a place.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,10 @@ _WORD_FOR_VERDICT = (
     r"|points|punkte|one of|either|entweder|nombre|chiffre"
 )
 _NO_VERDICT = re.compile(
-    rf"{TEXTS.pattern}|think|evaluation$|example|note that|format|question|context|input|overview|strength"
-    rf"|weakness|^outputs?$|^ausgabe$|^response$|^reply$|^sortie$|^salida$|answer key|\blines?$|\bzeile$"
+    rf"{TEXTS.pattern}|think|evaluation$|example|note"
+    r" that|format|question|context|input|overview|strength"
+    rf"|weakness|^outputs?$|^ausgabe$|^response$|^reply$|^sortie$|^salida$|answer"
+    rf" key|\blines?$|\bzeile$"
     rf"|\bligne$|\blínea$",
     re.IGNORECASE,
 )
@@ -28,14 +32,17 @@ _KEYED = re.compile(
 )
 _EQUATED = re.compile(
     rf"(?m)(?:^|[\"'`“:(]|\b(?:as|line|with|mit|zeile"
-    rf"|form) )[ \t]*(?P<key>[^\W\d_]\w*(?: \w+)?)(?P<gap> ?)= ?(?:[<\[{{(][^<>\[\]{{}}()\n]*[>\]}})]|[NXn_#]+|\d"
+    rf"|form) )[ \t]*(?P<key>[^\W\d_]\w*(?: \w+)?)(?P<gap> ?)="
+    rf" ?(?:[<\[{{(][^<>\[\]{{}}()\n]*[>\]}})]|[NXn_#]+|\d"
     rf"|(?:{_WORD_FOR_VERDICT})\b)",
     re.IGNORECASE,
 )
 _PREFIXED = re.compile(
-    r"\b(?:prefixed (?:with|by)|preceded by|introduced by|(?:starts?|starting|begins?|beginning) with"
+    r"\b(?:prefixed (?:with|by)|preceded by|introduced by|(?:starts?|starting|begins?|beginning)"
+    r" with"
     r"|after the (?:marker|prefix|sign))"
-    r" (?:the (?:word|words|marker|prefix|sign|characters?) )?[\"'`“](?P<prefix>[^\"'`”\n]{1,20})[\"'`”]",
+    r" (?:the (?:word|words|marker|prefix|sign|characters?)"
+    r" )?[\"'`“](?P<prefix>[^\"'`”\n]{1,20})[\"'`”]",
     re.IGNORECASE,
 )
 _QUOTED_KEY = re.compile(r"[\"'`]([A-ZÄÖÜ]\w*(?: \w+){0,2}):\s*[\"'`]")
@@ -43,20 +50,31 @@ _QUOTED_EQUALS = re.compile(r"[\"'`“]([^\W\d_]\w*(?: \w+)?) ?= ?[\"'`”]")
 _BETWEEN_TAGS = re.compile(r"<([A-Za-z]\w*)>[\"'`”]?\s\w{1,5}\s[\"'`“]?</\1>")
 """Both ends of a tag with a word such as "and" between them."""
 _GOES_ON = re.compile(
-    r"(?:^|\n)[ \t]*[-*•#]*[ \t]*[*_]*(?P<key>[A-ZÄÖÜ]\w*(?: \w+){0,2})[*_]*(?: \([^()\n]*\))?:[*_]*\s*$"
+    r"(?:^|\n)[ \t]*[-*•#]*[ \t]*[*_]*(?P<key>[A-ZÄÖÜ]\w*(?: \w+){0,2})[*_]*(?:"
+    r" \([^()\n]*\))?:[*_]*\s*$"
 )
 
 
 def read_mark(text: str) -> str:
     """Return the mark that a text asks for round the verdict; empty for none."""
-    if headed := [key for key in re.findall(r"\[\[ ## (\w+) ## \]\]", text) if key not in ("reasoning", "completed")]:
+    if headed := [
+        key
+        for key in re.findall(r"\[\[ ## (\w+) ## \]\]", text)
+        if key not in ("reasoning", "completed")
+    ]:
         return f"[[ ## {headed[-1]} ## ]] ..."  # as DSPy has its answers written
     if BRACKETS.search(text):
         return "[[...]]"
-    if match := re.search(r"\[([A-Z]{3,20})\](?=\s*[<(\[]?[^\n]{0,30}?(?:number|integer|score|rating|\d))", text):
+    if match := re.search(
+        r"\[([A-Z]{3,20})\](?=\s*[<(\[]?[^\n]{0,30}?(?:number|integer|score|rating|\d))", text
+    ):
         return f"{match.group()} ..."
     tags = [(tag, inner) for tag, inner in TAGGED.findall(text) if not _NO_VERDICT.search(tag)]
-    said = [tag for tag, inner in tags if re.search(rf"\d|{_WORD_FOR_VERDICT}", f"{tag} {inner}", re.IGNORECASE)]
+    said = [
+        tag
+        for tag, inner in tags
+        if re.search(rf"\d|{_WORD_FOR_VERDICT}", f"{tag} {inner}", re.IGNORECASE)
+    ]
     for tag, inner in reversed(tags):
         if (
             tag in said
@@ -66,23 +84,38 @@ def read_mark(text: str) -> str:
             return f"<{tag}>...</{tag}>"
     if empty := [tag for tag, inner in tags if not inner.strip(". …")]:
         return f"<{empty[-1]}>...</{empty[-1]}>"
-    opened = [tag for tag in re.findall(r"<([A-Za-z]\w*)>[^<>\n]{0,3} ?tags?\b", text) if not _NO_VERDICT.search(tag)]
+    opened = [
+        tag
+        for tag in re.findall(r"<([A-Za-z]\w*)>[^<>\n]{0,3} ?tags?\b", text)
+        if not _NO_VERDICT.search(tag)
+    ]
     if opened:
         return f"<{opened[-1]}>...</{opened[-1]}>"
     if (between := _BETWEEN_TAGS.findall(text)) and not _NO_VERDICT.search(between[-1]):
         return f"<{between[-1]}>...</{between[-1]}>"
     prefixes = [
-        match["prefix"].strip() for match in _PREFIXED.finditer(text) if not _NO_VERDICT.search(match["prefix"])
+        match["prefix"].strip()
+        for match in _PREFIXED.finditer(text)
+        if not _NO_VERDICT.search(match["prefix"])
     ]
     if prefixes:
         return f"{prefixes[-1]} ..."
-    keyed = [match["key"] + match["gap"] for match in _KEYED.finditer(text) if not _NO_VERDICT.search(match["key"])]
+    keyed = [
+        match["key"] + match["gap"]
+        for match in _KEYED.finditer(text)
+        if not _NO_VERDICT.search(match["key"])
+    ]
     keyed = keyed or [key for key in _QUOTED_KEY.findall(text) if not _NO_VERDICT.search(key)]
     if not keyed and (match := _QUOTED_EQUALS.search(text)) and not _NO_VERDICT.search(match[1]):
         return f"{match[1]}= ..."
     if not keyed and (match := _EQUATED.search(text)) and not _NO_VERDICT.search(match["key"]):
         return f"{match['key']}{match['gap']}= ..."
-    if not keyed and not place_of(text) and (match := _GOES_ON.search(text)) and not _NO_VERDICT.search(match["key"]):
+    if (
+        not keyed
+        and not place_of(text)
+        and (match := _GOES_ON.search(text))
+        and not _NO_VERDICT.search(match["key"])
+    ):
         keyed = [match["key"]]  # a label that the answer goes on from
     return as_mark(keyed[-1]) if keyed else ""
 
@@ -100,7 +133,8 @@ def names_verdict(text: str) -> bool:
 def place_of(text: str) -> str:
     """Return the place that a text asks for the verdict: `last line`, `start`, or empty."""
     if re.search(
-        r"\b(?:last|final|letzten?|own|separate|new|dernière) (?:line|zeile|ligne)\b|\b(?:line|zeile) by itself"
+        r"\b(?:last|final|letzten?|own|separate|new|dernière)"
+        r" (?:line|zeile|ligne)\b|\b(?:line|zeile) by itself"
         r"|on the last"
         r"|\bend with\b|\bam ende\b",
         text,
@@ -110,15 +144,19 @@ def place_of(text: str) -> str:
     first = (
         r"\b(?:grade|score|label|verdict|rating|note|urteil|mark) ?[|;] ?"
         r"(?:reason|comment|why|expla\w+|grund|raison)\b|"
-        r"(?:^|\n|[.;,]) ?(?:and )?(?:then|afterwards|dann|danach|puis|luego),? (?:explain|justify|give (?:an?"
+        r"(?:^|\n|[.;,]) ?(?:and )?(?:then|afterwards|dann|danach|puis|luego),?"
+        r" (?:explain|justify|give (?:an?"
         r"|one|your|the) "
-        r"(?:short |brief )?(?:reason|explanation|sentence)|begründe|ein satz|explique|justifie|explica)|"
+        r"(?:short |brief )?(?:reason|explanation|sentence)|begründe|ein"
+        r" satz|explique|justifie|explica)|"
         r"\b(?:number|score|grade|rating|digit|zahl|note|label|verdict|emoji|sign|symbol|zeichen|signe|letter"
         r"|word|wort|mot), (?:then|dann|puis|an? (?:colon|comma"
         r"|dash|hyphen|space)\b) ?"
-        r"|\b(?:rating|label|word|grade|verdict|letter|number) (?:and|followed by) (?:then )?(?:an? |one |two "
+        r"|\b(?:rating|label|word|grade|verdict|letter|number) (?:and|followed by) (?:then )?(?:an?"
+        r" |one |two "
         r"|the |your )?(?:comma|dash|colon|reason|sentence|why)"
-        r"|\w+ first, then (?:an? |the )?(?:dash|reason|expla|line|comma|justif|comment)|\b(?:first|ersten?"
+        r"|\w+ first, then (?:an? |the"
+        r" )?(?:dash|reason|expla|line|comma|justif|comment)|\b(?:first|ersten?"
         r"|première) (?:line|zeile|word|wort|ligne)\b|\b(?:start|begin) (?:your \w+ )?with\b"
     )
     return "start" if re.search(first, text, re.IGNORECASE) else ""

@@ -1,4 +1,6 @@
-"""The order of labels that rise or fall in turn, by what passes: only SEV4 is published, so SEV1 is the worst."""
+"""The order of labels that rise or fall in turn, by what passes: only SEV4 is published, so SEV1 is
+the worst.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from .stated_threshold import stated_threshold
 
 
 def order_by_passing(labels: Sequence[str], text: str, beside: FileFacts) -> tuple[str, ...] | None:
-    """Return labels with the worst first, if they are steps and what passes is one end of them; else None.
+    """Return labels with the worst first, if they are steps and what passes is one end of them;
+    else None.
 
     Args:
         labels: As they are offered.
@@ -22,9 +25,18 @@ def order_by_passing(labels: Sequence[str], text: str, beside: FileFacts) -> tup
     """
     if len(labels) == 2:
         good = {
-            label for compared in beside.compared if compared.passes for label in compared.labels if label in labels
+            label
+            for compared in beside.compared
+            if compared.passes
+            for label in compared.labels
+            if label in labels
         }
-        bad = {label for compared in beside.compared if compared.passes is False for label in compared.labels}
+        bad = {
+            label
+            for compared in beside.compared
+            if compared.passes is False
+            for label in compared.labels
+        }
         best = good or {label for label in labels if label not in bad and bad.intersection(labels)}
         return tuple(sorted(labels, key=lambda label: label in best)) if len(best) == 1 else None
     steps = _steps(labels)
@@ -41,14 +53,20 @@ def _scale(labels: tuple[str, ...]) -> OutputScale:
 
 
 def _steps(labels: Sequence[str]) -> tuple[str, ...] | None:
-    """Return labels as they rise or fall: by their numbers, as words of one ladder, or between a bad and a good end."""
+    """Return labels as they rise or fall: by their numbers, as words of one ladder, or between a
+    bad and a good end.
+    """
     if len(labels) < 3:
         return None
     numbered = [re.fullmatch(r"([A-Za-z]{1,10})[ _-]?(\d{1,2})", label) for label in labels]
     if all(numbered) and len({match[1].casefold() for match in numbered if match}) == 1:
         by_number = {int(match[2]): match.string for match in numbered if match}
         run = sorted(by_number)
-        return tuple(by_number[n] for n in run) if run == list(range(run[0], run[0] + len(labels))) else None
+        return (
+            tuple(by_number[n] for n in run)
+            if run == list(range(run[0], run[0] + len(labels)))
+            else None
+        )
     words = {label.casefold().replace(" ", "_"): label for label in labels}
     for row in rows_of("ladders"):
         if words.keys() <= set(row):

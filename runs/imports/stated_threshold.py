@@ -1,4 +1,6 @@
-"""The grade from which a row passes, where a prompt's words say it: "4 or more is a hit", "below 6 fails"."""
+"""The grade from which a row passes, where a prompt's words say it: "4 or more is a hit", "below 6
+fails".
+"""
 
 from __future__ import annotations
 
@@ -13,21 +15,30 @@ _N = r"(?P<n>[0-9]+(?:[.,][0-9]+)?)(?:\s?/\s?[0-9]+)?(?![\w%])"
 _PLUS = r"(?P<n>[0-9]{1,3})\+(?![\w+])"
 _NOTE = r"(?:(?:a|an|an? score of|scores?|grade|note|eine|die) )?"
 _THEN = rf"(?=\s*(?:$|[,;:.!=)→–—-]|(?:{pattern_of('after_grades')})\b))"
-"""What follows a grade: a word such as "is" or "the"; a noun says that something else is counted."""
+"""What follows a grade: a word such as "is" or "the"; a noun says that something else is counted.
+"""
 _UNIT = r"(?:points?|punkten?|stars?|sternen?|puntos)"
 _FORMS = {
     # "or worse" goes by the order of the scale, so it comes before what goes by the number
-    "worse": (rf"{_N}(?:\s{_UNIT})?\s(?:or|and|oder|und|ou|o)\s(?:worse|schlechter|pire|peor)\b{_THEN}",),
-    "better": (rf"{_N}(?:\s{_UNIT})?\s(?:or|and|oder|und|ou|o)\s(?:better|besser|mieux|mejor)\b{_THEN}",),
+    "worse": (
+        rf"{_N}(?:\s{_UNIT})?\s(?:or|and|oder|und|ou|o)\s(?:worse|schlechter|pire|peor)\b{_THEN}",
+    ),
+    "better": (
+        rf"{_N}(?:\s{_UNIT})?\s(?:or|and|oder|und|ou|o)\s(?:better|besser|mieux|mejor)\b{_THEN}",
+    ),
     "from": (
         rf"(?<![\w.]){_PLUS}{_THEN}",
         rf"{_N}(?:\s{_UNIT})?\s(?:or|and|oder|und|ou|o)\s(?:more|higher|above|up|upwards?|mehr|höher|plus|más)\b{_THEN}",
-        rf"\b(?:from|ab|à partir de|a partir de)\s{_NOTE}{_N}(?:\s(?:on|up|upwards?|onwards?))?{_THEN}",
+        (
+            r"\b(?:from|ab|à partir de|a partir"
+            rf" de)\s{_NOTE}{_N}(?:\s(?:on|up|upwards?|onwards?))?{_THEN}"
+        ),
         rf"(?:\b(?:at least|mindestens|au moins|al menos)|≥|>=)\s?{_NOTE}{_N}{_THEN}",
     ),
     "enough": (
         rf"(?:^|[,;]\s){_N}\s(?:is|ist|est|es)\b",
-        rf"\b(?:an?|eine?|une?|un|score of|grade|rating of|note|nota)\s{_N}\s(?:is|are|ist|est|es|counts? as"
+        r"\b(?:an?|eine?|une?|un|score of|grade|rating"
+        rf" of|note|nota)\s{_N}\s(?:is|are|ist|est|es|counts? as"
         rf"|genügt|reicht|suffit"
         r"|basta)\b",
     ),
@@ -45,7 +56,8 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 _SET_ELSEWHERE = re.compile(
-    r"\bcut-?offs?\b|\bpass(?:ing)? (?:mark|score|grade)s?\b|\b(?:score|quality|acceptance|judge|release|pass"
+    r"\bcut-?offs?\b|\bpass(?:ing)?"
+    r" (?:mark|score|grade)s?\b|\b(?:score|quality|acceptance|judge|release|pass"
     r"|passing) threshold"
     r"|\bthresholds? (?:is|are|comes?|lives?|set|per|for|depends?|in|wird|ist|steht)\b"
     r"|\bschwelle(?:nwert)? (?:wird|ist|steht|kommt)\b"
@@ -60,9 +72,13 @@ _ON_SCORES = re.compile(
 )
 _FIRST_PLACE = 0xE000
 _PLACE = "[\ue000-\ue0ff]"
-_ALL_BUT = r"\b(?:anything|everything|all|alles|tout|todo) (?:but|except|außer|sauf|menos|salvo) (?:an? |the )?$"
+_ALL_BUT = (
+    r"\b(?:anything|everything|all|alles|tout|todo) (?:but|except|außer|sauf|menos|salvo) (?:an?"
+    r" |the )?$"
+)
 _LISTED = (
-    rf"(?P<only>\b(?:only|nur|seule?|solo) )?(?P<all>{_PLACE}(?:\s?(?:,|/|and|or|und|oder|et|ou|y|o|&)+\s?{_PLACE})*)"
+    r"(?P<only>\b(?:only|nur|seule?|solo)"
+    rf" )?(?P<all>{_PLACE}(?:\s?(?:,|/|and|or|und|oder|et|ou|y|o|&)+\s?{_PLACE})*)"
     r"(?P<up> (?:or|and|oder|und) (?:better|above|higher|up|besser|höher))?"
     r"(?P<down> (?:or|and|oder|und) (?:worse|below|lower|schlechter))?"
 )
@@ -76,24 +92,34 @@ _REST = (
     r"(?:else|(?:the )?others?|the rest|andere|übrige|le reste|lo demás)\b"
 )
 _ALL_BEYOND = re.compile(
-    r",\s(?:(?:and|und|et|y) )?(?:everything|anything|all|alles|tout|todo)\s(?:above|below|higher|lower|beyond|over"
+    r",\s(?:(?:and|und|et|y)"
+    r" )?(?:everything|anything|all|alles|tout|todo)\s(?:above|below|higher|lower|beyond|over"
     r"|under|worse|darüber|darunter|au-dessus|en dessous|por encima|por debajo)\b(?!\W*\d).*",
     re.IGNORECASE,
 )
 _SEVERAL = re.compile(
     rf"{_N.replace('(?![', '(?!(?:[.,][0-9])|[')}(?:\s?(?:,|and|or|und|oder|et|ou|y|o|-|–|to|bis"
-    rf"|/)+\s?(?:(?:and|or|und|oder|et|ou|y|o)\s)?(?:an? |eine |une? |una? )?(?P<last>[0-9]+))+{_THEN}",
+    r"|/)+\s?(?:(?:and|or|und|oder|et|ou|y|o)\s)?(?:an? |eine |une? |una?"
+    rf" )?(?P<last>[0-9]+))+{_THEN}",
     re.IGNORECASE,
 )
 _ALONE = re.compile(
-    rf"(?<![\w.]){_N}\s?[=:→](?P<said>[^,;\n]*)[,;] ?(?:anything|everything|all|alles) (?:else|andere)\b", re.IGNORECASE
+    rf"(?<![\w.]){_N}\s?[=:→](?P<said>[^,;\n]*)[,;] ?(?:anything|everything|all|alles)"
+    r" (?:else|andere)\b",
+    re.IGNORECASE,
 )
 _NOT = r"\b(?:not|never|no|nicht|kein\w*|ne|pas)\s+(?:\w+\s+)?|n[o']t\s+(?:\w+\s+)?"
 
 
 def stated_threshold(text: str, beside: FileFacts, scale: OutputScale) -> tuple[float | None, str]:
-    """Return the grade from which a row passes, by prompt, comments and code, and the words that leave it open."""
-    read = [read_threshold(text, scale), read_threshold(beside.comments, scale), threshold_in_code(beside, scale)]
+    """Return the grade from which a row passes, by prompt, comments and code, and the words that
+    leave it open.
+    """
+    read = [
+        read_threshold(text, scale),
+        read_threshold(beside.comments, scale),
+        threshold_in_code(beside, scale),
+    ]
     found = {said for said, _ in read if said is not None}
     if len(found) > 1:
         return None, "several thresholds in the prompt and beside it"
@@ -104,7 +130,8 @@ def stated_threshold(text: str, beside: FileFacts, scale: OutputScale) -> tuple[
 
 
 def good_side(text: str, scale: OutputScale) -> int:
-    """Return 1 where sentences on scores let high ones pass, -1 where low ones pass, 0 where none says so.
+    """Return 1 where sentences on scores let high ones pass, -1 where low ones pass, 0 where none
+    says so.
 
     Args:
         text: All of the prompt.
@@ -116,7 +143,9 @@ def good_side(text: str, scale: OutputScale) -> int:
             continue
         said = _passing(sentence, _numbers(scale), scale)
         by_order = any(
-            re.search(p, sentence, re.I) for form in ("worse", "better", "only", "enough") for p in _FORMS[form]
+            re.search(p, sentence, re.I)
+            for form in ("worse", "better", "only", "enough")
+            for p in _FORMS[form]
         )
         if said is not None and not by_order:
             sides.add(-1 if said == "open" else 1)
@@ -124,7 +153,8 @@ def good_side(text: str, scale: OutputScale) -> int:
 
 
 def read_threshold(text: str, scale: OutputScale) -> tuple[float | None, str]:
-    """Return the grade from which a row passes, and the words that leave it open; neither where nothing is said.
+    """Return the grade from which a row passes, and the words that leave it open; neither where
+    nothing is said.
 
     Words such as "anything above 3 is rejected" leave it open where more is better.
 
@@ -155,7 +185,9 @@ def read_threshold(text: str, scale: OutputScale) -> tuple[float | None, str]:
 
 
 def _read_on_labels(text: str, labels: tuple[str, ...]) -> tuple[float | None, str]:
-    """Return the place of the worst label that passes ("A and B are sent out", "only 'fully' is green")."""
+    """Return the place of the worst label that passes ("A and B are sent out", "only 'fully' is
+    green").
+    """
     found: dict[int, str] = {}
     for clause in (
         clause
@@ -173,15 +205,23 @@ def _read_on_labels(text: str, labels: tuple[str, ...]) -> tuple[float | None, s
 
 
 def _of_labels(clause: str, labels: tuple[str, ...]) -> int | str | None:
-    """Return the threshold of one clause that lets labels pass or fail as its subject; "open" where they are no end."""
+    """Return the threshold of one clause that lets labels pass or fail as its subject; "open" where
+    they are no end.
+    """
     clause = _with_places(clause, labels)
     if (
-        match := re.search(rf"{_LISTED}[^;]*?[,;:]? (?:and |und |et )?{_REST}(?P<rest>.*)", clause, re.IGNORECASE)
+        match := re.search(
+            rf"{_LISTED}[^;]*?[,;:]? (?:and |und |et )?{_REST}(?P<rest>.*)", clause, re.IGNORECASE
+        )
     ) and sum(_says(match["rest"])) == 1:  # "X and Y go to print, everything else goes back"
         places = sorted({ord(place) - _FIRST_PLACE for place in re.findall(_PLACE, match["all"])})
         if _says(match["rest"])[1]:
             return places[0] if places == list(range(places[0], len(labels))) else "open"
-        return places[-1] + 1 if places == list(range(places[-1] + 1)) and places[-1] + 1 < len(labels) else "open"
+        return (
+            places[-1] + 1
+            if places == list(range(places[-1] + 1)) and places[-1] + 1 < len(labels)
+            else "open"
+        )
     for good, kind in ((True, "passes"), (False, "fails")):
         words = rf"(?:{_words(kind)})"
         match = re.search(
@@ -199,7 +239,11 @@ def _of_labels(clause: str, labels: tuple[str, ...]) -> int | str | None:
         places = sorted({ord(place) - _FIRST_PLACE for place in re.findall(_PLACE, match["all"])})
         top = len(labels) - 1
         if good:
-            whole = places == list(range(places[0], top + 1)) or match["up"] or (len(places) == 1 and not match["only"])
+            whole = (
+                places == list(range(places[0], top + 1))
+                or match["up"]
+                or (len(places) == 1 and not match["only"])
+            )
             return places[0] if whole and not match["down"] else "open"
         whole = places == list(range(places[-1] + 1)) or match["down"] or len(places) == 1
         return places[-1] + 1 if whole and not match["up"] and places[-1] < top else "open"
@@ -207,7 +251,9 @@ def _of_labels(clause: str, labels: tuple[str, ...]) -> int | str | None:
 
 
 def _only_these(clause: str, many: int) -> int | str | None:
-    """Return the threshold of "only A and B ...", whatever is done with them: they are the best, or the worst."""
+    """Return the threshold of "only A and B ...", whatever is done with them: they are the best, or
+    the worst.
+    """
     match = re.match(
         rf"\W*(?:only|nur|seule?s?|solo|sólo) (?:{_NO_ANSWER}[^\W\d_]+ ){{0,3}}?"
         rf"(?P<all>{_PLACE}(?:\W+(?:and|or|und|oder|et|ou|y)?\W*{_PLACE})*)(?!\W+(?:if|when|where|wenn|falls|si)\b)",
@@ -224,8 +270,13 @@ def _only_these(clause: str, many: int) -> int | str | None:
 
 def _with_places(text: str, labels: tuple[str, ...]) -> str:
     """Return a text in which each label is one letter that stands for its place on the scale."""
-    places = {label.casefold().replace("_", " "): chr(_FIRST_PLACE + place) for place, label in enumerate(labels)}
-    names = "|".join(re.escape(label).replace("_", "[_ ]") for label in sorted(labels, key=len, reverse=True))
+    places = {
+        label.casefold().replace("_", " "): chr(_FIRST_PLACE + place)
+        for place, label in enumerate(labels)
+    }
+    names = "|".join(
+        re.escape(label).replace("_", "[_ ]") for label in sorted(labels, key=len, reverse=True)
+    )
     flags = 0 if any(len(label) == 1 for label in labels) else re.IGNORECASE
     quote = r"[\"'`*“”„‘’(]{0,3}"
     return re.sub(
@@ -237,8 +288,14 @@ def _with_places(text: str, labels: tuple[str, ...]) -> str:
 
 
 def _sentences(text: str) -> list[str]:
-    """Return the sentences and lines of a text but for those that show or name the JSON of an answer."""
-    return [words for words in re.split(r"\n|(?<=[.!?;])\s", text) if not re.search(r"(?i)\bjson\b|[{}]", words)]
+    """Return the sentences and lines of a text but for those that show or name the JSON of an
+    answer.
+    """
+    return [
+        words
+        for words in re.split(r"\n|(?<=[.!?;])\s", text)
+        if not re.search(r"(?i)\bjson\b|[{}]", words)
+    ]
 
 
 def _numbers(scale: OutputScale) -> list[float]:
@@ -276,15 +333,21 @@ def _passing(sentence: str, numbers: list[float], scale: OutputScale) -> str | f
         if passes == fails:  # what is done with the others says what is done with these
             fails, passes = others
     if passes and fails and (clauses := re.split(r"[,;]\s", sentence))[1:]:
-        said = {found for clause in clauses if (found := _passing(clause, numbers, scale)) is not None}
+        said = {
+            found for clause in clauses if (found := _passing(clause, numbers, scale)) is not None
+        }
         return said.pop() if len(said) == 1 else None
     for form, step in (("better", 0), ("worse", 1)) if passes == fails else ():
-        if match := re.search(_FORMS[form][0], sentence, re.IGNORECASE):  # whatever is done with them
+        if match := re.search(
+            _FORMS[form][0], sentence, re.IGNORECASE
+        ):  # whatever is done with them
             return _place(_number(match), numbers, scale, step=step)
     if passes == fails:
         return _boundary(sentence, numbers, scale) if not passes else None
     if several := _SEVERAL.search(sentence):
-        places = [numbers.index(n) for n in (_number(several), float(several["last"])) if n in numbers]
+        places = [
+            numbers.index(n) for n in (_number(several), float(several["last"])) if n in numbers
+        ]
         if sorted(places) == [0, len(numbers) - 1]:
             return None  # all of the scale
         if len(places) == 2 and max(places) == len(numbers) - 1 and passes:
@@ -295,7 +358,9 @@ def _passing(sentence: str, numbers: list[float], scale: OutputScale) -> str | f
             return "open"
     up = numbers[0] < numbers[-1]
     for form, patterns in _FORMS.items():
-        match = next((m for pattern in patterns if (m := re.search(pattern, sentence, re.IGNORECASE))), None)
+        match = next(
+            (m for pattern in patterns if (m := re.search(pattern, sentence, re.IGNORECASE))), None
+        )
         if match is None:
             continue
         number = _number(match)
@@ -310,19 +375,24 @@ def _passing(sentence: str, numbers: list[float], scale: OutputScale) -> str | f
         high = form in ("from", "above")
         if (high == passes) != up:
             return "open"
-        # the number itself passes in "from 4 passes", "below 4 fails", and their opposites where low is good
+        # the number itself passes in "from 4 passes", "below 4 fails", and their opposites where
+        # low is good
         itself = (form in ("from", "upto")) == passes
         return _place(number, numbers, scale, step=0 if itself else 1)
-    needed = re.findall(rf"(?<![\w.])(\d+)\s(?:\w+\s)?(?:{pattern_of('needed')})\b", sentence, re.IGNORECASE)
+    needed = re.findall(
+        rf"(?<![\w.])(\d+)\s(?:\w+\s)?(?:{pattern_of('needed')})\b", sentence, re.IGNORECASE
+    )
     inside = [number for number in map(float, needed) if number in numbers[1:]]
     return _place(inside[0], numbers, scale) if passes and up and len(inside) == 1 else None
 
 
 def _boundary(sentence: str, numbers: list[float], scale: OutputScale) -> str | float | None:
-    """Return the threshold of a sentence that begins with some grades and says of them what we do not know.
+    """Return the threshold of a sentence that begins with some grades and says of them what we do
+    not know.
 
-    What is below a grade, or from it on, is parted from the others there, whatever is done with it; on a scale whose
-    numbers fall, what is above it or up to it. The other two could turn the scale round.
+    What is below a grade, or from it on, is parted from the others there, whatever is done with it;
+    on a scale whose numbers fall, what is above it or up to it. The other two could turn the scale
+    round.
     """
     up = numbers[0] < numbers[-1]
     for form in ("from", "above", "below", "upto"):
@@ -341,16 +411,23 @@ def _boundary(sentence: str, numbers: list[float], scale: OutputScale) -> str | 
 
 
 def _says(sentence: str) -> tuple[bool, bool]:
-    """Return whether a sentence says that something passes, and that something fails; "not accepted" fails."""
+    """Return whether a sentence says that something passes, and that something fails; "not
+    accepted" fails.
+    """
     good, bad = _words("passes"), _words("fails")
     denied = re.search(rf"(?:{_NOT})(?:{good})", sentence, re.IGNORECASE) is not None
     left = re.sub(rf"(?:{_NOT})(?:{good})", " ", sentence, flags=re.IGNORECASE)
-    return bool(re.search(rf"\b(?:{good})", left, re.I)), denied or bool(re.search(rf"\b(?:{bad})", left, re.I))
+    return bool(re.search(rf"\b(?:{good})", left, re.I)), denied or bool(
+        re.search(rf"\b(?:{bad})", left, re.I)
+    )
 
 
 @cache
 def _words(kind: str) -> str:
-    return "|".join(re.escape(word.replace("_", " ")) + (r"s?\b" if len(word) < 5 else "") for word in words_of(kind))
+    return "|".join(
+        re.escape(word.replace("_", " ")) + (r"s?\b" if len(word) < 5 else "")
+        for word in words_of(kind)
+    )
 
 
 def _number(match: re.Match[str]) -> float:

@@ -1,7 +1,8 @@
 """Template syntaxes read back: what a tool's template says, as literal text and fields.
 
-The inverse of `exports/template_syntaxes.py`, and lenient where tools are: spaces inside a field's braces do not
-matter. What a template computes (conditions, loops, filters, format specs) is refused, never guessed.
+The inverse of `exports/template_syntaxes.py`, and lenient where tools are: spaces inside a field's
+braces do not matter. What a template computes (conditions, loops, filters, format specs) is
+refused, never guessed.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ _SINGLE = re.compile(rf"(?<!\{{)\{{({_NAME})\}}(?!\}})")
 _DOLLAR = re.compile(r"\$(?:\$|(?P<a>[A-Za-z_]\w*)|\{(?P<b>[A-Za-z_]\w*)\})")
 _MUSTACHE = re.compile(r"\{\{\{\s*(?P<raw>[^{}]*?)\s*\}\}\}|\{\{(?P<tag>[^{}]*?)\}\}")
 _DEFAULT = rf"(?: if {_NAME} is defined else {_NAME})?"
-_JINJA = re.compile(rf'\{{\{{\s*(?:"(?P<text>(?:[^"\\]|\\.)*)"|(?P<name>{_NAME}){_DEFAULT})\s*\}}\}}')
+_JINJA = re.compile(
+    rf'\{{\{{\s*(?:"(?P<text>(?:[^"\\]|\\.)*)"|(?P<name>{_NAME}){_DEFAULT})\s*\}}\}}'
+)
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
@@ -30,13 +33,16 @@ def our_template(parts: Iterable[TemplatePart]) -> str:
     """Write parts as a template of ours, with `{{name}}`.
 
     Raises:
-        InputError: Literal text holds what our templates would take for a field; they have no way to escape it.
+        InputError: Literal text holds what our templates would take for a field; they have no way
+            to escape it.
     """
     parts = join_literals(parts)
     text = "".join(f"{{{{{part.name}}}}}" if isinstance(part, Field) else part for part in parts)
     if join_literals(split_placeholders(text)) != parts:
         placeholders = [match.group() for match in PLACEHOLDER.finditer(text)]
-        raise InputError(f"the text around the fields holds braces that would be read as fields: {placeholders}")
+        raise InputError(
+            f"the text around the fields holds braces that would be read as fields: {placeholders}"
+        )
     return text
 
 
@@ -56,7 +62,9 @@ def read_f_string(text: str) -> Parts:
         if name is None:
             continue
         if spec or conversion or not re.fullmatch(_NAME, name):
-            raise InputError(f"the field {{{name}{conversion or ''}{spec or ''}}} is computed by the template")
+            raise InputError(
+                f"the field {{{name}{conversion or ''}{spec or ''}}} is computed by the template"
+            )
         parts.append(Field(name))
     return join_literals(parts)
 
@@ -73,7 +81,11 @@ def read_single_brace(text: str) -> Parts:
 
 def read_dollar(text: str) -> Parts:
     """Read a `string.Template`: `$name` and `${name}`; `$$` is a dollar."""
-    return _read(_DOLLAR, text, lambda match: Field(match["a"] or match["b"]) if match["a"] or match["b"] else "$")
+    return _read(
+        _DOLLAR,
+        text,
+        lambda match: Field(match["a"] or match["b"]) if match["a"] or match["b"] else "$",
+    )
 
 
 def read_mustache(text: str) -> Parts:
@@ -104,13 +116,20 @@ def read_jinja(text: str) -> Parts:
         _refuse_statement(text[end : match.start()])
         end = match.end()
     _refuse_statement(text[end:])
-    return _read(_JINJA, text.removesuffix("\n"), _jinja_part)  # Jinja drops one line break at the end of a template
+    return _read(
+        _JINJA, text.removesuffix("\n"), _jinja_part
+    )  # Jinja drops one line break at the end of a template
 
 
 def _jinja_part(match: re.Match[str]) -> TemplatePart:
     if match.group("name") is not None:
         return Field(match.group("name"))
-    return re.sub(r"\\(.)", lambda escape: _ESCAPES.get(escape[1], escape[1]), match.group("text"), flags=re.DOTALL)
+    return re.sub(
+        r"\\(.)",
+        lambda escape: _ESCAPES.get(escape[1], escape[1]),
+        match.group("text"),
+        flags=re.DOTALL,
+    )
 
 
 def _refuse_statement(literal: str) -> None:
@@ -121,7 +140,9 @@ def _refuse_statement(literal: str) -> None:
 
 
 def read_loose(text: str) -> Parts:
-    """Read a person's text: `{{name}}` where it has any, else `{name}` with every other brace literal."""
+    """Read a person's text: `{{name}}` where it has any, else `{name}` with every other brace
+    literal.
+    """
     parts = read_double_brace(text)
     if any(isinstance(part, Field) for part in parts):
         return parts
@@ -139,7 +160,9 @@ LANGCHAIN_SYNTAXES: dict[str, TemplateReader] = {
 """Template syntaxes by the names that LangChain gives them."""
 
 
-def _read(pattern: re.Pattern[str], text: str, part_of: Callable[[re.Match[str]], TemplatePart]) -> Parts:
+def _read(
+    pattern: re.Pattern[str], text: str, part_of: Callable[[re.Match[str]], TemplatePart]
+) -> Parts:
     parts: list[TemplatePart] = []
     end = 0
     for match in pattern.finditer(text):

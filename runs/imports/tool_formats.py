@@ -46,21 +46,30 @@ def contents_of(messages: tuple[TemplateMessage, ...]) -> FileContents:
     """Return what a list of messages holds.
 
     Raises:
-        InputError: They are not a system message, demonstrations and a user message, or a field stands elsewhere.
+        InputError: They are not a system message, demonstrations and a user message, or a field
+            stands elsewhere.
     """
     roles = [message.role for message in messages]
     turns = (len(roles) - 2) // 2
     if roles != ["system", *["user", "assistant"] * turns, "user"]:
-        raise InputError(f"the roles are {roles}: a judge has a system message, demonstrations, and a user message")
+        raise InputError(
+            f"the roles are {roles}: a judge has a system message, demonstrations, and a user"
+            " message"
+        )
     for message in messages[:-1]:
         if fields := [part.name for part in message.parts if isinstance(part, Field)]:
-            raise InputError(f"the field {fields[0]!r} stands in a {message.role} message; only the last may have any")
+            raise InputError(
+                f"the field {fields[0]!r} stands in a {message.role} message; only the last may"
+                " have any"
+            )
     system, *texts = [message.text({}) for message in messages[:-1]]
     pairs = tuple(zip(texts[::2], texts[1::2], strict=True))
     return FileContents(system=system, turns=pairs, user=messages[-1].parts)
 
 
-def _json_messages(read_template: TemplateReader, *keys: str, only_last: bool = False) -> Callable[[str], FileContents]:
+def _json_messages(
+    read_template: TemplateReader, *keys: str, only_last: bool = False
+) -> Callable[[str], FileContents]:
     """Return a reader of messages in a JSON file, under keys."""
 
     def read(text: str) -> FileContents:
@@ -75,8 +84,13 @@ def _json_messages(read_template: TemplateReader, *keys: str, only_last: bool = 
 def _json(text: str) -> FileContents:
     body = json.loads(text)
     contents = contents_of(read_messages(body["messages"], read_double_brace, only_last=True))
-    scale = body["scale"] | {"labels": tuple(body["scale"]["labels"]), "threshold": body["rule"]["asked_at"]}
-    return FileContents(system=contents.system, turns=contents.turns, user=contents.user, scale=OutputScale(**scale))
+    scale = body["scale"] | {
+        "labels": tuple(body["scale"]["labels"]),
+        "threshold": body["rule"]["asked_at"],
+    }
+    return FileContents(
+        system=contents.system, turns=contents.turns, user=contents.user, scale=OutputScale(**scale)
+    )
 
 
 def _constants(text: str) -> dict[str, Any]:  # Any: whatever a literal is
@@ -98,20 +112,28 @@ def _module(text: str) -> FileContents:
     constants = _constants(text)
     system, *texts = [message["content"] for message in constants["FIXED"]]
     pairs = tuple(zip(texts[::2], texts[1::2], strict=True))
-    return FileContents(system=system, turns=pairs, template_and_reply=_template_and_reply(constants))
+    return FileContents(
+        system=system, turns=pairs, template_and_reply=_template_and_reply(constants)
+    )
 
 
 def _dspy_module(text: str) -> FileContents:
     constants = _constants(text)
-    return FileContents(system=constants["INSTRUCTIONS"], template_and_reply=_template_and_reply(constants))
+    return FileContents(
+        system=constants["INSTRUCTIONS"], template_and_reply=_template_and_reply(constants)
+    )
 
 
-def _template_and_reply(constants: Mapping[str, Any]) -> tuple[str, str]:  # Any: whatever a literal is
+def _template_and_reply(
+    constants: Mapping[str, Any],
+) -> tuple[str, str]:  # Any: whatever a literal is
     return constants["TEMPLATE"], constants["REPLY"].removeprefix("\n\n")
 
 
 def _dspy_state(text: str) -> FileContents:
-    """Read a state: the system message and the demonstrations; what DSPy added of its own has no reply of ours."""
+    """Read a state: the system message and the demonstrations; what DSPy added of its own has no
+    reply of ours.
+    """
     (body,) = (value for key, value in json.loads(text).items() if key != "metadata")
     examples = []
     for demo in body["demos"]:
@@ -124,7 +146,9 @@ def _dspy_state(text: str) -> FileContents:
 
 
 def _mlflow(text: str) -> FileContents:
-    """Read the registry's prompt: MLflow takes it for Jinja where our statement stands at the very start."""
+    """Read the registry's prompt: MLflow takes it for Jinja where our statement stands at the very
+    start.
+    """
     first, *others = json.loads(text)["template"]
     content = re.sub(r'^\{% set judge = "[^"]*" %\}', "", first["content"])
     read_template = read_double_brace if content == first["content"] else read_jinja
@@ -134,19 +158,33 @@ def _mlflow(text: str) -> FileContents:
 TOOL_FORMATS: Mapping[str, tuple[JudgeFile, ...]] = {
     "yaml": (JudgeFile(ending=".yaml", read=lambda text: FileContents(prompt=load_prompt(text))),),
     "json": (JudgeFile(ending=".json", read=_json),),
-    "messages": (JudgeFile(ending=".json", read=_json_messages(read_double_brace, only_last=True)),),
+    "messages": (
+        JudgeFile(ending=".json", read=_json_messages(read_double_brace, only_last=True)),
+    ),
     "jinja": (JudgeFile(ending=".json", read=_json_messages(read_jinja)),),
     "python": (JudgeFile(ending=".py", read=_module),),
     "trulens": (
         JudgeFile(ending="_trulens.py", read=_module),
-        JudgeFile(ending="registry.json", read=_json_messages(read_double_brace, "version", "messages")),
+        JudgeFile(
+            ending="registry.json", read=_json_messages(read_double_brace, "version", "messages")
+        ),
     ),
-    "mlflow": (JudgeFile(ending="_mlflow.py", read=_module), JudgeFile(ending="prompt.json", read=_mlflow)),
-    "dspy": (JudgeFile(ending="_dspy.py", read=_dspy_module), JudgeFile(ending="state.json", read=_dspy_state)),
+    "mlflow": (
+        JudgeFile(ending="_mlflow.py", read=_module),
+        JudgeFile(ending="prompt.json", read=_mlflow),
+    ),
+    "dspy": (
+        JudgeFile(ending="_dspy.py", read=_dspy_module),
+        JudgeFile(ending="state.json", read=_dspy_state),
+    ),
     "promptfoo": (JudgeFile(ending=".rubric.json", read=_json_messages(read_jinja)),),
-    "langchain": (JudgeFile(ending="_langchain.json", read=lambda text: contents_of(read_langchain(text))),),
+    "langchain": (
+        JudgeFile(ending="_langchain.json", read=lambda text: contents_of(read_langchain(text))),
+    ),
     "openevals": (JudgeFile(ending="_openevals.py", read=_module),),
-    "langfuse": (JudgeFile(ending=".langfuse.json", read=_json_messages(read_double_brace, "prompt")),),
+    "langfuse": (
+        JudgeFile(ending=".langfuse.json", read=_json_messages(read_double_brace, "prompt")),
+    ),
     "azure": (JudgeFile(ending="_azure.py", read=_module),),
     "braintrust": (JudgeFile(ending="_braintrust.py", read=_module),),
     "lmeval": (JudgeFile(ending="_lmeval.py", read=_module),),
@@ -163,4 +201,6 @@ TOOL_FORMATS: Mapping[str, tuple[JudgeFile, ...]] = {
         JudgeFile(ending="_opik.json", read=_json_messages(read_jinja)),
     ),
 }
-"""The files of each target that hold the judge; a target that is not here is read from its manifest alone."""
+"""The files of each target that hold the judge; a target that is not here is read from its manifest
+alone.
+"""

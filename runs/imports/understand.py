@@ -1,4 +1,6 @@
-"""What Judgewright understands of a person's prompt, before it is saved as a judge: the words and fields stay."""
+"""What Judgewright understands of a person's prompt, before it is saved as a judge: the words and
+fields stay.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,19 @@ from .stated_threshold import stated_threshold
 from .template_syntaxes import our_template
 from .text_units import FIELD, Span, Unit, plain_marks, read_units, without_rows, words_on_answer
 
-_NAMESPACES = ("json", "sys", "item", "sample", "vars", "row", "data", "record", "example", "inputs", "outputs")
+_NAMESPACES = (
+    "json",
+    "sys",
+    "item",
+    "sample",
+    "vars",
+    "row",
+    "data",
+    "record",
+    "example",
+    "inputs",
+    "outputs",
+)
 """What stands before the dot of a field in tools that group a row's fields."""
 
 
@@ -37,7 +51,8 @@ class Understood:
     marked: tuple[tuple[str, str], ...]
     """The text line by line, each with what it was taken for."""
     fields: Mapping[str, str] = field(default_factory=dict)
-    """The prompt's own name of each field to the one it has here; the same wherever it can be one."""
+    """The prompt's own name of each field to the one it has here; the same wherever it can be one.
+    """
     scale: OutputScale | None = None
     criteria_lines: tuple[int, int] | None = None
     notes: tuple[str, ...] = ()
@@ -45,7 +60,8 @@ class Understood:
 
 
 def understand(judge: ForeignJudge, options: AddOptions) -> Understood:
-    """Read what the prompt judges, on what scale, how it answers, and which of its words are criteria.
+    """Read what the prompt judges, on what scale, how it answers, and which of its words are
+    criteria.
 
     Raises:
         InputError: It has no field, a message that cannot be kept, or an option does not fit.
@@ -70,7 +86,9 @@ def understand(judge: ForeignJudge, options: AddOptions) -> Understood:
     answer = known_answer(judge, asks, reading, options)
     questions = list(answer.questions)
     scale = with_threshold(answer.scale, options) if answer.scale else None
-    told = options.threshold is not None or (options.scale is not None and not options.threshold_open)
+    told = options.threshold is not None or (
+        options.scale is not None and not options.threshold_open
+    )
     if scale and not told and (judge.scale is None or judge.threshold_open):
         said, open_words = stated_threshold(reading, judge.beside, scale)
         if said is not None:
@@ -82,17 +100,27 @@ def understand(judge: ForeignJudge, options: AddOptions) -> Understood:
             passing = f"up to {at}" if scale.low_is_good else f"from {at} on"
             notes.append(
                 f"It does not say which answers pass: {passing} they do here,"
-                f" {'above ' if scale.labels else ''}the middle of the scale; --threshold says another."
+                f" {'above ' if scale.labels else ''}the middle of the scale; --threshold says"
+                " another."
             )
     if scale is None and not questions:
-        text_of = "on what scale does it answer? (--scale 1..5@4, or --labels FAIL,PASS with the worst first)"
+        text_of = (
+            "on what scale does it answer? (--scale 1..5@4, or --labels FAIL,PASS with the worst"
+            " first)"
+        )
         questions.append(Question("scale", text_of))
     if span is None:
-        questions.append(Question("criteria", "which of its words are the criteria? (--criteria 'FIRST ... LAST')"))
+        questions.append(
+            Question(
+                "criteria", "which of its words are the criteria? (--criteria 'FIRST ... LAST')"
+            )
+        )
     prompt = None
     if not questions and scale is not None and span is not None:
         renamed = [Field(names[part.name]) if isinstance(part, Field) else part for part in parts]
-        prompt = _prompt(judge, options, renamed, text, units, span, replace(answer, scale=scale), notes)
+        prompt = _prompt(
+            judge, options, renamed, text, units, span, replace(answer, scale=scale), notes
+        )
         prompt = replace(prompt, examples=read_demonstrations(demonstrations, last, names))
         prompt = replace(prompt, note=" ".join([f"Added from {judge.location}.", *notes]))
     return Understood(
@@ -104,7 +132,8 @@ def understand(judge: ForeignJudge, options: AddOptions) -> Understood:
         marked=_marked(text, units, span, [names[name] for name in fields]),
         fields=names,
         scale=scale,
-        criteria_lines=span and (text.count("\n", 0, span.start) + 1, text.count("\n", 0, span.end) + 1),
+        criteria_lines=span
+        and (text.count("\n", 0, span.start) + 1, text.count("\n", 0, span.end) + 1),
         notes=tuple(notes),
     )
 
@@ -117,10 +146,17 @@ def _conversation(
     system = [message for message in rest if message.role == "system"]
     turns = [message for message in rest if message.role != "system"]
     roles = [message.role for message in turns]
-    if last.role != "user" or roles != ["user", "assistant"] * (len(turns) // 2) or rest[: len(system)] != system:
+    if (
+        last.role != "user"
+        or roles != ["user", "assistant"] * (len(turns) // 2)
+        or rest[: len(system)] != system
+    ):
         raise InputError(
             f"the roles are {[message.role for message in messages]}",
-            hint="a judge has system messages, demonstrations (user, assistant), and one user message with the fields",
+            hint=(
+                "a judge has system messages, demonstrations (user, assistant), and one user"
+                " message with the fields"
+            ),
         )
     return system, list(zip(turns[::2], turns[1::2], strict=True)), last
 
@@ -138,14 +174,17 @@ def _names(fields: Sequence[str], wished: Mapping[str, str], notes: list[str]) -
     for wish in wished:
         if wish not in fields:
             raise InputError(
-                f"there is no field {wish!r} in it", hint=f"its fields: {', '.join(dict.fromkeys(fields))}"
+                f"there is no field {wish!r} in it",
+                hint=f"its fields: {', '.join(dict.fromkeys(fields))}",
             )
     for theirs in dict.fromkeys(fields):
         first, dot, rest = theirs.partition(".")
         bare = rest if dot and first in _NAMESPACES else theirs
         ours = wished.get(theirs) or re.sub(r"\W+", "_", bare)
         if not ours.isidentifier():
-            raise InputError(f"{ours!r} cannot be the name of a field", hint=f"say --field {theirs}=NAME")
+            raise InputError(
+                f"{ours!r} cannot be the name of a field", hint=f"say --field {theirs}=NAME"
+            )
         if ours in names.values():
             raise InputError(f"two fields would be called {ours!r}", hint="say --field THEIRS=OURS")
         if ours != theirs:
@@ -154,7 +193,9 @@ def _names(fields: Sequence[str], wished: Mapping[str, str], notes: list[str]) -
     return names
 
 
-def _criteria(text: str, units: Sequence[Unit], judge: ForeignJudge, options: AddOptions) -> Span | None:
+def _criteria(
+    text: str, units: Sequence[Unit], judge: ForeignJudge, options: AddOptions
+) -> Span | None:
     if options.criteria is None:
         if judge.criteria and (at := text.find(judge.criteria)) >= 0:
             return Span(start=at, end=at + len(judge.criteria))
@@ -162,12 +203,16 @@ def _criteria(text: str, units: Sequence[Unit], judge: ForeignJudge, options: Ad
         return found and _trimmed(text, found)
     span = criteria_between(text, options.criteria)
     if FIELD in text[span.start : span.end]:
-        raise InputError("a field of the row stands inside the criteria", hint="name the words before it, or after it")
+        raise InputError(
+            "a field of the row stands inside the criteria",
+            hint="name the words before it, or after it",
+        )
     return span
 
 
 def criteria_between(text: str, words: str) -> Span:
-    """Return where words stand in a text, from the first to the last where there is `...` between them.
+    """Return where words stand in a text, from the first to the last where there is `...` between
+    them.
 
     Raises:
         InputError: They do not stand there.
@@ -177,14 +222,18 @@ def criteria_between(text: str, words: str) -> Span:
     end = text.find(last, start) if ellipsis else start
     if not first or start < 0 or end < 0:
         raise InputError(
-            f"the criteria {words!r:.80} do not stand in the prompt", hint="copy their first and last words"
+            f"the criteria {words!r:.80} do not stand in the prompt",
+            hint="copy their first and last words",
         )
     return Span(start=start, end=end + len(last if ellipsis else first))
 
 
 def _trimmed(text: str, span: Span) -> Span:
     words = text[span.start : span.end]
-    return Span(start=span.start + len(words) - len(words.lstrip()), end=span.end - len(words) + len(words.rstrip()))
+    return Span(
+        start=span.start + len(words) - len(words.lstrip()),
+        end=span.end - len(words) + len(words.rstrip()),
+    )
 
 
 def _prompt(
@@ -197,7 +246,9 @@ def _prompt(
     answer: StatedAnswer,
     notes: list[str],
 ) -> JudgePrompt:
-    """Cut the text: before the row, the row with its labels, after it. The criteria have their place in the first."""
+    """Cut the text: before the row, the row with its labels, after it. The criteria have their
+    place in the first.
+    """
     start, end = _row(text, units)
     head, row, tail = _literal_cut(parts, text, start, end)
     moved = not criteria.end <= start
@@ -209,7 +260,8 @@ def _prompt(
         carried = text[cut.start : criteria.start] + CRITERIA_PLACE + text[criteria.end : cut.end]
         system = "\n\n".join(part for part in (head.strip(), carried.strip()) if part)
         notes.append(
-            "Its criteria stand after a field of the row; here they stand before, where optimization edits them."
+            "Its criteria stand after a field of the row; here they stand before, where"
+            " optimization edits them."
         )
         if criteria.start >= end:
             tail = text[end : cut.start] + text[cut.end :]
@@ -217,10 +269,15 @@ def _prompt(
             row = _without(parts, text, start, end, cut)
     if CRITERIA_PLACE in head or CRITERIA_PLACE in words:
         raise InputError(
-            f"its text holds {CRITERIA_PLACE}, which is the place of the criteria here", hint="rename the field"
+            f"its text holds {CRITERIA_PLACE}, which is the place of the criteria here",
+            hint="rename the field",
         )
     reply, schema, mark = tail.strip(), dict(answer.reply_schema), answer.reply_mark
-    if not answer.told or not re.search(r"\w", text) or (judge.reply_schema and not judge.unreadable):
+    if (
+        not answer.told
+        or not re.search(r"\w", text)
+        or (judge.reply_schema and not judge.unreadable)
+    ):
         assert answer.scale is not None
         texts = [name for name, kind in schema.items() if kind == "text"] or ["reason"]
         score = next((name for name, kind in schema.items() if kind == "score"), "score")
@@ -243,13 +300,17 @@ def _prompt(
 
 
 def _row(text: str, units: Sequence[Unit]) -> tuple[int, int]:
-    """Return where the row begins, with the label or tag before its first field, and where it ends."""
+    """Return where the row begins, with the label or tag before its first field, and where it
+    ends.
+    """
     with_field = [at for at, unit in enumerate(units) if FIELD in text[unit.start : unit.end]]
     first, last = with_field[0], with_field[-1]
     at = first - 1
     while at >= 0:
         words = text[units[at].start : units[at].end]
-        if units[at].kind in ("row", "heading") or (units[at].kind == "tag" and not words.strip().startswith("</")):
+        if units[at].kind in ("row", "heading") or (
+            units[at].kind == "tag" and not words.strip().startswith("</")
+        ):
             first = at
         elif units[at].kind != "blank" or (first - at > 1):
             break
@@ -284,11 +345,18 @@ def _without(
 def _with_heading(text: str, units: Sequence[Unit], criteria: Span) -> Span:
     """Return the criteria with the heading over them, or the tags round them."""
     start, end = criteria.start, criteria.end
-    above = next((u for u in reversed(units) if u.end <= criteria.start and u.kind != "blank"), None)
+    above = next(
+        (u for u in reversed(units) if u.end <= criteria.start and u.kind != "blank"), None
+    )
     below = next((u for u in units if u.start >= criteria.end and u.kind != "blank"), None)
     if above and above.kind in ("heading", "tag"):
         start = above.start
-        if above.kind == "tag" and below and below.kind == "tag" and "/" in text[below.start : below.end]:
+        if (
+            above.kind == "tag"
+            and below
+            and below.kind == "tag"
+            and "/" in text[below.start : below.end]
+        ):
             end = below.end
     return Span(start=start, end=end)
 
@@ -296,15 +364,23 @@ def _with_heading(text: str, units: Sequence[Unit], criteria: Span) -> Span:
 def _marked(
     text: str, units: Sequence[Unit], criteria: Span | None, names: Sequence[str]
 ) -> tuple[tuple[str, str], ...]:
-    """Return the text line by line with what each was taken for; of a line with several sentences, the criteria."""
+    """Return the text line by line with what each was taken for; of a line with several sentences,
+    the criteria.
+    """
     fields = iter(names)
     lines: list[tuple[str, str]] = []
     start = 0
     for line in text.split("\n"):
         end = start + len(line)
         kinds = [unit.kind for unit in units if unit.start < end and unit.end > start]
-        kind = "criteria" if criteria and criteria.start < end and criteria.end > start else next(iter(kinds), "")
+        kind = (
+            "criteria"
+            if criteria and criteria.start < end and criteria.end > start
+            else next(iter(kinds), "")
+        )
         shown = re.sub(FIELD, lambda _: f"{{{{{next(fields)}}}}}", line)
-        lines.append(({"criteria": "criteria", "answer": "answer", "row": "row"}.get(kind, ""), shown))
+        lines.append(
+            ({"criteria": "criteria", "answer": "answer", "row": "row"}.get(kind, ""), shown)
+        )
         start = end + 1
     return tuple(lines)

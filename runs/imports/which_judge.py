@@ -42,7 +42,9 @@ def judges_among(prompts: Sequence[ForeignJudge]) -> tuple[ForeignJudge, ...]:
 def several(prompts: Sequence[ForeignJudge]) -> InputError:
     """Return the error that asks which of several prompts is meant."""
     lines = ", ".join(f"{prompt.string or 'a string'}{prompt.at}" for prompt in prompts)
-    return InputError(f"it holds several prompts with fields: {lines}", hint="say which with --string NAME")
+    return InputError(
+        f"it holds several prompts with fields: {lines}", hint="say which with --string NAME"
+    )
 
 
 def the_one(prompts: Sequence[ForeignJudge], words: Sequence[str]) -> ForeignJudge:
@@ -63,19 +65,30 @@ def the_one(prompts: Sequence[ForeignJudge], words: Sequence[str]) -> ForeignJud
 def text_of(judge: ForeignJudge, field: str = "{%s}") -> str:
     """Return the messages of a prompt as one text, each field as `{name}` or in another form."""
     texts = (
-        "".join(field.replace("%s", p.name) if isinstance(p, Field) else p for p in m.parts) for m in judge.messages
+        "".join(field.replace("%s", p.name) if isinstance(p, Field) else p for p in m.parts)
+        for m in judge.messages
     )
     return "\n\n".join(texts)
 
 
 def asks_for_verdict(judge: ForeignJudge) -> int:
-    """Return 2 where a prompt names the answers that it wants, 1 where it leaves something of them open, else 0."""
+    """Return 2 where a prompt names the answers that it wants, 1 where it leaves something of them
+    open, else 0.
+    """
     messages = (message for message in judge.messages if message.role != "assistant")
-    text = "\n\n".join("".join(FIELD if isinstance(p, Field) else p for p in m.parts) for m in messages)
+    text = "\n\n".join(
+        "".join(FIELD if isinstance(p, Field) else p for p in m.parts) for m in messages
+    )
     text = plain_marks(text)
     units = read_units(text)
     answer = read_answer(words_on_answer(text, units), without_rows(text, units).replace(FIELD, ""))
-    return 1 if answer.questions else 2 if answer.scale is not None or judge.scale or judge.labels else 0
+    return (
+        1
+        if answer.questions
+        else 2
+        if answer.scale is not None or judge.scale or judge.labels
+        else 0
+    )
 
 
 def _with_note(judge: ForeignJudge, prompts: Sequence[ForeignJudge]) -> ForeignJudge:
@@ -84,5 +97,8 @@ def _with_note(judge: ForeignJudge, prompts: Sequence[ForeignJudge]) -> ForeignJ
     if not others:
         return judge
     taken = f"{judge.string or 'the string'}{judge.at}"
-    note = f"Its file also holds {', '.join(others)}; {taken} asks for a verdict. --string NAME takes another."
+    note = (
+        f"Its file also holds {', '.join(others)}; {taken} asks for a verdict. --string NAME takes"
+        " another."
+    )
     return replace(judge, notes=(*judge.notes, note))

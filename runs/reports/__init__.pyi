@@ -1,5 +1,11 @@
 from .charts import LABEL_CELLS, confusion, reliability, slices_chart, sparkline, trajectory
-from .gate_sentences import describe_equal_gain, describe_final, describe_guard, describe_unanswered, gate_sentences
+from .gate_sentences import (
+    describe_equal_gain,
+    describe_final,
+    describe_guard,
+    describe_unanswered,
+    gate_sentences,
+)
 from .picture import INK, Picture
 from .plots import (
     MOST_STEPS,

@@ -1,8 +1,10 @@
-"""Small pictures of a run as SVG text: selectable, without script or style sheet, the same each time.
+"""Small pictures of a run as SVG text: selectable, without script or style sheet, the same each
+time.
 
-They are drawn from numbers that the journal, or a function of the rooms below, already holds; each picture says them in
-words too, for those who cannot see it. Lines and letters take the colour of the text around them, so that a picture
-stands on a light and on a dark page; every shape has a class that a page's style sheet may colour otherwise.
+They are drawn from numbers that the journal, or a function of the rooms below, already holds; each
+picture says them in words too, for those who cannot see it. Lines and letters take the colour of
+the text around them, so that a picture stands on a light and on a dark page; every shape has a
+class that a page's style sheet may colour otherwise.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ WIDTH = 440.0
 """Units; narrow, so that its text can still be read when a telephone shrinks it."""
 FONT = 12.0
 BLUE, ORANGE, GREEN = "#1f84c7", "#d55e00", "#009e73"
-"""After Okabe and Ito: told apart by the colour-blind, and at 3:1 or better on white and on near-black."""
+"""After Okabe and Ito: told apart by the colour-blind, and at 3:1 or better on white and on
+near-black.
+"""
 LABEL_CELLS = 28
 """Cells a label may take (a wide character takes two); longer ones are cut."""
 MOST_SLICES = 12
@@ -37,30 +41,49 @@ class _Drawing:
     """An `<svg>` element that is being drawn; text in it is escaped by the XML writer."""
 
     def __init__(self, height: float, title: str, description: str) -> None:
-        shape = {"viewBox": f"0 0 {WIDTH:g} {height:g}", "width": f"{WIDTH:g}", "height": f"{height:g}"}
+        shape = {
+            "viewBox": f"0 0 {WIDTH:g} {height:g}",
+            "width": f"{WIDTH:g}",
+            "height": f"{height:g}",
+        }
         font = {"font-family": "system-ui, sans-serif", "font-size": f"{FONT:g}", "fill": _INK}
-        said = {"role": "img", "aria-label": f"{fit_label(title, 120)}. {fit_label(description, 4_000)}"}
-        self._root = Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "class": "chart", **shape, **font, **said})
+        said = {
+            "role": "img",
+            "aria-label": f"{fit_label(title, 120)}. {fit_label(description, 4_000)}",
+        }
+        self._root = Element(
+            "svg",
+            {"xmlns": "http://www.w3.org/2000/svg", "class": "chart", **shape, **font, **said},
+        )
 
     def add(self, tag: str, kind: str, tip: str = "", /, **given: float | str) -> Element:
         """Add a shape of a class, with what it says when pointed at."""
-        named = {name.replace("_", "-"): f"{v:.5g}" if isinstance(v, float) else str(v) for name, v in given.items()}
+        named = {
+            name.replace("_", "-"): f"{v:.5g}" if isinstance(v, float) else str(v)
+            for name, v in given.items()
+        }
         shape = SubElement(self._root, tag, {"class": f"chart-{kind}", **named})
         if tip:
             SubElement(shape, "title").text = fit_label(tip, 300)
         return shape
 
-    def text(self, x: float, y: float, words: str, kind: str = "label", **given: float | str) -> None:
+    def text(
+        self, x: float, y: float, words: str, kind: str = "label", **given: float | str
+    ) -> None:
         """Write a line of text."""
         quiet = {"fill_opacity": "0.72"} if kind == "quiet" else {}
         self.add("text", kind, x=x, y=y, **quiet, **given).text = fit_label(words, 80)
 
-    def line(self, x1: float, y1: float, x2: float, y2: float, kind: str, **given: float | str) -> None:
+    def line(
+        self, x1: float, y1: float, x2: float, y2: float, kind: str, **given: float | str
+    ) -> None:
         """Draw a straight line, thin and faint unless told otherwise."""
         look = {"stroke": _INK, "stroke_opacity": "0.3" if kind == "axis" else "0.8", **given}
         self.add("line", kind, x1=x1, y1=y1, x2=x2, y2=y2, **look)
 
-    def dot(self, x: float, y: float, kind: str, colour: str, tip: str = "", *, filled: bool = True) -> None:
+    def dot(
+        self, x: float, y: float, kind: str, colour: str, tip: str = "", *, filled: bool = True
+    ) -> None:
         """Draw a dot, full or hollow."""
         fill = colour if filled else "none"
         self.add("circle", kind, tip, cx=x, cy=y, r=4.0, fill=fill, stroke=colour, stroke_width=1.6)
@@ -89,7 +112,8 @@ def run_charts(run: RunSummary, *, yes_or_no: bool) -> dict[str, str]:
 
     Args:
         run: The run, which may be under way.
-        yes_or_no: Whether its judge decides between two labels, so that there is a table of decisions.
+        yes_or_no: Whether its judge decides between two labels, so that there is a table of
+            decisions.
     """
     drawn: dict[str, str] = {}
     if run.search_start is not None:
@@ -105,14 +129,22 @@ def run_charts(run: RunSummary, *, yes_or_no: bool) -> dict[str, str]:
 
 
 def trajectory(run: RunSummary) -> str:
-    """Draw the validation loss and the metrics of each step, and which steps were kept; for a run under way as well."""
+    """Draw the validation loss and the metrics of each step, and which steps were kept; for a run
+    under way as well.
+    """
     first = run.search_start
     if first is None:
-        return _nothing("Course of the run", "no prompt has been measured on the validation rows yet")
+        return _nothing(
+            "Course of the run", "no prompt has been measured on the validation rows yet"
+        )
     target = run.started.objective.target if run.started else ""
     metrics = sorted(first.metrics, key=lambda metric: (metric != target, metric))
     rows = f" of {run.split.rows['validation']:,} rows" if run.split else ""
-    points = [_Point(step=0, loss=first.loss, metrics=first.metrics, result="the prompt as it was", kept=True)]
+    points = [
+        _Point(
+            step=0, loss=first.loss, metrics=first.metrics, result="the prompt as it was", kept=True
+        )
+    ]
     for step in run.steps:
         proposal = step.proposal
         if proposal.loss is not None:
@@ -130,15 +162,23 @@ def trajectory(run: RunSummary) -> str:
         kept = " (kept)" if point.kept and point.step else ""
         losses.append(f"{_name_step(point.step)} {number(point.loss, 4)}{kept}")
     drawing = _Drawing(
-        178 + 76 * len(metrics), f"Course of the run on the validation set{rows}", f"Loss by step: {'; '.join(losses)}"
+        178 + 76 * len(metrics),
+        f"Course of the run on the validation set{rows}",
+        f"Loss by step: {'; '.join(losses)}",
     )
     across = _Scale((0, max([1, *(step.step for step in run.steps)])), 62, WIDTH - 16)
-    _legend(drawing, (("start or kept", GREEN, True), ("not kept", ORANGE, False)), after="× never validated")
+    _legend(
+        drawing,
+        (("start or kept", GREEN, True), ("not kept", ORANGE, False)),
+        after="× never validated",
+    )
     _panel(drawing, "loss", [(point, point.loss) for point in points], across, top=52, height=80)
     for step in run.steps:
         if step.proposal.loss is None:
             tip = f"step {step.step}: {step_result(step.proposal.result)}"
-            drawing.add("text", "refused", tip, x=across(step.step), y=150.0, text_anchor="middle").text = "×"
+            drawing.add(
+                "text", "refused", tip, x=across(step.step), y=150.0, text_anchor="middle"
+            ).text = "×"
     for i, metric in enumerate(metrics):
         values = [(point, point.metrics.get(metric)) for point in points]
         _panel(drawing, metric, values, across, top=180 + 76 * i, height=44)
@@ -205,14 +245,16 @@ def _name_step(i: int) -> str:
 
 
 def confusion(before: Payload, after: Payload | None = None) -> str:
-    """Draw the decisions of one benchmark, or of two side by side: people in lines, the judge in columns.
+    """Draw the decisions of one benchmark, or of two side by side: people in lines, the judge in
+    columns.
 
     Args:
         before, after: As `Benchmark.to_json` gives them and the journal holds them.
     """
     sides = [("before", before), *([("after", after)] if after else [])]
     told = "; ".join(
-        f"{name}, {body['n']:,} rows: {', '.join(f'{count} {cell}' for cell, count in body['confusion'].items())}"
+        f"{name}, {body['n']:,} rows:"
+        f" {', '.join(f'{count} {cell}' for cell, count in body['confusion'].items())}"
         for name, body in sides
     )
     drawing = _Drawing(200, "Decisions against people's labels", told)
@@ -226,7 +268,9 @@ def confusion(before: Payload, after: Payload | None = None) -> str:
     return drawing.svg()
 
 
-def _table(drawing: _Drawing, left: float, cells: Mapping[str, int], old: Mapping[str, int] | None) -> None:
+def _table(
+    drawing: _Drawing, left: float, cells: Mapping[str, int], old: Mapping[str, int] | None
+) -> None:
     for j, words in enumerate(("judge: no", "judge: yes")):
         drawing.text(left + 90 * j + 43, 42, words, "quiet", text_anchor="middle")
     for i, line in enumerate((("tn", "fp"), ("fn", "tp"))):
@@ -234,18 +278,39 @@ def _table(drawing: _Drawing, left: float, cells: Mapping[str, int], old: Mappin
         for j, cell in enumerate(line):
             x, y, share = left + 90.0 * j, 54.0 + 70 * i, cells[cell] / total if total else 0.0
             kind, colour = ("right", BLUE) if i == j else ("wrong", ORANGE)
-            tip = f"{cell.upper()}: {cells[cell]:,} of {total:,} rows that people call {'yes' if i else 'no'}"
+            tip = (
+                f"{cell.upper()}: {cells[cell]:,} of {total:,} rows that people call"
+                f" {'yes' if i else 'no'}"
+            )
             strong = f"{0.08 + 0.42 * share:.3f}"
-            drawing.add("rect", kind, tip, x=x, y=y, width=86.0, height=66.0, rx=3.0, fill=colour, fill_opacity=strong)
-            drawing.text(x + 43, y + 20, f"{cells[cell]:,}", text_anchor="middle", font_weight="600")
-            drawing.text(x + 43, y + 37, f"{cell.upper()}, {share:.0%}", "quiet", text_anchor="middle")
+            drawing.add(
+                "rect",
+                kind,
+                tip,
+                x=x,
+                y=y,
+                width=86.0,
+                height=66.0,
+                rx=3.0,
+                fill=colour,
+                fill_opacity=strong,
+            )
+            drawing.text(
+                x + 43, y + 20, f"{cells[cell]:,}", text_anchor="middle", font_weight="600"
+            )
+            drawing.text(
+                x + 43, y + 37, f"{cell.upper()}, {share:.0%}", "quiet", text_anchor="middle"
+            )
             if old:
-                moved = f"{cells[cell] - old[cell]:+,}".replace("-", "−")  # a true minus, as wide as the plus
+                moved = f"{cells[cell] - old[cell]:+,}".replace(
+                    "-", "−"
+                )  # a true minus, as wide as the plus
                 drawing.text(x + 43, y + 54, moved, "quiet", text_anchor="middle")
 
 
 def reliability(before: Sequence[Bin], after: Sequence[Bin] = ()) -> str:
-    """Draw how often people say yes where the judge's probability of yes lies in a bin, with Wilson's interval.
+    """Draw how often people say yes where the judge's probability of yes lies in a bin, with
+    Wilson's interval.
 
     Args:
         before, after: As `bins_of_verdicts` gives them.
@@ -253,14 +318,17 @@ def reliability(before: Sequence[Bin], after: Sequence[Bin] = ()) -> str:
     first = ("before", ORANGE, before, -2.5) if after else ("the judge", BLUE, before, 0.0)
     sides = [first, *([("after", BLUE, after, 2.5)] if after else [])]
     told = "; ".join(
-        f"{name}, {b.low:.2g} to {b.high:.2g}: {b.share.n} rows, {number(b.share.value, 2)} positive"
+        f"{name}, {b.low:.2g} to {b.high:.2g}: {b.share.n} rows, {number(b.share.value, 2)}"
+        " positive"
         for name, _, bins, _ in sides
         for b in bins
         if b.share.n
     )
     if not told:
         return _nothing("Reliability", "no verdict carries a probability")
-    drawing = _Drawing(300, "Reliability: share people call positive, by the judge's probability", told)
+    drawing = _Drawing(
+        300, "Reliability: share people call positive, by the judge's probability", told
+    )
     across, up = _Scale((0, 1), 46, WIDTH - 14), _Scale((0, 1), 252, 34)
     for value in (0.0, 0.25, 0.5, 0.75, 1.0):
         drawing.line(46, up(value), WIDTH - 14, up(value), "axis")
@@ -271,12 +339,24 @@ def reliability(before: Sequence[Bin], after: Sequence[Bin] = ()) -> str:
         for b in bins:
             if b.probability is not None:
                 _reliable(drawing, name, colour, b, (across(b.probability) + shift, up))
-    _legend(drawing, [(name, colour, name == "after") for name, colour, *_ in sides], after="upwards: people's yes")
-    drawing.text((across(0) + across(1)) / 2, 292, "judge's probability of yes", "quiet", text_anchor="middle")
+    _legend(
+        drawing,
+        [(name, colour, name == "after") for name, colour, *_ in sides],
+        after="upwards: people's yes",
+    )
+    drawing.text(
+        (across(0) + across(1)) / 2,
+        292,
+        "judge's probability of yes",
+        "quiet",
+        text_anchor="middle",
+    )
     return drawing.svg()
 
 
-def _reliable(drawing: _Drawing, name: str, colour: str, b: Bin, place: tuple[float, _Scale]) -> None:
+def _reliable(
+    drawing: _Drawing, name: str, colour: str, b: Bin, place: tuple[float, _Scale]
+) -> None:
     (x, up), share = place, b.share
     if share.value is None:
         return
@@ -287,7 +367,8 @@ def _reliable(drawing: _Drawing, name: str, colour: str, b: Bin, place: tuple[fl
 
 
 def slices_chart(found: Sequence[Payload]) -> str:
-    """Draw the metric on each slice that a search found, with its interval, and a tick for the rows outside it.
+    """Draw the metric on each slice that a search found, with its interval, and a tick for the rows
+    outside it.
 
     Args:
         found: As `FoundSlice.to_json` gives them and the journal's event `slice` holds them.
@@ -296,11 +377,15 @@ def slices_chart(found: Sequence[Payload]) -> str:
     if not shown:
         return _nothing("Slices", "no slice was searched, or none was found")
     metric = shown[0]["metric"]
-    told = "; ".join(f"{s['predicate']}: {s['value']:.3f} against {s['rest']:.3f}, n {s['n']:,}" for s in shown)
+    told = "; ".join(
+        f"{s['predicate']}: {s['value']:.3f} against {s['rest']:.3f}, n {s['n']:,}" for s in shown
+    )
     drawing = _Drawing(58 + 42 * len(shown), f"{metric} by slice", told)
     ends = (v for s in shown for v in (s["value"], s["rest"], s["low"], s["high"]) if v is not None)
     across = _Scale((0, 1, *ends), 8, WIDTH - 70)
-    _legend(drawing, (("confirmed", BLUE, True), ("not confirmed", BLUE, False)), after="| rows outside")
+    _legend(
+        drawing, (("confirmed", BLUE, True), ("not confirmed", BLUE, False)), after="| rows outside"
+    )
     drawing.text(WIDTH - 8, 16, "n", "quiet", text_anchor="end")
     for i, s in enumerate(shown):
         y = 58.0 + 42 * i
@@ -308,7 +393,9 @@ def slices_chart(found: Sequence[Payload]) -> str:
         drawing.line(across(across.low), y, across(across.high), y, "axis")
         drawing.line(across(s["rest"]), y - 7, across(s["rest"]), y + 7, "rest", stroke_width="2")
         if s["low"] is not None and s["high"] is not None:
-            drawing.line(across(s["low"]), y, across(s["high"]), y, "slice", stroke=BLUE, stroke_width="2.4")
+            drawing.line(
+                across(s["low"]), y, across(s["high"]), y, "slice", stroke=BLUE, stroke_width="2.4"
+            )
         tip = f"{metric} {s['value']:.3f} here, {s['rest']:.3f} outside; p {p_value(s['p'])}"
         if s.get("bound") is not None:
             tip += f"; surely {s['bound']:.3f}; {s['standing']}"

@@ -1,4 +1,6 @@
-"""A decision of the gate for a pull request: a comment in Markdown and a JUnit file, without any row of the holdout."""
+"""A decision of the gate for a pull request: a comment in Markdown and a JUnit file, without any
+row of the holdout.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ from ...judges import JudgePrompt
 from ..actions.gate_decision import Gated
 from ..terminal import inline
 from .gate_report import HEAD
-from .gate_sentences import P_MEANS, change_cells, describe_evidence, describe_limits, describe_unanswered, gate_changes
+from .gate_sentences import (
+    P_MEANS,
+    change_cells,
+    describe_evidence,
+    describe_limits,
+    describe_unanswered,
+    gate_changes,
+)
 from .numbers import count, number
 
 MARK = "<!-- judgewright gate -->"
@@ -17,7 +26,8 @@ MARK = "<!-- judgewright gate -->"
 
 
 def comment_on(gated: Gated, prompts: tuple[JudgePrompt, JudgePrompt] | None) -> str:
-    """Return the decision as Markdown: outcome, reason, figures, and the diff of the prompts where there are two.
+    """Return the decision as Markdown: outcome, reason, figures, and the diff of the prompts where
+    there are two.
 
     Text that a pull request brings stands in fences that it cannot close.
     """
@@ -27,16 +37,26 @@ def comment_on(gated: Gated, prompts: tuple[JudgePrompt, JudgePrompt] | None) ->
     lines += [_fenced("text", inline(decision.reason)), ""]
     evidence = decision.evidence
     if evidence is not None:
-        table = [(*change_cells(*line), count(line[1]["changed_groups"])) for line in gate_changes(evidence)]
+        table = [
+            (*change_cells(*line), count(line[1]["changed_groups"]))
+            for line in gate_changes(evidence)
+        ]
         if table:
             lines += [f"| {' | '.join(HEAD)} |", "|" + " --- |" * len(HEAD)]
             lines += [f"| {' | '.join(map(_cell, cells))} |" for cells in table]
             lines += ["", P_MEANS, ""]
-        lines += [f"* {_cell(line)}" for line in (*describe_evidence(evidence), *describe_unanswered(evidence))]
+        lines += [
+            f"* {_cell(line)}"
+            for line in (*describe_evidence(evidence), *describe_unanswered(evidence))
+        ]
         lines.append(f"* look {evidence.look} at this holdout, alpha {number(evidence.alpha, 4)}")
-    lines.append(f"* {count(answer.rows)} rows in {count(answer.groups)} groups; run `{gated.run_id}`")
+    lines.append(
+        f"* {count(answer.rows)} rows in {count(answer.groups)} groups; run `{gated.run_id}`"
+    )
     if gated.repeated:
-        lines.append("* the same question was decided before; this is that decision, and no look was spent")
+        lines.append(
+            "* the same question was decided before; this is that decision, and no look was spent"
+        )
     if prompts is not None:
         diff = prompts[0].diff(prompts[1]) or "no difference"
         lines += [
@@ -51,21 +71,33 @@ def comment_on(gated: Gated, prompts: tuple[JudgePrompt, JudgePrompt] | None) ->
 
 
 def junit_of(gated: Gated) -> str:
-    """Return the decision as JUnit XML: one case for the decision and one for each guard and floor."""
+    """Return the decision as JUnit XML: one case for the decision and one for each guard and
+    floor.
+    """
     answer, decision = gated.answer, gated.answer.decision
     evidence = decision.evidence
     limits = [*evidence.guards, *(evidence.floors or ())] if evidence else []
     name = f"{_printable(answer.before)} -> {_printable(answer.after)}"
-    suite = ElementTree.Element("testsuite", name="judgewright gate", tests=str(1 + len(limits)), errors="0")
+    suite = ElementTree.Element(
+        "testsuite", name="judgewright gate", tests=str(1 + len(limits)), errors="0"
+    )
     failures = 0
-    said = [(f"{name}: {answer.objective.target}", decision.accepted, f"{decision.outcome}: {decision.reason}")]
+    said = [
+        (
+            f"{name}: {answer.objective.target}",
+            decision.accepted,
+            f"{decision.outcome}: {decision.reason}",
+        )
+    ]
     if evidence is not None:
         said += [
             (f"{limit.metric} is kept", limit.state == "held", line)
             for limit, line in zip(limits, describe_limits(evidence), strict=True)
         ]
     for title, held, reason in said:
-        case = ElementTree.SubElement(suite, "testcase", classname="judgewright.gate", name=_printable(title))
+        case = ElementTree.SubElement(
+            suite, "testcase", classname="judgewright.gate", name=_printable(title)
+        )
         if not held:
             failures += 1
             ElementTree.SubElement(case, "failure", message=_printable(reason))

@@ -30,8 +30,13 @@ def say_import(done: Imported) -> None:
 
 
 def _counts(counts: dict[str, int], n: int) -> str:
-    shown = [f"{inline(value)}: {count:,} ({count / n:.0%})" for value, count in list(counts.items())[:_MOST_LABELS]]
-    return "   ".join(shown) + (f"   and {len(counts) - _MOST_LABELS} more" if len(counts) > _MOST_LABELS else "")
+    shown = [
+        f"{inline(value)}: {count:,} ({count / n:.0%})"
+        for value, count in list(counts.items())[:_MOST_LABELS]
+    ]
+    return "   ".join(shown) + (
+        f"   and {len(counts) - _MOST_LABELS} more" if len(counts) > _MOST_LABELS else ""
+    )
 
 
 def say_data_report(report: DataReport, price: RunPrice | None) -> None:
@@ -46,7 +51,10 @@ def say_data_report(report: DataReport, price: RunPrice | None) -> None:
     if g.alone:
         say(f"          {g.alone:,} rows have no group and stand alone")
     say()
-    lines = [(c, f"{x.median:,}", f"{x.p95:,}", f"{x.longest:,}", x.longest_id) for c, x in report.lengths.items()]
+    lines = [
+        (c, f"{x.median:,}", f"{x.p95:,}", f"{x.longest:,}", x.longest_id)
+        for c, x in report.lengths.items()
+    ]
     say_table(("characters", "median", "95 %", "longest", "row"), lines)
     _say_tokens(report, price)
     _say_sightings(report)
@@ -64,10 +72,16 @@ def _say_tokens(report: DataReport, price: RunPrice | None) -> None:
         return
     about = "" if t.counted == t.calls else f", from {t.counted:,} rows evenly spread"
     what = "of the inputs" if t.of == "inputs" else f"of a run of {t.of}"
-    say(f"\n  tokens {what}: {t.total:,} (a row: median {t.median:,}, 95 % {t.p95:,}, longest {t.longest:,}{about})")
+    say(
+        f"\n  tokens {what}: {t.total:,} (a row: median {t.median:,}, 95 % {t.p95:,}, longest"
+        f" {t.longest:,}{about})"
+    )
     say(f"  counted by {t.method}")
     if price is not None and price.low is not None and price.high is not None:
-        say(f"  price with {price.model}: ${price.low:.2f} for the prompts, at most ${price.high:.2f} with the replies")
+        say(
+            f"  price with {price.model}: ${price.low:.2f} for the prompts, at most"
+            f" ${price.high:.2f} with the replies"
+        )
     elif price is not None:
         say(f"  the price of {price.model} is not known; JUDGEWRIGHT_PRICES names a file of prices")
 
@@ -77,7 +91,8 @@ def _say_sightings(report: DataReport) -> None:
     say()
     if seen:
         lines = [
-            (f"{s.rows:,}", KINDS[kind], ", ".join(s.columns[:3]) or "-", ", ".join(s.first[:2])) for kind, s in seen
+            (f"{s.rows:,}", KINDS[kind], ", ".join(s.columns[:3]) or "-", ", ".join(s.first[:2]))
+            for kind, s in seen
         ]
         widest = max(len(line[0]) for line in (("rows",), *lines))
         say_table(
@@ -87,7 +102,11 @@ def _say_sightings(report: DataReport) -> None:
         )
     clean = [kind.replace("_", " ") for kind, s in report.sightings.items() if not s.rows]
     if clean:
-        say(fill(f"not seen: {', '.join(clean)}", 110, initial_indent="  ", subsequent_indent="    "))
+        say(
+            fill(
+                f"not seen: {', '.join(clean)}", 110, initial_indent="  ", subsequent_indent="    "
+            )
+        )
 
 
 def say_label_queues(queues: Sequence[QueueSummary]) -> None:
@@ -96,5 +115,16 @@ def say_label_queues(queues: Sequence[QueueSummary]) -> None:
     for one in queues:
         missing, minutes = sum(one.missing.values()), one.seconds / 60
         who = ", ".join(one.annotators) or "-"
-        lines.append((one.run_id, Path(one.data).name, who, f"{one.labelled:,}", f"{missing:,}", f"{minutes:.1f}"))
-    say_table(("queue", "rows of", "annotators", "labelled", "without a label", "minutes"), lines, left=3)
+        lines.append(
+            (
+                one.run_id,
+                Path(one.data).name,
+                who,
+                f"{one.labelled:,}",
+                f"{missing:,}",
+                f"{minutes:.1f}",
+            )
+        )
+    say_table(
+        ("queue", "rows of", "annotators", "labelled", "without a label", "minutes"), lines, left=3
+    )

@@ -6,11 +6,28 @@ from ...optimize.events import Evidence
 from ..actions.bench import describe_spending
 from ..actions.gate_decision import Gated, label_next
 from ..terminal import inline, say, say_table, simulated_mark
-from .gate_sentences import P_MEANS, change_cells, describe_evidence, describe_unanswered, gate_changes
+from .gate_sentences import (
+    P_MEANS,
+    change_cells,
+    describe_evidence,
+    describe_unanswered,
+    gate_changes,
+)
 from .numbers import count, number, percent, signed
 from .objective_report import say_objective
 
-HEAD = ("", "metric", "before", "after", "change", "95 % interval", "p", "n", "groups", "bear on it")
+HEAD = (
+    "",
+    "metric",
+    "before",
+    "after",
+    "change",
+    "95 % interval",
+    "p",
+    "n",
+    "groups",
+    "bear on it",
+)
 
 
 def say_gated(gated: Gated) -> None:
@@ -18,7 +35,9 @@ def say_gated(gated: Gated) -> None:
     answer, decision = gated.answer, gated.answer.decision
     simulated = simulated_mark(answer.simulated)
     by = f" with {inline(answer.model)}" if answer.model else ""
-    say(f"{inline(answer.before)} -> {inline(answer.after)} on {inline(answer.data)}{by}{simulated}")
+    say(
+        f"{inline(answer.before)} -> {inline(answer.after)} on {inline(answer.data)}{by}{simulated}"
+    )
     say_objective(answer.objective)
     say(f"  {count(answer.rows)} rows in {count(answer.groups)} groups")
     for note in answer.notes:
@@ -26,7 +45,10 @@ def say_gated(gated: Gated) -> None:
     for note in describe_spending(gated.stats) if gated.stats else ():
         say(f"  note: {note}")
     if gated.repeated:
-        say(f"  note: the same question was answered in run {gated.run_id}; this is that answer, and no look is spent")
+        say(
+            f"  note: the same question was answered in run {gated.run_id}; this is that answer,"
+            " and no look is spent"
+        )
     say(f"\n{decision.outcome.upper()}: {inline(decision.reason)}")
     if decision.evidence is not None:
         _say_evidence(decision.evidence, slice_=answer.slice)
@@ -36,7 +58,9 @@ def say_gated(gated: Gated) -> None:
 
 
 def _say_evidence(evidence: Evidence, *, slice_: str) -> None:
-    lines = [(*change_cells(*line), count(line[1]["changed_groups"])) for line in gate_changes(evidence)]
+    lines = [
+        (*change_cells(*line), count(line[1]["changed_groups"])) for line in gate_changes(evidence)
+    ]
     if lines:
         say_table(HEAD, lines, left=2)
         say(f"  {P_MEANS}")

@@ -1,4 +1,6 @@
-"""What a decision of the gate rests on, in sentences that the terminal, the page and both files share."""
+"""What a decision of the gate rests on, in sentences that the terminal, the page and both files
+share.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ P_MEANS = "p is against no gain; that of a guard against a loss of its margin"
 
 
 def gate_changes(evidence: Evidence) -> list[tuple[str, Json, float | None]]:
-    """Return the changes that a decision rests on, each with its role and the p-value that was tested."""
+    """Return the changes that a decision rests on, each with its role and the p-value that was
+    tested.
+    """
     changes: list[tuple[str, Json, float | None]] = []
     if evidence.target:
         changes.append(("target", evidence.target, evidence.target["p"]))
@@ -36,7 +40,9 @@ def gate_changes(evidence: Evidence) -> list[tuple[str, Json, float | None]]:
 
 
 def change_cells(role: str, change: Json, p: float | None) -> tuple[str, ...]:
-    """Return a change as a line of a table: role, metric, before, after, change, interval, p, rows, groups."""
+    """Return a change as a line of a table: role, metric, before, after, change, interval, p, rows,
+    groups.
+    """
     return (
         role,
         change["metric"],
@@ -61,21 +67,32 @@ def describe_chance(chances: ChancesReckoned | None) -> list[str]:
         return []
     best = chances.candidates[chances.chosen]
     target = chances.metric
-    what = best["version"] if best["rule"] is None else f"{best['version']} at threshold {best['rule']['threshold']:g}"
+    what = (
+        best["version"]
+        if best["rule"] is None
+        else f"{best['version']} at threshold {best['rule']['threshold']:g}"
+    )
     parts = [f"{in_words(best['target'])} for the gain of {target}"]
     parts += [f"{in_words(chance)} for {name}" for name, chance in best["guards"].items()]
     lines = [
-        f"chance of acceptance: {in_words(chances.accepted)} ({', '.join(parts)} alone), of {what} on a holdout of "
-        f"{count(chances.holdout_rows)} rows in {count(chances.holdout_groups)} groups"
+        f"chance of acceptance: {in_words(chances.accepted)} ({', '.join(parts)} alone), of {what}"
+        f" on a holdout of {count(chances.holdout_rows)} rows in {count(chances.holdout_groups)}"
+        " groups"
     ]
     rows = f"{count(chances.rows)} open rows that the optimizer model was not shown"
     if chances.training_rows:
         rows += f", {count(chances.training_rows)} of them training rows"
     promise = f"{signed(best['expected'][target])} ± {number(best['error'][target])}"
     luck = f"without the luck of the best of {count(chances.tried)}, " if chances.tried > 1 else ""
-    lines.append(f"on {rows}, {target} changed by {signed(best['measured'][target])}; {luck}it promises {promise}")
+    lines.append(
+        f"on {rows}, {target} changed by {signed(best['measured'][target])}; {luck}it promises"
+        f" {promise}"
+    )
     if chances.flattery is not None:
-        lines.append(f"choosing among the finalists on these rows flatters by about {chances.flattery:z.1f} points")
+        lines.append(
+            f"choosing among the finalists on these rows flatters by about {chances.flattery:z.1f}"
+            " points"
+        )
     return lines + list(chances.notes)
 
 
@@ -85,15 +102,18 @@ def describe_threshold(threshold: ThresholdTuned) -> str:
         return f"no other threshold: {threshold.reason}"
     old, new = (threshold.rules[name]["threshold"] for name in ("old", "before"))
     if old == new:
-        return f"the threshold {old:g} in force serves {threshold.metric} best on {count(threshold.n)} open rows"
+        return (
+            f"the threshold {old:g} in force serves {threshold.metric} best on {count(threshold.n)}"
+            " open rows"
+        )
     changes = [
         f"{name} {signed(change['difference'])} ({interval(change, change=True, missing=NONE)})"
         for name, change in (threshold.retuned or {}).items()
         if change
     ]
     return (
-        f"the threshold {new:g} in place of {old:g} alone would give {', '.join(changes)}, cross-fitted on "
-        f"{count(threshold.n)} open rows: that is what a new prompt has to beat"
+        f"the threshold {new:g} in place of {old:g} alone would give {', '.join(changes)},"
+        f" cross-fitted on {count(threshold.n)} open rows: that is what a new prompt has to beat"
     )
 
 
@@ -109,7 +129,9 @@ def gate_sentences(decision: DecisionRecord | None) -> list[str]:
     if evidence.slice_change:
         lines.append(f"On the slice that was optimized, {_describe_tested(evidence.slice_change)}.")
     if evidence.veto:
-        lines.append(f"Where {evidence.veto}, more verdicts went wrong than were mended: that is a veto.")
+        lines.append(
+            f"Where {evidence.veto}, more verdicts went wrong than were mended: that is a veto."
+        )
     before, after = percent(evidence.coverage_before), percent(evidence.coverage_after)
     lines.append(f"{before} of the rows were answered before, {after} after.")
     lines += [f"{line[0].upper()}{line[1:]}." for line in describe_unanswered(evidence)]
@@ -119,7 +141,8 @@ def gate_sentences(decision: DecisionRecord | None) -> list[str]:
 
 
 def describe_equal_gain(equal: Json | None, target: Json | None) -> list[str]:
-    """Say what is left of the target's change at the same recall, and when the new prompt is below the old one's curve.
+    """Say what is left of the target's change at the same recall, and when the new prompt is below
+    the old one's curve.
 
     Args:
         equal: As `EqualGain` has it; None of older decisions.
@@ -147,7 +170,9 @@ def describe_guard(guard: GuardRecord) -> str:
     if limit is None:
         bound = "has no bound"
     else:
-        against = "" if guard.p is None or broken else f"; p against such a loss: {p_value(guard.p)}"
+        against = (
+            "" if guard.p is None or broken else f"; p against such a loss: {p_value(guard.p)}"
+        )
         least = "least" if (sign > 0) != broken else "most"
         bound = f"is at {least} {tested} (one-sided 95 % bound{against})"
     if guard.worst_low is not None:
@@ -156,7 +181,10 @@ def describe_guard(guard: GuardRecord) -> str:
     state = states.get(guard.state, "that is undecided")
     bounds = [low for low in (guard.low, guard.worst_low) if low is not None]
     if guard.state == "undecided" and guard.change and bounds and min(bounds) > -guard.margin:
-        state += f", because only {guard.change['bearing_groups']} groups of the holdout bear on {guard.metric}"
+        state += (
+            f", because only {guard.change['bearing_groups']} groups of the holdout bear on"
+            f" {guard.metric}"
+        )
     worse = "fall" if sign > 0 else "rise"
     return f"{guard.metric} may not {worse} by {margin[1:]}; its change {bound}: {state}"
 
@@ -167,16 +195,24 @@ def describe_floor(floor: FloorRecord) -> str:
     limit = floor.high if broken else floor.low
     bound = "without a bound"
     if limit is not None:
-        bound = f"at {'most' if broken else 'least'} {apart(limit, floor.floor)[0]} (one-sided 95 % bound)"
+        bound = (
+            f"at {'most' if broken else 'least'} {apart(limit, floor.floor)[0]} (one-sided 95 %"
+            " bound)"
+        )
     if floor.worst_low is not None:
         bound += f", or {number(floor.worst_low)} with unanswered rows counted against it"
     states = {"held": "the floor holds", "broken": "it is under the floor"}
     state = states.get(floor.state, "that is undecided")
-    return f"{floor.metric} must be at least {number(floor.floor)}; it is {number(floor.value)}, {bound}: {state}"
+    return (
+        f"{floor.metric} must be at least {number(floor.floor)}; it is {number(floor.value)},"
+        f" {bound}: {state}"
+    )
 
 
 def describe_evidence(evidence: Evidence) -> list[str]:
-    """Say what is left of the gain at the same recall, and what became of every guard and every floor."""
+    """Say what is left of the gain at the same recall, and what became of every guard and every
+    floor.
+    """
     return describe_equal_gain(evidence.equal_gain, evidence.target) + describe_limits(evidence)
 
 
@@ -187,37 +223,51 @@ def describe_limits(evidence: Evidence) -> list[str]:
 
 
 def describe_unanswered(evidence: Evidence) -> list[str]:
-    """Say which rows were asked again, and what those that stayed unanswered on one side make of the target."""
+    """Say which rows were asked again, and what those that stayed unanswered on one side make of
+    the target.
+    """
     lines = []
     if evidence.asked_again:
         rounds = evidence.asked_again
         times = "once" if len(rounds) == 1 else f"up to {len(rounds)} times"
         left = f"{rounds[-1]['left']:,} stayed unanswered on a side"
-        lines.append(f"{rounds[0]['rows']:,} unanswered rows were asked again {times}, on both sides; {left}")
+        lines.append(
+            f"{rounds[0]['rows']:,} unanswered rows were asked again {times}, on both sides; {left}"
+        )
     if evidence.unanswered:
         worst = evidence.target_worst
         change = "the target is undefined"
         if worst is not None:
-            change = f"{worst['metric']} changes by {signed(worst['difference'])} (p {p_value(worst['p'])})"
+            change = (
+                f"{worst['metric']} changes by {signed(worst['difference'])} (p"
+                f" {p_value(worst['p'])})"
+            )
         rows = f"{evidence.unanswered:,} rows that one side alone answered"
         lines.append(f"with {rows} counted against the new prompt {change}")
     return lines
 
 
 def describe_final(closing: Remeasured | None) -> list[str]:
-    """Describe the paired changes on the final rows, and each guard that they passed; empty where none were opened."""
+    """Describe the paired changes on the final rows, and each guard that they passed; empty where
+    none were opened.
+    """
     if closing is None or closing.final_change is None:
         return []
     final = closing.final_change
     lines = [_describe_change(final["target"])] if final["target"] else []
-    lines += [f"on the final rows, {line}" for line in describe_equal_gain(final.get("equal_gain"), final["target"])]
+    lines += [
+        f"on the final rows, {line}"
+        for line in describe_equal_gain(final.get("equal_gain"), final["target"])
+    ]
     for guard in final["guards"]:
         change = guard["change"]
         if change is None:
             continue
         line = _describe_change(change)
         if sign_of(guard["metric"]) * change["difference"] <= -guard["margin"]:
-            line += f". The guard is passed there: a loss under {number(guard['margin'])} was allowed"
+            line += (
+                f". The guard is passed there: a loss under {number(guard['margin'])} was allowed"
+            )
         lines.append(line)
     return lines
 

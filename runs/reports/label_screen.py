@@ -1,4 +1,6 @@
-"""What an annotator sees: one row's texts, the question first, and the keys; nothing of any judge."""
+"""What an annotator sees: one row's texts, the question first, and the keys; nothing of any
+judge.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,9 @@ class AnswerKeys:
             return [f"{i} {label}" for i, label in enumerate(scale.labels)]
         if scale.kind == "graded":
             named = [
-                f"{level:g} {scale.anchors[f'{level:g}']}" for level in scale.levels if f"{level:g}" in scale.anchors
+                f"{level:g} {scale.anchors[f'{level:g}']}"
+                for level in scale.levels
+                if f"{level:g}" in scale.anchors
             ]
             return named or [f"{scale.low} (least) to {scale.high} (most)"]
         if scale.low_is_good:
@@ -90,7 +94,9 @@ class AnswerKeys:
         return ", ".join(keys) if self.scale.kind == "binary" else f"{keys[0]} to {keys[-1]}"
 
 
-def row_lines(row: Row, order: Sequence[str], *, width: int, before: Row | None = None) -> list[str]:
+def row_lines(
+    row: Row, order: Sequence[str], *, width: int, before: Row | None = None
+) -> list[str]:
     """Return a row's texts as lines, each under its name.
 
     Args:
@@ -102,8 +108,14 @@ def row_lines(row: Row, order: Sequence[str], *, width: int, before: Row | None 
     lines: list[str] = []
     for name in order:
         text = row.inputs.get(name, "")
-        same = ", the same as before" if before is not None and before.inputs.get(name) == text else ""
-        lines += [f"{HEADING}{name.replace('_', ' ')}{same} ──", *_wrapped(text, min(width, WIDEST)), ""]
+        same = (
+            ", the same as before" if before is not None and before.inputs.get(name) == text else ""
+        )
+        lines += [
+            f"{HEADING}{name.replace('_', ' ')}{same} ──",
+            *_wrapped(text, min(width, WIDEST)),
+            "",
+        ]
     return lines[:-1]
 
 

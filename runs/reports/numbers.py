@@ -1,4 +1,6 @@
-"""How numbers and times are written for people; every report, page and command writes them this way."""
+"""How numbers and times are written for people; every report, page and command writes them this
+way.
+"""
 
 from __future__ import annotations
 

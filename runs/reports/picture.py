@@ -1,4 +1,5 @@
-"""A drawn picture: how it looks, how it stands in a page as SVG or alone as PNG, and what it may not do.
+"""A drawn picture: how it looks, how it stands in a page as SVG or alone as PNG, and what it may
+not do.
 
 Text from rows and files is inert in it: no mathematics, no markup, no control characters.
 """
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK = "#010101"
-"""Drawn as the colour of the text around the picture, so that it can be read on light and on dark pages."""
+"""Drawn as the colour of the text around the picture, so that it can be read on light and on dark
+pages.
+"""
 WIDTH = 4.6
 """Inches; narrow, so that its text can still be read when a telephone shrinks it."""
 
@@ -36,7 +39,9 @@ _RC = {
     "font.size": FONT,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK),
+    **dict.fromkeys(
+        ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK
+    ),
 }
 
 
@@ -49,7 +54,9 @@ class Picture:
     description: str
 
     def to_svg(self, *, prefix: str = "picture") -> str:
-        """Return an `<svg>` element; give each one of a page a prefix of its own, as ids may not meet."""
+        """Return an `<svg>` element; give each one of a page a prefix of its own, as ids may not
+        meet.
+        """
         out = io.BytesIO()
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         with house_style():
@@ -60,7 +67,9 @@ class Picture:
         """Return a PNG file's content, on white."""
         out = io.BytesIO()
         with house_style():
-            self.figure.savefig(out, format="png", dpi=dpi, facecolor="white", metadata={"Software": None})
+            self.figure.savefig(
+                out, format="png", dpi=dpi, facecolor="white", metadata={"Software": None}
+            )
         return out.getvalue()
 
 
@@ -73,7 +82,9 @@ def new_figure(height: float, *, constrained: bool = True) -> Figure:
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Draw as we do, whatever the person's own matplotlibrc says, and leave their settings as they were."""
+    """Draw as we do, whatever the person's own matplotlibrc says, and leave their settings as they
+    were.
+    """
     import matplotlib
 
     with matplotlib.rc_context(), warnings.catch_warnings():
@@ -87,8 +98,8 @@ def house_style() -> Iterator[None]:
 def _for_a_page(svg: bytes, prefix: str, title: str, description: str) -> str:
     """Make matplotlib's file an element that disturbs nothing around it.
 
-    Its style sheet would reach the whole page, its ids would meet those of the next picture, and its colours
-    and font would ignore the page's.
+    Its style sheet would reach the whole page, its ids would meet those of the next picture, and
+    its colours and font would ignore the page's.
     """
     from xml.etree import ElementTree
 
@@ -108,7 +119,10 @@ def _for_a_page(svg: bytes, prefix: str, title: str, description: str) -> str:
 
 
 def _adapt(element: Element, prefix: str, wanted: set[str]) -> None:
-    found = {name.partition("}")[2] or name: " ".join(value.split()) for name, value in element.attrib.items()}
+    found = {
+        name.partition("}")[2] or name: " ".join(value.split())
+        for name, value in element.attrib.items()
+    }
     element.attrib.clear()
     for name, value in found.items():
         if name == "id":
@@ -118,7 +132,9 @@ def _adapt(element: Element, prefix: str, wanted: set[str]) -> None:
             element.set(name, value.replace("#", f"#{prefix}-", 1))
         elif name == "style":
             inked = value.replace(INK, "currentColor")
-            element.set("style", re.sub("font-family: [^;]+", "font-family: system-ui, sans-serif", inked))
+            element.set(
+                "style", re.sub("font-family: [^;]+", "font-family: system-ui, sans-serif", inked)
+            )
         else:
             element.set(name, value)
 
@@ -142,14 +158,22 @@ def _introduce(root: Element, prefix: str, title: str, description: str) -> None
 
 
 def draw_estimate(axes: Axes, at: float | None, estimate: Estimate, *, upright: bool) -> None:
-    """Draw a value and its interval; without an interval the dot is hollow, without a value there is none."""
+    """Draw a value and its interval; without an interval the dot is hollow, without a value there
+    is none.
+    """
     if at is None or estimate.value is None:
         if not upright:
-            axes.annotate("n/a", (0.5, at or 0), xycoords=("axes fraction", "data"), va="center", ha="center")
+            axes.annotate(
+                "n/a", (0.5, at or 0), xycoords=("axes fraction", "data"), va="center", ha="center"
+            )
         return
     hollow = estimate.low is None or estimate.high is None
     if estimate.low is not None and estimate.high is not None:
         span = ((at, at), (estimate.low, estimate.high))
-        axes.plot(*(span if upright else span[::-1]), color=BLUE, linewidth=1.6, solid_capstyle="butt")
+        axes.plot(
+            *(span if upright else span[::-1]), color=BLUE, linewidth=1.6, solid_capstyle="butt"
+        )
     place = (at, estimate.value) if upright else (estimate.value, at)
-    axes.plot(*place, marker="o", markersize=5, color=BLUE, markerfacecolor="none" if hollow else BLUE)
+    axes.plot(
+        *place, marker="o", markersize=5, color=BLUE, markerfacecolor="none" if hollow else BLUE
+    )

@@ -23,11 +23,18 @@ def say_reliability(found: ReliabilityReport, *, audit: Path | None = None) -> N
         lines += _repeats(found.retest, found.metric)
     if found.humans is not None:
         lines.append(f"people: {found.humans.sentence()}")
-        lines.append(f"  Cohen's kappa {_said(found.humans.kappa)}; Krippendorff's alpha {_said(found.humans.alpha)}")
+        lines.append(
+            f"  Cohen's kappa {_said(found.humans.kappa)}; Krippendorff's alpha"
+            f" {_said(found.humans.alpha)}"
+        )
         if noise := found.humans.noise(found.metric):
-            lines.append(f"  {noise.basis}: {noise.size:.3f} between the kindest and the hardest of them")
+            lines.append(
+                f"  {noise.basis}: {noise.size:.3f} between the kindest and the hardest of them"
+            )
     if found.detectable is not None and found.warning is None:
-        lines.append(f"a gain below {found.detectable.size:.3f} would not show: {found.detectable.basis}")
+        lines.append(
+            f"a gain below {found.detectable.size:.3f} would not show: {found.detectable.basis}"
+        )
     if found.warning is not None:
         lines.append(found.warning)
     if lines:
@@ -43,8 +50,9 @@ def say_reliability(found: ReliabilityReport, *, audit: Path | None = None) -> N
 def _repeats(found: Retest, metric: str) -> list[str]:
     spread = found.spread.get(metric)
     said = [
-        f"repeats: over {found.rounds} rounds the decision never changed on {_said(found.self_agreement)} of "
-        f"{found.n:,} rows (kappa {_said(found.kappa)}, same grade {_said(found.grade_agreement)})"
+        f"repeats: over {found.rounds} rounds the decision never changed on"
+        f" {_said(found.self_agreement)} of {found.n:,} rows (kappa {_said(found.kappa)}, same"
+        f" grade {_said(found.grade_agreement)})"
     ]
     if spread is not None:
         values = ", ".join(number(value) for value in spread.values)
@@ -73,17 +81,27 @@ def _say_audited(found: Remeasured) -> None:
 
 
 def _say_audit(found: LabelAudit, path: Path | None) -> None:
-    say(f"\nLikely label errors: {found.found} of {found.n:,} labels are contradicted, the most confident first")
+    say(
+        f"\nLikely label errors: {found.found} of {found.n:,} labels are contradicted, the most"
+        " confident first"
+    )
     told = any(suspect.verdict.rationale for suspect in found.suspects)
     head = ("row", *(("what the judge says",) if told else ()), "label", "verdict", "confidence")
     lines = []
     for suspect in found.suspects[:SHOWN]:
         reason = inline(suspect.verdict.rationale)
         cut = reason if len(reason) <= WIDTH else f"{reason[: WIDTH - 1]}…"
-        sides = (number(suspect.row.label, 1), str(int(suspect.verdict.positive)), number(suspect.confidence, 2))
+        sides = (
+            number(suspect.row.label, 1),
+            str(int(suspect.verdict.positive)),
+            number(suspect.confidence, 2),
+        )
         lines.append((suspect.row.id, *((cut,) if told else ()), *sides))
     say_table(head, lines, left=1 + told)
     for note in found.notes:
         say(f"  note: {note}")
     if path is not None:
-        say(f"  {len(found.suspects)} rows written to {path}: mark them, and read them back with --audited")
+        say(
+            f"  {len(found.suspects)} rows written to {path}: mark them, and read them back with"
+            " --audited"
+        )

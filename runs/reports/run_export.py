@@ -1,7 +1,8 @@
 """A finished run written for others: one HTML file, a Markdown for a pull request, and JSONL files.
 
-Everything comes from the journal and the record of calls; no model is asked. The rows in it are training and validation
-rows: the holdout and the final rows stand in no file, but for the figures that the journal has of them.
+Everything comes from the journal and the record of calls; no model is asked. The rows in it are
+training and validation rows: the holdout and the final rows stand in no file, but for the figures
+that the journal has of them.
 """
 
 from __future__ import annotations
@@ -20,8 +21,11 @@ from .run_pages import render_html, render_markdown
 FORMATS = ("html", "md", "jsonl")
 
 
-def export_run(workspace: Workspace, run_id: str, folder: Path, *, formats: Sequence[str]) -> tuple[Path, ...]:
-    """Write a run into a folder, which is made where it is missing; files that are there are replaced.
+def export_run(
+    workspace: Workspace, run_id: str, folder: Path, *, formats: Sequence[str]
+) -> tuple[Path, ...]:
+    """Write a run into a folder, which is made where it is missing; files that are there are
+    replaced.
 
     Args:
         run_id: A run with a decision.
@@ -36,7 +40,9 @@ def export_run(workspace: Workspace, run_id: str, folder: Path, *, formats: Sequ
     """
     run = read_optimization(workspace, run_id)
     if run.decision is None:
-        raise InputError(f"run {run_id!r} has no decision yet", hint=f"judgewright runs resume {run_id}")
+        raise InputError(
+            f"run {run_id!r} has no decision yet", hint=f"judgewright runs resume {run_id}"
+        )
     rows = validation(workspace, run)
     folder.mkdir(parents=True, exist_ok=True)
     paths: list[Path] = []
@@ -68,8 +74,12 @@ def _events(run: RunSummary) -> Iterator[dict[str, Any]]:  # Any: JSON
         }
 
 
-def _verdicts(run: RunSummary, rows: Validation, open_rows: JudgedDataset) -> Iterator[dict[str, Any]]:  # Any: JSON
-    """Yield the first prompt's verdicts on the open rows, and the new one's on the validation rows."""
+def _verdicts(
+    run: RunSummary, rows: Validation, open_rows: JudgedDataset
+) -> Iterator[dict[str, Any]]:  # Any: JSON
+    """Yield the first prompt's verdicts on the open rows, and the new one's on the validation
+    rows.
+    """
     validation_ids = {row.id for row in rows.before.dataset.rows}
     tables = [open_rows] if rows.after is None else [open_rows, rows.after]
     for judged in tables:
@@ -93,7 +103,9 @@ def _verdicts(run: RunSummary, rows: Validation, open_rows: JudgedDataset) -> It
 
 
 def _prompts(run: RunSummary) -> Iterator[dict[str, Any]]:  # Any: JSON
-    """Yield the exact texts: the first prompt, the best candidate, and every one that a person decided about."""
+    """Yield the exact texts: the first prompt, the best candidate, and every one that a person
+    decided about.
+    """
     yield _prompt("before", run.before)
     if run.after is not None:
         yield _prompt("after", run.after)

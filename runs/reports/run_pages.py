@@ -1,7 +1,9 @@
-"""A finished run as one page of HTML, and as Markdown for a pull request; both tell the same, decision first.
+"""A finished run as one page of HTML, and as Markdown for a pull request; both tell the same,
+decision first.
 
-What a row, a model or a person wrote is text in them and nothing else: escaped in the page, and in Markdown either in a
-code span or with every sign that GitHub reads as markup, a mention or a link written as a character reference.
+What a row, a model or a person wrote is text in them and nothing else: escaped in the page, and in
+Markdown either in a code span or with every sign that GitHub reads as markup, a mention or a link
+written as a character reference.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ _MARKDOWN = re.compile(r"[\\`*_\[\]<#|~@!&$]|(?<=:)//|(?<=www)\.", re.IGNORECASE
 
 
 def render_html(run: RunSummary, rows: Validation) -> str:
-    """Return the page: style and pictures inside, no script, nothing fetched; the same run gives the same page."""
+    """Return the page: style and pictures inside, no script, nothing fetched; the same run gives
+    the same page.
+    """
     from markupsafe import Markup
 
     sides = [side.pooled for side in run.closing.sides.values()] if run.closing else []
@@ -66,7 +70,13 @@ def render_html(run: RunSummary, rows: Validation) -> str:
         chosen = flips.only(direction=direction)
         shown.append((len(chosen), chosen[:MOST_FLIPS]))
     page = _environment(autoescape=True).get_template("run.html.j2")
-    return page.render(_values(run, flips), charts=pictures, flips=shown, row_characters=ROW_CHARACTERS, glance=GLANCE)
+    return page.render(
+        _values(run, flips),
+        charts=pictures,
+        flips=shown,
+        row_characters=ROW_CHARACTERS,
+        glance=GLANCE,
+    )
 
 
 def render_markdown(run: RunSummary, rows: Validation) -> str:
@@ -116,7 +126,11 @@ def _values(run: RunSummary, flips: Flips) -> dict[str, object]:
         "slice_heading": slice_heading(run.slice) if run.slice else "",
         "missed": missed_targets(run.slice.slices) if run.slice else [],
         "calibration": CALIBRATION,
-        "moved": [change_cells(*change) for change in gate_changes(evidence)] if evidence and evidence.target else [],
+        "moved": (
+            [change_cells(*change) for change in gate_changes(evidence)]
+            if evidence and evidence.target
+            else []
+        ),
         "guarded": sentences,
         "chance": describe_chance(run.chances),
         "p_means": P_MEANS,
@@ -136,12 +150,16 @@ def _values(run: RunSummary, flips: Flips) -> dict[str, object]:
 
 
 def _tables(closing: Remeasured) -> list[tuple[str, list[list[str]]]]:
-    """Return the closing figures: the final rows and all rows after an accept, else the open rows."""
+    """Return the closing figures: the final rows and all rows after an accept, else the open
+    rows.
+    """
     sides = list(closing.sides.values())
     tables: list[tuple[str, list[list[str]]]] = []
     finals = [side.final for side in sides if side.final is not None]
     if finals:
-        tables.append(("The figure to report: the final rows, opened after the decision", _measured(finals)))
+        tables.append(
+            ("The figure to report: the final rows, opened after the decision", _measured(finals))
+        )
     title = "The open rows alone (training and validation); the holdout's figures are the gate's"
     if closing.includes_sealed_rows:
         title = "All rows, tuned ones included"
@@ -158,7 +176,11 @@ def _measured(sides: Sequence[Json]) -> list[list[str]]:
     for metric in ordered_metrics({name for side in sides for name in side["metrics"]}):
         cells, known = [metric], [side["metrics"].get(metric) for side in sides]
         for estimate in known:
-            cells += [_value(estimate), interval(estimate, missing="no interval")] if estimate else [NONE, NONE]
+            cells += (
+                [_value(estimate), interval(estimate, missing="no interval")]
+                if estimate
+                else [NONE, NONE]
+            )
         cells += ["", ""] if len(sides) == 1 else []
         lines.append([*cells, count(next(estimate["n"] for estimate in known if estimate))])
     return lines
@@ -177,8 +199,12 @@ def _effect(estimate: Json) -> str:
 
 
 def _escape_markdown(text: str) -> str:
-    """Write a text on one line so that Markdown shows it as it is: no markup, no mention, no link."""
-    return _MARKDOWN.sub(lambda match: "".join(f"&#{ord(sign)};" for sign in match.group()), inline(text))
+    """Write a text on one line so that Markdown shows it as it is: no markup, no mention, no
+    link.
+    """
+    return _MARKDOWN.sub(
+        lambda match: "".join(f"&#{ord(sign)};" for sign in match.group()), inline(text)
+    )
 
 
 def _code(text: str) -> str:

@@ -1,4 +1,6 @@
-"""A run in the terminal beyond its events: its course in small charts, its diff by word, its flips."""
+"""A run in the terminal beyond its events: its course in small charts, its diff by word, its
+flips.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +25,30 @@ def say_runs(lines: Iterable[RunLine]) -> None:
     for line in lines:
         figure, ended = "", ", ".join(part for part in (line.outcome, line.settled) if part)
         if line.change is not None:
-            figure = f"{line.target} {signed(line.change['difference'])} ({interval(line.change, change=True)})"
+            figure = (
+                f"{line.target} {signed(line.change['difference'])}"
+                f" ({interval(line.change, change=True)})"
+            )
         elif line.value is not None:
             figure = f"{line.target} {number(line.value['value'])} ({interval(line.value)})"
         open_queue = line.info.kind == "queue" and line.info.state == "stopped"
         state = "open" if open_queue else line.info.state
         shown = line.simulated and not line.model.startswith("simulated")
         model = f"{line.model} [SIMULATED]" if shown else line.model
-        cells.append((line.info.run_id, line.info.kind, state, line.data, line.judge, model, figure, ended))
-    say_table(("run", "kind", "state", "data", "judge", "model", "figure (95 %)", "decision"), cells, left=8)
+        cells.append(
+            (line.info.run_id, line.info.kind, state, line.data, line.judge, model, figure, ended)
+        )
+    say_table(
+        ("run", "kind", "state", "data", "judge", "model", "figure (95 %)", "decision"),
+        cells,
+        left=8,
+    )
 
 
 def say_course(run: RunSummary) -> None:
-    """Print the validation loss by step as one line of blocks, and the decisions before and after."""
+    """Print the validation loss by step as one line of blocks, and the decisions before and
+    after.
+    """
     if run.search_start is not None:
         _say_loss(run.search_start.loss, run.steps)
     if run.closing is not None:
@@ -73,7 +86,9 @@ def _cells(cells: Mapping[str, int], no: str, yes: str) -> tuple[str, str]:
 
 
 def say_prompt_diff(run: RunSummary) -> None:
-    """Print the diff between a run's first prompt and its best candidate, word by word, and what else decides now."""
+    """Print the diff between a run's first prompt and its best candidate, word by word, and what
+    else decides now.
+    """
     before, after = run.before, run.after
     if after is None:
         say("\nNo diff: there is no new prompt.")
@@ -86,24 +101,34 @@ def say_prompt_diff(run: RunSummary) -> None:
 
 
 def describe_new_threshold(run: RunSummary) -> str:
-    """Say from which grade on the best candidate's yes begins, where a threshold of its own decides; else nothing."""
+    """Say from which grade on the best candidate's yes begins, where a threshold of its own
+    decides; else nothing.
+    """
     if run.new_rule is None:
         return ""
     rule = run.config.decision_rule
     old = run.before.scale.threshold if rule is None else rule.threshold
     new = run.new_rule.threshold
     moved = f"the threshold goes from {old:g} to {new:g}, so that yes begins at a score of {new:g}"
-    return moved if run.words_differ else f"no word of {run.before.name}@{run.before.version} changes: {moved}"
+    return (
+        moved
+        if run.words_differ
+        else f"no word of {run.before.name}@{run.before.version} changes: {moved}"
+    )
 
 
 def say_flip(flip: Flip) -> None:
-    """Print one row that changed sides: its texts, both verdicts, and the words of the rationale that changed."""
+    """Print one row that changed sides: its texts, both verdicts, and the words of the rationale
+    that changed.
+    """
     was, now = map(inline, flip.judge)
     mended = "mended" if flip.direction == "became right" else "made"
     side = "in the slice" if flip.in_slice else "outside the slice"
     say(f"\n{inline(flip.row_id)}: {flip.direction}, {inline(flip.error)} {mended}, {side}")
     for name, text in flip.inputs.items():
-        shown = inline(text if len(text) <= GLANCE else f"{text[:GLANCE]}… ({len(text):,} characters)")
+        shown = inline(
+            text if len(text) <= GLANCE else f"{text[:GLANCE]}… ({len(text):,} characters)"
+        )
         say(f"  {inline(name)}: {shown}")
     say(f"  people: {inline(flip.people)}; judge: {was} -> {now}")
     say("  because:")
@@ -117,5 +142,8 @@ def describe_cost(cost: CostSummary) -> str:
         each = f"{cost.calls_per_point:,.0f} calls and {price(cost.cost_per_point)}"
         parts.append(f"{each} for each of {cost.points:.1f} accepted points")
     if cost.unraced:
-        parts.append(f"candidates took {cost.raced:,} verdicts; asking every row for each takes {cost.unraced:,}")
+        parts.append(
+            f"candidates took {cost.raced:,} verdicts; asking every row for each takes"
+            f" {cost.unraced:,}"
+        )
     return "; ".join(parts)

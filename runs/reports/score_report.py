@@ -1,4 +1,6 @@
-"""A judge's measurement as one HTML file: every table and picture inside it, no script, nothing fetched."""
+"""A judge's measurement as one HTML file: every table and picture inside it, no script, nothing
+fetched.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...judges import Benchmark, BoolArray, Estimate, FloatArray, JudgedDataset, OutputScale, Row, Verdict
+from ...judges import (
+    Benchmark,
+    BoolArray,
+    Estimate,
+    FloatArray,
+    JudgedDataset,
+    OutputScale,
+    Row,
+    Verdict,
+)
 from ...judges.metrics.reliability_bins import reliability_bins
 from ..terminal import inline, visible
 from .numbers import number
@@ -77,7 +88,9 @@ class Matrix:
 
     names: tuple[str, ...]
     lines: tuple[tuple[str, tuple[tuple[int, str], ...]], ...]
-    """For each label its name, and for each of the judge's labels the count and its share of the line."""
+    """For each label its name, and for each of the judge's labels the count and its share of the
+    line.
+    """
 
 
 def render_score_report(
@@ -118,9 +131,13 @@ def render_score_report(
         title=_line(title, 200),
         benchmark=benchmark,
         facts=_facts(judged, benchmark),
-        metrics=[_metric(name, benchmark.metrics[name]) for name in ordered_metrics(benchmark.metrics)],
+        metrics=[
+            _metric(name, benchmark.metrics[name]) for name in ordered_metrics(benchmark.metrics)
+        ],
         decisions=_matrix(decisions, no_yes),
-        decisions_chart=_inline_svg(confusion_chart(decisions, no_yes), "decisions") if benchmark.n else None,
+        decisions_chart=(
+            _inline_svg(confusion_chart(decisions, no_yes), "decisions") if benchmark.n else None
+        ),
         **_grades(judged, grades.counts if grades else ()),
         **_calibration(judged, benchmark),
         **_threshold(judged),
@@ -168,7 +185,10 @@ def _facts(judged: JudgedDataset, benchmark: Benchmark) -> list[tuple[str, str]]
         ("Data", _line(judged.dataset.name, 200) or "not named"),
         ("Rows measured", f"{benchmark.n:,} of {len(judged.dataset):,}"),
         ("Groups", f"{benchmark.groups:,}{independent}"),
-        ("Unscored", f"{unscored:,} ({reasons}): left out, not counted as wrong" if unscored else "0"),
+        (
+            "Unscored",
+            f"{unscored:,} ({reasons}): left out, not counted as wrong" if unscored else "0",
+        ),
         ("Without a label", f"{benchmark.unlabelled:,}"),
         ("Coverage", f"{benchmark.coverage:.1%} of the labelled rows have a verdict"),
         ("People's scale", _line(judged.dataset.labels.describe(), 200)),
@@ -230,33 +250,52 @@ def _calibration(judged: JudgedDataset, benchmark: Benchmark) -> dict[str, objec
 def _threshold(judged: JudgedDataset) -> dict[str, object]:
     why, chart, said = "", None, ""
     label, score = (
-        (judged.positive, judged.score) if judged.scale.kind in ("graded", "probability") else _probability(judged)
+        (judged.positive, judged.score)
+        if judged.scale.kind in ("graded", "probability")
+        else _probability(judged)
     )
     if not label.any():
-        why = "no row with a score to cut is labelled positive" if len(label) else "the judge gives no score to cut"
+        why = (
+            "no row with a score to cut is labelled positive"
+            if len(label)
+            else "the judge gives no score to cut"
+        )
     elif len(np.unique(score)) < 2:
         why = "every row has the same score"
     else:
         curve = tabulate_thresholds(label, score)
         # One threshold was in use only where it gives the judge's decisions.
         used = judged.scale.threshold if judged.scale.kind in ("graded", "probability") else 0.5
-        in_use = len(score) == len(judged.predicted) and np.array_equal(score >= used, judged.predicted)
+        in_use = len(score) == len(judged.predicted) and np.array_equal(
+            score >= used, judged.predicted
+        )
         picture = f1_by_threshold(curve, chosen=used if in_use else None)
         chart, said = _inline_svg(picture, "threshold"), picture.description
     return {"threshold_chart": chart, "threshold_said": said, "no_threshold": why}
 
 
-def _slices(benchmark: Benchmark, by: Mapping[str, Benchmark], column: str | None) -> dict[str, object]:
+def _slices(
+    benchmark: Benchmark, by: Mapping[str, Benchmark], column: str | None
+) -> dict[str, object]:
     largest = sorted(by, key=lambda value: -by[value].n)
     charted = {value for value in largest[:MOST_CHARTED] if by[value].n}
     listed = set(largest[:MOST_LISTED])
     overall = benchmark.metrics[CHARTED_METRIC]
     values = {value: part.metrics[CHARTED_METRIC] for value, part in by.items() if value in charted}
-    chart = _inline_svg(metrics_by_slice(CHARTED_METRIC, values, overall=overall), "slices") if values else None
+    chart = (
+        _inline_svg(metrics_by_slice(CHARTED_METRIC, values, overall=overall), "slices")
+        if values
+        else None
+    )
     return {
         "column": _line(column or "value", 80),
         "slices": [
-            (_line(value, 80), f"{part.n:,}", f"{part.groups:,}", [_metric(m, part.metrics[m]) for m in SLICE_METRICS])
+            (
+                _line(value, 80),
+                f"{part.n:,}",
+                f"{part.groups:,}",
+                [_metric(m, part.metrics[m]) for m in SLICE_METRICS],
+            )
             for value, part in by.items()
             if value in listed
         ],
@@ -273,7 +312,9 @@ def _disagreement(judged: JudgedDataset, i: int) -> Disagreement:
     return Disagreement(
         row_id=_line(row.id, 80),
         group=_line(row.group, 160),
-        label=f"{_sign(judged.positive[i])} ({_grade(float(judged.label[i]), judged.dataset.labels)})",
+        label=(
+            f"{_sign(judged.positive[i])} ({_grade(float(judged.label[i]), judged.dataset.labels)})"
+        ),
         score=f"{_sign(verdict.positive)} ({_grade(verdict.score, judged.scale)})",
         confidence="" if np.isnan(sure) else f"{sure:.2f}",
         passages=tuple(_passages(row, verdict)),

@@ -1,4 +1,6 @@
-"""What `score` prints: one judge, a leaderboard, texts held against the gold ones, published figures computed again."""
+"""What `score` prints: one judge, a leaderboard, texts held against the gold ones, published
+figures computed again.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from .numbers import number, p_value, signed, span
 from .terminal_report import Payload, say_benchmark, say_macro, say_undefined
 
 BESIDE = ("f1", "precision", "recall", "kappa", "off_by_one", "auroc")
-"""Metrics that stand beside the one judges are ranked by, where a judge has them and nothing published says others."""
+"""Metrics that stand beside the one judges are ranked by, where a judge has them and nothing
+published says others.
+"""
 
 
 def say_score(score: Score, *, title: str) -> None:
@@ -34,15 +38,26 @@ def say_score(score: Score, *, title: str) -> None:
         counts = f"{part.n:,}", f"{sum(part.unscored.values()):,}"
         lines.append((value, *counts, _figure(f1), span(f1), *map(_figure, others)))
     say_table(head, lines)
-    parts = [(value, part.metrics[name], name) for name in shown for value, part in score.parts.items()]
+    parts = [
+        (value, part.metrics[name], name) for name in shown for value, part in score.parts.items()
+    ]
     say_undefined((f"{name} of {value}", estimate.to_json()) for value, estimate, name in parts)
 
 
 def say_leaderboard(board: Leaderboard, judges: Mapping[str, JudgedDataset]) -> None:
-    """Print judges from best to worst with their distance from the best, and published figures under them."""
+    """Print judges from best to worst with their distance from the best, and published figures
+    under them.
+    """
     notes = [judged.dataset.notes for judged in judges.values()]
-    shared = [note for note in (notes[0] if notes else ()) if all(note in others for others in notes)]
-    alone = [f"{name}: {n}" for name, judged in judges.items() for n in judged.dataset.notes if n not in shared]
+    shared = [
+        note for note in (notes[0] if notes else ()) if all(note in others for others in notes)
+    ]
+    alone = [
+        f"{name}: {n}"
+        for name, judged in judges.items()
+        for n in judged.dataset.notes
+        if n not in shared
+    ]
     for note in shared + alone:
         say(f"note: {note}")
     best = board.entries[0].name if board.entries else ""
@@ -61,16 +76,25 @@ def _say_published(board: Leaderboard) -> None:
         say(f"  [{mark}] {data}; {source}")
     for row in board.published:
         for metric, found in row.misprints.items():
-            say(f"  note: {metric} of {row.evaluator} is a misprint for {found.figure}: {found.reason}")
+            say(
+                f"  note: {metric} of {row.evaluator} is a misprint for {found.figure}:"
+                f" {found.reason}"
+            )
     if board.published:
-        say("  published: measured by others on rows we have not seen; such figures have no rank and no interval")
+        say(
+            "  published: measured by others on rows we have not seen; such figures have no rank"
+            " and no interval"
+        )
 
 
 def _say_pairs(board: Leaderboard, best: str) -> None:
     if not board.pairs:
         return
     apart = [pair for pair in board.pairs if pair.p_holm < ALPHA]
-    level = f"{len(apart)} of {len(board.pairs)} pairs differ in {board.metric} at {ALPHA:.0%}, all pairs held together"
+    level = (
+        f"{len(apart)} of {len(board.pairs)} pairs differ in {board.metric} at {ALPHA:.0%}, all"
+        " pairs held together"
+    )
     say(f"\n  {level} (Holm); the rest may be chance")
     against = board.against(best)
     tied = [name for name, pair in against.items() if pair.p_holm >= ALPHA]
@@ -109,12 +133,16 @@ class _Layout:
     def lines(self, board: Leaderboard) -> list[tuple[str, ...]]:
         marks = _marks(board.published)
         measured = [self._entry(entry) for entry in board.entries]
-        return measured + [self._published(row, marks[row.data, row.source]) for row in board.published]
+        return measured + [
+            self._published(row, marks[row.data, row.source]) for row in board.published
+        ]
 
     def measured(self, board: Leaderboard) -> Iterator[tuple[str, Payload]]:
         """Yield the figures of the judges that were measured, each by its metric and judge."""
         for entry in board.entries:
-            figures = {self.metric: entry.figure} | {name: entry.benchmark.metrics.get(name) for name in self.beside}
+            figures = {self.metric: entry.figure} | {
+                name: entry.benchmark.metrics.get(name) for name in self.beside
+            }
             for name, estimate in figures.items():
                 if estimate is not None:
                     yield f"{name} of {entry.name}", estimate.to_json()
@@ -142,7 +170,14 @@ class _Layout:
         name = f"{row.evaluator} [{mark}]"
         figures = [str(row.metrics.get(metric, "")) for metric in (self.metric, *self.beside)]
         gaps = ("",) * (3 if self.unscored else 2)
-        return ("published", name, figures[0], *gaps, *figures[1:], *(("", "") if self.pairs else ()))
+        return (
+            "published",
+            name,
+            figures[0],
+            *gaps,
+            *figures[1:],
+            *(("", "") if self.pairs else ()),
+        )
 
 
 def _marks(published: Sequence[PublishedRow]) -> dict[tuple[str, str], int]:
@@ -166,19 +201,35 @@ def say_expected(lines: Sequence[Line], *, verbose: bool = False) -> None:
             for line in mine:
                 named = ""
                 if line.rule is not None:
-                    rule = ", ".join(f"{key} {_several(value)}" for key, value in line.rule.to_json().items())
+                    rule = ", ".join(
+                        f"{key} {_several(value)}" for key, value in line.rule.to_json().items()
+                    )
                     named = f" (rule: {rule})"
                 say(f"    {line.figure}: {line.definition or 'none is stated'}{named}")
     counts = Counter(line.status for line in lines)
     rest = "".join(f", {counts[status]} {status}" for status in STATUSES[1:] if counts[status])
     say(f"\n{counts['equal']} of {len(lines)} figures equal to the digits that were printed{rest}")
-    say("difference is ours less the published figure, or less the computed one where none was published")
+    say(
+        "difference is ours less the published figure, or less the computed one where none was"
+        " published"
+    )
 
 
 def _expected_line(line: Line) -> tuple[str, ...]:
     ours = f"{line.ours:.6f}" if isinstance(line.ours, float) else _several(line.ours)
-    difference = "" if line.difference is None else f"{line.difference:+.6f}".replace("-0.000000", "+0.000000")
-    return (line.figure, _several(line.published), _several(line.computed), ours, difference, line.status)
+    difference = (
+        ""
+        if line.difference is None
+        else f"{line.difference:+.6f}".replace("-0.000000", "+0.000000")
+    )
+    return (
+        line.figure,
+        _several(line.published),
+        _several(line.computed),
+        ours,
+        difference,
+        line.status,
+    )
 
 
 def _several(value: object) -> str:
@@ -196,9 +247,13 @@ def say_text_score(score: TextScore, *, title: str) -> None:
     for note in score.answers.notes:
         say(f"note: {note}")
     say(f"\n{inline(title)}")
-    left_out = f"{score.answers.unscored:,} unscored, {score.answers.unlabelled:,} without a gold answer"
+    left_out = (
+        f"{score.answers.unscored:,} unscored, {score.answers.unlabelled:,} without a gold answer"
+    )
     say(f"  {len(score.answers.answers):,} answers compared, {left_out}")
-    lines = {TEXT_METRIC: score.estimate} | {f"{score.by} = {value}": part for value, part in score.parts.items()}
+    lines = {TEXT_METRIC: score.estimate} | {
+        f"{score.by} = {value}": part for value, part in score.parts.items()
+    }
     say_table(
         ("metric", "value", "95 % interval", "n"),
         [(name, number(part.value), span(part), f"{part.n:,}") for name, part in lines.items()],

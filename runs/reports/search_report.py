@@ -9,18 +9,24 @@ from .numbers import NONE, signed
 
 
 def describe_origin(record: ProposalRecord) -> str:
-    """Say what runs of earlier versions knew of a proposal: its role, and what it did on training rows."""
+    """Say what runs of earlier versions knew of a proposal: its role, and what it did on training
+    rows.
+    """
     parts: list[str] = []
     if record.role:
         parts.append(f"asked to {record.role}" + (f" {record.parent}" if record.parent else ""))
     if record.tried:
         tried = record.tried
-        parts.append(f"mended {tried['mended']} and broke {tried['broken']} of {tried['rows']} training rows")
+        parts.append(
+            f"mended {tried['mended']} and broke {tried['broken']} of {tried['rows']} training rows"
+        )
     return "; ".join(parts)
 
 
 def seen_part(event: StepTaken) -> str:
-    """Say on how many validation rows a step's first proposal was judged; empty where on all of them."""
+    """Say on how many validation rows a step's first proposal was judged; empty where on all of
+    them.
+    """
     race = event.race or {"standings": ()}
     # Runs of earlier versions did not keep how many rows a race had.
     raced_over = race.get("rows", 0)
@@ -31,14 +37,19 @@ def seen_part(event: StepTaken) -> str:
 
 
 def archive_table(archive: Sequence[Json] | None) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the heading and the lines of the archive: each candidate beside the first prompt, on validation rows."""
+    """Return the heading and the lines of the archive: each candidate beside the first prompt, on
+    validation rows.
+    """
     others = [line for line in archive or () if line["number"]]
     if not others:
         return (), []
     metrics = tuple(others[0]["changes"])
     lines: list[tuple[str, ...]] = []
     for one in others:
-        changes = (NONE if one["changes"][name] is None else signed(one["changes"][name]) for name in metrics)
+        changes = (
+            NONE if one["changes"][name] is None else signed(one["changes"][name])
+            for name in metrics
+        )
         loss = NONE if one["loss"] is None else signed(one["loss"])
         lines.append((one["version"], str(one["step"]), str(one["rows"]), loss, *changes))
     return ("candidate", "step", "rows", "loss", *metrics), lines

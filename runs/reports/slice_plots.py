@@ -1,4 +1,6 @@
-"""One picture of slices: the metric with its interval, the errors of each kind, and the rows behind them."""
+"""One picture of slices: the metric with its interval, the errors of each kind, and the rows behind
+them.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ def tabulate_found(report: SliceReport, judged: JudgedDataset) -> list[SliceBar]
     bars = [_bar("all rows", report.overall, None, judged, np.ones(len(judged.scored), np.bool_))]
     for i, found in enumerate(report.slices, 1):
         reason = "" if found.low is not None else "all rows are one group"
-        value = Estimate(value=found.value, low=found.low, high=found.high, n=found.n, reason=reason)
+        value = Estimate(
+            value=found.value, low=found.low, high=found.high, n=found.n, reason=reason
+        )
         member = found.predicate.mask(judged.rows)
         state = f"{found.standing}, n = {found.n:,}"
         bars.append(_bar(f"{i}  {found.predicate}", value, found.rest, judged, member, state))
@@ -73,7 +77,10 @@ def tabulate_measured(measured: MeasuredSlice, judged: JudgedDataset) -> list[Sl
         member,
         f"chosen by hand, n = {measured.value.n:,}",
     )
-    return [inside, _bar("elsewhere", measured.rest, None, judged, ~member, f"n = {measured.rest.n:,}")]
+    return [
+        inside,
+        _bar("elsewhere", measured.rest, None, judged, ~member, f"n = {measured.rest.n:,}"),
+    ]
 
 
 def plot_found(report: SliceReport, judged: JudgedDataset) -> Picture:
@@ -87,7 +94,9 @@ def plot_measured(measured: MeasuredSlice, judged: JudgedDataset) -> Picture:
 
 
 def draw_slices(metric: str, bars: Sequence[SliceBar]) -> Picture:
-    """Draw one line a slice: the metric with its interval, false positives and negatives, and rows."""
+    """Draw one line a slice: the metric with its interval, false positives and negatives, and
+    rows.
+    """
     names = [_lines(bar) for bar in bars]
     # The scale from top to bottom is in inches.
     ends = np.cumsum([0.04, *(LINE * len(lines) + MARKS for lines in names)])
@@ -95,29 +104,46 @@ def draw_slices(metric: str, bars: Sequence[SliceBar]) -> Picture:
     with house_style():
         figure = new_figure(height, constrained=False)
         panels = figure.subplots(1, 3, sharey=True, width_ratios=(5, 3.4, 1.6))
-        edges = {"bottom": BOTTOM / height, "top": 1 - TOP / height, "left": 0.16 / WIDTH, "right": 1 - 0.16 / WIDTH}
+        edges = {
+            "bottom": BOTTOM / height,
+            "top": 1 - TOP / height,
+            "left": 0.16 / WIDTH,
+            "right": 1 - 0.16 / WIDTH,
+        }
         figure.subplots_adjust(wspace=0.16, **edges)
         most = max(bar.support for bar in bars)
         for bar, lines, start, end in zip(bars, names, ends, ends[1:], strict=False):
             for k, line in enumerate(lines):
-                place = {"xycoords": ("axes fraction", "data"), "va": "center", "annotation_clip": False}
+                place = {
+                    "xycoords": ("axes fraction", "data"),
+                    "va": "center",
+                    "annotation_clip": False,
+                }
                 panels[0].annotate(line, (0, start + LINE * (k + 0.5)), **place)
             at = float(end) - 0.6 * MARKS
             draw_estimate(panels[0], at, bar.value, upright=False)
             if bar.rest is not None:
                 ends_of_tick = (at - BAR / 2, at + BAR / 2)
-                panels[0].plot((bar.rest, bar.rest), ends_of_tick, color=INK, alpha=0.8, linewidth=1.4)
+                panels[0].plot(
+                    (bar.rest, bar.rest), ends_of_tick, color=INK, alpha=0.8, linewidth=1.4
+                )
             left = 0.0
             for count, colour in ((bar.fp, ORANGE), (bar.fn, BLUE)):
                 share = 100 * count / bar.support if bar.support else 0.0
-                panels[1].barh(at, share, left=left, height=BAR, color=colour, alpha=0.85, linewidth=0)
+                panels[1].barh(
+                    at, share, left=left, height=BAR, color=colour, alpha=0.85, linewidth=0
+                )
                 left += share
             width = bar.support / most if most else 0.0
             panels[2].barh(at, width, height=BAR, color=INK, alpha=0.2, linewidth=0)
             place = {"xycoords": ("axes fraction", "data"), "va": "center", "ha": "right"}
             panels[2].annotate(f"{bar.support:,}", (0.97, at), **place)
         _finish(panels, metric, float(ends[-1]))
-    return Picture(figure=figure, title=fit_label(f"{metric} by slice", 80), description=_description(metric, bars))
+    return Picture(
+        figure=figure,
+        title=fit_label(f"{metric} by slice", 80),
+        description=_description(metric, bars),
+    )
 
 
 def write_picture(picture: Picture, path: Path) -> None:
@@ -139,7 +165,12 @@ def write_picture(picture: Picture, path: Path) -> None:
 
 
 def _bar(
-    name: str, value: Estimate, rest: float | None, judged: JudgedDataset, member: BoolArray, state: str = ""
+    name: str,
+    value: Estimate,
+    rest: float | None,
+    judged: JudgedDataset,
+    member: BoolArray,
+    state: str = "",
 ) -> SliceBar:
     y, p = judged.positive[member], judged.predicted[member]
     return SliceBar(
@@ -154,7 +185,9 @@ def _bar(
 
 
 def _lines(bar: SliceBar) -> list[str]:
-    """A slice's name and state on one line or two; a name that is too long is cut, the state never is."""
+    """A slice's name and state on one line or two; a name that is too long is cut, the state never
+    is.
+    """
     ending = f", {bar.state}" if bar.state else ""
     name = fit_label(bar.name, NAME_CELLS * NAME_LINES)
     if cells(name + ending) <= NAME_CELLS:
@@ -192,7 +225,9 @@ def _finish(panels: Sequence[Axes], metric: str, height: float) -> None:
     rows.set(xlabel="rows", xlim=(0, 1), xticks=())
     named = ((ORANGE, "false positives"), (BLUE, "false negatives"))
     kinds = [Patch(color=colour, alpha=0.85, label=kind) for colour, kind in named]
-    panels[0].figure.legend(handles=kinds, loc="upper left", ncols=2, frameon=False, borderaxespad=0.2)
+    panels[0].figure.legend(
+        handles=kinds, loc="upper left", ncols=2, frameon=False, borderaxespad=0.2
+    )
 
 
 def _description(metric: str, bars: Sequence[SliceBar]) -> str:
@@ -201,5 +236,7 @@ def _description(metric: str, bars: Sequence[SliceBar]) -> str:
         rest = "" if bar.rest is None else f", {bar.rest:.4f} elsewhere"
         state = f", {bar.state}" if bar.state else ""
         counts = f"{bar.support} rows, {bar.fp} false positives, {bar.fn} false negatives"
-        said.append(f"{fit_label(bar.name, 300)}: {fit_label(metric)} {bar.value}{rest}; {counts}{state}")
+        said.append(
+            f"{fit_label(bar.name, 300)}: {fit_label(metric)} {bar.value}{rest}; {counts}{state}"
+        )
     return f"{'. '.join(said)}."

@@ -1,4 +1,6 @@
-"""Slices as a person reads them in a terminal: tables of at most 110 places, and what they mean in words."""
+"""Slices as a person reads them in a terminal: tables of at most 110 places, and what they mean in
+words.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ _GAP = "  "
 
 
 def say_slices(report: SliceReport, judged: JudgedDataset, *, title: str) -> None:
-    """Print the slices found, what their gaps are made of, what was not looked at, and what to do."""
+    """Print the slices found, what their gaps are made of, what was not looked at, and what to
+    do.
+    """
     simulated = simulated_mark(judged.simulated)
     say(f"{inline(title)}: where {report.metric} is poorer than elsewhere{simulated}")
     unscored = sum(judged.unscored.values())
@@ -45,7 +49,9 @@ def say_slices(report: SliceReport, judged: JudgedDataset, *, title: str) -> Non
     for note in (*judged.dataset.notes, *report.notes):
         _say_wrapped(inline(note), indent="note: ")
     shown = {output.column for output in report.judge_outputs}
-    for line in describe_left_out({name: why for name, why in report.left_out.items() if name not in shown}):
+    for line in describe_left_out(
+        {name: why for name, why in report.left_out.items() if name not in shown}
+    ):
         _say_wrapped(line, indent="not searched: ")
     say("")
     advice = advise(report)
@@ -56,23 +62,32 @@ def say_slices(report: SliceReport, judged: JudgedDataset, *, title: str) -> Non
 def say_measured(measured: MeasuredSlice) -> None:
     """Print a slice that a person chose."""
     _say_wrapped(inline(str(measured.predicate)))
-    say(f"  {measured.support:,} scored rows in {measured.groups:,} groups, chosen by hand and measured on all rows")
+    say(
+        f"  {measured.support:,} scored rows in {measured.groups:,} groups, chosen by hand and"
+        " measured on all rows"
+    )
     sides = (("in the slice", measured.value), ("elsewhere", measured.rest))
-    lines = [(f"{measured.metric} {where}", *_figures(side), f"{side.n:,}") for where, side in sides]
+    lines = [
+        (f"{measured.metric} {where}", *_figures(side), f"{side.n:,}") for where, side in sides
+    ]
     say_table(("", "value", "95 % interval", "n"), lines)
     if measured.p is None:
         say("  not tested against the rest: there is nothing to compare with")
     else:
         _say_wrapped(
-            f"poorer than elsewhere: {p_equals(measured.p)} (one-sided, rows of a group together; not corrected, as "
-            "the slice was chosen by hand: one that was looked for in these rows would need a correction)",
+            f"poorer than elsewhere: {p_equals(measured.p)} (one-sided, rows of a group together;"
+            " not corrected, as the slice was chosen by hand: one that was looked for in these"
+            " rows would need a correction)",
             indent="  ",
         )
     _say_wrapped(f"errors: {_errors(measured)}", indent="  ")
     if measured.parts is not None:
         unit = " (log-odds)" if measured.metric in LOG_ODDS else ""
         base, tpr, fpr = _parts(measured.parts)
-        say(f"  the gap{unit}: base rate {base}, true positive rate {tpr}, false positive rate {fpr}")
+        say(
+            f"  the gap{unit}: base rate {base}, true positive rate {tpr}, false positive rate"
+            f" {fpr}"
+        )
     if measured.gain is not None:
         better = f"{measured.metric} over all rows would be {measured.gain:.4f} better"
         say(f"  gain: {better} if the slice did as well as the rest")
@@ -81,7 +96,9 @@ def say_measured(measured: MeasuredSlice) -> None:
 def say_tree(tree: Tree) -> None:
     """Print a slice and the conditions that make it poorer still."""
     root = tree.root
-    _say_wrapped(f"{inline(str(root.predicate))}: {_value(root.metric, root.value)}, n = {root.value.n:,}")
+    _say_wrapped(
+        f"{inline(str(root.predicate))}: {_value(root.metric, root.value)}, n = {root.value.n:,}"
+    )
     if not tree.refinements:
         say(f"  none of {tree.looked_at:,} further conditions makes it poorer")
         return
@@ -92,17 +109,22 @@ def say_tree(tree: Tree) -> None:
         lines.append((str(one.condition), cells))
     _say_named(head, lines)
     _say_wrapped(
-        f"p: against the slice's other rows, one-sided, corrected for all {tree.looked_at:,} conditions looked at but "
-        "not held out: a hint where to look, not a finding",
+        f"p: against the slice's other rows, one-sided, corrected for all {tree.looked_at:,}"
+        " conditions looked at but not held out: a hint where to look, not a finding",
         indent="  ",
     )
 
 
 def say_rows(found: SliceRows) -> None:
     """Print the rows of a slice, texts shortened."""
-    _say_wrapped(f"{inline(str(found.predicate))}: {found.errors:,} errors in {found.support:,} scored rows")
+    _say_wrapped(
+        f"{inline(str(found.predicate))}: {found.errors:,} errors in {found.support:,} scored rows"
+    )
     if len(found.rows) < found.found:
-        say(f"  the first {len(found.rows):,} of {found.found:,} (--limit): errors first, the worst at the top")
+        say(
+            f"  the first {len(found.rows):,} of {found.found:,} (--limit): errors first, the worst"
+            " at the top"
+        )
     for one in found.rows:
         say("")
         _say_row(one)
@@ -114,8 +136,14 @@ def _say_row(one: SliceRow) -> None:
     if one.classes is not None:
         people, said = map(inline, one.classes)
     sure = "" if one.verdict.confidence is None else f", confidence {one.verdict.confidence:.2f}"
-    _say_wrapped(f"{inline(one.row.id)}: {inline(one.outcome)}; people {people}, judge {said}{sure}", indent="  ")
-    texts = {**one.row.inputs, **({"rationale": one.verdict.rationale} if one.verdict.rationale else {})}
+    _say_wrapped(
+        f"{inline(one.row.id)}: {inline(one.outcome)}; people {people}, judge {said}{sure}",
+        indent="  ",
+    )
+    texts = {
+        **one.row.inputs,
+        **({"rationale": one.verdict.rationale} if one.verdict.rationale else {}),
+    }
     for name, text in texts.items():
         line = inline(" ".join(text[: 4 * SHOWN].split()))
         if len(line) > SHOWN or len(text) > 4 * SHOWN:
@@ -124,11 +152,25 @@ def _say_row(one: SliceRow) -> None:
 
 
 def _say_found(report: SliceReport) -> None:
-    head = ("#", "slice", "n", _short(report.metric), "95 % interval", "rest", "surely", "p", "standing")
+    head = (
+        "#",
+        "slice",
+        "n",
+        _short(report.metric),
+        "95 % interval",
+        "rest",
+        "surely",
+        "p",
+        "standing",
+    )
     numbers = {found.predicate: i for i, found in enumerate(report.slices, 1)}
     lines = [
         (
-            f"{found.predicate} (inside {numbers[found.within]})" if found.within else str(found.predicate),
+            (
+                f"{found.predicate} (inside {numbers[found.within]})"
+                if found.within
+                else str(found.predicate)
+            ),
             (
                 f"{found.n:,}",
                 number(found.value),
@@ -143,10 +185,11 @@ def _say_found(report: SliceReport) -> None:
     ]
     _say_named(head, lines)
     _say_wrapped(
-        f"n: rows {report.metric} is about; {report.metric}, interval and rest: on the rows that the slice was picked "
-        "on, which flatters it; surely: it is at least so poor, by a 95 % bound for all that was searched; p: "
-        "corrected for all that was searched; confirmed: p < 0.05; likely: p < 0.25, which one table in four without "
-        "any slice gives; only seen: may well be chance",
+        f"n: rows {report.metric} is about; {report.metric}, interval and rest: on the rows that"
+        " the slice was picked on, which flatters it; surely: it is at least so poor, by a 95 %"
+        " bound for all that was searched; p: corrected for all that was searched; confirmed: p <"
+        " 0.05; likely: p < 0.25, which one table in four without any slice gives; only seen: may"
+        " well be chance",
         indent="  ",
     )
 
@@ -157,7 +200,9 @@ def _say_made_of(report: SliceReport) -> None:
     for one in report.slices:
         target = f"no: {one.why_no_target}"
         if one.prompt_target:
-            target = f"yes: {'false positives' if one.direction == 'fp' else 'false negatives'} prevail"
+            target = (
+                f"yes: {'false positives' if one.direction == 'fp' else 'false negatives'} prevail"
+            )
             if one.confusion is not None:
                 target = f"yes: {one.confusion}"
         share = one.fp_share
@@ -171,22 +216,30 @@ def _say_made_of(report: SliceReport) -> None:
     gap = ""
     if any(found.parts for found in report.slices):
         gap = (
-            f"base rate, TPR, FPR: what the gap to the rest is made of, in {unit}; only the last two are the judge's; "
+            f"base rate, TPR, FPR: what the gap to the rest is made of, in {unit}; only the last"
+            " two are the judge's; "
         )
     _say_wrapped(
-        f"{gap}errors: those that {report.metric} counts; gain: how much better {report.metric} over all rows would be "
-        "if the slice did as well as the rest, less what selection flattered; at least: by the 95 % bound",
+        f"{gap}errors: those that {report.metric} counts; gain: how much better {report.metric}"
+        " over all rows would be if the slice did as well as the rest, less what selection"
+        " flattered; at least: by the 95 % bound",
         indent="  ",
     )
 
 
 def _say_named(head: Sequence[str], lines: Sequence[tuple[str, Sequence[str]]]) -> None:
-    """Print a table whose names are broken where it would be wider than the terminal; numbered where the head is."""
+    """Print a table whose names are broken where it would be wider than the terminal; numbered
+    where the head is.
+    """
     numbered = head[0] == "#"
     figures = [line for _, line in lines]
     shown = head[1 + numbered :]
     widths = [max(len(cell) for cell in column) for column in zip(shown, *figures, strict=True)]
-    taken = sum(widths) + len(_GAP) * (1 + numbered + len(widths)) + (len(str(len(lines))) if numbered else 0)
+    taken = (
+        sum(widths)
+        + len(_GAP) * (1 + numbered + len(widths))
+        + (len(str(len(lines))) if numbered else 0)
+    )
     room = max(LEAST, WIDTH - taken)
     table: list[tuple[str, ...]] = []
     for i, (name, line) in enumerate(lines, 1):
@@ -209,7 +262,15 @@ def _broken(name: str, room: int) -> list[str]:
 
 
 def _say_wrapped(text: str, *, indent: str = "") -> None:
-    say(textwrap.fill(text, WIDTH, initial_indent=indent, subsequent_indent=" " * len(indent), break_on_hyphens=False))
+    say(
+        textwrap.fill(
+            text,
+            WIDTH,
+            initial_indent=indent,
+            subsequent_indent=" " * len(indent),
+            break_on_hyphens=False,
+        )
+    )
 
 
 def _value(metric: str, estimate: Estimate) -> str:
@@ -230,7 +291,9 @@ def _errors(measured: MeasuredSlice) -> str:
 
 
 def _figures(estimate: Estimate) -> tuple[str, str]:
-    return number(estimate.value), span(estimate, missing="" if estimate.value is None else "one group")
+    return number(estimate.value), span(
+        estimate, missing="" if estimate.value is None else "one group"
+    )
 
 
 def _parts(parts: Parts) -> tuple[str, str, str]:

@@ -49,7 +49,15 @@ from .search_report import archive_table, describe_origin, seen_part
 Payload = Mapping[str, Any]  # Any: JSON out of the journal
 METRIC_ORDER = (
     *("precision", "recall", "specificity", "f1", "accuracy", "balanced_accuracy", "mcc", "kappa"),
-    *("accuracy_grades", "f1_macro_grades", "kappa_grades", "kappa_linear", "kappa_quadratic", "off_by_one", "mae"),
+    *(
+        "accuracy_grades",
+        "f1_macro_grades",
+        "kappa_grades",
+        "kappa_linear",
+        "kappa_quadratic",
+        "off_by_one",
+        "mae",
+    ),
     *("krippendorff_alpha", "auroc", "average_precision", "brier", "ece"),
     *("pearson", "spearman", "kendall_tau", "map", "ndcg@10", "ndcg_exp@10", "uncertainty_ap"),
     *("diras_binary", "diras_calibration", "diras_ranking", "diras_uncertainty", "diras_mean"),
@@ -69,29 +77,44 @@ def ordered_metrics(names: Iterable[str]) -> list[str]:
     return [*(name for name in METRIC_ORDER if name in left), *sorted(left - set(METRIC_ORDER))]
 
 
-def say_benchmark(benchmark: Benchmark, *, title: str, brief: bool = False, headline: bool = False) -> None:
+def say_benchmark(
+    benchmark: Benchmark, *, title: str, brief: bool = False, headline: bool = False
+) -> None:
     """Print a benchmark: what was scored, the confusion table, the metrics with their intervals.
 
     Args:
         benchmark: What was measured.
         title: Of what.
-        brief: Whether it is a part of the rows, of which a few metrics are printed and no confusion table.
-        headline: Whether the four metrics of `headline_metrics` are printed, and how to see the others.
+        brief: Whether it is a part of the rows, of which a few metrics are printed and no confusion
+            table.
+        headline: Whether the four metrics of `headline_metrics` are printed, and how to see the
+            others.
     """
     _say_measured(benchmark.to_json(), title=title, brief=brief, headline=headline)
 
 
-def _say_measured(body: Payload, *, title: str, brief: bool = False, headline: bool = False) -> None:
+def _say_measured(
+    body: Payload, *, title: str, brief: bool = False, headline: bool = False
+) -> None:
     simulated = simulated_mark(body["simulated"])
     say(f"\n{inline(title)}{simulated}")
     unscored = sum(body["unscored"].values())
     why = ", ".join(f"{count} {reason}" for reason, count in body["unscored"].items())
-    say(f"  {body['n']:,} rows scored in {body['groups']:,} groups, {unscored} unscored{f' ({why})' if why else ''}")
+    say(
+        f"  {body['n']:,} rows scored in {body['groups']:,} groups, {unscored}"
+        f" unscored{f' ({why})' if why else ''}"
+    )
     if body["unscored"].get("truncated"):
-        say("  truncated: cut at the limit of tokens, and again with twice the room; a larger --max-tokens gives more")
+        say(
+            "  truncated: cut at the limit of tokens, and again with twice the room; a larger"
+            " --max-tokens gives more"
+        )
     cells, names = body["confusion"], ordered_metrics(body["metrics"])
     if not brief and "precision" in names:
-        say(f"  judge says yes: {cells['tp']} right, {cells['fp']} wrong; no: {cells['tn']} right, {cells['fn']} wrong")
+        say(
+            f"  judge says yes: {cells['tp']} right, {cells['fp']} wrong; no: {cells['tn']} right,"
+            f" {cells['fn']} wrong"
+        )
     # Benchmarks of earlier versions have no warning.
     if body.get("warning"):
         say(f"  {inline(body['warning'])}")
@@ -101,7 +124,10 @@ def _say_measured(body: Payload, *, title: str, brief: bool = False, headline: b
     elif headline:
         shown = headline_metrics(names)
     metrics = {name: body["metrics"][name] for name in shown}
-    say_table(("metric", "value", "95 % interval", "n"), [_metric_line(name, m) for name, m in metrics.items()])
+    say_table(
+        ("metric", "value", "95 % interval", "n"),
+        [_metric_line(name, m) for name, m in metrics.items()],
+    )
     say_undefined(metrics.items())
     if headline and len(names) > len(shown):
         say(f"  {len(names) - len(shown)} more metrics: --metrics all, or --json")
@@ -110,7 +136,9 @@ def _say_measured(body: Payload, *, title: str, brief: bool = False, headline: b
 
 
 def say_macro(means: Mapping[str, MacroMean], *, column: str) -> None:
-    """Print the means over the values of a column, each with how many values it is over, and what it leaves out."""
+    """Print the means over the values of a column, each with how many values it is over, and what
+    it leaves out.
+    """
     say(f"\nby {inline(column)}: means over its values, each counting the same")
     lines = []
     for name, mean in means.items():
@@ -141,12 +169,18 @@ def say_undefined(figures: Iterable[tuple[str, Payload]]) -> None:
 def say_event(event: RunEvent) -> None:
     """Print one event of a run; a kind that is not for people prints nothing."""
     if isinstance(event, Benchmarked):
-        _say_measured(event.benchmark, title="1. Benchmark: the judge as it is, on training and validation rows")
+        _say_measured(
+            event.benchmark,
+            title="1. Benchmark: the judge as it is, on training and validation rows",
+        )
     elif isinstance(event, BestCandidate):
         say(f"  best on validation: {event.version or 'none; the prompt stays as it is'}")
         heading, lines = archive_table(event.archive)
         if lines:
-            say("  candidates that no other beats in everything, with their changes on validation rows:")
+            say(
+                "  candidates that no other beats in everything, with their changes on validation"
+                " rows:"
+            )
             say_table(heading, lines, left=2)
     elif event.kind in _SAY:
         _SAY[event.kind](event)
@@ -167,7 +201,9 @@ def _split(event: RowsSplit) -> None:
     if event.next_look and event.next_look["number"] > 1:
         number_, alpha = event.next_look["number"], event.next_look["alpha"]
         spent = "; ".join(event.next_look.get("spent", ())) or "earlier looks were spent on them"
-        say(f"  the gate would be look {number_} at these rows (alpha {alpha:.4f}): {inline(spent)}")
+        say(
+            f"  the gate would be look {number_} at these rows (alpha {alpha:.4f}): {inline(spent)}"
+        )
     for note in event.notes:
         say(f"  {inline(note)}")
 
@@ -184,14 +220,18 @@ def _slice(event: SliceChosen) -> None:
     say_outputs(outputs, event.metric or "value", indent="  ")
     printed = {output["column"] for output in outputs}
     skipped = event.skipped_columns or {}
-    for line in describe_left_out({name: why for name, why in skipped.items() if name not in printed}):
+    for line in describe_left_out(
+        {name: why for name, why in skipped.items() if name not in printed}
+    ):
         say(f"  not searched: {line}")
     say(f"  chosen: {inline(event.name)}")
     say(f"  why:    {inline(event.why)}")
 
 
 def slice_heading(event: SliceChosen) -> str:
-    """Say what kind of slice a run chose: a confirmed target, the likeliest of several, one that was named, or none."""
+    """Say what kind of slice a run chose: a confirmed target, the likeliest of several, one that
+    was named, or none.
+    """
     if event.standing not in (None, "confirmed", "likely"):
         return event.standing
     chosen = next((one for one in event.slices if one["predicate"] == event.name), None)
@@ -210,7 +250,9 @@ def slice_standing(one: Json) -> str:
 
 
 def missed_targets(slices: Sequence[Json]) -> list[tuple[str, str]]:
-    """Return the confirmed slices that are no target, each with the reason; earlier versions did not write it."""
+    """Return the confirmed slices that are no target, each with the reason; earlier versions did
+    not write it.
+    """
     missed = []
     for one in slices:
         if one["confirmed"] and not one["prompt_target"] and one.get("why_no_target"):
@@ -290,7 +332,9 @@ def say_costs(table: Sequence[Mapping[str, Any]]) -> None:  # Any: JSON
         lines = []
         for line in table:
             cells = (line[name] for name in columns)
-            lines.append([number(cell) if isinstance(cell, float) else inline(str(cell)) for cell in cells])
+            lines.append(
+                [number(cell) if isinstance(cell, float) else inline(str(cell)) for cell in cells]
+            )
         say_table([inline(name) for name in columns], lines)
 
 
@@ -300,8 +344,21 @@ def _validation(event: SearchStarted) -> None:
 
 
 def _named_metrics(metrics: Mapping[str, float | None]) -> str:
-    named = ("precision", "recall", "specificity", "f1", "accuracy", "balanced_accuracy", "kappa", "mcc", "off_by_one")
-    ordered = [*(name for name in named if name in metrics), *(name for name in metrics if name not in named)]
+    named = (
+        "precision",
+        "recall",
+        "specificity",
+        "f1",
+        "accuracy",
+        "balanced_accuracy",
+        "kappa",
+        "mcc",
+        "off_by_one",
+    )
+    ordered = [
+        *(name for name in named if name in metrics),
+        *(name for name in metrics if name not in named),
+    ]
     return ", ".join(f"{inline(name)} {number(metrics[name])}" for name in ordered)
 
 
@@ -309,7 +366,10 @@ def _step(event: StepTaken) -> None:
     proposal = event.proposal
     line = f"  step {event.step:>2}: batch loss {number(event.batch_loss)}"
     if proposal.loss is not None:
-        line += f", validation loss {number(proposal.loss, 4)}{seen_part(event)} ({_named_metrics(proposal.metrics)})"
+        line += (
+            f", validation loss {number(proposal.loss, 4)}{seen_part(event)}"
+            f" ({_named_metrics(proposal.metrics)})"
+        )
     say(f"{line}: {inline(step_result(proposal.result))}")
     _say_details(proposal)
     for other in event.others or ():
@@ -335,12 +395,18 @@ def _decision(event: GateDecided) -> None:
         return
     if evidence.target:
         lines = [_change_line(role, change) for role, change, _ in gate_changes(evidence)]
-        say_table(("", "metric", "before", "after", "change", "95 % interval", "n", "groups"), lines, left=2)
+        say_table(
+            ("", "metric", "before", "after", "change", "95 % interval", "n", "groups"),
+            lines,
+            left=2,
+        )
         for line in describe_evidence(evidence):
             say(f"  {inline(line)}")
         before, after = percent(evidence.coverage_before), percent(evidence.coverage_after)
         answered = f"rows answered {before} before, {after} after"
-        say(f"  look {evidence.look} at this holdout, alpha {number(evidence.alpha, 4)}; {answered}")
+        say(
+            f"  look {evidence.look} at this holdout, alpha {number(evidence.alpha, 4)}; {answered}"
+        )
         for line in describe_unanswered(evidence):
             say(f"  {line}")
     if evidence.simulated:
@@ -350,7 +416,8 @@ def _decision(event: GateDecided) -> None:
 
 
 def say_verdict(decision: DecisionRecord, *, simulated: bool) -> None:
-    """Print a gate's decision in a few lines: the outcome, and what the sealed rows say of each metric.
+    """Print a gate's decision in a few lines: the outcome, and what the sealed rows say of each
+    metric.
 
     Args:
         decision: The gate's, or that nothing was sent to it.
@@ -393,10 +460,20 @@ def _hunks(event: HunksMeasured) -> None:
         for how in ("left_out", "alone"):
             effect = hunk[how]["metric"]
             spread = interval(effect, change=True, missing=NONE)
-            lines.append((str(hunk["number"]), hunk["mark"], how.replace("_", " "), signed(effect["value"]), spread))
+            lines.append(
+                (
+                    str(hunk["number"]),
+                    hunk["mark"],
+                    how.replace("_", " "),
+                    signed(effect["value"]),
+                    spread,
+                )
+            )
     say_table(("hunk", "mark", "measured", event.metric, "95 % interval"), lines, left=3)
     for hunk in event.hunks:
-        words = " ".join((*(f"-[{text}]" for text in hunk["old"]), *(f"+[{text}]" for text in hunk["new"])))
+        words = " ".join(
+            (*(f"-[{text}]" for text in hunk["old"]), *(f"+[{text}]" for text in hunk["new"]))
+        )
         say(f"  {hunk['number']}. {hunk['part']}: {inline(words)}")
     for note in event.notes:
         say(f"  note: {inline(note)}")
@@ -417,13 +494,17 @@ def _threshold(event: ThresholdTuned) -> None:
     # Earlier runs chose it after an accept, for both prompts.
     rules = {name: f"{rule['threshold']:g}" for name, rule in event.rules.items()}
     say(
-        f"\nThreshold, chosen again on {event.n:,} validation rows: {rules['before']} serves the old prompt best, "
-        f"{rules['after']} the new one (in force: {rules['old']})"
+        f"\nThreshold, chosen again on {event.n:,} validation rows: {rules['before']} serves the"
+        f" old prompt best, {rules['after']} the new one (in force: {rules['old']})"
     )
     lines = []
     for role, changes in (("in force", event.at_old or {}), ("each its own", event.retuned or {})):
         lines += [_change_line(role, change) for change in changes.values() if change]
-    say_table(("threshold", "metric", "before", "after", "change", "95 % interval", "n", "groups"), lines, left=2)
+    say_table(
+        ("threshold", "metric", "before", "after", "change", "95 % interval", "n", "groups"),
+        lines,
+        left=2,
+    )
     for note in event.notes or ():
         say(f"  note: {inline(note)}")
 
@@ -436,7 +517,10 @@ def _closing(event: Remeasured) -> None:
         say("\nThe whole benchmark, before -> after (includes the rows the prompt was tuned on)")
     else:
         say("\nThe open rows, before -> after (the prompt was tuned on them: no figures to report)")
-        say("  Without an accept the holdout's only figures are the gate's own above; the final rows stay sealed")
+        say(
+            "  Without an accept the holdout's only figures are the gate's own above; the final"
+            " rows stay sealed"
+        )
     values = {name: [side.by.get(name) for side in sides] for name in event.before.by}
     lines = [_sides_line("pooled", [side.pooled for side in sides])]
     lines += [_sides_line(name, tables) for name, tables in values.items()]
@@ -457,7 +541,10 @@ def _closing(event: Remeasured) -> None:
         for line in describe_final(event):
             say(f"  {line}")
     if event.final_opened > 1:
-        say(f"  these final rows have been opened {event.final_opened} times by now; fresh labels would say more")
+        say(
+            f"  these final rows have been opened {event.final_opened} times by now; fresh labels"
+            " would say more"
+        )
 
 
 def _say_intervals(name: str, tables: Sequence[Json]) -> None:
@@ -472,14 +559,18 @@ def _say_intervals(name: str, tables: Sequence[Json]) -> None:
 
 
 def _brief(table: Json) -> Sequence[str]:
-    """Return the few metrics that a closing table shows: of decisions, or of the classes of a choice."""
+    """Return the few metrics that a closing table shows: of decisions, or of the classes of a
+    choice.
+    """
     return _BRIEF if "precision" in table["metrics"] else tuple(CHOICE_METRICS)
 
 
 def _sides_line(name: str, tables: Sequence[Json | None]) -> tuple[str, ...]:
     """Return one line of the closing table: each metric before and after."""
     brief = next((_brief(table) for table in tables if table), _BRIEF)
-    values = [[number(t["metrics"][metric]["value"]) if t else NONE for t in tables] for metric in brief]
+    values = [
+        [number(t["metrics"][metric]["value"]) if t else NONE for t in tables] for metric in brief
+    ]
     return name, str(tables[0]["n"] if tables[0] else 0), *(" -> ".join(pair) for pair in values)
 
 

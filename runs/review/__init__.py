@@ -1,4 +1,6 @@
-"""The review page: what a run found, for people, with the forms to decide about it. A reader of the journal."""
+"""The review page: what a run found, for people, with the forms to decide about it. A reader of the
+journal.
+"""
 
 import lazy_loader
 

@@ -32,7 +32,9 @@ LOOK_SECONDS = 2.0
 """How often the server looks whether jobs wait for a worker."""
 
 
-def review_app(place: Path | Place, *, token: str, port: int, environment: Environment) -> Starlette:
+def review_app(
+    place: Path | Place, *, token: str, port: int, environment: Environment
+) -> Starlette:
     """Return the review page of a workspace as an ASGI application.
 
     Args:
@@ -41,7 +43,9 @@ def review_app(place: Path | Place, *, token: str, port: int, environment: Envir
         environment: Base URL and keys, for the gate that a decision may start.
     """
     state = AppState(
-        Place.of(place), environment, open_templates([(section.name, section.path) for section in SECTIONS])
+        Place.of(place),
+        environment,
+        open_templates([(section.name, section.path) for section in SECTIONS]),
     )
     pool = state.pool
 
@@ -57,12 +61,18 @@ def review_app(place: Path | Place, *, token: str, port: int, environment: Envir
     async def lost(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         if error.status_code == 404:
-            return HTMLResponse(state.render("error.html", title="Nothing here", message="There is no such page."), 404)
+            return HTMLResponse(
+                state.render("error.html", title="Nothing here", message="There is no such page."),
+                404,
+            )
         return PlainTextResponse(f"{error.detail}\n", error.status_code, headers=error.headers)
 
     routes = [
         *(route(address, state, pool) for section in SECTIONS for address in section.addresses),
-        Route("/favicon.ico", lambda _: FileResponse(HERE / "static" / "icon.svg", media_type="image/svg+xml")),
+        Route(
+            "/favicon.ico",
+            lambda _: FileResponse(HERE / "static" / "icon.svg", media_type="image/svg+xml"),
+        ),
         Mount("/static", StaticFiles(directory=HERE / "static")),
     ]
     app = Starlette(
@@ -76,7 +86,9 @@ def review_app(place: Path | Place, *, token: str, port: int, environment: Envir
 
 
 async def _keep_working(state: AppState, pool: Executor) -> None:
-    """See to it that jobs are worked: those left over by an earlier server, and those whose worker was killed."""
+    """See to it that jobs are worked: those left over by an earlier server, and those whose worker
+    was killed.
+    """
     while True:
         with contextlib.suppress(JudgewrightError):
             await asyncio.get_running_loop().run_in_executor(pool, state.keep_working)

@@ -40,7 +40,9 @@ if TYPE_CHECKING:
 
 
 THREADS = 2
-"""Threads that read: few and lasting, because each holds a connection to the database for as long as it lives."""
+"""Threads that read: few and lasting, because each holds a connection to the database for as long
+as it lives.
+"""
 BYTES_HERE = 5_000_000
 """The size of data files up to which the server itself works out what is shown of their rows."""
 TITLES: Mapping[Kind, str] = {
@@ -82,7 +84,9 @@ def is_large(path: Path) -> bool:
 
 
 class AppState:
-    """The server's hold on one workspace. Reading takes no lock, and nothing is written here but jobs."""
+    """The server's hold on one workspace. Reading takes no lock, and nothing is written here but
+    jobs.
+    """
 
     def __init__(self, place: Place, environment: Environment, templates: Templates) -> None:
         self.place = place
@@ -122,12 +126,16 @@ class AppState:
     @property
     def origin_flags(self) -> list[str]:
         """The addresses that whoever started the server allows, as a command takes them."""
-        return [word for url in sorted(self.environment.commanded) for word in ("--allow-origin", url)]
+        return [
+            word for url in sorted(self.environment.commanded) for word in ("--allow-origin", url)
+        ]
 
     def queue(self, title: str, arguments: Sequence[str], *, about: str = "") -> Job:
         """Put a command of this workspace into the queue, and see to it that somebody works it."""
         words = list(arguments)
-        end = words.index("--") if "--" in words else len(words)  # what stands behind it is no option
+        end = (
+            words.index("--") if "--" in words else len(words)
+        )  # what stands behind it is no option
         words[end:end] = ["--workspace", str(self.jobs.place), "--json"]
         job = self.jobs.add(title, words, about=about)
         self.keep_working()
@@ -150,21 +158,26 @@ class AppState:
         return read_run(self.workspace, run_id, self._count_calls)
 
     def _count_calls(self, run: RunRecord) -> CallSummary:
-        """Count a run's calls; those of one that has ended once, since that takes a while where they are many."""
+        """Count a run's calls; those of one that has ended once, since that takes a while where
+        they are many.
+        """
         calls = CallStore(self.workspace.database, run.run_id)
         if run.state == "running":
             return calls.summary()
         return self._calls.get((run.run_id, run.state, run.updated), calls.summary)
 
     def record(self, run_id: str) -> RunRecord:
-        """Return what the workspace knows of a run, without its events; of a queue without the ids of its rows.
+        """Return what the workspace knows of a run, without its events; of a queue without the ids
+        of its rows.
 
         Raises:
             InputError: There is no such run.
         """
         if not self.workspace.exists:
             raise InputError(f"there is no run {run_id!r}: nothing was run here yet")
-        found = self.workspace.database.read("SELECT state, updated FROM run WHERE run_id = ?", (run_id,))
+        found = self.workspace.database.read(
+            "SELECT state, updated FROM run WHERE run_id = ?", (run_id,)
+        )
         state, updated = found[0] if found else ("", "")
         return self._record(run_id, state, updated)
 
@@ -180,11 +193,13 @@ class AppState:
             return without_row_ids(get_run(self.workspace.database, run_id))
         # Some configurations are long: they are read once, and not for every page.
         return self._records.get(
-            (run_id, state, updated), lambda: without_row_ids(get_run(self.workspace.database, run_id))
+            (run_id, state, updated),
+            lambda: without_row_ids(get_run(self.workspace.database, run_id)),
         )
 
     def looks(self, run: RunSummary) -> Looks | None:
-        """Count the looks at a run's holdout; None where it has none yet, or too many rows while it is at work.
+        """Count the looks at a run's holdout; None where it has none yet, or too many rows while it
+        is at work.
 
         Raises:
             WorkWanted: It takes too long here.
@@ -199,14 +214,17 @@ class AppState:
             raise
 
     def rows(self, kind: Kind, *names: str) -> RowPages:
-        """Return what is shown of rows, of which a page reads what it needs; worked out now where it was not before.
+        """Return what is shown of rows, of which a page reads what it needs; worked out now where
+        it was not before.
 
         Raises:
             InputError: There are no such rows, or they have changed.
             WorkWanted: It takes too long here.
         """
         query = RowQuery(kind, names)
-        with self._rows_lock:  # a second visitor waits for the first one's work rather than doing it again
+        with (
+            self._rows_lock
+        ):  # a second visitor waits for the first one's work rather than doing it again
             found = find_row_pages(self.workspace, query, self.record)
             if found is not None:
                 return found
@@ -221,7 +239,9 @@ class AppState:
             raise InputError("the rows changed while they were read", hint="look again")
         return found
 
-    def check(self, path: Path, options: CheckOptions, environment: Environment) -> tuple[DataReport, RunPrice | None]:
+    def check(
+        self, path: Path, options: CheckOptions, environment: Environment
+    ) -> tuple[DataReport, RunPrice | None]:
         """Check a data file, and compute what a run over it may cost.
 
         Raises:

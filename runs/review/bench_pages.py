@@ -1,4 +1,6 @@
-"""One benchmark: its figures, the rows it got wrong, the replies that could not be read, its slices."""
+"""One benchmark: its figures, the rows it got wrong, the replies that could not be read, its
+slices.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def bench(state: AppState, run: RunSummary) -> Response:
 
 
 def rows(state: AppState, request: Request) -> Response:
-    """Show the rows that the judge got wrong, narrowed as the query asks, and what could not be read."""
+    """Show the rows that the judge got wrong, narrowed as the query asks, and what could not be
+    read.
+    """
     run = state.read(request.path_params["run"])
     measured, kept = _measured(run), state.rows("wrong", run.run_id)
     said = request.query_params
@@ -87,7 +91,13 @@ def slices(state: AppState, request: Request) -> Response:
     brief = [name for name in (*BRIEF, *CHOICE_METRICS) if name in measured.benchmark["metrics"]]
     return HTMLResponse(
         state.render(
-            "bench_slices.html", run=run, measured=measured, rows=kept.head, column=column, tables=tables, brief=brief
+            "bench_slices.html",
+            run=run,
+            measured=measured,
+            rows=kept.head,
+            column=column,
+            tables=tables,
+            brief=brief,
         )
     )
 

@@ -1,4 +1,6 @@
-"""Chosen runs side by side: what each was about, how their figures differ on the same rows, and which rows flip."""
+"""Chosen runs side by side: what each was about, how their figures differ on the same rows, and
+which rows flip.
+"""
 
 from __future__ import annotations
 
@@ -43,10 +45,16 @@ class Beside:
 
 
 def compare(state: AppState, request: Request) -> Response:
-    """Show runs side by side, each compared with the first; without any, offer runs to choose from."""
-    sides = [parse_side(text) for text in dict.fromkeys(request.query_params.getlist("run")) if text]
+    """Show runs side by side, each compared with the first; without any, offer runs to choose
+    from.
+    """
+    sides = [
+        parse_side(text) for text in dict.fromkeys(request.query_params.getlist("run")) if text
+    ]
     if len(sides) > MOST:
-        raise InputError(f"{len(sides)} runs are chosen; {MOST} stand side by side", hint="choose fewer")
+        raise InputError(
+            f"{len(sides)} runs are chosen; {MOST} stand side by side", hint="choose fewer"
+        )
     if len(sides) < 2:
         return _offer(state, sides)
     shown: list[Beside] = []
@@ -59,12 +67,17 @@ def compare(state: AppState, request: Request) -> Response:
                 changes = changes_of(comparison)
             except JudgewrightError as error:
                 problem = f"{error}{f' ({error.hint})' if error.hint else ''}"
-        shown.append(Beside(side=side, line=line, comparison=comparison, changes=changes, problem=problem))
+        shown.append(
+            Beside(side=side, line=line, comparison=comparison, changes=changes, problem=problem)
+        )
     return HTMLResponse(
         state.render(
             "compare.html",
             shown=shown,
-            orders=[(side, _query([side, *(other for other in sides if other != side)])) for side in sides],
+            orders=[
+                (side, _query([side, *(other for other in sides if other != side)]))
+                for side in sides
+            ],
             pairs=[urlencode({"a": sides[0].name, "b": side.name}) for side in sides],
         )
     )
@@ -99,7 +112,9 @@ def _offer(state: AppState, sides: list[ComparedSide]) -> Response:
     lines = [line_of(state, info) for info in found[:OFFERED] if info.kind in ("bench", "optimize")]
     ticked = {side.run_id for side in sides}
     return HTMLResponse(
-        state.render("compare_choose.html", lines=[line for line in lines if line.comparable], ticked=ticked)
+        state.render(
+            "compare_choose.html", lines=[line for line in lines if line.comparable], ticked=ticked
+        )
     )
 
 
@@ -108,7 +123,9 @@ def _query(sides: list[ComparedSide]) -> str:
 
 
 def _prompt_diff(state: AppState, comparison: Json) -> object:
-    """Return what differs between the prompts of two versions of one judge; empty for other judges."""
+    """Return what differs between the prompts of two versions of one judge; empty for other
+    judges.
+    """
     specs = [side.partition(" on ")[0] for side in (comparison["before"], comparison["after"])]
     names = {spec.partition("@")[0] for spec in specs}
     if len(names) != 1 or specs[0] == specs[1]:

@@ -6,7 +6,17 @@ from pathlib import Path
 
 from ...judges import InputError
 
-DATA_ENDINGS = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".jsonl.gz", ".json.gz", ".csv.gz", ".tsv.gz")
+DATA_ENDINGS = (
+    ".jsonl",
+    ".json",
+    ".csv",
+    ".tsv",
+    ".parquet",
+    ".jsonl.gz",
+    ".json.gz",
+    ".csv.gz",
+    ".tsv.gz",
+)
 MOST_FILES = 200
 MOST_LOOKED_AT = 5_000
 DEPTH = 3
@@ -15,7 +25,9 @@ _PASSED_OVER = frozenset({"prompts", "marks", "node_modules", "__pycache__", "ve
 
 
 def find_data_files(root: Path) -> list[str]:
-    """Return the paths of data files below a folder, relative to it, nearest and then newest first."""
+    """Return the paths of data files below a folder, relative to it, nearest and then newest
+    first.
+    """
     found: list[tuple[int, float, str]] = []
     folders, looked = [(root.resolve(), 0)], 0
     while folders and looked < MOST_LOOKED_AT:
@@ -45,7 +57,11 @@ def resolve_data_file(root: Path, name: str) -> Path:
     if "\0" in name:  # the system takes it for the end of a name, and resolving it fails
         name = ""
     path = (root / name).resolve()
-    inside = path.is_relative_to(root.resolve()) and not any(part.startswith(".") for part in Path(name).parts)
+    inside = path.is_relative_to(root.resolve()) and not any(
+        part.startswith(".") for part in Path(name).parts
+    )
     if not name or not inside or not name.lower().endswith(DATA_ENDINGS) or not path.is_file():
-        raise InputError(f"there is no data file {name!r} in {root}", hint="put it into the workspace's folder")
+        raise InputError(
+            f"there is no data file {name!r} in {root}", hint="put it into the workspace's folder"
+        )
     return path

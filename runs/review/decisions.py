@@ -1,4 +1,6 @@
-"""What a person decides: accept some or all hunks, reject, or try an own edit. Nothing is accepted past the gate."""
+"""What a person decides: accept some or all hunks, reject, or try an own edit. Nothing is accepted
+past the gate.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ def decide(state: AppState, request: Request) -> Response:
     """Accept the ticked hunks or the whole diff, or reject the run."""
     run_id = state.read(request.path_params["run"]).run_id
     verb = field_of(request, "verb")
-    comments = [field_of(request, "comment"), *(f"hunk {n}: {said}" for n, said in hunk_comments(request).items())]
+    comments = [
+        field_of(request, "comment"),
+        *(f"hunk {n}: {said}" for n, said in hunk_comments(request).items()),
+    ]
     words = [f"--comment={'; '.join(filter(None, comments))}"]
     if who := field_of(request, "who"):
         words.append(f"--by={who}")
@@ -43,7 +48,9 @@ def decide(state: AppState, request: Request) -> Response:
 def edit(state: AppState, request: Request) -> Response:
     """Send a person's own criteria through the whole path, as a run of its own."""
     run_id = state.read(request.path_params["run"]).run_id
-    criteria = require_edit(read_optimization(state.workspace, run_id), field_of(request, "criteria"))
+    criteria = require_edit(
+        read_optimization(state.workspace, run_id), field_of(request, "criteria")
+    )
     state.jobs.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     file = state.jobs.folder / f"criteria-{hashlib.sha256(criteria.encode()).hexdigest()[:16]}.txt"
     write_beside(file, criteria)
@@ -61,4 +68,7 @@ def _named(numbers: Sequence[int]) -> str:
     return f"{'hunk' if len(numbers) == 1 else 'hunks'} {', '.join(map(str, numbers)) or 'none'}"
 
 
-ADDRESSES = (Address("/runs/{run}/decide", decide, "POST"), Address("/runs/{run}/edit", edit, "POST"))
+ADDRESSES = (
+    Address("/runs/{run}/decide", decide, "POST"),
+    Address("/runs/{run}/edit", edit, "POST"),
+)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 
 def place_of(error: Exception) -> str:
-    """Name an error and where it came from; its message may quote a row, and stays out of the page."""
+    """Name an error and where it came from; its message may quote a row, and stays out of the
+    page.
+    """
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} in {last.name} ({Path(last.filename).name}:{last.lineno})"

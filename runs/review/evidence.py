@@ -1,4 +1,6 @@
-"""What a run's verdict rests on, part by part: all of it while one looks on, and on demand once there is a verdict."""
+"""What a run's verdict rests on, part by part: all of it while one looks on, and on demand once
+there is a verdict.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,17 @@ BRIEF = ("precision", "recall", "f1", "kappa")
 STEPS_PER_PAGE = 10
 IN_ORDER = ("facts", "benchmark", "slice", "loss", "steps", "gate", "threshold", "closing", "flips")
 """As the run comes to them; a template `run_NAME.html` shows each."""
-AFTER_THE_VERDICT = ("gate", "flips", "closing", "threshold", "slice", "loss", "steps", "benchmark", "facts")
+AFTER_THE_VERDICT = (
+    "gate",
+    "flips",
+    "closing",
+    "threshold",
+    "slice",
+    "loss",
+    "steps",
+    "benchmark",
+    "facts",
+)
 """What a person who decides asks for first."""
 MEASURED = ("slice", "loss", "threshold", "closing", "benchmark", "facts")
 """What a run has that only measured: nothing was searched for, and nothing was put to the gate."""
@@ -43,9 +55,19 @@ def parts_of(run: RunSummary) -> dict[str, Part]:
     parts = (
         Part(name="facts", title="Data, model, calls", there=run.started is not None),
         Part(name="benchmark", title="The judge as it was", there=run.benchmark is not None),
-        Part(name="slice", title="The slice", there=run.slice is not None, fact=run.slice.name if run.slice else ""),
+        Part(
+            name="slice",
+            title="The slice",
+            there=run.slice is not None,
+            fact=run.slice.name if run.slice else "",
+        ),
         Part(name="loss", title="The loss", there=run.loss is not None),
-        Part(name="steps", title="Steps", there=run.search_start is not None, fact=f"{len(run.steps)}"),
+        Part(
+            name="steps",
+            title="Steps",
+            there=run.search_start is not None,
+            fact=f"{len(run.steps)}",
+        ),
         Part(name="gate", title=_gate_title(run), there=run.decision is not None),
         Part(name="threshold", title="The threshold", there=run.threshold is not None),
         Part(
@@ -72,7 +94,8 @@ def shown_in_parts(state: AppState, run: RunSummary, *, page: str = "") -> dict[
     """Return what the templates of the parts name, but for the flips.
 
     Args:
-        page: The page of the steps that is asked for; unless given the first one, and the last of a run under way.
+        page: The page of the steps that is asked for; unless given the first one, and the last of a
+            run under way.
     """
     among_labels = run.benchmark is not None and "precision" not in run.benchmark["metrics"]
     newest = len(run.steps) if run.record.state == "running" else 1
@@ -99,7 +122,10 @@ class ProposalView:
     @classmethod
     def of(cls, record: ProposalRecord, start: str) -> ProposalView:
         """Compare a proposal with the first prompt's criteria."""
-        return cls(record=record, pieces=() if record.criteria is None else diff_words(start, record.criteria))
+        return cls(
+            record=record,
+            pieces=() if record.criteria is None else diff_words(start, record.criteria),
+        )
 
     @property
     def origin(self) -> str:

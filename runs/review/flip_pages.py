@@ -38,7 +38,9 @@ def flips(state: AppState, request: Request) -> Response:
     asked = {name: request.query_params.get(name, "") for name in FILTERS}
     asked = {name: value if value in FILTERS[name] else "" for name, value in asked.items()}
     chosen = rows.chosen(
-        direction=DIRECTIONS.get(asked["direction"], ""), error=asked["error"], inside=INSIDE.get(asked["slice"])
+        direction=DIRECTIONS.get(asked["direction"], ""),
+        error=asked["error"],
+        inside=INSIDE.get(asked["slice"]),
     )
     page = Paged(chosen, request.query_params.get("page", "1"), FLIPS_PER_PAGE)
     query = urlencode({name: value for name, value in asked.items() if value})
@@ -71,8 +73,12 @@ def mark(state: AppState, request: Request) -> Response:
 
 
 def drawn_reliability(rows: RowPages) -> str | None:
-    """Draw the reliability curve of a run's validation rows; None where the verdicts carry no probability."""
-    before, after = ([Bin.from_json(one) for one in rows.head[side]] for side in ("before", "after"))
+    """Draw the reliability curve of a run's validation rows; None where the verdicts carry no
+    probability.
+    """
+    before, after = (
+        [Bin.from_json(one) for one in rows.head[side]] for side in ("before", "after")
+    )
     return reliability(before, after) if any(one.share.n for one in (*before, *after)) else None
 
 

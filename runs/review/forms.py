@@ -30,7 +30,9 @@ async def read_form(request: Request) -> dict[str, list[str]]:
     except ClientDisconnect:
         raise HTTPException(400, "the form did not arrive whole") from None
     try:
-        return parse_qs(body.decode("ascii"), keep_blank_values=True, max_num_fields=1_000, errors="strict")
+        return parse_qs(
+            body.decode("ascii"), keep_blank_values=True, max_num_fields=1_000, errors="strict"
+        )
     except ValueError:
         raise HTTPException(400, "the form is not readable") from None
 

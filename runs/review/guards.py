@@ -1,8 +1,9 @@
 """Who may talk to the review page: this machine's user, from the page itself, and nobody else.
 
-A page on another port of this machine is the same site to a browser, which therefore sends it the cookie and takes its
-forms; what refuses those is the origin of the request. Another local server that a person visits can learn the
-cookie all the same: the page trusts the programs of its own user.
+A page on another port of this machine is the same site to a browser, which therefore sends it the
+cookie and takes its forms; what refuses those is the origin of the request. Another local server
+that a person visits can learn the cookie all the same: the page trusts the programs of its own
+user.
 """
 
 from __future__ import annotations
@@ -15,14 +16,16 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 HEADERS = {
-    # Nothing but our own files, no text of a row can become code; styles and script come from /static alone.
+    # Nothing but our own files, no text of a row can become code; styles and script come from
+    # /static alone.
     "content-security-policy": (
-        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
-        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src"
+        " 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    # Not `no-referrer`: under that a browser says `Origin: null` of our own forms, and they could not be told.
+    # Not `no-referrer`: under that a browser says `Origin: null` of our own forms, and they could
+    # not be told.
     "referrer-policy": "same-origin",
     "cache-control": "no-store",
     "cross-origin-opener-policy": "same-origin",
@@ -32,7 +35,8 @@ SAFE = frozenset({"GET", "HEAD"})
 
 
 class Guards:
-    """ASGI middleware that refuses foreign hosts, visitors without the token, and forms of other pages.
+    """ASGI middleware that refuses foreign hosts, visitors without the token, and forms of other
+    pages.
 
     Args:
         app: What is guarded.
@@ -46,7 +50,9 @@ class Guards:
         self._cookie = f"judgewright-{port}"
         names = ("127.0.0.1", "localhost")
         # A browser leaves out the port that http has anyway.
-        self._hosts = frozenset((*(f"{name}:{port}" for name in names), *(names if port == 80 else ())))
+        self._hosts = frozenset(
+            (*(f"{name}:{port}" for name in names), *(names if port == 80 else ()))
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a refusal, or pass the request on; either way with the headers above."""
@@ -72,10 +78,16 @@ class Guards:
             return PlainTextResponse("this page answers to 127.0.0.1 and localhost only\n", 400)
         site = headers.get("sec-fetch-site", "same-origin")
         if scope["method"] in SAFE:
-            foreign = site in ("same-site", "cross-site") and headers.get("sec-fetch-mode") != "navigate"
-            return PlainTextResponse("this page is no part of another one\n", 403) if foreign else None
+            foreign = (
+                site in ("same-site", "cross-site") and headers.get("sec-fetch-mode") != "navigate"
+            )
+            return (
+                PlainTextResponse("this page is no part of another one\n", 403) if foreign else None
+            )
         if site != "same-origin" or headers.getlist("origin") != [f"http://{hosts[0]}"]:
-            return PlainTextResponse("a decision is made on this page itself, not from another one\n", 403)
+            return PlainTextResponse(
+                "a decision is made on this page itself, not from another one\n", 403
+            )
         return None
 
     def _entrance(self, scope: Scope) -> Response | None:

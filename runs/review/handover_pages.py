@@ -1,4 +1,6 @@
-"""Handing a version of a judge over to a tool: what differs there, the archive, loading it there, its registry."""
+"""Handing a version of a judge over to a tool: what differs there, the archive, loading it there,
+its registry.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,9 @@ def archive(state: AppState, request: Request) -> Response:
 def verify(state: AppState, request: Request) -> Response:
     """Have the tool load it, as a job."""
     context, target = _context(state, request), _target(request)
-    return _queue(state, context, target, f"Verify {context.prompt.name} in {target.tool}", ["--verify"])
+    return _queue(
+        state, context, target, f"Verify {context.prompt.name} in {target.tool}", ["--verify"]
+    )
 
 
 def ask_push(state: AppState, request: Request) -> Response:
@@ -75,7 +79,9 @@ def ask_push(state: AppState, request: Request) -> Response:
     packed = pack_export(context, target)
     registry = _registry(state, target)
     return HTMLResponse(
-        state.render("handover_push.html", context=context, target=target, packed=packed, registry=registry)
+        state.render(
+            "handover_push.html", context=context, target=target, packed=packed, registry=registry
+        )
     )
 
 
@@ -92,7 +98,8 @@ def _context(state: AppState, request: Request) -> ExportContext:
     name, version = name_of(request), version_of(request.path_params["version"])
     prompt = state.workspace.registry.get(f"{name}@{version}")
     runs = state.records()
-    # Where it was gated stands in the runs; they are all read only when one of them has something new.
+    # Where it was gated stands in the runs; they are all read only when one of them has something
+    # new.
     stamp = (name, version, len(runs), max((run.updated for run in runs), default=""))
     return state.exports.get(stamp, lambda: export_context(state.workspace, prompt))
 
@@ -105,7 +112,10 @@ def _registry(state: AppState, target: Target) -> str:
     """Return the registry without its password."""
     entry = tool_entry(state.environment, target)
     if target.push is None or not entry.registry:
-        raise InputError(f"no registry is named for {target.tool}", hint=f"in {state.environment.tools}: {EXAMPLE}")
+        raise InputError(
+            f"no registry is named for {target.tool}",
+            hint=f"in {state.environment.tools}: {EXAMPLE}",
+        )
     return hide_password(entry.registry)
 
 
@@ -115,14 +125,20 @@ def _example(target: Target) -> str:
     return line if target.push else re.sub(r", push: [^}]+", "", line)
 
 
-def _queue(state: AppState, context: ExportContext, target: Target, title: str, flags: list[str]) -> Response:
+def _queue(
+    state: AppState, context: ExportContext, target: Target, title: str, flags: list[str]
+) -> Response:
     prompt = context.prompt
-    job = state.queue(title, ["export", f"{prompt.name}@{prompt.version}", f"--to={target.name}", *flags])
+    job = state.queue(
+        title, ["export", f"{prompt.name}@{prompt.version}", f"--to={target.name}", *flags]
+    )
     return RedirectResponse(f"/jobs/{job.job_id}", 303)
 
 
 def _last_jobs(state: AppState, context: ExportContext, target: Target) -> dict[str, Job]:
-    """Return the last job that verified this export and the last that pushed it, by what they did."""
+    """Return the last job that verified this export and the last that pushed it, by what they
+    did.
+    """
     place = f"/judges/{context.prompt.name}/handover/{context.prompt.version}/{target.name}"
     last: dict[str, Job] = {}
     for job in state.jobs.list():

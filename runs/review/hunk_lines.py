@@ -1,4 +1,6 @@
-"""The hunks of a finished run's diff, each with its words and what it does, to be ticked and commented on."""
+"""The hunks of a finished run's diff, each with its words and what it does, to be ticked and
+commented on.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ class HunkLine:
     pieces: tuple[Piece, ...]
     effect: Json | None
     ticked: bool
-    """Whether it was taken; before a decision, whether to propose it: all but those that were shown to harm."""
+    """Whether it was taken; before a decision, whether to propose it: all but those that were shown
+    to harm.
+    """
 
 
 def hunk_lines(run: RunSummary) -> tuple[list[HunkLine], str]:

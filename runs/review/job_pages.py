@@ -82,11 +82,15 @@ def _view(state: AppState, job: Job) -> dict[str, object]:
     """Return what the templates of one job name."""
     queue = state.jobs.list()
     body = result_of(state.jobs, job) if not job.open else {}
-    name, _, version = str(body.get("judge") or "").partition("@") if body.get("accepted") else ("", "", "")
+    name, _, version = (
+        str(body.get("judge") or "").partition("@") if body.get("accepted") else ("", "", "")
+    )
     return {
         "job": job,
         "ours": state.jobs.is_ours(job),
-        "ahead": sum(other.state in ("queued", "running") and other.seq < job.seq for other in queue),
+        "ahead": sum(
+            other.state in ("queued", "running") and other.seq < job.seq for other in queue
+        ),
         "progress": _progress(state, job),
         "back": handed_over(job),
         "judge": name,
@@ -97,11 +101,21 @@ def _view(state: AppState, job: Job) -> dict[str, object]:
 
 
 def handed_over(job: Job) -> str:
-    """Return the address of the page that a job of an export was put into the queue from; empty for any other job."""
+    """Return the address of the page that a job of an export was put into the queue from; empty for
+    any other job.
+    """
     if len(job.arguments) < 3 or job.arguments[0] != "export":
         return ""
-    (judge, _, version), (flag, _, target) = job.arguments[1].partition("@"), job.arguments[2].partition("=")
-    fits = flag == "--to" and target in TARGETS and NAME.fullmatch(judge) and VERSION.fullmatch(version)
+    (judge, _, version), (flag, _, target) = (
+        job.arguments[1].partition("@"),
+        job.arguments[2].partition("="),
+    )
+    fits = (
+        flag == "--to"
+        and target in TARGETS
+        and NAME.fullmatch(judge)
+        and VERSION.fullmatch(version)
+    )
     return f"/judges/{judge}/handover/{version}/{target}" if fits else ""
 
 
@@ -110,19 +124,32 @@ def _progress(state: AppState, job: Job) -> str:
     if job.run_id is None or not state.workspace.exists:
         return ""
     if job.run_id == job.about and job.arguments[0] in ("accept", "reject"):
-        return "Nothing was asked." if job.good else ""  # the calls are those of the run that it decides about
+        return (
+            "Nothing was asked." if job.good else ""
+        )  # the calls are those of the run that it decides about
     try:
         calls = CallStore(state.workspace.database, job.run_id).summary()
-        run = state.read(job.run_id) if job.state == "running" and job.arguments[0] == "optimize" else None
+        run = (
+            state.read(job.run_id)
+            if job.state == "running" and job.arguments[0] == "optimize"
+            else None
+        )
     except JudgewrightError:
         return ""
     at = f"{stage(run).capitalize()}: " if run else ""
-    return f"{at}{count(calls.done)} calls answered, {count(calls.tokens)} tokens, {price(calls.known_cost)}."
+    return (
+        f"{at}{count(calls.done)} calls answered, {count(calls.tokens)} tokens,"
+        f" {price(calls.known_cost)}."
+    )
 
 
 def _simulated(state: AppState, job: Job) -> bool:
     """Whether the simulated model answers in the job, or answered in the run that it is about."""
-    models = {word.partition("=")[2] for word in job.arguments if word.startswith(("--model=", "--optimizer-model="))}
+    models = {
+        word.partition("=")[2]
+        for word in job.arguments
+        if word.startswith(("--model=", "--optimizer-model="))
+    }
     for run_id in filter(None, {job.run_id, job.about}):
         with suppress(JudgewrightError):
             config = state.record(run_id).config

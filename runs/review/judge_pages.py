@@ -1,4 +1,6 @@
-"""The judges: their versions with authors, labels and figures, the difference between any two, and the way back."""
+"""The judges: their versions with authors, labels and figures, the difference between any two, and
+the way back.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from .routes import Address
 
 VERSIONS_PER_PAGE = 20
 BRIEF = ("precision", "recall", "f1", "kappa", "accuracy_grades", "kappa_grades")
-"""Metrics of a version that are shown; a version has the first four, or, of a choice, the last two."""
+"""Metrics of a version that are shown; a version has the first four, or, of a choice, the last two.
+"""
 VERSION = re.compile(r"[0-9a-f]{4,12}")
 """As an address or a form may have one."""
 
@@ -27,7 +30,10 @@ VERSION = re.compile(r"[0-9a-f]{4,12}")
 def judges(state: AppState, request: Request) -> Response:
     """List the judges."""
     registry = state.workspace.registry
-    listed = [(registry.get(name), registry.versions(name), registry.tags(name)) for name in registry.names()]
+    listed = [
+        (registry.get(name), registry.versions(name), registry.tags(name))
+        for name in registry.names()
+    ]
     return HTMLResponse(state.render("judges.html", judges=listed))
 
 
@@ -58,12 +64,18 @@ def difference(state: AppState, request: Request) -> Response:
     """Show word by word what differs between two versions."""
     name, registry = name_of(request), state.workspace.registry
     before, after = (
-        registry.get(f"{name}@{version_of(request.query_params.get(side, ''))}") for side in ("from", "to")
+        registry.get(f"{name}@{version_of(request.query_params.get(side, ''))}")
+        for side in ("from", "to")
     )
     versions = [prompt.version for prompt in registry.versions(name)]
     return HTMLResponse(
         state.render(
-            "judge_diff.html", name=name, before=before, after=after, parts=diff_prompts(before, after), kept=versions
+            "judge_diff.html",
+            name=name,
+            before=before,
+            after=after,
+            parts=diff_prompts(before, after),
+            kept=versions,
         )
     )
 
@@ -82,7 +94,9 @@ def label(state: AppState, request: Request) -> Response:
     if field_of(request, "verb") == "remove":
         registry = state.workspace.registry
         if all((tag.label, tag.version) != (named, expected) for tag in registry.tags(name)):
-            raise InputError(f"the label {named!r} is not where it was", hint="look at the judge's page again")
+            raise InputError(
+                f"the label {named!r} is not where it was", hint="look at the judge's page again"
+            )
         registry.untag(name, named)
     else:
         # The form says where every label was when it was shown; one it does not name was nowhere.
@@ -93,7 +107,8 @@ def label(state: AppState, request: Request) -> Response:
 
 def name_of(request: Request) -> str:
     """Return the judge's name that an address has."""
-    # A name and no more: the registry would take `x.yaml` for a file of the folder the server was started in.
+    # A name and no more: the registry would take `x.yaml` for a file of the folder the server was
+    # started in.
     return check_name(request.path_params["name"])
 
 

@@ -1,4 +1,6 @@
-"""Labelling in the browser: the queues, and one row at a time, through the same functions as the terminal's."""
+"""Labelling in the browser: the queues, and one row at a time, through the same functions as the
+terminal's.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,11 @@ class QueueLine:
 def queues(state: AppState, request: Request) -> Response:
     """List the queues, newest first, and offer to make one."""
     found = state.records()[::-1]
-    page = Paged([info for info in found if info.kind == KIND], request.query_params.get("page", "1"), QUEUES_PER_PAGE)
+    page = Paged(
+        [info for info in found if info.kind == KIND],
+        request.query_params.get("page", "1"),
+        QUEUES_PER_PAGE,
+    )
     return HTMLResponse(
         state.render(
             "label_queues.html",
@@ -109,7 +115,9 @@ def make(state: AppState, request: Request) -> Response:
         def first_row(made: Json) -> str:
             return _address(str(made["run"]), annotator)
 
-        raise WorkWanted(secrets.token_hex(8), "queue", asked, "Making the queue", leads_on=first_row)
+        raise WorkWanted(
+            secrets.token_hex(8), "queue", asked, "Making the queue", leads_on=first_row
+        )
     with state.writing() as workspace:
         run_id = make_queue(workspace, wanted)
     return RedirectResponse(_address(run_id, annotator), 303)
@@ -146,7 +154,11 @@ def row(state: AppState, request: Request) -> Response:
 def answer(state: AppState, request: Request) -> Response:
     """Keep what an annotator said of a row, unless another window was quicker."""
     session, _ = _session(state, request, field_of(request, "annotator"))
-    verb, row_id, record = field_of(request, "verb"), field_of(request, "row"), field_of(request, "record")
+    verb, row_id, record = (
+        field_of(request, "verb"),
+        field_of(request, "row"),
+        field_of(request, "record"),
+    )
     if not (record.isascii() and record.isdigit() and len(record) < 16):
         raise InputError("the form does not say what it was shown after")
     said = ""
@@ -163,7 +175,9 @@ def answer(state: AppState, request: Request) -> Response:
             elif said == "undone":
                 session.end(done=False)
     except WorkspaceError as error:
-        body = state.render("label_busy.html", error=error, fields=request.state.form, action=request.url.path)
+        body = state.render(
+            "label_busy.html", error=error, fields=request.state.form, action=request.url.path
+        )
         return HTMLResponse(body, 503)
     return RedirectResponse(_address(session.run_id, session.annotator, said), 303)
 
@@ -171,7 +185,9 @@ def answer(state: AppState, request: Request) -> Response:
 def download(state: AppState, request: Request) -> Response:
     """Send the labels beside the columns of their rows."""
     run = state.record(request.path_params["run"])
-    labels = state.workspace.database.read("SELECT count(*), max(seq) FROM label WHERE queue = ?", (run.run_id,))[0]
+    labels = state.workspace.database.read(
+        "SELECT count(*), max(seq) FROM label WHERE queue = ?", (run.run_id,)
+    )[0]
     folder = state.workspace.folder / "pages"
     out = folder / f"labels-{run.run_id}-{labels[1]}.jsonl"
     if not out.is_file():
@@ -193,7 +209,9 @@ def use(state: AppState, request: Request) -> Response:
     return RedirectResponse(there, 303)
 
 
-def _write_labels(state: AppState, run: RunRecord, out: Path, leads_on: Callable[[Json], str] | None = None) -> None:
+def _write_labels(
+    state: AppState, run: RunRecord, out: Path, leads_on: Callable[[Json], str] | None = None
+) -> None:
     if is_large(Path(str(run.config.get("data", "")))):
         asked = {**state.where, "run": run.run_id, "out": str(out)}
         raise WorkWanted(out, "labels", asked, "Writing the labels", leads_on=leads_on)
@@ -202,7 +220,9 @@ def _write_labels(state: AppState, run: RunRecord, out: Path, leads_on: Callable
 
 
 def answers_of(scale: OutputScale) -> list[Answer]:
-    """Return the buttons of a scale with the keys that the terminal has; none where grades are typed."""
+    """Return the buttons of a scale with the keys that the terminal has; none where grades are
+    typed.
+    """
     answers: list[Answer] = []
     for key, grade in AnswerKeys.of(scale).grades.items():
         if scale.kind == "binary":
@@ -222,7 +242,9 @@ def _keep(session: LabelSession, request: Request, verb: str, row_id: str) -> st
     seconds = _seconds(field_of(request, "shown"))
     if verb == "skip":
         # A reason that is chosen, or one's own words.
-        given = [reason.strip() for reason in request.state.form.get("reason", [""]) if reason.strip()]
+        given = [
+            reason.strip() for reason in request.state.form.get("reason", [""]) if reason.strip()
+        ]
         if not given:
             raise InputError("say why the row is skipped", hint="go back; the row is still there")
         return "" if session.skip(given[-1][:500], seconds=seconds) else "late"
@@ -240,7 +262,9 @@ def _keep(session: LabelSession, request: Request, verb: str, row_id: str) -> st
     return "" if session.label(grade, seconds=seconds) else "late"
 
 
-def _session(state: AppState, request: Request, annotator: str) -> tuple[LabelSession, tuple[str, ...]]:
+def _session(
+    state: AppState, request: Request, annotator: str
+) -> tuple[LabelSession, tuple[str, ...]]:
     """Return an annotator's session at a queue, and the order in which its texts are read."""
     who = annotator.strip()[:200]
     if not who:
@@ -249,7 +273,9 @@ def _session(state: AppState, request: Request, annotator: str) -> tuple[LabelSe
     kept = state.rows("queue", run_id)
 
     def begin() -> LabelSession:
-        return LabelSession(state.workspace, run_id, who, opened=open_kept_queue(state.workspace, run_id, kept))
+        return LabelSession(
+            state.workspace, run_id, who, opened=open_kept_queue(state.workspace, run_id, kept)
+        )
 
     return state.sessions.get((run_id, who), begin), tuple(kept.head["order"])
 

@@ -32,7 +32,9 @@ def marks_of(state: AppState, run: RunSummary, labels: OutputScale) -> LabelMark
     return LabelMarks(root=state.root, data=Path(data).name, data_hash=data_hash, labels=labels)
 
 
-def set_mark(state: AppState, request: Request, marks: LabelMarks, rows: RowPages, fallback: str) -> Response:
+def set_mark(
+    state: AppState, request: Request, marks: LabelMarks, rows: RowPages, fallback: str
+) -> Response:
     """Mark the row that a form names, and go back to where it stood.
 
     Args:
@@ -48,7 +50,12 @@ def set_mark(state: AppState, request: Request, marks: LabelMarks, rows: RowPage
     row = field_of(request, "row")
     if not rows.has(row):
         raise InputError(f"row {row!r} is not on this page")
-    marks.set(row, field_of(request, "mark"), _grade(field_of(request, "right_label")), by=identity(state.root))
+    marks.set(
+        row,
+        field_of(request, "mark"),
+        _grade(field_of(request, "right_label")),
+        by=identity(state.root),
+    )
     back = field_of(request, "back")
     return RedirectResponse(back if _BACK.fullmatch(back) else fallback, 303)
 

@@ -1,4 +1,6 @@
-"""The run after this one: what a person said about its hunks is the objective, and the rest is filled in as it was."""
+"""The run after this one: what a person said about its hunks is the objective, and the rest is
+filled in as it was.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def hunk_comments(request: Request) -> dict[int, str]:
     """Return what a form says about single hunks, by their numbers."""
     comments: dict[int, str] = {}
     for name in request.state.form:
-        if (match := _OF_HUNK.fullmatch(name)) and (words := " ".join(field_of(request, name).split())):
+        if (match := _OF_HUNK.fullmatch(name)) and (
+            words := " ".join(field_of(request, name).split())
+        ):
             comments[int(match.group(1))] = words
     return dict(sorted(comments.items()))
 
@@ -44,7 +48,8 @@ def next_run(state: AppState, request: Request) -> Response:
     objective = " ".join(_sentence(words) for words in comments if words) or run.objective.text
     if len(objective) > MOST_CHARACTERS:
         raise InputError(
-            f"the comments have {len(objective):,} characters; an objective has {MOST_CHARACTERS:,} at most"
+            f"the comments have {len(objective):,} characters; an objective has {MOST_CHARACTERS:,}"
+            " at most"
         )
     return RedirectResponse(f"/start?{urlencode(_filled_in(state, run, objective))}", 303)
 
@@ -58,9 +63,20 @@ def _filled_in(state: AppState, run: RunSummary, objective: str) -> dict[str, st
     config = run.config
     models = describe_models(state.environment.in_workspace(state.root))
     known = {SIMULATED, *(model.name for model in models if model.named is not None)}
-    fields = {"objective": objective, "judge": config.judge.name, "data": _data_below(state.root, Path(config.data))}
-    fields |= {"model": config.model} if config.model in known else {"model": OTHER, "other": config.model}
-    offered = {shown.name for group in form_fields().values() for shown in group} - {*_GOAL, "proposer"}
+    fields = {
+        "objective": objective,
+        "judge": config.judge.name,
+        "data": _data_below(state.root, Path(config.data)),
+    }
+    fields |= (
+        {"model": config.model}
+        if config.model in known
+        else {"model": OTHER, "other": config.model}
+    )
+    offered = {shown.name for group in form_fields().values() for shown in group} - {
+        *_GOAL,
+        "proposer",
+    }
     typed = typed_values(config)
     if run.only_measured:
         offered -= {"steps"}
@@ -72,16 +88,22 @@ def _filled_in(state: AppState, run: RunSummary, objective: str) -> dict[str, st
 
 
 def _data_below(root: Path, path: Path) -> str:
-    """Return the data file as the form names it; empty where it lies elsewhere, so that it is chosen again."""
+    """Return the data file as the form names it; empty where it lies elsewhere, so that it is
+    chosen again.
+    """
     root = root.resolve()
     try:
-        return resolve_data_file(root, path.relative_to(root).as_posix()).relative_to(root).as_posix()
+        return (
+            resolve_data_file(root, path.relative_to(root).as_posix()).relative_to(root).as_posix()
+        )
     except (ValueError, InputError):
         return ""
 
 
 def _goal_of(state: AppState, run: RunSummary, objective: str) -> dict[str, str]:
-    """Return the run's target and limits where the rules read none in the comments: the goal then stays as it was."""
+    """Return the run's target and limits where the rules read none in the comments: the goal then
+    stays as it was.
+    """
     try:
         ObjectiveWords(text=objective).read(run.config.judge, slices=saved_slices(state.workspace))
     except InputError:

@@ -1,4 +1,6 @@
-"""One run: watched while it works, reviewed once it has a verdict, with its evidence behind that."""
+"""One run: watched while it works, reviewed once it has a verdict, with its evidence behind
+that.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,16 @@ FLIPS_SHOWN = 3
 
 
 def run(state: AppState, request: Request) -> Response:
-    """Show one run: what it is at, or what it wants to change and the forms to decide about that."""
+    """Show one run: what it is at, or what it wants to change and the forms to decide about
+    that.
+    """
     summary = state.read(request.path_params["run"])
     if summary.record.kind == "bench" and summary.last(JudgeMeasured) is not None:
         return bench(state, summary)
     if summary.record.kind != "optimize":
-        return HTMLResponse(state.render("plain_run.html", run=summary, **progress_of(state, summary)))
+        return HTMLResponse(
+            state.render("plain_run.html", run=summary, **progress_of(state, summary))
+        )
     if summary.record.state == "running" or summary.decision is None or summary.only_measured:
         return HTMLResponse(render_run(state, summary))
     return HTMLResponse(_render_review(state, summary))
@@ -43,10 +49,14 @@ def render_run(state: AppState, summary: RunSummary, *, page: str = "") -> str:
 
 
 def _render_review(state: AppState, summary: RunSummary) -> str:
-    """Return the page of a run with a verdict: the gain on sealed rows and the diff, the rest folded."""
+    """Return the page of a run with a verdict: the gain on sealed rows and the diff, the rest
+    folded.
+    """
     hunks, why = hunk_lines(summary)
     parts, last = parts_of(summary), summary.reviews[-1] if summary.reviews else None
-    in_part = state.read(last.gated).answer if last and last.verb == "accepted" and last.gated else None
+    in_part = (
+        state.read(last.gated).answer if last and last.verb == "accepted" and last.gated else None
+    )
     return state.render(
         "review.html",
         run=summary,
@@ -76,7 +86,11 @@ def part(state: AppState, request: Request) -> Response:
     if name == "flips":
         rows = state.rows("flips", summary.run_id)
         wrong = rows.chosen(direction=DIRECTIONS["wrong"])[:FLIPS_SHOWN]
-        shown = {"rows": rows.head, "flips": list(map(flip_of, wrong)), "reliability": drawn_reliability(rows)}
+        shown = {
+            "rows": rows.head,
+            "flips": list(map(flip_of, wrong)),
+            "reliability": drawn_reliability(rows),
+        }
         return HTMLResponse(state.render("run_flips.html", run=summary, **shown))
     return HTMLResponse(state.render(f"run_{name}.html", **shown_in_parts(state, summary)))
 

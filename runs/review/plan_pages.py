@@ -1,4 +1,6 @@
-"""The plan of a run as the page shows it: it follows from all rows, and so it is worked out once and kept."""
+"""The plan of a run as the page shows it: it follows from all rows, and so it is worked out once
+and kept.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +31,17 @@ _RECORDED = (
 
 
 def find_plan(workspace: Workspace, config: RunConfig, environment: Environment) -> RowPages | None:
-    """Return the plan that was kept; None where there is none, or something it rests on has changed since."""
+    """Return the plan that was kept; None where there is none, or something it rests on has changed
+    since.
+    """
     return read_row_pages(_path(workspace, config), _stamp(workspace, config, environment))
 
 
 def keep_plan(
-    workspace: Workspace, config: RunConfig, environment: Environment, doing: Callable[[str], None] = lambda words: None
+    workspace: Workspace,
+    config: RunConfig,
+    environment: Environment,
+    doing: Callable[[str], None] = lambda words: None,
 ) -> None:
     """Plan a run without asking any model, and keep what the page shows of it.
 
@@ -43,7 +50,9 @@ def keep_plan(
         WorkspaceError: It cannot be kept.
     """
     stamp = _stamp(workspace, config, environment)
-    doing(f"Reading {Path(config.data).name}, splitting its rows and counting what the run would ask")
+    doing(
+        f"Reading {Path(config.data).name}, splitting its rows and counting what the run would ask"
+    )
     planned = plan_run(workspace, config, environment, pilot=False, watch=_unwatched)
     write_row_pages(_path(workspace, config), stamp, shown_plan(planned), ())
 
@@ -53,14 +62,23 @@ def shown_plan(planned: Plan) -> dict[str, Any]:  # Any: JSON
     return {
         "simulated": planned.simulated,
         "objective": planned.objective.describe(),
-        "takes": {name: _span(span) for name, span in (("calls", planned.calls), ("tokens", planned.tokens))},
+        "takes": {
+            name: _span(span)
+            for name, span in (("calls", planned.calls), ("tokens", planned.tokens))
+        },
         "money": _span(planned.money),
         "reason": planned.money.reason,
         "budget": planned.budget.note,
         "shows": detectable_in_words(planned.detectable, sum(planned.sizes.values())),
         "sizes": planned.sizes,
         "lines": [
-            {"what": x.what, "who": x.who, "calls": x.calls, "tokens_in": x.tokens_in, "tokens_out": x.tokens_out}
+            {
+                "what": x.what,
+                "who": x.who,
+                "calls": x.calls,
+                "tokens_in": x.tokens_in,
+                "tokens_out": x.tokens_out,
+            }
             for x in planned.lines
         ],
         "notes": list(planned.notes),
@@ -82,9 +100,17 @@ def _path(workspace: Workspace, config: RunConfig) -> Path:
 
 
 def _stamp(workspace: Workspace, config: RunConfig, environment: Environment) -> str:
-    """Return what changes when the plan might: the files it reads, what is recorded, and what models cost."""
+    """Return what changes when the plan might: the files it reads, what is recorded, and what
+    models cost.
+    """
     data = Path(config.data)
-    files = [data, data.with_name(SIDES_FILE), environment.prices, environment.models, environment.shared]
+    files = [
+        data,
+        data.with_name(SIDES_FILE),
+        environment.prices,
+        environment.models,
+        environment.shared,
+    ]
     files += [Path(config.audited) if config.audited else None]
     files += sorted(workspace.folder.glob("*.json"))
     told: list[object] = [FORMAT, *(_stat(path) for path in files if path is not None)]

@@ -1,7 +1,7 @@
 """What a process of its own does for a page on many rows, so that the server stays small and quick.
 
-`python -m judgewright.runs.review.prepare WHAT` reads from its server what is wanted, as JSON, and tells in lines of
-JSON what it is doing and what came of it.
+`python -m judgewright.runs.review.prepare WHAT` reads from its server what is wanted, as JSON, and
+tells in lines of JSON what it is doing and what came of it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ Doing = Callable[[str], None]
 
 
 def _place(asked: Json) -> Place:
-    return Place(Path(asked["root"]), parse_postgres(asked["address"]) if asked["address"] else None)
+    return Place(
+        Path(asked["root"]), parse_postgres(asked["address"]) if asked["address"] else None
+    )
 
 
 def _rows(asked: Json, doing: Doing) -> Json:
@@ -42,7 +44,12 @@ def _plan(asked: Json, doing: Doing) -> Json:
     place, config = _place(asked), RunConfig.from_json(asked["config"])
     environment = read_environment().in_workspace(place.root)
     with Workspace(place) as workspace:
-        keep_plan(workspace, config, environment.naming(*config.named_models, origins=asked["origins"]), doing)
+        keep_plan(
+            workspace,
+            config,
+            environment.naming(*config.named_models, origins=asked["origins"]),
+            doing,
+        )
     return {}
 
 
@@ -82,7 +89,15 @@ def main(what: str) -> None:
         try:
             tell({"made": _WORK[what](json.load(sys.stdin), lambda words: tell({"doing": words}))})
         except JudgewrightError as error:
-            tell({"error": {"message": str(error), "hint": error.hint, "input": isinstance(error, InputError)}})
+            tell(
+                {
+                    "error": {
+                        "message": str(error),
+                        "hint": error.hint,
+                        "input": isinstance(error, InputError),
+                    }
+                }
+            )
 
 
 if __name__ == "__main__":

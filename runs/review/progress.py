@@ -1,4 +1,6 @@
-"""How far a run in progress has come: what it is at, what it has spent, and whether somebody still works on it."""
+"""How far a run in progress has come: what it is at, what it has spent, and whether somebody still
+works on it.
+"""
 
 from __future__ import annotations
 
@@ -55,20 +57,30 @@ _NEXT = {
 
 
 def budget_left(run: RunSummary) -> str:
-    """Say what is left of the run's budget; empty where it has none, or where a price is unknown."""
+    """Say what is left of the run's budget; empty where it has none, or where a price is
+    unknown.
+    """
     try:
         allowance = parse_budget(run.record.config.get("budget"))
     except InputError:
         return ""
     if allowance.money is not None and run.calls.known_cost is not None:
-        return f"{price(max(allowance.money - run.calls.known_cost, 0.0))} of {price(allowance.money)} left"
+        return (
+            f"{price(max(allowance.money - run.calls.known_cost, 0.0))} of {price(allowance.money)}"
+            " left"
+        )
     if allowance.tokens is not None:
-        return f"{count(max(allowance.tokens - run.calls.tokens, 0))} of {count(allowance.tokens)} tokens left"
+        return (
+            f"{count(max(allowance.tokens - run.calls.tokens, 0))} of {count(allowance.tokens)}"
+            " tokens left"
+        )
     return ""
 
 
 def is_gone(record: RunRecord) -> bool:
-    """Whether the process of a run is surely not there any more: it was on this machine, and is not."""
+    """Whether the process of a run is surely not there any more: it was on this machine, and is
+    not.
+    """
     if record.host != socket.gethostname() or os.name == "nt":
         return False
     try:

@@ -1,4 +1,6 @@
-"""How a page is made: templates that escape everything, and the few ways in which numbers are written."""
+"""How a page is made: templates that escape everything, and the few ways in which numbers are
+written.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ class Exact(str):
 
 
 def open_templates(sections: Sequence[tuple[str, str]] = ()) -> Environment:
-    """Return the templates; a name that is missing is an error, and no text from a row or a model is markup.
+    """Return the templates; a name that is missing is an error, and no text from a row or a model
+    is markup.
 
     Args:
         sections: The entries of the navigation and where they lead.
@@ -74,7 +77,12 @@ def open_templates(sections: Sequence[tuple[str, str]] = ()) -> Environment:
         "slice_heading": slice_heading,
         "slice_standing": slice_standing,
     }
-    templates.globals |= {"p_means": P_MEANS, "by_gate": BY_GATE, "calibration": CALIBRATION, "sections": sections}
+    templates.globals |= {
+        "p_means": P_MEANS,
+        "by_gate": BY_GATE,
+        "calibration": CALIBRATION,
+        "sections": sections,
+    }
     return templates
 
 
@@ -125,7 +133,9 @@ def _shown(value: object) -> object:
 
 
 def drawn(svg: str) -> Markup:
-    """Let a chart of `runs/reports/charts.py` stand in the page; it escapes its own text; nothing else comes here."""
+    """Let a chart of `runs/reports/charts.py` stand in the page; it escapes its own text; nothing
+    else comes here.
+    """
     from markupsafe import Markup
 
     return Markup(svg)  # noqa: S704  # our own drawing

@@ -1,4 +1,6 @@
-"""Which address shows what, and how an answer to it is made: each module of pages lists its own addresses."""
+"""Which address shows what, and how an answer to it is made: each module of pages lists its own
+addresses.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,13 @@ PATIENCE = 1.5
 """Seconds that a visitor waits for such rows before a page says what is being done."""
 
 Page = Callable[[AppState, Request], Response]
-"""What answers: a function that runs in a thread that reads; of a POST, `request.state.form` has the fields."""
+"""What answers: a function that runs in a thread that reads; of a POST, `request.state.form` has
+the fields.
+"""
 AsyncPage = Callable[[AppState, Request], Awaitable[Response]]
-"""What answers on the event loop, and therefore may not wait for a disk: a stream of events, an upload."""
+"""What answers on the event loop, and therefore may not wait for a disk: a stream of events, an
+upload.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +43,8 @@ class Address:
         path: As Starlette spells it, such as `/runs/{run}`.
         page: What answers.
         method: `GET` to look, `POST` to change something.
-        waits: Whether the answer is a file to keep, which no page that says what is being done can stand for.
+        waits: Whether the answer is a file to keep, which no page that says what is being done can
+            stand for.
     """
 
     path: str
@@ -48,7 +55,9 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class AsyncAddress:
-    """The same for an answer that is made on the event loop, which reads a request's body itself."""
+    """The same for an answer that is made on the event loop, which reads a request's body
+    itself.
+    """
 
     path: str
     page: AsyncPage
@@ -60,7 +69,8 @@ class Section:
     """An entry of the navigation, and the addresses that belong to it.
 
     Args:
-        name: As the navigation has it; a template says `{% set section = 'Runs' %}` to be marked as part of it.
+        name: As the navigation has it; a template says `{% set section = 'Runs' %}` to be marked as
+            part of it.
         path: Where the entry leads.
         addresses: Of its pages.
     """
@@ -71,8 +81,14 @@ class Section:
 
 
 def route(address: Address | AsyncAddress, state: AppState, pool: Executor) -> Route:
-    """Make a Starlette route of an address; whatever its page raises becomes a page that says so."""
-    answer = _on_loop(address.page, state) if isinstance(address, AsyncAddress) else _in_pool(address, state, pool)
+    """Make a Starlette route of an address; whatever its page raises becomes a page that says
+    so.
+    """
+    answer = (
+        _on_loop(address.page, state)
+        if isinstance(address, AsyncAddress)
+        else _in_pool(address, state, pool)
+    )
     return Route(address.path, answer, methods=[address.method])
 
 
@@ -88,7 +104,9 @@ def _on_loop(page: AsyncPage, state: AppState) -> Callable[[Request], Awaitable[
     return answer
 
 
-def _in_pool(address: Address, state: AppState, pool: Executor) -> Callable[[Request], Awaitable[Response]]:
+def _in_pool(
+    address: Address, state: AppState, pool: Executor
+) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         request.state.form = await read_form(request) if request.method == "POST" else {}
         loop = asyncio.get_running_loop()
@@ -101,8 +119,12 @@ def _in_pool(address: Address, state: AppState, pool: Executor) -> Callable[[Req
             if made.leads_on:
                 return RedirectResponse(f"/work/{work.work_id}", 303)
             if not await _ends(work, None if patient else PATIENCE):
-                return HTMLResponse(state.render("work.html", work=work, again=_address(request)), 202)
-        return _failed(state, InputError("the rows changed while they were read", hint="look again"))
+                return HTMLResponse(
+                    state.render("work.html", work=work, again=_address(request)), 202
+                )
+        return _failed(
+            state, InputError("the rows changed while they were read", hint="look again")
+        )
 
     return answer
 
@@ -133,10 +155,14 @@ def _safely(page: Page, state: AppState, request: Request) -> Response | WorkWan
 
 
 def _failed(state: AppState, error: Exception) -> Response:
-    """Answer an error with a page: 404 for an input error, 503 for endpoint, budget or disk, 500 for a defect."""
+    """Answer an error with a page: 404 for an input error, 503 for endpoint, budget or disk, 500
+    for a defect.
+    """
     if isinstance(error, JudgewrightError):
         message = f"{error}{f' ({error.hint})' if error.hint else ''}"
         body = state.render("error.html", title="This cannot be shown", message=message)
         return HTMLResponse(body, 404 if isinstance(error, InputError) else 503)
     message = f"This is a defect in judgewright; please report it: {place_of(error)}"
-    return HTMLResponse(state.render("error.html", title="This cannot be shown", message=message), 500)
+    return HTMLResponse(
+        state.render("error.html", title="This cannot be shown", message=message), 500
+    )

@@ -27,7 +27,9 @@ def runs(state: AppState, request: Request) -> Response:
         records = Paged(found, number, RUNS_PER_PAGE)
         listed, page = [line_of(state, info) for info in records.items], records
     else:
-        lines = Paged(choose_lines([line_of(state, info) for info in found], query), number, RUNS_PER_PAGE)
+        lines = Paged(
+            choose_lines([line_of(state, info) for info in found], query), number, RUNS_PER_PAGE
+        )
         listed, page = list(lines.items), lines
     asked = {"words": query.words, "kind": query.kind, "outcome": query.outcome, "data": query.data}
     asked = {name: value for name, value in asked.items() if value}

@@ -1,4 +1,6 @@
-"""The navigation, in its order; a module of pages is entered here, a line each, and nowhere else."""
+"""The navigation, in its order; a module of pages is entered here, a line each, and nowhere
+else.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,20 @@ SECTIONS: tuple[Section, ...] = (
     Section(
         "Runs",
         "/",
-        (*runs_page.ADDRESSES, *pages.RUNS, *watch.ADDRESSES, *decisions.ADDRESSES, *next_run.ADDRESSES),
+        (
+            *runs_page.ADDRESSES,
+            *pages.RUNS,
+            *watch.ADDRESSES,
+            *decisions.ADDRESSES,
+            *next_run.ADDRESSES,
+        ),
     ),
     Section("Start", "/start", start.ADDRESSES),
-    Section("Compare", "/compare", (*compare_pages.ADDRESSES, *flip_pages.ADDRESSES, *bench_pages.ADDRESSES)),
+    Section(
+        "Compare",
+        "/compare",
+        (*compare_pages.ADDRESSES, *flip_pages.ADDRESSES, *bench_pages.ADDRESSES),
+    ),
     Section("Label", "/label", label_pages.ADDRESSES),
     Section("Judges", "/judges", (*judge_pages.ADDRESSES, *handover_pages.ADDRESSES)),
     Section("Jobs", "/jobs", (*job_pages.ADDRESSES, *work_pages.ADDRESSES)),

@@ -1,4 +1,6 @@
-"""Starting a run: data with its check, judge, model, objective as it is read, the plan, and then the button."""
+"""Starting a run: data with its check, judge, model, objective as it is read, the plan, and then
+the button.
+"""
 
 from __future__ import annotations
 
@@ -40,17 +42,22 @@ NOT_CLEAR = "What the objective means is not clear yet."
 NO_MODEL_READING = '<div id="model-reading" hidden></div>'
 """What stands in its place while the objective has other words."""
 LOOKED_BACK = 30
-"""So many of the last runs are looked at for one that has measured the same judge on the same data."""
+"""So many of the last runs are looked at for one that has measured the same judge on the same data.
+"""
 
 
 def start(state: AppState, request: Request) -> Response:
-    """Show the form, filled in as the link says, with what the run would ask and cost if the link wants it."""
+    """Show the form, filled in as the link says, with what the run would ask and cost if the link
+    wants it.
+    """
     form = StartForm.of(request)
     return _planned(state, form) if request.query_params.get("plan") == "1" else _page(state, form)
 
 
 def plan(state: AppState, request: Request) -> Response:
-    """Lead to the plan, or to what is not clear; a page to come back to, which an answer to a form is not."""
+    """Lead to the plan, or to what is not clear; a page to come back to, which an answer to a form
+    is not.
+    """
     form = StartForm.of(request)
     place = "reading" if _reading(state, form).open_questions else "plan"
     return RedirectResponse(f"/start?{form.query}&plan=1#{place}", 303)
@@ -74,7 +81,9 @@ def _planned(state: AppState, form: StartForm) -> Response:
 
 
 def reading(state: AppState, request: Request) -> Response:
-    """Say how the rules read the objective as it stands, and which columns the chosen judge wants."""
+    """Say how the rules read the objective as it stands, and which columns the chosen judge
+    wants.
+    """
     form = StartForm.of(request)
     told = _told_reading(state, form)
     asked = _model_reading(state, form)
@@ -87,13 +96,22 @@ def reading(state: AppState, request: Request) -> Response:
 
 
 def run(state: AppState, request: Request) -> Response:
-    """Put the run into the queue; the same one goes on where it was begun before, unless the form wants a new one."""
+    """Put the run into the queue; the same one goes on where it was begun before, unless the form
+    wants a new one.
+    """
     form = StartForm.of(request)
-    return _queue(state, form, f"Improve {form.judge} on {Path(form.data).name}", new=bool(field_of(request, "new")))
+    return _queue(
+        state,
+        form,
+        f"Improve {form.judge} on {Path(form.data).name}",
+        new=bool(field_of(request, "new")),
+    )
 
 
 def measure(state: AppState, request: Request) -> Response:
-    """Put the run's beginning into the queue: the benchmark, the slice and the loss, and no search."""
+    """Put the run's beginning into the queue: the benchmark, the slice and the loss, and no
+    search.
+    """
     form = StartForm.of(request)
     return _queue(state, form, f"Measure {form.judge} on {Path(form.data).name}", steps=0)
 
@@ -102,7 +120,9 @@ def seal(state: AppState, request: Request) -> Response:
     """Put into the queue that a holdout is set aside, and the judge measured on the other rows."""
     form = StartForm.of(request)
     try:
-        job = state.queue(f"Seal a holdout of {Path(form.data).name} and measure", form.seal_arguments(state))
+        job = state.queue(
+            f"Seal a holdout of {Path(form.data).name} and measure", form.seal_arguments(state)
+        )
     except JudgewrightError as error:
         return _page(state, form, problem=_words(error))
     return RedirectResponse(f"/jobs/{job.job_id}", 303)
@@ -116,7 +136,11 @@ def ask_model(state: AppState, request: Request) -> Response:
     arguments = ["loss", "write", f"--model={_reader(form)}", f"--judge={form.prompt(state).name}"]
     arguments += [f"--{name}={value}" for name in ("target",) if (value := form.more.get(name))]
     for name, flag in (("guards", "--guard"), ("floors", "--floor")):
-        arguments += [f"{flag}={line.strip()}" for line in form.more.get(name, "").splitlines() if line.strip()]
+        arguments += [
+            f"{flag}={line.strip()}"
+            for line in form.more.get(name, "").splitlines()
+            if line.strip()
+        ]
     arguments += ["--yes"] if form.more.get("yes") else []
     job = state.queue(READING, [*arguments, "--", form.objective])
     return RedirectResponse(f"/start?{replace(form, asked=job.job_id).query}#model-reading", 303)
@@ -128,7 +152,10 @@ async def model_reading_live(state: AppState, request: Request) -> Response:
 
     def look() -> News:
         shown = _model_reading(state, StartForm(asked=job_id))
-        return News(state.render("start_model.html", model_reading=shown), last=shown is None or not shown.job.open)
+        return News(
+            state.render("start_model.html", model_reading=shown),
+            last=shown is None or not shown.job.open,
+        )
 
     return stream_news(state, request, look)
 
@@ -139,7 +166,9 @@ async def upload(state: AppState, request: Request) -> Response:
     return RedirectResponse(f"/start?{urlencode({**request.query_params, 'data': name})}", 303)
 
 
-def _queue(state: AppState, form: StartForm, title: str, *, steps: int | None = None, new: bool = False) -> Response:
+def _queue(
+    state: AppState, form: StartForm, title: str, *, steps: int | None = None, new: bool = False
+) -> Response:
     try:
         job = state.queue(title, [*form.arguments(state, steps=steps), *(["--new"] if new else [])])
     except JudgewrightError as error:
@@ -147,7 +176,9 @@ def _queue(state: AppState, form: StartForm, title: str, *, steps: int | None = 
     return RedirectResponse(f"/jobs/{job.job_id}", 303)
 
 
-def _page(state: AppState, form: StartForm, *, planned: Json | None = None, problem: str = "") -> Response:
+def _page(
+    state: AppState, form: StartForm, *, planned: Json | None = None, problem: str = ""
+) -> Response:
     """Render the form with whatever is known by now."""
     models = [model for model in describe_models(_environment(state)) if model.named is not None]
     shown: dict[str, Any] = {"check": None, "check_problem": "", "judges": [], "price": None}
@@ -157,12 +188,16 @@ def _page(state: AppState, form: StartForm, *, planned: Json | None = None, prob
             judges = fitting_judges(state, column_names(state, form.path(state)))
             if not form.judge and judges[0][1]:
                 form = replace(form, judge=judges[0][0].name)
-            form = replace(form, model=form.model or SIMULATED)  # what the list then shows as chosen
+            form = replace(
+                form, model=form.model or SIMULATED
+            )  # what the list then shows as chosen
             shown["judges"], columns = judges, column_choices(state, form)
             shown |= _checked(state, form)
         except JudgewrightError as error:
             shown["check_problem"] = _words(error)
-    filled = {name: getattr(form, name) for name in ("judge", "model", "other", "objective")} | dict(form.more)
+    filled = {
+        name: getattr(form, name) for name in ("judge", "model", "other", "objective")
+    } | dict(form.more)
     asked = _model_reading(state, form)
     body = state.render(
         "start.html",
@@ -256,7 +291,9 @@ def _model_reading(state: AppState, form: StartForm) -> ModelReading | None:
     jobs = [job for job in state.jobs.list() if job.open or job.job_id == form.asked]
     for job in jobs:
         if job.job_id == form.asked and job.title == READING and state.jobs.is_ours(job):
-            ahead = sum(other.state in ("queued", "running") and other.seq < job.seq for other in jobs)
+            ahead = sum(
+                other.state in ("queued", "running") and other.seq < job.seq for other in jobs
+            )
             body = {} if job.open else result_of(state.jobs, job)
             error: Mapping[str, Any] = body.get("error") or {}  # Any: JSON
             asks_back = error.get("kind") == Unsettled.__name__
@@ -272,7 +309,9 @@ def _model_reading(state: AppState, form: StartForm) -> ModelReading | None:
 
 
 def _told_reading(state: AppState, form: StartForm) -> str:
-    return state.render("start_reading.html", reading=_reading(state, form), form=form, simulated=SIMULATED)
+    return state.render(
+        "start_reading.html", reading=_reading(state, form), form=form, simulated=SIMULATED
+    )
 
 
 def _metrics(state: AppState, form: StartForm) -> tuple[str, ...]:
@@ -296,7 +335,9 @@ def _reading(state: AppState, form: StartForm) -> Reading:
     except JudgewrightError as error:
         return Reading(problem=_words(error))
     return Reading(
-        read_as=objective.describe(), notes=tuple(objective.notes), errors=_ERRORS.get(objective.direction or "", "")
+        read_as=objective.describe(),
+        notes=tuple(objective.notes),
+        errors=_ERRORS.get(objective.direction or "", ""),
     )
 
 
@@ -311,7 +352,12 @@ def _objective_words(form: StartForm) -> ObjectiveWords:
         name: [line.strip() for line in form.more.get(name, "").splitlines() if line.strip()]
         for name in ("guards", "floors")
     }
-    return ObjectiveWords(text=form.objective, target=form.more.get("target"), yes=bool(form.more.get("yes")), **limits)
+    return ObjectiveWords(
+        text=form.objective,
+        target=form.more.get("target"),
+        yes=bool(form.more.get("yes")),
+        **limits,
+    )
 
 
 def _reader(form: StartForm) -> str:
@@ -321,18 +367,27 @@ def _reader(form: StartForm) -> str:
 
 def _reading_price(state: AppState, form: StartForm) -> float | None:
     try:
-        environment, words, judge = _environment(state, _reader(form)), _objective_words(form), form.prompt(state)
+        environment, words, judge = (
+            _environment(state, _reader(form)),
+            _objective_words(form),
+            form.prompt(state),
+        )
         return price_reading(state.workspace, words, judge, _reader(form), environment)
     except JudgewrightError:
         return None
 
 
 def _measured(state: AppState, form: StartForm) -> RunSummary | None:
-    """Return the last run that took this judge on this data with this model as far as the slice and the loss."""
+    """Return the last run that took this judge on this data with this model as far as the slice and
+    the loss.
+    """
     path, prompt = str(form.path(state)), form.prompt(state)
     for record in state.records()[::-1][:LOOKED_BACK]:
         config: Mapping[str, Any] = record.config
-        if record.kind != "optimize" or (config.get("data"), config.get("model")) != (path, form.named_model):
+        if record.kind != "optimize" or (config.get("data"), config.get("model")) != (
+            path,
+            form.named_model,
+        ):
             continue
         if config.get("objective") != form.objective:
             continue

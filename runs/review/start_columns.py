@@ -1,4 +1,6 @@
-"""Which column of a data file is what, as a person says it where the names of the columns do not."""
+"""Which column of a data file is what, as a person says it where the names of the columns do
+not.
+"""
 
 from __future__ import annotations
 
@@ -103,12 +105,19 @@ def column_choices(state: AppState, form: StartForm) -> ColumnChoices:
         ColumnChoice(
             field="group",
             words="What belongs together",
-            usual="the column group_id, else the text that repeats far more than the others, else the longest",
+            usual=(
+                "the column group_id, else the text that repeats far more than the others, else the"
+                " longest"
+            ),
             chosen=told.get("group", ""),
             missing=False,
         ),
         ColumnChoice(
-            field="id_", words="The row's id", usual="the column id, else the line", chosen=row_id, missing=False
+            field="id_",
+            words="The row's id",
+            usual="the column id, else the line",
+            chosen=row_id,
+            missing=False,
         ),
     ]
     return ColumnChoices(names=names, parts=tuple(parts))
@@ -117,7 +126,9 @@ def column_choices(state: AppState, form: StartForm) -> ColumnChoices:
 def _read_names(path: Path) -> tuple[str, ...]:
     problems = Problems(path, "row")
     names = dict.fromkeys(
-        name for record in itertools.islice(read_records(path, problems), LOOKED_AT) for name in record.fields
+        name
+        for record in itertools.islice(read_records(path, problems), LOOKED_AT)
+        for name in record.fields
     )
     if not names:
         problems.check()

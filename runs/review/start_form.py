@@ -1,4 +1,6 @@
-"""The form that starts a run: its fields are the options of `optimize`, and it says what a terminal would."""
+"""The form that starts a run: its fields are the options of `optimize`, and it says what a terminal
+would.
+"""
 
 from __future__ import annotations
 
@@ -59,11 +61,18 @@ def form_fields() -> dict[str, list[FormField]]:
             continue
         heading = MOST_USED if one.name in FIRST else option.group
         default = one.default if one.default is not MISSING else None
-        shown = "" if default in (None, (), False) else shares_text(default) if option.kind == "shares" else default
+        shown = (
+            ""
+            if default in (None, (), False)
+            else shares_text(default)
+            if option.kind == "shares"
+            else default
+        )
         groups.setdefault(heading, []).append(
             FormField(
                 name=one.name,
-                words=WORDS.get(one.name) or spelling(one).removeprefix("--").replace("-", " ").capitalize(),
+                words=WORDS.get(one.name)
+                or spelling(one).removeprefix("--").replace("-", " ").capitalize(),
                 option=option,
                 default=str(shown),
                 several=option.kind in ("integers", "repeated", "pairs"),
@@ -96,12 +105,17 @@ class StartForm:
             values = {name: field_of(request, name) for name in request.state.form}
         else:
             values = dict(request.query_params)
-        picked = {name.removeprefix(OF_INPUT): one for name, one in values.items() if name.startswith(OF_INPUT)}
+        picked = {
+            name.removeprefix(OF_INPUT): one
+            for name, one in values.items()
+            if name.startswith(OF_INPUT)
+        }
         values["columns"] = _columns_text({**_read_columns(values.get("columns", "")), **picked})
         usual = {shown.name: shown.default for fields in form_fields().values() for shown in fields}
         return cls(
             **{
-                name: values.get(name, "").strip() for name in ("data", "judge", "model", "other", "objective", "asked")
+                name: values.get(name, "").strip()
+                for name in ("data", "judge", "model", "other", "objective", "asked")
             },
             more={
                 name: value.strip()
@@ -113,7 +127,10 @@ class StartForm:
     @property
     def query(self) -> str:
         """What a link has that fills in the form like this."""
-        own = {name: getattr(self, name) for name in ("data", "judge", "model", "other", "objective", "asked")}
+        own = {
+            name: getattr(self, name)
+            for name in ("data", "judge", "model", "other", "objective", "asked")
+        }
         return urlencode({name: value for name, value in {**own, **self.more}.items() if value})
 
     @property
@@ -143,7 +160,9 @@ class StartForm:
                 if shown.option.kind == "flag":
                     words += [flag] if value else []
                 elif shown.several:
-                    words += [f"{flag}={line.strip()}" for line in value.splitlines() if line.strip()]
+                    words += [
+                        f"{flag}={line.strip()}" for line in value.splitlines() if line.strip()
+                    ]
                 elif value and value != shown.default:
                     words.append(f"{flag}={value}")
         return words
@@ -167,7 +186,11 @@ class StartForm:
         """
         judge, path = self.prompt(state), self.path(state)
         known = {one.name for options in (RowOptions, JudgeModelOptions) for one in fields(options)}
-        form = replace(self, objective="", more={name: said for name, said in self.more.items() if name in known})
+        form = replace(
+            self,
+            objective="",
+            more={name: said for name, said in self.more.items() if name in known},
+        )
         words = [word for word in form.options() if word != "--objective="]
         return ["bench", f"{judge.name}@{judge.version}", str(path), "--seal", *words]
 
@@ -178,7 +201,9 @@ class StartForm:
             InputError: Something is missing, or cannot be read.
         """
         options = read_options(OptimizeOptions, self.options())
-        return RunConfig(prompt=self.prompt(state).to_yaml(), data=str(self.path(state)), **vars(options))
+        return RunConfig(
+            prompt=self.prompt(state).to_yaml(), data=str(self.path(state)), **vars(options)
+        )
 
     def path(self, state: AppState) -> Path:
         """Return the data file."""
@@ -201,12 +226,16 @@ def _read_columns(text: str) -> dict[str, str]:
 
 
 def _columns_text(columns: Mapping[str, str]) -> str:
-    return "\n".join(f"{name}={column}" for name, column in columns.items() if column and column != name)
+    return "\n".join(
+        f"{name}={column}" for name, column in columns.items() if column and column != name
+    )
 
 
 def spelling_of(shown: FormField) -> str:
     """Return a field's option as it is typed."""
-    return next(spelling(one) for one, _ in option_fields(OptimizeOptions) if one.name == shown.name)
+    return next(
+        spelling(one) for one, _ in option_fields(OptimizeOptions) if one.name == shown.name
+    )
 
 
 def fitting_judges(state: AppState, columns: Sequence[str]) -> list[tuple[JudgePrompt, bool]]:

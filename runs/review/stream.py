@@ -43,7 +43,9 @@ def stream_news(state: AppState, request: Request, look: Callable[[], News]) -> 
         before, quiet = "", 0
         while not state.closing and not await request.is_disconnected():
             try:
-                news, jobs = await asyncio.get_running_loop().run_in_executor(state.pool, lambda: (look(), badge()))
+                news, jobs = await asyncio.get_running_loop().run_in_executor(
+                    state.pool, lambda: (look(), badge())
+                )
             except Exception:  # noqa: BLE001  # the page says why, once it is loaded anew
                 yield event("end", "")
                 return
@@ -66,5 +68,7 @@ def stream_news(state: AppState, request: Request, look: Callable[[], News]) -> 
 
 def event(name: str, data: str) -> bytes:
     """Write one event; no text in the data can begin another field or another event."""
-    lines = "".join(f"data: {line}\n" for line in data.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
+    lines = "".join(
+        f"data: {line}\n" for line in data.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    )
     return f"event: {name}\n{lines}\n".encode(errors="replace")

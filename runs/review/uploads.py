@@ -25,23 +25,36 @@ FOLDER = "data"
 MAX_UPLOAD = 200_000_000
 """Bytes of an upload, and of what it holds where it is packed."""
 _MAX_HEAD = 8_000
-_BOUNDARY = re.compile(r'multipart/form-data;.*\bboundary="?([0-9A-Za-z\'()+_,./:=?-]{1,70})"?', re.IGNORECASE)
-_FILE_NAME = re.compile(r'content-disposition:[^\r\n]*\bname="data"[^\r\n]*\bfilename="((?:[^"\\\r\n]|\\.)*)"', re.I)
+_BOUNDARY = re.compile(
+    r'multipart/form-data;.*\bboundary="?([0-9A-Za-z\'()+_,./:=?-]{1,70})"?', re.IGNORECASE
+)
+_FILE_NAME = re.compile(
+    r'content-disposition:[^\r\n]*\bname="data"[^\r\n]*\bfilename="((?:[^"\\\r\n]|\\.)*)"', re.I
+)
 
 
 def safe_name(name: str) -> str:
-    """Return a file's name that is a plain word of letters, digits, dots and dashes, whatever the browser sent.
+    """Return a file's name that is a plain word of letters, digits, dots and dashes, whatever the
+    browser sent.
 
     Raises:
         InputError: It does not end like a data file.
     """
     last = re.split(r"[/\\]", name)[-1]
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", last).strip(".-_")[-100:].lstrip(".-_")
-    ending = next((ending for ending in sorted(DATA_ENDINGS, key=len)[::-1] if plain.lower().endswith(ending)), "")
+    ending = next(
+        (
+            ending
+            for ending in sorted(DATA_ENDINGS, key=len)[::-1]
+            if plain.lower().endswith(ending)
+        ),
+        "",
+    )
     stem = plain[: len(plain) - len(ending)].rstrip(".-_") if ending else ""
     if not stem:
         raise InputError(
-            f"a file named {last!r} is not read as data", hint=f"its name ends in one of {', '.join(DATA_ENDINGS)}"
+            f"a file named {last!r} is not read as data",
+            hint=f"its name ends in one of {', '.join(DATA_ENDINGS)}",
         )
     # On Windows these name devices.
     if re.fullmatch(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?", stem):
@@ -52,7 +65,8 @@ def safe_name(name: str) -> str:
 async def keep_upload(root: Path, request: Request) -> str:
     """Store the one file of a multipart form below the workspace, and return its path there.
 
-    A file that is there already with the same content is taken; another content gets a name of its own.
+    A file that is there already with the same content is taken; another content gets a name of its
+    own.
 
     Raises:
         HTTPException: It is no such form, too large, or did not arrive whole.
@@ -117,11 +131,15 @@ def _refuse_what_swells(packed: Path) -> None:
     for piece in _unpacked(packed):
         size += piece
         if size > MAX_UPLOAD:
-            raise HTTPException(413, f"a file of more than {MAX_UPLOAD:,} bytes unpacked is not taken")
+            raise HTTPException(
+                413, f"a file of more than {MAX_UPLOAD:,} bytes unpacked is not taken"
+            )
 
 
 def _unpacked(packed: Path) -> Iterator[int]:
-    """Yield the sizes of a packed file's pieces; of a damaged one as far as it goes: its check says what is wrong."""
+    """Yield the sizes of a packed file's pieces; of a damaged one as far as it goes: its check says
+    what is wrong.
+    """
     with packed.open("rb") as file:
         is_parquet = file.read(4) == b"PAR1"
     if is_parquet:
@@ -141,7 +159,9 @@ def _place(draft: Path, folder: Path, name: str, digest: str) -> str:
     for number in range(1, 10_000):
         path = folder / (name if number == 1 else f"{stem}-{number}{dot}{ending}")
         try:
-            os.link(draft, path)  # refuses a name that is taken, where a rename would replace the file
+            os.link(
+                draft, path
+            )  # refuses a name that is taken, where a rename would replace the file
         except FileExistsError:
             if path.is_symlink() or not path.is_file() or _digest(path) != digest:
                 continue

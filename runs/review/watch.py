@@ -1,4 +1,6 @@
-"""Looking on while a run works: its page is told anew whenever its journal has more, and its counters every second."""
+"""Looking on while a run works: its page is told anew whenever its journal has more, and its
+counters every second.
+"""
 
 from __future__ import annotations
 
@@ -36,11 +38,17 @@ def resume(state: AppState, request: Request) -> Response:
     """Put a run that was stopped or killed into the queue, to go on."""
     run_id = read_optimization(state.workspace, request.path_params["run"]).run_id
     for job in state.jobs.list():
-        if job.run_id == run_id and job.state in ("paused", "stopped", "failed") and state.jobs.is_ours(job):
+        if (
+            job.run_id == run_id
+            and job.state in ("paused", "stopped", "failed")
+            and state.jobs.is_ours(job)
+        ):
             state.jobs.resume(job.job_id)
             state.keep_working()
             return RedirectResponse(f"/jobs/{job.job_id}", 303)
-    job = state.queue("Go on with a run", ["runs", "resume", run_id, *state.origin_flags], about=run_id)
+    job = state.queue(
+        "Go on with a run", ["runs", "resume", run_id, *state.origin_flags], about=run_id
+    )
     return RedirectResponse(f"/jobs/{job.job_id}", 303)
 
 

@@ -27,7 +27,9 @@ async def live(state: AppState, request: Request) -> Response:
     found = _find(state, request)
 
     def look() -> News:
-        return News(state.render("work_state.html", work=found), stamp="ended" if found.ended else "working")
+        return News(
+            state.render("work_state.html", work=found), stamp="ended" if found.ended else "working"
+        )
 
     return stream_news(state, request, look)
 

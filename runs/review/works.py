@@ -1,7 +1,8 @@
-"""Work on many rows in processes of their own: the server stays small, and a page says what is being done meanwhile.
+"""Work on many rows in processes of their own: the server stays small, and a page says what is
+being done meanwhile.
 
-`python -m judgewright.runs.review.prepare` is such a process. It tells in lines of JSON what it is doing and, in the
-last one, what came of it.
+`python -m judgewright.runs.review.prepare` is such a process. It tells in lines of JSON what it is
+doing and, in the last one, what came of it.
 """
 
 from __future__ import annotations
@@ -23,27 +24,43 @@ AT_ONCE = 2
 MOST_ENDED = 200
 """Works that have ended and are still known, for whoever looks on."""
 TOLD_FOR = 60.0
-"""Seconds for which an error is kept for the page that wanted the work: the file may have been mended since."""
+"""Seconds for which an error is kept for the page that wanted the work: the file may have been
+mended since.
+"""
 LONGEST_LINE = 64_000_000
 """Bytes of what a process may say in one line."""
 
 
 class WorkWanted(Exception):
-    """There is too much to read for the server itself; a process of its own does it, and then the page is made.
+    """There is too much to read for the server itself; a process of its own does it, and then the
+    page is made.
 
     Args:
         key: What is the same for whoever wants the same.
         what: What `prepare` does.
         asked: What it is told, as JSON.
         title: In words.
-        leads_on: Where to go then, as after a form, from what came of it; without it the page can be made.
+        leads_on: Where to go then, as after a form, from what came of it; without it the page can
+            be made.
     """
 
     def __init__(
-        self, key: Hashable, what: str, asked: Json, title: str, *, leads_on: Callable[[Json], str] | None = None
+        self,
+        key: Hashable,
+        what: str,
+        asked: Json,
+        title: str,
+        *,
+        leads_on: Callable[[Json], str] | None = None,
     ) -> None:
         super().__init__(key)
-        self.key, self.what, self.asked, self.title, self.leads_on = key, what, asked, title, leads_on
+        self.key, self.what, self.asked, self.title, self.leads_on = (
+            key,
+            what,
+            asked,
+            title,
+            leads_on,
+        )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,7 +74,9 @@ class Work:
     """What it is at, as it said last."""
     task: asyncio.Task[None] | None = None
     leads_to: str = ""
-    """The address where to go once it has ended well; empty where the page that wanted it can be made."""
+    """The address where to go once it has ended well; empty where the page that wanted it can be
+    made.
+    """
     error: JudgewrightError | None = None
     """Why nothing came of it."""
     ended_at: float = 0.0
@@ -85,7 +104,12 @@ class Works:
         for work in self._by_id.values():
             if work.key == wanted.key and not work.ended:
                 return work
-        work = Work(work_id=secrets.token_hex(8), key=wanted.key, title=wanted.title, doing="Waiting for other work")
+        work = Work(
+            work_id=secrets.token_hex(8),
+            key=wanted.key,
+            title=wanted.title,
+            doing="Waiting for other work",
+        )
         work.task = asyncio.create_task(self._do(work, wanted))
         self._by_id[work.work_id] = work
         for old in [one.work_id for one in self._by_id.values() if one.ended][:-MOST_ENDED]:
@@ -97,7 +121,9 @@ class Works:
         return self._by_id.get(work_id)
 
     def take_error(self, key: Hashable) -> JudgewrightError | None:
-        """Return once why the last work for a page came to nothing; None where it did not, or long ago."""
+        """Return once why the last work for a page came to nothing; None where it did not, or long
+        ago.
+        """
         for work in [*self._by_id.values()][::-1]:
             if work.key == key and work.ended:
                 error, work.error = work.error, None
@@ -126,7 +152,10 @@ class Works:
 
 
 async def work_apart(
-    what: str, asked: Json, variables: Mapping[str, str], doing: Callable[[str], None] = lambda words: None
+    what: str,
+    asked: Json,
+    variables: Mapping[str, str],
+    doing: Callable[[str], None] = lambda words: None,
 ) -> Json:
     """Have another process do something, and return what came of it.
 
@@ -161,7 +190,9 @@ async def work_apart(
         if process.returncode is None:
             process.kill()
     if process.returncode or ("made" not in told and "error" not in told):
-        raise WorkspaceError("the rows could not be read: the process that read them ended", hint="look again")
+        raise WorkspaceError(
+            "the rows could not be read: the process that read them ended", hint="look again"
+        )
     if (error := told.get("error")) is None:
         return cast("Json", told["made"])
     raise (InputError if error["input"] else WorkspaceError)(error["message"], hint=error["hint"])

@@ -1,4 +1,6 @@
-"""What a benchmark depends on, as it is stored with its run: enough to read its rows and verdicts again."""
+"""What a benchmark depends on, as it is stored with its run: enough to read its rows and verdicts
+again.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ class BenchSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchConfig:
-    """The configuration of a run of `bench`; runs of version 0.2 have only the first three fields."""
+    """The configuration of a run of `bench`; runs of version 0.2 have only the first three
+    fields.
+    """
 
     judge: str = ""
     version: str = ""
@@ -77,7 +81,11 @@ class BenchConfig:
         """Describe a benchmark that is about to begin."""
         claims = None
         if options.by_claim:
-            claims = {"splitter": options.splitter, "trivial": options.trivial, "aggregate": options.aggregate}
+            claims = {
+                "splitter": options.splitter,
+                "trivial": options.trivial,
+                "aggregate": options.aggregate,
+            }
         return cls(
             judge=prompt.name,
             version=prompt.version,
@@ -131,7 +139,8 @@ class BenchConfig:
         """Read the rows again.
 
         Raises:
-            InputError: They came from memory, an earlier version measured them, or they have changed since.
+            InputError: They came from memory, an earlier version measured them, or they have
+                changed since.
             DataError: The file cannot be read.
         """
         if not self.prompt:
@@ -141,15 +150,20 @@ class BenchConfig:
             )
         if not self.data:
             raise InputError(
-                "these rows came from Python's memory", hint="bench the rows of a file to look at them here"
+                "these rows came from Python's memory",
+                hint="bench the rows of a file to look at them here",
             )
         prompt = self.prompt_judged
         rows = load_as_said(Path(self.data), self.reading, inputs=prompt.inputs, scale=prompt.scale)
         if self.slice:
             rows = rows_in_slice(rows, parse_predicate(self.slice))
         if self.left_out:
-            sealed = np.unpackbits(np.frombuffer(bytes.fromhex(self.left_out), np.uint8), count=len(rows))
-            rows = replace(rows, rows=tuple(row for row, out in zip(rows.rows, sealed, strict=True) if not out))
+            sealed = np.unpackbits(
+                np.frombuffer(bytes.fromhex(self.left_out), np.uint8), count=len(rows)
+            )
+            rows = replace(
+                rows, rows=tuple(row for row, out in zip(rows.rows, sealed, strict=True) if not out)
+            )
         rows = as_grouped_before(rows, self.data_hash)
         if rows.content_hash != self.data_hash:
             raise InputError(

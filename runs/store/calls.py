@@ -1,8 +1,9 @@
-"""The workspace's record of calls: every attempt before it is sent, every request with its reply under its hash.
+"""The workspace's record of calls: every attempt before it is sent, every request with its reply
+under its hash.
 
-Completions belong to the workspace: what one run has paid for, every other gets for nothing. Failures
-and spending belong to the run. Keys and headers never come here; an endpoint is kept without the
-credentials its address may carry.
+Completions belong to the workspace: what one run has paid for, every other gets for nothing.
+Failures and spending belong to the run. Keys and headers never come here; an endpoint is kept
+without the credentials its address may carry.
 """
 
 from __future__ import annotations
@@ -21,7 +22,15 @@ from urllib.parse import urlsplit, urlunsplit
 import orjson
 
 from ...judges import WorkspaceError
-from ...judges.models import Completion, FailedCall, OpenAttempt, Request, RequestFrame, Spending, TokenLogprob
+from ...judges.models import (
+    Completion,
+    FailedCall,
+    OpenAttempt,
+    Request,
+    RequestFrame,
+    Spending,
+    TokenLogprob,
+)
 from .connection import Connection
 from .database import Database
 from .schema import now
@@ -47,10 +56,13 @@ class CallSummary:
     failed: int
     """Calls this run gave up."""
     in_doubt: int
-    """Attempts that were sent and never answered: in flight now, cut off by a kill, or timed out."""
+    """Attempts that were sent and never answered: in flight now, cut off by a kill, or timed out.
+    """
     not_charged: int
     repeated: int
-    """Attempts entered for a call that had been answered before; always 0 unless a promise is broken."""
+    """Attempts entered for a call that had been answered before; always 0 unless a promise is
+    broken.
+    """
     damaged: int
     """Replies found changed on disk since this record was opened; they are asked again."""
     cost: float
@@ -79,8 +91,8 @@ class _Batch:
 class CallStore:
     """A `CallRecord` in the workspace database, for one run.
 
-    Writes that come while another is being committed go into the next commit together, and share one future: it has the
-    error of the first that failed, and the others are kept all the same.
+    Writes that come while another is being committed go into the next commit together, and share
+    one future: it has the error of the first that failed, and the others are kept all the same.
 
     Args:
         same_budget: Runs whose calls count in `spending` as well.
@@ -88,7 +100,12 @@ class CallStore:
     """
 
     def __init__(
-        self, database: Database, run_id: str, *, same_budget: Collection[str] = (), gather: float = _GATHER
+        self,
+        database: Database,
+        run_id: str,
+        *,
+        same_budget: Collection[str] = (),
+        gather: float = _GATHER,
     ) -> None:
         self._gather = gather
         self._database = database
@@ -108,8 +125,11 @@ class CallStore:
         """How many replies were found changed on disk since this record was opened."""
         return len(self._damaged)
 
-    def recent(self, *, endpoint: str, model: str, n: int = 200) -> list[tuple[Request, Completion]]:
-        """Return the workspace's newest calls of a model, newest first; of a request, only its parameters.
+    def recent(
+        self, *, endpoint: str, model: str, n: int = 200
+    ) -> list[tuple[Request, Completion]]:
+        """Return the workspace's newest calls of a model, newest first; of a request, only its
+        parameters.
 
         Args:
             endpoint: Its base URL.
@@ -131,17 +151,21 @@ class CallStore:
         return calls
 
     def lookup(self, keys: Sequence[bytes]) -> Mapping[bytes, Completion | FailedCall]:
-        """See `CallRecord.lookup`; a reply whose hash does not fit is treated as absent and counted in `damaged`."""
+        """See `CallRecord.lookup`; a reply whose hash does not fit is treated as absent and counted
+        in `damaged`.
+        """
         found: dict[bytes, Completion | FailedCall] = {}
         for start in range(0, len(keys), LOOKUP):
             part = keys[start : start + LOOKUP]
             found.update(self._completions(part))
-            # A failure wins over a later success elsewhere: a resumed run must see what it saw before.
+            # A failure wins over a later success elsewhere: a resumed run must see what it saw
+            # before.
             found.update(self._failures(part))
         return found
 
     def recorded(self, calls: Collection[str]) -> set[str]:
-        """Return which of some calls need not be asked again in this run: they are answered, or it gave them up.
+        """Return which of some calls need not be asked again in this run: they are answered, or it
+        gave them up.
 
         Args:
             calls: The first half of each key, in hexadecimal digits.
@@ -151,18 +175,24 @@ class CallStore:
         recorded: set[str] = set()
         for call in calls:
             first = bytes.fromhex(call)
-            if call in given_up or self._database.read(_ANSWERED, (first + bytes(16), first + b"\xff" * 16)):
+            if call in given_up or self._database.read(
+                _ANSWERED, (first + bytes(16), first + b"\xff" * 16)
+            ):
                 recorded.add(call)
         return recorded
 
-    def sent(self, key: bytes, *, reserved_cost: float | None, reserved_tokens: int) -> Future[None]:
+    def sent(
+        self, key: bytes, *, reserved_cost: float | None, reserved_tokens: int
+    ) -> Future[None]:
         """See `CallRecord.sent`."""
         damaged = key in self._damaged
 
         def enter(connection: Connection) -> None:
             at = now()
             connection.execute(_LOSE, (at, self._run_id, key))
-            connection.execute(_ENTER, (self._run_id, at, key, damaged, key, reserved_cost, reserved_tokens))
+            connection.execute(
+                _ENTER, (self._run_id, at, key, damaged, key, reserved_cost, reserved_tokens)
+            )
 
         return self._submit(enter)
 
@@ -177,13 +207,19 @@ class CallStore:
                     seq, cost, tokens, owner = last
                     own = owner == self._run_id
                     attempts[key] = OpenAttempt(reserved_cost=cost, reserved_tokens=tokens, own=own)
-                    connection.execute("UPDATE attempt SET run_id = ? WHERE seq = ?", (self._run_id, seq))
+                    connection.execute(
+                        "UPDATE attempt SET run_id = ? WHERE seq = ?", (self._run_id, seq)
+                    )
 
         self._database.submit(take_over, alone="open attempts").result()
         return attempts
 
-    def done(self, key: bytes, completion: Completion, *, request: Request, endpoint: str, model: str) -> Future[None]:
-        """See `CallRecord.done`; a call that was answered before keeps its first answer, which has been used."""
+    def done(
+        self, key: bytes, completion: Completion, *, request: Request, endpoint: str, model: str
+    ) -> Future[None]:
+        """See `CallRecord.done`; a call that was answered before keeps its first answer, which has
+        been used.
+        """
         content = _dump(completion)
         frame, text = self._frame(request, endpoint, model)
         damaged = key in self._damaged
@@ -217,8 +253,12 @@ class CallStore:
 
         return self._submit(keep)
 
-    def _frame(self, request: Request, endpoint: str, model: str) -> tuple[tuple[bytes, bytes, bytes] | None, bytes]:
-        """Return a request's frame, as a row with its hash, and its text; of one without messages all as text."""
+    def _frame(
+        self, request: Request, endpoint: str, model: str
+    ) -> tuple[tuple[bytes, bytes, bytes] | None, bytes]:
+        """Return a request's frame, as a row with its hash, and its text; of one without messages
+        all as text.
+        """
         if not request.messages:
             body = {"endpoint": _without_credentials(endpoint), "model": model, **request.body()}
             return None, orjson.dumps(body, option=orjson.OPT_SORT_KEYS)
@@ -238,7 +278,9 @@ class CallStore:
         return self._submit(settle)
 
     def failed(self, key: bytes, failure: FailedCall) -> Future[None]:
-        """See `CallRecord.failed`; an attempt still open then may have been charged and stays in doubt."""
+        """See `CallRecord.failed`; an attempt still open then may have been charged and stays in
+        doubt.
+        """
 
         return self._submit(lambda connection: self._give_up(connection, key, failure))
 
@@ -275,7 +317,9 @@ class CallStore:
             write(connection)
 
     def _flushed(self, flush: Future[None], batch: _Batch) -> None:
-        """Tell whoever waits; of a batch that failed each write is tried alone, so that one spoils no other."""
+        """Tell whoever waits; of a batch that failed each write is tried alone, so that one spoils
+        no other.
+        """
         error = flush.exception()
         self._close(batch)  # the flush may not have begun
         if error is None or len(batch.writes) == 1:
@@ -292,7 +336,9 @@ class CallStore:
         tries[-1].add_done_callback(lambda _: _end(batch.future, *map(Future.exception, tries)))
 
     def find_damaged(self) -> tuple[int, list[str]]:
-        """Read every reply of the workspace; return how many there are, and which do not fit their hash."""
+        """Read every reply of the workspace; return how many there are, and which do not fit their
+        hash.
+        """
         replies, last = 0, 0
         damaged: list[str] = []
         while part := self._database.read(_REPLIES, (last, LOOKUP)):
@@ -303,15 +349,21 @@ class CallStore:
         return replies, damaged
 
     def spending(self) -> Spending:
-        """See `CallRecord.spending`; attempts in flight now count as in doubt until they are settled."""
+        """See `CallRecord.spending`; attempts in flight now count as in doubt until they are
+        settled.
+        """
         runs = sorted(self._same_budget)
         row = self._database.read(f"{_SPENDING} WHERE run_id IN ({_marks(runs)})", runs)[0]
-        return Spending(settled_cost=row[0], settled_tokens=row[1], in_doubt_cost=row[2], in_doubt_tokens=row[3])
+        return Spending(
+            settled_cost=row[0], settled_tokens=row[1], in_doubt_cost=row[2], in_doubt_tokens=row[3]
+        )
 
     def summary(self) -> CallSummary:
         """Count this run's calls and attempts, those of earlier sessions included."""
         spent = self._database.read(_SUMMARY, (self._run_id,))[0]
-        failed = self._database.read("SELECT count(*) FROM failure WHERE run_id = ?", (self._run_id,))[0][0]
+        failed = self._database.read(
+            "SELECT count(*) FROM failure WHERE run_id = ?", (self._run_id,)
+        )[0][0]
         attempts, done, in_doubt, not_charged, repeated, cost, unpriced, tokens = spent
         return CallSummary(
             done=done,
@@ -327,7 +379,7 @@ class CallStore:
         )
 
     def _completions(self, keys: Sequence[bytes]) -> Mapping[bytes, Completion]:
-        sql = f"SELECT key, response_json, body_hash FROM call WHERE state = 'done' AND key IN ({_marks(keys)})"  # noqa: S608 - question marks only
+        sql = f"SELECT key, response_json, body_hash FROM call WHERE state = 'done' AND key IN ({_marks(keys)})"  # noqa: E501, S608
         found: dict[bytes, Completion] = {}
         for key, content, stored in self._database.read(sql, keys):
             if isinstance(content, bytes) and _body_hash(key, content) == stored:
@@ -337,7 +389,9 @@ class CallStore:
         return found
 
     def _failures(self, keys: Sequence[bytes]) -> Mapping[bytes, FailedCall]:
-        sql = f"SELECT key, message, status FROM failure WHERE run_id = ? AND key IN ({_marks(keys)})"  # noqa: S608 - question marks only
+        sql = (
+            f"SELECT key, message, status FROM failure WHERE run_id = ? AND key IN ({_marks(keys)})"  # noqa: S608 - question marks only
+        )
         rows = self._database.read(sql, (self._run_id, *keys))
         return {key: FailedCall(message=message, status=status) for key, message, status in rows}
 
@@ -346,11 +400,15 @@ class CallStore:
         connection.execute(_FAIL, (self._run_id, key, _column(failure.message), failure.status, at))
         connection.execute(_LOSE, (at, self._run_id, key))
 
-    def _settle(self, connection: Connection, key: bytes, state: str, *, cost: float | None, tokens: int) -> str:
+    def _settle(
+        self, connection: Connection, key: bytes, state: str, *, cost: float | None, tokens: int
+    ) -> str:
         """Settle the attempt last entered; return the time."""
         at = now()
         if connection.execute(_SETTLE, (state, cost, tokens, at, key, self._run_id)).rowcount != 1:
-            raise WorkspaceError(f"call {key.hex()[:16]} cannot be settled: no attempt of it has been entered")
+            raise WorkspaceError(
+                f"call {key.hex()[:16]} cannot be settled: no attempt of it has been entered"
+            )
         return at
 
 
@@ -366,7 +424,7 @@ _ENTER = """
 INSERT INTO attempt (run_id, created, key, state, repeated, reserved_cost, reserved_tokens)
 VALUES (?, ?, ?, 'sent',
     CASE WHEN ? = 0 AND EXISTS (SELECT 1 FROM call WHERE key = ? AND state = 'done') THEN 1 ELSE 0 END, ?, ?)
-"""
+"""  # noqa: E501
 _OPEN = """
 SELECT seq, reserved_cost, reserved_tokens, run_id FROM attempt
 WHERE key = ? AND state = 'sent' ORDER BY seq DESC LIMIT 1
@@ -385,7 +443,7 @@ ON CONFLICT (key) DO UPDATE SET state = 'done', http_status = 200, finished = ex
     tokens_out = excluded.tokens_out, tokens_cached = excluded.tokens_cached, cost = excluded.cost,
     price = excluded.price, model_returned = excluded.model_returned, system_fingerprint = excluded.system_fingerprint
 WHERE call.state != 'done'
-"""
+"""  # noqa: E501
 _FAIL = """
 INSERT INTO failure (run_id, key, message, status, created) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (run_id, key) DO UPDATE SET message = excluded.message, status = excluded.status,
@@ -393,7 +451,7 @@ ON CONFLICT (run_id, key) DO UPDATE SET message = excluded.message, status = exc
 """
 _REPLIES = """
 SELECT seq, key, response_json, body_hash FROM call WHERE seq > ? AND state = 'done' ORDER BY seq LIMIT ?
-"""
+"""  # noqa: E501
 _SPENDING = f"""
 SELECT coalesce(sum(cost) FILTER (WHERE state = 'done'), 0.0),
     coalesce(sum(tokens) FILTER (WHERE state = 'done'), 0),
@@ -407,7 +465,7 @@ SELECT count(*), count(*) FILTER (WHERE state = 'done'), count(*) FILTER (WHERE 
     coalesce(sum(cost) FILTER (WHERE state = 'done'), 0.0), count(*) FILTER (WHERE state = 'done' AND cost IS NULL),
     coalesce(sum(tokens) FILTER (WHERE state = 'done'), 0)
 FROM attempt WHERE run_id = ?
-"""  # noqa: S608 - a constant of ours
+"""  # noqa: E501, S608
 
 
 def _end(future: Future[None], *errors: BaseException | None) -> None:
@@ -424,7 +482,9 @@ def _marks(values: Sequence[object]) -> str:
 
 
 def _column(text: str | None) -> str | None:
-    """Return what an endpoint said as every store can hold it: PostgreSQL's texts have no zero byte."""
+    """Return what an endpoint said as every store can hold it: PostgreSQL's texts have no zero
+    byte.
+    """
     return text and text.replace("\0", "\ufffd")
 
 
@@ -451,7 +511,10 @@ def _dump(completion: Completion) -> bytes:
         "tokens_cached": completion.tokens_cached,
         "model_returned": completion.model_returned,
         "fingerprint": completion.fingerprint,
-        "logprobs": [(t.token, _finite(t.logprob), [(a, _finite(p)) for a, p in t.top]) for t in completion.logprobs],
+        "logprobs": [
+            (t.token, _finite(t.logprob), [(a, _finite(p)) for a, p in t.top])
+            for t in completion.logprobs
+        ],
         "dropped": completion.dropped,
         "cost": completion.cost,
         "latency": completion.latency,
@@ -460,7 +523,8 @@ def _dump(completion: Completion) -> bytes:
     try:
         return orjson.dumps(body)
     except TypeError:
-        # Half of a surrogate pair, which UTF-8 cannot hold: what has been paid for is kept all the same.
+        # Half of a surrogate pair, which UTF-8 cannot hold: what has been paid for is kept all the
+        # same.
         return json.dumps(body).encode("ascii")
 
 
@@ -471,7 +535,10 @@ def _load(content: bytes) -> Completion:
     except orjson.JSONDecodeError:
         body = json.loads(content)
     body["logprobs"] = tuple(
-        [TokenLogprob(t, _infinite(p), tuple((a, _infinite(q)) for a, q in top)) for t, p, top in body["logprobs"]]
+        [
+            TokenLogprob(t, _infinite(p), tuple((a, _infinite(q)) for a, q in top))
+            for t, p, top in body["logprobs"]
+        ]
     )
     body["dropped"] = tuple(body["dropped"])
     body["latency"] = 0.0  # the record answers at once, whatever the wire took then

@@ -1,4 +1,6 @@
-"""What a write is given: a connection of either kind of store, with a question mark for each value of a statement."""
+"""What a write is given: a connection of either kind of store, with a question mark for each value
+of a statement.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-"""What a workspace's store must do: many readers, writes that are durable before they are acknowledged.
+"""What a workspace's store must do: many readers, writes that are durable before they are
+acknowledged.
 
-Writes are functions over a connection, handed to a thread of their own (see `writer`). There are two kinds: a file
-(`sqlite_database`), which one process writes at a time, and a server (`postgres_database`), which many do. Both take
-the same statements: question marks for values, `INSERT ... ON CONFLICT`, and no function that only one of them has.
+Writes are functions over a connection, handed to a thread of their own (see `writer`). There are
+two kinds: a file (`sqlite_database`), which one process writes at a time, and a server
+(`postgres_database`), which many do. Both take the same statements: question marks for values,
+`INSERT ... ON CONFLICT`, and no function that only one of them has.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ class Holder:
 
 
 def other_format(name: str, version: int, known: int) -> WorkspaceError:
-    """Return the error of a worker that is not of the version of who lent it the database, and does not upgrade it."""
+    """Return the error of a worker that is not of the version of who lent it the database, and does
+    not upgrade it.
+    """
     return WorkspaceError(
         f"{name} has format {version}, and this worker's Judgewright writes {known}",
         hint="install the same version on all workers and where the command is given",
@@ -72,11 +76,12 @@ class Database(ABC):
 
     @abstractmethod
     def claim(self, what: str = "") -> None:
-        """Become the one that writes about something, before it is read; until `release` or `close`.
+        """Become the one that writes about something, before it is read; until `release` or
+        `close`.
 
         Args:
-            what: Such as a run's id. A store that one process writes at a time is claimed as a whole; any other needs
-                a name, and claims nothing without.
+            what: Such as a run's id. A store that one process writes at a time is claimed as a
+                whole; any other needs a name, and claims nothing without.
 
         Raises:
             WorkspaceError: Another process has claimed it, and nobody said to wait for it.
@@ -87,7 +92,9 @@ class Database(ABC):
         """Whether the process that last sat over a run still does; one that was killed does not."""
 
     @abstractmethod
-    def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:  # Any: SQL values
+    def read(
+        self, sql: str, parameters: Sequence[Any] = ()
+    ) -> list[tuple[Any, ...]]:  # Any: SQL values
         """Return the rows of one SELECT.
 
         Raises:
@@ -96,18 +103,20 @@ class Database(ABC):
 
     @abstractmethod
     def find_faults(self) -> tuple[int, list[str]]:
-        """Read all that there is; return how many pages or tables that are, and what cannot be read."""
+        """Read all that there is; return how many pages or tables that are, and what cannot be
+        read.
+        """
 
     def submit(self, work: Callable[[Connection], T], *, alone: str = "") -> Future[T]:
         """Queue a write; the future is done once it has been committed, or has failed alone.
 
-        Once queued, a write happens: cancelling the future's waiter does not take it back. It may be run a second time,
-        where the first one could not be committed.
+        Once queued, a write happens: cancelling the future's waiter does not take it back. It may
+        be run a second time, where the first one could not be committed.
 
         Args:
             work: The write.
-            alone: What nobody else may write from when it begins until it is committed, such as the ledger, because it
-                reads before it writes; all who write that say the same name.
+            alone: What nobody else may write from when it begins until it is committed, such as the
+                ledger, because it reads before it writes; all who write that say the same name.
 
         Raises:
             WorkspaceError: Another process is writing, or the database has been closed.
@@ -119,7 +128,8 @@ class Database(ABC):
                 raise self._said_closed()
             future = None if self._writer is None else self._writer.submit(work, alone)
             while future is None:
-                # The first write, or the first after one that ended while `release` was waiting for it.
+                # The first write, or the first after one that ended while `release` was waiting for
+                # it.
                 self._writer = self._start()
                 future = self._writer.submit(work, alone)
             return future
@@ -131,7 +141,8 @@ class Database(ABC):
         if writer is None:
             self._unlock()
             return
-        # Outside the gate: a callback on a future may read, or submit what the writer then takes along.
+        # Outside the gate: a callback on a future may read, or submit what the writer then takes
+        # along.
         writer.stop()
         with self._gate:
             if self._writer is writer:  # else somebody went on writing, under the same lock
@@ -153,7 +164,10 @@ class Database(ABC):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 

@@ -40,7 +40,7 @@ CREATE TABLE IF NOT EXISTS job (
     run_id TEXT,
     message TEXT NOT NULL
 )
-"""
+"""  # noqa: E501
 
 
 class JobLines(Protocol):
@@ -83,7 +83,9 @@ class JobFile:
                 yield connection
                 connection.execute("COMMIT")
         except (sqlite3.Error, OSError) as error:
-            raise WorkspaceError(f"the jobs in {self._path} cannot be read or written: {error}") from error
+            raise WorkspaceError(
+                f"the jobs in {self._path} cannot be read or written: {error}"
+            ) from error
 
 
 class JobTable:

@@ -1,8 +1,8 @@
 """Jobs: commands that wait their turn in a workspace, and what became of them.
 
-A line is written in one short transaction (`job_lines`), so that two pages, a terminal and a worker can write at once.
-A workspace may come from somebody else: a job is worked only if it bears the mark of a key that this user's own folder
-holds, over its command, its state and its run.
+A line is written in one short transaction (`job_lines`), so that two pages, a terminal and a worker
+can write at once. A workspace may come from somebody else: a job is worked only if it bears the
+mark of a key that this user's own folder holds, over its command, its state and its run.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ class JobQueue:
 
     Args:
         place: Of the workspace; nothing is made in its folder before the first job.
-        key_file: A file of this user alone, outside of any workspace; made with the first job. None where the user has
-            no folder for it: then no job can be added.
+        key_file: A file of this user alone, outside of any workspace; made with the first job. None
+            where the user has no folder for it: then no job can be added.
     """
 
     def __init__(self, place: Path | Place, key_file: Path | None) -> None:
@@ -98,11 +98,15 @@ class JobQueue:
         self.root = self.place.root
         self.folder = self.root / FOLDER / "jobs"
         address = self.place.address
-        self._lines: JobLines = JobTable(address) if address else JobFile(self.folder.with_name("jobs.db"))
+        self._lines: JobLines = (
+            JobTable(address) if address else JobFile(self.folder.with_name("jobs.db"))
+        )
         self._key_file = key_file
 
     def list(self) -> tuple[Job, ...]:
-        """Return every job, in the order in which they were added; what no queue writes so is passed over."""
+        """Return every job, in the order in which they were added; what no queue writes so is
+        passed over.
+        """
         if not self._lines.exist():
             return ()
         with self._lines.open() as connection:
@@ -118,13 +122,18 @@ class JobQueue:
         fitting = [job for job in self.list() if job_id and job.job_id.startswith(job_id)]
         if len(fitting) != 1:
             raise InputError(
-                f"{len(fitting) or 'no'} jobs begin with {job_id!r}" if fitting else f"there is no job {job_id!r}",
+                (
+                    f"{len(fitting) or 'no'} jobs begin with {job_id!r}"
+                    if fitting
+                    else f"there is no job {job_id!r}"
+                ),
                 hint="`judgewright jobs list` shows them",
             )
         return fitting[0]
 
     def add(self, title: str, arguments: Sequence[str], *, about: str = "") -> Job:
-        """Put a command at the end of the queue; the same command that has not ended is not put there again.
+        """Put a command at the end of the queue; the same command that has not ended is not put
+        there again.
 
         Raises:
             InputError: The user has no folder for the key.
@@ -135,7 +144,9 @@ class JobQueue:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self._lines.open() as connection:
             same = connection.execute(
-                "SELECT job_id FROM job WHERE arguments = ? AND state IN ('queued', 'running', 'paused')", (content,)
+                "SELECT job_id FROM job WHERE arguments = ? AND state IN ('queued', 'running',"
+                " 'paused')",
+                (content,),
             ).fetchone()
             if same is None:
                 connection.execute(_ADD, (job_id, title, about, content, mark, now()))
@@ -148,12 +159,16 @@ class JobQueue:
             return 0
         with self._lines.open() as connection:
             return sum(
-                connection.execute(_TAKE_OVER, tuple(_value(job, name) for name in _NAMES[1:])).rowcount
+                connection.execute(
+                    _TAKE_OVER, tuple(_value(job, name) for name in _NAMES[1:])
+                ).rowcount
                 for job in ended
             )
 
     def is_ours(self, job: Job) -> bool:
-        """Whether this user put the job here and it stands as this user left it; the workspace may come from others."""
+        """Whether this user put the job here and it stands as this user left it; the workspace may
+        come from others.
+        """
         key = self._key(make=False)
         return key is not None and hmac.compare_digest(job.mark, self._mark(_signed(job), key))
 
@@ -172,20 +187,25 @@ class JobQueue:
             held: JobState = "paused" if wish == "pause" else "stopped"
             self._change(job, state=held, ended=now() if wish == "stop" else None)
         with self._lines.open() as connection:  # its worker may have taken it meanwhile
-            connection.execute("UPDATE job SET wish = ? WHERE job_id = ? AND state = 'running'", (wish, job.job_id))
+            connection.execute(
+                "UPDATE job SET wish = ? WHERE job_id = ? AND state = 'running'", (wish, job.job_id)
+            )
         if not job.open:
             raise InputError(f"job {job.job_id} has ended: {job.message or job.state}")
         return self.get(job.job_id)
 
     def resume(self, job_id: str) -> Job:
-        """Put a job that was paused, stopped or failed at the end of the queue again; it is this user's from then on.
+        """Put a job that was paused, stopped or failed at the end of the queue again; it is this
+        user's from then on.
 
         Raises:
             InputError: There is no such job, or it waits, works or is done.
         """
         job = self.get(job_id)
         self._key(make=True)
-        waits = job.state in ("paused", "stopped", "failed") or (job.state == "queued" and not self.is_ours(job))
+        waits = job.state in ("paused", "stopped", "failed") or (
+            job.state == "queued" and not self.is_ours(job)
+        )
         last = max(one.seq for one in self.list())
         again: dict[str, Any] = {
             "wish": "",
@@ -217,23 +237,35 @@ class JobQueue:
         return False
 
     def cut_off(self) -> tuple[Job, ...]:
-        """Return, for the worker that holds the lock, the jobs that were at work when an earlier worker was killed."""
+        """Return, for the worker that holds the lock, the jobs that were at work when an earlier
+        worker was killed.
+        """
         return tuple(job for job in self.list() if job.state == "running" and self.is_ours(job))
 
     def put_back(self, job: Job) -> None:
-        """Queue a job again that was cut off, unless a person wanted it to end or it was cut off too often."""
+        """Queue a job again that was cut off, unless a person wanted it to end or it was cut off
+        too often.
+        """
         if not job.wish and job.starts < MAX_STARTS:
             self._change(self.get(job.job_id), state="queued")
             return
-        message = "its worker was killed" if job.wish else f"its worker was killed {job.starts} times"
-        state: JobState = "paused" if job.wish == "pause" else "stopped" if job.wish == "stop" else "failed"
+        message = (
+            "its worker was killed" if job.wish else f"its worker was killed {job.starts} times"
+        )
+        state: JobState = (
+            "paused" if job.wish == "pause" else "stopped" if job.wish == "stop" else "failed"
+        )
         self.end(job.job_id, state=state, exit_code=None, run_id=job.run_id, message=message)
 
     def take(self) -> Job | None:
         """Start the next job, for the worker that holds the lock; None where nothing waits."""
         for job in self.list():
             if job.state == "queued" and self.is_ours(job):
-                begun: dict[str, Any] = {"pid": os.getpid(), "started": now(), "starts": job.starts + 1}
+                begun: dict[str, Any] = {
+                    "pid": os.getpid(),
+                    "started": now(),
+                    "starts": job.starts + 1,
+                }
                 if self._change(job, state="running", **begun):  # it may have been paused meanwhile
                     return self.get(job.job_id)
         return None
@@ -242,7 +274,15 @@ class JobQueue:
         """Take note of the run that a job works on."""
         self._change(self.get(job_id), run_id=run_id)
 
-    def end(self, job_id: str, *, state: JobState, exit_code: int | None, run_id: str | None, message: str) -> None:
+    def end(
+        self,
+        job_id: str,
+        *,
+        state: JobState,
+        exit_code: int | None,
+        run_id: str | None,
+        message: str,
+    ) -> None:
         """Write down how a job at work ended."""
         ended: dict[str, Any] = {
             "wish": "",
@@ -252,7 +292,9 @@ class JobQueue:
         }
         self._change(self.get(job_id), state=state, run_id=run_id, **ended)
 
-    def _change(self, job: Job, *, sign: bool = False, **values: Any) -> bool:  # Any: as the columns have it
+    def _change(
+        self, job: Job, *, sign: bool = False, **values: Any
+    ) -> bool:  # Any: as the columns have it
         """Write another state of a job, unless somebody else has changed it since it was read.
 
         Args:
@@ -266,7 +308,12 @@ class JobQueue:
         sets = ", ".join(f"{name} = ?" for name in values)
         sql = f"UPDATE job SET {sets} WHERE job_id = ? AND mark = ? AND state = ?"  # noqa: S608 - our own names
         with self._lines.open() as connection:
-            return connection.execute(sql, (*values.values(), job.job_id, job.mark, job.state)).rowcount == 1
+            return (
+                connection.execute(
+                    sql, (*values.values(), job.job_id, job.mark, job.state)
+                ).rowcount
+                == 1
+            )
 
     def output(self, job: Job) -> Path:
         """Return the file of what a job printed."""
@@ -278,8 +325,12 @@ class JobQueue:
 
     def _mark(self, signed: tuple[str | None, ...], key: bytes | None) -> str:
         if key is None:
-            raise InputError("jobs need a file for their key", hint="set HOME, or JUDGEWRIGHT_MODELS to a whole path")
-        # What another machine has put there is that machine's to work: the rows and the output are in its folder.
+            raise InputError(
+                "jobs need a file for their key",
+                hint="set HOME, or JUDGEWRIGHT_MODELS to a whole path",
+            )
+        # What another machine has put there is that machine's to work: the rows and the output are
+        # in its folder.
         server = [str(self.place), socket.gethostname()] if self.place.address else []
         about = json.dumps([*server, str(self.root), *signed]).encode()
         return hmac.new(key, about, hashlib.sha256).hexdigest()
@@ -293,7 +344,8 @@ class JobQueue:
                 draft = self._key_file.with_name(f"{self._key_file.name}.{secrets.token_hex(4)}")
                 draft.touch(0o600)
                 draft.write_bytes(secrets.token_hex(32).encode())
-                # A link is made only where there is none: whoever comes first makes the key, and it is never half.
+                # A link is made only where there is none: whoever comes first makes the key, and it
+                # is never half.
                 with contextlib.suppress(FileExistsError):
                     os.link(draft, self._key_file)
                 draft.unlink()
@@ -301,7 +353,9 @@ class JobQueue:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise WorkspaceError(f"the key of jobs, {self._key_file}, cannot be used: {error.strerror}") from error
+            raise WorkspaceError(
+                f"the key of jobs, {self._key_file}, cannot be used: {error.strerror}"
+            ) from error
 
 
 _ADD = """

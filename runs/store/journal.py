@@ -1,7 +1,7 @@
 """Runs and their journals in the workspace database.
 
-The events of a run form a chain: each carries a hash over itself and the hash before it. An edited or
-missing event shows when the journal is opened.
+The events of a run form a chain: each carries a hash over itself and the hash before it. An edited
+or missing event shows when the journal is opened.
 """
 
 from __future__ import annotations
@@ -70,7 +70,10 @@ def set_state(database: Database, run_id: str, state: RunState) -> None:
         WorkspaceError: The database cannot be written.
     """
     values = (state, now(), os.getpid(), socket.gethostname(), run_id)
-    if database.submit(lambda connection: connection.execute(_SET_STATE, values).rowcount).result() != 1:
+    if (
+        database.submit(lambda connection: connection.execute(_SET_STATE, values).rowcount).result()
+        != 1
+    ):
         raise _unknown(run_id)
 
 
@@ -109,8 +112,8 @@ def find_run(
 
     Args:
         name: An id, the beginning of one run's id alone, or `latest`.
-        kinds: What the command is for, such as `optimize`: `latest` is the latest of these, and the beginning of an id
-            is compared with these; all unless given.
+        kinds: What the command is for, such as `optimize`: `latest` is the latest of these, and the
+            beginning of an id is compared with these; all unless given.
         come_to: `latest` has written an event of one of these kinds.
         unfinished: `latest` is one that has not ended, where there is such a run.
 
@@ -124,20 +127,28 @@ def find_run(
     ids = [run_id for run_id, _ in fit]
     if name == LATEST:
         if not ids:
-            raise InputError(f"there is no {' or '.join(kinds) or 'run'} in this workspace yet", hint="start one")
+            raise InputError(
+                f"there is no {' or '.join(kinds) or 'run'} in this workspace yet", hint="start one"
+            )
         if unfinished:
             ids = [run_id for run_id, state in fit if state != "done"] or ids
-        usable = next((run_id for run_id in ids if not come_to or _has_event(database, run_id, come_to)), None)
+        usable = next(
+            (run_id for run_id in ids if not come_to or _has_event(database, run_id, come_to)), None
+        )
         if usable is None:
             raise InputError(
-                f"no {' or '.join(kinds)} in this workspace has come far enough", hint="`judgewright runs list`"
+                f"no {' or '.join(kinds)} in this workspace has come far enough",
+                hint="`judgewright runs list`",
             )
         return usable
     fitting = [run_id for run_id in ids if name and run_id.startswith(name)]
     if not fitting:
         raise _unknown(name)
     if len(fitting) > 1:
-        raise InputError(f"{name!r} begins {len(fitting)} runs: {', '.join(fitting)}", hint="write more of the id")
+        raise InputError(
+            f"{name!r} begins {len(fitting)} runs: {', '.join(fitting)}",
+            hint="write more of the id",
+        )
     return fitting[0]
 
 
@@ -148,17 +159,22 @@ def _has_event(database: Database, run_id: str, kinds: Collection[str]) -> bool:
 
 
 def writing_run(database: Database, holder: Holder) -> str:
-    """Say which run a process writes, such as `run 20261121-031502-a1b2c3 (optimize), process 12 on host`."""
+    """Say which run a process writes, such as `run 20261121-031502-a1b2c3 (optimize), process 12 on
+    host`.
+    """
     rows = database.read(_WRITTEN_BY, (holder.pid, holder.host)) if holder.pid is not None else []
     return f"run {rows[0][0]} ({rows[0][1]}), {holder}" if rows else str(holder)
 
 
-def list_runs(database: Database, *kinds: str, events: Collection[str] = ()) -> tuple[RunRecord, ...]:
+def list_runs(
+    database: Database, *kinds: str, events: Collection[str] = ()
+) -> tuple[RunRecord, ...]:
     """Return every run in the order they were created.
 
     Args:
         database: Where they are.
-        kinds: Only runs of these kinds. To read all takes a while where a queue holds the ids of many rows.
+        kinds: Only runs of these kinds. To read all takes a while where a queue holds the ids of
+            many rows.
         events: Only runs that have written an event of one of these kinds.
     """
     wanted = [f"kind IN ({', '.join('?' * len(kinds))})"] if kinds else []
@@ -166,7 +182,10 @@ def list_runs(database: Database, *kinds: str, events: Collection[str] = ()) -> 
         its = f"event.run_id = run.run_id AND event.kind IN ({', '.join('?' * len(events))})"
         wanted.append(f"EXISTS (SELECT 1 FROM event WHERE {its})")  # noqa: S608 - question marks only
     where = f" WHERE {' AND '.join(wanted)}" if wanted else ""
-    return tuple(_run(database, row) for row in database.read(f"{_SELECT}{where} ORDER BY seq", (*kinds, *events)))
+    return tuple(
+        _run(database, row)
+        for row in database.read(f"{_SELECT}{where} ORDER BY seq", (*kinds, *events))
+    )
 
 
 @contextmanager
@@ -187,9 +206,11 @@ def run_session(database: Database, run_id: str) -> Iterator[None]:
 
 
 def _settle_killed(database: Database) -> None:
-    """Write down that runs whose process was killed have stopped, and that what they had in flight is lost.
+    """Write down that runs whose process was killed have stopped, and that what they had in flight
+    is lost.
 
-    What was handed over to a batch or in files may still be answered; calls that several processes send have leases.
+    What was handed over to a batch or in files may still be answered; calls that several processes
+    send have leases.
     """
     for run_id, config, pid, host in database.read(_RUNNING):
         if database.is_at_work(run_id, Holder(pid=pid, host=host)):
@@ -247,7 +268,9 @@ class RunJournal:
 
         def write(connection: Connection) -> None:
             connection.execute(_APPEND, values)
-            connection.execute("UPDATE run SET updated = ? WHERE run_id = ?", (created, self._run_id))
+            connection.execute(
+                "UPDATE run SET updated = ? WHERE run_id = ?", (created, self._run_id)
+            )
 
         self._database.submit(write).result()
         event = Event(seq=seq, kind=kind, payload=json.loads(content), created=created)
@@ -258,11 +281,14 @@ class RunJournal:
     def _load(self) -> tuple[list[Event], bytes]:
         events: list[Event] = []
         head = hashlib.blake2b(self._run_id.encode(), digest_size=32).digest()
-        for i, (seq, kind, content, created, link) in enumerate(self._database.read(_EVENTS, (self._run_id,))):
+        for i, (seq, kind, content, created, link) in enumerate(
+            self._database.read(_EVENTS, (self._run_id,))
+        ):
             head = _link(head, i, kind, content, created)
             if (seq, link) != (i, head):
                 raise WorkspaceError(
-                    f"event {i} of run {self._run_id} has been edited or removed; its hash does not fit",
+                    f"event {i} of run {self._run_id} has been edited or removed; its hash does"
+                    " not fit",
                     hint="the run cannot be trusted or resumed: start a new one",
                 )
             events.append(Event(seq=seq, kind=kind, payload=json.loads(content), created=created))
@@ -272,14 +298,19 @@ class RunJournal:
 _SELECT = "SELECT run_id, kind, state, config_json, created, updated, pid, host FROM run"
 _CREATE = """
 INSERT INTO run (run_id, kind, state, config_json, created, updated, pid, host) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-"""
-_WRITTEN_BY = "SELECT run_id, kind FROM run WHERE state = 'running' AND pid = ? AND host = ? ORDER BY seq DESC LIMIT 1"
+"""  # noqa: E501
+_WRITTEN_BY = (
+    "SELECT run_id, kind FROM run WHERE state = 'running' AND pid = ? AND host = ? ORDER BY seq"
+    " DESC LIMIT 1"
+)
 _SET_STATE = "UPDATE run SET state = ?, updated = ?, pid = ?, host = ? WHERE run_id = ?"
 _RUNNING = "SELECT run_id, config_json, pid, host FROM run WHERE state = 'running'"
 _STOP = "UPDATE run SET state = 'stopped' WHERE run_id = ? AND state = 'running'"
 _LOSE = "UPDATE attempt SET state = 'lost', settled = ? WHERE state = 'sent' AND run_id = ?"
 _SET_CONFIG = "UPDATE run SET config_json = ?, updated = ? WHERE run_id = ?"
-_APPEND = "INSERT INTO event (run_id, seq, kind, payload_json, created, hash) VALUES (?, ?, ?, ?, ?, ?)"
+_APPEND = (
+    "INSERT INTO event (run_id, seq, kind, payload_json, created, hash) VALUES (?, ?, ?, ?, ?, ?)"
+)
 _EVENTS = "SELECT seq, kind, payload_json, created, hash FROM event WHERE run_id = ? ORDER BY seq"
 
 
@@ -306,4 +337,7 @@ def _run(database: Database, row: tuple[Any, ...]) -> RunRecord:  # Any: SQL val
 
 
 def _unknown(run_id: str) -> InputError:
-    return InputError(f"there is no run {run_id!r} in this workspace", hint="`judgewright runs list` shows them all")
+    return InputError(
+        f"there is no run {run_id!r} in this workspace",
+        hint="`judgewright runs list` shows them all",
+    )

@@ -1,4 +1,6 @@
-"""Rows that came from Python's memory, kept in the workspace as a file: a run reads its rows again when resumed."""
+"""Rows that came from Python's memory, kept in the workspace as a file: a run reads its rows again
+when resumed.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,17 @@ from .workspace import Workspace
 
 
 def keep_rows(workspace: Workspace, source: RowsInMemory) -> Path:
-    """Write rows as JSONL into the workspace, under a name that their content gives, and return the file.
+    """Write rows as JSONL into the workspace, under a name that their content gives, and return the
+    file.
 
     Raises:
         DataError: A row cannot be read.
         OSError: The file cannot be written.
     """
     problems = Problems(source, "row")
-    lines = [json.dumps(record.fields, ensure_ascii=False) for record in read_records(source, problems)]
+    lines = [
+        json.dumps(record.fields, ensure_ascii=False) for record in read_records(source, problems)
+    ]
     problems.check()
     text = "".join(f"{line}\n" for line in lines)
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

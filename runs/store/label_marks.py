@@ -1,4 +1,6 @@
-"""What people say of labels while they read: a JSONL file for each data file, which `--audited` reads."""
+"""What people say of labels while they read: a JSONL file for each data file, which `--audited`
+reads.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ class LabelMarks:
     Args:
         root: The workspace's folder.
         data: The name of the data file.
-        data_hash: Of its rows, so that marks of other rows of the same name have a file of their own.
+        data_hash: Of its rows, so that marks of other rows of the same name have a file of their
+            own.
         labels: The scale of its labels.
     """
 
@@ -53,7 +56,8 @@ class LabelMarks:
         return read_audit(self.path) if self.path.is_file() else {}
 
     def set(self, row_id: str, mark: str, right_label: float | None, *, by: str) -> None:
-        """Mark a row in place of an earlier mark; an empty mark takes it away. It is on the disk when this returns.
+        """Mark a row in place of an earlier mark; an empty mark takes it away. It is on the disk
+        when this returns.
 
         Raises:
             InputError: It is no mark, or a wrong label of these grades has no right one.
@@ -70,8 +74,16 @@ class LabelMarks:
                 lines.pop(row_id, None)
                 if mark:
                     right = right_label if mark == "wrong label" else None
-                    lines[row_id] = {"id": row_id, "mark": mark, "right_label": right, "by": by, "at": now()}
-                text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines.values())
+                    lines[row_id] = {
+                        "id": row_id,
+                        "mark": mark,
+                        "right_label": right,
+                        "by": by,
+                        "at": now(),
+                    }
+                text = "".join(
+                    f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines.values()
+                )
                 write_beside(self.path, text)
             finally:
                 lock.release()
@@ -83,7 +95,8 @@ class LabelMarks:
             return
         if right_label is None and self.labels.kind != "binary":
             raise InputError(
-                f"which label is right? labels are {self.labels.describe()}", hint="choose it beside the mark"
+                f"which label is right? labels are {self.labels.describe()}",
+                hint="choose it beside the mark",
             )
         if right_label is not None and not self.labels.contains(right_label):
             raise InputError(f"{right_label:g} is not on {self.labels.describe()}")

@@ -1,4 +1,6 @@
-"""Labels that people gave in this workspace: every key press is a record, and none is ever changed or taken out."""
+"""Labels that people gave in this workspace: every key press is a record, and none is ever changed
+or taken out.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,8 @@ class LabelStore:
 
 
 def counting_records(records: Iterable[LabelRecord]) -> list[LabelRecord]:
-    """Return the records that count: the last one of each annotator about a row, unless it was taken back.
+    """Return the records that count: the last one of each annotator about a row, unless it was
+    taken back.
 
     They stand in the order in which they were made.
     """
@@ -104,7 +107,19 @@ def counting_records(records: Iterable[LabelRecord]) -> list[LabelRecord]:
 
 
 _COLUMNS = (
-    *("seq", "queue", "action", "row_key", "row_id", "group", "label", "reason", "annotator", "seconds", "created"),
+    *(
+        "seq",
+        "queue",
+        "action",
+        "row_key",
+        "row_id",
+        "group",
+        "label",
+        "reason",
+        "annotator",
+        "seconds",
+        "created",
+    ),
     *("probability", "design", "replaces"),
 )
 _NEW = ", ".join(f'"{name}"' for name in _COLUMNS[1:])

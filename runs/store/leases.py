@@ -1,9 +1,11 @@
-"""Who may send a call, where several processes send the calls of a workspace, and which of them are alive.
+"""Who may send a call, where several processes send the calls of a workspace, and which of them are
+alive.
 
-A worker leases a call before it sends it, so that no other one pays for it too, and raises its beat in the table
-`worker` as long as it lives. A driver watches the beats: a worker whose beat has stood still for `LEASE` seconds of the
-driver's own time is dead to everybody, and its leases are free. No two clocks are compared. Should it only have hung,
-it finds that it has no lease any more, and sends nothing. On one machine who died is known at once.
+A worker leases a call before it sends it, so that no other one pays for it too, and raises its beat
+in the table `worker` as long as it lives. A driver watches the beats: a worker whose beat has stood
+still for `LEASE` seconds of the driver's own time is dead to everybody, and its leases are free. No
+two clocks are compared. Should it only have hung, it finds that it has no lease any more, and sends
+nothing. On one machine who died is known at once.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ LEASE = 15.0
 _AT_ONCE = 250
 """Keys in one statement."""
 _LONGEST_GAP = 2.0
-"""Seconds between two looks that count at most: who was halted between them has not seen what happened meanwhile."""
+"""Seconds between two looks that count at most: who was halted between them has not seen what
+happened meanwhile.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +80,9 @@ class WorkerLeases:
             LeaseLost: It was taken for dead.
         """
 
-        def work(connection: Connection) -> tuple[int, int | None, float | None, int, int | None] | None:
+        def work(
+            connection: Connection,
+        ) -> tuple[int, int | None, float | None, int, int | None] | None:
             if connection.execute(_BEAT, (pace, self.owner)).rowcount != 1:
                 return None
             return connection.execute(_ORDERS, (self.owner,)).fetchone()
@@ -86,7 +92,11 @@ class WorkerLeases:
             raise taken_for_dead()
         sharing, in_flight, share, stopping, driver_beat = row
         return Orders(
-            sharing=sharing, in_flight=in_flight, share=share, stopping=bool(stopping), driver_beat=driver_beat
+            sharing=sharing,
+            in_flight=in_flight,
+            share=share,
+            stopping=bool(stopping),
+            driver_beat=driver_beat,
         )
 
     def claim(self, keys: Sequence[bytes]) -> set[bytes]:
@@ -104,9 +114,11 @@ class WorkerLeases:
             for start in range(0, len(wanted), _AT_ONCE):
                 part = wanted[start : start + _AT_ONCE]
                 values = ", ".join(["(?, ?)"] * len(part))
-                sql = f"INSERT INTO lease (key, owner) VALUES {values} ON CONFLICT DO NOTHING RETURNING key"  # noqa: S608 - question marks only
+                sql = f"INSERT INTO lease (key, owner) VALUES {values} ON CONFLICT DO NOTHING RETURNING key"  # noqa: E501, S608
                 parameters = [value for key in part for value in (key, self.owner)]
-                claimed.update(bytes(key) for (key,) in connection.execute(sql, parameters).fetchall())
+                claimed.update(
+                    bytes(key) for (key,) in connection.execute(sql, parameters).fetchall()
+                )
             return claimed
 
         with self._lock:
@@ -121,7 +133,9 @@ class WorkerLeases:
 
         def work(connection: Connection) -> None:
             for key in sorted(keys):
-                connection.execute("DELETE FROM lease WHERE key = ? AND owner = ?", (key, self.owner))
+                connection.execute(
+                    "DELETE FROM lease WHERE key = ? AND owner = ?", (key, self.owner)
+                )
 
         self._database.submit(work).result()
         with self._lock:
@@ -140,7 +154,9 @@ class WorkerLeases:
 
 
 class _Life:
-    """A locked file beside the database: who died without a word is known at once, where all are on one machine."""
+    """A locked file beside the database: who died without a word is known at once, where all are on
+    one machine.
+    """
 
     def __init__(self, folder: Path, token: str) -> None:
         self._path = folder / f"worker-{token}.lock"
@@ -148,7 +164,9 @@ class _Life:
 
     @property
     def has_ended(self) -> bool:
-        """Whether a process of this machine began it and has died; unknown of those on other machines."""
+        """Whether a process of this machine began it and has died; unknown of those on other
+        machines.
+        """
         if not self._path.exists():
             return False
         try:
@@ -171,11 +189,13 @@ class _Life:
 class LeasedCallStore(CallStore):
     """The record of calls for a process that sends only what it has leased.
 
-    An attempt is settled by its own line: where another process took a call over from this one, each has its own.
+    An attempt is settled by its own line: where another process took a call over from this one,
+    each has its own.
     """
 
     def __init__(self, database: Database, run_id: str, leases: WorkerLeases) -> None:
-        # While others commit writes gather anyhow, and who waits inside of a commit holds up the others.
+        # While others commit writes gather anyhow, and who waits inside of a commit holds up the
+        # others.
         super().__init__(database, run_id, gather=0.0)
         self._owner = leases.owner
         self._shards: dict[bytes, str] = {}
@@ -191,8 +211,12 @@ class LeasedCallStore(CallStore):
             self._shards.pop(key, None)
             self._attempts.pop(key, None)
 
-    def sent(self, key: bytes, *, reserved_cost: float | None, reserved_tokens: int) -> Future[None]:
-        """See `CallRecord.sent`; the attempt is entered only where this process still has the lease."""
+    def sent(
+        self, key: bytes, *, reserved_cost: float | None, reserved_tokens: int
+    ) -> Future[None]:
+        """See `CallRecord.sent`; the attempt is entered only where this process still has the
+        lease.
+        """
         asked_before = 0 if key in self._damaged else 1
         shard = self._shards[key]
 
@@ -212,7 +236,9 @@ class LeasedCallStore(CallStore):
             raise taken_for_dead()
         super()._give_up(connection, key, failure)
 
-    def _settle(self, connection: Connection, key: bytes, state: str, *, cost: float | None, tokens: int) -> str:
+    def _settle(
+        self, connection: Connection, key: bytes, state: str, *, cost: float | None, tokens: int
+    ) -> str:
         at = now()
         connection.execute(_SETTLE_ATTEMPT, (state, cost, tokens, at, self._attempts[key]))
         return at
@@ -245,7 +271,9 @@ class Workers:
         database.submit(lambda connection: connection.execute(_ENTER_WORKER, row)).result()
 
     def look(self) -> tuple[dict[str, float | None], list[Dead]]:
-        """Return this driver's living workers, by place with their pace, and who has died since, of any driver."""
+        """Return this driver's living workers, by place with their pace, and who has died since, of
+        any driver.
+        """
         elapsed, self._looked = min(time.monotonic() - self._looked, _LONGEST_GAP), time.monotonic()
         rows = self._database.read(_WORKERS, (self.owner,))
         seen: dict[str, tuple[int, float]] = {}
@@ -266,9 +294,14 @@ class Workers:
         return living, dead
 
     def _has_ended(self, owner: str) -> bool:
-        return not self._database.shared and _Life(self._database.folder, owner.split("/")[1]).has_ended
+        return (
+            not self._database.shared
+            and _Life(self._database.folder, owner.split("/")[1]).has_ended
+        )
 
-    def order(self, *, sharing: int, in_flight: int | None, share: float | None, stopping: bool) -> None:
+    def order(
+        self, *, sharing: int, in_flight: int | None, share: float | None, stopping: bool
+    ) -> None:
         """Tell all workers of this driver what to do, and that the driver lives."""
 
         def work(connection: Connection) -> None:
@@ -289,7 +322,9 @@ class Workers:
     def leave(self) -> None:
         """Tell the workers that there is no driver any more."""
         self._database.submit(
-            lambda connection: connection.execute("DELETE FROM worker WHERE owner = ?", (self.owner,))
+            lambda connection: connection.execute(
+                "DELETE FROM worker WHERE owner = ?", (self.owner,)
+            )
         ).result()
 
     def _take_back(self, owner: str, beat: int) -> list[bytes] | None:
@@ -309,7 +344,9 @@ class Workers:
 def spent_on(database: Database, shard: str) -> Spending:
     """Return what a shard has cost, and may have cost, whoever worked on it."""
     row = database.read(_SPENT_ON, (shard,))[0]
-    return Spending(settled_cost=row[0], settled_tokens=row[1], in_doubt_cost=row[2], in_doubt_tokens=row[3])
+    return Spending(
+        settled_cost=row[0], settled_tokens=row[1], in_doubt_cost=row[2], in_doubt_tokens=row[3]
+    )
 
 
 def taken_for_dead() -> LeaseLost:
@@ -322,7 +359,7 @@ def taken_for_dead() -> LeaseLost:
 
 _ENTER_WORKER = """
 INSERT INTO worker (owner, driver, run_id, place, beat, sharing, stopping) VALUES (?, ?, ?, ?, 0, 1, 0)
-"""
+"""  # noqa: E501
 _BEAT = "UPDATE worker SET beat = beat + 1, pace = ? WHERE owner = ?"
 _ORDERS = """
 SELECT own.sharing, own.in_flight, own.share, own.stopping, driver.beat
@@ -334,7 +371,9 @@ _SAME_BEAT = "UPDATE worker SET stopping = 1 WHERE owner = ? AND beat = ?"
 _WORKERS = "SELECT owner, driver, place, beat, pace FROM worker WHERE owner <> ?"
 _LEASED_BY = "SELECT key FROM lease WHERE owner = ?"
 _STILL_MINE = "UPDATE lease SET owner = owner WHERE key = ? AND owner = ?"
-_LOSE_EARLIER = "UPDATE attempt SET state = 'lost', settled = ? WHERE state = 'sent' AND run_id = ? AND key = ?"
+_LOSE_EARLIER = (
+    "UPDATE attempt SET state = 'lost', settled = ? WHERE state = 'sent' AND run_id = ? AND key = ?"
+)
 _ENTER_ATTEMPT = """
 INSERT INTO attempt (run_id, created, key, state, repeated, reserved_cost, reserved_tokens, shard)
 VALUES (?, ?, ?, 'sent', ? * (SELECT count(*) FROM call WHERE key = ? AND state = 'done'), ?, ?, ?)

@@ -1,13 +1,13 @@
 """The ledger of looks in the workspace database: a chain that shows what was edited or taken away.
 
-An entry is a look begun, a look concluded, the rows that a run sees and those sealed to it, or a prompt whose figures
-on some rows were seen. Of rows the chain holds the hashes of their keys and fingerprints, which stand in tables of
-their own, once for however many runs had the same rows.
+An entry is a look begun, a look concluded, the rows that a run sees and those sealed to it, or a
+prompt whose figures on some rows were seen. Of rows the chain holds the hashes of their keys and
+fingerprints, which stand in tables of their own, once for however many runs had the same rows.
 
-Each entry carries a hash over itself and the hash before it. How many there are and the last hash are
-kept twice more, in a row of their own and in `ledger.head` beside the database, so that cutting off the
-last entry shows as well. It guards against slips and restored copies, not against somebody who
-rewrites all three.
+Each entry carries a hash over itself and the hash before it. How many there are and the last hash
+are kept twice more, in a row of their own and in `ledger.head` beside the database, so that cutting
+off the last entry shows as well. It guards against slips and restored copies, not against somebody
+who rewrites all three.
 """
 
 from __future__ import annotations
@@ -21,7 +21,15 @@ from typing import Any, TypeVar
 
 from ...judges import InputError, WorkspaceError, write_beside
 from ...judges.splits import Side
-from ...optimize.holdout.ledger import MAX_LOOKS, History, Look, LookOutcome, LookRecord, Measured, SeenRows
+from ...optimize.holdout.ledger import (
+    MAX_LOOKS,
+    History,
+    Look,
+    LookOutcome,
+    LookRecord,
+    Measured,
+    SeenRows,
+)
 from ...optimize.holdout.look_counting import (
     LookRequest,
     find_look,
@@ -58,11 +66,17 @@ class HoldoutLedger:
 
     Args:
         max_looks: Looks on a holdout since its last accept after which `begin` refuses.
-        purpose, line: What its looks are for, and on which line they are counted, where `begin` is not told.
+        purpose, line: What its looks are for, and on which line they are counted, where `begin` is
+            not told.
     """
 
     def __init__(
-        self, database: Database, *, max_looks: int = MAX_LOOKS, purpose: str = "gate", line: str = ""
+        self,
+        database: Database,
+        *,
+        max_looks: int = MAX_LOOKS,
+        purpose: str = "gate",
+        line: str = "",
     ) -> None:
         self._database = database
         self._purpose, self._line = purpose, line
@@ -89,11 +103,16 @@ class HoldoutLedger:
             memories = _history(entries, _Bodies(connection.execute)).memories
             if find_memory(memories, run_id) is not None:
                 return None, head
-            memory = remember_rows(memories, run_id, open=open, sealed=sealed, sides=sides, allow_opened=allow_opened)
+            memory = remember_rows(
+                memories, run_id, open=open, sealed=sealed, sides=sides, allow_opened=allow_opened
+            )
             return memory, _append(connection, head, _memory_entry(connection, memory))
 
-        # What was there before is read once more, because the connection of a write is nobody's when it is over.
-        return self.enter(enter) or next(memory for memory in self.memories() if memory.run_id == run_id)
+        # What was there before is read once more, because the connection of a write is nobody's
+        # when it is over.
+        return self.enter(enter) or next(
+            memory for memory in self.memories() if memory.run_id == run_id
+        )
 
     def begin(
         self,
@@ -135,9 +154,15 @@ class HoldoutLedger:
 
         def enter(connection: Connection) -> tuple[None, _Head]:
             entries, head = self.read_verified(connection)
-            entry: dict[str, Any] = {"entry": "measured", "version": version, "rows": rows.hash.hex()}  # Any: JSON
+            entry: dict[str, Any] = {
+                "entry": "measured",
+                "version": version,
+                "rows": rows.hash.hex(),
+            }  # Any: JSON
             entry["looks"] = len(_records(entries))
-            if not any(entry.items() <= json.loads(content).items() for _, _, content, _ in entries):
+            if not any(
+                entry.items() <= json.loads(content).items() for _, _, content, _ in entries
+            ):
                 entry |= {"by": by, "prints": _store(connection, rows).get(rows.hash.hex())}
                 head = _append(connection, head, entry)
             return None, head
@@ -158,7 +183,9 @@ class HoldoutLedger:
 
     def looks(self, holdout: str) -> tuple[LookRecord, ...]:
         """See `Ledger.looks`."""
-        return tuple(r for r in _records(self._database.read(_ENTRIES)) if r.look.holdout == holdout)
+        return tuple(
+            r for r in _records(self._database.read(_ENTRIES)) if r.look.holdout == holdout
+        )
 
     def history(self) -> History:
         """Return all looks, remembered rows and measured prompts, in order.
@@ -169,15 +196,17 @@ class HoldoutLedger:
         return _history(self._database.read(_ENTRIES), _Bodies(self._database.read))
 
     def large_rows(self) -> set[bytes]:
-        """Return the hashes of parts of so many rows that only a decision is worth comparing them."""
+        """Return the hashes of parts of so many rows that only a decision is worth comparing
+        them.
+        """
         return {bytes(name) for (name,) in self._database.read(_LARGE)}
 
     def verify(self) -> int:
         """Walk the chain and return how many entries it has.
 
         Raises:
-            WorkspaceError: An entry, or the keys of rows it names, was edited, removed or added, here or in
-                `ledger.head`.
+            WorkspaceError: An entry, or the keys of rows it names, was edited, removed or added,
+                here or in `ledger.head`.
         """
         before = None
         while True:  # until nobody has added an entry between the two reads
@@ -192,10 +221,14 @@ class HoldoutLedger:
         bodies.check()
         return walked.entries
 
-    def read_verified(self, connection: Connection) -> tuple[list[tuple[Any, ...]], _Head]:  # Any: SQL values
+    def read_verified(
+        self, connection: Connection
+    ) -> tuple[list[tuple[Any, ...]], _Head]:  # Any: SQL values
         """Return the entries, and their end."""
         entries = connection.execute(_ENTRIES).fetchall()
-        return entries, self._verify(entries, connection.execute(_HEAD).fetchall(), self._read_file())
+        return entries, self._verify(
+            entries, connection.execute(_HEAD).fetchall(), self._read_file()
+        )
 
     def _verify(
         self, entries: list[tuple[Any, ...]], head: list[tuple[Any, ...]], beside: _Head
@@ -210,9 +243,12 @@ class HoldoutLedger:
         kept = _Head(head[0][0], head[0][1].hex()) if head else _EMPTY
         if kept != walked:
             raise _broken(f"it has {walked.entries} entries, its head says {kept.entries}")
-        # A beginning of the chain is what a crash between a commit and the file leaves, and what other machines add to.
+        # A beginning of the chain is what a crash between a commit and the file leaves, and what
+        # other machines add to.
         if not 0 <= beside.entries <= walked.entries or beside.hash != links[beside.entries]:
-            raise _broken(f"it has {walked.entries} entries, {self._file.name} says {beside.entries}")
+            raise _broken(
+                f"it has {walked.entries} entries, {self._file.name} says {beside.entries}"
+            )
         return walked
 
     def _read_file(self) -> _Head:
@@ -255,18 +291,23 @@ def require_mergeable(source: Database, target: Database) -> None:
         HoldoutLedger(database).verify()
     there = {record.look: record.outcome for record in _records(target.read(_ENTRIES))}
     differing = [
-        f"look {record.look.number} of run {record.look.run_id}: {record.outcome} and {there[record.look]}"
+        f"look {record.look.number} of run {record.look.run_id}: {record.outcome} and"
+        f" {there[record.look]}"
         for record in _records(source.read(_ENTRIES))
         if there.get(record.look) is not None and record.outcome not in (None, there[record.look])
     ]
     if differing:
-        raise InputError(f"looks were concluded in two ways, and nothing was merged: {'; '.join(differing)}")
+        raise InputError(
+            f"looks were concluded in two ways, and nothing was merged: {'; '.join(differing)}"
+        )
 
 
 def merge_ledgers(source: Database, target: Database) -> int:
-    """Enter the entries of a ledger at the end of another one, which lacks them; return how many those were.
+    """Enter the entries of a ledger at the end of another one, which lacks them; return how many
+    those were.
 
-    A prompt that was measured counts as measured after all looks that are there: never fewer looks than there were.
+    A prompt that was measured counts as measured after all looks that are there: never fewer looks
+    than there were.
     """
     theirs = [json.loads(content) for _, _, content, _ in source.read(_ENTRIES)]
 
@@ -289,7 +330,9 @@ def merge_ledgers(source: Database, target: Database) -> int:
 
 def _identity(entry: Mapping[str, Any]) -> str:  # Any: JSON
     """Return what makes two entries the same one, whenever each was made."""
-    return json.dumps({name: value for name, value in entry.items() if name not in _OF_THE_MOMENT}, sort_keys=True)
+    return json.dumps(
+        {name: value for name, value in entry.items() if name not in _OF_THE_MOMENT}, sort_keys=True
+    )
 
 
 _ENTRIES = "SELECT seq, holdout, entry_json, hash FROM ledger ORDER BY seq"
@@ -317,7 +360,9 @@ def _append(connection: Connection, head: _Head, entry: dict[str, Any]) -> _Head
     content = json.dumps({"created": now(), **entry}, sort_keys=True)
     link = _link(bytes.fromhex(head.hash), seq, entry.get("holdout", _NO_HOLDOUT), content)
     values = (seq, entry.get("holdout", _NO_HOLDOUT), content, link)
-    connection.execute("INSERT INTO ledger (seq, holdout, entry_json, hash) VALUES (?, ?, ?, ?)", values)
+    connection.execute(
+        "INSERT INTO ledger (seq, holdout, entry_json, hash) VALUES (?, ?, ?, ?)", values
+    )
     connection.execute(_SET_HEAD, (seq, link))
     return _Head(seq, link.hex())
 
@@ -336,7 +381,9 @@ def _records(entries: Iterable[tuple[Any, ...]]) -> list[LookRecord]:  # Any: SQ
             continue
         look = Look.from_json(entry)
         # A conclusion takes the place of the look it concludes, which keeps its position.
-        records[look] = LookRecord(look=look, outcome=entry.get("outcome"), reason=entry.get("reason"))
+        records[look] = LookRecord(
+            look=look, outcome=entry.get("outcome"), reason=entry.get("reason")
+        )
     return list(records.values())
 
 
@@ -356,15 +403,20 @@ def _memory_entry(connection: Connection, memory: SeenRows) -> dict[str, Any]:  
 
 
 def _store(connection: Connection, *parts: RowFingerprints) -> dict[str, str]:
-    """Store keys and fingerprints of rows; return the hash of the fingerprints by the hash of the keys."""
+    """Store keys and fingerprints of rows; return the hash of the fingerprints by the hash of the
+    keys.
+    """
     stored = {}
     for rows in parts:
         connection.execute(
-            "INSERT INTO known_rows (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING", (rows.hash, rows.to_bytes())
+            "INSERT INTO known_rows (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING",
+            (rows.hash, rows.to_bytes()),
         )
         if rows.prints is not None:
             values = (rows.prints.hash, rows.prints.body)
-            connection.execute("INSERT INTO row_prints (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING", values)
+            connection.execute(
+                "INSERT INTO row_prints (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING", values
+            )
             stored[rows.hash.hex()] = rows.prints.hash.hex()
     return stored
 
@@ -373,14 +425,21 @@ def _store_sides(connection: Connection, sides: Sides) -> str:
     """Store where groups are; return the hash."""
     body = sides.to_bytes()
     digest = hashlib.blake2b(body, digest_size=32)
-    connection.execute("INSERT INTO side (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING", (digest.digest(), body))
+    connection.execute(
+        "INSERT INTO side (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING",
+        (digest.digest(), body),
+    )
     return digest.hexdigest()
 
 
 class _Bodies:
-    """The keys, fingerprints and sides that entries name, each read when it is asked for and held against its hash."""
+    """The keys, fingerprints and sides that entries name, each read when it is asked for and held
+    against its hash.
+    """
 
-    def __init__(self, read: Callable[[str, Sequence[Any]], Iterable[tuple[Any, ...]]]) -> None:  # Any: SQL values
+    def __init__(
+        self, read: Callable[[str, Sequence[Any]], Iterable[tuple[Any, ...]]]
+    ) -> None:  # Any: SQL values
         self._read = read
         self._rows: dict[tuple[str, str | None], RowFingerprints] = {}
 
@@ -393,22 +452,36 @@ class _Bodies:
         return seals
 
     def rows(self, name: str, prints: str | None) -> RowFingerprints:
-        """Return rows by the hashes of their keys and fingerprints; earlier versions kept no fingerprints."""
+        """Return rows by the hashes of their keys and fingerprints; earlier versions kept no
+        fingerprints.
+        """
         if (name, prints) not in self._rows:
             beside = (lambda: None) if prints is None else partial(self._prints, prints)
             body = partial(self._body, _KNOWN, name)
-            self._rows[name, prints] = RowFingerprints.stored(body, beside, known_hash=bytes.fromhex(name))
+            self._rows[name, prints] = RowFingerprints.stored(
+                body, beside, known_hash=bytes.fromhex(name)
+            )
         return self._rows[name, prints]
 
-    def sides(self, entry: Mapping[str, Any], sealed: Mapping[str, RowFingerprints]) -> Sides | None:  # Any: JSON
-        """Return where a run's groups are; of an earlier version, which parts of its split were sealed how."""
+    def sides(
+        self, entry: Mapping[str, Any], sealed: Mapping[str, RowFingerprints]
+    ) -> Sides | None:  # Any: JSON
+        """Return where a run's groups are; of an earlier version, which parts of its split were
+        sealed how.
+        """
         if "sides" in entry:
             name = entry["sides"]
-            return None if name is None else Sides.from_bytes(self._body(_SIDES, name), tuple(entry["notes"]))
+            return (
+                None
+                if name is None
+                else Sides.from_bytes(self._body(_SIDES, name), tuple(entry["notes"]))
+            )
         groups: list[PlacedGroup] = []
         for name, part in sealed.items():
             if name in self._seals:
-                groups += (PlacedGroup(b"", min(group.rows), self._seals[name]) for group in part.groups)
+                groups += (
+                    PlacedGroup(b"", min(group.rows), self._seals[name]) for group in part.groups
+                )
         return Sides(tuple(groups)) if groups else None
 
     def check(self) -> None:
@@ -463,5 +536,8 @@ def _memory(entry: Mapping[str, Any], bodies: _Bodies) -> SeenRows:  # Any: JSON
 def _broken(what: str) -> WorkspaceError:
     return WorkspaceError(
         f"the ledger of looks has been tampered with: {what}",
-        hint="put database and ledger.head back together from one backup, or label fresh rows in a new workspace",
+        hint=(
+            "put database and ledger.head back together from one backup, or label fresh rows in a"
+            " new workspace"
+        ),
     )

@@ -48,13 +48,15 @@ class WriterLock:
         self._descriptor: int | None = None
         self._guard = threading.Lock()
 
-    def acquire(self, *, wait: float = 0.0, on_busy: Callable[[Holder], None] | None = None) -> None:
+    def acquire(
+        self, *, wait: float = 0.0, on_busy: Callable[[Holder], None] | None = None
+    ) -> None:
         """Take the lock; does nothing when it is held already.
 
         Args:
             wait: Seconds to go on trying.
-            on_busy: Where given, it is tried for as long as it takes, and this is told once for whom. Which of
-                several that wait comes next is not promised.
+            on_busy: Where given, it is tried for as long as it takes, and this is told once for
+                whom. Which of several that wait comes next is not promised.
 
         Raises:
             WorkspaceError: Another handle holds it; the message names the process.
@@ -84,7 +86,9 @@ class WriterLock:
                 self._descriptor = None
 
     def holder(self) -> Holder | None:
-        """Return who holds the lock now; None where nobody does. The file's text alone may be of a dead process."""
+        """Return who holds the lock now; None where nobody does. The file's text alone may be of a
+        dead process.
+        """
         if self._descriptor is not None:
             return Holder(pid=os.getpid(), host=socket.gethostname())
         try:
@@ -142,7 +146,9 @@ class WriterLock:
 class LentLock:
     """Stands for a lock that another process of this machine holds for this one as well."""
 
-    def acquire(self, *, wait: float = 0.0, on_busy: Callable[[Holder], None] | None = None) -> None:
+    def acquire(
+        self, *, wait: float = 0.0, on_busy: Callable[[Holder], None] | None = None
+    ) -> None:
         """Do nothing: it is held."""
 
     def release(self) -> None:

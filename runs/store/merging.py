@@ -1,8 +1,9 @@
-"""What one workspace knows, entered in another one as well: runs, calls, labels, looks and the rows they name.
+"""What one workspace knows, entered in another one as well: runs, calls, labels, looks and the rows
+they name.
 
-Nothing in the source is changed, and what stands in the target stays. Done again, it enters only what is new, so a
-merge that was cut off is simply done again. Two workspaces that tell the same run in two ways are refused before
-anything is entered.
+Nothing in the source is changed, and what stands in the target stays. Done again, it enters only
+what is new, so a merge that was cut off is simply done again. Two workspaces that tell the same run
+in two ways are refused before anything is entered.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ def merge(source: Database, target: Database) -> Merged:
         target: Where.
 
     Raises:
-        InputError: A run, or a look, has gone two ways; all of them are named, and nothing was entered.
+        InputError: A run, or a look, has gone two ways; all of them are named, and nothing was
+            entered.
         WorkspaceError: Somebody works on one of the runs, or a workspace cannot be read or written.
     """
     ahead = _runs_ahead(source, target)
@@ -83,11 +85,14 @@ def _runs_ahead(source: Database, target: Database) -> dict[str, int]:
         shared = min(len(ours), len(theirs))
         if ours[:shared] != theirs[:shared]:
             differing.append(run_id)
-        elif len(ours) > len(theirs) or (len(ours) == len(theirs) and (updated, state) > there[run_id][::-1]):
+        elif len(ours) > len(theirs) or (
+            len(ours) == len(theirs) and (updated, state) > there[run_id][::-1]
+        ):
             ahead[run_id] = len(theirs)
     if differing:
         raise InputError(
-            f"{', '.join(differing)} went on in both workspaces, and in two ways; nothing was merged",
+            f"{', '.join(differing)} went on in both workspaces, and in two ways; nothing was"
+            " merged",
             hint="keep both workspaces, or `judgewright runs export` the one run",
         )
     return ahead
@@ -95,7 +100,12 @@ def _runs_ahead(source: Database, target: Database) -> dict[str, int]:
 
 def _link_hashes(database: Database, run_id: str) -> list[bytes]:
     """Return the hash of each event of a run, which tells all before it."""
-    return [link for (link,) in database.read("SELECT hash FROM event WHERE run_id = ? ORDER BY seq", (run_id,))]
+    return [
+        link
+        for (link,) in database.read(
+            "SELECT hash FROM event WHERE run_id = ? ORDER BY seq", (run_id,)
+        )
+    ]
 
 
 def _merge_run(source: Database, target: Database, run_id: str, since: int) -> int:
@@ -112,7 +122,9 @@ def _merge_run(source: Database, target: Database, run_id: str, since: int) -> i
 
 
 def _copy_bodies(source: Database, target: Database) -> None:
-    """Copy what is named by its hash: frames of requests, and what the ledger's entries and calls name."""
+    """Copy what is named by its hash: frames of requests, and what the ledger's entries and calls
+    name.
+    """
     for table, columns in (
         ("request_frame", "hash, head, tail"),
         ("known_rows", "hash, body"),
@@ -122,14 +134,21 @@ def _copy_bodies(source: Database, target: Database) -> None:
         lines = source.read(f"SELECT {columns} FROM {table}")  # noqa: S608 - our own names
         marks = ", ".join("?" * (columns.count(",") + 1))
         insert = f"INSERT INTO {table} ({columns}) VALUES ({marks}) ON CONFLICT DO NOTHING"  # noqa: S608
-        _enter(target, lines, lambda connection, line, insert=insert: connection.execute(insert, line).rowcount)
+        _enter(
+            target,
+            lines,
+            lambda connection, line, insert=insert: connection.execute(insert, line).rowcount,
+        )
 
 
 def _merge_calls(source: Database, target: Database) -> tuple[int, int]:
     entered = differing = 0
     for lines in _pages(source, "call", _CALL):
         keys = [line[1] for line in lines]
-        found = target.read(f"SELECT key, body_hash FROM call WHERE key IN ({_marks(keys)}) AND state = 'done'", keys)  # noqa: S608
+        found = target.read(
+            f"SELECT key, body_hash FROM call WHERE key IN ({_marks(keys)}) AND state = 'done'",  # noqa: S608
+            keys,
+        )
         known = dict(found)
         differing += sum(known.get(line[1], line[_BODY_HASH]) != line[_BODY_HASH] for line in lines)
         entered += _enter(
@@ -138,19 +157,32 @@ def _merge_calls(source: Database, target: Database) -> tuple[int, int]:
             lambda connection, line: connection.execute(_ENTER_CALL, line).rowcount,
         )
     failures = source.read(f"SELECT {_FAILURE} FROM failure")  # noqa: S608 - our own names
-    _enter(target, failures, lambda connection, line: connection.execute(_ENTER_FAILURE, line).rowcount)
+    _enter(
+        target, failures, lambda connection, line: connection.execute(_ENTER_FAILURE, line).rowcount
+    )
     return entered, differing
 
 
 def _merge_attempts(source: Database, target: Database) -> int:
-    """Enter attempts, which are known again by their run, call and time; one that was open there may be settled."""
+    """Enter attempts, which are known again by their run, call and time; one that was open there
+    may be settled.
+    """
     entered = 0
     for (run_id,) in source.read("SELECT DISTINCT run_id FROM attempt"):
-        there = {(key, created): state for key, created, state in target.read(_ATTEMPTS_OF, (run_id,))}
-        lines = source.read(f"SELECT {_ATTEMPT} FROM attempt WHERE run_id = ? ORDER BY seq", (run_id,))  # noqa: S608
+        there = {
+            (key, created): state for key, created, state in target.read(_ATTEMPTS_OF, (run_id,))
+        }
+        lines = source.read(
+            f"SELECT {_ATTEMPT} FROM attempt WHERE run_id = ? ORDER BY seq",  # noqa: S608
+            (run_id,),
+        )
         new = [line for line in lines if (line[0], line[1]) not in there]
-        settled = [line for line in lines if line[3] != "sent" and there.get((line[0], line[1])) == "sent"]
-        entered += _enter(target, new, lambda connection, line: connection.execute(_ENTER_ATTEMPT, line).rowcount)
+        settled = [
+            line for line in lines if line[3] != "sent" and there.get((line[0], line[1])) == "sent"
+        ]
+        entered += _enter(
+            target, new, lambda connection, line: connection.execute(_ENTER_ATTEMPT, line).rowcount
+        )
         _enter(target, settled, _settle)
     return entered
 
@@ -183,7 +215,9 @@ def _enter(target: Database, lines: Sequence[Line], one: Callable[[Connection, L
     """Enter lines, some in each commit, and return how many were new."""
     entered = 0
     for part in _in_parts(lines):
-        entered += target.submit(lambda connection, part=part: sum(one(connection, line) for line in part)).result()
+        entered += target.submit(
+            lambda connection, part=part: sum(one(connection, line) for line in part)
+        ).result()
     return entered
 
 
@@ -217,19 +251,33 @@ _EVENT = "run_id, seq, kind, payload_json, created, hash"
 _EVENTS = f"SELECT {_EVENT} FROM event WHERE run_id = ? AND seq >= ? ORDER BY seq"  # noqa: S608 - our own names
 _ENTER_EVENT = f"INSERT INTO event ({_EVENT}) VALUES (?, ?, ?, ?, ?, ?)"  # noqa: S608 - our own names
 _CALL = (
-    "key, run_id, purpose, request_json, state, attempts, response_json, body_hash, http_status, tokens_in, "
-    "tokens_out, tokens_cached, cost, price, model_returned, system_fingerprint, created, finished, frame"
+    "key, run_id, purpose, request_json, state, attempts, response_json, body_hash, http_status,"
+    " tokens_in, tokens_out, tokens_cached, cost, price, model_returned, system_fingerprint,"
+    " created, finished, frame"
 )
 _BODY_HASH = 8
-_ENTER_CALL = f"INSERT INTO call ({_CALL}) VALUES ({_marks(_CALL.split(','))}) ON CONFLICT DO NOTHING"  # noqa: S608
+_ENTER_CALL = (
+    f"INSERT INTO call ({_CALL}) VALUES ({_marks(_CALL.split(','))}) ON CONFLICT DO NOTHING"  # noqa: S608
+)
 _FAILURE = "run_id, key, message, status, created"
 _ENTER_FAILURE = f"INSERT INTO failure ({_FAILURE}) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"  # noqa: S608
-_ATTEMPT = "key, created, run_id, state, repeated, reserved_cost, reserved_tokens, cost, tokens, settled, shard"
+_ATTEMPT = (
+    "key, created, run_id, state, repeated, reserved_cost, reserved_tokens, cost, tokens, settled,"
+    " shard"
+)
 _ATTEMPTS_OF = "SELECT key, created, state FROM attempt WHERE run_id = ?"
 _ENTER_ATTEMPT = f"INSERT INTO attempt ({_ATTEMPT}) VALUES ({_marks(_ATTEMPT.split(','))})"  # noqa: S608
 _SETTLE_ATTEMPT = """
 UPDATE attempt SET state = ?, cost = ?, tokens = ?, settled = ? WHERE key = ? AND created = ? AND run_id = ?
-"""
-_LABEL = 'queue, action, row_id, annotator, created, row_key, "group", label, reason, seconds, probability, design'
-_FIND_LABEL = "SELECT seq FROM label WHERE queue = ? AND action = ? AND row_id = ? AND annotator = ? AND created = ?"
-_ENTER_LABEL = f"INSERT INTO label ({_LABEL}, replaces) VALUES ({_marks(_LABEL.split(','))}, ?) RETURNING seq"  # noqa: S608
+"""  # noqa: E501
+_LABEL = (
+    'queue, action, row_id, annotator, created, row_key, "group", label, reason, seconds,'
+    " probability, design"
+)
+_FIND_LABEL = (
+    "SELECT seq FROM label WHERE queue = ? AND action = ? AND row_id = ? AND annotator = ? AND"
+    " created = ?"
+)
+_ENTER_LABEL = (
+    f"INSERT INTO label ({_LABEL}, replaces) VALUES ({_marks(_LABEL.split(','))}, ?) RETURNING seq"  # noqa: S608
+)

@@ -1,4 +1,6 @@
-"""What `models test` found in this workspace, by model and endpoint: single replies do not show all of it."""
+"""What `models test` found in this workspace, by model and endpoint: single replies do not show all
+of it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,14 @@ from ...judges.files.write_beside import write_beside
 from .workspace import Workspace
 
 _MOST_BYTES = 1_000_000
-_SETTINGS = ("JSON schema", "temperature", "seed", "log-probabilities", "max_tokens", "max_completion_tokens")
+_SETTINGS = (
+    "JSON schema",
+    "temperature",
+    "seed",
+    "log-probabilities",
+    "max_tokens",
+    "max_completion_tokens",
+)
 """The settings of a command that an endpoint may ignore, as the test names them."""
 
 
@@ -31,18 +40,24 @@ class ModelTest:
         """Say which settings of a command have no effect; empty where all have.
 
         Args:
-            confidence: Where the command takes confidences from; only `tok` asks for log-probabilities.
+            confidence: Where the command takes confidences from; only `tok` asks for
+                log-probabilities.
         """
         needed = [name for name in _SETTINGS if name != "log-probabilities" or confidence == "tok"]
         shown = ", ".join(name for name in needed if name in self.ignored)
-        return f"ignored by the endpoint, as `models test` found on {self.day}: {shown}" if shown else ""
+        return (
+            f"ignored by the endpoint, as `models test` found on {self.day}: {shown}"
+            if shown
+            else ""
+        )
 
 
 _TESTS = TypeAdapter(dict[str, ModelTest])
 
 
 def keep_test(workspace: Workspace, *, model: str, endpoint: str, ignored: Sequence[str]) -> bool:
-    """Keep what a test found, instead of what an earlier one did; False where there is no workspace, which none makes.
+    """Keep what a test found, instead of what an earlier one did; False where there is no
+    workspace, which none makes.
 
     Args:
         model: Its name at the endpoint.
@@ -76,4 +91,6 @@ def _read(path: Path) -> Mapping[str, ModelTest]:
     except FileNotFoundError:
         return {}
     except (OSError, ValidationError) as error:
-        raise InputError(f"{path} cannot be read: {error}", hint="remove it; `models test` makes it anew") from None
+        raise InputError(
+            f"{path} cannot be read: {error}", hint="remove it; `models test` makes it anew"
+        ) from None

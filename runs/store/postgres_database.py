@@ -1,9 +1,10 @@
 """A workspace's database on a PostgreSQL server, which many processes and machines write at once.
 
-What one writer's file lock does for a file, a transaction does here, and where a write reads first, an advisory lock
-that is held to its end. A run is claimed by an advisory lock of the connection that writes, so that the claim ends with
-the process. A server that goes away is waited for, and no commit whose answer was lost is made twice: the server says
-of every transaction, by its number, whether it was committed.
+What one writer's file lock does for a file, a transaction does here, and where a write reads first,
+an advisory lock that is held to its end. A run is claimed by an advisory lock of the connection
+that writes, so that the claim ends with the process. A server that goes away is waited for, and no
+commit whose answer was lost is made twice: the server says of every transaction, by its number,
+whether it was committed.
 """
 
 from __future__ import annotations
@@ -35,16 +36,19 @@ class PostgresDatabase(Database):
     """See `Database`.
 
     Args:
-        address: Of the server and its database; the tables are in the first schema of the user's search path.
+        address: Of the server and its database; the tables are in the first schema of the user's
+            search path.
         folder: Where the files that belong to it are on this machine.
         migrations: The upgrades that make up its format.
-        on_busy: Where given, `claim` waits while another process has claimed the same, and this is told once for whom.
+        on_busy: Where given, `claim` waits while another process has claimed the same, and this is
+            told once for whom.
         on_away: Told what is waited for when the server does not answer any more.
         patience: Seconds for which that is.
         lent: Whether a driver elsewhere has opened it for this worker: then it is not upgraded.
 
     Raises:
-        WorkspaceError: It cannot be reached, was written by a newer Judgewright, or holds another program's tables.
+        WorkspaceError: It cannot be reached, was written by a newer Judgewright, or holds another
+            program's tables.
     """
 
     def __init__(
@@ -117,7 +121,9 @@ class PostgresDatabase(Database):
         term, values = lock_of(f"claim {run_id}")
         return run_id in self._claimed or bool(self.read(_HOLDER.format(number=term), values))
 
-    def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:  # Any: SQL values
+    def read(
+        self, sql: str, parameters: Sequence[Any] = ()
+    ) -> list[tuple[Any, ...]]:  # Any: SQL values
         """See `Database.read`."""
         while True:
             with self._may_read:
@@ -138,7 +144,9 @@ class PostgresDatabase(Database):
             self._patience.wait(away)
 
     def find_faults(self) -> tuple[int, list[str]]:
-        """See `Database.find_faults`; every value is read, so that a page with a wrong checksum shows."""
+        """See `Database.find_faults`; every value is read, so that a page with a wrong checksum
+        shows.
+        """
         tables = [name for (name,) in self.read(_TABLES)]
         faults: list[str] = []
         for name in tables:
@@ -207,9 +215,12 @@ class PostgresDatabase(Database):
         schema, made, tables = session.execute(_STATE).fetchone()
         if schema is None:
             raise WorkspaceError(
-                f"{self.name}: the user has no schema", hint="CREATE SCHEMA, or ask who runs the server"
+                f"{self.name}: the user has no schema",
+                hint="CREATE SCHEMA, or ask who runs the server",
             )
-        version = session.execute("SELECT version FROM judgewright_format").fetchone()[0] if made else 0
+        version = (
+            session.execute("SELECT version FROM judgewright_format").fetchone()[0] if made else 0
+        )
         if version > known:
             raise WorkspaceError(
                 f"{self.name} has format {version}; this Judgewright reads up to {known}",
@@ -218,7 +229,10 @@ class PostgresDatabase(Database):
         if not made and tables:
             raise WorkspaceError(
                 f"schema {schema} of {self.name} holds another program's tables ({tables})",
-                hint="make a database or a schema of its own; ?options=-csearch_path%3DNAME names the schema",
+                hint=(
+                    "make a database or a schema of its own; ?options=-csearch_path%3DNAME names"
+                    " the schema"
+                ),
             )
         return version
 
@@ -227,7 +241,7 @@ _STATE = """
 SELECT current_schema(), to_regclass(quote_ident(current_schema()) || '.judgewright_format') IS NOT NULL,
     (SELECT count(*) FROM pg_class WHERE relkind IN ('r', 'v', 'p') AND relname <> 'job' AND relnamespace =
         (SELECT oid FROM pg_namespace WHERE nspname = current_schema()))
-"""
+"""  # noqa: E501
 _FORMAT = """
 CREATE TABLE judgewright_format (version BIGINT NOT NULL);
 INSERT INTO judgewright_format VALUES (0)

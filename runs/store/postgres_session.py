@@ -1,4 +1,6 @@
-"""One connection to a PostgreSQL, which takes the statements that SQLite takes; and how long to wait for a server."""
+"""One connection to a PostgreSQL, which takes the statements that SQLite takes; and how long to
+wait for a server.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ _LOOK = 5.0
 """Seconds between two looks at a server that was given up."""
 _NAME = re.compile(r"judgewright (\d+) (.*)")
 _AWAY = ("57P01", "57P02", "57P03", "53300")
-"""It shuts down, crashed, starts up, or has no connection left; what fails without a code is the connection itself."""
+"""It shuts down, crashed, starts up, or has no connection left; what fails without a code is the
+connection itself.
+"""
 _AGAIN = ("40001", "40P01")
 """The transaction stood in another one's way; the same again may pass."""
 
@@ -56,8 +60,14 @@ class Session:
 
         self._address, self._reading, self._errors = address, reading, psycopg.Error
         self.name = f"judgewright {os.getpid()} {socket.gethostname()[:30]}"
-        # Without them a connection that a router has forgotten would hold its claims, or be waited for, for hours.
-        alive = {"keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 4, "tcp_user_timeout": 40_000}
+        # Without them a connection that a router has forgotten would hold its claims, or be waited
+        # for, for hours.
+        alive = {
+            "keepalives_idle": 20,
+            "keepalives_interval": 5,
+            "keepalives_count": 4,
+            "tcp_user_timeout": 40_000,
+        }
         with self._translating():
             self._connection = psycopg.connect(
                 **{**alive, **address.connecting},  # type: ignore[arg-type]  # all are libpq's own
@@ -71,11 +81,16 @@ class Session:
             raise WorkspaceError(
                 f"{address} is PostgreSQL {info.server_version // 10000} with encoding "
                 f"{info.parameter_status('server_encoding')}",
-                hint="a workspace needs PostgreSQL 13 or newer, and a database with ENCODING 'UTF8'",
+                hint=(
+                    "a workspace needs PostgreSQL 13 or newer, and a database with ENCODING 'UTF8'"
+                ),
             )
         self.pid = info.backend_pid
         self._connection.adapters.register_loader("numeric", _number_loader())
-        self.script("SET tcp_keepalives_idle = 20; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 4")
+        self.script(
+            "SET tcp_keepalives_idle = 20; SET tcp_keepalives_interval = 5; SET"
+            " tcp_keepalives_count = 4"
+        )
         if reading:
             self.script("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
 
@@ -91,7 +106,9 @@ class Session:
             self._connection.execute(sql.encode())
 
     def begin(self) -> str:
-        """Begin a transaction and its first savepoint, and return the number that the server knows it by."""
+        """Begin a transaction and its first savepoint, and return the number that the server knows
+        it by.
+        """
         with self._translating():
             cursor = self._connection.execute("BEGIN; SELECT pg_current_xact_id(); SAVEPOINT item")
         cursor.nextset()
@@ -100,10 +117,14 @@ class Session:
         return str(row[0])
 
     def was_committed(self, number: str) -> bool:
-        """Whether a transaction was, waiting while it is about to be; False where this server does not know it."""
+        """Whether a transaction was, waiting while it is about to be; False where this server does
+        not know it.
+        """
         while True:
             try:
-                status = self.execute("SELECT pg_xact_status(CAST(CAST(? AS TEXT) AS xid8))", (number,)).fetchone()[0]
+                status = self.execute(
+                    "SELECT pg_xact_status(CAST(CAST(? AS TEXT) AS xid8))", (number,)
+                ).fetchone()[0]
             except ServerError as error:
                 if error.code == "22023":  # a number that it has not come to
                     return False
@@ -113,7 +134,9 @@ class Session:
             time.sleep(0.1)
 
     def close(self) -> None:
-        """Close the connection; what it had claimed is free when this returns, unless the connection was lost."""
+        """Close the connection; what it had claimed is free when this returns, unless the
+        connection was lost.
+        """
         with contextlib.suppress(ServerError):
             if not self._reading:
                 self.script("SELECT pg_advisory_unlock_all()")
@@ -145,7 +168,9 @@ def _translated(sql: str) -> bytes:
 
 
 def lock_of(what: str) -> tuple[str, tuple[str]]:
-    """Return the number of an advisory lock as a term of SQL, and its value; schemas of one database have their own."""
+    """Return the number of an advisory lock as a term of SQL, and its value; schemas of one
+    database have their own.
+    """
     return "hashtextextended(current_schema() || '/' || CAST(? AS TEXT), 0)", (what,)
 
 
@@ -164,7 +189,9 @@ class Patience:
         on_wait: Told once each time that it begins to be waited for.
     """
 
-    def __init__(self, name: str, seconds: float, on_wait: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self, name: str, seconds: float, on_wait: Callable[[str], None] | None = None
+    ) -> None:
         self._name, self._seconds, self._on_wait = name, seconds, on_wait
         self._lock = threading.Lock()
         self._since: float | None = None
@@ -211,18 +238,29 @@ class Patience:
     def _given_up(self, why: str) -> WorkspaceError:
         return WorkspaceError(
             f"{self._name} has not answered for {self._seconds:g} s: {why}",
-            hint="what was committed is kept; once it answers, give the command again or `judgewright runs resume`",
+            hint=(
+                "what was committed is kept; once it answers, give the command again or"
+                " `judgewright runs resume`"
+            ),
         )
 
 
 def _explain(name: str, error: psycopg.Error) -> ServerError:
-    """Say an error of the server's in our words, without the values of a row; the one place where that is done."""
+    """Say an error of the server's in our words, without the values of a row; the one place where
+    that is done.
+    """
     from psycopg import InterfaceError, OperationalError
 
     code, connection = error.sqlstate or "", isinstance(error, OperationalError | InterfaceError)
-    said, hint = next((words for start, words in _WORDS.items() if code.startswith(start)), ("cannot be used", None))
+    said, hint = next(
+        (words for start, words in _WORDS.items() if code.startswith(start)),
+        ("cannot be used", None),
+    )
     if connection and not code:
-        said, hint = "cannot be reached", "look at its address, the user's rights, and the password in PGPASSWORD"
+        said, hint = (
+            "cannot be reached",
+            "look at its address, the user's rights, and the password in PGPASSWORD",
+        )
     first = (error.diag.message_primary or str(error)).strip().partition("\n")[0]
     translated = ServerError(f"{name} {said}: {first}", hint=hint)
     translated.code = code
@@ -232,9 +270,18 @@ def _explain(name: str, error: psycopg.Error) -> ServerError:
 
 
 _WORDS: dict[str, tuple[str, str | None]] = {
-    "53100": ("could not be written, its disk is full", "free some space; everything committed is kept"),
-    "53300": ("has no connection left", "raise max_connections, or let fewer processes work at once"),
-    "28": ("does not let this user in", "look at the password in PGPASSWORD or ~/.pgpass, and at pg_hba.conf"),
+    "53100": (
+        "could not be written, its disk is full",
+        "free some space; everything committed is kept",
+    ),
+    "53300": (
+        "has no connection left",
+        "raise max_connections, or let fewer processes work at once",
+    ),
+    "28": (
+        "does not let this user in",
+        "look at the password in PGPASSWORD or ~/.pgpass, and at pg_hba.conf",
+    ),
     "42501": ("does not allow this", "let the user own the database or a schema of its own"),
     "3D000": ("cannot be reached", "make the database: createdb NAME"),
     "25006": ("is read-only", "give the address of the server that takes writes"),

@@ -1,4 +1,6 @@
-"""How writes are committed to a PostgreSQL: again where another transaction stood in the way or the server was away."""
+"""How writes are committed to a PostgreSQL: again where another transaction stood in the way or the
+server was away.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,17 @@ class Transactions:
     Args:
         name: What messages call the database.
         connect: Makes a connection.
-        claimed: What this process has claimed, which a new connection claims again before it writes.
+        claimed: What this process has claimed, which a new connection claims again before it
+            writes.
     """
 
-    def __init__(self, name: str, connect: Callable[[], Session], patience: Patience, claimed: Collection[str]) -> None:
+    def __init__(
+        self,
+        name: str,
+        connect: Callable[[], Session],
+        patience: Patience,
+        claimed: Collection[str],
+    ) -> None:
         self._name, self._connect = name, connect
         self._patience, self._claimed = patience, claimed
         self._session: Session | None = None
@@ -68,14 +77,18 @@ class Transactions:
                 term, values = lock_of(write.alone)
                 session.execute(f"SELECT pg_advisory_xact_lock({term})", values)
             write.value = write.work(session)
-        except Exception as error:  # the door around a write: the others may hold replies that were paid for
+        except (
+            Exception
+        ) as error:  # the door around a write: the others may hold replies that were paid for
             if isinstance(error, ServerError) and (error.away or error.worth_repeating):
                 raise
             write.error = error_of_write(error)
             session.script("ROLLBACK TO item")
 
     def _goes_on(self, error: Exception, batch: Sequence[Write]) -> bool:
-        """Make ready to commit again what could not be; else set the error of each write and return False."""
+        """Make ready to commit again what could not be; else set the error of each write and return
+        False.
+        """
         if isinstance(error, ServerError) and error.worth_repeating:
             self._roll_back()
             return True
@@ -139,4 +152,6 @@ def try_claim(connection: Connection, what: str) -> bool:
     return connection.execute(f"SELECT pg_try_advisory_lock({term})", values).fetchone()[0]
 
 
-_END_OLD = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = ? AND application_name = ?"
+_END_OLD = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = ? AND application_name = ?"
+)

@@ -1,7 +1,8 @@
-"""Rows to be read on a page, worked out once: a file of its own in the workspace, of which a page reads what it shows.
+"""Rows to be read on a page, worked out once: a file of its own in the workspace, of which a page
+reads what it shows.
 
-What is in it can be worked out again at any time; so a file that is of another state of the workspace, or damaged, is
-made anew.
+What is in it can be worked out again at any time; so a file that is of another state of the
+workspace, or damaged, is made anew.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ MOST_FILES = 60
 """Files that are kept, those written last."""
 _SCHEMA = (
     "CREATE TABLE head (stamp TEXT NOT NULL, body TEXT NOT NULL)",
-    "CREATE TABLE item (seq INTEGER PRIMARY KEY, row_id TEXT NOT NULL, direction TEXT NOT NULL, error TEXT NOT NULL, "
-    "inside INTEGER NOT NULL, cuts TEXT NOT NULL, body TEXT NOT NULL)",
+    (
+        "CREATE TABLE item (seq INTEGER PRIMARY KEY, row_id TEXT NOT NULL, direction TEXT NOT NULL,"
+        " error TEXT NOT NULL, inside INTEGER NOT NULL, cuts TEXT NOT NULL, body TEXT NOT NULL)"
+    ),
     "CREATE INDEX item_by_kind ON item (direction, error, inside)",
     "CREATE INDEX item_by_row ON item (row_id)",
     "CREATE INDEX item_by_cut ON item (cuts, error)",
@@ -59,26 +62,34 @@ def write_row_pages(path: Path, stamp: str, head: Json, items: Iterable[RowItem]
             for statement in _SCHEMA:
                 connection.execute(statement)
             connection.execute("INSERT INTO head VALUES (?, ?)", (stamp, json.dumps(head)))
-            connection.executemany("INSERT INTO item VALUES (NULL, ?, ?, ?, ?, ?, ?)", map(_values, items))
+            connection.executemany(
+                "INSERT INTO item VALUES (NULL, ?, ?, ?, ?, ?, ?)", map(_values, items)
+            )
             connection.commit()
         os.replace(draft, path)
         kept = sorted(path.parent.glob("*.db"), key=lambda one: one.stat().st_mtime, reverse=True)
         for old in kept[MOST_FILES:]:
             old.unlink(missing_ok=True)
     except (OSError, sqlite3.Error) as error:
-        raise WorkspaceError(f"the rows to be shown cannot be written to {path}: {error}") from error
+        raise WorkspaceError(
+            f"the rows to be shown cannot be written to {path}: {error}"
+        ) from error
     finally:
         draft.unlink(missing_ok=True)
 
 
 def read_row_pages(path: Path, stamp: str) -> RowPages | None:
-    """Return a file's rows; None where there is none, or it is of another state of the workspace, or damaged."""
+    """Return a file's rows; None where there is none, or it is of another state of the workspace,
+    or damaged.
+    """
     if not path.is_file():
         return None
     pages = RowPages(path)
     try:
         with pages.open() as connection:
-            schema = tuple(row[0] for row in connection.execute("SELECT sql FROM sqlite_master ORDER BY rowid"))
+            schema = tuple(
+                row[0] for row in connection.execute("SELECT sql FROM sqlite_master ORDER BY rowid")
+            )
             if schema != _SCHEMA:
                 return None
             found = connection.execute("SELECT body FROM head WHERE stamp = ?", (stamp,)).fetchone()
@@ -99,7 +110,9 @@ class RowPages:
     @contextlib.contextmanager
     def open(self) -> Generator[sqlite3.Connection]:
         """Open the file to read; it is never written again."""
-        with contextlib.closing(sqlite3.connect(f"{self._path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+        with contextlib.closing(
+            sqlite3.connect(f"{self._path.resolve().as_uri()}?mode=ro", uri=True)
+        ) as connection:
             yield connection
 
     def has(self, row_id: str) -> bool:
@@ -109,7 +122,9 @@ class RowPages:
     def read(self, row_id: str) -> Json | None:
         """Return one row; None where it is not among them."""
         with self.open() as connection:
-            found = connection.execute("SELECT body FROM item WHERE row_id = ? LIMIT 1", (json.dumps(row_id),))
+            found = connection.execute(
+                "SELECT body FROM item WHERE row_id = ? LIMIT 1", (json.dumps(row_id),)
+            )
             body = found.fetchone()
         return json.loads(body[0]) if body else None
 
@@ -125,7 +140,12 @@ class RowPages:
                 yield json.loads(row_id)
 
     def chosen(
-        self, *, direction: str = "", error: str = "", inside: bool | None = None, cut: tuple[str, str] | None = None
+        self,
+        *,
+        direction: str = "",
+        error: str = "",
+        inside: bool | None = None,
+        cut: tuple[str, str] | None = None,
     ) -> ChosenRows:
         """Return the rows of a kind; what is empty or None is not asked about."""
         asked: dict[str, str | int] = {}
@@ -150,7 +170,10 @@ class ChosenRows(Sequence[Json]):
 
     def __len__(self) -> int:
         with self._pages.open() as connection:
-            return connection.execute(f"SELECT count(*) FROM item{self._where}", self._values).fetchone()[0]  # noqa: S608
+            return connection.execute(
+                f"SELECT count(*) FROM item{self._where}",  # noqa: S608
+                self._values,
+            ).fetchone()[0]
 
     @overload
     def __getitem__(self, key: int) -> Json: ...

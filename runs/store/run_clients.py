@@ -1,4 +1,6 @@
-"""The clients of a run: their calls are recorded for it, and what these cost counts against its budget."""
+"""The clients of a run: their calls are recorded for it, and what these cost counts against its
+budget.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,13 @@ from typing import Any
 
 from ...judges import Client, InputError
 from ...judges.models import Budget, Exchange
-from ..config.environment import SIMULATED, Environment, open_batch_exchange, open_client, parse_budget
+from ..config.environment import (
+    SIMULATED,
+    Environment,
+    open_batch_exchange,
+    open_client,
+    parse_budget,
+)
 from ..config.options import ExchangeOptions, JudgeModelOptions, ModelOptions, Via
 from ..engine.start import check_engine, engine_record, start_engines
 from ..tracing import RunTrace, trace_run
@@ -41,7 +49,8 @@ def open_run_clients(
         trace: Records the run; one is made from the environment unless given.
 
     Raises:
-        InputError: The budget or a name is not valid, or only the workspace names the address of a model.
+        InputError: The budget or a name is not valid, or only the workspace names the address of a
+            model.
     """
     allowance = parse_budget(options.budget)
     record = CallStore(workspace.database, run_id, same_budget=same_budget)
@@ -54,7 +63,9 @@ def open_run_clients(
         exchanges: list[Exchange] = []
         engine_for = None
         if isinstance(options, JudgeModelOptions):
-            engine_for = opened.enter_context(start_engines(workspace, run_id, options, environment, record))
+            engine_for = opened.enter_context(
+                start_engines(workspace, run_id, options, environment, record)
+            )
         for model, via in models or ((options.model, options.via),):
             exchange = open_exchange(workspace, model, via, options, environment)
             if exchange is not None:
@@ -69,7 +80,9 @@ def open_run_clients(
                 concurrency=options.concurrency,
                 max_unreadable=options.max_unreadable,
                 trace=trace.model,
-                earlier=lambda model: record.recent(endpoint=model.endpoint, model=model.name, n=_EARLIER),
+                earlier=lambda model: record.recent(
+                    endpoint=model.endpoint, model=model.name, n=_EARLIER
+                ),
             )
             clients[model, via] = opened.enter_context(client)
         yield clients
@@ -83,7 +96,8 @@ def open_exchange(
     """Return what asks a model through batches or files; None for single calls.
 
     Raises:
-        InputError: The folder of the files is missing or is none, or the model cannot be reached so.
+        InputError: The folder of the files is missing or is none, or the model cannot be reached
+            so.
     """
     if via == "live":
         return None
@@ -93,9 +107,13 @@ def open_exchange(
             hint="leave out --via, or serve it with `judgewright simulate`",
         )
     if via == "batch":
-        return open_batch_exchange(model, environment, workspace.folder / "batches", wait=workspace.waits)
+        return open_batch_exchange(
+            model, environment, workspace.folder / "batches", wait=workspace.waits
+        )
     if options.exchange is None:
-        raise InputError("--via files needs a folder for the files", hint="name one with --exchange DIR")
+        raise InputError(
+            "--via files needs a folder for the files", hint="name one with --exchange DIR"
+        )
     return Exchange(Path(options.exchange))
 
 
@@ -107,7 +125,8 @@ def start_run_client(
     options: ModelOptions,
     environment: Environment,
 ) -> Iterator[tuple[str, Client]]:
-    """Enter a new run, keep its state true, and open the client of its one model; yield the run's id and the client.
+    """Enter a new run, keep its state true, and open the client of its one model; yield the run's
+    id and the client.
 
     Args:
         kind: Of the run, such as `bench`.

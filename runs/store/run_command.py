@@ -15,9 +15,11 @@ from .run_identity import PACE, changed_options
 
 
 def command_of(config: RunConfig) -> str:
-    """Return the command that starts a run of this configuration; what is as by default is left out.
+    """Return the command that starts a run of this configuration; what is as by default is left
+    out.
 
-    An edited prompt, and a loss that declares something, are files: EDITED.yaml and LOSS.json stand for them.
+    An edited prompt, and a loss that declares something, are files: EDITED.yaml and LOSS.json stand
+    for them.
     """
     judge = config.judge
     words = ["judgewright", "optimize", f"{judge.name}@{judge.version}", Path(config.data).name]
@@ -27,20 +29,32 @@ def command_of(config: RunConfig) -> str:
 
 
 def typed_values(config: RunConfig) -> dict[str, list[str]]:
-    """Return the values as they are typed, by the field of the option; what is as by default is left out.
+    """Return the values as they are typed, by the field of the option; what is as by default is
+    left out.
 
     A flag is `yes`; of what is a file nothing is said.
     """
     files = ("edit", "loss")
-    chosen = ((field, option, value) for field, option, value in _chosen(config) if option.kind not in files)
-    return {field.name: _option_words("", option.kind, value)[1::2] or ["yes"] for field, option, value in chosen}
+    chosen = (
+        (field, option, value)
+        for field, option, value in _chosen(config)
+        if option.kind not in files
+    )
+    return {
+        field.name: _option_words("", option.kind, value)[1::2] or ["yes"]
+        for field, option, value in chosen
+    }
 
 
-def _chosen(config: RunConfig) -> Iterator[tuple[Field[Any], Option, Any]]:  # Any: what a field holds
+def _chosen(
+    config: RunConfig,
+) -> Iterator[tuple[Field[Any], Option, Any]]:  # Any: what a field holds
     return (chosen for chosen in changed_options(config) if chosen[0].name not in PACE)
 
 
-def _option_words(name: str, kind: Kind, value: Any) -> list[str]:  # Any: what a field of this kind holds
+def _option_words(
+    name: str, kind: Kind, value: Any
+) -> list[str]:  # Any: what a field of this kind holds
     """Return an option and its value as they are typed."""
     match kind:
         case "flag":
@@ -48,7 +62,9 @@ def _option_words(name: str, kind: Kind, value: Any) -> list[str]:  # Any: what 
         case "repeated":
             return [word for one in value for word in (name, one)]
         case "pairs":
-            return [word for column, source in value.items() for word in (name, f"{column}={source}")]
+            return [
+                word for column, source in value.items() for word in (name, f"{column}={source}")
+            ]
         case "names":
             return [name, ",".join(value)]
         case "shares":

@@ -52,7 +52,9 @@ class RunConfig(OptimizeOptions):
     prompt: str
     """The judge's YAML."""
     rule: Mapping[str, Any] | None = None  # Any: JSON
-    """The decision rule kept for the judge when the run started; it decides for every version in the run."""
+    """The decision rule kept for the judge when the run started; it decides for every version in
+    the run.
+    """
     data: str
     data_hash: str = ""
     reading: Mapping[str, Any] | None = None  # Any: JSON
@@ -60,9 +62,13 @@ class RunConfig(OptimizeOptions):
     saved_slices: Mapping[str, str] | None = None
     """Predicates of the slices that were saved when the run started; a loss may name them."""
     model_settings: Mapping[str, Mapping[str, Any]] | None = None  # Any: JSON
-    """By model: its settings that may change an answer. The run keeps them, whatever the files say later."""
+    """By model: its settings that may change an answer. The run keeps them, whatever the files say
+    later.
+    """
     identity: str = ""
-    """By which the same command finds the run again, see `identify`; empty in runs of earlier versions."""
+    """By which the same command finds the run again, see `identify`; empty in runs of earlier
+    versions.
+    """
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> RunConfig:  # Any: JSON
@@ -76,12 +82,16 @@ class RunConfig(OptimizeOptions):
     def for_edit(self, edit: str) -> RunConfig:
         """Return the configuration of a run that tries a person's edit on the same terms.
 
-        What belongs to another proposer, or to a choice among several candidates, goes back to its default.
+        What belongs to another proposer, or to a choice among several candidates, goes back to its
+        default.
 
         Args:
             edit: The edited judge's YAML.
         """
-        others: dict[str, Any] = {"candidates": 1, "screen_model": None}  # Any: each field has its own type
+        others: dict[str, Any] = {
+            "candidates": 1,
+            "screen_model": None,
+        }  # Any: each field has its own type
         for field, option in option_fields(ProposerOptions):
             if option.proposers and "human" not in option.proposers:
                 others[field.name] = field.default
@@ -100,13 +110,17 @@ class RunConfig(OptimizeOptions):
 
     @property
     def named_models(self) -> tuple[str, ...]:
-        """The models that the run may call, each once: the judge's, the optimizer's, the screening one."""
+        """The models that the run may call, each once: the judge's, the optimizer's, the screening
+        one.
+        """
         names = (self.model, self.optimizer_model, self.screen_model)
         return tuple(dict.fromkeys(name for name in names if name is not None))
 
     @property
     def optimizer_access(self) -> tuple[str, Via]:
-        """The model that writes loss and criteria, and how: through a batch each of its requests may take a day."""
+        """The model that writes loss and criteria, and how: through a batch each of its requests
+        may take a day.
+        """
         usual: Via = "live" if self.via == "batch" else self.via
         return self.optimizer_model or self.model, self.optimizer_via or usual
 
@@ -134,7 +148,11 @@ class RunConfig(OptimizeOptions):
     def words(self) -> ObjectiveWords:
         """What the person said about the goal."""
         return ObjectiveWords(
-            text=self.objective, target=self.target, guards=self.guards, floors=self.floors, yes=self.yes
+            text=self.objective,
+            target=self.target,
+            guards=self.guards,
+            floors=self.floors,
+            yes=self.yes,
         )
 
     def settings(self) -> RunSettings:
@@ -158,9 +176,14 @@ class RunConfig(OptimizeOptions):
         """Read the rows, and make sure they are still the ones the run started with."""
         rows = read_rows(self.judge, Path(self.data), self, drawn=True)
         if self.holdout is not None and self.split_column is not None:
-            raise InputError("--holdout and --split-column both say which rows are sealed", hint="give one of them")
+            raise InputError(
+                "--holdout and --split-column both say which rows are sealed",
+                hint="give one of them",
+            )
         if self.holdout is not None:
-            rows = with_holdout_file(rows, read_rows(self.judge, Path(self.holdout), replace(self, limit=None)))
+            rows = with_holdout_file(
+                rows, read_rows(self.judge, Path(self.holdout), replace(self, limit=None))
+            )
         if self.split_column is not None:
             rows = with_split_column(rows, self.split_column)
         if self.audited is not None:
@@ -169,7 +192,9 @@ class RunConfig(OptimizeOptions):
         rows = as_grouped_before(rows, self.data_hash)
         if self.data_hash and rows.content_hash != self.data_hash:
             files = self.data if self.audited is None else f"{self.data} or {self.audited}"
-            raise InputError(f"{files} has changed since the run started", hint="start a new run on the new rows")
+            raise InputError(
+                f"{files} has changed since the run started", hint="start a new run on the new rows"
+            )
         return rows
 
 
@@ -264,29 +289,40 @@ def _require_sense(config: RunConfig) -> None:
         changed = getattr(config, field.name) != field.default
         if changed and option.proposers and config.proposer not in option.proposers:
             owners = " or ".join(option.proposers)
-            raise InputError(f"{spelling(field)} belongs to --proposer {owners}, not to {config.proposer}")
+            raise InputError(
+                f"{spelling(field)} belongs to --proposer {owners}, not to {config.proposer}"
+            )
     if config.proposer == "guidelines" and config.explanation is None:
         raise InputError(
             "--proposer guidelines learns from annotators' reasons",
             hint="name the column that has them with --explanation COLUMN",
         )
     if config.proposer == "human" and config.edit is None:
-        raise InputError("--proposer human needs the edited prompt", hint="give its YAML file with --edit FILE")
+        raise InputError(
+            "--proposer human needs the edited prompt", hint="give its YAML file with --edit FILE"
+        )
     if config.parts and config.editable:
         raise InputError("--parts and --editable say the same", hint="leave out --parts")
     for name, chosen in (("--parts", config.parts), ("--editable", config.editable)):
         unknown = sorted({*chosen} - {*PARTS})
         if unknown:
             raise InputError(
-                f"{name} {unknown[0]!r} is not a part that may change", hint=f"parts are {', '.join(PARTS)}"
+                f"{name} {unknown[0]!r} is not a part that may change",
+                hint=f"parts are {', '.join(PARTS)}",
             )
     if "anchors" in (*config.parts, *config.editable) and not config.judge.scale.anchors:
         raise InputError(
-            f"the judge {config.judge.name!r} does not say what its grades mean, so no anchor may change",
-            hint="leave anchors out of --editable, or write anchors into the judge's YAML (scale: anchors:)",
+            f"the judge {config.judge.name!r} does not say what its grades mean, so no anchor may"
+            " change",
+            hint=(
+                "leave anchors out of --editable, or write anchors into the judge's YAML (scale:"
+                " anchors:)"
+            ),
         )
     if config.screen_model is not None and config.candidates < 2:
-        raise InputError("--screen-model compares several candidates of a step; ask for them with --candidates")
+        raise InputError(
+            "--screen-model compares several candidates of a step; ask for them with --candidates"
+        )
     if config.proposer == "human" and config.candidates > 1:
         raise InputError("--proposer human has one edit, so --candidates has no effect")
     if config.unguided and config.slice != "auto":

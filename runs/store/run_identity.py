@@ -1,4 +1,6 @@
-"""What makes two runs one: a hash over all that decides what a run finds, and nothing about how it is carried out."""
+"""What makes two runs one: a hash over all that decides what a run finds, and nothing about how it
+is carried out.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,22 @@ PACE = ("concurrency", "engine", "workers", "scheduler")
 """Options that change how fast a run is, not what it finds."""
 MEANS = (*PACE, "budget", "via", "exchange", "optimizer_via", "yes")
 """Options that may be others when a run goes on."""
-_OF_ROWS = tuple(field.name for options in (AuditedRowOptions, OfficialSplitOptions) for field in fields(options))
+_OF_ROWS = tuple(
+    field.name for options in (AuditedRowOptions, OfficialSplitOptions) for field in fields(options)
+)
 """Options that are seen in the rows as they were read."""
 
 
 def identify(config: RunConfig, dataset: Dataset, environment: Environment) -> str:
-    """Return the hash of judge, objective, settings, models and rows by content, of a pinned configuration."""
+    """Return the hash of judge, objective, settings, models and rows by content, of a pinned
+    configuration.
+    """
     left_out = {*MEANS, *_OF_ROWS}
-    chosen = {field.name: value for field, _, value in changed_options(config) if field.name not in left_out}
+    chosen = {
+        field.name: value
+        for field, _, value in changed_options(config)
+        if field.name not in left_out
+    }
     if config.edit is not None:
         chosen["edit"] = load_prompt(config.edit, origin="the edit").version
     saved = config.saved_slices or {}
@@ -37,14 +47,18 @@ def identify(config: RunConfig, dataset: Dataset, environment: Environment) -> s
         "optimizer_model": config.optimizer_access[0],
         "models": [_model(name, environment) for name in config.named_models],
         "settings": config.model_settings,
-        "slices": {name: saved[name] for name in saved if name in f"{config.objective} {config.loss}"},
+        "slices": {
+            name: saved[name] for name in saved if name in f"{config.objective} {config.loss}"
+        },
         "rows": [dataset.content_hash, repr(dataset.labels), _hash_columns(dataset)],
     }
     body = json.dumps(about, sort_keys=True, default=str)
     return hashlib.blake2b(body.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def changed_options(config: RunConfig) -> Iterator[tuple[Field[Any], Option, Any]]:  # Any: what a field holds
+def changed_options(
+    config: RunConfig,
+) -> Iterator[tuple[Field[Any], Option, Any]]:  # Any: what a field holds
     """Yield the options of a run that are not as by default, with their values."""
     for field, option in option_fields(OptimizeOptions):
         value = getattr(config, field.name)
@@ -67,7 +81,9 @@ def _model(name: str, environment: Environment) -> tuple[str, str]:
 
 
 def _hash_columns(dataset: Dataset) -> str:
-    """Hash what the content hash of rows leaves out and a run reads: their other columns and prescribed sides."""
+    """Hash what the content hash of rows leaves out and a run reads: their other columns and
+    prescribed sides.
+    """
     lines: Iterable[tuple[object, ...]] = (
         (row.id, sorted(row.meta.items()), row.sampling_probability, dataset.official.get(row.id))
         for row in dataset.rows
@@ -78,4 +94,7 @@ def _hash_columns(dataset: Dataset) -> str:
     return total.hexdigest()
 
 
-_SAME = "SELECT run_id FROM run WHERE kind = 'optimize' AND config_json LIKE ? ORDER BY seq DESC LIMIT 1"
+_SAME = (
+    "SELECT run_id FROM run WHERE kind = 'optimize' AND config_json LIKE ? ORDER BY seq DESC"
+    " LIMIT 1"
+)

@@ -113,7 +113,7 @@ CREATE TABLE ledger_head (
     entries INTEGER NOT NULL,
     hash BLOB NOT NULL
 );
-"""
+"""  # noqa: E501
 
 _KNOWN_ROWS = """
 -- The keys of the rows that runs saw or sealed, by their hash, which the ledger's entries name.
@@ -129,7 +129,7 @@ CREATE TABLE row_prints (
     hash BLOB PRIMARY KEY CHECK (length(hash) = 32),
     body BLOB NOT NULL
 );
-"""
+"""  # noqa: E501
 
 _LABELS = """
 -- What people said of rows, one record a key press; none is ever changed: a correction and an undo are records too.
@@ -150,7 +150,7 @@ CREATE TABLE label (
     replaces INTEGER REFERENCES label (seq)
 );
 CREATE INDEX label_by_queue ON label (queue);
-"""
+"""  # noqa: E501
 
 _REQUEST_FRAMES = """
 -- The JSON of requests around the text of their last message: system message, schema and settings of a judge, once.
@@ -189,7 +189,7 @@ DROP TABLE attempt;
 ALTER TABLE new_attempt RENAME TO attempt;
 CREATE INDEX attempt_by_run ON attempt (run_id);
 CREATE INDEX open_attempt ON attempt (key) WHERE state = 'sent';
-"""
+"""  # noqa: E501
 
 _SIDES = """
 -- Which part each group of a split is in, by hashes of its name and of its first row; named by the ledger's entries.
@@ -197,7 +197,7 @@ CREATE TABLE side (
     hash BLOB PRIMARY KEY CHECK (length(hash) = 32),
     body BLOB NOT NULL
 );
-"""
+"""  # noqa: E501
 
 _LEASES = """
 -- The processes that send calls for a run, and the driver that gives these out. One whose beat stands still is dead to
@@ -226,7 +226,7 @@ CREATE INDEX lease_by_owner ON lease (owner);
 -- What a shard of calls has cost, however many processes worked on it.
 ALTER TABLE attempt ADD COLUMN shard TEXT;
 CREATE INDEX attempt_by_shard ON attempt (shard) WHERE shard IS NOT NULL;
-"""
+"""  # noqa: E501
 
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("spine", _SPINE),
@@ -265,7 +265,9 @@ def upgrade(connection: sqlite3.Connection, migrations: Sequence[Migration], *, 
     """
     scripts = "".join(f"{migration.script};" for migration in migrations)
     try:
-        connection.executescript(f"BEGIN IMMEDIATE; {scripts} PRAGMA user_version={since + len(migrations)}; COMMIT;")
+        connection.executescript(
+            f"BEGIN IMMEDIATE; {scripts} PRAGMA user_version={since + len(migrations)}; COMMIT;"
+        )
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
@@ -278,7 +280,9 @@ def for_postgres(script: str) -> str:
     return script
 
 
-def back_up(connection: sqlite3.Connection, target: Path, *, tell: Callable[[str], None] | None = None) -> None:
+def back_up(
+    connection: sqlite3.Connection, target: Path, *, tell: Callable[[str], None] | None = None
+) -> None:
     """Copy a database to a file that appears under its name only when it is whole.
 
     Args:

@@ -1,11 +1,12 @@
 """Find which rows of a dataset are sealed, and say what may be read and shown of them.
 
-Figures of a prompt on sealed rows are a look: the ledger counts it when a prompt is next gated on them. Single rows,
-errors and slices are shown from the other rows only; to show all opens the holdout, and the ledger says so. Rows are
-recognised by their content, so that a copy, a part or a verdict file of the same rows is recognised too.
+Figures of a prompt on sealed rows are a look: the ledger counts it when a prompt is next gated on
+them. Single rows, errors and slices are shown from the other rows only; to show all opens the
+holdout, and the ledger says so. Rows are recognised by their content, so that a copy, a part or a
+verdict file of the same rows is recognised too.
 
-Rows that a person sealed before anything was measured (`bench --seal`) are not even read, unless `--sealed` asks for
-it: that is a look, whichever prompt it is about.
+Rows that a person sealed before anything was measured (`bench --seal`) are not even read, unless
+`--sealed` asks for it: that is a look, whichever prompt it is about.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ class Seal:
         """What sealed the rows, in words."""
         if self.run_id.startswith(SEAL_FIRST):
             return f"by {SEAL_FIRST}"
-        return f"by {self.run_id}" if self.run_id.startswith(SIDES_FILE) else f"to run {self.run_id}"
+        return (
+            f"by {self.run_id}" if self.run_id.startswith(SIDES_FILE) else f"to run {self.run_id}"
+        )
 
     def shown(self, judged: JudgedDataset) -> JudgedDataset:
         """Return the rows that may be shown one by one."""
@@ -73,15 +76,28 @@ class Seal:
             return ()
         of = f"{self.count:,} of the {len(self.sealed):,} rows are sealed {self.sealed_by}"
         if self.opened:
-            return (f"{of} and were opened for this: they are no holdout any more, and the ledger says so",)
-        return (f"{of}: single rows, errors and slices are shown from the others (--all opens the holdout)",)
+            return (
+                (
+                    f"{of} and were opened for this: they are no holdout any more, and the ledger"
+                    " says so"
+                ),
+            )
+        return (
+            (
+                f"{of}: single rows, errors and slices are shown from the others (--all opens the"
+                " holdout)"
+            ),
+        )
 
     def look_note(self) -> tuple[str, ...]:
         """Return a note that figures on sealed rows are a look."""
         if not self.count:
             return ()
         return (
-            "figures on sealed rows are a look, which counts at the next gate on them (the prompt in use costs none)",
+            (
+                "figures on sealed rows are a look, which counts at the next gate on them (the"
+                " prompt in use costs none)"
+            ),
         )
 
 
@@ -98,23 +114,31 @@ class ReadRows:
 
     def of(self, judged: JudgedDataset) -> JudgedDataset:
         """Return the rows of a judged dataset that are read."""
-        return judged.only(np.flatnonzero(~self.left_out).tolist()) if self.left_out.any() else judged
+        return (
+            judged.only(np.flatnonzero(~self.left_out).tolist()) if self.left_out.any() else judged
+        )
 
     def enter(self, workspace: Workspace, *, by: str) -> None:
-        """Enter that sealed rows were read by a command that is about no one prompt; nothing where none were."""
+        """Enter that sealed rows were read by a command that is about no one prompt; nothing where
+        none were.
+        """
         if self.sealed:
             ledger = HoldoutLedger(workspace.database)
             ledger.measured(self.looked_at_by(by), RowFingerprints.of(self.dataset), by=by)
 
     def looked_at_by(self, version: str) -> str:
-        """Return under which name the ledger has what was read; of sealed rows it is no prompt's own."""
+        """Return under which name the ledger has what was read; of sealed rows it is no prompt's
+        own.
+        """
         return f"{version} on sealed rows" if self.sealed else version
 
 
 def seal_first(workspace: Workspace, dataset: Dataset, data: Path | None = None) -> None:
-    """Set holdout and final rows aside, in the workspace, as `optimize` would: before anything is read of them.
+    """Set holdout and final rows aside, in the workspace, as `optimize` would: before anything is
+    read of them.
 
-    Groups that were placed before stay where they are, and new ones go out; done again it changes nothing.
+    Groups that were placed before stay where they are, and new ones go out; done again it changes
+    nothing.
 
     Args:
         workspace: Where the ledger is; it is made.
@@ -160,8 +184,13 @@ def read_open(
     if not count:
         return ReadRows(dataset=dataset, left_out=mask, sealed=False)
     if sealed:
-        note = f"all {rows:,} rows are read, with {count:,} sealed by {SEAL_FIRST}: a look, which the next gate counts"
-        return ReadRows(dataset=dataset, left_out=np.zeros(rows, np.bool_), sealed=True, notes=(note,))
+        note = (
+            f"all {rows:,} rows are read, with {count:,} sealed by {SEAL_FIRST}: a look, which the"
+            " next gate counts"
+        )
+        return ReadRows(
+            dataset=dataset, left_out=np.zeros(rows, np.bool_), sealed=True, notes=(note,)
+        )
     if count == rows:
         raise InputError(
             f"every row of {dataset.name} is sealed by {SEAL_FIRST}",
@@ -175,7 +204,8 @@ def read_open(
 
 
 def cost_of_measuring(workspace: Workspace, dataset: Dataset, name: str) -> tuple[str, ...]:
-    """Say what figures of a prompt on labelled rows cost a later gate on them, and who spent what; nothing is entered.
+    """Say what figures of a prompt on labelled rows cost a later gate on them, and who spent what;
+    nothing is entered.
 
     Args:
         workspace: Whose ledger counts.
@@ -186,26 +216,37 @@ def cost_of_measuring(workspace: Workspace, dataset: Dataset, name: str) -> tupl
         return ()
     rows = RowFingerprints.of(dataset)
     ledger = HoldoutLedger(workspace.database) if workspace.exists else None
-    history, large = (ledger.history(), ledger.large_rows()) if ledger else (History(), set[bytes]())
-    history = replace(history, measured=[one for one in history.measured if one.rows.hash not in large])
-    placed = any(rows.may_meet(part) for memory in history.memories for part in (memory.open, *memory.sealed.values()))
+    history, large = (
+        (ledger.history(), ledger.large_rows()) if ledger else (History(), set[bytes]())
+    )
+    history = replace(
+        history, measured=[one for one in history.measured if one.rows.hash not in large]
+    )
+    placed = any(
+        rows.may_meet(part)
+        for memory in history.memories
+        for part in (memory.open, *memory.sealed.values())
+    )
     memory = SeenRows(run_id="", open=RowFingerprints(), sealed={"": rows}, opened={})
     request = LookRequest(holdout="", run_id="", before="", after="", purpose="gate", line="")
     look = requested_look(replace(history, memories=(*history.memories, memory)), request)
     notes = [
-        f"the figures of {name} on these rows are a look: a gate on them counts it, unless {name} is one of its two"
+        f"the figures of {name} on these rows are a look: a gate on them counts it, unless {name}"
+        " is one of its two"
     ]
     if look.spent:
         notes.append(f"spent on these rows before: {'; '.join(look.spent)}")
     if not placed:
         notes.append(
-            "--seal sets a holdout aside first, which bench, slices and score do not read: then these are free"
+            "--seal sets a holdout aside first, which bench, slices and score do not read: then"
+            " these are free"
         )
     return tuple(notes)
 
 
 def seal_of(workspace: Workspace, dataset: Dataset, *, show_all: bool = False, by: str) -> Seal:
-    """Find the sealed rows of a dataset; with `show_all`, enter in the ledger that they were opened.
+    """Find the sealed rows of a dataset; with `show_all`, enter in the ledger that they were
+    opened.
 
     Args:
         workspace: Whose runs sealed rows; one that was never written to knows of none.
@@ -231,7 +272,8 @@ def seal_of(workspace: Workspace, dataset: Dataset, *, show_all: bool = False, b
 
 
 def enter_look(workspace: Workspace, version: str, dataset: Dataset, *, by: str) -> None:
-    """Enter that a prompt's figures on labelled rows were seen; a workspace that was never written to keeps nothing.
+    """Enter that a prompt's figures on labelled rows were seen; a workspace that was never written
+    to keeps nothing.
 
     Raises:
         WorkspaceError: The ledger cannot be written.
@@ -241,9 +283,15 @@ def enter_look(workspace: Workspace, version: str, dataset: Dataset, *, by: str)
 
 
 def seal_judges(
-    workspace: Workspace, judges: Iterable[JudgedDataset], *, show_all: bool, by: str, sealed: bool = False
+    workspace: Workspace,
+    judges: Iterable[JudgedDataset],
+    *,
+    show_all: bool,
+    by: str,
+    sealed: bool = False,
 ) -> list[tuple[JudgedDataset, Seal]]:
-    """Return the verdicts of several judges as far as they may be read, and enter that the figures of each were seen.
+    """Return the verdicts of several judges as far as they may be read, and enter that the figures
+    of each were seen.
 
     See `read_open`, `seal_of` and `enter_look`; the rows of a matrix are looked up once.
     """
@@ -265,15 +313,23 @@ def seal_judges(
 
 
 def version_of(judged: JudgedDataset) -> str:
-    """Return the version that a verdict file is of, where its column `judge` says so, else a hash of its verdicts."""
+    """Return the version that a verdict file is of, where its column `judge` says so, else a hash
+    of its verdicts.
+    """
     if named := _VERSION.fullmatch(_named_in_rows(judged)) or _VERSION.fullmatch(judged.judge):
         return named[1]
-    verdicts = sorted((a.row_id, a.score, a.positive) for a in judged.answers if isinstance(a, Verdict))
-    return f"{_UNNAMED}{hashlib.blake2b(repr(verdicts).encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
+    verdicts = sorted(
+        (a.row_id, a.score, a.positive) for a in judged.answers if isinstance(a, Verdict)
+    )
+    return f"{_UNNAMED}{hashlib.blake2b(repr(verdicts).encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"  # noqa: E501
 
 
-def pair_of(before: JudgedDataset, after: JudgedDataset, known_as: Sequence[str]) -> tuple[str, str]:
-    """Return by what two judges are known again on other rows: their versions (see `version_of`), else their names."""
+def pair_of(
+    before: JudgedDataset, after: JudgedDataset, known_as: Sequence[str]
+) -> tuple[str, str]:
+    """Return by what two judges are known again on other rows: their versions (see `version_of`),
+    else their names.
+    """
     pair = zip(known_as or map(version_of, (before, after)), (before, after), strict=True)
     one, other = (side.judge if name.startswith(_UNNAMED) else name for name, side in pair)
     return one, other
@@ -295,7 +351,10 @@ def require_shown(seal: Seal, judged: JudgedDataset, *, name: str) -> None:
     if seal.hides and not len(judged.dataset):
         raise InputError(
             f"every row of {name} is sealed {seal.sealed_by}",
-            hint="judgewright slices RUN shows that run's open rows; --all opens the holdout, and the ledger says so",
+            hint=(
+                "judgewright slices RUN shows that run's open rows; --all opens the holdout, and"
+                " the ledger says so"
+            ),
         )
 
 
@@ -304,7 +363,9 @@ def _unsealed(dataset: Dataset) -> Seal:
 
 
 def _find_sealed(history: History, dataset: Dataset, *, by: str = "") -> tuple[BoolArray, str]:
-    """Return which rows some run (whose name begins so) sealed and none had open, and the last run that sealed any."""
+    """Return which rows some run (whose name begins so) sealed and none had open, and the last run
+    that sealed any.
+    """
     keys, fingerprints = row_keys(dataset), RowFingerprints.of(dataset)
     inside, outside, run_id = np.zeros(len(dataset), np.bool_), np.zeros(len(dataset), np.bool_), ""
     for memory in history.memories:
@@ -320,14 +381,26 @@ def _find_sealed(history: History, dataset: Dataset, *, by: str = "") -> tuple[B
     return inside & ~outside, run_id
 
 
-def _rows_of_run(keys: list[bytes], fingerprints: RowFingerprints, memory: SeenRows) -> tuple[BoolArray, BoolArray]:
-    """Return which rows a run sealed, and which it had open; a row that only looks like one of both is neither."""
+def _rows_of_run(
+    keys: list[bytes], fingerprints: RowFingerprints, memory: SeenRows
+) -> tuple[BoolArray, BoolArray]:
+    """Return which rows a run sealed, and which it had open; a row that only looks like one of both
+    is neither.
+    """
     sealed = _contained(keys, tuple(memory.sealed.values()))
     opened = _contained(keys, (memory.open,))
     if fingerprints.prints is None:
         return sealed, opened
-    matches = [fingerprints.prints.met_in(part.prints) for part in memory.sealed.values() if part.prints is not None]
-    alike = np.logical_or.reduce([met.same for met in matches]) if matches else np.zeros(len(keys), np.bool_)
+    matches = [
+        fingerprints.prints.met_in(part.prints)
+        for part in memory.sealed.values()
+        if part.prints is not None
+    ]
+    alike = (
+        np.logical_or.reduce([met.same for met in matches])
+        if matches
+        else np.zeros(len(keys), np.bool_)
+    )
     if memory.open.prints is not None:
         met, prints = fingerprints.prints.met_in(memory.open.prints), memory.open.prints
         whole = met.same & fingerprints.prints.complete_in(prints)

@@ -1,7 +1,9 @@
-"""`sides.jsonl`: which part each group of a data file is in, beside the data, so that it holds in other workspaces too.
+"""`sides.jsonl`: which part each group of a data file is in, beside the data, so that it holds in
+other workspaces too.
 
-`data split` writes it into the folder of the parts, and enters it in its workspace. A command that splits a data file
-reads it where it lies in the folder of that file. It holds hashes alone, and no text can be read back.
+`data split` writes it into the folder of the parts, and enters it in its workspace. A command that
+splits a data file reads it where it lies in the folder of that file. It holds hashes alone, and no
+text can be read back.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ SIDES_FILE = "sides.jsonl"
 
 
 def keep_sides(workspace: Workspace, parts: Splits) -> str:
-    """Enter in the ledger where each group of a split is, and return what `sides.jsonl` holds of it.
+    """Enter in the ledger where each group of a split is, and return what `sides.jsonl` holds of
+    it.
 
     Raises:
         WorkspaceError: The ledger cannot be written.
@@ -36,7 +39,10 @@ def keep_sides(workspace: Workspace, parts: Splits) -> str:
         for group in rows.groups:
             place = places[min(group.rows)]
             line = {"part": place.side, "group": place.name.hex(), "size": group.size}
-            keys = {"rows": sorted(key.hex() for key in group.rows), "texts": sorted(key.hex() for key in group.texts)}
+            keys = {
+                "rows": sorted(key.hex() for key in group.rows),
+                "texts": sorted(key.hex() for key in group.texts),
+            }
             lines.append(json.dumps(line | keys) + "\n")
     body = "".join(sorted(lines))
     remember_split(HoldoutLedger(workspace.database), _name(body.encode()), parts)
@@ -49,7 +55,8 @@ def _name(body: bytes) -> str:
 
 
 def sides_beside(data: Path) -> tuple[SeenRows, ...]:
-    """Read where the groups of a data file are, from the file in its folder; nothing where there is none.
+    """Read where the groups of a data file are, from the file in its folder; nothing where there is
+    none.
 
     Raises:
         InputError: A line of it cannot be read.
@@ -63,7 +70,9 @@ def sides_beside(data: Path) -> tuple[SeenRows, ...]:
     for number, line in enumerate(body.splitlines(), 1):
         try:
             one: dict[str, Any] = json.loads(line)  # Any: JSON
-            rows, texts = (frozenset(bytes.fromhex(key) for key in one[name]) for name in ("rows", "texts"))
+            rows, texts = (
+                frozenset(bytes.fromhex(key) for key in one[name]) for name in ("rows", "texts")
+            )
             groups[one["part"]].append(GroupFingerprints(int(one["size"]), rows, texts))
             places.append(PlacedGroup(bytes.fromhex(one["group"]), min(rows), one["part"]))
         except (ValueError, KeyError, TypeError) as error:
@@ -72,7 +81,11 @@ def sides_beside(data: Path) -> tuple[SeenRows, ...]:
                 hint="write it anew with `judgewright data split`, or take the file away",
             ) from None
     name = _name(body)
-    sealed = {f"{name}, {part}": RowFingerprints(tuple(groups[part])) for part in ("holdout", "final") if groups[part]}
+    sealed = {
+        f"{name}, {part}": RowFingerprints(tuple(groups[part]))
+        for part in ("holdout", "final")
+        if groups[part]
+    }
     seen = RowFingerprints((*groups["train"], *groups["validation"]))
     return (SeenRows(run_id=name, open=seen, sealed=sealed, opened={}, sides=Sides(tuple(places))),)
 

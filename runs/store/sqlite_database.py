@@ -1,7 +1,8 @@
-"""The workspace's one SQLite file: many readers, one writer, nothing acknowledged before it is durable.
+"""The workspace's one SQLite file: many readers, one writer, nothing acknowledged before it is
+durable.
 
-What is not promised: a disk that lies about `fsync`, and a bit that flips in the file (see `calls`, where bodies carry
-a hash).
+What is not promised: a disk that lies about `fsync`, and a bit that flips in the file (see `calls`,
+where bodies carry a hash).
 """
 
 from __future__ import annotations
@@ -23,9 +24,12 @@ from .writer import Write, Writer, error_of_write
 
 _PATIENCE = 10.0
 _LENT_PATIENCE = 60.0
-"""Seconds to wait for another connection's commit; where several processes write, they take turns."""
+"""Seconds to wait for another connection's commit; where several processes write, they take turns.
+"""
 _TURN = 0.004
-"""Seconds between two tries to begin a commit while another process commits; a try costs what a row's call does."""
+"""Seconds between two tries to begin a commit while another process commits; a try costs what a
+row's call does.
+"""
 _PRAGMAS = ("synchronous=FULL", "foreign_keys=ON", "wal_autocheckpoint=10000")
 
 
@@ -35,11 +39,11 @@ class SqliteDatabase(Database):
     Args:
         path: The file; it and its folder are made, for this user alone, where they are missing.
         migrations: The upgrades that make up its format.
-        on_busy: Where given, a write waits while another process writes, and this is told once for whom; else such
-            a write is refused.
+        on_busy: Where given, a write waits while another process writes, and this is told once for
+            whom; else such a write is refused.
         on_upgrade: Told how far the upgrade of a large file is.
-        lent: Whether another process of this machine has claimed the file for this one as well: then no lock is taken,
-            and nothing is made, mended or upgraded.
+        lent: Whether another process of this machine has claimed the file for this one as well:
+            then no lock is taken, and nothing is made, mended or upgraded.
 
     Raises:
         WorkspaceError: The file is damaged (it has been moved aside, not deleted), was written by a
@@ -89,7 +93,9 @@ class SqliteDatabase(Database):
         holder = self._lock.holder()
         return holder is not None and (holder.pid is None or holder == by)
 
-    def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:  # Any: SQL values
+    def read(
+        self, sql: str, parameters: Sequence[Any] = ()
+    ) -> list[tuple[Any, ...]]:  # Any: SQL values
         """Return the rows of one SELECT, on a connection of the calling thread's own.
 
         Raises:
@@ -131,7 +137,9 @@ class SqliteDatabase(Database):
             connection = sqlite3.connect(
                 self.path, timeout=self._patience, isolation_level=None, check_same_thread=False
             )
-            mode = connection.execute("PRAGMA journal_mode" + ("" if reading else "=WAL")).fetchone()[0]
+            mode = connection.execute(
+                "PRAGMA journal_mode" + ("" if reading else "=WAL")
+            ).fetchone()[0]
             for pragma in (*_PRAGMAS, f"query_only={'ON' if reading else 'OFF'}"):
                 connection.execute(f"PRAGMA {pragma}")
         except sqlite3.Error as error:
@@ -141,7 +149,8 @@ class SqliteDatabase(Database):
         if not reading and mode != "wal":
             connection.close()
             raise WorkspaceError(
-                f"{self.path}: the file system does not allow write-ahead logging (journal mode is {mode!r})",
+                f"{self.path}: the file system does not allow write-ahead logging (journal mode is"
+                f" {mode!r})",
                 hint="keep the workspace on a local disk",
             )
         return connection
@@ -155,20 +164,32 @@ class SqliteDatabase(Database):
             return connection
 
     def _make_file(self) -> None:
-        """Make folder and file readable by their owner alone; SQLite gives its side files the same mode."""
+        """Make folder and file readable by their owner alone; SQLite gives its side files the same
+        mode.
+        """
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not self.path.exists():
                 os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
         except OSError as error:
-            raise WorkspaceError(f"cannot make the database {self.path}: {error.strerror}") from error
+            raise WorkspaceError(
+                f"cannot make the database {self.path}: {error.strerror}"
+            ) from error
 
     def _check(self) -> None:
-        """Look for damage: at the file's beginning, and everywhere after a process that wrote was killed."""
-        check = "PRAGMA quick_check(1)" if self._ended_uncleanly() else "SELECT 'ok', count(*) FROM sqlite_master"
+        """Look for damage: at the file's beginning, and everywhere after a process that wrote was
+        killed.
+        """
+        check = (
+            "PRAGMA quick_check(1)"
+            if self._ended_uncleanly()
+            else "SELECT 'ok', count(*) FROM sqlite_master"
+        )
         damage = "ok"
         try:
-            with contextlib.closing(sqlite3.connect(self.path, timeout=10.0, isolation_level=None)) as connection:
+            with contextlib.closing(
+                sqlite3.connect(self.path, timeout=10.0, isolation_level=None)
+            ) as connection:
                 damage = connection.execute(check).fetchone()[0]
         except sqlite3.Error as error:
             if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
@@ -189,7 +210,9 @@ class SqliteDatabase(Database):
         return True
 
     def _set_aside(self, damage: str) -> WorkspaceError:
-        """Rename a damaged file together with its log, under names that SQLite still takes as a pair."""
+        """Rename a damaged file together with its log, under names that SQLite still takes as a
+        pair.
+        """
         self._lock.acquire()
         aside = self.path.with_name(f"{self.path.name}.damaged-{stamp()}")
         try:
@@ -197,11 +220,14 @@ class SqliteDatabase(Database):
                 with contextlib.suppress(FileNotFoundError):
                     os.replace(f"{self.path}{suffix}", f"{aside}{suffix}")
         except OSError as error:
-            return WorkspaceError(f"{self.path} is damaged ({damage}) and cannot be moved aside: {error.strerror}")
+            return WorkspaceError(
+                f"{self.path} is damaged ({damage}) and cannot be moved aside: {error.strerror}"
+            )
         finally:
             self._lock.release()
         return WorkspaceError(
-            f"{self.path} is damaged ({damage}); it has been moved to {aside.name}, nothing was deleted",
+            f"{self.path} is damaged ({damage}); it has been moved to {aside.name}, nothing was"
+            " deleted",
             hint="put a backup in its place, or run again to begin with an empty database",
         )
 
@@ -248,12 +274,15 @@ class SqliteDatabase(Database):
                 hint="it was written by a newer Judgewright: upgrade to open it",
             )
         if version == 0 and tables:
-            raise WorkspaceError(f"{self.path} is a database of another program ({tables} tables, format 0)")
+            raise WorkspaceError(
+                f"{self.path} is a database of another program ({tables} tables, format 0)"
+            )
         return version
 
     def _ours(self, error: sqlite3.Error) -> WorkspaceError:
         """Say an error of SQLite's in our words; the one place where that is done."""
-        # Errors that the module raises by itself, such as one about a closed connection, carry no code.
+        # Errors that the module raises by itself, such as one about a closed connection, carry no
+        # code.
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         said, hint = _WORDS.get(code, ("cannot be used", None))
         return WorkspaceError(f"{self.path} {said}: {error}", hint=hint)
@@ -296,7 +325,9 @@ class _Transactions:
                 write.error = write.error or self._ours(error)
 
     def _begin(self) -> None:
-        """Begin to write, once no other process does: SQLite's own waiting looks ever less often, and some starve."""
+        """Begin to write, once no other process does: SQLite's own waiting looks ever less often,
+        and some starve.
+        """
         connection, until = self._connection, time.monotonic() + self._patience
         connection.execute("PRAGMA busy_timeout=0")
         try:
@@ -305,14 +336,19 @@ class _Transactions:
                     connection.execute("BEGIN IMMEDIATE")
                     return
                 except sqlite3.OperationalError as error:
-                    if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    if (
+                        error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY
+                        or time.monotonic() > until
+                    ):
                         raise
                 time.sleep(_TURN)
         finally:
             connection.execute(f"PRAGMA busy_timeout={int(1000 * self._patience)}")
 
     def _require_file(self) -> None:
-        """Refuse to say that something is kept in a file that has been deleted, which a program may go on writing."""
+        """Refuse to say that something is kept in a file that has been deleted, which a program may
+        go on writing.
+        """
         with contextlib.suppress(FileNotFoundError):
             if os.stat(self._path).st_ino == self._inode:
                 return
@@ -327,9 +363,12 @@ class _Transactions:
         connection.execute("SAVEPOINT item")
         try:
             write.value = write.work(connection)
-        except Exception as error:  # the door around a write: the others may hold replies that were paid for
+        except (
+            Exception
+        ) as error:  # the door around a write: the others may hold replies that were paid for
             if not connection.in_transaction:
-                # A full disk may end the whole transaction: then every write of the batch has failed.
+                # A full disk may end the whole transaction: then every write of the batch has
+                # failed.
                 raise
             write.error = self._ours(error)
             connection.execute("ROLLBACK TO item")
@@ -344,7 +383,10 @@ class _Transactions:
 
 
 _WORDS: dict[int, tuple[str, str | None]] = {
-    sqlite3.SQLITE_FULL: ("could not be written, the disk is full", "free some space; everything committed is kept"),
+    sqlite3.SQLITE_FULL: (
+        "could not be written, the disk is full",
+        "free some space; everything committed is kept",
+    ),
     sqlite3.SQLITE_IOERR: (
         "could not be read or written",
         "look at the disk and its quota; what was committed is kept",
@@ -352,7 +394,10 @@ _WORDS: dict[int, tuple[str, str | None]] = {
     sqlite3.SQLITE_BUSY: ("is locked by another program", "close the program that has it open"),
     sqlite3.SQLITE_LOCKED: ("is locked by another program", "close the program that has it open"),
     sqlite3.SQLITE_READONLY: ("is read-only", "look at the rights of the file and its folder"),
-    sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "look at the rights of the file and its folder, and at `ulimit -n`"),
+    sqlite3.SQLITE_CANTOPEN: (
+        "cannot be opened",
+        "look at the rights of the file and its folder, and at `ulimit -n`",
+    ),
     sqlite3.SQLITE_CORRUPT: ("is damaged", "put a backup in its place"),
     sqlite3.SQLITE_NOTADB: ("is not a database", "put a backup in its place"),
 }

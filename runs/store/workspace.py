@@ -1,8 +1,9 @@
-"""A workspace: a folder with prompt files that people keep in git, and a database of runs, calls and looks.
+"""A workspace: a folder with prompt files that people keep in git, and a database of runs, calls
+and looks.
 
-The database is one SQLite file in the folder, or a PostgreSQL that many machines share. Files stay in the folder of
-whoever works: prompts, slices, marks and uploads, and in `.judgewright/` rows kept from Python, exchanges with batch
-queues, pages and the output of jobs.
+The database is one SQLite file in the folder, or a PostgreSQL that many machines share. Files stay
+in the folder of whoever works: prompts, slices, marks and uploads, and in `.judgewright/` rows kept
+from Python, exchanges with batch queues, pages and the output of jobs.
 """
 
 from __future__ import annotations
@@ -23,11 +24,13 @@ FOLDER = ".judgewright"
 
 
 class Workspace:
-    """One folder with `.judgewright/` and `prompts/` (YAML), and its database; made when first written to.
+    """One folder with `.judgewright/` and `prompts/` (YAML), and its database; made when first
+    written to.
 
     Args:
         place: The folder, or the folder and the address of its database.
-        on_wait: Called with what a write waits for while another process writes; without it such a write is refused.
+        on_wait: Called with what a write waits for while another process writes; without it such a
+            write is refused.
         on_upgrade: Told how far the upgrade of a large workspace is, which an older version made.
     """
 
@@ -136,7 +139,8 @@ def find_workspace(
     on_wait: Callable[[str], None] | None = None,
     on_upgrade: Callable[[str], None] | None = None,
 ) -> Workspace:
-    """Return the given workspace, else the nearest one at or above `start`, else a new one at `start`.
+    """Return the given workspace, else the nearest one at or above `start`, else a new one at
+    `start`.
 
     The folder of a workspace on a server is the nearest one at or above `start`, else `start`.
     """

@@ -44,7 +44,9 @@ class Committer(Protocol):
     """How a kind of store commits."""
 
     def commit(self, batch: Sequence[Write]) -> None:
-        """Run writes in one transaction and set the value or the error of each; a failing one fails alone."""
+        """Run writes in one transaction and set the value or the error of each; a failing one fails
+        alone.
+        """
         ...
 
     def close(self) -> None:
@@ -62,7 +64,8 @@ class Writer:
     def __init__(self, committer: Committer) -> None:
         self._committer = committer
         self._queue: deque[Write] = deque()
-        # Guards the queue and the three flags: a write is queued only while the thread will still see it.
+        # Guards the queue and the three flags: a write is queued only while the thread will still
+        # see it.
         self._changed = threading.Condition()
         self._stopping = False
         self._ended = False
@@ -75,8 +78,9 @@ class Writer:
         """Queue a write; the future is done once it has been committed, or has failed alone.
 
         Returns:
-            None when the thread has ended as it was told to: another writer has to take the write. While it is
-            stopping it still takes writes, such as those of a callback on an earlier one.
+            None when the thread has ended as it was told to: another writer has to take the write.
+            While it is stopping it still takes writes, such as those of a callback on an earlier
+            one.
 
         Raises:
             WorkspaceError: The thread has broken off.
@@ -115,7 +119,9 @@ class Writer:
             self._committer.close()
 
     def _take(self) -> list[Write]:
-        """Wait for writes and return the next ones; none when there are none left and the thread is to end."""
+        """Wait for writes and return the next ones; none when there are none left and the thread is
+        to end.
+        """
         with self._changed:
             while not self._queue and not self._stopping:
                 self._changed.wait()

@@ -1,4 +1,6 @@
-"""Calibration and thresholds: equal to scikit-learn, honest across groups, and clear about what is missing."""
+"""Calibration and thresholds: equal to scikit-learn, honest across groups, and clear about what is
+missing.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.isotonic import IsotonicRegression
-from sklearn.metrics import balanced_accuracy_score, f1_score, matthews_corrcoef, precision_score, recall_score
+from sklearn.metrics import (
+    balanced_accuracy_score,
+    f1_score,
+    matthews_corrcoef,
+    precision_score,
+    recall_score,
+)
 
 from judgewright.judges import (
     BINARY,
@@ -64,12 +72,16 @@ def split(lines: Sequence[tuple[bool, float]]) -> tuple[np.ndarray, np.ndarray]:
 
 @settings(max_examples=60)
 @given(LINES, st.lists(st.floats(0, 1), min_size=1, max_size=30))
-def test_the_isotonic_map_is_scikit_learns_and_never_falls(lines: list[tuple[bool, float]], asked: list[float]) -> None:
+def test_the_isotonic_map_is_scikit_learns_and_never_falls(
+    lines: list[tuple[bool, float]], asked: list[float]
+) -> None:
     """On the fitted points, between them and outside them."""
     label, probability = split(lines)
     found = fit_calibration(label, probability, "isotonic")
     assert isinstance(found, Isotonic)
-    theirs = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(probability, label.astype(float))
+    theirs = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(
+        probability, label.astype(float)
+    )
     points = np.sort([*asked, *probability])
     mine = np.array([found(p) for p in points])
     np.testing.assert_allclose(mine, theirs.predict(points), atol=1e-9)
@@ -82,8 +94,12 @@ def test_the_isotonic_map_is_scikit_learns_and_never_falls(lines: list[tuple[boo
         lambda lines: len({label for label, _ in lines}) == 2
     )
 )
-def test_on_the_rows_it_was_fitted_on_isotonic_has_no_calibration_error(lines: list[tuple[bool, float]]) -> None:
-    """Each step is the mean label of its rows, so the error after is none, whatever it was before."""
+def test_on_the_rows_it_was_fitted_on_isotonic_has_no_calibration_error(
+    lines: list[tuple[bool, float]],
+) -> None:
+    """Each step is the mean label of its rows, so the error after is none, whatever it was
+    before.
+    """
     label, probability = split(lines)
     found = fit_calibration(label, probability, "isotonic")
     assert found is not None
@@ -118,7 +134,9 @@ def test_platt_is_the_minimum_of_the_smoothed_log_loss(lines: list[tuple[bool, f
 def test_platt_on_a_constant_confidence_is_the_smoothed_share_of_yes(
     labels: list[bool], confidence: float, hair: float
 ) -> None:
-    """A judge that always states the same confidence is calibrated to one number, without a complaint."""
+    """A judge that always states the same confidence is calibrated to one number, without a
+    complaint.
+    """
     label = np.array(labels)
     probability = np.clip(confidence + hair * np.arange(len(label)) / len(label), 0, 1)
     fitted = fit_calibration(label, probability, "platt")
@@ -129,7 +147,9 @@ def test_platt_on_a_constant_confidence_is_the_smoothed_share_of_yes(
 
 
 def test_platt_finds_the_map_that_was_put_in() -> None:
-    """Rows drawn from a known logistic give its two numbers back; a judge that is calibrated stays as it is."""
+    """Rows drawn from a known logistic give its two numbers back; a judge that is calibrated stays
+    as it is.
+    """
     rng = np.random.default_rng(0)
     logit = rng.normal(0, 2, 60_000).clip(-6, 6)
     probability = 1 / (1 + np.exp(-logit))
@@ -137,11 +157,16 @@ def test_platt_finds_the_map_that_was_put_in() -> None:
         label = rng.random(len(logit)) < 1 / (1 + np.exp(-(slope * logit + intercept)))
         found = fit_calibration(label, probability, "platt")
         assert isinstance(found, Platt)
-        assert (found.slope, found.intercept) == (pytest.approx(slope, abs=0.03), pytest.approx(intercept, abs=0.03))
+        assert (found.slope, found.intercept) == (
+            pytest.approx(slope, abs=0.03),
+            pytest.approx(intercept, abs=0.03),
+        )
 
 
 def test_one_class_cannot_be_calibrated() -> None:
-    """There is nothing to learn from labels that are all the same; without a method nothing is fitted."""
+    """There is nothing to learn from labels that are all the same; without a method nothing is
+    fitted.
+    """
     label, probability = np.ones(30, bool), np.linspace(0, 1, 30)
     with pytest.raises(InputError, match="only one class"):
         fit_calibration(label, probability, "isotonic")
@@ -157,7 +182,9 @@ def test_one_class_cannot_be_calibrated() -> None:
     lines=st.lists(st.tuples(st.booleans(), st.integers(0, 6)), min_size=1, max_size=50),
     metric=st.sampled_from(sorted(SCORES)),
 )
-def test_the_threshold_is_the_best_of_all_by_scikit_learn(lines: list[tuple[bool, int]], metric: str) -> None:
+def test_the_threshold_is_the_best_of_all_by_scikit_learn(
+    lines: list[tuple[bool, int]], metric: str
+) -> None:
     """Nothing beats it; of equal ones it is the nearest to the middle."""
     label, score = np.array([y for y, _ in lines]), np.array([float(s) for _, s in lines])
     if metric == "balanced_accuracy":
@@ -177,7 +204,9 @@ def test_a_metric_that_is_none_or_nowhere_is_refused() -> None:
         best_threshold(np.array([True, False]), scores, np.array([1.0]), metric="ece", middle=1)
     assert "balanced_accuracy" in str(refused.value.hint)
     with pytest.raises(InputError, match="exists at no threshold"):
-        best_threshold(np.array([True, True]), scores, np.array([1.0]), metric="balanced_accuracy", middle=1)
+        best_threshold(
+            np.array([True, True]), scores, np.array([1.0]), metric="balanced_accuracy", middle=1
+        )
 
 
 # The whole: fit, and try on other groups.
@@ -195,13 +224,21 @@ def table(
         for i, (label, _, _) in enumerate(lines)
     ]
     answers: list[Answer] = [
-        Unscored(row_id=f"r{i}", reason="parse")
-        if score is None
-        else Verdict(row_id=f"r{i}", score=score, positive=scale.positive(score), confidence=confidence)
+        (
+            Unscored(row_id=f"r{i}", reason="parse")
+            if score is None
+            else Verdict(
+                row_id=f"r{i}", score=score, positive=scale.positive(score), confidence=confidence
+            )
+        )
         for i, (_, score, confidence) in enumerate(lines)
     ]
     return JudgedDataset(
-        dataset=Dataset.of(rows, labels=BINARY), answers=tuple(answers), scale=scale, judge="j@1", model="m"
+        dataset=Dataset.of(rows, labels=BINARY),
+        answers=tuple(answers),
+        scale=scale,
+        judge="j@1",
+        model="m",
     )
 
 
@@ -222,7 +259,11 @@ def test_a_rule_helps_on_groups_it_was_not_fitted_on(method: str) -> None:
     found = calibrate(overconfident(), method=method, resamples=300)  # type: ignore[arg-type]
     assert found.rule.threshold == 1
     assert found.folds == 5
-    shown = {name: (a.value, b.value, b.low, b.high, b.n) for name, (a, b) in found.shown().items() if a and b}
+    shown = {
+        name: (a.value, b.value, b.low, b.high, b.n)
+        for name, (a, b) in found.shown().items()
+        if a and b
+    }
     assert set(shown) == {"f1", "ece", "brier", "auroc"}
     assert shown["f1"][1] > shown["f1"][0] + 0.05  # type: ignore[operator]
     assert shown["ece"][1] < shown["ece"][0] * 2 / 3  # type: ignore[operator]
@@ -235,13 +276,19 @@ def test_a_rule_helps_on_groups_it_was_not_fitted_on(method: str) -> None:
 
 
 def test_no_row_is_decided_by_a_rule_its_group_helped_to_fit() -> None:
-    """Swapping the two labels of a group moves the kept rule, and not what is said after about that group."""
+    """Swapping the two labels of a group moves the kept rule, and not what is said after about that
+    group.
+    """
     rng = np.random.default_rng(3)
     groups = [f"g{i // 2}" for i in range(120)]
-    lines = [(float(i % 2), float(rng.integers(0, 4)), float(rng.uniform(0.5, 1))) for i in range(120)]
+    lines = [
+        (float(i % 2), float(rng.integers(0, 4)), float(rng.uniform(0.5, 1))) for i in range(120)
+    ]
     swapped = [*lines]
     swapped[10], swapped[11] = (1.0, *lines[10][1:]), (0.0, *lines[11][1:])
-    first, second = (calibrate(table(some, groups=groups), resamples=2) for some in (lines, swapped))
+    first, second = (
+        calibrate(table(some, groups=groups), resamples=2) for some in (lines, swapped)
+    )
     assert first.rule != second.rule
     assert first.judged_after.answers[10:12] == second.judged_after.answers[10:12]
     assert first.judged_after.answers != second.judged_after.answers
@@ -250,7 +297,10 @@ def test_no_row_is_decided_by_a_rule_its_group_helped_to_fit() -> None:
 def test_after_is_not_what_the_rule_does_on_its_own_rows() -> None:
     """On labels drawn at random isotonic fits its own rows perfectly, and others not."""
     rng = np.random.default_rng(1)
-    lines = [(float(rng.random() < 0.5), float(rng.integers(0, 4)), float(rng.uniform(0.5, 1))) for _ in range(100)]
+    lines = [
+        (float(rng.random() < 0.5), float(rng.integers(0, 4)), float(rng.uniform(0.5, 1)))
+        for _ in range(100)
+    ]
     judged = table(lines)
     found = calibrate(judged, resamples=2)
     flattering = judged.under(found.rule)
@@ -259,7 +309,9 @@ def test_after_is_not_what_the_rule_does_on_its_own_rows() -> None:
 
 
 def test_on_a_probability_scale_the_score_is_calibrated_and_then_cut() -> None:
-    """Scores twice as high as they should be are halved, and the decisions are those of the threshold."""
+    """Scores twice as high as they should be are halved, and the decisions are those of the
+    threshold.
+    """
     rng = np.random.default_rng(2)
     score = rng.uniform(0, 1, 600)
     label = rng.random(600) < score / 2
@@ -267,7 +319,7 @@ def test_on_a_probability_scale_the_score_is_calibrated_and_then_cut() -> None:
     found = calibrate(table(lines, scale=PROBABILITY), metric="accuracy", resamples=50)
     assert found.rule.calibration is not None
     assert found.rule.calibration(0.8) == pytest.approx(0.4, abs=0.1)
-    (before, after) = found.shown()["ece"]
+    before, after = found.shown()["ece"]
     assert before is not None
     assert after is not None
     assert before.value == pytest.approx(ece(label, score))
@@ -279,13 +331,17 @@ def test_a_rule_applied_before_counts_for_nothing() -> None:
     """Calibrating twice gives the same rule; the figures before are the judge's own."""
     judged = overconfident(120)
     first = calibrate(judged, resamples=2)
-    again = calibrate(judged.under(DecisionRule(threshold=3, calibration=first.rule.calibration)), resamples=2)
+    again = calibrate(
+        judged.under(DecisionRule(threshold=3, calibration=first.rule.calibration)), resamples=2
+    )
     assert again.rule == first.rule
     assert again.before.metrics["f1"].value == first.before.metrics["f1"].value
 
 
 def test_the_threshold_alone_needs_no_confidence() -> None:
-    """Without a method the verdicts may lack a confidence, and calibration metrics are not made up."""
+    """Without a method the verdicts may lack a confidence, and calibration metrics are not made
+    up.
+    """
     lines = [(float(i % 2), float(1 + i % 2), None) for i in range(40)]
     found = calibrate(table(lines), method="none", resamples=50)
     assert found.rule == DecisionRule(threshold=2)
@@ -294,7 +350,9 @@ def test_the_threshold_alone_needs_no_confidence() -> None:
     assert found.to_json()["metrics"]["ece"] == {"before": None, "after": None}
 
 
-def lines_of(positives: int, negatives: int, confidence: float | None = 0.9) -> list[tuple[float, float, float | None]]:
+def lines_of(
+    positives: int, negatives: int, confidence: float | None = 0.9
+) -> list[tuple[float, float, float | None]]:
     """So many rows of each class."""
     return [(1.0, 3.0, confidence)] * positives + [(0.0, 0.0, confidence)] * negatives
 
@@ -306,11 +364,20 @@ def lines_of(positives: int, negatives: int, confidence: float | None = 0.9) -> 
         (table(lines_of(40, 0)), "0 of the 40 rows that have a label are negative"),
         (table(lines_of(3, 40)), "3 of the 43 rows that have a label are positive"),
         (table(lines_of(20, 20, None)), "none of the 40 verdicts has a confidence"),
-        (table([*lines_of(20, 20, None), *lines_of(5, 5)]), "10 rows have a label, a verdict and a confidence"),
-        (table([*lines_of(9, 9), *[(1.0, None, None)] * 30]), "18 rows have a label and a verdict"),
-        (table(lines_of(20, 20), groups=["a"] * 20 + [f"b{i}" for i in range(20)]), "all 20 positive rows"),
         (
-            table(lines_of(20, 20), scale=OutputScale(kind="choice", labels=("a", "b", "c", "d"), threshold=1)),
+            table([*lines_of(20, 20, None), *lines_of(5, 5)]),
+            "10 rows have a label, a verdict and a confidence",
+        ),
+        (table([*lines_of(9, 9), *[(1.0, None, None)] * 30]), "18 rows have a label and a verdict"),
+        (
+            table(lines_of(20, 20), groups=["a"] * 20 + [f"b{i}" for i in range(20)]),
+            "all 20 positive rows",
+        ),
+        (
+            table(
+                lines_of(20, 20),
+                scale=OutputScale(kind="choice", labels=("a", "b", "c", "d"), threshold=1),
+            ),
             "labels without an order",
         ),
     ],
@@ -332,7 +399,9 @@ def test_labels_are_checked_before_a_judge_is_paid() -> None:
     good = overconfident(40).dataset
     require_labels(good, GRADED)
     with pytest.raises(InputError, match="0 rows have a label"):
-        require_labels(replace(good, rows=tuple(replace(row, label=None) for row in good.rows)), GRADED)
+        require_labels(
+            replace(good, rows=tuple(replace(row, label=None) for row in good.rows)), GRADED
+        )
 
 
 def test_two_groups_of_a_class_are_enough_to_try_the_rule_on_each() -> None:
@@ -353,7 +422,9 @@ def test_unscored_rows_stay_unscored() -> None:
 
 @pytest.mark.skipif(not VERDICTS.is_dir(), reason="the published verdicts are not on this machine")
 def test_a_published_judge_becomes_calibrated_on_queries_it_was_not_fitted_on() -> None:
-    """DIRAS's GPT-4 on ChatReportRetrieve: its only threshold stays, its calibration error falls by half."""
+    """DIRAS's GPT-4 on ChatReportRetrieve: its only threshold stays, its calibration error falls by
+    half.
+    """
     judged = load_verdicts(
         VERDICTS / "diras_chatreport.gpt-4-0125-preview.jsonl",
         score="verdict",

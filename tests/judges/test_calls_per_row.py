@@ -1,4 +1,6 @@
-"""How many calls of functions a judged row costs: asked for the first time, and found in the call record."""
+"""How many calls of functions a judged row costs: asked for the first time, and found in the call
+record.
+"""
 
 from collections.abc import Callable
 
@@ -14,9 +16,13 @@ class Instant:
 
     name, endpoint, simulated = "instant", "instant", False
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Answer."""
-        return Completion(text='{"reasoning": "It says so.", "score": 1}', tokens_in=100, tokens_out=10)
+        return Completion(
+            text='{"reasoning": "It says so.", "score": 1}', tokens_in=100, tokens_out=10
+        )
 
     async def close(self) -> None:
         """Nothing is open."""
@@ -24,15 +30,22 @@ class Instant:
 
 def made(rows: int) -> Dataset:
     """Rows, no two alike."""
-    inputs = [{"source": f"Sky {i} is blue.", "statement": f"Sky {i} is green."} for i in range(rows)]
-    return Dataset.of(tuple(Row(id=f"r{i}", inputs=one, label=i % 2) for i, one in enumerate(inputs)), labels=BINARY)
+    inputs = [
+        {"source": f"Sky {i} is blue.", "statement": f"Sky {i} is green."} for i in range(rows)
+    ]
+    return Dataset.of(
+        tuple(Row(id=f"r{i}", inputs=one, label=i % 2) for i, one in enumerate(inputs)),
+        labels=BINARY,
+    )
 
 
 @pytest.mark.parametrize(("known", "most"), [(False, 325), (True, 135)], ids=["asked", "found"])
 def test_a_judged_row_costs_no_more_calls(
     known: bool, most: int, request: pytest.FixtureRequest, measured: Callable[[str], None]
 ) -> None:
-    """What four hundred rows more cost, by the row; whoever makes it dearer raises the number here, and says why."""
+    """What four hundred rows more cost, by the row; whoever makes it dearer raises the number here,
+    and says why.
+    """
     prompt = Registry().get("groundedness")
 
     def work(rows: int) -> int:
@@ -45,5 +58,7 @@ def test_a_judged_row_costs_no_more_calls(
     work(10)  # what is imported and made once
     few, many = work(200), work(600)
     per_row = (many - few) / 400
-    measured(f"{per_row:.0f} calls of functions a judged row, {request.node.callspec.id}; at most {most}")
+    measured(
+        f"{per_row:.0f} calls of functions a judged row, {request.node.callspec.id}; at most {most}"
+    )
     assert most / 2 < per_row <= most

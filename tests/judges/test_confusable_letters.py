@@ -15,14 +15,22 @@ from judgewright.judges import letters_of
         "the pa\u200bper ci\u00adted\u2060 in 2010",
         "t\u3164h\u115fe paper cited in 2010",
         "th\u00e9 p\u0101per c\u00eet\u0301ed in 2010",
-        "\uff54\uff48\uff45 \U0001d429\U0001d41a\U0001d429\U0001d41e\U0001d42b cited in 20\u24ea".replace(
+        "\uff54\uff48\uff45 \U0001d429\U0001d41a\U0001d429\U0001d41e\U0001d42b cited in 20\u24ea".replace(  # noqa: E501
             "20\u24ea", "2010"
         ),
         "t h e p a p e r c-i-t-e-d i n 2 0 1 0",
         "the paper cIted in 2OlO",
     ],
     ids=[
-        *("capitals", "one Cyrillic letter", "all Cyrillic", "Greek", "invisible signs", "fillers", "accents"),
+        *(
+            "capitals",
+            "one Cyrillic letter",
+            "all Cyrillic",
+            "Greek",
+            "invisible signs",
+            "fillers",
+            "accents",
+        ),
         *("wide", "spaces and hyphens", "letters for digits"),
     ],
 )

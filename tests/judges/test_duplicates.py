@@ -39,14 +39,18 @@ def shingles(text: str, size: int) -> set[tuple[str, ...]]:
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether five-word shingles are alike, or three-word ones where both texts have under 60 words."""
+    """Whether five-word shingles are alike, or three-word ones where both texts have under 60
+    words.
+    """
     sizes = (5, 3) if max(len(one.split()), len(other.split())) < 60 else (5,)
     pairs = [(shingles(one, size), shingles(other, size)) for size in sizes]
     return any(len(a & b) / len(a | b) >= SIMILAR for a, b in pairs)
 
 
 def test_minhash_finds_what_comparing_all_pairs_finds() -> None:
-    """On 150 texts with edits of every size, the clusters are those of the exact Jaccard similarity."""
+    """On 150 texts with edits of every size, the clusters are those of the exact Jaccard
+    similarity.
+    """
     draw = random.Random(7)
     vocabulary = [f"w{i}" for i in range(300)]
     originals = [[draw.choice(vocabulary) for _ in range(draw.randint(3, 120))] for _ in range(30)]
@@ -75,7 +79,11 @@ def test_minhash_finds_what_comparing_all_pairs_finds() -> None:
         ("the sky is blue", "the sky is red", False),
         ("", "", True),
         ("!!!", "???", False),
-        ("一二三四五六七八九十一二三四五六七八九十百千万", "一二三四五六七八九十一二三四五六七八九十百千億", True),
+        (
+            "一二三四五六七八九十一二三四五六七八九十百千万",
+            "一二三四五六七八九十一二三四五六七八九十百千億",
+            True,
+        ),
         ("一二三四五", "六七八九十", False),
         ("the caf\u00e9 is closed", "the cafe\u0301 is closed", True),
         ("the harbour is closed", "the har\u00adbour is\u200b closed", True),
@@ -89,7 +97,9 @@ def test_texts_are_compared_by_their_words(one: str, other: str, same: bool) -> 
 
 
 def test_one_changed_word_in_a_short_row_is_still_a_near_duplicate() -> None:
-    """Forty words of which a middle one differs: too few five-word shingles are the same, enough three-word ones."""
+    """Forty words of which a middle one differs: too few five-word shingles are the same, enough
+    three-word ones.
+    """
     words = [f"w{i}" for i in range(40)]
     changed = [*words[:20], "other", *words[21:]]
     assert len(shingles(" ".join(words), 5) & shingles(" ".join(changed), 5)) / 41 < SIMILAR
@@ -99,7 +109,10 @@ def test_one_changed_word_in_a_short_row_is_still_a_near_duplicate() -> None:
 def test_each_input_can_be_asked_for() -> None:
     """Two questions about one long passage are alike taken together, and not one by one."""
     passage = " ".join(f"word{i}" for i in range(200))
-    rows = [Row(id=q, inputs={"query": q, "passage": passage}) for q in ("who wrote it", "what is the price")]
+    rows = [
+        Row(id=q, inputs={"query": q, "passage": passage})
+        for q in ("who wrote it", "what is the price")
+    ]
     assert len(parts(rows)) == 1
     assert len(parts(rows, each_input=True)) == 2
 
@@ -128,11 +141,15 @@ def test_a_very_long_row_is_compared_in_bounded_memory() -> None:
 @settings(deadline=None)
 @given(st.text(), st.text())
 def test_the_quick_ways_to_a_texts_words_find_what_the_pattern_finds(one: str, other: str) -> None:
-    """ASCII by a table, marks taken out one by one, and two inputs apart as if they were one text of two lines."""
+    """ASCII by a table, marks taken out one by one, and two inputs apart as if they were one text
+    of two lines.
+    """
 
     def slowly(text: str) -> list[str]:
         plain = unicodedata.normalize("NFKD", text).casefold()
-        return _WORD.findall("".join(c for c in plain if unicodedata.category(c) not in {"Mn", "Me", "Cf"}))
+        return _WORD.findall(
+            "".join(c for c in plain if unicodedata.category(c) not in {"Mn", "Me", "Cf"})
+        )
 
     for text in (one, one.encode("ascii", "ignore").decode()):
         assert words_of(text) == (slowly(text) or text.split())
@@ -143,9 +160,14 @@ def test_the_quick_ways_to_a_texts_words_find_what_the_pattern_finds(one: str, o
 
 
 def test_signatures_of_many_rows_are_those_of_each_by_itself() -> None:
-    """The smallest of each hash over a row's shingles, however rows are gathered; a row beyond a chunk among them."""
+    """The smallest of each hash over a row's shingles, however rows are gathered; a row beyond a
+    chunk among them.
+    """
     rng = np.random.default_rng(0)
-    codes = [rng.integers(0, 2**63, size, dtype=np.uint64) for size in (0, 1, 4, 5, 6, 300, 300, 20_000, 17, 9_000)]
+    codes = [
+        rng.integers(0, 2**63, size, dtype=np.uint64)
+        for size in (0, 1, 4, 5, 6, 300, 300, 20_000, 17, 9_000)
+    ]
     for width in (3, 5):
         together = _signatures(codes, width)
         for words, signature in zip(codes, together, strict=True):
@@ -154,7 +176,9 @@ def test_signatures_of_many_rows_are_those_of_each_by_itself() -> None:
 
 
 def test_the_clusters_of_real_rows_are_what_they_were() -> None:
-    """The number of joins, and the clusters, as the slower way found them, on files that do not change."""
+    """The number of joins, and the clusters, as the slower way found them, on files that do not
+    change.
+    """
     before = {
         "groundedness_multi": [(481, 2227), (3, 2705)],
         "diras": [(14, 301), (1, 314)],
@@ -165,7 +189,10 @@ def test_the_clusters_of_real_rows_are_what_they_were() -> None:
             pytest.skip(f"{path.name} is not beside the checkout")
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         fields = ("source", "statement", "query", "question", "paragraph")
-        rows = [Row(id=d["id"], inputs={f: str(d[f]) for f in fields if d.get(f)}, label=None) for d in lines]
+        rows = [
+            Row(id=d["id"], inputs={f: str(d[f]) for f in fields if d.get(f)}, label=None)
+            for d in lines
+        ]
         found = []
         for each_input in (False, True):
             clusters = Clusters(len(rows))

@@ -1,4 +1,6 @@
-"""Tables for notebooks: what they hold, that they are short, and that no text of a row acts in them."""
+"""Tables for notebooks: what they hold, that they are short, and that no text of a row acts in
+them.
+"""
 
 from __future__ import annotations
 
@@ -59,21 +61,39 @@ def judged(n: int, *, seed: int = 0, text: str = "said", simulated: bool = False
     labels = rng.random(n) < 0.5
     said = labels ^ (rng.random(n) < 0.2)
     rows = tuple(
-        Row(id=f"r{i}", inputs={"claim": f"{text} {i}"}, label=float(y), meta={"kind": text}, group=f"g{i // 2}")
+        Row(
+            id=f"r{i}",
+            inputs={"claim": f"{text} {i}"},
+            label=float(y),
+            meta={"kind": text},
+            group=f"g{i // 2}",
+        )
         for i, y in enumerate(labels)
     )
     answers = tuple(
-        Verdict(row_id=f"r{i}", score=float(s), positive=bool(s), confidence=float(rng.uniform(0.5, 1)), rationale=text)
-        if i
-        else Unscored(row_id="r0", reason="parse")
+        (
+            Verdict(
+                row_id=f"r{i}",
+                score=float(s),
+                positive=bool(s),
+                confidence=float(rng.uniform(0.5, 1)),
+                rationale=text,
+            )
+            if i
+            else Unscored(row_id="r0", reason="parse")
+        )
         for i, s in enumerate(said)
     )
     data = Dataset.of(rows, labels=BINARY, name="rows", notes=[text])
-    return JudgedDataset(dataset=data, answers=answers, scale=BINARY, judge=text, model="m", simulated=simulated)
+    return JudgedDataset(
+        dataset=data, answers=answers, scale=BINARY, judge=text, model="m", simulated=simulated
+    )
 
 
 def test_every_text_of_a_table_is_escaped() -> None:
-    """Title, column, cell and note with tags in them make no tag; dollar signs make no mathematics."""
+    """Title, column, cell and note with tags in them make no tag; dollar signs make no
+    mathematics.
+    """
     html = html_table(pd.DataFrame({HOSTILE: [HOSTILE]}), title=HOSTILE, notes=[HOSTILE])
     assert tags(html) <= ALLOWED
     assert html.count("&lt;script&gt;") == 4
@@ -82,7 +102,9 @@ def test_every_text_of_a_table_is_escaped() -> None:
 
 def test_long_tables_and_cells_are_cut_and_it_is_said() -> None:
     """The first lines, short cells in one line, missing values empty, and how much is left out."""
-    frame = pd.DataFrame({"a": ["x" * 1000] * 50, "b": [None, float("nan"), "1\n2"] * 16 + [0.123456, 7]})
+    frame = pd.DataFrame(
+        {"a": ["x" * 1000] * 50, "b": [None, float("nan"), "1\n2"] * 16 + [0.123456, 7]}
+    )
     html = html_table(frame, title="t")
     assert html.count("<tr") == MOST_LINES + 1
     assert "30 more lines; to_frame() has all of them" in html
@@ -104,8 +126,13 @@ def test_ten_thousand_rows_print_as_one_line_and_show_their_first() -> None:
         assert f"{rows - FIRST_ROWS:,} more lines" in shown._repr_html_()
         assert len(shown.to_frame()) == rows
     assert "9,999 verdicts, 10,000 labels" in repr(table)
-    assert len(repr(RawRows(rows=table.dataset.rows, lines=(), group=None, guessed=None, notes=()))) < 60
-    claimed = ClaimedResponses(judged=table, responses=(), splitter="sentence", trivial="none", aggregate="min")
+    assert (
+        len(repr(RawRows(rows=table.dataset.rows, lines=(), group=None, guessed=None, notes=())))
+        < 60
+    )
+    claimed = ClaimedResponses(
+        judged=table, responses=(), splitter="sentence", trivial="none", aggregate="min"
+    )
     assert repr(claimed) == f"ClaimedResponses({table!r}, 0 claims)"
 
 
@@ -139,9 +166,13 @@ def test_a_benchmark_as_a_frame_has_every_metric_with_interval_and_n() -> None:
 
 
 def test_a_leaderboard_as_frames_has_judges_and_pairs() -> None:
-    """Judges by rank, figures that others printed without one, and each pair with its corrected p and n."""
+    """Judges by rank, figures that others printed without one, and each pair with its corrected p
+    and n.
+    """
     tables = {name: judged(300, seed=i) for i, name in enumerate(("a", "b"))}
-    tables["b"] = JudgedDataset(dataset=tables["a"].dataset, answers=tables["b"].answers, scale=BINARY)
+    tables["b"] = JudgedDataset(
+        dataset=tables["a"].dataset, answers=tables["b"].answers, scale=BINARY
+    )
     benchmarks = {name: measure(table, resamples=50) for name, table in tables.items()}
     board = rank_judges(tables, benchmarks, metric="f1", published=load_published(["diras"]))
     frame = board.to_frame()
@@ -149,7 +180,12 @@ def test_a_leaderboard_as_frames_has_judges_and_pairs() -> None:
     assert frame[frame.published][["rank", "low", "high", "n"]].isna().all(axis=None)
     assert frame.loc[frame.judge == "a", "value"].item() == benchmarks["a"].metrics["f1"].value
     pair, line = board.pairs[0], board.pairs_to_frame().iloc[0]
-    assert (line["first"], line.second, line.p_holm, line.n) == (pair.first, pair.second, pair.p_holm, 299)
+    assert (line["first"], line.second, line.p_holm, line.n) == (
+        pair.first,
+        pair.second,
+        pair.p_holm,
+        299,
+    )
     assert line.difference == pytest.approx(line.first_value - line.second_value)
     assert tags(board._repr_html_()) <= ALLOWED
 
@@ -186,7 +222,9 @@ def test_a_calibration_as_a_frame_has_before_and_after() -> None:
 
 
 def test_a_curve_of_cut_offs_as_a_frame_has_the_threshold_and_every_k() -> None:
-    """F1 with its interval and n for each; the note that both were chosen on these pairs is shown."""
+    """F1 with its interval and n for each; the note that both were chosen on these pairs is
+    shown.
+    """
     table = judged(200)
     curve = f1_by_threshold(table.positive, table.probability, table.groups // 10, ks=(1, 3))
     frame = curve.to_frame()

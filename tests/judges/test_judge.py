@@ -42,7 +42,9 @@ CALIBRATIONS: st.SearchStrategy[Calibration | None] = st.one_of(
     st.none(),
     st.builds(Platt, slope=st.floats(0, 20), intercept=st.floats(-20, 20)),
     st.lists(st.tuples(SHARES, SHARES), min_size=1, max_size=8, unique_by=lambda knot: knot[0]).map(
-        lambda knots: Isotonic(x=tuple(sorted(x for x, _ in knots)), y=tuple(sorted(y for _, y in knots)))
+        lambda knots: Isotonic(
+            x=tuple(sorted(x for x, _ in knots)), y=tuple(sorted(y for _, y in knots))
+        )
     ),
 )
 RULES = st.builds(DecisionRule, threshold=st.floats(-1, 4), calibration=CALIBRATIONS)
@@ -51,7 +53,13 @@ STATED = st.one_of(st.none(), SHARES)
 
 def verdict(score: float, confidence: float | None = None, scale: OutputScale = GRADED) -> Verdict:
     """A verdict as the judge gave it."""
-    return Verdict(row_id="r", score=score, positive=scale.positive(score), confidence=confidence, rationale="why")
+    return Verdict(
+        row_id="r",
+        score=score,
+        positive=scale.positive(score),
+        confidence=confidence,
+        rationale="why",
+    )
 
 
 def decided(answer: Answer) -> tuple[bool, float | None, float | None]:
@@ -69,7 +77,9 @@ def test_a_plain_rule_has_the_hash_it_always_had() -> None:
 
 
 def test_worked_by_hand() -> None:
-    """A grade of 1 given with .9 is a no at 2; at 1 it is a yes with the judge's .1, calibrated to .05."""
+    """A grade of 1 given with .9 is a no at 2; at 1 it is a yes with the judge's .1, calibrated to
+    .05.
+    """
     given_ = verdict(1, 0.9)
     assert decided(apply_rule(given_, GRADED, DecisionRule(threshold=1))) == (
         True,
@@ -87,7 +97,11 @@ def test_worked_by_hand() -> None:
 
 def test_on_a_probability_scale_the_calibrated_score_decides() -> None:
     """.8 halved is .4: a no at .5 with confidence .6, and the raw score is kept."""
-    answer = apply_rule(verdict(0.8, None, PROBABILITY), PROBABILITY, DecisionRule(threshold=0.5, calibration=HALVED))
+    answer = apply_rule(
+        verdict(0.8, None, PROBABILITY),
+        PROBABILITY,
+        DecisionRule(threshold=0.5, calibration=HALVED),
+    )
     assert decided(answer) == (False, pytest.approx(0.6), pytest.approx(0.4))
     assert isinstance(answer, Verdict)
     assert answer.score == 0.8
@@ -97,11 +111,18 @@ def test_on_a_probability_scale_the_calibrated_score_decides() -> None:
 def test_only_the_last_rule_counts(
     score: float, confidence: float | None, first: DecisionRule, second: DecisionRule
 ) -> None:
-    """A rule looks at what the judge gave, never at what another rule made of it; the score and reasons stay."""
+    """A rule looks at what the judge gave, never at what another rule made of it; the score and
+    reasons stay.
+    """
     given_ = verdict(score, confidence)
     once = apply_rule(given_, GRADED, second)
     assert apply_rule(apply_rule(given_, GRADED, first), GRADED, second) == once
-    assert apply_rule(apply_rule(given_, GRADED, first), GRADED, DecisionRule(threshold=GRADED.threshold)) == given_
+    assert (
+        apply_rule(
+            apply_rule(given_, GRADED, first), GRADED, DecisionRule(threshold=GRADED.threshold)
+        )
+        == given_
+    )
     assert isinstance(once, Verdict)
     assert (once.score, once.rationale, once.positive) == (score, "why", score >= second.threshold)
     assert (once.confidence is None) == (confidence is None)
@@ -109,7 +130,9 @@ def test_only_the_last_rule_counts(
 
 
 @given(calibration=CALIBRATIONS, low=SHARES, high=SHARES)
-def test_a_calibration_never_turns_an_order_round(calibration: Calibration | None, low: float, high: float) -> None:
+def test_a_calibration_never_turns_an_order_round(
+    calibration: Calibration | None, low: float, high: float
+) -> None:
     """What the judge holds more likely stays at least as likely, and everything stays in [0, 1]."""
     if calibration is None:
         return
@@ -149,14 +172,19 @@ def table(lines: Sequence[tuple[float, float | None]], scale: OutputScale) -> Ju
     """Rows labelled 1, with a score and a confidence each, and one that is unscored."""
     rows = [Row(id=f"r{i}", inputs={}, label=1.0) for i in range(len(lines) + 1)]
     answers: list[Answer] = [
-        Verdict(row_id=f"r{i}", score=s, positive=scale.positive(s), confidence=c) for i, (s, c) in enumerate(lines)
+        Verdict(row_id=f"r{i}", score=s, positive=scale.positive(s), confidence=c)
+        for i, (s, c) in enumerate(lines)
     ]
     answers.append(Unscored(row_id=f"r{len(lines)}", reason="parse"))
-    return JudgedDataset(dataset=Dataset.of(rows, labels=BINARY), answers=tuple(answers), scale=scale)
+    return JudgedDataset(
+        dataset=Dataset.of(rows, labels=BINARY), answers=tuple(answers), scale=scale
+    )
 
 
 def test_a_table_is_decided_anew_as_a_whole() -> None:
-    """Decisions, probabilities and the threshold follow the rule; scores and unscored rows do not move."""
+    """Decisions, probabilities and the threshold follow the rule; scores and unscored rows do not
+    move.
+    """
     judged = table([(3, 0.9), (1, 0.8), (2, None)], GRADED)
     rule = DecisionRule(threshold=3, calibration=HALVED)
     under = judged.under(rule)
@@ -173,15 +201,21 @@ def test_the_probability_of_a_probability_is_itself_until_it_is_calibrated() -> 
     judged = table([(0.8, 0.3), (0.2, None)], PROBABILITY)
     np.testing.assert_allclose(judged.probability, [0.8, 0.2])
     np.testing.assert_allclose(judged.under(DecisionRule(threshold=0.9)).probability, [0.8, 0.2])
-    np.testing.assert_allclose(judged.under(DecisionRule(threshold=0.5, calibration=HALVED)).probability, [0.4, 0.1])
+    np.testing.assert_allclose(
+        judged.under(DecisionRule(threshold=0.5, calibration=HALVED)).probability, [0.4, 0.1]
+    )
 
 
 def test_a_judge_asked_under_a_rule_is_the_judge_and_then_the_rule() -> None:
     """Asking costs the same calls, and the rule decides on the replies."""
     prompt = Registry().get("groundedness")
     rows = [
-        Row(id=f"r{i}", inputs={"source": "The pier closes at eight.", "statement": text}, label=1.0)
-        for i, text in enumerate(("The pier closes at eight.", "The pier closes at nine.", "Bees like clover."))
+        Row(
+            id=f"r{i}", inputs={"source": "The pier closes at eight.", "statement": text}, label=1.0
+        )
+        for i, text in enumerate(
+            ("The pier closes at eight.", "The pier closes at nine.", "Bees like clover.")
+        )
     ]
     dataset = Dataset.of(rows, labels=BINARY)
     rule = DecisionRule(threshold=3, calibration=HALVED)
@@ -196,7 +230,9 @@ def test_a_judge_asked_under_a_rule_is_the_judge_and_then_the_rule() -> None:
 
 
 def test_what_is_frozen_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counting goes through every frozen object: a twentieth of a second a request once TextGrad and DSPy are there."""
+    """Counting goes through every frozen object: a twentieth of a second a request once TextGrad
+    and DSPy are there.
+    """
     counted: list[int] = []
     count = gc.get_freeze_count
 
@@ -205,7 +241,10 @@ def test_what_is_frozen_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None
         return counted[-1]
 
     monkeypatch.setattr(gc, "get_freeze_count", noted)
-    rows = Dataset.of([Row(id="a", inputs={"source": "The bridge is open.", "statement": "It is."})], labels=GRADED)
+    rows = Dataset.of(
+        [Row(id="a", inputs={"source": "The bridge is open.", "statement": "It is."})],
+        labels=GRADED,
+    )
     with Client(Simulated()) as client:
         judge(Registry().get("groundedness"), rows, client)
     assert counted == [0]

@@ -26,15 +26,23 @@ from judgewright.judges.metrics import measure
 from judgewright.judges.published import load_published
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"
-needs_data = pytest.mark.skipif(not DATA.exists(), reason="the shared data are not beside the checkout")
+needs_data = pytest.mark.skipif(
+    not DATA.exists(), reason="the shared data are not beside the checkout"
+)
 
 
 def judged(
-    label: list[int], score: list[int | None], *, ids: str = "r", scale: OutputScale = BINARY, groups: int = 0
+    label: list[int],
+    score: list[int | None],
+    *,
+    ids: str = "r",
+    scale: OutputScale = BINARY,
+    groups: int = 0,
 ) -> JudgedDataset:
     """Make a table of labels and scores; `groups` rows make a group."""
     rows = tuple(
-        Row(id=f"{ids}{i}", inputs={}, label=y, group=f"g{i // groups}" if groups else "") for i, y in enumerate(label)
+        Row(id=f"{ids}{i}", inputs={}, label=y, group=f"g{i // groups}" if groups else "")
+        for i, y in enumerate(label)
     )
     answers = tuple(
         Unscored(row_id=row.id, reason="parse")
@@ -48,12 +56,16 @@ def judged(
 def noisy(label: list[int], errors: float, seed: int, **options: object) -> JudgedDataset:
     """A judge that errs in a share of the rows."""
     flips = np.random.default_rng(seed).random(len(label)) < errors
-    return judged(label, [1 - y if flip else y for y, flip in zip(label, flips, strict=True)], **options)  # type: ignore[arg-type]
+    return judged(
+        label, [1 - y if flip else y for y, flip in zip(label, flips, strict=True)], **options
+    )  # type: ignore[arg-type]
 
 
 def ranked(judges: dict[str, JudgedDataset], metric: str = "f1") -> Leaderboard:
     """Measure and rank."""
-    return rank_judges(judges, {name: measure(j, resamples=50) for name, j in judges.items()}, metric=metric)
+    return rank_judges(
+        judges, {name: measure(j, resamples=50) for name, j in judges.items()}, metric=metric
+    )
 
 
 LABEL = [int(x) for x in np.random.default_rng(1).random(400) < 0.4]
@@ -62,7 +74,11 @@ LABEL = [int(x) for x in np.random.default_rng(1).random(400) < 0.4]
 @needs_data
 def test_holm_is_the_oracles() -> None:
     """statsmodels' adjustment, sorted and unsorted."""
-    cases = [c for c in json.loads((DATA / "oracles.json").read_text())["cases"] if c["metric"] == "multipletests_holm"]
+    cases = [
+        c
+        for c in json.loads((DATA / "oracles.json").read_text())["cases"]
+        if c["metric"] == "multipletests_holm"
+    ]
     assert cases
     for case in cases:
         np.testing.assert_allclose(holm(case["inputs"]["p"]), case["expected"], atol=case["tol"])
@@ -100,7 +116,10 @@ def test_where_less_is_better_the_least_is_first() -> None:
     """The mean distance from the label, in grades."""
     scale = OutputScale(low=0, high=3, threshold=2.0)
     label = [0, 1, 2, 3] * 5
-    near, far = judged(label, list(label), scale=scale), judged(label, [3 - y for y in label], scale=scale)
+    near, far = (
+        judged(label, list(label), scale=scale),
+        judged(label, [3 - y for y in label], scale=scale),
+    )
     board = ranked({"far": far, "near": near}, "mae")
     assert [entry.name for entry in board.entries] == ["near", "far"]
     assert board.pairs == ()
@@ -108,8 +127,14 @@ def test_where_less_is_better_the_least_is_first() -> None:
 
 
 def test_a_clear_difference_is_found_and_none_between_equals() -> None:
-    """The p-value is two-sided, the difference positive for the better; identical judges have p 1, not 0."""
-    judges = {"good": noisy(LABEL, 0.05, 2), "twin": noisy(LABEL, 0.05, 2), "poor": noisy(LABEL, 0.3, 1)}
+    """The p-value is two-sided, the difference positive for the better; identical judges have p 1,
+    not 0.
+    """
+    judges = {
+        "good": noisy(LABEL, 0.05, 2),
+        "twin": noisy(LABEL, 0.05, 2),
+        "poor": noisy(LABEL, 0.3, 1),
+    }
     board = ranked(judges)
     pairs = {(pair.first, pair.second): pair for pair in board.pairs}
     assert set(pairs) == {("good", "twin"), ("good", "poor"), ("twin", "poor")}
@@ -121,7 +146,9 @@ def test_a_clear_difference_is_found_and_none_between_equals() -> None:
 
 
 def test_the_two_sided_p_of_accuracy_is_close_to_mcnemars() -> None:
-    """On independent rows the paired difference of accuracies is McNemar's test but for its variance under the null."""
+    """On independent rows the paired difference of accuracies is McNemar's test but for its
+    variance under the null.
+    """
     from scipy.stats import binomtest
 
     first, second = noisy(LABEL, 0.10, 3), noisy(LABEL, 0.14, 4)
@@ -155,9 +182,13 @@ def test_judges_of_other_rows_or_other_labels_are_not_compared() -> None:
 
 def test_groups_make_the_comparison_more_careful() -> None:
     """Forty rows that err together are not forty witnesses."""
-    good, poor = ([1 - y if i // 40 in wrong else y for i, y in enumerate(LABEL)] for wrong in ((0,), (1, 2)))
+    good, poor = (
+        [1 - y if i // 40 in wrong else y for i, y in enumerate(LABEL)] for wrong in ((0,), (1, 2))
+    )
     alone = ranked({"good": judged(LABEL, good), "poor": judged(LABEL, poor)}).pairs[0]
-    grouped = ranked({"good": judged(LABEL, good, groups=40), "poor": judged(LABEL, poor, groups=40)}).pairs[0]
+    grouped = ranked(
+        {"good": judged(LABEL, good, groups=40), "poor": judged(LABEL, poor, groups=40)}
+    ).pairs[0]
     assert alone.change.difference == grouped.change.difference
     assert alone.p < 0.01 < 0.2 < grouped.p
 
@@ -188,11 +219,15 @@ def test_ranking_by_an_unknown_metric_names_those_there_are() -> None:
 def test_twelve_real_judges_are_ranked_with_all_their_pairs() -> None:
     """4,423 rows, 25 queries: 66 pairs; the intervals reach as far as queries differ."""
     path = DATA / "verdicts/llmjudge_test.verdicts_matrix_dev12.jsonl"
-    judges = load_judges(path, VerdictColumns(score="verdicts.*", scale=OutputScale(low=0, high=3, threshold=2.0)))
+    judges = load_judges(
+        path, VerdictColumns(score="verdicts.*", scale=OutputScale(low=0, high=3, threshold=2.0))
+    )
     board = ranked(judges, "kappa")
     assert (len(board.entries), len(board.pairs)) == (12, 66)
     assert board.entries[0].name == "h2oloo-fewself"
     expected = json.loads((DATA / "verdicts/expected.json").read_text())[path.name]
     for entry in board.entries:
-        assert entry.figure.value == pytest.approx(expected[f"{entry.name}: kappa 01|23"]["computed"], abs=1e-6)
+        assert entry.figure.value == pytest.approx(
+            expected[f"{entry.name}: kappa 01|23"]["computed"], abs=1e-6
+        )
     assert all(pair.change.groups == 25 and pair.p <= pair.p_holm for pair in board.pairs)

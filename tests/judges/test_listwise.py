@@ -36,7 +36,9 @@ DATA = Path(__file__).resolve().parents[2] / "../shared/data"
 
 
 class Ranker:
-    """Ranks windows of passages that are numbers, highest first, unless a function says otherwise."""
+    """Ranks windows of passages that are numbers, highest first, unless a function says
+    otherwise.
+    """
 
     name, endpoint, simulated = "ranker", "https://ranker.invalid/v1", False
 
@@ -44,9 +46,13 @@ class Ranker:
         self.answer = answer
         self.windows: list[list[int]] = []
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Answer once."""
-        seen = [int(value) for value in re.findall(r"(?m)^\[\d+\] (\d+)$", request.messages[-1].content)]
+        seen = [
+            int(value) for value in re.findall(r"(?m)^\[\d+\] (\d+)$", request.messages[-1].content)
+        ]
         self.windows.append(seen)
         best = sorted(range(1, len(seen) + 1), key=lambda number: -seen[number - 1])
         return Completion(text=self.answer(seen) if self.answer else json.dumps({"ranking": best}))
@@ -55,7 +61,9 @@ class Ranker:
         """Hold nothing open."""
 
 
-def ranked(values: list[int], window: Window, model: Ranker | None = None) -> tuple[list[int], Repairs]:
+def ranked(
+    values: list[int], window: Window, model: Ranker | None = None
+) -> tuple[list[int], Repairs]:
     """Rank numbers as passages."""
     with Client(model or Ranker()) as client:
         found = rank("largest", [str(value) for value in values], client, window=window)
@@ -74,7 +82,9 @@ def ranked(values: list[int], window: Window, model: Ranker | None = None) -> tu
         (4, 2, 1, [(2, 4), (1, 3), (0, 2)]),
     ],
 )
-def test_windows_slide_from_the_end_to_the_front(n: int, size: int, step: int, spans: list[tuple[int, int]]) -> None:
+def test_windows_slide_from_the_end_to_the_front(
+    n: int, size: int, step: int, spans: list[tuple[int, int]]
+) -> None:
     """The last window reaches the front also where the steps do not come out even."""
     assert list(Window(size=size, step=step).spans(n)) == spans
 
@@ -94,7 +104,9 @@ def test_windows_cover_every_passage_and_overlap(n: int, size: int, step: int) -
 @given(values=st.lists(st.integers(0, 999), min_size=1, max_size=40, unique=True))
 @settings(max_examples=30, deadline=None)
 def test_a_perfect_ranker_brings_the_best_of_the_list_to_the_front(values: list[int]) -> None:
-    """A window of 6 with step 3 carries 3 along: the top 3 are right; one window over all sorts all."""
+    """A window of 6 with step 3 carries 3 along: the top 3 are right; one window over all sorts
+    all.
+    """
     order, repairs = ranked(values, Window(size=6, step=3))
     assert order[:3] == sorted(values, reverse=True)[:3]
     assert sorted(order) == sorted(values)
@@ -121,7 +133,9 @@ def test_a_window_of_two_is_one_pass_of_bubble_sort() -> None:
         ([], [10, 20, 30], Repairs(windows=1, broken=1, missing=3)),
     ],
 )
-def test_a_broken_ranking_is_mended_by_rule_and_counted(reply: list[int], order: list[int], repairs: Repairs) -> None:
+def test_a_broken_ranking_is_mended_by_rule_and_counted(
+    reply: list[int], order: list[int], repairs: Repairs
+) -> None:
     """Unknown numbers go, the first mention counts, the rest keeps its order at the end."""
     model = Ranker(lambda seen: json.dumps({"ranking": reply}))
     assert ranked([10, 20, 30], Window(), model) == (order, repairs)
@@ -144,7 +158,12 @@ def test_queries_go_side_by_side_and_one_that_fails_is_given_up() -> None:
 def rows(*values: int, query: str = "q") -> list[Row]:
     """One row a number."""
     return [
-        Row(id=f"{query}-{v}", inputs={"query": query, "passage": str(v)}, label=float(v > 2), group=query)
+        Row(
+            id=f"{query}-{v}",
+            inputs={"query": query, "passage": str(v)},
+            label=float(v > 2),
+            group=query,
+        )
         for v in values
     ]
 
@@ -171,7 +190,9 @@ def test_the_rows_of_a_failed_query_are_unscored() -> None:
 
 
 def test_the_first_order_hangs_on_the_seed_and_not_on_the_file() -> None:
-    """A file sorted by label must not hand the ranking over; without a seed the file's order is kept."""
+    """A file sorted by label must not hand the ranking over; without a seed the file's order is
+    kept.
+    """
     shown: dict[str, list[list[int]]] = {}
     values = tuple(range(1, 9))
     for name, given_rows, seed in (
@@ -202,7 +223,10 @@ def test_a_passage_cannot_pass_for_several() -> None:
 
 def test_a_row_without_a_passage_is_refused() -> None:
     """The message names the row and the field."""
-    with Client(Ranker()) as client, pytest.raises(PromptError, match="row 'x' has no field 'passage'"):
+    with (
+        Client(Ranker()) as client,
+        pytest.raises(PromptError, match="row 'x' has no field 'passage'"),
+    ):
         judge_listwise(Dataset.of([Row(id="x", inputs={"query": "q"})], labels=BINARY), client)
 
 

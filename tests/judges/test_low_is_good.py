@@ -1,4 +1,6 @@
-"""A probability of which the low end is good: replies have the number, everything else has the grade, 1 minus it."""
+"""A probability of which the low end is good: replies have the number, everything else has the
+grade, 1 minus it.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ JUDGE = JudgePrompt(
     reply_schema={"reason": "text", "score": "score"},
     scale=UP_TO_03,
 )
-PROSE = replace(JUDGE, reply="End with a line: Score: the probability that it is hallucinated.", reply_schema={})
+PROSE = replace(
+    JUDGE, reply="End with a line: Score: the probability that it is hallucinated.", reply_schema={}
+)
 DECIMALS = st.integers(0, 10**4).map(lambda n: n / 10**4)
 
 
@@ -60,7 +64,10 @@ def test_the_scale_says_which_end_is_good_and_its_threshold_in_the_numbers_of_re
     """The grade of its threshold is 1 minus that number."""
     assert OutputScale(kind="probability", threshold=0.7, low_is_good=True) == UP_TO_03
     assert parse_label_scale("low-probability").threshold == 0.5
-    assert UP_TO_03.describe() == "a probability of which low is good, positive up to 0.3; its grade is 1 minus it"
+    assert (
+        UP_TO_03.describe()
+        == "a probability of which low is good, positive up to 0.3; its grade is 1 minus it"
+    )
     assert (UP_TO_03.name(0.75), PROBABILITY.name(0.75)) == ("0.25", "0.75")
     with pytest.raises(PromptError, match="low_is_good is said of a probability"):
         OutputScale(low_is_good=True)
@@ -87,11 +94,15 @@ def test_a_reply_at_the_threshold_passes(number: float) -> None:
 
 def test_what_is_not_on_the_scale_is_not_turned_onto_it() -> None:
     """1 minus 2 is no grade either, and 1 minus 1.5 would be one of another scale."""
-    assert [grade_of(JUDGE, json.dumps({"score": number})) for number in (-0.1, 1.01, 2)] == [None] * 3
+    assert [grade_of(JUDGE, json.dumps({"score": number})) for number in (-0.1, 1.01, 2)] == [
+        None
+    ] * 3
 
 
 def test_yaml_keeps_it_and_only_such_judges_have_another_version() -> None:
-    """A judge without it has the file, the form of reply and the version that it had before there was one."""
+    """A judge without it has the file, the form of reply and the version that it had before there
+    was one.
+    """
     assert load_prompt(JUDGE.to_yaml()) == JUDGE
     assert "low_is_good: true" in JUDGE.to_yaml()
     other = replace(JUDGE, scale=PROBABILITY)
@@ -105,7 +116,9 @@ def test_demonstrations_show_the_number_of_a_reply() -> None:
     """A row that people call good is shown with 0."""
     row = Row(id="r", inputs={"source": "It rains.", "statement": "It rains."}, label=1.0)
     verdict = Verdict(row_id="r", score=0.2, positive=False, rationale="why")
-    judged = JudgedDataset(dataset=Dataset(rows=(row,), labels=BINARY), answers=(verdict,), scale=JUDGE.scale)
+    judged = JudgedDataset(
+        dataset=Dataset(rows=(row,), labels=BINARY), answers=(verdict,), scale=JUDGE.scale
+    )
     example = demonstrate(JUDGE, row, judged, verdict)
     assert example is not None
     assert json.loads(example.reply)["score"] == 0.0
@@ -117,12 +130,17 @@ def test_demonstrations_show_the_number_of_a_reply() -> None:
 
 def rows_with(path: Path, *labels: float) -> Path:
     """A file with these labels."""
-    rows = [{"id": str(i), "source": f"s{i}", "statement": "t", "label": label} for i, label in enumerate(labels)]
+    rows = [
+        {"id": str(i), "source": f"s{i}", "statement": "t", "label": label}
+        for i, label in enumerate(labels)
+    ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
-def test_labels_between_0_and_1_are_asked_about_and_those_of_0_and_1_are_said(tmp_path: Path) -> None:
+def test_labels_between_0_and_1_are_asked_about_and_those_of_0_and_1_are_said(
+    tmp_path: Path,
+) -> None:
     """They may be numbers as the judge writes them, or grades."""
     path = rows_with(tmp_path / "rows.jsonl", 0.1, 0.8)
     inputs = JUDGE.inputs
@@ -136,14 +154,18 @@ def test_labels_between_0_and_1_are_asked_about_and_those_of_0_and_1_are_said(tm
     plain = load_dataset(rows_with(path, 0, 1), inputs=inputs, scale=UP_TO_03)
     assert [plain.positive(row) for row in plain.rows] == [False, True]
     assert any("a label of 1 is taken for the good one" in note for note in plain.notes)
-    turned_labels = load_dataset(path, inputs=inputs, scale=UP_TO_03, label_scale=parse_label_scale("low-probability"))
+    turned_labels = load_dataset(
+        path, inputs=inputs, scale=UP_TO_03, label_scale=parse_label_scale("low-probability")
+    )
     assert [turned_labels.positive(row) for row in turned_labels.rows] == [True, False]
 
 
 def test_a_functions_scores_are_turned_too() -> None:
     """It returns the number that a reply would have."""
     rows = tuple(Row(id=str(n), inputs={"n": str(n)}, label=float(n == 0)) for n in range(2))
-    judged = judge_with_function(lambda row: float(row["n"]), Dataset(rows=rows, labels=BINARY), scale=UP_TO_03)  # type: ignore[arg-type]
+    judged = judge_with_function(
+        lambda row: float(row["n"]), Dataset(rows=rows, labels=BINARY), scale=UP_TO_03
+    )  # type: ignore[arg-type]
     assert (judged.score.tolist(), judged.wrong.tolist()) == ([1.0, 0.0], [False, False])
 
 
@@ -157,7 +179,9 @@ RESPONSES = [
 
 def bench(capsys: pytest.CaptureFixture[str], judge: JudgePrompt, *options: str) -> dict:
     """Bench a judge with the simulated model on four rows."""
-    rows = [{"source": source, "statement": said, "label": label} for source, said, label in RESPONSES]
+    rows = [
+        {"source": source, "statement": said, "label": label} for source, said, label in RESPONSES
+    ]
     Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     Path("judge.yaml").write_text(judge.to_yaml(), encoding="utf-8")
     main(["bench", "judge.yaml", "rows.jsonl", "--model", "simulated", "--json", *options])
@@ -166,15 +190,22 @@ def bench(capsys: pytest.CaptureFixture[str], judge: JudgePrompt, *options: str)
 
 @pytest.mark.parametrize("judge", [JUDGE, PROSE], ids=["JSON", "prose"])
 def test_a_bench_decides_the_right_way(
-    judge: JudgePrompt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    judge: JudgePrompt,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The simulated model writes a low number for what the source says; read as it stands it would all be wrong."""
+    """The simulated model writes a low number for what the source says; read as it stands it would
+    all be wrong.
+    """
     monkeypatch.chdir(tmp_path)
     low = bench(capsys, judge, "--out", "verdicts.jsonl")
     high = bench(capsys, replace(judge, scale=parse_label_scale("probability")))
     auroc = [told["metrics"]["auroc"]["value"] for told in (low, high)]
     assert auroc == [1.0, 0.0]
-    verdicts = [json.loads(line) for line in Path("verdicts.jsonl").read_text(encoding="utf-8").splitlines()]
+    verdicts = [
+        json.loads(line) for line in Path("verdicts.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     assert [bool(line["label"]) == (line["score"] >= 0.7) for line in verdicts] == [True] * 4
 
 

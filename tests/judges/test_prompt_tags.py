@@ -8,7 +8,9 @@ from judgewright.judges import InputError, PromptError, Registry
 
 
 def test_a_label_names_one_version_and_moves(tmp_path: Path) -> None:
-    """`name@label` is that version; a shipped version that gets a label is kept; plain `name` means what it meant."""
+    """`name@label` is that version; a shipped version that gets a label is kept; plain `name` means
+    what it meant.
+    """
     registry = Registry(tmp_path)
     first = registry.get("groundedness")
     second = first.edited(criteria="Be strict.")
@@ -20,7 +22,11 @@ def test_a_label_names_one_version_and_moves(tmp_path: Path) -> None:
     assert registry.get("groundedness@production").version == second.version
     assert registry.get("groundedness").version == first.version
     (tag,) = registry.tags("groundedness")
-    assert (tag.label, tag.version, tag.by) == ("production", second.version, "x: 'y' #\x1b[31m\n- z")
+    assert (tag.label, tag.version, tag.by) == (
+        "production",
+        second.version,
+        "x: 'y' #\x1b[31m\n- z",
+    )
     registry.untag("groundedness", "production")
     assert registry.tags("groundedness") == ()
     with pytest.raises(PromptError, match="no version"):
@@ -29,7 +35,9 @@ def test_a_label_names_one_version_and_moves(tmp_path: Path) -> None:
         registry.untag("groundedness", "production")
 
 
-@pytest.mark.parametrize("label", ["current", "dead", "1349", "Production", "../x", "", "a b", "con", "x" * 65])
+@pytest.mark.parametrize(
+    "label", ["current", "dead", "1349", "Production", "../x", "", "a b", "con", "x" * 65]
+)
 def test_what_could_be_a_version_or_leads_elsewhere_is_no_label(tmp_path: Path, label: str) -> None:
     """Nothing is written for it."""
     registry = Registry(tmp_path)
@@ -38,7 +46,9 @@ def test_what_could_be_a_version_or_leads_elsewhere_is_no_label(tmp_path: Path, 
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("text", ["", "version: ../x\n", "version: 12\nmore: 1\n", "- a\n", "version: [\n", "\x00"])
+@pytest.mark.parametrize(
+    "text", ["", "version: ../x\n", "version: 12\nmore: 1\n", "- a\n", "version: [\n", "\x00"]
+)
 def test_a_damaged_label_is_named(tmp_path: Path, text: str) -> None:
     """With its file; the folder may not be a link either."""
     registry = Registry(tmp_path)

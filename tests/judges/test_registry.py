@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgewright.judges import DecisionRule, Isotonic, KeptRule, Platt, PromptError, Registry, read_rule
+from judgewright.judges import (
+    DecisionRule,
+    Isotonic,
+    KeptRule,
+    Platt,
+    PromptError,
+    Registry,
+    read_rule,
+)
 
 SHIPPED = Registry().get("groundedness")
 CURVE = Isotonic(x=(0.1, 0.30000000000000004, 1.0), y=(1e-05, 0.25, 0.9999999999999999))
@@ -101,14 +109,19 @@ def test_a_rule_stands_beside_its_version_and_is_not_taken_for_a_prompt(tmp_path
     assert registry.rule(SHIPPED) == fitted().rule
     assert registry.kept_rule(SHIPPED) == fitted()
     assert registry.rule(child) == child.rule
-    assert [p.version for p in registry.versions("groundedness")] == [SHIPPED.version, child.version]
+    assert [p.version for p in registry.versions("groundedness")] == [
+        SHIPPED.version,
+        child.version,
+    ]
     assert Registry(tmp_path).get("groundedness") == child
     registry.keep_rule(SHIPPED, fitted(rule=DecisionRule(threshold=3)))
     assert registry.rule(SHIPPED) == DecisionRule(threshold=3)
 
 
 def test_a_rule_of_a_judge_from_elsewhere_brings_the_prompt_with_it(tmp_path: Path) -> None:
-    """So that the rule never stands beside nothing; it does not make that prompt the current one."""
+    """So that the rule never stands beside nothing; it does not make that prompt the current
+    one.
+    """
     mine = replace(SHIPPED, name="mine")
     registry = Registry(tmp_path)
     registry.keep_rule(mine, fitted(judge=f"mine@{mine.version}"))
@@ -136,7 +149,9 @@ RULES = st.builds(
 )
 
 
-@given(rule=RULES, model=st.text(st.characters(codec="utf-8"), max_size=20), rows=st.integers(0, 10**9))
+@given(
+    rule=RULES, model=st.text(st.characters(codec="utf-8"), max_size=20), rows=st.integers(0, 10**9)
+)
 def test_a_rule_read_back_is_the_rule(rule: DecisionRule, model: str, rows: int) -> None:
     """Every digit and every name survives the file."""
     kept = fitted(rule=rule, model=model, rows=rows)
@@ -176,7 +191,9 @@ def test_a_rule_of_another_version_or_threshold_is_refused(tmp_path: Path) -> No
         ("format: 1", "format: [", "cannot read"),
     ],
 )
-def test_a_spoilt_rule_file_is_named_and_never_used(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_a_spoilt_rule_file_is_named_and_never_used(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
     """A changed number does not decide about a single row."""
     registry = Registry(tmp_path)
     path = registry.keep_rule(SHIPPED, fitted())
@@ -200,19 +217,28 @@ def test_what_differs_from_where_a_rule_was_fitted_is_said() -> None:
 
 
 def test_an_edited_file_is_a_new_version_of_the_one_it_states(tmp_path: Path) -> None:
-    """A person edits the YAML and leaves its version line as it is: that names what it was edited from."""
+    """A person edits the YAML and leaves its version line as it is: that names what it was edited
+    from.
+    """
     path = tmp_path / "mine.yaml"
-    path.write_text(SHIPPED.to_yaml().replace(SHIPPED.criteria.splitlines()[0], "Be very strict."), encoding="utf-8")
+    path.write_text(
+        SHIPPED.to_yaml().replace(SHIPPED.criteria.splitlines()[0], "Be very strict."),
+        encoding="utf-8",
+    )
     mine = Registry(tmp_path / "judges").get(str(path))
     assert mine.parent == SHIPPED.version != mine.version
     assert "Be very strict." in mine.criteria
 
 
 def test_a_kept_version_that_was_edited_in_place_is_refused(tmp_path: Path) -> None:
-    """The registry's own files are what runs rest on: an edit there would lose the version that the file names."""
+    """The registry's own files are what runs rest on: an edit there would lose the version that the
+    file names.
+    """
     registry = Registry(tmp_path)
     path = registry.keep(SHIPPED.edited(criteria="Be strict."))
-    path.write_text(path.read_text(encoding="utf-8").replace("Be strict.", "Be stricter."), encoding="utf-8")
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("Be strict.", "Be stricter."), encoding="utf-8"
+    )
     with pytest.raises(PromptError, match="its content is") as refused:
         registry.get(SHIPPED.name)
     assert "a file of your own" in (refused.value.hint or "")

@@ -30,7 +30,13 @@ def judge(scale: OutputScale | None = None, schema: Mapping[str, str] = SCHEMA) 
     """A judge whose reply has a reason, a score and a confidence."""
     scale = scale or OutputScale()
     return JudgePrompt(
-        name="j", system="s", criteria="c", template="{{text}}", reply="r", scale=scale, reply_schema=schema
+        name="j",
+        system="s",
+        criteria="c",
+        template="{{text}}",
+        reply="r",
+        scale=scale,
+        reply_schema=schema,
     )
 
 
@@ -60,7 +66,9 @@ def score(text: str, scale: OutputScale | None = None, **completion: str) -> flo
     ],
 )
 def test_a_verdict_is_found_where_a_person_would_see_it(text: str, expected: float) -> None:
-    """JSON, fenced JSON, named scores, fractions of the scale and bare grades; the last one in prose."""
+    """JSON, fenced JSON, named scores, fractions of the scale and bare grades; the last one in
+    prose.
+    """
     assert score(text) == expected
 
 
@@ -88,12 +96,16 @@ def test_a_verdict_is_found_where_a_person_would_see_it(text: str, expected: flo
     ],
 )
 def test_no_readable_verdict_is_unscored_not_zero(text: str) -> None:
-    """Out of range, half grades, ranges, other denominators, broken JSON and text inside JSON are no verdict."""
+    """Out of range, half grades, ranges, other denominators, broken JSON and text inside JSON are
+    no verdict.
+    """
     assert score(text) == "parse"
 
 
 def test_truncated_and_refused_replies_are_told_apart() -> None:
-    """A reply cut at the token limit is `truncated` even if it names a grade; a refusal is `refused`."""
+    """A reply cut at the token limit is `truncated` even if it names a grade; a refusal is
+    `refused`.
+    """
     assert score("Score: 2", finish_reason="length") == "truncated"
     assert score("", refusal="no") == "refused"
     assert score("Score: 2", finish_reason="content_filter") == "refused"
@@ -114,37 +126,65 @@ def test_truncated_and_refused_replies_are_told_apart() -> None:
         ('{"score": 3} and then {"score": 1, "score": 0}', "parse"),
     ],
 )
-def test_a_score_that_stands_twice_counts_only_where_both_are_the_same(text: str, expected: float | str) -> None:
+def test_a_score_that_stands_twice_counts_only_where_both_are_the_same(
+    text: str, expected: float | str
+) -> None:
     """A JSON reader takes the last of two equal keys; that is no decision of the judge."""
     assert score(text) == expected
 
 
 _NAMES = st.sampled_from(['"score"', '"reason"', '"sc\\u006fre"', '"a\\"b"', '"\\\\"'])
 _WRITTEN = st.one_of(
-    st.sampled_from(["1", "2", "0.5", "null", "true", '"2"', '"\\\\"', '"\\\\\\""', '"\\ud800"', '", \\"score\\": 3"']),
+    st.sampled_from(
+        [
+            "1",
+            "2",
+            "0.5",
+            "null",
+            "true",
+            '"2"',
+            '"\\\\"',
+            '"\\\\\\""',
+            '"\\ud800"',
+            '", \\"score\\": 3"',
+        ]
+    ),
     st.text(alphabet='a"\\\n{}é', max_size=8).map(json.dumps),
 )
 
 
 @given(st.lists(st.tuples(_NAMES, _WRITTEN), min_size=1, max_size=5))
 @settings(max_examples=300)
-def test_a_reply_that_is_one_object_reads_as_it_does_after_a_word(fields: list[tuple[str, str]]) -> None:
-    """Quoted evidence has escapes; a field that stands twice is seen however it and its neighbours are spelled."""
+def test_a_reply_that_is_one_object_reads_as_it_does_after_a_word(
+    fields: list[tuple[str, str]],
+) -> None:
+    """Quoted evidence has escapes; a field that stands twice is seen however it and its neighbours
+    are spelled.
+    """
     text = "{" + ", ".join(f"{name}: {value}" for name, value in fields) + "}"
     one, other = (read_reply(judge(), Completion(text=said)) for said in (text, f"So {text}"))
     if isinstance(one, Verdict):
         assert isinstance(other, Verdict)
-        assert (one.score, one.confidence, one.rationale) == (other.score, other.confidence, other.rationale)
+        assert (one.score, one.confidence, one.rationale) == (
+            other.score,
+            other.confidence,
+            other.rationale,
+        )
     else:
         assert isinstance(other, Unscored)
         assert one.reason == other.reason
 
 
 def test_what_stands_twice_is_named() -> None:
-    """In the detail of the unscored row; a doubtful confidence is not stated, and the last reason is kept."""
+    """In the detail of the unscored row; a doubtful confidence is not stated, and the last reason
+    is kept.
+    """
     answer = read_reply(judge(), Completion(text='{"score": 1, "score": 0}'))
     assert isinstance(answer, Unscored)
-    assert answer.detail == "the field 'score' stands more than once in the reply, with different values"
+    assert (
+        answer.detail
+        == "the field 'score' stands more than once in the reply, with different values"
+    )
     text = '{"reason": "a", "reason": "b", "confidence": 0.2, "confidence": 0.9, "score": 2}'
     verdict = read_reply(judge(), Completion(text=text))
     assert isinstance(verdict, Verdict)
@@ -189,9 +229,16 @@ def test_binary_and_probability_scales_have_their_words() -> None:
 
 def test_confidence_and_rationale_come_along() -> None:
     """A stated confidence in [0, 1] is kept, anything else counts as not stated."""
-    kept = read_reply(judge(), Completion(text='{"reason": "because", "score": 3, "confidence": 0.7}'))
+    kept = read_reply(
+        judge(), Completion(text='{"reason": "because", "score": 3, "confidence": 0.7}')
+    )
     assert isinstance(kept, Verdict)
-    assert (kept.confidence, kept.rationale, kept.parser, kept.positive) == (0.7, "because", "json", True)
+    assert (kept.confidence, kept.rationale, kept.parser, kept.positive) == (
+        0.7,
+        "because",
+        "json",
+        True,
+    )
     odd = read_reply(judge(), Completion(text='{"score": 1, "confidence": 7}'))
     assert isinstance(odd, Verdict)
     assert odd.confidence is None
@@ -258,13 +305,19 @@ def test_the_response_format_is_strict_and_in_order() -> None:
         ('{"score": 1}' * 201, "parse"),
     ],
 )
-def test_the_last_object_with_a_score_decides_and_nothing_around_it(text: str, expected: float | str) -> None:
-    """Not an earlier object, not the prose beside it, not one inside broken JSON, not one that was not reached."""
+def test_the_last_object_with_a_score_decides_and_nothing_around_it(
+    text: str, expected: float | str
+) -> None:
+    """Not an earlier object, not the prose beside it, not one inside broken JSON, not one that was
+    not reached.
+    """
     assert score(text) == expected
 
 
 def test_without_a_schema_braces_in_prose_are_prose() -> None:
-    """A set in braces, or a quoted object, does not hide the verdict line of a plain-text prompt."""
+    """A set in braces, or a quoted object, does not hide the verdict line of a plain-text
+    prompt.
+    """
 
     def plain(text: str) -> float | None:
         answer = read_reply(judge(schema={}), Completion(text=text))
@@ -329,7 +382,19 @@ def test_the_last_verdict_line_decides(text: str, expected: float | str) -> None
             "2½",
             "2²",
         ),
-        *("0 to 3", "0..3", "0-3", "0 - 3", "0 – 3", "0…3", "0|1|2|3", "0, 1, 2", "**0** or 3", "0, or 3", "1 -> 3"),
+        *(
+            "0 to 3",
+            "0..3",
+            "0-3",
+            "0 - 3",
+            "0 – 3",
+            "0…3",
+            "0|1|2|3",
+            "0, 1, 2",
+            "**0** or 3",
+            "0, or 3",
+            "1 -> 3",
+        ),
         *(
             "2?",
             "**2**?",
@@ -353,7 +418,21 @@ def test_a_value_with_more_to_it_is_no_grade(value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["2", "2.", "2.0", "2!", "**2**", "[2]", "(2)", "2/3", "2 of 3", "2 out of 3", "**2** / 3", "2 (out of 3)"]
+    "value",
+    [
+        "2",
+        "2.",
+        "2.0",
+        "2!",
+        "**2**",
+        "[2]",
+        "(2)",
+        "2/3",
+        "2 of 3",
+        "2 out of 3",
+        "**2** / 3",
+        "2 (out of 3)",
+    ],
 )
 def test_a_value_in_its_usual_dress_is_a_grade(value: str) -> None:
     """Marks, brackets, a full stop and the scale's own denominator."""
@@ -384,18 +463,31 @@ def test_a_value_in_its_usual_dress_is_a_grade(value: str) -> None:
         ("Score: 1/3", PROBABILITY, "parse"),
     ],
 )
-def test_words_and_letters_are_read_whole(text: str, scale: OutputScale, expected: float | str) -> None:
+def test_words_and_letters_are_read_whole(
+    text: str, scale: OutputScale, expected: float | str
+) -> None:
     """A label that opens a phrase, a question or a choice is not a verdict."""
     assert score(text, scale) == expected
 
 
 @pytest.mark.parametrize(
     ("stated", "expected"),
-    [("0.9", 0.9), ("**1**.", 1.0), ("1" * 99_999 + "%", None), ("95%", None), ("0,9", None), ("1 out of 10", None)],
+    [
+        ("0.9", 0.9),
+        ("**1**.", 1.0),
+        ("1" * 99_999 + "%", None),
+        ("95%", None),
+        ("0,9", None),
+        ("1 out of 10", None),
+    ],
 )
-def test_a_confidence_in_prose_is_read_whole_or_not_at_all(stated: str, expected: float | None) -> None:
+def test_a_confidence_in_prose_is_read_whole_or_not_at_all(
+    stated: str, expected: float | None
+) -> None:
     """Shares in percent and other denominators count as not stated, and so does an earlier one."""
-    answer = read_reply(judge(), Completion(text=f"Confidence: 0.1\nScore: 2\nConfidence: {stated}"))
+    answer = read_reply(
+        judge(), Completion(text=f"Confidence: 0.1\nScore: 2\nConfidence: {stated}")
+    )
     assert isinstance(answer, Verdict)
     assert answer.confidence == expected
 
@@ -450,16 +542,26 @@ def test_a_verdict_before_or_behind_a_megabyte_is_found() -> None:
         assert score(f"{run}\nScore: 2") == 2
 
 
-_VALUES = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8), st.just([1]))
+_VALUES = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8), st.just([1])
+)
 _PAIRS = st.tuples(st.sampled_from(["score", "reason", "confidence", "other"]), _VALUES)
 
 
 @given(st.lists(_PAIRS, max_size=5), st.booleans(), st.sampled_from(["", " ", "\n"]))
-def test_an_object_alone_is_read_as_one_after_a_word(pairs: list[tuple[str, object]], ascii: bool, end: str) -> None:
-    """The quick way for a reply that is one flat object says what the thorough one says, of double fields too."""
-    fields = [f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=ascii)}" for name, value in pairs]
+def test_an_object_alone_is_read_as_one_after_a_word(
+    pairs: list[tuple[str, object]], ascii: bool, end: str
+) -> None:
+    """The quick way for a reply that is one flat object says what the thorough one says, of double
+    fields too.
+    """
+    fields = [
+        f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=ascii)}" for name, value in pairs
+    ]
     text = "{" + ", ".join(fields) + "}" + end
-    alone, after = (read_reply(judge(), Completion(text=whole)) for whole in (text, f"Verdict {text}"))
+    alone, after = (
+        read_reply(judge(), Completion(text=whole)) for whole in (text, f"Verdict {text}")
+    )
     assert type(alone) is type(after)
     for name in ("score", "positive", "confidence", "rationale", "parser", "reason"):
         assert getattr(alone, name, None) == getattr(after, name, None)

@@ -1,4 +1,6 @@
-"""Verdicts where a prompt's own words put them: at a mark, at an edge, deep in an object, under the name of a grade."""
+"""Verdicts where a prompt's own words put them: at a mark, at an edge, deep in an object, under the
+name of a grade.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,13 @@ LETTERS = OutputScale(kind="graded", labels=("F", "D", "C", "B", "A"), threshold
 def judge(scale: OutputScale, **parts: Any) -> JudgePrompt:
     """A prompt that answers on a scale."""
     return JudgePrompt(
-        name="own", system="You judge.", criteria="Be fair.", template="{{Text}}", reply="", scale=scale, **parts
+        name="own",
+        system="You judge.",
+        criteria="Be fair.",
+        template="{{Text}}",
+        reply="",
+        scale=scale,
+        **parts,
     )
 
 
@@ -75,11 +83,15 @@ def test_a_line_that_names_the_verdict_says_more_than_its_place() -> None:
     ],
 )
 def test_a_verdict_may_stand_inside_an_object(reply: str, grade: float | None) -> None:
-    """`a.score` is the field `score` of the object `a`; said twice with two values, it says nothing."""
+    """`a.score` is the field `score` of the object `a`; said twice with two values, it says
+    nothing.
+    """
     assert score(judge(STARS, reply_schema={"a.why": "text", "a.score": "score"}), reply) == grade
 
 
-@pytest.mark.parametrize(("reply", "grade"), [("Grade: b", 3.0), ("F", 0.0), ("Grade: E", None), ("Grade: 3", None)])
+@pytest.mark.parametrize(
+    ("reply", "grade"), [("Grade: b", 3.0), ("F", 0.0), ("Grade: E", None), ("Grade: 3", None)]
+)
 def test_grades_may_have_names(reply: str, grade: float | None) -> None:
     """The worst first; a number is none of them."""
     assert score(judge(LETTERS), reply) == grade
@@ -119,11 +131,19 @@ def test_marks_are_kept_and_checked() -> None:
     with pytest.raises(PromptError, match="reply mark"):
         judge(STARS, reply_mark="somewhere")
     with pytest.raises(PromptError, match="more than once"):
-        JudgePrompt(name="x", system="{{criteria}} {{criteria}}", criteria="c", template="{{Text}}", reply="")
+        JudgePrompt(
+            name="x",
+            system="{{criteria}} {{criteria}}",
+            criteria="c",
+            template="{{Text}}",
+            reply="",
+        )
 
 
 @pytest.mark.parametrize("mark", ["Note: ...", "Note : ..."])
-@pytest.mark.parametrize("reply", ["Justification : bien.\nNote : 4/5", "Note: 4", "**Note :** 4/5"])
+@pytest.mark.parametrize(
+    "reply", ["Justification : bien.\nNote : 4/5", "Note: 4", "**Note :** 4/5"]
+)
 def test_a_blank_may_stand_before_the_colon(mark: str, reply: str) -> None:
     """As in French, whichever way the prompt writes it."""
     assert score(judge(STARS, reply_mark=mark), reply) == 4

@@ -9,7 +9,9 @@ from judgewright.judges import BINARY, Dataset, Row, hash_rows
 TEXT = st.text(st.characters(codec=None), max_size=8)
 ROWS = st.lists(
     st.builds(
-        lambda id, source, label, group: Row(id=id, inputs={"source": source}, label=label, group=group),
+        lambda id, source, label, group: Row(
+            id=id, inputs={"source": source}, label=label, group=group
+        ),
         TEXT,
         TEXT,
         st.sampled_from([None, 0.0, 1.0]),
@@ -21,7 +23,9 @@ ROWS = st.lists(
 
 @given(rows=ROWS, data=st.data())
 @settings(max_examples=50, deadline=None)
-def test_the_hash_does_not_depend_on_the_order_of_rows(rows: list[Row], data: st.DataObject) -> None:
+def test_the_hash_does_not_depend_on_the_order_of_rows(
+    rows: list[Row], data: st.DataObject
+) -> None:
     """Any permutation of the same rows has the same hash, lone surrogates included."""
     assert hash_rows(data.draw(st.permutations(rows))) == hash_rows(rows)
 
@@ -39,7 +43,9 @@ def test_the_hash_does_not_depend_on_the_order_of_rows(rows: list[Row], data: st
     ],
 )
 def test_the_hash_changes_with_id_inputs_label_and_group(other: Row) -> None:
-    """Whatever a verdict or a split rests on is in the hash, and text cannot move between fields unseen."""
+    """Whatever a verdict or a split rests on is in the hash, and text cannot move between fields
+    unseen.
+    """
     row = Row(id="a", inputs={"source": "x"}, label=1.0, group="g")
     assert hash_rows([row]) != hash_rows([other])
 

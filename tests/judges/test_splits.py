@@ -42,7 +42,9 @@ class Look:
 
 def opened(splits: Splits) -> dict[str, Dataset]:
     """Return all four parts, opened."""
-    sealed = {part.name: part.open(Look(part.content_hash)) for part in (splits.holdout, splits.final)}
+    sealed = {
+        part.name: part.open(Look(part.content_hash)) for part in (splits.holdout, splits.final)
+    }
     return {"train": splits.train, "validation": splits.validation, **sealed}
 
 
@@ -67,7 +69,9 @@ DATASETS = st.lists(
 ).map(
     lambda rows: Dataset.of(
         [
-            Row(id=f"r{i}", inputs={"source": text}, label=label, group=f"g{group}" if group else "")
+            Row(
+                id=f"r{i}", inputs={"source": text}, label=label, group=f"g{group}" if group else ""
+            )
             for i, (text, label, group) in enumerate(rows)
         ],
         labels=BINARY,
@@ -77,8 +81,12 @@ DATASETS = st.lists(
 
 @given(dataset=DATASETS, draw=st.randoms(use_true_random=False), near=st.booleans())
 @settings(max_examples=80, deadline=None)
-def test_a_split_is_stable_disjoint_complete_and_by_group(dataset: Dataset, draw: random.Random, near: bool) -> None:
-    """For any rows: the order they come in does not matter, each stands in one part, and so does each group."""
+def test_a_split_is_stable_disjoint_complete_and_by_group(
+    dataset: Dataset, draw: random.Random, near: bool
+) -> None:
+    """For any rows: the order they come in does not matter, each stands in one part, and so does
+    each group.
+    """
     groups = {row.group or row.id for row in dataset.rows}
     try:
         splits = split_dataset(dataset, shares=DEFAULT_SHARES, near_duplicates=near)
@@ -103,7 +111,9 @@ def test_a_split_is_stable_disjoint_complete_and_by_group(dataset: Dataset, draw
 
 @given(size=st.integers(1, 5), positives=st.floats(0.1, 0.9), seed=st.integers(0, 1000))
 @settings(max_examples=20, deadline=None)
-def test_small_groups_give_the_shares_that_were_asked_for(size: int, positives: float, seed: int) -> None:
+def test_small_groups_give_the_shares_that_were_asked_for(
+    size: int, positives: float, seed: int
+) -> None:
     """Rows and positives of each part are within one group, or 2 % of the rows, of their share."""
     dataset = numbered(400, group_size=size, positives=positives)
     found = opened(split_dataset(dataset, seed=seed))
@@ -117,7 +127,9 @@ def test_small_groups_give_the_shares_that_were_asked_for(size: int, positives: 
 def test_neither_seed_nor_metadata_make_another_split() -> None:
     """Two calls agree to the row; a seed draws the order inside the parts and no more."""
     dataset = numbered(100)
-    tagged = replace(dataset, rows=tuple(replace(row, meta={"n": i}) for i, row in enumerate(dataset.rows)))
+    tagged = replace(
+        dataset, rows=tuple(replace(row, meta={"n": i}) for i, row in enumerate(dataset.rows))
+    )
     holdout = split_dataset(dataset).holdout.content_hash
     assert split_dataset(dataset).holdout.content_hash == holdout
     assert split_dataset(tagged).holdout.content_hash == holdout
@@ -131,7 +143,12 @@ def test_large_groups_are_not_all_in_the_large_parts() -> None:
     counts = []
     for name in range(40):
         rows = [
-            Row(id=f"{g}-{i}", inputs={"source": f"text {g} {i} " * 3}, label=float(i % 2), group=f"{name}-{g}")
+            Row(
+                id=f"{g}-{i}",
+                inputs={"source": f"text {g} {i} " * 3},
+                label=float(i % 2),
+                group=f"{name}-{g}",
+            )
             for g in range(60)
             for i in range(20 if g < 10 else 2)
         ]
@@ -141,7 +158,9 @@ def test_large_groups_are_not_all_in_the_large_parts() -> None:
 
 
 def test_near_duplicates_stand_on_one_side() -> None:
-    """A copy with one word changed follows its original into another group's part, and the count is said."""
+    """A copy with one word changed follows its original into another group's part, and the count is
+    said.
+    """
     dataset = numbered(200)
     draw = random.Random(1)
     copies = []
@@ -149,7 +168,12 @@ def test_near_duplicates_stand_on_one_side() -> None:
         long = " ".join(f"v{draw.randrange(10**6)}" for _ in range(60))
         copies += [
             Row(id=f"{row.id}-a", inputs={"source": long}, label=1.0, group=f"{row.id}-a"),
-            Row(id=f"{row.id}-b", inputs={"source": f"{long} indeed"}, label=0.0, group=f"{row.id}-b"),
+            Row(
+                id=f"{row.id}-b",
+                inputs={"source": f"{long} indeed"},
+                label=0.0,
+                group=f"{row.id}-b",
+            ),
         ]
     splits = split_dataset(Dataset.of([*dataset.rows, *copies], labels=BINARY))
     assert splits.merged == 60
@@ -159,11 +183,25 @@ def test_near_duplicates_stand_on_one_side() -> None:
 
 
 def test_one_pool_of_passages_under_few_questions_can_still_be_split() -> None:
-    """Where joining would leave no split, rows must be alike in every input, and a note says what that means."""
+    """Where joining would leave no split, rows must be alike in every input, and a note says what
+    that means.
+    """
     passages = [" ".join(f"p{i}w{j}" for j in range(100)) for i in range(10)]
-    questions = ["who is it", "why so late", "what price", "how many wolves", "when exactly", "where to"]
+    questions = [
+        "who is it",
+        "why so late",
+        "what price",
+        "how many wolves",
+        "when exactly",
+        "where to",
+    ]
     rows = [
-        Row(id=f"{q}{p}", inputs={"query": question, "passage": passage}, label=float(p % 2), group=f"q{q}")
+        Row(
+            id=f"{q}{p}",
+            inputs={"query": question, "passage": passage},
+            label=float(p % 2),
+            group=f"q{q}",
+        )
         for q, question in enumerate(questions)
         for p, passage in enumerate(passages)
     ]
@@ -181,7 +219,10 @@ def test_the_first_rows_of_a_part_are_a_fair_sample() -> None:
 
 def test_too_few_groups_are_refused_with_their_number() -> None:
     """The message counts groups and parts, the hint says what to do."""
-    rows = [Row(id=f"r{i}", inputs={"source": f"text {i}"}, label=1.0, group=f"g{i % 3}") for i in range(99)]
+    rows = [
+        Row(id=f"r{i}", inputs={"source": f"text {i}"}, label=1.0, group=f"g{i % 3}")
+        for i in range(99)
+    ]
     with pytest.raises(InputError, match="3 groups cannot fill 4 parts") as caught:
         split_dataset(Dataset.of(rows, labels=BINARY), shares=DEFAULT_SHARES)
     assert "--group" in (caught.value.hint or "")
@@ -209,7 +250,9 @@ def test_shares_are_read_in_order() -> None:
 
 
 def test_few_labels_make_no_final_part_and_a_note_says_what_that_means() -> None:
-    """Under 200 labelled rows, unless shares are given; rows without labels do not count, and are no reason alone."""
+    """Under 200 labelled rows, unless shares are given; rows without labels do not count, and are
+    no reason alone.
+    """
     few = numbered(199)
     splits = split_dataset(few)
     assert splits.shares == (40, 15, 45, 0)
@@ -238,7 +281,9 @@ def as_placed(splits: Splits) -> dict[str, set[Side]]:
 
 @given(sizes=st.lists(st.integers(1, 60), min_size=1, max_size=6), positives=st.floats(0.1, 0.9))
 @settings(max_examples=30, deadline=None)
-def test_a_file_that_grows_keeps_every_group_where_it_is(sizes: list[int], positives: float) -> None:
+def test_a_file_that_grows_keeps_every_group_where_it_is(
+    sizes: list[int], positives: float
+) -> None:
     """And its parts stay as near to the shares as one split of the whole would bring them."""
     whole = numbered(40 + sum(sizes), positives=positives)
     placed: dict[str, set[Side]] = {}
@@ -253,7 +298,9 @@ def test_a_file_that_grows_keeps_every_group_where_it_is(sizes: list[int], posit
 
 
 def test_a_split_told_of_itself_is_the_same() -> None:
-    """Whether the part is known or only that the rows were open; a note says that other shares move nothing."""
+    """Whether the part is known or only that the rows were open; a note says that other shares move
+    nothing.
+    """
     dataset = numbered(120, group_size=3)
     first = split_dataset(dataset)
     coarse: dict[str, set[Side]] = {}
@@ -263,11 +310,15 @@ def test_a_split_told_of_itself_is_the_same() -> None:
         assert homes(split_dataset(dataset, placed=placed)) == homes(first)
     other = split_dataset(dataset, placed=as_placed(first), shares=(40, 20, 40, 0))
     assert homes(other) == homes(first)
-    assert "40 of 40 groups stay in the part they were in; 40/20/40/0 is for new ones" in other.notes
+    assert (
+        "40 of 40 groups stay in the part they were in; 40/20/40/0 is for new ones" in other.notes
+    )
 
 
 def test_a_conflict_moves_to_the_side_that_was_seen() -> None:
-    """Groups that hold rows of two parts, or nearly so, are never sealed once a row of them was open."""
+    """Groups that hold rows of two parts, or nearly so, are never sealed once a row of them was
+    open.
+    """
     rows = list(numbered(200).rows)
     rows[1] = replace(rows[1], inputs=rows[0].inputs)
     rows[3] = replace(rows[3], inputs=rows[2].inputs)
@@ -281,7 +332,13 @@ def test_a_conflict_moves_to_the_side_that_was_seen() -> None:
     }
     splits = split_dataset(Dataset.of(rows, labels=BINARY), placed=placed)
     found = homes(splits)
-    assert [found[f"g{i}"] for i in range(5)] == ["validation", "validation", "holdout", "holdout", "train"]
+    assert [found[f"g{i}"] for i in range(5)] == [
+        "validation",
+        "validation",
+        "holdout",
+        "holdout",
+        "train",
+    ]
     assert found["g5"] in ("train", "validation")
     assert any(note.startswith("3 sealed groups are open from now on: ") for note in splits.notes)
     assert "1 final group has come to the holdout so" in splits.notes
@@ -304,7 +361,13 @@ def test_a_sealed_part_opens_to_its_own_permit_only() -> None:
     """Another part's hash, another type, or nothing at all is refused."""
     splits = split_dataset(numbered(100), shares=DEFAULT_SHARES)
     assert len(splits.holdout.open(Look(splits.holdout.content_hash))) == len(splits.holdout) == 30
-    for look in (Look(splits.final.content_hash), Look(""), None, splits.holdout.content_hash, object()):
+    for look in (
+        Look(splits.final.content_hash),
+        Look(""),
+        None,
+        splits.holdout.content_hash,
+        object(),
+    ):
         with pytest.raises(InputError, match="the holdout is sealed"):
             splits.holdout.open(look)  # type: ignore[arg-type]
 
@@ -338,18 +401,30 @@ def test_a_sealed_part_cannot_be_walked_copied_or_pickled() -> None:
 
 
 def test_a_canary_in_the_holdout_shows_nowhere() -> None:
-    """Every row carries its own canary: those of the sealed parts are in no text made of the splits."""
+    """Every row carries its own canary: those of the sealed parts are in no text made of the
+    splits.
+    """
     dataset = numbered(200)
     marked = Dataset.of(
         [
-            replace(row, inputs={"source": f"canary-{row.id}-end {row.inputs['source']}"}, group=f"canary-{row.id}-end")
+            replace(
+                row,
+                inputs={"source": f"canary-{row.id}-end {row.inputs['source']}"},
+                group=f"canary-{row.id}-end",
+            )
             for row in dataset.rows
         ],
         labels=BINARY,
     )
     splits = split_dataset(marked)
     fields = {f.name: getattr(splits, f.name) for f in dataclasses.fields(splits)}
-    shown = [repr(splits), str(splits), repr(fields), f"{splits.holdout} {splits.final!r}", repr(dir(splits.holdout))]
+    shown = [
+        repr(splits),
+        str(splits),
+        repr(fields),
+        f"{splits.holdout} {splits.final!r}",
+        repr(dir(splits.holdout)),
+    ]
     with pytest.raises(InputError) as caught:
         splits.holdout.open(Look("wrong"))
     shown.append(f"{caught.value} {caught.value.hint}")
@@ -383,7 +458,9 @@ def test_real_files_split_within_three_seconds(name: str, inputs: tuple[str, ...
     groups = [{row.group for row in part.rows} for part in opened(splits).values()]
     assert sum(map(len, groups)) == len(set().union(*groups))
     if len(dataset) > 1000:
-        rates = [sum(map(dataset.positive, part.rows)) / len(part) for part in opened(splits).values()]
+        rates = [
+            sum(map(dataset.positive, part.rows)) / len(part) for part in opened(splits).values()
+        ]
         assert max(rates) - min(rates) < 0.03
 
 
@@ -393,19 +470,32 @@ class TestDrawnRows:
     @staticmethod
     def drawn(group: str, text: str) -> Row:
         """A row that a queue of flips has drawn."""
-        return Row(id=f"drawn {group}", inputs={"text": text}, label=1.0, group=group, sampling_probability=0.2)
+        return Row(
+            id=f"drawn {group}",
+            inputs={"text": text},
+            label=1.0,
+            group=group,
+            sampling_probability=0.2,
+        )
 
     @staticmethod
     def even(groups: int) -> list[Row]:
         """Two rows of each group."""
         return [
-            Row(id=f"{g}-{i}", inputs={"text": f"text {g} {i} {g * 7919 % 104729}"}, label=float(i), group=f"g{g}")
+            Row(
+                id=f"{g}-{i}",
+                inputs={"text": f"text {g} {i} {g * 7919 % 104729}"},
+                label=float(i),
+                group=f"g{g}",
+            )
             for g in range(groups)
             for i in range(2)
         ]
 
     def test_they_move_no_other_row_and_train_only_where_no_row_measures(self) -> None:
-        """A new group trains; a group that is sealed or validates does not, and the note says how many."""
+        """A new group trains; a group that is sealed or validates does not, and the note says how
+        many.
+        """
         even = self.even(40)
         without = split_dataset(Dataset.of(even, labels=BINARY))
         measuring = without.validation.rows[0].group
@@ -424,17 +514,28 @@ class TestDrawnRows:
 
     def test_one_with_the_text_of_a_sealed_row_does_not_train(self) -> None:
         """Under whatever group it stands."""
-        words = "the harbour board of the town voted on the repair of the library roof and its costs"
+        words = (
+            "the harbour board of the town voted on the repair of the library roof and its costs"
+        )
         even = self.even(40)
-        long = [replace(row, inputs={"text": f"{words} number {row.id} {row.inputs['text']}"}) for row in even[:2]]
+        long = [
+            replace(row, inputs={"text": f"{words} number {row.id} {row.inputs['text']}"})
+            for row in even[:2]
+        ]
         even = [*long, *even[2:]]
         without = split_dataset(Dataset.of(even, labels=BINARY))
         opened = {row.id for row in (*without.train.rows, *without.validation.rows)}
         sealed = next(row for row in even if row.id not in opened)
-        parts = split_dataset(Dataset.of([*even, self.drawn("other", sealed.inputs["text"])], labels=BINARY))
+        parts = split_dataset(
+            Dataset.of([*even, self.drawn("other", sealed.inputs["text"])], labels=BINARY)
+        )
         assert not parts.drawn.rows
 
     def test_they_alone_cannot_be_split(self) -> None:
         """No row measures."""
         with pytest.raises(InputError, match="cannot fill 4 parts"):
-            split_dataset(Dataset.of([self.drawn(f"g{i}", f"words of text {i}") for i in range(30)], labels=BINARY))
+            split_dataset(
+                Dataset.of(
+                    [self.drawn(f"g{i}", f"words of text {i}") for i in range(30)], labels=BINARY
+                )
+            )

@@ -1,4 +1,6 @@
-"""Tok confidence: the deciding token and no other, renormalised over grades, refused in place of guessed."""
+"""Tok confidence: the deciding token and no other, renormalised over grades, refused in place of
+guessed.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ from judgewright.judges.simulated import Faults, Server, Simulated, make_app
 
 GRADED = OutputScale()
 TEN = OutputScale(low=0, high=10, threshold=5)
-SUPPORT = OutputScale(kind="choice", labels=("not supported", "partially supported", "fully supported"), threshold=1)
+SUPPORT = OutputScale(
+    kind="choice", labels=("not supported", "partially supported", "fully supported"), threshold=1
+)
 Alternatives = dict[str, float]
 Piece = str | tuple[str, Alternatives]
 TOK = JudgeSettings(confidence="tok")
@@ -44,7 +48,13 @@ def prompt(scale: OutputScale = GRADED, *, as_json: bool = False) -> JudgePrompt
     """A judge with a prose or a JSON reply."""
     schema = {"evidence": "text", "score": "score", "confidence": "confidence"} if as_json else {}
     return JudgePrompt(
-        name="p", system="Judge.", criteria="C.", template="{{text}}", reply="Score:", scale=scale, reply_schema=schema
+        name="p",
+        system="Judge.",
+        criteria="C.",
+        template="{{text}}",
+        reply="Score:",
+        scale=scale,
+        reply_schema=schema,
     )
 
 
@@ -55,7 +65,9 @@ def completion(pieces: Sequence[Piece], text: str | None = None) -> Completion:
         token, top = piece if isinstance(piece, tuple) else (piece, {piece: 0.98, "~": 0.01})
         logprobs = tuple((name, math.log(p) if p else -math.inf) for name, p in top.items())
         tokens.append(TokenLogprob(token, math.log(top.get(token, 0.5)), logprobs))
-    return Completion(text="".join(t.token for t in tokens) if text is None else text, logprobs=tuple(tokens))
+    return Completion(
+        text="".join(t.token for t in tokens) if text is None else text, logprobs=tuple(tokens)
+    )
 
 
 def tok(asked: JudgePrompt, pieces: Sequence[Piece], text: str | None = None) -> Answer:
@@ -71,18 +83,41 @@ EARLIER: Alternatives = {"2": 0.001, "0": 0.999}
 @pytest.mark.parametrize(
     ("asked", "pieces", "score", "probability", "mass"),
     [
-        (prompt(), ["Score", ":", (" 2", {" 2": 0.6, " 1": 0.3, " maybe": 0.1})], 2, 0.6 / 0.9, 0.9),
+        (
+            prompt(),
+            ["Score", ":", (" 2", {" 2": 0.6, " 1": 0.3, " maybe": 0.1})],
+            2,
+            0.6 / 0.9,
+            0.9,
+        ),
         (prompt(), ["Score: ", ("2", {"2": 0.5, " 2": 0.1, "**2": 0.1, "1": 0.3})], 2, 0.7, 1.0),
         (
             prompt(as_json=True),
-            ['{"evidence":"', "Score: ", ("2", EARLIER), '", "', 'score": ', ("2", DECIDES), ', "confidence":0.', "2}"],
+            [
+                '{"evidence":"',
+                "Score: ",
+                ("2", EARLIER),
+                '", "',
+                'score": ',
+                ("2", DECIDES),
+                ', "confidence":0.',
+                "2}",
+            ],
             2,
             0.8 / 0.95,
             0.95,
         ),
         (
             prompt(as_json=True),
-            ['{"score":"', ("2", DECIDES), '","evidence":"2 of 2", "confidence":', "0", ".", ("2", EARLIER), "}"],
+            [
+                '{"score":"',
+                ("2", DECIDES),
+                '","evidence":"2 of 2", "confidence":',
+                "0",
+                ".",
+                ("2", EARLIER),
+                "}",
+            ],
             2,
             0.8 / 0.95,
             0.95,
@@ -95,9 +130,21 @@ EARLIER: Alternatives = {"2": 0.001, "0": 0.999}
             0.95,
         ),
         (prompt(), ["Score: ", ("1", {"1": 0.9, "2": 0.1}), ".", "0"], 1, 0.1, 1.0),
-        (prompt(BINARY), [("Yes", {"Yes": 0.7, " yes": 0.1, "No": 0.1, "Maybe": 0.1})], 1, 8 / 9, 0.9),
+        (
+            prompt(BINARY),
+            [("Yes", {"Yes": 0.7, " yes": 0.1, "No": 0.1, "Maybe": 0.1})],
+            1,
+            8 / 9,
+            0.9,
+        ),
         (prompt(BINARY), ["Verdict:", (" No", {" No": 0.9, " Yes": 0.1})], 0, 0.1, 1.0),
-        (prompt(BINARY, as_json=True), ['{"score":', ("true", {"true": 0.8, "false": 0.2}), "}"], 1, 0.8, 1.0),
+        (
+            prompt(BINARY, as_json=True),
+            ['{"score":', ("true", {"true": 0.8, "false": 0.2}), "}"],
+            1,
+            0.8,
+            1.0,
+        ),
         (prompt(TEN), ["Score: ", ("10", {"10": 0.6, "1": 0.3, "9": 0.1})], 10, 0.7, 1.0),
         (prompt(TEN), ["Score: ", ("9", {"9": 0.6, "1": 0.3, "2": 0.1})], 9, 0.6 / 0.7, 0.7),
         (
@@ -112,7 +159,9 @@ EARLIER: Alternatives = {"2": 0.001, "0": 0.999}
 def test_the_deciding_token_gives_the_confidence(
     asked: JudgePrompt, pieces: list[Piece], score: float, probability: float, mass: float
 ) -> None:
-    """Worked by hand: shares of the grades at the token that decided, whatever else looks like it."""
+    """Worked by hand: shares of the grades at the token that decided, whatever else looks like
+    it.
+    """
     answer = tok(asked, pieces)
     assert isinstance(answer, Verdict)
     assert answer.score == score
@@ -123,8 +172,16 @@ def test_the_deciding_token_gives_the_confidence(
 @pytest.mark.parametrize(
     ("asked", "pieces", "detail"),
     [
-        (prompt(TEN), ["Score: ", ("1", {"1": 0.9, "2": 0.1}), ("0", {"0": 0.9, ".": 0.1})], "spans several tokens"),
-        (prompt(), ["Score: ", ("2", {"2": 0.2, "two": 0.5, "1": 0.1})], "only 0.300 of the probability"),
+        (
+            prompt(TEN),
+            ["Score: ", ("1", {"1": 0.9, "2": 0.1}), ("0", {"0": 0.9, ".": 0.1})],
+            "spans several tokens",
+        ),
+        (
+            prompt(),
+            ["Score: ", ("2", {"2": 0.2, "two": 0.5, "1": 0.1})],
+            "only 0.300 of the probability",
+        ),
         (prompt(), ["Score: ", ("2", {"2": 1.0})], "no alternatives"),
         (prompt(), [("Score: 2", DECIDES)], "no token"),
     ],
@@ -166,11 +223,18 @@ def test_an_unreadable_reply_keeps_its_own_reason() -> None:
     score=st.integers(0, 3),
     threshold=st.integers(1, 3),
 )
-def test_shares_are_renormalised_over_the_grades(shares: list[float], other: float, score: int, threshold: int) -> None:
-    """P(positive) is the grades' own share from the threshold up; the confidence is that in the decision."""
+def test_shares_are_renormalised_over_the_grades(
+    shares: list[float], other: float, score: int, threshold: int
+) -> None:
+    """P(positive) is the grades' own share from the threshold up; the confidence is that in the
+    decision.
+    """
     scaled = [share / sum(shares) * (1 - other) for share in shares]
     asked = prompt(OutputScale(threshold=threshold))
-    answer = tok(asked, ["Score: ", (str(score), {**{str(g): p for g, p in enumerate(scaled)}, "and": other})])
+    answer = tok(
+        asked,
+        ["Score: ", (str(score), {**{str(g): p for g, p in enumerate(scaled)}, "and": other})],
+    )
     if sum(scaled) < 0.499:
         assert isinstance(answer, Unscored)
     elif sum(scaled) > 0.501:
@@ -182,9 +246,14 @@ def test_shares_are_renormalised_over_the_grades(shares: list[float], other: flo
 
 
 @settings(max_examples=60)
-@given(text=st.text('0123 {}":,.\nScore', max_size=40), cuts=st.lists(st.integers(1, 4), min_size=40, max_size=40))
+@given(
+    text=st.text('0123 {}":,.\nScore', max_size=40),
+    cuts=st.lists(st.integers(1, 4), min_size=40, max_size=40),
+)
 def test_no_reply_crashes_and_none_is_certain_by_silence(text: str, cuts: list[int]) -> None:
-    """Any text cut anywhere gives a verdict with a confidence and its mass, or the reason why not."""
+    """Any text cut anywhere gives a verdict with a confidence and its mass, or the reason why
+    not.
+    """
     pieces: list[Piece] = []
     at = 0
     for cut in cuts:
@@ -204,10 +273,19 @@ def test_no_reply_crashes_and_none_is_certain_by_silence(text: str, cuts: list[i
 
 def rows(n: int = 12) -> Dataset:
     """Rows for the groundedness judge, some supported and some not."""
-    facts = ["The pier closes at eight.", "The pier closes at nine.", "Boats may stay until spring.", "It is blue."]
+    facts = [
+        "The pier closes at eight.",
+        "The pier closes at nine.",
+        "Boats may stay until spring.",
+        "It is blue.",
+    ]
     source = "The pier closes at eight in the evening. Boats may stay until the spring tide."
     made = [
-        Row(id=f"r{i}", inputs={"source": f"Notice {i}. {source}", "statement": facts[i % 4]}, label=float(i % 2))
+        Row(
+            id=f"r{i}",
+            inputs={"source": f"Notice {i}. {source}", "statement": facts[i % 4]},
+            label=float(i % 2),
+        )
         for i in range(n)
     ]
     return Dataset.of(made, labels=BINARY, name="rows")
@@ -218,7 +296,9 @@ def test_the_simulated_judges_shares_come_through() -> None:
     with Client(Simulated()) as client:
         judged = judge(GROUNDEDNESS, rows(), client, settings=TOK)
         asked = judge(GROUNDEDNESS, rows(), client)
-        replies = client.ask([judge_request(GROUNDEDNESS, row, settings=TOK) for row in rows().rows])
+        replies = client.ask(
+            [judge_request(GROUNDEDNESS, row, settings=TOK) for row in rows().rows]
+        )
     assert judged.unscored == {}
     for verdict, reply in zip(judged.verdicts, replies, strict=True):
         assert isinstance(reply, Completion)
@@ -238,7 +318,9 @@ def test_an_endpoint_that_gives_logprobs_gives_the_same_confidence_over_http() -
         Client(Endpoint(name="s", base_url=server.base_url, api_key=None)) as client,
     ):
         there = judge(GROUNDEDNESS, rows(), client, settings=TOK)
-    assert [v.confidence for v in there.verdicts] == pytest.approx([v.confidence for v in here.verdicts])
+    assert [v.confidence for v in there.verdicts] == pytest.approx(
+        [v.confidence for v in here.verdicts]
+    )
     assert there.simulated
 
 
@@ -259,9 +341,14 @@ def test_an_endpoint_that_refuses_logprobs_is_refused_after_one_row() -> None:
 class Silent(Simulated):
     """A model that takes the parameter and ignores it."""
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Answer without log-probabilities."""
-        return replace(await super().complete(request, unsupported_parameters=unsupported_parameters), logprobs=())
+        return replace(
+            await super().complete(request, unsupported_parameters=unsupported_parameters),
+            logprobs=(),
+        )
 
 
 def test_an_endpoint_that_silently_drops_logprobs_is_refused_too() -> None:

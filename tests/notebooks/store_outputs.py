@@ -1,7 +1,7 @@
 """Execute the notebooks where they stand and store their outputs: `make notebooks`.
 
-What two of them show comes from published verdicts in `../shared/data`; without that folder they would show made-up
-ones, so those two are then left as they are.
+What two of them show comes from published verdicts in `../shared/data`; without that folder they
+would show made-up ones, so those two are then left as they are.
 """
 
 from __future__ import annotations

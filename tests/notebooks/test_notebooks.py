@@ -50,7 +50,9 @@ def shared(path: str) -> str:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_is_stored_with_its_outputs(path: Path) -> None:
-    """A reader on the web sees tables and plots, no error, and nothing of the machine they were made on."""
+    """A reader on the web sees tables and plots, no error, and nothing of the machine they were
+    made on.
+    """
     notebook, text = nbformat.read(path, as_version=4), path.read_text(encoding="utf-8")
     nbformat.validate(notebook)
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
@@ -74,7 +76,9 @@ def test_what_is_stored_is_about_published_verdicts(name: str) -> None:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_has_few_lines_a_cell_and_no_code_of_its_own(path: Path) -> None:
-    """It defines no function and no class, and imports no private name: what it would need belongs in the product."""
+    """It defines no function and no class, and imports no private name: what it would need belongs
+    in the product.
+    """
     for cell in nbformat.read(path, as_version=4).cells:
         if cell.cell_type != "code":
             continue
@@ -88,7 +92,9 @@ def test_a_notebook_has_few_lines_a_cell_and_no_code_of_its_own(path: Path) -> N
 
 
 def test_the_tour_walks_from_rows_to_a_verified_export(tmp_path: Path) -> None:
-    """It finds the slice that the rows were made with, the gate accepts, and the export reads as our own judge."""
+    """It finds the slice that the rows were made with, the gate accepts, and the export reads as
+    our own judge.
+    """
     text = shown(run(read("tour"), tmp_path))
     assert "Raise precision by making fewer false positives" in text
     assert "channel = table" in text
@@ -98,7 +104,9 @@ def test_the_tour_walks_from_rows_to_a_verified_export(tmp_path: Path) -> None:
 
 
 def test_the_study_ranks_the_published_judges(tmp_path: Path) -> None:
-    """Twelve judges with all their pairs, slices that 25 queries do not confirm, and the caution about eleven questions."""
+    """Twelve judges with all their pairs, slices that 25 queries do not confirm, and the caution
+    about eleven questions.
+    """
     text = shown(run(read("real_verdicts"), tmp_path, VERDICTS=shared("verdicts")))
     assert "Leaderboard('kappa', 12 judges, 66 pairs, 0 published rows)" in text
     assert "of 66 pairs differ at 5 % after Holm's correction (n = 4,423, 25 queries)" in text
@@ -108,7 +116,9 @@ def test_the_study_ranks_the_published_judges(tmp_path: Path) -> None:
 
 
 def test_the_diras_walk_gets_the_printed_figures_and_an_undecided_gate(tmp_path: Path) -> None:
-    """No figure differs from the printed one; eleven questions decide nothing; what is simulated says so."""
+    """No figure differs from the printed one; eleven questions decide nothing; what is simulated
+    says so.
+    """
     shared("diras.jsonl")
     notebook = run(read("diras_walk"), tmp_path, DATA=shared("verdicts").removesuffix("/verdicts"))
     text = shown(notebook)

@@ -1,4 +1,6 @@
-"""A journal and a ledger that live as long as the process, for tests in which nothing is at stake."""
+"""A journal and a ledger that live as long as the process, for tests in which nothing is at
+stake.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,7 +8,15 @@ from datetime import UTC, datetime
 
 from judgewright.optimize import Event
 from judgewright.optimize.holdout import RowFingerprints
-from judgewright.optimize.holdout.ledger import MAX_LOOKS, History, Look, LookOutcome, LookRecord, Measured, SeenRows
+from judgewright.optimize.holdout.ledger import (
+    MAX_LOOKS,
+    History,
+    Look,
+    LookOutcome,
+    LookRecord,
+    Measured,
+    SeenRows,
+)
 from judgewright.optimize.holdout.look_counting import (
     LookRequest,
     find_look,
@@ -38,7 +48,9 @@ class MemoryJournal:
             event = require_same(self._events[self._position], kind, content)
         else:
             created = datetime.now(UTC).isoformat(timespec="microseconds")
-            event = Event(seq=self._position, kind=kind, payload=json.loads(content), created=created)
+            event = Event(
+                seq=self._position, kind=kind, payload=json.loads(content), created=created
+            )
             self._events.append(event)
         self._position += 1
         return event
@@ -49,7 +61,9 @@ class MemoryJournal:
 
 
 class MemoryLedger:
-    """A ledger that lives as long as the process; for notebooks and tests, where nothing is at stake."""
+    """A ledger that lives as long as the process; for notebooks and tests, where nothing is at
+    stake.
+    """
 
     def __init__(self, *, max_looks: int = MAX_LOOKS) -> None:
         self._max_looks = max_looks
@@ -78,7 +92,12 @@ class MemoryLedger:
         memory = find_memory(self._memories, run_id)
         if memory is None:
             memory = remember_rows(
-                self._memories, run_id, open=open, sealed=sealed, sides=sides, allow_opened=allow_opened
+                self._memories,
+                run_id,
+                open=open,
+                sealed=sealed,
+                sides=sides,
+                allow_opened=allow_opened,
             )
             self._memories.append(memory)
         return memory

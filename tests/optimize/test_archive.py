@@ -1,4 +1,6 @@
-"""The archive: nobody in it is beaten in everything, and the first and the current prompt are always there."""
+"""The archive: nobody in it is beaten in everything, and the first and the current prompt are
+always there.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +12,39 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgewright.judges import BINARY, Dataset, JudgedDataset, JudgePrompt, OutputScale, Row, Verdict, point
+from judgewright.judges import (
+    BINARY,
+    Dataset,
+    JudgedDataset,
+    JudgePrompt,
+    OutputScale,
+    Row,
+    Verdict,
+    point,
+)
 from judgewright.optimize import Archive, Candidate, Guard, Objective
 from judgewright.optimize.archive import in_common
 
-PROMPT = JudgePrompt(name="j", system="s", criteria="c", template="{{x}}", reply="r", scale=OutputScale())
-GUARDED = Objective(text="", target="precision", direction="fp", guards=(Guard(metric="recall", margin=0.05),))
+PROMPT = JudgePrompt(
+    name="j", system="s", criteria="c", template="{{x}}", reply="r", scale=OutputScale()
+)
+GUARDED = Objective(
+    text="", target="precision", direction="fp", guards=(Guard(metric="recall", margin=0.05),)
+)
 ROWS = 12
 
 
 def candidate(number: int, said: Sequence[bool], *, words: int = 1) -> Candidate:
-    """A prompt that says this of the first rows, which people call positive and negative by turns."""
+    """A prompt that says this of the first rows, which people call positive and negative by
+    turns.
+    """
     rows = [Row(id=f"r{i}", inputs={"x": "t"}, label=float(i % 2 == 0)) for i in range(len(said))]
-    answers = tuple(Verdict(row_id=f"r{i}", score=3.0 * yes, positive=yes) for i, yes in enumerate(said))
-    judged = JudgedDataset(dataset=Dataset.of(rows, labels=BINARY), answers=answers, scale=PROMPT.scale)
+    answers = tuple(
+        Verdict(row_id=f"r{i}", score=3.0 * yes, positive=yes) for i, yes in enumerate(said)
+    )
+    judged = JudgedDataset(
+        dataset=Dataset.of(rows, labels=BINARY), answers=answers, scale=PROMPT.scale
+    )
     return Candidate(
         prompt=PROMPT.edited(criteria=f"version {number} {'word ' * words}"),
         judged=judged,
@@ -81,7 +102,9 @@ def test_of_equals_the_shorter_prompt_stays() -> None:
 
 
 def test_a_candidate_of_few_rows_sends_nobody_away() -> None:
-    """Right on the three rows that it saw, it does not take the place of one that was judged on all."""
+    """Right on the three rows that it saw, it does not take the place of one that was judged on
+    all.
+    """
     archive = start([True] * ROWS)
     whole = candidate(1, [True, True, *[i % 2 == 0 for i in range(2, ROWS)]])
     few = candidate(2, [True, False, True])

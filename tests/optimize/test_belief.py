@@ -1,4 +1,6 @@
-"""What is believed of a candidate: its quality is drawn towards zero, its place on the trade-off is left alone."""
+"""What is believed of a candidate: its quality is drawn towards zero, its place on the trade-off is
+left alone.
+"""
 
 import numpy as np
 import pytest
@@ -23,13 +25,18 @@ GRADES = OutputScale(kind="graded", low=0, high=3, threshold=2)
 
 
 def rows_with_labels(labels: np.ndarray) -> Dataset:
-    rows = (Row(id=str(i), inputs={}, label=float(label), group=f"g{i}") for i, label in enumerate(labels))
+    rows = (
+        Row(id=str(i), inputs={}, label=float(label), group=f"g{i}")
+        for i, label in enumerate(labels)
+    )
     return Dataset(rows=tuple(rows), labels=BINARY)
 
 
 def graded(dataset: Dataset, grades: np.ndarray) -> JudgedDataset:
     pairs = zip(dataset.rows, grades.tolist(), strict=True)
-    answers = tuple(Verdict(row_id=row.id, score=float(grade), positive=grade >= 2) for row, grade in pairs)
+    answers = tuple(
+        Verdict(row_id=row.id, score=float(grade), positive=grade >= 2) for row, grade in pairs
+    )
     return JudgedDataset(dataset=dataset, answers=answers, scale=GRADES)
 
 
@@ -41,7 +48,9 @@ def a_judge(count: int, rng: np.random.Generator) -> JudgedDataset:
 
 
 def stricter(judge: JudgedDataset, share: float, rng: np.random.Generator) -> JudgedDataset:
-    """A candidate that gives a share of the grades of 2 a 1, whatever the label: a part of a higher threshold."""
+    """A candidate that gives a share of the grades of 2 a 1, whatever the label: a part of a higher
+    threshold.
+    """
     grades = judge.score.copy()
     grades[(grades == 2) & (rng.random(len(grades)) < share)] = 1
     return graded(judge.dataset, grades)
@@ -96,12 +105,16 @@ def test_without_another_threshold_nothing_is_drawn_towards_zero() -> None:
     assert belief.mean.tolist() == changes.measured.tolist()
     assert belief.covariance.tolist() == changes.covariance.tolist()
     top = a_judge(300, rng).under(DecisionRule(threshold=3))
-    fewer = graded(top.dataset, np.where(top.score == 3, 0, top.score)).under(DecisionRule(threshold=3))
+    fewer = graded(top.dataset, np.where(top.score == 3, 0, top.score)).under(
+        DecisionRule(threshold=3)
+    )
     assert quality_weights(top, fewer, GUARDED) is None
 
 
 def test_luck_in_target_and_guard_at_once_is_believed_less_than_a_trade() -> None:
-    """Two candidates of as large a gain: one pays with recall as a threshold does, one gains recall as well."""
+    """Two candidates of as large a gain: one pays with recall as a threshold does, one gains recall
+    as well.
+    """
     rng = np.random.default_rng(3)
     before = a_judge(400, rng)
     trade = stricter(before, 0.25, rng)
@@ -122,8 +135,15 @@ def test_luck_in_target_and_guard_at_once_is_believed_less_than_a_trade() -> Non
     assert believed.covariance[0, 0] < lucky.covariance[0, 0]
 
 
-@given(seed=st.integers(0, 500), count=st.integers(60, 600), share=st.floats(0.05, 0.9), weight=st.floats(0, 2))
-def test_the_belief_is_the_posterior_of_its_prior(seed: int, count: int, share: float, weight: float) -> None:
+@given(
+    seed=st.integers(0, 500),
+    count=st.integers(60, 600),
+    share=st.floats(0.05, 0.9),
+    weight=st.floats(0, 2),
+)
+def test_the_belief_is_the_posterior_of_its_prior(
+    seed: int, count: int, share: float, weight: float
+) -> None:
     """Against a posterior that is summed over a grid of qualities."""
     rng = np.random.default_rng(seed)
     before = a_judge(count, rng)

@@ -8,20 +8,43 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges import BINARY, Answer, Dataset, JudgedDataset, OutputScale, Registry, Row, Unscored, Verdict
-from judgewright.optimize import Attempt, Brief, Goal, Target, Trial, build_brief, default_loss, read_objective
+from judgewright.judges import (
+    BINARY,
+    Answer,
+    Dataset,
+    JudgedDataset,
+    OutputScale,
+    Registry,
+    Row,
+    Unscored,
+    Verdict,
+)
+from judgewright.optimize import (
+    Attempt,
+    Brief,
+    Goal,
+    Target,
+    Trial,
+    build_brief,
+    default_loss,
+    read_objective,
+)
 from judgewright.slices import parse_predicate
 
 PROMPT = Registry().get("groundedness")
 GOLDEN = Path(__file__).parent / "golden" / "brief.txt"
-GOAL = read_objective("Precision matters most, and recall may fall by 5 points.", target="precision")
+GOAL = read_objective(
+    "Precision matters most, and recall may fall by 5 points.", target="precision"
+)
 
 
 def goal_of(objective: str | None = None) -> Goal:
     """Improve the rows of the web."""
     read = GOAL if objective is None else read_objective(objective, target="precision")
     return Goal(
-        objective=read, target=Target(predicate=parse_predicate("channel = web"), why="x"), loss=default_loss(read)
+        objective=read,
+        target=Target(predicate=parse_predicate("channel = web"), why="x"),
+        loss=default_loss(read),
     )
 
 
@@ -34,7 +57,9 @@ def judged_of(
         if grade is None:
             answers.append(Unscored(row_id=row.id, reason="parse", detail="no score"))
         else:
-            verdict = Verdict(row_id=row.id, score=grade, positive=grade >= 2, rationale=rationale, confidence=0.9)
+            verdict = Verdict(
+                row_id=row.id, score=grade, positive=grade >= 2, rationale=rationale, confidence=0.9
+            )
             answers.append(verdict)
     dataset = Dataset(rows=tuple(rows), labels=BINARY)
     return JudgedDataset(dataset=dataset, answers=tuple(answers), scale=OutputScale())
@@ -53,7 +78,9 @@ def rows_of(labels: list[int], source: str = "source", statement: str = "claim")
     ]
 
 
-def brief_of(labels: list[int], grades: list[int | None], objective: str | None = None, **more: object) -> Brief:
+def brief_of(
+    labels: list[int], grades: list[int | None], objective: str | None = None, **more: object
+) -> Brief:
     """The brief about rows with these labels and grades."""
     judged = judged_of(rows_of(labels), grades)
     return build_brief(PROMPT, judged, goal=goal_of(objective), **more)  # type: ignore[arg-type]
@@ -62,9 +89,21 @@ def brief_of(labels: list[int], grades: list[int | None], objective: str | None 
 def test_one_whole_brief() -> None:
     """Every section, to the letter; to write it anew, delete the file and run this test twice."""
     texts = [
-        ("The bridge opened in 1931. It was painted green. The mayor was ill.", "The bridge opened in 1951.", 0),
-        ("The bridge opened in 1931. It was painted green. The mayor was ill.", "The bridge opened in 1931.", 1),
-        ("The club has two halls. Members pay 20 crowns.", "The club has three halls and a garden.", 0),
+        (
+            "The bridge opened in 1931. It was painted green. The mayor was ill.",
+            "The bridge opened in 1951.",
+            0,
+        ),
+        (
+            "The bridge opened in 1931. It was painted green. The mayor was ill.",
+            "The bridge opened in 1931.",
+            1,
+        ),
+        (
+            "The club has two halls. Members pay 20 crowns.",
+            "The club has three halls and a garden.",
+            0,
+        ),
         ("The club has two halls. Members pay 20 crowns.", "The club has two halls.", 1),
         ("Ann Berg led the choir for years.", "The choir had a leader.", 1),
         ("Ann Berg led the choir for years.", "The choir was paid.", 0),
@@ -88,7 +127,10 @@ def test_one_whole_brief() -> None:
             inputs={"source": source, "statement": statement},
             label=label,
             group=f"g{i // 2}",
-            meta={"channel": "mail" if i == 7 else "web", "why": "the year differs" if i == 0 else None},
+            meta={
+                "channel": "mail" if i == 7 else "web",
+                "why": "the year differs" if i == 0 else None,
+            },
         )
         for i, (source, statement, label) in enumerate(texts)
     ]
@@ -128,30 +170,42 @@ def test_it_quotes_errors_of_the_slice_with_direction_and_reasons() -> None:
 
 
 def test_it_has_the_persons_own_words() -> None:
-    """What a sentence says beyond its metric reaches the optimizer; without one the metric stands alone."""
+    """What a sentence says beyond its metric reaches the optimizer; without one the metric stands
+    alone.
+    """
     wish = "a passage that only shares words with the query\nmust never count as relevant"
     assert f"in the person's words: {wish.replace(chr(10), ' ')}" in brief_of([0], [3], wish).text()
 
 
 def test_a_row_beside_an_error_was_rightly_decided_in_the_same_way() -> None:
-    """A rule against false positives threatens true positives; it is the one with what the judge pointed at."""
+    """A rule against false positives threatens true positives; it is the one with what the judge
+    pointed at.
+    """
     rows = rows_of([0, 1, 1, 0, 1, 1], "a text about bridges and towns")
-    rows[5] = replace(rows[5], inputs={"source": "The ferry sails at noon.", "statement": "other words"})
+    rows[5] = replace(
+        rows[5], inputs={"source": "The ferry sails at noon.", "statement": "other words"}
+    )
     judged = judged_of(rows, [3, 3, 3, 0, 3, 3], "support\nthe ferry sails at night")
     brief = build_brief(PROMPT, judged, goal=goal_of())
     assert brief.quoted == ("r0", "r5")
     assert "Row 1.1b, outside the slice, rightly judged" in brief.text()
 
 
-def test_where_nothing_outside_the_slice_is_right_a_row_of_the_slice_stands_beside_an_error() -> None:
-    """Better a row of the slice than none; one that was rightly decided the other way is no help."""
+def test_where_nothing_outside_the_slice_is_right_a_row_of_the_slice_stands_beside_an_error() -> (
+    None
+):
+    """Better a row of the slice than none; one that was rightly decided the other way is no
+    help.
+    """
     brief = brief_of([0, 0, 1, 0, 0], [3, 3, 3, 3, 0])
     assert brief.quoted == ("r0", "r2")
     assert "Row 1.1b, rightly judged" in brief.text()
 
 
 def test_errors_are_shown_by_their_share_of_the_loss() -> None:
-    """Errors that cost next to nothing take no room from those that cost the most, though they are many."""
+    """Errors that cost next to nothing take no room from those that cost the most, though they are
+    many.
+    """
     labels, grades = [0] * 40 + [1] * 40, [3] * 40 + [0] * 40
     text = brief_of(labels, grades, budget=6_000).text()
     assert text.count(", false positive, loss") > 1.5 * text.count(", false negative, loss") > 0
@@ -184,9 +238,13 @@ def test_a_guard_is_told_against_the_prompt_in_use() -> None:
     in_use, parent = judged_of(rows, [3, 3, 3, 3] * 5), judged_of(rows[:8], [0, 3, 0, 0] * 2)
     text = build_brief(PROMPT, parent, goal=goal, in_use=in_use).text()
     assert (
-        "recall is 0.500 on these rows; the prompt in use has 1.000, and a new one has to have 0.950 at least." in text
+        "recall is 0.500 on these rows; the prompt in use has 1.000, and a new one has to have"
+        " 0.950 at least." in text
     )
-    assert "a new prompt may lose at most 5 points of it" in build_brief(PROMPT, in_use, goal=goal).text()
+    assert (
+        "a new prompt may lose at most 5 points of it"
+        in build_brief(PROMPT, in_use, goal=goal).text()
+    )
 
 
 def test_dealt_briefs_share_the_errors_out() -> None:
@@ -226,7 +284,9 @@ def judgements(draw: st.DrawFn) -> JudgedDataset:
 def test_any_brief_keeps_its_budget_and_shows_training_rows_only(
     judged: JudgedDataset, budget: int, attempts: int
 ) -> None:
-    """Never over its bytes, the same each time, and every quoted id is a row whose fence stands in the text."""
+    """Never over its bytes, the same each time, and every quoted id is a row whose fence stands in
+    the text.
+    """
     goal = goal_of()
     turned = [None if isinstance(a, Unscored) else 3 - int(a.score) for a in judged.answers]
     trial = judged_of(list(judged.dataset.rows), turned)
@@ -238,7 +298,10 @@ def test_any_brief_keeps_its_budget_and_shows_training_rows_only(
         )
         for i in range(attempts)
     ]
-    made = [build_brief(PROMPT, judged, goal=goal, past=past, budget=budget, explanation="why") for _ in range(2)]
+    made = [
+        build_brief(PROMPT, judged, goal=goal, past=past, budget=budget, explanation="why")
+        for _ in range(2)
+    ]
     first, second = made
     assert first.text() == second.text()
     assert first.quoted == second.quoted

@@ -1,4 +1,6 @@
-"""The chance of acceptance: it passes what the gate passes, and the best of many is not believed whole."""
+"""The chance of acceptance: it passes what the gate passes, and the best of many is not believed
+whole.
+"""
 
 import numpy as np
 import pytest
@@ -6,7 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Unscored, Verdict
-from judgewright.optimize import Belief, Changes, Floor, Guard, Objective, chance_of, decide, read_objective
+from judgewright.optimize import (
+    Belief,
+    Changes,
+    Floor,
+    Guard,
+    Objective,
+    chance_of,
+    decide,
+    read_objective,
+)
 from judgewright.optimize.belief import expected_largest
 
 GUARDED = read_objective("", target="precision", guards=("recall:-0.05",))
@@ -30,11 +41,15 @@ def judge(dataset: Dataset, decisions: np.ndarray) -> JudgedDataset:
 def pair(
     count: int, mended: float, lost: float, rng: np.random.Generator, *, each: int = 1
 ) -> tuple[JudgedDataset, JudgedDataset]:
-    """A judge with false positives, and an edit that mends a share of them and loses a share of the true ones."""
+    """A judge with false positives, and an edit that mends a share of them and loses a share of the
+    true ones.
+    """
     dataset = make_rows(count, rng, each=each)
     labels = np.array([row.label for row in dataset.rows]) > 0
     first = judge(dataset, labels ^ (rng.random(count) < np.where(labels, 0.15, 0.3)))
-    flips = np.array([0.01, mended, 0.01, lost])[2 * labels.astype(int) + first.predicted.astype(int)]
+    flips = np.array([0.01, mended, 0.01, lost])[
+        2 * labels.astype(int) + first.predicted.astype(int)
+    ]
     return first, judge(dataset, first.predicted ^ (rng.random(count) < flips))
 
 
@@ -43,7 +58,9 @@ def certain(changes: Changes) -> Belief:
     return Belief(mean=changes.measured, covariance=1e-8 * np.eye(len(changes.measured)))
 
 
-@pytest.mark.parametrize("objective", [GUARDED, read_objective("", target="f1"), read_objective("", target="accuracy")])
+@pytest.mark.parametrize(
+    "objective", [GUARDED, read_objective("", target="f1"), read_objective("", target="accuracy")]
+)
 @pytest.mark.parametrize(("groups", "each"), [(120, 1), (300, 1), (100, 3)])
 @pytest.mark.parametrize(("mended", "lost"), [(0.35, 0.02), (0.3, 0.06)])
 def test_the_rules_of_the_gate_pass_as_often_as_the_gate_itself(
@@ -59,15 +76,21 @@ def test_the_rules_of_the_gate_pass_as_often_as_the_gate_itself(
         drawn = rng.choice(4_000, groups, replace=False)
         rows = (drawn[:, None] * each + np.arange(each)).ravel()
         accepted += decide(before.only(rows), after.only(rows), objective, alpha=ALPHA).accepted
-    assert chance.accepted == pytest.approx(accepted / 60, abs=0.19)  # three standard errors of sixty holdouts
+    assert chance.accepted == pytest.approx(
+        accepted / 60, abs=0.19
+    )  # three standard errors of sixty holdouts
 
 
 def test_a_floor_counts() -> None:
     rng = np.random.default_rng(1)
     before, after = pair(2_000, 0.5, 0.0, rng)
     high, low = (
-        Objective(text="", target="f1", direction=None, floors=(Floor(metric="precision", value=0.95),)),
-        Objective(text="", target="f1", direction=None, floors=(Floor(metric="precision", value=0.6),)),
+        Objective(
+            text="", target="f1", direction=None, floors=(Floor(metric="precision", value=0.95),)
+        ),
+        Objective(
+            text="", target="f1", direction=None, floors=(Floor(metric="precision", value=0.6),)
+        ),
     )
     chances = []
     for objective in (high, low):
@@ -100,7 +123,9 @@ def test_too_few_groups_or_too_small_a_guard_cannot_be_accepted() -> None:
     changes = Changes.of(before, after, GUARDED)
     assert changes is not None
     assert chance_of(changes, GUARDED, certain(changes), alpha=ALPHA, groups=19).accepted == 0.0
-    tight = Objective(text="", target="precision", direction=None, guards=(Guard(metric="recall", margin=0.001),))
+    tight = Objective(
+        text="", target="precision", direction=None, guards=(Guard(metric="recall", margin=0.001),)
+    )
     assert chance_of(changes, tight, certain(changes), alpha=ALPHA, groups=100).accepted == 0.0
 
 

@@ -32,9 +32,11 @@ WORDS = {"invoice": "orders", "stock": "inventory", "ticket": "support", "salary
 
 
 class Router:
-    """A judge that routes by a word, and calls bills that people call about support until it is told otherwise.
+    """A judge that routes by a word, and calls bills that people call about support until it is
+    told otherwise.
 
-    A tenth of its answers is wrong whatever it is told. Requests of an optimizer go to the simulated model.
+    A tenth of its answers is wrong whatever it is told. Requests of an optimizer go to the
+    simulated model.
     """
 
     name, endpoint, simulated = "router", "test", False
@@ -42,11 +44,15 @@ class Router:
     def __init__(self) -> None:
         self.optimizer, self.asked = Simulated(), list[Request]()
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Answer."""
         self.asked.append(request)
         if request.purpose != "judge":
-            return await self.optimizer.complete(request, unsupported_parameters=unsupported_parameters)
+            return await self.optimizer.complete(
+                request, unsupported_parameters=unsupported_parameters
+            )
         question = request.messages[-1].content
         label = next((label for word, label in WORDS.items() if word in question), "orders")
         if "call about a bill" in question and RULE not in request.messages[0].content:
@@ -99,7 +105,9 @@ def run(
             ledger=MemoryLedger(),
             run_id="r",
         )
-        outcome = optimize(PROMPT, data, objective, services, RunSettings(**{"steps": 2, **settings}))  # type: ignore[arg-type]
+        outcome = optimize(
+            PROMPT, data, objective, services, RunSettings(**{"steps": 2, **settings})
+        )  # type: ignore[arg-type]
     return outcome, journal
 
 
@@ -127,7 +135,10 @@ def test_a_confused_pair_is_found_charged_and_mended(data: Dataset, objective: O
     events = {event.kind: event.payload for event in journal.events()}
     assert outcome.target.name == "region = south"
     chosen = events["slice"]["found"][0]
-    assert (chosen["direction"], chosen["metric"]) == ("orders -> support", "orders not called support")
+    assert (chosen["direction"], chosen["metric"]) == (
+        "orders -> support",
+        "orders not called support",
+    )
     assert outcome.loss.written_by != "default"
     costs = events["loss"]["cost_table"]
     assert {line["label"] for line in costs} == {"orders", "inventory", "support", "staff"}
@@ -136,7 +147,9 @@ def test_a_confused_pair_is_found_charged_and_mended(data: Dataset, objective: O
     assert outcome.decision.outcome == "accepted", outcome.decision.reason
     assert outcome.decision.target is not None
     assert outcome.decision.target.metric == objective.target
-    assert events["threshold"]["reason"].startswith("the judge chooses among labels without an order")
+    assert events["threshold"]["reason"].startswith(
+        "the judge chooses among labels without an order"
+    )
     everything = events["everything"]
     assert everything["after"]["pooled"]["metrics"]["f1_macro_grades"]["value"] > 0.8
 
@@ -159,10 +172,16 @@ def test_a_persons_loss_over_classes_is_followed(data: Dataset) -> None:
     text = "(1 if label == 'orders' and verdict == 'support' else 0.3) * (1 - correct)"
     objective = Objective(text="accuracy", target="accuracy_grades", direction=None)
     own = Loss(expression=compile_expression(text))
-    outcome, journal = run(data, HumanEdit(edit=EDIT), objective, Router(), loss=own, slice="all", steps=1)
+    outcome, journal = run(
+        data, HumanEdit(edit=EDIT), objective, Router(), loss=own, slice="all", steps=1
+    )
     assert outcome.loss is own
     (frozen,) = [event.payload for event in journal.events() if event.kind == "loss"]
-    (line,) = [line for line in frozen["cost_table"] if line["label"] == "orders" and line["confidence"] == 0.9]
+    (line,) = [
+        line
+        for line in frozen["cost_table"]
+        if line["label"] == "orders" and line["confidence"] == 0.9
+    ]
     assert (line["called support"], line["called staff"]) == (1.0, 0.3)
     free = Loss(expression=compile_expression("1 - (label == verdict or label == 'staff')"))
     with pytest.raises(LossError, match="a wrong class costs nothing extra"):
@@ -174,4 +193,6 @@ def test_the_parts_of_a_split_are_alike_in_classes(data: Dataset) -> None:
     parts = split_dataset(data)
     for part in (parts.train, parts.validation):
         share = sum(row.label == 3.0 for row in part.rows) / len(part)
-        assert share == pytest.approx(sum(row.label == 3.0 for row in data.rows) / len(data), abs=0.02)
+        assert share == pytest.approx(
+            sum(row.label == 3.0 for row in data.rows) / len(data), abs=0.02
+        )

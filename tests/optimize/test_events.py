@@ -43,7 +43,9 @@ def payloads(draw: st.DrawFn, cls: type[Any]) -> dict[str, Any]:
         if field.name == "format" or (optional and draw(st.booleans())):
             continue
         if "rest" in about:
-            payload |= draw(st.dictionaries(st.text("xyz", min_size=9, max_size=12), JSON, max_size=3))
+            payload |= draw(
+                st.dictionaries(st.text("xyz", min_size=9, max_size=12), JSON, max_size=3)
+            )
         elif "flat" in about:
             payload |= draw(payloads(about["flat"]))
         else:
@@ -109,7 +111,11 @@ def test_all_rows_have_one_spelling_in_the_journal_and_one_in_the_code() -> None
 
 def test_a_decision_without_a_candidate_has_no_evidence() -> None:
     """It is three fields, and stays three."""
-    payload = {"accepted": False, "outcome": "refused", "reason": "no candidate beat the prompt on validation"}
+    payload = {
+        "accepted": False,
+        "outcome": "refused",
+        "reason": "no candidate beat the prompt on validation",
+    }
     event = read_as(GateDecided, payload)
     assert event.decision.evidence is None
     assert write_event(event) == payload

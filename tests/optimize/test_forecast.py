@@ -1,4 +1,6 @@
-"""The hard bound holds for every run that was tried, is not far above the worst of them, and spends nothing."""
+"""The hard bound holds for every run that was tried, is not far above the worst of them, and spends
+nothing.
+"""
 
 import random
 from collections.abc import Collection
@@ -26,13 +28,26 @@ from judgewright.optimize import (
     optimize,
     read_objective,
 )
-from judgewright.optimize.proposers import FewShot, Gepa, Guidelines, HumanEdit, Mipro, Proposer, Rewrite
+from judgewright.optimize.proposers import (
+    FewShot,
+    Gepa,
+    Guidelines,
+    HumanEdit,
+    Mipro,
+    Proposer,
+    Rewrite,
+)
 from judgewright.runs.demo import write_demo_rows
 
 from .in_memory import MemoryJournal, MemoryLedger
 
 PROMPT = Registry().get("groundedness")
-OBJECTIVES = ("Precision first; lose at most 10 points of recall.", "raise recall", "raise f1", "raise accuracy")
+OBJECTIVES = (
+    "Precision first; lose at most 10 points of recall.",
+    "raise recall",
+    "raise f1",
+    "raise accuracy",
+)
 
 
 class Weighed:
@@ -44,7 +59,9 @@ class Weighed:
         self.reserved = 0
         self.longest: dict[str, int] = {}
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Weigh the request, and have it answered."""
         tokens = Forecast().before(request)[0]
         self.reserved += tokens
@@ -56,7 +73,9 @@ class Weighed:
 
 
 class Optimizer:
-    """An optimizer model with a temper: it writes as the simulated one, nonsense, or a new text after a bad one."""
+    """An optimizer model with a temper: it writes as the simulated one, nonsense, or a new text
+    after a bad one.
+    """
 
     name, endpoint, simulated = "temper", "simulated:temper", True
 
@@ -65,17 +84,24 @@ class Optimizer:
         self.inner = Simulated()
         self.asked = 0
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Answer."""
         self.asked += 1
-        if self.temper == "simulated" or (self.temper == "mixed" and random.Random(self.asked).random() < 0.5):
+        if self.temper == "simulated" or (
+            self.temper == "mixed" and random.Random(self.asked).random() < 0.5
+        ):
             return await self.inner.complete(request, unsupported_parameters=unsupported_parameters)
         text = "I would rather talk about the weather."
         most = 4 * (request.max_tokens or 0)
         if self.temper == "long":
             text = ("Numbers are overlooked. " * 400)[:most]
             if "could not be used" in request.messages[-1].content:
-                text = f"<IMPROVED_VARIABLE>{PROMPT.criteria} Rule {self.asked}: see the text.</IMPROVED_VARIABLE>"
+                text = (
+                    f"<IMPROVED_VARIABLE>{PROMPT.criteria} Rule {self.asked}: see the"
+                    " text.</IMPROVED_VARIABLE>"
+                )
         return Completion(text=text, tokens_in=1, tokens_out=len(text) // 4)
 
     async def close(self) -> None:
@@ -115,7 +141,9 @@ def made(rows: Dataset, seed: int, proposer: Proposer | None = None, **changes: 
     )
 
 
-def carry_out(run: PlannedRun, judge: Model, optimizer: Model) -> tuple[ClientStats, ClientStats, list[str]]:
+def carry_out(
+    run: PlannedRun, judge: Model, optimizer: Model
+) -> tuple[ClientStats, ClientStats, list[str]]:
     """Carry it out; return what both clients did, and what became of each step."""
     journal = MemoryJournal()
     with Client(judge) as asked, Client(optimizer) as writer:
@@ -135,17 +163,26 @@ def carry_out(run: PlannedRun, judge: Model, optimizer: Model) -> tuple[ClientSt
 def most(lines: tuple[Asked, ...], who: str) -> tuple[int, int, int]:
     """Calls, tokens in and tokens out of one side, those that may be either's included."""
     mine = [line for line in lines if line.who in (who, "either")]
-    return sum(x.calls for x in mine), sum(x.tokens_in or 0 for x in mine), sum(x.tokens_out or 0 for x in mine)
+    return (
+        sum(x.calls for x in mine),
+        sum(x.tokens_in or 0 for x in mine),
+        sum(x.tokens_out or 0 for x in mine),
+    )
 
 
 @pytest.mark.parametrize("seed", range(100))
 def test_no_run_asks_more_than_its_bound(rows: Dataset, seed: int) -> None:
-    """In random configurations calls, tokens and what a budget would reserve stay within the bound, for both models."""
+    """In random configurations calls, tokens and what a budget would reserve stay within the bound,
+    for both models.
+    """
     run = made(rows, seed)
     lines, step = bound_run(run), bound_proposal(run)
     assert lines is not None
     assert step is not None
-    judge, optimizer = Weighed(Simulated()), Weighed(Optimizer(("simulated", "long", "nonsense", "mixed")[seed % 4]))
+    judge, optimizer = (
+        Weighed(Simulated()),
+        Weighed(Optimizer(("simulated", "long", "nonsense", "mixed")[seed % 4])),
+    )
     stats = carry_out(run, judge, optimizer)
     for done, model, who in ((stats[0], judge, "judge"), (stats[1], optimizer, "optimizer")):
         calls, tokens_in, tokens_out = most(lines, who)
@@ -153,7 +190,9 @@ def test_no_run_asks_more_than_its_bound(rows: Dataset, seed: int) -> None:
         assert max(done.tokens_in, model.reserved) <= tokens_in
         assert done.tokens_out <= tokens_out
     assert optimizer.longest.get("optimizer", 0) <= (step.request or 0)
-    assert optimizer.longest.get("loss", 0) <= max((x.longest for x in lines if x.what.startswith("loss")), default=0)
+    assert optimizer.longest.get("loss", 0) <= max(
+        (x.longest for x in lines if x.what.startswith("loss")), default=0
+    )
 
 
 @pytest.mark.parametrize("calls", [20, 45])
@@ -161,7 +200,13 @@ def test_no_run_asks_more_than_its_bound(rows: Dataset, seed: int) -> None:
 def test_every_proposer_has_a_bound_that_holds(rows: Dataset, kind: type, calls: int) -> None:
     """Whatever proposes, both models together are asked no more often than the bound says."""
     edit = PROMPT.edited(criteria=PROMPT.criteria + "\nNumbers must agree.")
-    proposer = HumanEdit(edit=edit) if kind is HumanEdit else Rewrite() if kind is Rewrite else kind(calls=calls)
+    proposer = (
+        HumanEdit(edit=edit)
+        if kind is HumanEdit
+        else Rewrite()
+        if kind is Rewrite
+        else kind(calls=calls)
+    )
     run = made(rows, calls, proposer, steps=1 if kind is HumanEdit else 2, shares=(30, 20, 30, 20))
     lines = bound_run(run)
     assert lines is not None
@@ -173,10 +218,16 @@ def test_every_proposer_has_a_bound_that_holds(rows: Dataset, kind: type, calls:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_guidelines_stay_within_their_bound(rows: Dataset, seed: int) -> None:
-    """Reasons are distilled once a run, whatever the number of proposals, by a model that answers or never does."""
-    noted = tuple(replace(row, meta={**row.meta, "note": "A name or a number is wrong."}) for row in rows.rows)
+    """Reasons are distilled once a run, whatever the number of proposals, by a model that answers
+    or never does.
+    """
+    noted = tuple(
+        replace(row, meta={**row.meta, "note": "A name or a number is wrong."}) for row in rows.rows
+    )
     retries = seed % 3
-    run = made(replace(rows, rows=noted), seed, Guidelines(retries=retries), explanation="note", steps=3)
+    run = made(
+        replace(rows, rows=noted), seed, Guidelines(retries=retries), explanation="note", steps=3
+    )
     lines, step, drawn = bound_run(run), bound_proposal(run), draw_runs(run)
     assert lines is not None
     assert step is not None
@@ -205,7 +256,9 @@ def test_a_proposer_nobody_counted_has_no_bound(rows: Dataset) -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_drawn_runs_stay_within_the_bound_and_do_not_depend_on_luck(rows: Dataset, seed: int) -> None:
+def test_drawn_runs_stay_within_the_bound_and_do_not_depend_on_luck(
+    rows: Dataset, seed: int
+) -> None:
     """No draw goes over the bound; equal seeds draw equal runs; some steps ask something."""
     run = made(rows, seed, steps=seed % 4)
     lines, drawn, again = bound_run(run), draw_runs(run, seed=3), draw_runs(run, seed=3)
@@ -238,7 +291,9 @@ class Improving:
         known = {row.id for row in read or rows.rows}
         self.unreadable = {row.inputs["statement"] for row in rows.rows if row.id not in known}
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Answer with the label, or the other one."""
         user = request.messages[-1].content
         statement = next(text for text in self.label if f"\n{text}\n" in user)
@@ -247,7 +302,9 @@ class Improving:
             return Completion(text="Who knows?", tokens_in=9)
         right = random.Random(statement).random() < skill
         positive = self.label[statement] if right else 1 - self.label[statement]
-        return Completion(text=f'{{"reasons": "seen", "score": {3 * positive}, "confidence": 0.9}}', tokens_in=9)
+        return Completion(
+            text=f'{{"reasons": "seen", "score": {3 * positive}, "confidence": 0.9}}', tokens_in=9
+        )
 
     async def close(self) -> None:
         """See `Model.close`."""
@@ -258,7 +315,9 @@ class Slow:
 
     name, endpoint, simulated = "slow", "simulated:slow", True
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Answer a request for a loss badly; for a text badly, badly in another way, then well."""
         system, user = (message.content for message in request.messages)
         if "write a loss" in system:
@@ -270,7 +329,9 @@ class Slow:
         if "has no" in user.rsplit("could not be used", 1)[1]:
             return Completion(text="<IMPROVED_VARIABLE> cut off")
         rules = max(user.count(f"Rule {i}:") > 0 and i for i in range(20))
-        text = "\n".join([PROMPT.criteria.strip(), *(f"Rule {i}: read it." for i in range(1, rules + 3))])
+        text = "\n".join(
+            [PROMPT.criteria.strip(), *(f"Rule {i}: read it." for i in range(1, rules + 3))]
+        )
         return Completion(text=f"<IMPROVED_VARIABLE>{text}</IMPROVED_VARIABLE>")
 
     async def close(self) -> None:
@@ -281,7 +342,9 @@ GUIDED: dict[str, Any] = {"unguided": False, "shares": (30, 20, 30, 20)}
 
 
 def test_the_worst_run_comes_close_to_the_bound(rows: Dataset) -> None:
-    """With every loss refused, every retry used and every candidate kept, the bound is nearly reached."""
+    """With every loss refused, every retry used and every candidate kept, the bound is nearly
+    reached.
+    """
     run = made(
         rows,
         1,
@@ -304,7 +367,8 @@ def test_the_worst_run_comes_close_to_the_bound(rows: Dataset) -> None:
     lines = bound_run(run)
     assert lines is not None
     assert optimizer.calls == most(lines, "optimizer")[0]
-    # This judge leaves no row unanswered; twelve groups are too few for an accept, so that the final rows stay sealed.
+    # This judge leaves no row unanswered; twelve groups are too few for an accept, so that the
+    # final rows stay sealed.
     answered = tuple(line for line in lines if line.what != ASKED_AGAIN)
     bound = most(answered, "judge")[0] - 2 * len(run.parts.final)
     assert 0.95 * bound <= judge.calls <= bound
@@ -313,7 +377,7 @@ def test_the_worst_run_comes_close_to_the_bound(rows: Dataset) -> None:
 def test_a_judge_that_answers_no_sealed_row_is_asked_again_within_the_bound(rows: Dataset) -> None:
     """Every holdout row on both sides, three times more: exactly what the bound has for it."""
     run = made(
-        rows, 1, TextGrad(), steps=3, batch=28, slice="all", unguided=False, shares=(30, 20, 30, 20),
+        rows, 1, TextGrad(), steps=3, batch=28, slice="all", unguided=False, shares=(30, 20, 30, 20),  # noqa: E501
         look_anyway=True,
     )  # fmt: skip
     parts = split_dataset(rows, shares=run.settings.shares)

@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from judgewright.judges import BINARY, Dataset, JudgedDataset, JudgePrompt, Registry, Row, Verdict
-from judgewright.optimize import compile_expression, cost_table, decide, measure_hunks, read_objective, split_hunks
+from judgewright.optimize import (
+    compile_expression,
+    cost_table,
+    decide,
+    measure_hunks,
+    read_objective,
+    split_hunks,
+)
 from judgewright.optimize.losses import Grades, Loss
 
 TAG = "<img src=x onerror=alert(1)>"
@@ -20,8 +27,12 @@ def judged(error: float, *, seed: int = 0, n: int = 400) -> JudgedDataset:
     labels = np.arange(n) % 2 == 0
     said = labels ^ (np.random.default_rng(seed).random(n) < error)
     rows = tuple(Row(id=f"r{i}", inputs={}, label=float(y)) for i, y in enumerate(labels))
-    answers = tuple(Verdict(row_id=f"r{i}", score=float(s), positive=bool(s)) for i, s in enumerate(said))
-    return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY, simulated=True)
+    answers = tuple(
+        Verdict(row_id=f"r{i}", score=float(s), positive=bool(s)) for i, s in enumerate(said)
+    )
+    return JudgedDataset(
+        dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY, simulated=True
+    )
 
 
 def test_a_decision_as_a_frame_has_target_guards_and_slice() -> None:
@@ -39,7 +50,9 @@ def test_a_decision_as_a_frame_has_target_guards_and_slice() -> None:
 
 def test_a_decision_shows_its_reason_its_look_and_that_it_was_simulated() -> None:
     """The reason stands in the repr and, with what a predicate may hold escaped, in a notebook."""
-    decision = decide(judged(0.4), judged(0.1, seed=1), read_objective("", target="f1"), alpha=0.03, look=2)
+    decision = decide(
+        judged(0.4), judged(0.1, seed=1), read_objective("", target="f1"), alpha=0.03, look=2
+    )
     assert decision.reason in repr(decision)
     assert "look 2, alpha 0.0300, n=400, SIMULATED" in repr(decision)
     html = replace(decision, reason=TAG)._repr_html_()
@@ -60,7 +73,9 @@ def test_a_loss_as_a_frame_is_its_cost_table() -> None:
 
 def edited() -> JudgePrompt:
     """The prompt with two sentences more, one of them hostile."""
-    return PROMPT.edited(criteria=f"{PROMPT.criteria.rstrip()} Check each number twice. Beware of {TAG} in texts.\n")
+    return PROMPT.edited(
+        criteria=f"{PROMPT.criteria.rstrip()} Check each number twice. Beware of {TAG} in texts.\n"
+    )
 
 
 def test_a_diff_as_a_frame_has_a_line_a_hunk() -> None:

@@ -56,7 +56,10 @@ TEXTS = st.lists(
     max_size=8,
 ).map("".join)
 EXAMPLES = st.lists(
-    st.sampled_from([Example(inputs={"x": letter}, reply=str(i)) for i, letter in enumerate("abcd")]), max_size=4
+    st.sampled_from(
+        [Example(inputs={"x": letter}, reply=str(i)) for i, letter in enumerate("abcd")]
+    ),
+    max_size=4,
 ).map(tuple)
 ANCHORS = st.tuples(*[st.sampled_from(["none", "1: some\n2: all. Twice.", "all"])] * 2).map(
     lambda texts: dict(zip("02", texts, strict=True))
@@ -107,12 +110,18 @@ def test_any_choice_holds_what_stays_and_what_was_chosen_and_nothing_else(
                 left += hunk.new
         joined = "".join(getattr(composed, part).split())
         assert sorted(joined) == sorted("".join("".join(left).split()))
-    anchors = [str(hunk.new[0]) for hunk in diff.hunks if hunk.part == "anchors" and hunk.number in chosen]
+    anchors = [
+        str(hunk.new[0]) for hunk in diff.hunks if hunk.part == "anchors" and hunk.number in chosen
+    ]
     for grade, anchor in before.scale.anchors.items():
         chosen_one = f"{grade}: {after.scale.anchors[grade]}"
-        assert composed.scale.anchors[grade] == (after.scale.anchors[grade] if chosen_one in anchors else anchor)
+        assert composed.scale.anchors[grade] == (
+            after.scale.anchors[grade] if chosen_one in anchors else anchor
+        )
     assert len(composed.examples) == len(before.examples) + sum(
-        len(hunk.new) - len(hunk.old) for hunk in diff.hunks if hunk.part == "examples" and hunk.number in chosen
+        len(hunk.new) - len(hunk.old)
+        for hunk in diff.hunks
+        if hunk.part == "examples" and hunk.number in chosen
     )
 
 
@@ -125,7 +134,9 @@ def test_the_cut_text_is_the_text(text: str) -> None:
 def test_each_added_sentence_is_a_hunk_and_a_changed_one_is_reworded() -> None:
     """Three sentences added in one place are three; one that keeps most of its words is one."""
     after = PROMPT.edited(
-        criteria="Check dates. Read the whole source. Look for each fact.\nBe fair. Be strict. Be brief."
+        criteria=(
+            "Check dates. Read the whole source. Look for each fact.\nBe fair. Be strict. Be brief."
+        )
     )
     diff = split_hunks(PROMPT, after)
     assert [(hunk.kind, str(hunk)) for hunk in diff.hunks] == [
@@ -134,10 +145,19 @@ def test_each_added_sentence_is_a_hunk_and_a_changed_one_is_reworded() -> None:
         ("added", "+ Be strict."),
         ("added", "+ Be brief."),
     ]
-    assert compose(diff, {1, 4}).criteria == "Check dates. Read the source. Look for each fact.\nBe fair. Be brief."
-    assert compose(diff, {2, 3}).criteria == "Read the whole source. Look for each fact.\nBe fair. Be strict."
+    assert (
+        compose(diff, {1, 4}).criteria
+        == "Check dates. Read the source. Look for each fact.\nBe fair. Be brief."
+    )
+    assert (
+        compose(diff, {2, 3}).criteria
+        == "Read the whole source. Look for each fact.\nBe fair. Be strict."
+    )
     composed = compose(diff, {2, 3})
-    assert (composed.parent, composed.note) == (PROMPT.version, f"hunks 2, 3 of 4 from {after.version}")
+    assert (composed.parent, composed.note) == (
+        PROMPT.version,
+        f"hunks 2, 3 of 4 from {after.version}",
+    )
 
 
 def test_abbreviations_numbered_lists_and_wrapped_lines_are_not_cut() -> None:
@@ -155,7 +175,10 @@ def test_a_demonstration_is_a_hunk() -> None:
     """Added and removed one by one, in place."""
     one, two, three = (Example(inputs={"x": x}, reply="1") for x in "abc")
     diff = split_hunks(replace(PROMPT, examples=(one, two)), replace(PROMPT, examples=(two, three)))
-    assert [(hunk.part, hunk.kind) for hunk in diff.hunks] == [("examples", "removed"), ("examples", "added")]
+    assert [(hunk.part, hunk.kind) for hunk in diff.hunks] == [
+        ("examples", "removed"),
+        ("examples", "added"),
+    ]
     assert compose(diff, {2}).examples == (one, two, three)
     assert str(diff.hunks[1]) == "+ x: c\n=> 1"
 
@@ -189,16 +212,26 @@ RULES = ("Rule one.", "Rule two.", "Rule three.", "Rule four.")
 
 
 class Written:
-    """A judge whose verdicts follow the rules in its criteria: each flips some rows, for the better or the worse."""
+    """A judge whose verdicts follow the rules in its criteria: each flips some rows, for the better
+    or the worse.
+    """
 
-    def __init__(self, rng: np.random.Generator, n: int, flips: Mapping[str, tuple[float, float]]) -> None:
-        """`flips` gives for a rule the shares of wrong verdicts it mends and of right ones it breaks."""
+    def __init__(
+        self, rng: np.random.Generator, n: int, flips: Mapping[str, tuple[float, float]]
+    ) -> None:
+        """`flips` gives for a rule the shares of wrong verdicts it mends and of right ones it
+        breaks.
+        """
         self.label = rng.random(n) < 0.5
         wrong = rng.random(n) < 0.25
         self.base = self.label ^ wrong
-        self.flips = {rule: rng.random(n) < np.where(wrong, mended, broken) for rule, (mended, broken) in flips.items()}
+        self.flips = {
+            rule: rng.random(n) < np.where(wrong, mended, broken)
+            for rule, (mended, broken) in flips.items()
+        }
         made = (
-            Row(id=f"r{i}", inputs={"x": f"{i}"}, label=float(y), group=f"g{i // 2}") for i, y in enumerate(self.label)
+            Row(id=f"r{i}", inputs={"x": f"{i}"}, label=float(y), group=f"g{i // 2}")
+            for i, y in enumerate(self.label)
         )
         self.rows = Dataset.of(made, labels=BINARY)
         self.asked: list[str] = []
@@ -210,7 +243,9 @@ class Written:
         for rule, flip in self.flips.items():
             if rule in prompt.criteria:
                 said ^= flip
-        answers = tuple(Verdict(row_id=f"r{i}", score=3.0 * p, positive=bool(p)) for i, p in enumerate(said))
+        answers = tuple(
+            Verdict(row_id=f"r{i}", score=3.0 * p, positive=bool(p)) for i, p in enumerate(said)
+        )
         return JudgedDataset(dataset=self.rows, answers=answers, scale=prompt.scale)
 
 
@@ -248,19 +283,27 @@ def test_a_harmful_hunk_among_four_is_marked_and_left_out() -> None:
     for seed in range(20):
         flips = dict.fromkeys(RULES, (0.12, 0.02)) | {"Rule three.": (0.0, 0.12)}
         report = measure_hunks(
-            split_hunks(PROMPT, FOUR), Written(np.random.default_rng(seed), 600, flips), errors, metric="f1"
+            split_hunks(PROMPT, FOUR),
+            Written(np.random.default_rng(seed), 600, flips),
+            errors,
+            metric="f1",
         )
         found.append(report.effects[2].mark == "harms" and 3 not in report.harmless)
     assert sum(found) >= 18
 
 
 def test_hunks_that_only_shuffle_verdicts_are_rarely_marked() -> None:
-    """Each flips as many for the better as for the worse: in 100 draws, at most 5 % with any mark, and its noise."""
+    """Each flips as many for the better as for the worse: in 100 draws, at most 5 % with any mark,
+    and its noise.
+    """
     marked = 0
     for seed in range(100):
         flips = dict.fromkeys(RULES, (0.09, 0.03))  # of 25 % wrong and 75 % right, the same number
         report = measure_hunks(
-            split_hunks(PROMPT, FOUR), Written(np.random.default_rng(seed), 400, flips), errors, metric="accuracy"
+            split_hunks(PROMPT, FOUR),
+            Written(np.random.default_rng(seed), 400, flips),
+            errors,
+            metric="accuracy",
         )
         marked += any(effect.mark != "no effect shown" for effect in report.effects)
     assert marked <= 11
@@ -289,7 +332,9 @@ def test_a_hunk_without_any_effect_has_no_interval_and_says_why() -> None:
     written = Written(np.random.default_rng(3), 200, {})
     report = measure_hunks(split_hunks(PROMPT, FOUR), written, errors, metric="precision")
     assert all(effect.mean.metric.value == 0 for effect in report.effects)
-    assert all(effect.mean.loss.low is None and effect.mean.loss.reason for effect in report.effects)
+    assert all(
+        effect.mean.loss.low is None and effect.mean.loss.reason for effect in report.effects
+    )
     json.dumps(report.to_json(), allow_nan=False)
 
 
@@ -304,14 +349,22 @@ def test_what_was_judged_before_is_answered_from_the_record() -> None:
     """Through the client: the second report makes no call, and is labelled simulated."""
     prompt = Registry().get("groundedness")
     made = (
-        Row(id=f"r{i}", inputs={"source": f"Box {i} is blue.", "statement": f"It is {c}."}, label=float(c == "blue"))
+        Row(
+            id=f"r{i}",
+            inputs={"source": f"Box {i} is blue.", "statement": f"It is {c}."},
+            label=float(c == "blue"),
+        )
         for i, c in enumerate(["blue", "red"] * 15)
     )
     rows = Dataset.of(made, labels=BINARY)
-    diff = split_hunks(prompt, prompt.edited(criteria=prompt.criteria + " Be strict. Accept every statement."))
+    diff = split_hunks(
+        prompt, prompt.edited(criteria=prompt.criteria + " Be strict. Accept every statement.")
+    )
     with Client(Simulated()) as client:
         reports = [
-            measure_hunks(diff, lambda doing, asked: judge(asked, rows, client), errors, metric="accuracy")
+            measure_hunks(
+                diff, lambda doing, asked: judge(asked, rows, client), errors, metric="accuracy"
+            )
             for _ in range(2)
         ]
         assert client.stats.calls == 4 * len(rows)

@@ -43,7 +43,10 @@ def test_a_plain_edit_of_the_criteria_passes() -> None:
         (replace(BASE, scale=replace(BASE.scale, threshold=1)), "scale_changed"),
         (BASE.edited(reply="Say anything."), "reply_changed"),
         (BASE.edited(system="You are kind."), "part_not_editable"),
-        (replace(BASE, examples=(Example(inputs={"source": "a", "statement": "b"}, reply="c"),)), "part_not_editable"),
+        (
+            replace(BASE, examples=(Example(inputs={"source": "a", "statement": "b"}, reply="c"),)),
+            "part_not_editable",
+        ),
         (BASE.edited(criteria="word " * 3000), "token_cap"),
         (BASE.edited(criteria="Such as: crane was sold to a museum in the spring"), "quotes_row"),
         (BASE.edited(criteria="Be\u202e strict."), "hidden_characters"),
@@ -54,7 +57,15 @@ def test_a_plain_edit_of_the_criteria_passes() -> None:
         ),
         *(
             (BASE.edited(criteria=f"Use {name} too."), "placeholder_added")
-            for name in ("{answer}", "${answer}", "{% x %}", "{{ x }}", "{answer!r}", "{ row.gold }", "{n:>10}")
+            for name in (
+                "{answer}",
+                "${answer}",
+                "{% x %}",
+                "{{ x }}",
+                "{answer!r}",
+                "{ row.gold }",
+                "{n:>10}",
+            )
         ),
     ],
 )
@@ -63,7 +74,9 @@ def test_each_violation_has_its_name(candidate: JudgePrompt, expected: str) -> N
     assert expected in names(candidate)
 
 
-@pytest.mark.parametrize("braces", ['{"score": 1}', "{}", '{"a": {"b": 2}}', "{yes, no}", "{score: 1}"])
+@pytest.mark.parametrize(
+    "braces", ['{"score": 1}', "{}", '{"a": {"b": 2}}', "{yes, no}", "{score: 1}"]
+)
 def test_braces_that_name_nothing_are_no_placeholder(braces: str) -> None:
     """JSON and sets in the criteria are only text."""
     assert names(BASE.edited(criteria=f"{BASE.criteria}\nSuch as {braces}.")) == set()
@@ -91,12 +104,16 @@ def test_a_quotation_without_spaces_is_caught() -> None:
     """Eight characters in a row of Chinese are eight words."""
     row = Row(id="zh", inputs={"source": "港口的旧起重机在春天卖给了博物馆", "statement": "s"})
     candidate = BASE.edited(criteria="例如旧起重机在春天卖。")
-    assert "quotes_row" in {v.name for v in check_candidate(BASE, candidate, phrases=PhraseIndex([row]))}
+    assert "quotes_row" in {
+        v.name for v in check_candidate(BASE, candidate, phrases=PhraseIndex([row]))
+    }
 
 
 @pytest.mark.parametrize("text", ["{{" + " " * 1500, "{{" * 700, "{%" * 700, "{a" * 700])
 def test_unclosed_braces_cost_no_time(text: str) -> None:
-    """What looks like the beginning of a placeholder is read once; a backtracking pattern took minutes."""
+    """What looks like the beginning of a placeholder is read once; a backtracking pattern took
+    minutes.
+    """
     original = BASE.edited(criteria="criterion " * 5_000)  # its cap lets the text be read
     start = time.process_time()
     check_candidate(original, original.edited(criteria=text), phrases=PHRASES)
@@ -152,9 +169,9 @@ def test_anchors_may_change_only_where_they_are_editable() -> None:
 
     assert found(better) == {}
     assert found(replace(better, scale=replace(better.scale, threshold=1)))["scale_changed"]
-    assert found(replace(BASE, scale=replace(BASE.scale, anchors={"0": "no", "3": "yes"})))["scale_changed"] == (
-        "it says of 0, 3 what it means, and not of 0, 1, 2, 3"
-    )
+    assert found(replace(BASE, scale=replace(BASE.scale, anchors={"0": "no", "3": "yes"})))[
+        "scale_changed"
+    ] == ("it says of 0, 3 what it means, and not of 0, 1, 2, 3")
     assert found(reworded(g1=" "))["scale_changed"] == "the anchor of 1 is empty"
     assert "quotes_row" in found(reworded(g1="as in: crane was sold to a museum in the spring"))
     assert "placeholder_added" in found(reworded(g1="as {{gold}} says"))

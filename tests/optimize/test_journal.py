@@ -12,8 +12,14 @@ from judgewright.optimize import first_difference
 from .in_memory import MemoryJournal
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
@@ -52,7 +58,9 @@ def test_a_resumed_run_finds_its_events_and_goes_on() -> None:
         ("step", {"a": {"f1": 0.5}, "b": [True, 2]}, r"b\[0\] was 1, now True"),
     ],
 )
-def test_a_diverging_run_is_stopped_at_the_first_difference(kind: str, payload: dict[str, object], said: str) -> None:
+def test_a_diverging_run_is_stopped_at_the_first_difference(
+    kind: str, payload: dict[str, object], said: str
+) -> None:
     """The message names event and field."""
     first = MemoryJournal()
     first.record("step", {"a": {"f1": 0.5}, "b": [1, 2]})
@@ -60,7 +68,9 @@ def test_a_diverging_run_is_stopped_at_the_first_difference(kind: str, payload: 
         MemoryJournal(first.events()).record(kind, payload)
 
 
-@pytest.mark.parametrize("payload", [{"f1": math.nan}, {"f1": math.inf}, {"f1": {1, 2}}, {"f1": object()}])
+@pytest.mark.parametrize(
+    "payload", [{"f1": math.nan}, {"f1": math.inf}, {"f1": {1, 2}}, {"f1": object()}]
+)
 def test_what_is_not_json_is_refused(payload: dict[str, object]) -> None:
     """A number that is not finite would come back as something else."""
     with pytest.raises(InputError, match="'benchmark'"):
@@ -79,7 +89,9 @@ def test_any_json_replays_as_itself(payload: dict[str, object]) -> None:
 @settings(max_examples=100, deadline=None)
 @given(one=JSON, other=JSON)
 def test_a_difference_is_named_exactly_when_there_is_one(one: object, other: object) -> None:
-    """The oracle is the text of the values, in which True and 1 differ; 1.0 and 1 are the same number."""
+    """The oracle is the text of the values, in which True and 1 differ; 1.0 and 1 are the same
+    number.
+    """
     text = repr(one) == repr(other)
     if text:
         assert first_difference(one, other) is None

@@ -37,7 +37,9 @@ from judgewright.runs.demo import write_demo_rows
 from .in_memory import MemoryJournal, MemoryLedger
 
 PROMPT = Registry().get("groundedness")
-EDIT = PROMPT.edited(criteria=PROMPT.criteria + "\nNumbers and dates must match the source exactly.")
+EDIT = PROMPT.edited(
+    criteria=PROMPT.criteria + "\nNumbers and dates must match the source exactly."
+)
 OBJECTIVE = Objective(text="precision", target="precision", direction="fp")
 BY_CLAIM = ClaimSettings(trivial="rule", aggregate="min")
 
@@ -49,7 +51,9 @@ class Watched:
         self.inner, self.asked = Simulated(), list[Request]()
         self.name, self.endpoint, self.simulated = self.inner.name, self.inner.endpoint, True
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Note, then answer."""
         self.asked.append(request)
         return await self.inner.complete(request, unsupported_parameters=unsupported_parameters)
@@ -61,7 +65,9 @@ class Watched:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
-    """Made-up rows, two of one source put together, so that a response has two claims; it holds if both do."""
+    """Made-up rows, two of one source put together, so that a response has two claims; it holds if
+    both do.
+    """
     path = tmp_path_factory.mktemp("rows") / "rows.jsonl"
     write_demo_rows(path, documents=150)
     dataset = load_dataset(path, inputs=PROMPT.inputs, scale=PROMPT.scale)
@@ -73,7 +79,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
         for first, second in zip(shared[::2], shared[1::2], strict=False):
             statement = f"{first.inputs['statement']} {second.inputs['statement']}"
             label = min(first.label or 0.0, second.label or 0.0)
-            rows.append(replace(first, inputs={**first.inputs, "statement": statement}, label=label))
+            rows.append(
+                replace(first, inputs={**first.inputs, "statement": statement}, label=label)
+            )
     return Dataset.of(rows, labels=dataset.labels)
 
 
@@ -89,7 +97,13 @@ def run(data: Dataset, model: Watched, **settings: Any) -> tuple[Event, ...]:
             ledger=MemoryLedger(),
             run_id="r",
         )
-        optimize(PROMPT, data, OBJECTIVE, services, RunSettings(steps=1, slice="all", look_anyway=True, **settings))
+        optimize(
+            PROMPT,
+            data,
+            OBJECTIVE,
+            services,
+            RunSettings(steps=1, slice="all", look_anyway=True, **settings),
+        )
     return journal.events()
 
 
@@ -115,7 +129,9 @@ def test_a_judge_is_benchmarked_searched_and_gated_by_claim(data: Dataset) -> No
     rows = Dataset.of((*parts.train.rows, *parts.validation.rows), labels=data.labels)
     with Client(Simulated()) as client:
         whole = judge_claims(PROMPT, rows, client, trivial="rule").judged
-        before, after = (judge_as(text, opened(parts.holdout), client, BY_CLAIM) for text in (PROMPT, EDIT))
+        before, after = (
+            judge_as(text, opened(parts.holdout), client, BY_CLAIM) for text in (PROMPT, EDIT)
+        )
     assert of(events, "benchmark")["metrics"] == measure(whole).to_json()["metrics"]
     assert "by claim" in of(events, "benchmark")["judge"]
     decision = of(events, "decision")
@@ -125,7 +141,9 @@ def test_a_judge_is_benchmarked_searched_and_gated_by_claim(data: Dataset) -> No
 
 
 def test_a_judge_is_gated_with_the_confidences_of_its_tokens(data: Dataset) -> None:
-    """Every verdict that the run asks for has its log-probabilities, as with `bench --confidence tok`."""
+    """Every verdict that the run asks for has its log-probabilities, as with `bench --confidence
+    tok`.
+    """
     model = Watched()
     settings = JudgeSettings(confidence="tok")
     events = run(data, model, judge=settings)
@@ -141,7 +159,9 @@ def test_a_judge_is_gated_with_the_confidences_of_its_tokens(data: Dataset) -> N
 
 
 def test_no_response_is_decided_on_the_claims_that_were_paid_for(data: Dataset) -> None:
-    """Where the budget ends among a response's claims it is unscored, so that the run stops there and can go on."""
+    """Where the budget ends among a response's claims it is unscored, so that the run stops there
+    and can go on.
+    """
     with Client(Simulated(), budget=Budget(money=None, tokens=60_000, spent=Spending())) as client:
         claimed = judge_claims(PROMPT, data, client, trivial="rule")
     with Client(Simulated(), budget=Budget(money=None, tokens=60_000, spent=Spending())) as client:

@@ -1,4 +1,6 @@
-"""The steps: every proposer runs to the end, sees only what it may, and its candidates pass the same door."""
+"""The steps: every proposer runs to the end, sees only what it may, and its candidates pass the
+same door.
+"""
 
 import json
 from collections.abc import Mapping
@@ -47,7 +49,9 @@ from .in_memory import MemoryJournal, MemoryLedger
 
 OBJECTIVE = "Precision matters most: do not call unsupported statements grounded."
 PROMPT = Registry().get("groundedness")
-EDIT = PROMPT.edited(criteria=PROMPT.criteria + "\nNumbers and dates must match the source exactly.")
+EDIT = PROMPT.edited(
+    criteria=PROMPT.criteria + "\nNumbers and dates must match the source exactly."
+)
 PROPOSERS: dict[str, Proposer] = {
     "textgrad": TextGrad(),
     "textgrad of all parts": TextGrad(parts=PARTS, gradients=2),
@@ -61,14 +65,18 @@ PROPOSERS: dict[str, Proposer] = {
 
 
 class Overheard:
-    """The simulated model, with a note of every request; requests of an optimizer can be made to fail."""
+    """The simulated model, with a note of every request; requests of an optimizer can be made to
+    fail.
+    """
 
     def __init__(self, *, failing: bool = False) -> None:
         self.inner, self.failing = Simulated(), failing
         self.name, self.endpoint, self.simulated = self.inner.name, self.inner.endpoint, True
         self.heard: list[Request] = []
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Note, then answer."""
         self.heard.append(request)
         if self.failing and request.purpose == "optimizer":
@@ -89,11 +97,17 @@ class Fixed:
     name: str = "fixed"
     benches: list[Workbench] = field(default_factory=list)
 
-    def propose(self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int) -> Proposal | NoProposal:
+    def propose(
+        self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int
+    ) -> Proposal | NoProposal:
         """Propose it."""
         self.benches.append(bench)
         made = self.make(prompt, bench)
-        return made if isinstance(made, NoProposal) else Proposal(prompt=made, gradient="made by the test")
+        return (
+            made
+            if isinstance(made, NoProposal)
+            else Proposal(prompt=made, gradient="made by the test")
+        )
 
 
 @pytest.fixture(scope="module")
@@ -129,16 +143,27 @@ def run_with(
             run_id="r",
         )
         outcome = optimize(
-            PROMPT, data, read_objective(OBJECTIVE, judge=PROMPT), services, RunSettings(**{"steps": 2, **settings})
+            PROMPT,
+            data,
+            read_objective(OBJECTIVE, judge=PROMPT),
+            services,
+            RunSettings(**{"steps": 2, **settings}),
         )
     return outcome, [event.payload for event in journal.events() if event.kind == "step"]
 
 
 @pytest.mark.parametrize("name", PROPOSERS)
-def test_every_proposer_runs_to_a_decision_and_shows_no_row_it_may_not(name: str, data: Dataset) -> None:
-    """Sealed rows reach no optimizer; a demonstration in any request is a training row, never one of validation."""
+def test_every_proposer_runs_to_a_decision_and_shows_no_row_it_may_not(
+    name: str, data: Dataset
+) -> None:
+    """Sealed rows reach no optimizer; a demonstration in any request is a training row, never one
+    of validation.
+    """
     model = Overheard()
-    noted = tuple(replace(row, meta={**row.meta, "note": "A number or a name is another one."}) for row in data.rows)
+    noted = tuple(
+        replace(row, meta={**row.meta, "note": "A number or a name is another one."})
+        for row in data.rows
+    )
     column = {"explanation": "note"} if name == "guidelines" else {}
     outcome, steps = run_with(replace(data, rows=noted), PROPOSERS[name], model, steps=4, **column)
     assert len(steps) == 4
@@ -148,7 +173,9 @@ def test_every_proposer_runs_to_a_decision_and_shows_no_row_it_may_not(name: str
     parts = split_dataset(data, shares=(30, 20, 30, 20))
     training = {f"CANARY<{row.id}>" for row in parts.train.rows}
     said = "\n".join(m.content for r in model.heard if r.purpose == "optimizer" for m in r.messages)
-    shown = "\n".join(m.content for r in model.heard if r.purpose == "judge" for m in r.messages[:-1])
+    shown = "\n".join(
+        m.content for r in model.heard if r.purpose == "judge" for m in r.messages[:-1]
+    )
     others = {f"CANARY<{row.id}>" for row in data.rows} - training
     assert len(others) > 100
     assert [mark for mark in others if mark in said or mark in shown] == []
@@ -161,7 +188,9 @@ def test_a_journal_run_again_is_the_same(data: Dataset) -> None:
 
 
 def test_a_persons_edit_meets_the_invariants_and_the_gate(data: Dataset) -> None:
-    """A good edit is validated; one with another scale is refused under its name; a second step proposes nothing."""
+    """A good edit is validated; one with another scale is refused under its name; a second step
+    proposes nothing.
+    """
     _, steps = run_with(data, HumanEdit(edit=EDIT), Overheard())
     assert steps[0]["version"] == EDIT.version
     assert "loss" in steps[0]
@@ -181,7 +210,9 @@ def test_a_demonstration_of_a_row_that_is_not_training_is_refused(data: Dataset,
     row = sealed if part == "holdout" else parts.validation.rows[0]
     reply = '{"criterion": "c", "evidence": "e", "score": 0, "confidence": 1.0}'
     foreign = Fixed(
-        make=lambda prompt, bench: replace(prompt, examples=(Example(inputs=row.inputs, reply=reply),)),
+        make=lambda prompt, bench: replace(
+            prompt, examples=(Example(inputs=row.inputs, reply=reply),)
+        ),
         parts=("examples",),
     )
     _, steps = run_with(data, foreign, Overheard(), steps=1)
@@ -199,7 +230,9 @@ def test_a_request_that_fails_alone_ends_the_step_and_not_the_run(data: Dataset)
 
 
 def test_the_bench_has_the_targets_training_rows_and_refuses_others(data: Dataset) -> None:
-    """Rows of the slice alone, with verdicts and losses; a prompt cannot be tried on a validation row."""
+    """Rows of the slice alone, with verdicts and losses; a prompt cannot be tried on a validation
+    row.
+    """
     parts = split_dataset(data, shares=(30, 20, 30, 20))
     fixed = Fixed(make=lambda prompt, bench: NoProposal("looked"))
     run_with(data, fixed, Overheard(), steps=1, slice="channel = pdf")
@@ -214,7 +247,11 @@ def test_the_bench_has_the_targets_training_rows_and_refuses_others(data: Datase
 
 def test_the_bench_knows_what_the_current_prompt_said_last(plain: Dataset) -> None:
     """After an edit is kept, the rows of later minibatches carry its verdicts."""
-    fixed = Fixed(make=lambda prompt, bench: EDIT if prompt.version == PROMPT.version else NoProposal("kept it"))
+    fixed = Fixed(
+        make=lambda prompt, bench: (
+            EDIT if prompt.version == PROMPT.version else NoProposal("kept it")
+        )
+    )
     _, steps = run_with(plain, fixed, Overheard(), steps=3, batch=32)
     assert steps[0]["result"] == "kept"
     first, third = fixed.benches[0].train, fixed.benches[2].train
@@ -229,7 +266,9 @@ def test_the_bench_knows_what_the_current_prompt_said_last(plain: Dataset) -> No
 
 
 def test_unguided_draws_from_all_training_rows_by_a_plain_loss(data: Dataset) -> None:
-    """No slice, no written loss: right and wrong alone, and minibatches that do not favour errors."""
+    """No slice, no written loss: right and wrong alone, and minibatches that do not favour
+    errors.
+    """
     model, journal = Overheard(), MemoryJournal()
     with Client(model) as client:
         services = Services(
@@ -263,7 +302,13 @@ def events_of(data: Dataset, slice_: str) -> dict[str, Mapping[str, Any]]:
             ledger=MemoryLedger(),
             run_id="r",
         )
-        optimize(PROMPT, data, read_objective(OBJECTIVE, judge=PROMPT), services, RunSettings(steps=1, slice=slice_))
+        optimize(
+            PROMPT,
+            data,
+            read_objective(OBJECTIVE, judge=PROMPT),
+            services,
+            RunSettings(steps=1, slice=slice_),
+        )
     return {event.kind: event.payload for event in journal.events()}
 
 
@@ -275,8 +320,12 @@ def test_with_all_rows_for_a_target_no_cost_is_of_a_slice(plain: Dataset) -> Non
 
 
 def test_the_event_of_the_slice_holds_reasons_and_outputs(plain: Dataset) -> None:
-    """Each slice that is no target says why, and a judge's output among the columns is kept apart."""
-    rows = tuple(replace(row, meta={**row.meta, "old_score": i % 4}) for i, row in enumerate(plain.rows))
+    """Each slice that is no target says why, and a judge's output among the columns is kept
+    apart.
+    """
+    rows = tuple(
+        replace(row, meta={**row.meta, "old_score": i % 4}) for i, row in enumerate(plain.rows)
+    )
     event = events_of(replace(plain, rows=rows, content_hash="scored"), "auto")["slice"]
     assert all((s["why_no_target"] is None) == s["prompt_target"] for s in event["found"])
     assert "--keep" in event["left_out"]["old_score"]
@@ -296,7 +345,9 @@ def test_a_text_tried_before_is_not_validated_again(data: Dataset) -> None:
 class Contrary(Overheard):
     """Says the top grade of every row to a judge whose criteria ask for it."""
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Note, then answer."""
         completion = await super().complete(request, unsupported_parameters=unsupported_parameters)
         if request.purpose == "judge" and "top grade to everything" in request.messages[0].content:
@@ -319,22 +370,35 @@ def test_a_candidate_that_cannot_win_is_dropped_before_all_rows_are_judged(data:
     judged, rows = race["standings"][1]["rows"], race["rows"]
     assert race["proven"] is True
     assert judged < rows // 2
-    assert steps[0]["result"] == f"worse: it cannot win, shown on {judged} of {rows} validation rows"
-    hopeless = sum(r.purpose == "judge" and "top grade to everything" in r.messages[0].content for r in model.heard)
-    assert hopeless == judged + len(steps[0]["quoted"])  # what it does to the rows that were shown stands in the next
+    assert (
+        steps[0]["result"] == f"worse: it cannot win, shown on {judged} of {rows} validation rows"
+    )
+    hopeless = sum(
+        r.purpose == "judge" and "top grade to everything" in r.messages[0].content
+        for r in model.heard
+    )
+    assert hopeless == judged + len(
+        steps[0]["quoted"]
+    )  # what it does to the rows that were shown stands in the next
     assert steps[1]["result"] == "tried before"
 
 
-def test_a_candidate_alone_is_dropped_at_half_of_the_validation_rows_when_it_is_behind(data: Dataset) -> None:
+def test_a_candidate_alone_is_dropped_at_half_of_the_validation_rows_when_it_is_behind(
+    data: Dataset,
+) -> None:
     """It need not be shown that it cannot win."""
-    slightly = Fixed(make=lambda prompt, bench: prompt.edited(criteria=f"{PROMPT.criteria}\nDoubt everything."))
+    slightly = Fixed(
+        make=lambda prompt, bench: prompt.edited(criteria=f"{PROMPT.criteria}\nDoubt everything.")
+    )
     _, (step,) = run_with(data, slightly, Overheard(), steps=1, shares=(20, 60, 10, 10))
     assert step["race"]["standings"][1]["dropped"] == "behind when calls ran short"
     assert step["race"]["standings"][1]["rows"] == step["race"]["rows"] // 2
 
 
 def test_several_candidates_race_and_each_is_told_of(data: Dataset) -> None:
-    """A hopeless one, one said twice and a refused one beside a good one: the good one comes farthest."""
+    """A hopeless one, one said twice and a refused one beside a good one: the good one comes
+    farthest.
+    """
     made = iter(
         [
             PROMPT.edited(criteria=HOPELESS),
@@ -343,22 +407,31 @@ def test_several_candidates_race_and_each_is_told_of(data: Dataset) -> None:
             replace(EDIT, scale=replace(EDIT.scale, high=5)),
         ]
     )
-    _, (step,) = run_with(data, Fixed(make=lambda prompt, bench: next(made)), Contrary(), steps=1, candidates=4)
+    _, (step,) = run_with(
+        data, Fixed(make=lambda prompt, bench: next(made)), Contrary(), steps=1, candidates=4
+    )
     assert step["version"] == EDIT.version
     assert "loss" in step
-    assert [other["result"].split(",")[0] for other in step["others"][1:]] == ["tried before", "breaks a rule"]
+    assert [other["result"].split(",")[0] for other in step["others"][1:]] == [
+        "tried before",
+        "breaks a rule",
+    ]
     assert len(step["race"]["standings"]) == 3
     assert step["others"][0]["version"] == PROMPT.edited(criteria=HOPELESS).version
     assert "validation rows" in step["others"][0]["result"]
 
 
 def test_a_finisher_is_validated_where_validation_has_rows_without_a_label(plain: Dataset) -> None:
-    """A race runs on labelled rows: who saw all of those has run to the end, and is told what validation found."""
+    """A race runs on labelled rows: who saw all of those has run to the end, and is told what
+    validation found.
+    """
     splits = split_dataset(plain, shares=(30, 20, 30, 20))
     unlabelled = splits.validation.rows[0].id
     rows = tuple(replace(row, label=None) if row.id == unlabelled else row for row in plain.rows)
     data = replace(plain, rows=rows, content_hash="one label less")
-    assert unlabelled in {row.id for row in split_dataset(data, shares=(30, 20, 30, 20)).validation.rows}
+    assert unlabelled in {
+        row.id for row in split_dataset(data, shares=(30, 20, 30, 20)).validation.rows
+    }
     same = PROMPT.edited(criteria=f"{PROMPT.criteria}\nWrite calmly.")
     loss = parse_loss(LOSS, written_by="person")
     _, (step,) = run_with(data, HumanEdit(edit=same), Overheard(), steps=1, loss=loss)
@@ -371,7 +444,9 @@ def test_a_finisher_is_validated_where_validation_has_rows_without_a_label(plain
 class Mute(Overheard):
     """Answers a judge whose criteria ask for it with prose that holds no verdict."""
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Note, then answer."""
         completion = await super().complete(request, unsupported_parameters=unsupported_parameters)
         if request.purpose == "judge" and "in your own words" in request.messages[0].content:
@@ -380,7 +455,9 @@ class Mute(Overheard):
 
 
 def test_a_silent_candidate_is_not_validated_though_it_ran_to_the_end(plain: Dataset) -> None:
-    """With so few rows that the race looks once, it has seen them all when it is dropped for what it left unscored."""
+    """With so few rows that the race looks once, it has seen them all when it is dropped for what
+    it left unscored.
+    """
     silent = PROMPT.edited(criteria=f"{PROMPT.criteria}\nAnswer in your own words.")
     proposer = Fixed(make=lambda prompt, bench: silent)
     _, (step,) = run_with(plain, proposer, Mute(), steps=1, shares=(40, 5, 35, 20))
@@ -389,12 +466,19 @@ def test_a_silent_candidate_is_not_validated_though_it_ran_to_the_end(plain: Dat
 
 
 class Unpriced(Overheard):
-    """Answers a judge whose criteria ask for it with the one confidence at which `SPIKED` leaves [0, 1]."""
+    """Answers a judge whose criteria ask for it with the one confidence at which `SPIKED` leaves
+    [0, 1].
+    """
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Note, then answer."""
         completion = await super().complete(request, unsupported_parameters=unsupported_parameters)
-        if request.purpose == "judge" and "a seventh of the confidence" in request.messages[0].content:
+        if (
+            request.purpose == "judge"
+            and "a seventh of the confidence" in request.messages[0].content
+        ):
             reply = json.dumps({"criterion": "c", "evidence": "e", "score": 3, "confidence": 1 / 7})
             return replace(completion, text=reply)
         return completion
@@ -407,7 +491,9 @@ SPIKED = (
 
 
 def test_a_race_without_a_loss_tells_of_every_proposal_and_tries_none_again(data: Dataset) -> None:
-    """One proposal that the loss cannot price ends the race of both: each has a result and is known as tried."""
+    """One proposal that the loss cannot price ends the race of both: each has a result and is known
+    as tried.
+    """
     made = [PROMPT.edited(criteria=f"{PROMPT.criteria}\nName a seventh of the confidence."), EDIT]
     asked = iter([*made, *made])
     loss = parse_loss(SPIKED, written_by="person")
@@ -415,7 +501,9 @@ def test_a_race_without_a_loss_tells_of_every_proposal_and_tries_none_again(data
     _, steps = run_with(data, fixed, Unpriced(), candidates=2, loss=loss)
     told = [[step, *step["others"]] for step in steps]
     assert [entry["version"] for entry in told[0]] == [prompt.version for prompt in made]
-    assert all(entry["result"].startswith("no loss: the loss is outside [0, 1]") for entry in told[0])
+    assert all(
+        entry["result"].startswith("no loss: the loss is outside [0, 1]") for entry in told[0]
+    )
     assert [entry["result"] for entry in told[1]] == ["tried before"] * 2
 
 
@@ -423,7 +511,9 @@ def test_a_screening_model_sees_the_first_rows_alone(data: Dataset) -> None:
     """It halves the field before the race; what it says enters no figure."""
     cheap, dear = Contrary(), Contrary()
     journal = MemoryJournal()
-    edits = iter([PROMPT.edited(criteria=f"{PROMPT.criteria}\nNumber {i} must match.") for i in range(3)])
+    edits = iter(
+        [PROMPT.edited(criteria=f"{PROMPT.criteria}\nNumber {i} must match.") for i in range(3)]
+    )
     with Client(dear) as client, Client(cheap) as screen:
         services = Services(
             judge_client=client,
@@ -434,7 +524,13 @@ def test_a_screening_model_sees_the_first_rows_alone(data: Dataset) -> None:
             ledger=MemoryLedger(),
             run_id="r",
         )
-        optimize(PROMPT, data, read_objective(OBJECTIVE, judge=PROMPT), services, RunSettings(steps=1, candidates=3))
+        optimize(
+            PROMPT,
+            data,
+            read_objective(OBJECTIVE, judge=PROMPT),
+            services,
+            RunSettings(steps=1, candidates=3),
+        )
     (step,) = [event.payload for event in journal.events() if event.kind == "step"]
     dropped = [standing["dropped"] for standing in step["race"]["standings"]]
     assert dropped.count("behind in the screening") == 2
@@ -442,14 +538,25 @@ def test_a_screening_model_sees_the_first_rows_alone(data: Dataset) -> None:
 
 
 def test_a_persons_loss_is_checked_and_no_model_is_asked_for_one(data: Dataset) -> None:
-    """A good one is frozen as theirs; one that does not declare the objective's direction ends the run."""
+    """A good one is frozen as theirs; one that does not declare the objective's direction ends the
+    run.
+    """
     mine = parse_loss(
-        '{"expression": "fp + 0.3 * fn", "declares": {"fp_costs_more_than_fn": true}}', written_by="person"
+        '{"expression": "fp + 0.3 * fn", "declares": {"fp_costs_more_than_fn": true}}',
+        written_by="person",
     )
     model = Overheard()
-    outcome, _ = run_with(data, Fixed(make=lambda prompt, bench: NoProposal("none")), model, steps=1, loss=mine)
+    outcome, _ = run_with(
+        data, Fixed(make=lambda prompt, bench: NoProposal("none")), model, steps=1, loss=mine
+    )
     assert outcome.loss == mine
     assert not any(request.purpose == "loss" for request in model.heard)
     silent = parse_loss('{"expression": "fp + 0.3 * fn"}')
     with pytest.raises(LossError, match="declares"):
-        run_with(data, Fixed(make=lambda prompt, bench: NoProposal("none")), Overheard(), steps=1, loss=silent)
+        run_with(
+            data,
+            Fixed(make=lambda prompt, bench: NoProposal("none")),
+            Overheard(),
+            steps=1,
+            loss=silent,
+        )

@@ -11,7 +11,9 @@ from judgewright.optimize.passages import least_supported, shown_inputs, size
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 RESPONSES = SHARED / "groundedness_ragtruth_qa_response.jsonl"
 
-SOURCE = "The mill was built in 1820 by the river Aare. It ground wheat and rye for the village. " * 12
+SOURCE = (
+    "The mill was built in 1820 by the river Aare. It ground wheat and rye for the village. " * 12
+)
 RIGHT = "The mill was built in 1820 by the river Aare. It ground wheat and rye for the village."
 INVENTED = "Lightning destroyed its wooden wheel."
 
@@ -47,11 +49,15 @@ def test_real_answers_are_cut_so_that_what_annotators_marked_stays():
         fields = json.loads(line)
         if fields["label"] != 0 or not fields.get("hallucinated_text"):
             continue
-        row = Row(id=fields["id"], inputs={"source": fields["source"], "statement": fields["statement"]})
+        row = Row(
+            id=fields["id"], inputs={"source": fields["source"], "statement": fields["statement"]}
+        )
         statement = _flat(shown_inputs(row, "", "statement", 1_600)["statement"])
         if statement != _flat(fields["statement"]):
             cut += 1
-            kept += any(_flat(part)[:40] in statement for part in fields["hallucinated_text"].split("||"))
+            kept += any(
+                _flat(part)[:40] in statement for part in fields["hallucinated_text"].split("||")
+            )
     # Sentences in their order kept 24 of 39.
     assert cut >= 15
     assert kept >= 0.9 * cut

@@ -1,4 +1,6 @@
-"""What goes to the gate: the largest chance, another threshold among what competes; and when nothing does."""
+"""What goes to the gate: the largest chance, another threshold among what competes; and when
+nothing does.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -71,7 +73,9 @@ def run_edit(
 ) -> tuple[Outcome, dict[str, Any]]:
     """Run one edit through, and return the outcome with the last event of each kind."""
     journal = MemoryJournal()
-    new = replace(prompt, criteria=f"{prompt.criteria}\n{edit}", examples=examples or prompt.examples)
+    new = replace(
+        prompt, criteria=f"{prompt.criteria}\n{edit}", examples=examples or prompt.examples
+    )
     with Client(Simulated()) as client:
         services = Services(
             judge_client=client,
@@ -81,7 +85,13 @@ def run_edit(
             ledger=ledger,
             run_id="r",
         )
-        outcome = optimize(prompt, data, objective, services, RunSettings(**{"steps": 1, "slice": "all", **settings}))
+        outcome = optimize(
+            prompt,
+            data,
+            objective,
+            services,
+            RunSettings(**{"steps": 1, "slice": "all", **settings}),
+        )
     return outcome, {event.kind: event.payload for event in journal.events()}
 
 
@@ -103,7 +113,9 @@ def test_what_has_hardly_a_chance_is_not_sent_and_spends_no_look(data: Dataset) 
 
 
 def test_what_is_not_sent_is_told_with_the_labels_and_the_guard_that_would_do() -> None:
-    """The same promise on more groups, or under a looser guard; without either another prompt is asked for."""
+    """The same promise on more groups, or under a looser guard; without either another prompt is
+    asked for.
+    """
     metric = MetricByGroup(
         name="precision",
         gain=np.tile([0.2, -0.05], 30),
@@ -116,24 +128,37 @@ def test_what_is_not_sent_is_told_with_the_labels_and_the_guard_that_would_do() 
     lost = replace(metric, name="recall", gain=np.tile([-0.1, 0.0], 30))
     changes = Changes(metrics=(metric, lost), in_slice=None, floors=(), rows=120)
     figures = {"precision": 0.04, "recall": -0.03}
-    chance = Chance(accepted=0.01, target=0.3, guards={"recall": 0.1}, measured=figures, expected=figures,
+    chance = Chance(accepted=0.01, target=0.3, guards={"recall": 0.1}, measured=figures, expected=figures,  # noqa: E501
                     error={"precision": 0.02, "recall": 0.01}, rows=120)  # fmt: skip
 
     def explained(retry: Callable[[Objective, int], float]) -> str:
-        return NotSent(version="abc", chance=chance, objective=GUARDED, changes=changes, alpha=0.03, rows=90,
+        return NotSent(version="abc", chance=chance, objective=GUARDED, changes=changes, alpha=0.03, rows=90,  # noqa: E501
                        groups=45, labelled=300, retry=retry).explain()  # fmt: skip
 
     more = explained(lambda aim, groups: 0.6 if groups >= 3 * 45 else 0.1)
-    assert "What abc promises: precision +0.040 ± 0.020, recall -0.030 (a loss under 0.05 is allowed)." in more
-    assert "(1) label about 600 more rows: judgewright label --rows FILE --next 600; (2) look all" in more
+    assert (
+        "What abc promises: precision +0.040 ± 0.020, recall -0.030 (a loss under 0.05 is allowed)."
+        in more
+    )
+    assert (
+        "(1) label about 600 more rows: judgewright label --rows FILE --next 600; (2) look all"
+        in more
+    )
     looser = explained(lambda aim, groups: 0.6 if aim.guards[0].margin >= 0.1 else 0.1)
     assert "(1) loosen a guard, if you can: --guard recall=0.1; (2) look all" in looser
-    both = explained(lambda aim, groups: 0.6 if aim.guards[0].margin >= 0.1 and groups > 45 else 0.1)
-    assert "(1) label about 300 more rows and loosen a guard, if you can: --guard recall=0.1; (2) look all" in both
+    both = explained(
+        lambda aim, groups: 0.6 if aim.guards[0].margin >= 0.1 and groups > 45 else 0.1
+    )
+    assert (
+        "(1) label about 300 more rows and loosen a guard, if you can: --guard recall=0.1; (2)"
+        " look all" in both
+    )
     assert "(1) find a prompt that promises more" in explained(lambda aim, groups: 0.1)
 
 
-@pytest.mark.parametrize(("chance", "word"), [(0.0, "unlikely"), (0.19, "unlikely"), (0.2, "maybe"), (0.6, "likely")])
+@pytest.mark.parametrize(
+    ("chance", "word"), [(0.0, "unlikely"), (0.19, "unlikely"), (0.2, "maybe"), (0.6, "likely")]
+)
 def test_a_chance_is_said_in_one_of_three_words(chance: float, word: str) -> None:
     assert in_words(chance) == word
 
@@ -156,12 +181,19 @@ def test_training_rows_that_no_brief_has_quoted_help_to_choose(data: Dataset) ->
 
 
 def test_training_rows_that_a_candidate_shows_as_demonstrations_do_not(data: Dataset) -> None:
-    """A judge that is shown people's grade of a row is not chosen by that row, nor by others of its document."""
+    """A judge that is shown people's grade of a row is not chosen by that row, nor by others of its
+    document.
+    """
     _, before = run_edit(data, PROMPT, MemoryLedger(), look_anyway=True)
     quoted = {row.group for row in data.rows if row.id in before["step"]["quoted"]}
-    row = next(row for row in data.rows if row.id in before["step"]["rows"] and row.group not in quoted)
+    row = next(
+        row for row in data.rows if row.id in before["step"]["rows"] and row.group not in quoted
+    )
     grade = 3 if row.label else 0
-    reply = f'{{"criterion": "support", "evidence": "nothing found", "score": {grade}, "confidence": 0.9}}'
+    reply = (
+        f'{{"criterion": "support", "evidence": "nothing found", "score": {grade}, "confidence":'
+        " 0.9}"
+    )
     examples = (Example(inputs=row.inputs, reply=reply),)
     _, after = run_edit(data, PROMPT, MemoryLedger(), look_anyway=True, examples=examples)
     shown = sum(other.group == row.group for other in data.rows)
@@ -170,7 +202,9 @@ def test_training_rows_that_a_candidate_shows_as_demonstrations_do_not(data: Dat
 
 
 def test_a_threshold_alone_may_be_what_survives(data: Dataset) -> None:
-    """A judge whose threshold is too high: nothing that is said in words mends what moving it mends."""
+    """A judge whose threshold is too high: nothing that is said in words mends what moving it
+    mends.
+    """
     strict = replace(PROMPT, scale=replace(PROMPT.scale, threshold=3.0))
     ledger, f1 = MemoryLedger(), read_objective("", target="f1")
     outcome, events = run_edit(data, strict, ledger, objective=f1, look_anyway=True)
@@ -189,8 +223,12 @@ def test_a_threshold_alone_may_be_what_survives(data: Dataset) -> None:
     assert after > events["everything"]["before"]["pooled"]["metrics"]["f1"]["value"]
 
 
-def test_of_the_archive_the_largest_promise_is_judged_further_not_the_least_loss(tmp_path: Path) -> None:
-    """A candidate of the least loss that loses more than the guard allows stands behind one that keeps it."""
+def test_of_the_archive_the_largest_promise_is_judged_further_not_the_least_loss(
+    tmp_path: Path,
+) -> None:
+    """A candidate of the least loss that loses more than the guard allows stands behind one that
+    keeps it.
+    """
     path = tmp_path / "rows.jsonl"
     write_demo_rows(path, documents=600)
     data = load_dataset(path, inputs=PROMPT.inputs, scale=PROMPT.scale)
@@ -210,16 +248,22 @@ def test_of_the_archive_the_largest_promise_is_judged_further_not_the_least_loss
             target=Target(predicate=None, why="all of them"),
             loss=default_loss(GUARDED),
         )
-        run = RunContext(prompt=PROMPT, parts=parts, goal=goal, services=services, settings=settings)
+        run = RunContext(
+            prompt=PROMPT, parts=parts, goal=goal, services=services, settings=settings
+        )
         positive = np.array([data.positive(row) for row in parts.validation.rows])
         draw = np.random.default_rng(0).random(len(positive))
 
         def candidate(number: int, false_positives: float, missed: float) -> Candidate:
             said = np.where(positive, draw >= missed, draw < false_positives)
             pairs = zip(parts.validation.rows, said.tolist(), strict=True)
-            answers = tuple(Verdict(row_id=row.id, score=3.0 * yes, positive=yes) for row, yes in pairs)
+            answers = tuple(
+                Verdict(row_id=row.id, score=3.0 * yes, positive=yes) for row, yes in pairs
+            )
             judged = JudgedDataset(dataset=parts.validation, answers=answers, scale=PROMPT.scale)
-            return Candidate.of(PROMPT.edited(criteria=f"Version {number}."), judged, goal, number=number)
+            return Candidate.of(
+                PROMPT.edited(criteria=f"Version {number}."), judged, goal, number=number
+            )
 
         archive = Archive.start(candidate(0, 0.6, 0.1), GUARDED)
         reckless, careful = candidate(1, 0.1, 0.18), candidate(2, 0.25, 0.1)
@@ -232,12 +276,17 @@ def test_of_the_archive_the_largest_promise_is_judged_further_not_the_least_loss
 def make_changes(seeds: list[int], rows: int, gain: float) -> list[Changes]:
     rng = np.random.default_rng(0)
     labels = rng.random(rows) < 0.5
-    made = (Row(id=str(i), inputs={}, label=float(label), group=f"g{i}") for i, label in enumerate(labels))
+    made = (
+        Row(id=str(i), inputs={}, label=float(label), group=f"g{i}")
+        for i, label in enumerate(labels)
+    )
     dataset = Dataset(rows=tuple(made), labels=BINARY)
 
     def judge(decisions: np.ndarray) -> JudgedDataset:
         pairs = zip(dataset.rows, decisions.tolist(), strict=True)
-        answers = tuple(Verdict(row_id=row.id, score=float(yes), positive=yes) for row, yes in pairs)
+        answers = tuple(
+            Verdict(row_id=row.id, score=float(yes), positive=yes) for row, yes in pairs
+        )
         return JudgedDataset(dataset=dataset, answers=answers, scale=BINARY)
 
     first = judge(labels ^ (rng.random(rows) < 0.25))

@@ -61,11 +61,15 @@ def judged(rows: Dataset, scores: np.ndarray, scale: OutputScale = LEVELS) -> Ju
 def graded(rows: Dataset, *, shift: float, rng: np.random.Generator) -> JudgedDataset:
     """Grades that lie two apart for the two labels, moved by a shift."""
     label = np.array([row.label for row in rows.rows])
-    return judged(rows, np.clip(np.round(1 + 2 * label + shift + rng.normal(0, 0.8, len(label))), 0, 4))
+    return judged(
+        rows, np.clip(np.round(1 + 2 * label + shift + rng.normal(0, 0.8, len(label))), 0, 4)
+    )
 
 
 def test_an_edit_that_only_moves_the_scores_gains_nothing_once_both_are_retuned() -> None:
-    """A prompt that grades everything one lower looks more precise, until each side has the threshold it deserves."""
+    """A prompt that grades everything one lower looks more precise, until each side has the
+    threshold it deserves.
+    """
     parts, rng = splits(3000), np.random.default_rng(0)
     lenient = graded(parts.validation, shift=1, rng=rng)
     strict = judged(parts.validation, np.maximum(lenient.score - 1, 0))
@@ -84,7 +88,9 @@ def test_an_edit_that_only_moves_the_scores_gains_nothing_once_both_are_retuned(
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.floats(0, 0.2), st.booleans())
-def test_the_chosen_threshold_is_the_best_that_keeps_the_guard(seed: int, margin: float, share: bool) -> None:
+def test_the_chosen_threshold_is_the_best_that_keeps_the_guard(
+    seed: int, margin: float, share: bool
+) -> None:
     """Tried one by one with scikit-learn: no allowed threshold has a higher precision."""
     parts, rng = splits(400, seed=seed), np.random.default_rng(seed)
     rows = parts.validation
@@ -95,7 +101,9 @@ def test_the_chosen_threshold_is_the_best_that_keeps_the_guard(seed: int, margin
         thresholds = {0.5, *((np.unique(scores)[:-1] + np.unique(scores)[1:]) / 2)}
     else:
         table, thresholds = graded(rows, shift=0.5, rng=rng), {1.0, 2.0, 3.0, 4.0}
-    objective = Objective(text="", target="precision", direction="fp", guards=(Guard(metric="recall", margin=margin),))
+    objective = Objective(
+        text="", target="precision", direction="fp", guards=(Guard(metric="recall", margin=margin),)
+    )
     found = choose_threshold(table, table, objective)
     assert isinstance(found, ChosenThreshold)
 
@@ -104,14 +112,18 @@ def test_the_chosen_threshold_is_the_best_that_keeps_the_guard(seed: int, margin
         return precision_score(label, said, zero_division=0), recall_score(label, said)
 
     floor = figures(table.scale.threshold)[1] - margin
-    best = max(precision for precision, recall in map(figures, thresholds) if recall >= floor - 1e-12)
+    best = max(
+        precision for precision, recall in map(figures, thresholds) if recall >= floor - 1e-12
+    )
     precision, recall = figures(found.rule.threshold)
     assert precision == pytest.approx(best)
     assert recall >= floor - 1e-9
 
 
 def test_the_retuned_figures_do_not_flatter_noise() -> None:
-    """Scores that know nothing: chosen on the same rows a threshold seems to help; cross-fitted it does not."""
+    """Scores that know nothing: chosen on the same rows a threshold seems to help; cross-fitted it
+    does not.
+    """
     gains, flattered = [], []
     for seed in range(20):
         parts, rng = splits(400, seed=seed), np.random.default_rng(seed)
@@ -122,7 +134,9 @@ def test_the_retuned_figures_do_not_flatter_noise() -> None:
         change = compare("accuracy", table, found.judged)
         assert change is not None
         gains.append(change.after - 0.5)
-        flattered.append(float(((table.score >= found.rule.threshold) == table.positive).mean()) - 0.5)
+        flattered.append(
+            float(((table.score >= found.rule.threshold) == table.positive).mean()) - 0.5
+        )
     assert np.mean(flattered) > 0.03
     assert np.mean(gains) < 0.01
 
@@ -138,7 +152,9 @@ def test_a_target_of_one_side_without_a_guard_is_chosen_for_f1() -> None:
 
 
 def test_a_kept_calibration_stays_and_is_named() -> None:
-    """The rule in force decides at the old thresholds; its calibration is in the new rules as well."""
+    """The rule in force decides at the old thresholds; its calibration is in the new rules as
+    well.
+    """
     parts, rng = splits(), np.random.default_rng(3)
     rule = DecisionRule(threshold=0.6, calibration=Platt(slope=0.7, intercept=0.2))
     label = np.array([row.label for row in parts.validation.rows])
@@ -176,7 +192,10 @@ def test_unscored_rows_stay_unscored() -> None:
     """A row without a verdict gets none, and helps to choose nothing."""
     parts, rng = splits(), np.random.default_rng(6)
     before = graded(parts.validation, shift=1, rng=rng)
-    silent = replace(before, answers=(Unscored(row_id=before.answers[0].row_id, reason="parse"), *before.answers[1:]))
+    silent = replace(
+        before,
+        answers=(Unscored(row_id=before.answers[0].row_id, reason="parse"), *before.answers[1:]),
+    )
     found = choose_threshold(before, silent, PRECISION)
     assert isinstance(found, ChosenThreshold)
     assert found.judged.unscored == {"parse": 1}

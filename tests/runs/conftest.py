@@ -1,4 +1,6 @@
-"""What every test of this room starts from: an environment without keys and without anybody's `models.yaml`."""
+"""What every test of this room starts from: an environment without keys and without anybody's
+`models.yaml`.
+"""
 
 from collections.abc import Iterator
 
@@ -21,7 +23,9 @@ def no_keys_of_mine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
-    """A PostgreSQL for the whole session; a test makes a database of its own with `postgres.new()`."""
+    """A PostgreSQL for the whole session; a test makes a database of its own with
+    `postgres.new()`.
+    """
     pytest.importorskip("psycopg", reason="psycopg is not installed")
     programs = find_programs()
     if programs is None:

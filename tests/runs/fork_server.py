@@ -1,4 +1,6 @@
-"""The command as a child of a process that has imported all it needs: a kill then costs no start of an interpreter."""
+"""The command as a child of a process that has imported all it needs: a kill then costs no start of
+an interpreter.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ for line in sys.stdin:
         os._exit(code)
     print(pid, flush=True)
     print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
-"""
+"""  # noqa: E501
 
 
 class ForkServer:
@@ -88,7 +90,9 @@ class ForkServer:
 def fork_server() -> Iterator[ForkServer]:
     """Start the process that has everything imported."""
     words = [sys.executable, "-c", SCRIPT]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             yield ForkServer(process)
         finally:

@@ -51,9 +51,13 @@ class _Doorkeeper:
         self.provider.seen.append(authorization)
         await asyncio.sleep(self.provider.delay)
         if self.provider.moved_to is not None:
-            await RedirectResponse(self.provider.moved_to + scope["path"], 307)(scope, receive, send)
+            await RedirectResponse(self.provider.moved_to + scope["path"], 307)(
+                scope, receive, send
+            )
         elif self.provider.demands not in (None, authorization):
-            await JSONResponse({"error": {"message": "Missing credentials"}}, 401)(scope, receive, send)
+            await JSONResponse({"error": {"message": "Missing credentials"}}, 401)(
+                scope, receive, send
+            )
         else:
             await self.app(scope, receive, send)
 

@@ -11,7 +11,13 @@ from judgewright.runs.store.journal import RunRecord
 
 from ..optimize.in_memory import MemoryJournal
 
-OBJECTIVE = {"text": "precision", "read_as": "Raise precision", "target": "precision", "guards": [], "notes": []}
+OBJECTIVE = {
+    "text": "precision",
+    "read_as": "Raise precision",
+    "target": "precision",
+    "guards": [],
+    "notes": [],
+}
 TABLE: dict[str, Any] = {"n": 0, "metrics": {}, "confusion": {}}
 PLAIN: dict[str, dict[str, Any]] = {
     "started": {
@@ -32,7 +38,12 @@ PLAIN: dict[str, dict[str, Any]] = {
         "unguided": False,
         "objective": OBJECTIVE,
     },
-    "split": {"rows": {}, "merged": 0, "seals": {"holdout": "another", "final": "cut"}, "notes": []},
+    "split": {
+        "rows": {},
+        "merged": 0,
+        "seals": {"holdout": "another", "final": "cut"},
+        "notes": [],
+    },
     "benchmark": TABLE,
     "slice": {"name": "all rows", "why": "asked for", "found": []},
     "loss": {
@@ -47,7 +58,15 @@ PLAIN: dict[str, dict[str, Any]] = {
     "validation": {"version": "a", "loss": 0.4},
     "step": {"step": 1, "rows": [], "batch_loss": 0.3, "result": "refused"},
     "survivor": {"version": None, "prompt": None},
-    "hunks": {"metric": "precision", "n": 0, "groups": 0, "prompts": 0, "simulated": True, "hunks": [], "notes": []},
+    "hunks": {
+        "metric": "precision",
+        "n": 0,
+        "groups": 0,
+        "prompts": 0,
+        "simulated": True,
+        "hunks": [],
+        "notes": [],
+    },
     "decision": {"accepted": False, "outcome": "refused", "reason": "so"},
     "threshold": {"reason": "so"},
     "everything": {
@@ -111,7 +130,16 @@ def run_of(*pairs: tuple[str, dict[str, Any]], calls: CallSummary | None = None)
     for kind, changes in pairs:
         journal.record(kind, stored(kind, changes))
     at = "2026-11-22T08:00:00.000000+00:00"
-    record = RunRecord(run_id="r", kind="optimize", state="done", config={}, created=at, updated=at, pid=1, host="here")
+    record = RunRecord(
+        run_id="r",
+        kind="optimize",
+        state="done",
+        config={},
+        created=at,
+        updated=at,
+        pid=1,
+        host="here",
+    )
     none = CallSummary(
         done=0,
         attempts=0,

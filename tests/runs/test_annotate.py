@@ -24,7 +24,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     queries = [{"id": f"q-{name}", "question": f"what do we know about {name}"} for name in TOPICS]
     passages = [
-        {"pid": f"{name}-{i}", "passage": f"{text if i < 3 else ''} Note {i} mentions {name} in passing, page {i * 7}."}
+        {
+            "pid": f"{name}-{i}",
+            "passage": (
+                f"{text if i < 3 else ''} Note {i} mentions {name} in passing, page {i * 7}."
+            ),
+        }
         for name, text in TOPICS.items()
         for i in range(10)
     ]
@@ -38,7 +43,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         for p in passages
     ]
     for name, lines in (("queries", queries), ("passages", passages), ("labels", labels)):
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        (tmp_path / f"{name}.jsonl").write_text(
+            "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
+        )
     return tmp_path
 
 
@@ -58,11 +65,21 @@ def lines_of(path: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
 
 
-def test_pairs_are_drawn_judged_and_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Half of each query's pairs come from the top k; each line has its chance, score, probability and rank."""
+def test_pairs_are_drawn_judged_and_written(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Half of each query's pairs come from the top k; each line has its chance, score, probability
+    and rank.
+    """
     assert run("--k", "4", "--per-query", "8", "--json") == 0
     body = json.loads(capsys.readouterr().out)
-    assert (body["queries"], body["documents"], body["pairs"], body["inside"], body["outside"]) == (4, 40, 32, 16, 16)
+    assert (body["queries"], body["documents"], body["pairs"], body["inside"], body["outside"]) == (
+        4,
+        40,
+        32,
+        16,
+        16,
+    )
     assert (body["simulated"], body["calls"], body["n"], body["unscored"]) == (True, 32, 32, {})
     assert 0 < body["recall_of_top_k"]["value"] <= 1
     assert body["recall_of_top_k"]["low"] is not None
@@ -79,7 +96,9 @@ def test_pairs_are_drawn_judged_and_written(folder: Path, capsys: pytest.Capture
 def test_the_second_time_nothing_is_asked_and_the_file_is_the_same(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A stopped run is started again with the same command; only another seed draws pairs that are new."""
+    """A stopped run is started again with the same command; only another seed draws pairs that are
+    new.
+    """
     assert run("--json") == 0
     capsys.readouterr()
     first = Path("out.jsonl").read_bytes()
@@ -93,20 +112,39 @@ def test_the_second_time_nothing_is_asked_and_the_file_is_the_same(
 def test_a_run_that_the_budget_stopped_leaves_with_three_and_goes_on(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Pairs without money are unscored, with null in place of every figure; a further run asks only those."""
+    """Pairs without money are unscored, with null in place of every figure; a further run asks only
+    those.
+    """
     assert run("--budget", "12000tokens", "--max-tokens", "200", "--json") == 3
     body = json.loads(capsys.readouterr().out)
     assert 0 < body["n"] < 40
     assert body["unscored"] == {"budget": 40 - body["n"]}
     unscored = [line for line in lines_of("out.jsonl") if line["unscored"]]
-    assert all(line[name] is None for line in unscored for name in ("score", "verdict", "probability", "retrieved"))
+    assert all(
+        line[name] is None
+        for line in unscored
+        for name in ("score", "verdict", "probability", "retrieved")
+    )
     assert run("--max-tokens", "200", "--json") == 0
     assert json.loads(capsys.readouterr().out)["calls"] == 40 - body["n"]
 
 
-def test_labels_give_a_curve_a_queue_and_a_threshold(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With every pair labelled the curve is for the whole corpus; what passes the threshold is retrieved."""
-    options = ("--labels", "labels.jsonl", "--threshold-from", "labels", "--per-query", "12", "--k", "6")
+def test_labels_give_a_curve_a_queue_and_a_threshold(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With every pair labelled the curve is for the whole corpus; what passes the threshold is
+    retrieved.
+    """
+    options = (
+        "--labels",
+        "labels.jsonl",
+        "--threshold-from",
+        "labels",
+        "--per-query",
+        "12",
+        "--k",
+        "6",
+    )
     assert run(*options, "--matrix", "m.npz", "--json") == 0
     body = json.loads(capsys.readouterr().out)
     curve = body["threshold_retrieval"]
@@ -130,20 +168,30 @@ def test_people_can_read_what_was_found(folder: Path, capsys: pytest.CaptureFixt
     assert run("--labels", "labels.jsonl") == 0
     out = capsys.readouterr().out
     assert all(
-        said in out for said in ("SIMULATED", "recall of the top 5", "threshold instead of a fixed k", "to review")
+        said in out
+        for said in (
+            "SIMULATED",
+            "recall of the top 5",
+            "threshold instead of a fixed k",
+            "to review",
+        )
     )
     assert "probabilities are raw" in out
     assert "nan" not in out
 
 
-def test_a_kept_rule_calibrates_and_decides(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The written probability is the calibrated one beside the raw one, and the line names the rule."""
+def test_a_kept_rule_calibrates_and_decides(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The written probability is the calibrated one beside the raw one, and the line names the
+    rule.
+    """
     registry = Registry(folder / "prompts")
     prompt = registry.get("context_relevance")
     rule = DecisionRule(threshold=3.0, calibration=Platt(slope=0.5, intercept=-1.0))
     kept = KeptRule(
-        rule=rule, judge=f"{prompt.name}@{prompt.version}", asked_at=prompt.scale.threshold, dataset="d",
-        dataset_hash="0" * 32, rows=9, model="other", confidence="ask", metric="f1", simulated=False,
+        rule=rule, judge=f"{prompt.name}@{prompt.version}", asked_at=prompt.scale.threshold, dataset="d",  # noqa: E501
+        dataset_hash="0" * 32, rows=9, model="other", confidence="ask", metric="f1", simulated=False,  # noqa: E501
     )  # fmt: skip
     registry.keep_rule(prompt, kept)
     assert run("--workspace", str(folder), "--json") == 0
@@ -157,7 +205,9 @@ def test_a_kept_rule_calibrates_and_decides(folder: Path, capsys: pytest.Capture
 
 
 def test_inputs_are_found_in_either_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Columns are mapped by name or by --column; ids by line number; repeated texts are left out and said so."""
+    """Columns are mapped by name or by --column; ids by line number; repeated texts are left out
+    and said so.
+    """
     Path("q.csv").write_text("need\ncut peonies\ncut peonies\nspring tides\n", encoding="utf-8")
     assert run("--column", "query=need", "--json", queries="q.csv") == 0
     body = json.loads(capsys.readouterr().out)
@@ -189,7 +239,9 @@ def test_what_cannot_be_annotated_is_refused_before_anything_is_asked(
     assert not Path(".judgewright").exists()
 
 
-@pytest.mark.skipif(importlib.util.find_spec("sentence_transformers") is not None, reason="the extra is installed")
+@pytest.mark.skipif(
+    importlib.util.find_spec("sentence_transformers") is not None, reason="the extra is installed"
+)
 def test_dense_retrieval_names_its_extra(folder: Path) -> None:
     """Where the embeddings extra is missing."""
     with pytest.raises(InputError, match="sentence-transformers"):

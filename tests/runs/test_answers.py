@@ -1,4 +1,6 @@
-"""`judgewright answers`: from a made-up corpus to a table; nothing is asked twice, and what does not fit is named."""
+"""`judgewright answers`: from a made-up corpus to a table; nothing is asked twice, and what does
+not fit is named.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     few = documents.read_text().splitlines(keepends=True)[:12]
     names = {json.loads(line)["id"] for line in few}
     asked = [
-        line for line in questions.read_text().splitlines(keepends=True) if json.loads(line)["document_id"] in names
+        line
+        for line in questions.read_text().splitlines(keepends=True)
+        if json.loads(line)["document_id"] in names
     ]
     (tmp_path / "few.jsonl").write_text("".join(few))
     (tmp_path / "asked.jsonl").write_text("".join(asked))
@@ -44,7 +48,9 @@ def printed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     return json.loads(capsys.readouterr().out)
 
 
-def test_the_sample_is_the_same_each_time_and_its_evidence_is_in_its_documents(tmp_path: Path) -> None:
+def test_the_sample_is_the_same_each_time_and_its_evidence_is_in_its_documents(
+    tmp_path: Path,
+) -> None:
     """Each question names a document that holds its evidence and its answer."""
     first, again = write_reports(tmp_path / "a"), write_reports(tmp_path / "b")
     assert [path.read_text() for path in first] == [path.read_text() for path in again]
@@ -62,7 +68,18 @@ def test_ways_are_compared_each_with_each_and_nothing_is_asked_twice(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A chunk that does not say whose report it is from is found for the wrong firm."""
-    ways = ("--context", "none", "--context", "document", "--k", "1", "--size", "900", "--overlap", "100")
+    ways = (
+        "--context",
+        "none",
+        "--context",
+        "document",
+        "--k",
+        "1",
+        "--size",
+        "900",
+        "--overlap",
+        "100",
+    )
     assert run(*COMPARE, *ways, "--out", "outcomes.jsonl", "--json") == 0
     body = printed(capsys)
     assert (body["documents"], body["questions"], body["simulated"]) == (12, 48, True)
@@ -96,11 +113,21 @@ def test_what_does_not_fit_is_named(folder: Path, capsys: pytest.CaptureFixture[
     assert any(setup["failed"] for setup in body["setups"])
 
 
-def test_ambiguous_queries_are_clarified_in_both_ways(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ambiguous_queries_are_clarified_in_both_ways(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The table says what each way costs, and the file what became of each interpretation."""
     lines = (folder / "reports" / "ambiguous.jsonl").read_text().splitlines(keepends=True)
     (folder / "few_queries.jsonl").write_text("".join(lines[:4]))
-    words = ("answers", "clarify", "few_queries.jsonl", "few.jsonl", "--model", "simulated", "--imagine")
+    words = (
+        "answers",
+        "clarify",
+        "few_queries.jsonl",
+        "few.jsonl",
+        "--model",
+        "simulated",
+        "--imagine",
+    )
     assert run(*words, "--out", "clear.jsonl", "--json") == 0
     body = printed(capsys)
     read, imagine = body["ways"]
@@ -120,7 +147,16 @@ def test_what_the_budget_does_not_reach_has_failed_and_is_not_dropped(
     """An interpretation whose request was never sent was not found unanswerable."""
     lines = (folder / "reports" / "ambiguous.jsonl").read_text().splitlines(keepends=True)
     (folder / "few_queries.jsonl").write_text("".join(lines[:4]))
-    words = ("answers", "clarify", "few_queries.jsonl", "few.jsonl", "--model", "simulated", "--workspace", "short")
+    words = (
+        "answers",
+        "clarify",
+        "few_queries.jsonl",
+        "few.jsonl",
+        "--model",
+        "simulated",
+        "--workspace",
+        "short",
+    )
     assert run(*words, "--budget", "30000tokens", "--out", "clear.jsonl", "--json") == 3
     body = printed(capsys)
     (way,) = body["ways"]
@@ -138,16 +174,33 @@ def test_anls_stands_beside_verdicts(folder: Path, capsys: pytest.CaptureFixture
     """The judge's verdicts are joined to the answers by id, and people's labels come along."""
     rows = [
         {"id": str(i), "query": "Who?", "gold_answer": "Ann Ode", "answer": answer, "label": label}
-        for i, (answer, label) in enumerate((("Ann Ode", 1), ("Ann  ode", 1), ("Bob", 0), ("Carl Pim", 1)))
+        for i, (answer, label) in enumerate(
+            (("Ann Ode", 1), ("Ann  ode", 1), ("Bob", 0), ("Carl Pim", 1))
+        )
     ]
     Path("answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert run("bench", "answer_correctness", "answers.jsonl", "--model", "simulated", "--out", "v.jsonl") == 0
+    assert (
+        run(
+            "bench",
+            "answer_correctness",
+            "answers.jsonl",
+            "--model",
+            "simulated",
+            "--out",
+            "v.jsonl",
+        )
+        == 0
+    )
     capsys.readouterr()
     assert run("answers", "measure", "answers.jsonl", "v.jsonl", "--json") == 0
     (judged,) = printed(capsys)["judges"].values()
     assert judged["anls"]["value"] == 0.5
     assert judged["people"]["value"] == 0.75
-    assert {one["between"] for one in judged["agreement"]} == {"judge and ANLS", "judge and people", "ANLS and people"}
+    assert {one["between"] for one in judged["agreement"]} == {
+        "judge and ANLS",
+        "judge and people",
+        "ANLS and people",
+    }
     Path("other.jsonl").write_text('{"id": "z", "query": "q", "gold_answer": "g", "answer": "a"}\n')
     assert run("answers", "measure", "other.jsonl", "v.jsonl") == 2
     assert "none of the rows" in capsys.readouterr().err

@@ -38,14 +38,21 @@ ROWS = [
     for i in range(48)
 ]
 ANSWERABLE = [
-    {"id": f"q{i}", "question": f"How many rooms has hotel {i}?", "passages": f"Hotel {i} has rooms.", "label": i % 2}
+    {
+        "id": f"q{i}",
+        "question": f"How many rooms has hotel {i}?",
+        "passages": f"Hotel {i} has rooms.",
+        "label": i % 2,
+    }
     for i in range(200)
 ]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the demo's rows; what one test has asked there, the next finds in the record."""
+    """A folder with the demo's rows; what one test has asked there, the next finds in the
+    record.
+    """
     folder = tmp_path_factory.mktemp("ten")
     write_demo_rows(folder / "rows.jsonl", documents=120)
     return folder
@@ -65,11 +72,22 @@ def same_rooms(row: dict[str, Any]) -> bool:
 
 def test_the_ten_lines_run_as_a_script(folder: Path) -> None:
     """The README's lines, as printed, in a folder with rows: a table, a decision, an export."""
-    done = subprocess.run([sys.executable, "-c", TEN_LINES], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", TEN_LINES], cwd=folder, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
-    assert "groundedness@134907a0740b on rows.jsonl  [SIMULATED: says nothing about real models]" in done.stdout
-    assert re.search(r"^  precision +0\.\d{3}  0\.\d{3} \.\. 0\.\d{3} +\d+$", done.stdout, re.MULTILINE)
-    assert re.search(r"^(ACCEPTED|REFUSED|UNDECIDED|NO CANDIDATE|NOT SENT)  \[SIMULATED", done.stdout, re.MULTILINE)
+    assert (
+        "groundedness@134907a0740b on rows.jsonl  [SIMULATED: says nothing about real models]"
+        in done.stdout
+    )
+    assert re.search(
+        r"^  precision +0\.\d{3}  0\.\d{3} \.\. 0\.\d{3} +\d+$", done.stdout, re.MULTILINE
+    )
+    assert re.search(
+        r"^(ACCEPTED|REFUSED|UNDECIDED|NO CANDIDATE|NOT SENT)  \[SIMULATED",
+        done.stdout,
+        re.MULTILINE,
+    )
     assert "\n--- groundedness@134907a0740b\n+++ groundedness@" in done.stdout
     assert (folder / "handover" / "manifest.json").is_file()
 
@@ -80,7 +98,9 @@ def test_the_ten_lines_run_in_a_notebook(folder: Path) -> None:
     nbformat = pytest.importorskip("nbformat")
     cells = [nbformat.v4.new_code_cell(TEN_LINES), nbformat.v4.new_code_cell("bench")]
     notebook = nbformat.v4.new_notebook(cells=cells)
-    nbclient.NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(folder)}}).execute()
+    nbclient.NotebookClient(
+        notebook, timeout=600, resources={"metadata": {"path": str(folder)}}
+    ).execute()
     assert "text/html" in notebook.cells[1].outputs[0].data
     assert "precision" in notebook.cells[0].outputs[0].text
 
@@ -111,7 +131,9 @@ class HubDataset:
 
 
 def test_every_kind_of_rows_reads_the_same(here: Path) -> None:
-    """A path, a text, a DataFrame, a list of dicts and a Hugging Face dataset give the same rows."""
+    """A path, a text, a DataFrame, a list of dicts and a Hugging Face dataset give the same
+    rows.
+    """
     file = here / "rows.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     prompt = Registry().get("groundedness")
@@ -126,7 +148,8 @@ def test_a_real_hugging_face_dataset_reads_the_same(here: Path) -> None:
     datasets = pytest.importorskip("datasets")
     prompt = Registry().get("groundedness")
     assert (
-        jw.load_rows(datasets.Dataset.from_list(ROWS)).dataset(prompt).rows == jw.load_rows(ROWS).dataset(prompt).rows
+        jw.load_rows(datasets.Dataset.from_list(ROWS)).dataset(prompt).rows
+        == jw.load_rows(ROWS).dataset(prompt).rows
     )
 
 
@@ -189,7 +212,9 @@ def test_a_function_on_a_scale_says_so(here: Path) -> None:
 
     with pytest.raises(InputError, match=r"returned 0\.9 for row 'r0', and no scale is stated"):
         jw.bench(unsure, ROWS)
-    assert jw.bench(unsure, ROWS, scale="probability")["brier"].value == pytest.approx(0.02, abs=0.02)
+    assert jw.bench(unsure, ROWS, scale="probability")["brier"].value == pytest.approx(
+        0.02, abs=0.02
+    )
 
 
 def test_rows_that_a_function_cannot_score_are_unscored(here: Path) -> None:
@@ -202,7 +227,9 @@ def test_rows_that_a_function_cannot_score_are_unscored(here: Path) -> None:
 
     bench = jw.bench(picky, ROWS)
     assert bench.benchmark.unscored == {"parse": 2}
-    with pytest.raises(InputError, match=r"scored no row; row 'r0': ZeroDivisionError: division by zero"):
+    with pytest.raises(
+        InputError, match=r"scored no row; row 'r0': ZeroDivisionError: division by zero"
+    ):
         jw.bench(lambda row: 1 / 0, ROWS)
 
 
@@ -226,7 +253,9 @@ def test_a_look_at_rows_is_entered_in_the_ledger(here: Path) -> None:
 
 
 def test_rows_in_memory_are_kept_for_a_run(here: Path) -> None:
-    """A run reads its rows again when it is resumed, so that a list of dicts becomes a file in the workspace."""
+    """A run reads its rows again when it is resumed, so that a list of dicts becomes a file in the
+    workspace.
+    """
     settings = {"objective": "raise precision", "model": "simulated", "steps": 1, "workspace": here}
     rows = jw.load_rows(ROWS, label_scale="binary")
     run = jw.optimize("groundedness", rows, guard={"recall": 0.5}, **settings)
@@ -240,22 +269,35 @@ def test_rows_in_memory_are_kept_for_a_run(here: Path) -> None:
 
 def holdout_of(run: Run) -> int:
     """How many rows a run sealed for its gate."""
-    return next(event.payload for event in run.summary.events if event.kind == "split")["rows"]["holdout"]
+    return next(event.payload for event in run.summary.events if event.kind == "split")["rows"][
+        "holdout"
+    ]
 
 
 def test_a_prescribed_split_and_a_floor_are_followed(here: Path) -> None:
-    """`holdout` seals the rows it is given, `split_column` those it calls test; the objective's options are kept."""
-    settings = {"objective": "raise precision; and be kind", "model": "simulated", "steps": 0, "yes": True}
+    """`holdout` seals the rows it is given, `split_column` those it calls test; the objective's
+    options are kept.
+    """
+    settings = {
+        "objective": "raise precision; and be kind",
+        "model": "simulated",
+        "steps": 0,
+        "yes": True,
+    }
     groups = sorted({str(row["group_id"]) for row in ROWS})
     sealed = [row for row in ROWS if str(row["group_id"]) in groups[::3]]
     opened = [row for row in ROWS if row not in sealed]
-    run = jw.optimize("groundedness", opened, holdout=sealed, floor={"precision": 0.5}, workspace=here, **settings)
+    run = jw.optimize(
+        "groundedness", opened, holdout=sealed, floor={"precision": 0.5}, workspace=here, **settings
+    )
     assert holdout_of(run) == len(sealed)
     objective = run.summary.objective
     assert [(floor.metric, floor.value) for floor in objective.floors] == [("precision", 0.5)]
     assert "left out, as it was not understood: 'and be kind'" in objective.notes
     parts = [{**row, "part": "test" if row in sealed else "dev"} for row in ROWS]
-    run = jw.optimize("groundedness", parts, split_column="part", workspace=here / "other", **settings)
+    run = jw.optimize(
+        "groundedness", parts, split_column="part", workspace=here / "other", **settings
+    )
     assert holdout_of(run) == len(sealed)
 
 
@@ -263,7 +305,9 @@ def test_what_may_change_and_peoples_reasons_are_passed_on(here: Path) -> None:
     """`editable` and `explanation` mean what the options mean, and are refused as these are."""
     settings = {"objective": "raise precision", "model": "simulated", "steps": 0, "workspace": here}
     rows = [{**row, "why": f"reason {i}"} for i, row in enumerate(ROWS)]
-    run = jw.optimize("groundedness", rows, editable=["criteria", "anchors"], explanation="why", **settings)
+    run = jw.optimize(
+        "groundedness", rows, editable=["criteria", "anchors"], explanation="why", **settings
+    )
     config = run.summary.record.config
     assert (config["editable"], config["explanation"]) == (["criteria", "anchors"], "why")
     with pytest.raises(InputError, match="'threshold' is not a part that may change"):
@@ -272,16 +316,26 @@ def test_what_may_change_and_peoples_reasons_are_passed_on(here: Path) -> None:
 
 def test_a_guard_is_a_loss_allowed_however_it_is_written() -> None:
     """`recall:-0.05`, `recall:0.05` and `recall=0.05` mean the same."""
-    guards = [read_guard(text) for text in ("recall:-0.05", "recall:0.05", "recall=0.05", "recall=-0.05")]
+    guards = [
+        read_guard(text) for text in ("recall:-0.05", "recall:0.05", "recall=0.05", "recall=-0.05")
+    ]
     assert guards == [guards[0]] * 4
-    with pytest.raises(InputError, match="'recall:-3' is not METRIC=LOSS with a loss between 0 and 1"):
-        jw.optimize("groundedness", ROWS, objective="precision", guard={"recall": 3}, model="simulated")
+    with pytest.raises(
+        InputError, match="'recall:-3' is not METRIC=LOSS with a loss between 0 and 1"
+    ):
+        jw.optimize(
+            "groundedness", ROWS, objective="precision", guard={"recall": 3}, model="simulated"
+        )
 
 
 def test_two_prompts_are_gated_and_one_is_calibrated(here: Path) -> None:
     """`jw.gate` asks both judges about a holdout; `jw.calibrate` keeps a rule."""
-    gated = jw.gate("groundedness", "groundedness_no_reason", ROWS, target="precision", model="simulated")
-    assert str(gated).startswith("groundedness@134907a0740b -> groundedness_no_reason@eaa7e7e3bb39 on rows-")
+    gated = jw.gate(
+        "groundedness", "groundedness_no_reason", ROWS, target="precision", model="simulated"
+    )
+    assert str(gated).startswith(
+        "groundedness@134907a0740b -> groundedness_no_reason@eaa7e7e3bb39 on rows-"
+    )
     assert gated.decision.body["simulated"]
     calibration = jw.calibrate("answerability", ANSWERABLE, model="simulated", method="none")
     assert str(calibration).splitlines()[1].startswith("  fitted on ")
@@ -289,7 +343,9 @@ def test_two_prompts_are_gated_and_one_is_calibrated(here: Path) -> None:
 
 def test_verdicts_from_memory_are_scored(here: Path) -> None:
     """`jw.score` takes what `jw.load_verdicts` takes."""
-    verdicts = [{"id": row["id"], "label": row["label"], "score": int(same_rooms(row))} for row in ROWS]
+    verdicts = [
+        {"id": row["id"], "label": row["label"], "score": int(same_rooms(row))} for row in ROWS
+    ]
     assert jw.score(verdicts)["f1"].value == 1.0
     assert jw.score(jw.load_verdicts(pd.DataFrame(verdicts)))["f1"].value == 1.0
 
@@ -310,7 +366,10 @@ def test_objects_print_as_a_person_would_want_them(here: Path) -> None:
         "  precision  1.000  0.652 .. 1.000  12",
         "  recall     1.000  0.652 .. 1.000  12",
     ]
-    assert repr(bench) == "Benchmark('same_rooms', model 'Python function', n=48 in 24 groups, coverage 100.0%)"
+    assert (
+        repr(bench)
+        == "Benchmark('same_rooms', model 'Python function', n=48 in 24 groups, coverage 100.0%)"
+    )
     assert "<table" in bench._repr_html_()
     assert str(jw.list_judges()).splitlines()[0].split() == ["judge", "version", "inputs", "scale"]
 
@@ -327,7 +386,8 @@ def test_help_reads_like_a_table_of_contents() -> None:
 def test_the_sub_package_and_the_function_optimize_live_together() -> None:
     """`jw.optimize` is the function, whatever was imported before."""
     code = (
-        "from judgewright.optimize import Guard; import judgewright as jw; print(callable(jw.optimize), Guard.__name__)"
+        "from judgewright.optimize import Guard; import judgewright as jw;"
+        " print(callable(jw.optimize), Guard.__name__)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "True Guard\n"

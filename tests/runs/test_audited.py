@@ -1,4 +1,6 @@
-"""`--audited`: corrected labels in every command that reads labels, and the holdout that stays the same."""
+"""`--audited`: corrected labels in every command that reads labels, and the holdout that stays the
+same.
+"""
 
 import json
 from collections.abc import Mapping
@@ -41,7 +43,10 @@ def printed(capsys: pytest.CaptureFixture[str]) -> Mapping[str, Any]:  # Any: JS
 
 def mark(folder: Path, *, every: int, mark: str = "wrong label") -> list[str]:
     """Mark every so many rows; return their ids."""
-    rows = [json.loads(line) for line in (folder / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = [
+        json.loads(line)
+        for line in (folder / "rows.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     ids = [row["id"] for row in rows[::every]]
     lines = (json.dumps({"id": id, "mark": mark, "right_label": 0}) + "\n" for id in ids)
     (folder / "marks.jsonl").write_text("".join(lines), encoding="utf-8")
@@ -61,10 +66,22 @@ def test_a_run_goes_by_the_corrected_labels_on_the_same_holdout(
     run("optimize", "groundedness", "rows.jsonl", *AIM, "--look-anyway", "--json")
     first = printed(capsys)
     mark(folder, every=5)
-    run("optimize", "groundedness", "rows.jsonl", *AIM, "--look-anyway", "--audited", "marks.jsonl", "--json")
+    run(
+        "optimize",
+        "groundedness",
+        "rows.jsonl",
+        *AIM,
+        "--look-anyway",
+        "--audited",
+        "marks.jsonl",
+        "--json",
+    )
     second = printed(capsys)
     assert second["benchmark"]["n"] == first["benchmark"]["n"]
-    assert second["benchmark"]["metrics"]["precision"]["value"] < first["benchmark"]["metrics"]["precision"]["value"]
+    assert (
+        second["benchmark"]["metrics"]["precision"]["value"]
+        < first["benchmark"]["metrics"]["precision"]["value"]
+    )
     before, after = events(first["run"], capsys), events(second["run"], capsys)
     assert after["split"]["rows"] == before["split"]["rows"]
     assert any("labels that an audit corrected: " in note for note in after["split"]["notes"])
@@ -75,14 +92,18 @@ def test_a_run_goes_by_the_corrected_labels_on_the_same_holdout(
     assert "marks.jsonl has changed since the run started" in capsys.readouterr().err
 
 
-def test_rows_that_nobody_could_decide_are_in_no_brief(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_that_nobody_could_decide_are_in_no_brief(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """They keep their label in every figure, and no step is shown one."""
     options = ("--proposer", "rewrite", "--audited", "marks.jsonl", "--json")
     unclear = set(mark(folder, every=2, mark="unclear"))
     run("optimize", "groundedness", "rows.jsonl", *AIM, *options)
     body = printed(capsys)
     step = events(body["run"], capsys)["step"]
-    quoted = {row for proposal in (step, *step.get("others", ())) for row in proposal.get("rows") or ()}
+    quoted = {
+        row for proposal in (step, *step.get("others", ())) for row in proposal.get("rows") or ()
+    }
     assert quoted
     assert not quoted & unclear
     (folder / "marks.jsonl").unlink()
@@ -90,8 +111,12 @@ def test_rows_that_nobody_could_decide_are_in_no_brief(folder: Path, capsys: pyt
     assert body["benchmark"]["n"] < printed(capsys)["n"]
 
 
-def test_every_other_command_reads_the_marks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """plan, calibrate, slices of a file and of a run, gate of prompts and of files, and Python's `load_rows`."""
+def test_every_other_command_reads_the_marks(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """plan, calibrate, slices of a file and of a run, gate of prompts and of files, and Python's
+    `load_rows`.
+    """
     mark(folder, every=3)
     audited = ("--audited", "marks.jsonl")
     run("bench", "groundedness", "rows.jsonl", *MODEL, "--out", "v.jsonl", "--all")
@@ -106,7 +131,10 @@ def test_every_other_command_reads_the_marks(folder: Path, capsys: pytest.Captur
     assert precision(*audited) < precision()
     rows = load_rows("rows.jsonl", audited="marks.jsonl")
     corrected = bench("groundedness", rows, model="simulated", workspace=folder)
-    assert corrected["precision"].value < bench("groundedness", "rows.jsonl", model="simulated")["precision"].value  # type: ignore[operator]
+    assert (
+        corrected["precision"].value
+        < bench("groundedness", "rows.jsonl", model="simulated")["precision"].value
+    )  # type: ignore[operator]
     assert run("plan", "groundedness", "rows.jsonl", *AIM, *audited) == 0
     assert run("calibrate", "groundedness", "rows.jsonl", *MODEL, *audited) == 0
     assert "labels corrected" in capsys.readouterr().out
@@ -128,7 +156,17 @@ def test_every_other_command_reads_the_marks(folder: Path, capsys: pytest.Captur
     assert "error" not in body, body
     assert body["decision"]["target"]["before"] == pytest.approx(asked)
     assert (
-        run("gate", "groundedness", "groundedness", "rows.jsonl", *MODEL, "--unlabelled", *audited, "--target", "f1")
+        run(
+            "gate",
+            "groundedness",
+            "groundedness",
+            "rows.jsonl",
+            *MODEL,
+            "--unlabelled",
+            *audited,
+            "--target",
+            "f1",
+        )
         == 2
     )
     assert "--audited is for rows with labels" in capsys.readouterr().err

@@ -1,4 +1,6 @@
-"""What `bench` and `score` find out beside the figures: claims, ranks, obedience, repeats, annotators, label errors."""
+"""What `bench` and `score` find out beside the figures: claims, ranks, obedience, repeats,
+annotators, label errors.
+"""
 
 import json
 from pathlib import Path
@@ -9,8 +11,18 @@ from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
 
 RESPONSES = [
-    ("r1", "The hotel has 44 rooms and a garden.", "The hotel has 44 rooms. It also has a garden.", 1),
-    ("r2", "The hotel has 44 rooms and a garden.", "The hotel has 44 rooms. The Eiffel Tower stands in Paris.", 0),
+    (
+        "r1",
+        "The hotel has 44 rooms and a garden.",
+        "The hotel has 44 rooms. It also has a garden.",
+        1,
+    ),
+    (
+        "r2",
+        "The hotel has 44 rooms and a garden.",
+        "The hotel has 44 rooms. The Eiffel Tower stands in Paris.",
+        0,
+    ),
     ("r3", "Bees dance to tell where flowers are.", "Bees dance. They tell where flowers are.", 1),
     ("r4", "Bees dance to tell where flowers are.", "Bees cannot dance. Whales sing in 1987.", 0),
 ]
@@ -34,7 +46,13 @@ def responses(path: Path, times: int = 1) -> None:
     write(
         path,
         [
-            {"id": f"{k}-{i}", "source": source, "statement": text, "label": label, "group_id": f"{k}-{source[:4]}"}
+            {
+                "id": f"{k}-{i}",
+                "source": source,
+                "statement": text,
+                "label": label,
+                "group_id": f"{k}-{source[:4]}",
+            }
             for k in range(times)
             for i, source, text, label in RESPONSES
         ],
@@ -53,7 +71,9 @@ def run(*arguments: str) -> int:
 def test_claims_are_shown_with_their_evidence_and_the_aggregate(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each claim with verdict and evidence is printed; one false claim sinks its response; JSON has it all."""
+    """Each claim with verdict and evidence is printed; one false claim sinks its response; JSON has
+    it all.
+    """
     responses(folder / "rows.jsonl")
     assert run(*BENCH, "--by-claim", "--trivial", "none") == 0
     out = capsys.readouterr().out
@@ -71,7 +91,9 @@ def test_claims_are_shown_with_their_evidence_and_the_aggregate(
     assert body["confusion"]["fp"] == 0
 
 
-def test_claims_are_not_repeated_and_windows_are_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_claims_are_not_repeated_and_windows_are_read(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Options that exclude each other, and a window that is none, are input errors."""
     responses(folder / "rows.jsonl")
     assert run(*BENCH, "--by-claim", "--repeat", "2") == 2
@@ -80,8 +102,12 @@ def test_claims_are_not_repeated_and_windows_are_read(folder: Path, capsys: pyte
     assert "WINDOW/STEP" in capsys.readouterr().err
 
 
-def test_planted_instructions_are_reported_as_a_flip_rate(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The share of decisions that planted instructions change has an interval and an n; the benchmark is untouched."""
+def test_planted_instructions_are_reported_as_a_flip_rate(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The share of decisions that planted instructions change has an interval and an n; the
+    benchmark is untouched.
+    """
     responses(folder / "rows.jsonl", times=5)
     assert run(*BENCH, "--json") == 0
     plain = json.loads(capsys.readouterr().out)
@@ -99,29 +125,71 @@ def test_passages_are_ranked_in_windows(folder: Path, capsys: pytest.CaptureFixt
     """The listwise baseline gives ranking metrics over the queries."""
     passages = ["green tea leaves", "the price of green tea", "a train to Rome", "boats at sea"]
     lines: list[dict[str, object]] = [
-        {"id": f"{q}-{i}", "query": f"green tea price {q}", "passage": text, "label": 3 - i, "group_id": f"q{q}"}
+        {
+            "id": f"{q}-{i}",
+            "query": f"green tea price {q}",
+            "passage": text,
+            "label": 3 - i,
+            "group_id": f"q{q}",
+        }
         for q in range(3)
         for i, text in enumerate(passages)
     ]
     write(folder / "rows.jsonl", lines)
-    assert run("bench", "context_relevance", "rows.jsonl", "--model", "simulated", "--listwise", "3/2", "--json") == 0
+    assert (
+        run(
+            "bench",
+            "context_relevance",
+            "rows.jsonl",
+            "--model",
+            "simulated",
+            "--listwise",
+            "3/2",
+            "--json",
+        )
+        == 0
+    )
     body = json.loads(capsys.readouterr().out)
     assert body["listwise"]["queries"] == 3
     assert body["metrics"]["ndcg@10"]["value"] > 0.6
-    assert run("bench", "context_relevance", "rows.jsonl", "--model", "simulated", "--listwise", "3/2") == 0
+    assert (
+        run("bench", "context_relevance", "rows.jsonl", "--model", "simulated", "--listwise", "3/2")
+        == 0
+    )
     assert "listwise: 3 queries" in capsys.readouterr().out
 
 
-def test_a_choice_is_measured_by_accuracy_and_macro_f1(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Labels without order have no precision; the table and the breakdown are of their own metrics."""
-    questions = ("Where is my order?", "How many chairs are in stock?", "The app crashes", "Who leads the team?")
+def test_a_choice_is_measured_by_accuracy_and_macro_f1(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Labels without order have no precision; the table and the breakdown are of their own
+    metrics.
+    """
+    questions = (
+        "Where is my order?",
+        "How many chairs are in stock?",
+        "The app crashes",
+        "Who leads the team?",
+    )
     lines: list[dict[str, object]] = [
         {"id": f"{k}-{i}", "question": question, "label": label, "shift": "day" if k else "night"}
         for k in range(3)
-        for i, (question, label) in enumerate(zip(questions, ("orders", "inventory", "support", "staff"), strict=True))
+        for i, (question, label) in enumerate(
+            zip(questions, ("orders", "inventory", "support", "staff"), strict=True)
+        )
     ]
     write(folder / "rows.jsonl", lines)
-    routing = ("bench", "routing", "rows.jsonl", "--model", "simulated", "--group", "id", "--by", "shift")
+    routing = (
+        "bench",
+        "routing",
+        "rows.jsonl",
+        "--model",
+        "simulated",
+        "--group",
+        "id",
+        "--by",
+        "shift",
+    )
     assert run(*routing, "--repeat", "2", "--json") == 0
     body = json.loads(capsys.readouterr().out)
     assert {"accuracy_grades", "f1_macro_grades", "kappa_grades"} <= set(body["metrics"])
@@ -132,7 +200,9 @@ def test_a_choice_is_measured_by_accuracy_and_macro_f1(folder: Path, capsys: pyt
     assert "judge says yes" not in out
 
 
-def test_a_gain_below_the_noise_is_said_and_one_above_is_not(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_gain_below_the_noise_is_said_and_one_above_is_not(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Repeats show self-agreement and spread; the sentence stands only where it is true."""
     responses(folder / "rows.jsonl", times=12)
     assert run(*BENCH, "--repeat", "2", "--gain", "0.0001") == 0
@@ -173,12 +243,24 @@ def test_annotators_and_likely_label_errors_go_to_a_file_and_back(
 def test_a_kept_rule_decides_in_bench_and_goes_with_the_export(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`calibrate` keeps a threshold; `bench` and `gate` decide by it and say so; `export` names it."""
+    """`calibrate` keeps a threshold; `bench` and `gate` decide by it and say so; `export` names
+    it.
+    """
     write_demo_rows(folder / "rows.jsonl", documents=80)
     assert run(*BENCH) == 0
     capsys.readouterr()
     assert (
-        run("calibrate", "groundedness", "rows.jsonl", "--model", "simulated", "--metric", "specificity", "--json") == 0
+        run(
+            "calibrate",
+            "groundedness",
+            "rows.jsonl",
+            "--model",
+            "simulated",
+            "--metric",
+            "specificity",
+            "--json",
+        )
+        == 0
     )
     fitted = json.loads(capsys.readouterr().out)
     assert run(*BENCH) == 0
@@ -188,8 +270,20 @@ def test_a_kept_rule_decides_in_bench_and_goes_with_the_export(
     ruled, plain = (line["run_id"] for line in listed if line["kind"] == "bench")
     assert run("runs", "compare", plain, ruled) == 0
     shown = capsys.readouterr().out
-    assert f" at threshold {fitted['rule']['threshold']:g} on simulated\n  beside groundedness@134907a0740b on" in shown
-    told = ("gate", "groundedness", "groundedness_no_reason", "rows.jsonl", "--model", "simulated", "--target", "f1")
+    assert (
+        f" at threshold {fitted['rule']['threshold']:g} on simulated\n  beside"
+        " groundedness@134907a0740b on" in shown
+    )
+    told = (
+        "gate",
+        "groundedness",
+        "groundedness_no_reason",
+        "rows.jsonl",
+        "--model",
+        "simulated",
+        "--target",
+        "f1",
+    )
     assert run(*told) in (0, 1)
     assert "groundedness@134907a0740b is decided by the kept rule" in capsys.readouterr().out
     assert run("export", "groundedness", "--to", "json", "--json") == 0

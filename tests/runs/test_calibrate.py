@@ -1,4 +1,6 @@
-"""`calibrate`: validation rows alone are judged, the rule is kept, and runs and exports carry it."""
+"""`calibrate`: validation rows alone are judged, the rule is kept, and runs and exports carry
+it.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +77,12 @@ def calibrated(
 def walk(place: Workspace, path: Path, **changes: Any) -> Any:
     """Start a short optimization."""
     config = RunConfig(
-        prompt=PROMPT.to_yaml(), model="simulated", data=str(path), objective="Raise F1.", steps=1, **changes
+        prompt=PROMPT.to_yaml(),
+        model="simulated",
+        data=str(path),
+        objective="Raise F1.",
+        steps=1,
+        **changes,
     )
     return start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
 
@@ -85,9 +92,12 @@ def test_validation_rows_are_judged_and_no_others(place: Workspace, rows: Path) 
     result = calibrated(place, rows)
     parts = split_dataset(load_dataset(rows, inputs=PROMPT.inputs, scale=PROMPT.scale))
     wanted = {
-        judge_request(PROMPT, row, settings=JudgeSettings()).messages[-1].content for row in parts.validation.rows
+        judge_request(PROMPT, row, settings=JudgeSettings()).messages[-1].content
+        for row in parts.validation.rows
     }
-    asked = [json.loads(line[0]) for line in place.database.read("SELECT request_json FROM request", ())]
+    asked = [
+        json.loads(line[0]) for line in place.database.read("SELECT request_json FROM request", ())
+    ]
     assert {body["messages"][-1]["content"] for body in asked} == wanted
     assert result.stats.calls == len(wanted) == len(asked)
     assert result.kept.dataset_hash == parts.validation.content_hash
@@ -100,7 +110,12 @@ def test_the_rule_is_kept_with_the_version_and_found_again(place: Workspace, row
     kept = place.registry.kept_rule(PROMPT)
     assert kept == result.kept
     assert place.registry.rule(PROMPT) == result.calibrated.rule
-    assert (kept.model, kept.simulated, kept.metric, kept.confidence) == ("simulated", True, "f1", "ask")
+    assert (kept.model, kept.simulated, kept.metric, kept.confidence) == (
+        "simulated",
+        True,
+        "f1",
+        "ask",
+    )
     assert kept.rule.calibration is not None
 
 
@@ -116,35 +131,50 @@ def test_rows_split_one_way_are_not_split_another_way(place: Workspace, rows: Pa
     first = calibrated(place, rows)
     again = calibrated(place, rows, shares=(20, 40, 20, 20))
     assert again.kept.dataset_hash == first.kept.dataset_hash
-    assert any("stay in the part they were in; 20/40/20/20 is for new ones" in note for note in again.notes)
-    sizes = next(e for e in walk(place, rows, shares=(20, 40, 20, 20)).run.events if e.kind == "split").payload["rows"]
+    assert any(
+        "stay in the part they were in; 20/40/20/20 is for new ones" in note for note in again.notes
+    )
+    sizes = next(
+        e for e in walk(place, rows, shares=(20, 40, 20, 20)).run.events if e.kind == "split"
+    ).payload["rows"]
     assert sizes["validation"] == first.kept.rows
 
 
 def test_a_walk_splits_before_calibrate_too(place: Workspace, rows: Path) -> None:
     """The other way round."""
-    split = next(e for e in walk(place, rows, shares=(20, 40, 20, 20)).run.events if e.kind == "split")
+    split = next(
+        e for e in walk(place, rows, shares=(20, 40, 20, 20)).run.events if e.kind == "split"
+    )
     assert calibrated(place, rows).kept.rows == split.payload["rows"]["validation"]
 
 
 def test_a_walk_decides_by_the_kept_rule_and_remembers_it(place: Workspace, rows: Path) -> None:
-    """Its benchmark is at the kept threshold, and resuming it after another calibration is the same walk."""
+    """Its benchmark is at the kept threshold, and resuming it after another calibration is the same
+    walk.
+    """
     plain = walk(place, rows)
     rule = calibrated(place, rows, metric="recall").calibrated.rule
     assert rule.threshold != PROMPT.rule.threshold
     ruled = walk(place, rows)
     payload = {event.kind: event.payload for event in ruled.run.events}
     before = {event.kind: event.payload for event in plain.run.events}
-    assert (before["started"]["rule"], payload["started"]["rule"]) == (PROMPT.rule.version, rule.version)
+    assert (before["started"]["rule"], payload["started"]["rule"]) == (
+        PROMPT.rule.version,
+        rule.version,
+    )
     assert payload["benchmark"]["confusion"] != before["benchmark"]["confusion"]
     kept = place.registry.kept_rule(PROMPT)
     assert kept is not None
     (place.root / "prompts" / "groundedness" / f"{PROMPT.version}.rule.yaml").unlink()
-    again = resume_run(place, ruled.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+    again = resume_run(
+        place, ruled.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None
+    )
     assert [e.payload for e in again.run.events] == [e.payload for e in ruled.run.events]
 
 
-def test_too_few_labels_are_refused_before_anything_is_asked(place: Workspace, tmp_path: Path) -> None:
+def test_too_few_labels_are_refused_before_anything_is_asked(
+    place: Workspace, tmp_path: Path
+) -> None:
     """No call is made and no run is entered."""
     path = tmp_path / "few.jsonl"
     write_demo_rows(path, documents=12)
@@ -160,24 +190,34 @@ def test_a_spent_budget_keeps_no_rule(place: Workspace, rows: Path) -> None:
     assert place.registry.kept_rule(PROMPT) is None
 
 
-def test_tok_confidence_is_kept_as_such_and_refused_where_there_is_none(place: Workspace, rows: Path) -> None:
+def test_tok_confidence_is_kept_as_such_and_refused_where_there_is_none(
+    place: Workspace, rows: Path
+) -> None:
     """With log-probabilities the rule says tok; without them nothing is kept."""
     with Server(make_app(Simulated(), Faults(refuse=frozenset({"logprobs"})))) as server:
         model = f"any@{server.base_url}"
         with pytest.raises(ModelError, match="refuses token log-probabilities"):
             calibrated(place, rows, model=model, settings=JudgeSettings(confidence="tok"))
     assert place.registry.kept_rule(PROMPT) is None
-    assert calibrated(place, rows, settings=JudgeSettings(confidence="tok")).kept.confidence == "tok"
+    assert (
+        calibrated(place, rows, settings=JudgeSettings(confidence="tok")).kept.confidence == "tok"
+    )
 
 
 def test_exports_carry_the_rule() -> None:
-    """JSON has threshold, calibration and hash; YAML tells them in its comment and reads back as the prompt."""
+    """JSON has threshold, calibration and hash; YAML tells them in its comment and reads back as
+    the prompt.
+    """
     rule = DecisionRule.from_json(
         {"threshold": 1, "calibration": {"method": "platt", "slope": 0.5, "intercept": -0.25}}
     )
     handover = ExportContext(prompt=PROMPT, rule=rule, provenance={"run": None})
     (written,) = TARGETS["json"].write(handover).files.values()
-    assert json.loads(written)["rule"] == {**rule.to_json(), "version": rule.version, "asked_at": 2.0}
+    assert json.loads(written)["rule"] == {
+        **rule.to_json(),
+        "version": rule.version,
+        "asked_at": 2.0,
+    }
     (text,) = TARGETS["yaml"].write(handover).files.values()
     assert f"# rule: {rule.version}\n" in text
     assert '"slope":0.5' in text
@@ -187,9 +227,14 @@ def test_exports_carry_the_rule() -> None:
 def test_the_command_prints_before_and_after(
     rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Metrics with intervals and n, the reliability curve, where the rule is; and the same as JSON."""
+    """Metrics with intervals and n, the reliability curve, where the rule is; and the same as
+    JSON.
+    """
     monkeypatch.chdir(tmp_path)
-    calibrate.main(["groundedness", str(rows), "--model", "simulated", "--method", "platt"], standalone_mode=False)
+    calibrate.main(
+        ["groundedness", str(rows), "--model", "simulated", "--method", "platt"],
+        standalone_mode=False,
+    )
     out = capsys.readouterr().out
     assert "SIMULATED" in out
     assert "threshold: 2 -> " in out
@@ -197,14 +242,18 @@ def test_the_command_prints_before_and_after(
     assert "reliability" in out
     assert f"{PROMPT.version}.rule.yaml" in out
     calibrate.main(
-        ["groundedness", str(rows), "--model", "simulated", "--method", "platt", "--json"], standalone_mode=False
+        ["groundedness", str(rows), "--model", "simulated", "--method", "platt", "--json"],
+        standalone_mode=False,
     )
     body = json.loads(capsys.readouterr().out)
     assert body["schema_version"] == 1
     assert (body["calls"], body["simulated"], body["asked_at"]) == (0, True, 2.0)
     assert set(body["metrics"]) == {"f1", "ece", "brier", "auroc"}
     for name, pair in body["metrics"].items():
-        assert all(pair[side]["low"] <= pair[side]["value"] <= pair[side]["high"] for side in ("before", "after"))
+        assert all(
+            pair[side]["low"] <= pair[side]["value"] <= pair[side]["high"]
+            for side in ("before", "after")
+        )
         # F1 is of the rows that either side calls positive.
         assert name == "f1" or {pair[side]["n"] for side in pair} == {body["n"]}
     assert sum(one["share"]["n"] for one in body["reliability"]["after"]) == body["n"]
@@ -217,7 +266,8 @@ def test_the_threshold_alone_leaves_confidence_alone(
     """The kept rule has no calibration."""
     monkeypatch.chdir(tmp_path)
     calibrate.main(
-        ["groundedness", str(rows), "--model", "simulated", "--threshold-only", "--json"], standalone_mode=False
+        ["groundedness", str(rows), "--model", "simulated", "--threshold-only", "--json"],
+        standalone_mode=False,
     )
     body = json.loads(capsys.readouterr().out)
     assert body["rule"]["calibration"] is None

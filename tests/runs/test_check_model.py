@@ -19,15 +19,21 @@ from judgewright.runs.demo import write_demo_rows
 
 
 class Honest(Simulated):
-    """Honours everything: schema, seed, temperature and limit; its verdicts are the simulated model's."""
+    """Honours everything: schema, seed, temperature and limit; its verdicts are the simulated
+    model's.
+    """
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Answer the requests of the test as a good endpoint does."""
         reply = await super().complete(request, unsupported_parameters=unsupported_parameters)
         text, limit = request.messages[-1].content, request.max_tokens or 10_000
         if request.response_format and "kel" in json.dumps(request.response_format):
             properties = request.response_format["json_schema"]["schema"]["properties"]
-            return replace(reply, text=json.dumps({name: one["enum"][0] for name, one in properties.items()}))
+            return replace(
+                reply, text=json.dumps({name: one["enum"][0] for name, one in properties.items()})
+            )
         if text.startswith("Invent"):
             return replace(reply, text=self.sentence(request))
         if text.startswith("Tell a long story"):
@@ -45,7 +51,9 @@ class Restless(Honest):
 
     calls = 0
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Answer as if the request had its messages only."""
         plain = Request(messages=request.messages, max_tokens=200)
         reply = await super().complete(plain, unsupported_parameters=unsupported_parameters)
@@ -58,7 +66,11 @@ class Restless(Honest):
 
 
 def report(
-    model: Simulated, output: pytest.CaptureFixture[str], *arguments: str, faults: str = "", name: str = "m"
+    model: Simulated,
+    output: pytest.CaptureFixture[str],
+    *arguments: str,
+    faults: str = "",
+    name: str = "m",
 ) -> dict[str, Any]:
     """Run the command against the served model, and return its JSON."""
     with Server(make_app(model, Faults.parse(faults))) as server:
@@ -72,7 +84,12 @@ def report(
 def somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A user without keys, in an empty folder."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    for variable in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "JUDGEWRIGHT_API_KEY", "JUDGEWRIGHT_MODELS"):
+    for variable in (
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+        "JUDGEWRIGHT_API_KEY",
+        "JUDGEWRIGHT_MODELS",
+    ):
         monkeypatch.delenv(variable, raising=False)
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
@@ -110,7 +127,9 @@ def test_an_endpoint_that_ignores_everything(capsys: pytest.CaptureFixture[str])
 
 
 def test_plan_and_bench_say_what_a_test_found(capsys: pytest.CaptureFixture[str]) -> None:
-    """What single replies do not show, such as the seed; of log-probabilities only where they are asked for."""
+    """What single replies do not show, such as the seed; of log-probabilities only where they are
+    asked for.
+    """
     write_demo_rows(Path("rows.jsonl"), documents=30)
     with Server(make_app(Restless(), Faults.parse(""))) as server:
         model = f"m@{server.base_url}"
@@ -121,7 +140,9 @@ def test_plan_and_bench_say_what_a_test_found(capsys: pytest.CaptureFixture[str]
             return " ".join(json.loads(capsys.readouterr().out)["notes"])
 
         main(["models", "test", model, "--json"])
-        assert "not kept for plan and bench: there is no workspace here yet" in capsys.readouterr().err
+        assert (
+            "not kept for plan and bench: there is no workspace here yet" in capsys.readouterr().err
+        )
         main(["bench", "groundedness", "rows.jsonl", "--model", "simulated"])  # makes the workspace
         capsys.readouterr()
         assert "`judgewright models test" in notes("plan", *judge, "--objective", "raise precision")
@@ -143,7 +164,11 @@ def test_plan_and_bench_say_what_a_test_found(capsys: pytest.CaptureFixture[str]
 
 def test_an_endpoint_that_refuses(capsys: pytest.CaptureFixture[str]) -> None:
     """The limit's other name is what is left of it."""
-    body = report(Honest(), capsys, faults="refuse=temperature+max_tokens+logprobs+seed+response_format,429=0.2")
+    body = report(
+        Honest(),
+        capsys,
+        faults="refuse=temperature+max_tokens+logprobs+seed+response_format,429=0.2",
+    )
     assert body["outcomes"] == {
         "JSON schema": "refused",
         "temperature": "refused",
@@ -162,7 +187,10 @@ def test_a_reasoner_is_told_how_much_it_thinks(capsys: pytest.CaptureFixture[str
     assert body["readable"] == 0
     assert body["unreadable"].startswith("truncated: ")
     seed = next(check for check in body["checks"] if check["setting"] == "seed")
-    assert (seed["outcome"], "of reasoning; raise max_tokens" in seed["reason"]) == ("cannot tell", True)
+    assert (seed["outcome"], "of reasoning; raise max_tokens" in seed["reason"]) == (
+        "cannot tell",
+        True,
+    )
     Path("models.yaml").write_text("")
     body = report(Honest(), capsys, "--max-tokens", "4000", faults=thinking)
     assert (body["readable"], body["reasoning"]) == (6, 2500.0)
@@ -179,7 +207,9 @@ def test_the_simulated_endpoint(capsys: pytest.CaptureFixture[str]) -> None:
     assert (body["readable"], body["thousand_rows"]) == (6, 0.0)
 
 
-def test_a_named_model_is_tested_with_its_settings(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_named_model_is_tested_with_its_settings(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     """A temperature that is left out is said; the price is the one of the settings."""
     own = tmp_path / "config" / "judgewright" / "models.yaml"
     own.parent.mkdir(parents=True)
@@ -190,7 +220,9 @@ def test_a_named_model_is_tested_with_its_settings(capsys: pytest.CaptureFixture
         body = json.loads(capsys.readouterr().out)
         main(["models", "test", "mine"])
     assert (body["name"], body["model"]) == ("mine", "small")
-    assert {check["setting"]: check["outcome"] for check in body["checks"]}["temperature"] == "not sent"
+    assert {check["setting"]: check["outcome"] for check in body["checks"]}[
+        "temperature"
+    ] == "not sent"
     per_row = body["tokens_in"] * 1e-6 + body["tokens_out"] * 10e-6
     assert body["thousand_rows"] == pytest.approx(1000 * per_row)
     text = capsys.readouterr().out
@@ -202,7 +234,9 @@ def test_rows_of_a_file_and_another_judge(capsys: pytest.CaptureFixture[str]) ->
     """As many as were asked for."""
     lines = [{"query": "newts", "passage": f"Newt number {i}.", "label": i % 2} for i in range(9)]
     Path("rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    body = report(Honest(), capsys, "--rows", "rows.jsonl", "--judge", "context_relevance", "--limit", "4")
+    body = report(
+        Honest(), capsys, "--rows", "rows.jsonl", "--judge", "context_relevance", "--limit", "4"
+    )
     assert (body["rows"], body["readable"]) == (4, 4)
 
 
@@ -228,7 +262,11 @@ def test_each_check_is_said_as_it_goes(capsys: pytest.CaptureFixture[str]) -> No
     with Server(make_app(Honest(), Faults.parse(""))) as server:
         main(["models", "test", f"m@{server.base_url}"])
     told = capsys.readouterr().err.splitlines()
-    begun = [line.partition(" about ")[2] for line in told if line.startswith(f"asking m at {server_of(told)}")]
+    begun = [
+        line.partition(" about ")[2]
+        for line in told
+        if line.startswith(f"asking m at {server_of(told)}")
+    ]
     assert [line.partition(",")[0] for line in begun] == [
         "6 rows of groundedness",
         "a JSON schema",

@@ -1,4 +1,6 @@
-"""`optimize routing`: a judge that chooses among classes goes the whole way, with the simulated model."""
+"""`optimize routing`: a judge that chooses among classes goes the whole way, with the simulated
+model.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ WORDS = {
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Twelve hundred made-up questions, those about bills from the south in words of support; and an edit for them."""
+    """Twelve hundred made-up questions, those about bills from the south in words of support; and
+    an edit for them.
+    """
     monkeypatch.chdir(tmp_path)
     draw = random.Random(5)
     lines = []
@@ -37,7 +41,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         if label == "orders" and region == "south" and draw.random() < 0.7:
             word = "open call topic of the bill"
         question = f"Show the {word} {draw.choice(('figures', 'records'))} of week {i} in {region}?"
-        line = {"id": f"q{i}", "question": question, "label": label, "group_id": f"g{i // 2}", "region": region}
+        line = {
+            "id": f"q{i}",
+            "question": question,
+            "label": label,
+            "group_id": f"g{i // 2}",
+            "region": region,
+        }
         lines.append(json.dumps(line) + "\n")
     (tmp_path / "rows.jsonl").write_text("".join(lines), encoding="utf-8")
     body = yaml.safe_load(Registry().get("routing").to_yaml())
@@ -51,8 +61,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.timeout(600)
-def test_a_choice_is_optimized_shown_exported_and_adopted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Confused pair, loss by class, gate on one class's recall, diff, flips, report, export: nothing speaks of yes."""
+def test_a_choice_is_optimized_shown_exported_and_adopted(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Confused pair, loss by class, gate on one class's recall, diff, flips, report, export:
+    nothing speaks of yes.
+    """
     settings = ("--model", "simulated", "--proposer", "human", "--edit", "edit.yaml")
     wish = ("--objective", "stop calling orders support")
     code, out, err = run(capsys, "optimize", "routing", "rows.jsonl", *wish, *settings)
@@ -68,8 +82,14 @@ def test_a_choice_is_optimized_shown_exported_and_adopted(folder: Path, capsys: 
         (("runs", "show", "latest"), "recall[orders]"),
         (("runs", "flips", "latest"), "people: orders; judge: support -> orders"),
         (("slices", "latest"), "yes: orders -> support"),
-        (("slices", "latest", "--metric", "recall[orders]", "--save", "south.yaml"), "saved to south.yaml"),
-        (("slices", "latest", "--rows", "1", "--limit", "1"), "orders called support; people orders, judge support"),
+        (
+            ("slices", "latest", "--metric", "recall[orders]", "--save", "south.yaml"),
+            "saved to south.yaml",
+        ),
+        (
+            ("slices", "latest", "--rows", "1", "--limit", "1"),
+            "orders called support; people orders, judge support",
+        ),
         (("runs", "export", "latest", "--out", "shared"), "run.html"),
         (("accept", "latest"), "routing@"),
         (("export", "routing", "--to", "promptfoo", "--out", "handover"), "promptfoo"),
@@ -89,9 +109,12 @@ def test_a_choice_is_optimized_shown_exported_and_adopted(folder: Path, capsys: 
         assert "Read as: Raise recall" in head
         assert "so that other classes do not pay for this one" in head
     assert "orders called support mended" in page
-    (run_id,) = [info.run_id for info in list_runs(Workspace(folder).database) if info.kind == "optimize"]
+    (run_id,) = [
+        info.run_id for info in list_runs(Workspace(folder).database) if info.kind == "optimize"
+    ]
     client = TestClient(
-        review_app(folder, token="t0ken", port=8399, environment=Environment()), base_url="http://127.0.0.1:8399"
+        review_app(folder, token="t0ken", port=8399, environment=Environment()),
+        base_url="http://127.0.0.1:8399",
     )
     client.cookies.set("judgewright-8399", "t0ken")
     for page, shows in (("evidence", "called support"), ("flips", "orders called support")):
@@ -106,14 +129,25 @@ def test_macro_f1_is_planned_and_gated_and_a_persons_loss_is_followed(
 ) -> None:
     """`--target macro F1` with a guard on a class, and a loss that says which pair costs what."""
     loss = "(1 if label == 'orders' and verdict == 'support' else 0.3) * (1 - correct)"
-    wish = ("--objective", "", "--target", "macro F1", "--guard", "recall[support]=0.3", "--loss", loss)
+    wish = (
+        "--objective",
+        "",
+        "--target",
+        "macro F1",
+        "--guard",
+        "recall[support]=0.3",
+        "--loss",
+        loss,
+    )
     code, out, err = run(capsys, "plan", "routing", "rows.jsonl", *wish, "--model", "simulated")
     assert code == 0, err
     assert "The smallest gain of f1_macro_grades that the gate shows with 80 % power" in out
     assert "assumed: a judge with every class's recall 80%" in out
     assert "guard recall[support]:-0.3 wants about" in out
     edit = ("--proposer", "human", "--edit", "edit.yaml")
-    code, out, err = run(capsys, "optimize", "routing", "rows.jsonl", *wish, "--model", "simulated", *edit, "--json")
+    code, out, err = run(
+        capsys, "optimize", "routing", "rows.jsonl", *wish, "--model", "simulated", *edit, "--json"
+    )
     assert code == 0, err
     body = json.loads(out)
     assert body["decision"]["target"]["metric"] == "f1_macro_grades"

@@ -1,4 +1,6 @@
-"""A verdict file of a judge that chooses among classes is read as one: its numbers are names, and no grades."""
+"""A verdict file of a judge that chooses among classes is read as one: its numbers are names, and
+no grades.
+"""
 
 import json
 from pathlib import Path
@@ -61,17 +63,28 @@ def test_what_bench_wrote_is_read_back(
     monkeypatch.chdir(tmp_path)
     words = {"orders": "invoice", "inventory": "stock", "support": "ticket"}
     rows = [
-        {"id": f"q{i}", "question": f"Show the {words[label]} of week {i}?", "label": label, "group_id": f"g{i}"}
+        {
+            "id": f"q{i}",
+            "question": f"Show the {words[label]} of week {i}?",
+            "label": label,
+            "group_id": f"g{i}",
+        }
         for i in range(30)
         for label in [CLASSES[i % 3]]
     ]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    code, _, err = run(capsys, "bench", "routing", "rows.jsonl", "--model", "simulated", "--out", "v.jsonl")
+    (tmp_path / "rows.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
+    )
+    code, _, err = run(
+        capsys, "bench", "routing", "rows.jsonl", "--model", "simulated", "--out", "v.jsonl"
+    )
     assert code == 0, err
     judged = load_verdicts(tmp_path / "v.jsonl")
     assert judged.scale.kind == "choice"
     assert set(CLASSES) < set(judged.scale.labels)
-    assert [judged.scale.labels[int(label)] for label in judged.label] == [row["label"] for row in rows]
+    assert [judged.scale.labels[int(label)] for label in judged.label] == [
+        row["label"] for row in rows
+    ]
 
 
 def test_a_place_beyond_the_classes_and_a_stated_scale_are_refused(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""The GitHub Action: its own steps, run in bash on branches of a toy repository, with the endpoint gone."""
+"""The GitHub Action: its own steps, run in bash on branches of a toy repository, with the endpoint
+gone.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +28,15 @@ PROMPT = Registry().get("groundedness")
 LENIENT = "Indirect evidence counts: if the source clearly implies the fact, that is support"
 GREEN = re.sub(
     rf"{LENIENT}[^\n]*\n",
-    "Numbers, names and dates must match the source exactly.\n"
-    "Every part of the statement needs support; a statement with one unsupported part gets the lowest score.\n",
+    "Numbers, names and dates must match the source exactly.\nEvery part of the statement needs"
+    " support; a statement with one unsupported part gets the lowest score.\n",
     PROMPT.criteria,
 )
 RED = PROMPT.criteria + "\nBe generous: general knowledge counts as support."
 
 pytestmark = pytest.mark.skipif(
-    os.name != "posix" or shutil.which("git") is None, reason="the steps of the Action need bash and git"
+    os.name != "posix" or shutil.which("git") is None,
+    reason="the steps of the Action need bash and git",
 )
 
 
@@ -53,7 +56,9 @@ class Runner:
         return self.home / "temp"
 
     def action(self, branch: str, **inputs: str) -> int:
-        """Run the Action on a fresh clone; return its exit code, which is that of the first step that failed."""
+        """Run the Action on a fresh clone; return its exit code, which is that of the first step
+        that failed.
+        """
         shutil.rmtree(self.home, ignore_errors=True)
         self.temp.mkdir(parents=True)
         git(self.home, "clone", "-q", "--branch", branch, str(self.origin), "work")
@@ -75,7 +80,8 @@ class Runner:
         out, summary = self.temp / "output", self.temp / "summary"
         out.write_text("")
         filled = {
-            name: re.sub(r"\$\{\{ ([\w.-]+) \}\}", value, str(text)) for name, text in step.get("env", {}).items()
+            name: re.sub(r"\$\{\{ ([\w.-]+) \}\}", value, str(text))
+            for name, text in step.get("env", {}).items()
         }
         assert "${{" not in step["run"], "an expression in a script can be another script"
         environment = {
@@ -87,7 +93,9 @@ class Runner:
             "GITHUB_STEP_SUMMARY": str(summary),
         }
         command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
-        done = subprocess.run(command, cwd=self.home / "work", env=environment, capture_output=True, text=True)
+        done = subprocess.run(
+            command, cwd=self.home / "work", env=environment, capture_output=True, text=True
+        )
         self.said += done.stdout + done.stderr
         self.outputs |= dict(line.split("=", 1) for line in out.read_text().splitlines())
         return done.returncode
@@ -114,7 +122,9 @@ def write_branch(folder: Path, name: str, prompt: JudgePrompt) -> None:
 
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory: pytest.TempPathFactory) -> Runner:
-    """A repository with a judge, its holdout, and a branch that makes it better and one that makes it worse."""
+    """A repository with a judge, its holdout, and a branch that makes it better and one that makes
+    it worse.
+    """
     place = tmp_path_factory.mktemp("toy")
     for name, module in (("judgewright", " -m judgewright"), ("python", "")):
         script = place / "bin" / name
@@ -141,7 +151,14 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Runner:
 def kept(toy: Runner) -> Runner:
     """The same after each branch was judged once by an endpoint that is gone now."""
     with Server(make_app(Simulated())) as server:
-        terms = ("--target", "precision", "--guard", "recall:-0.3", "--model", f"m@{server.base_url}")
+        terms = (
+            "--target",
+            "precision",
+            "--guard",
+            "recall:-0.3",
+            "--model",
+            f"m@{server.base_url}",
+        )
         toy.inputs["arguments"] = "\n".join(terms)
         assert toy.action("green", **{"new-ledger": "true"}) == 0, toy.said
         assert "look 1 at this holdout" in toy.comment
@@ -150,7 +167,9 @@ def kept(toy: Runner) -> Runner:
 
 
 def assert_the_hook_says_the_same(kept: Runner) -> None:
-    """The entry of the hook for pre-commit, with a user's arguments, on the working tree as it is."""
+    """The entry of the hook for pre-commit, with a user's arguments, on the working tree as it
+    is.
+    """
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     assert (hook["stages"], hook["entry"]) == (["pre-push", "manual"], "judgewright gate")
     rest = ["./judge.yaml", "holdout.jsonl", *kept.inputs["arguments"].split("\n")]
@@ -164,7 +183,9 @@ def assert_the_hook_says_the_same(kept: Runner) -> None:
 
 
 def test_green_and_red_from_kept_replies(kept: Runner) -> None:
-    """The endpoint is gone: decisions, comment and JUnit come from the branch that keeps ledger and replies."""
+    """The endpoint is gone: decisions, comment and JUnit come from the branch that keeps ledger and
+    replies.
+    """
     assert kept.action("green") == 0, kept.said
     assert kept.outputs["decision"] == "accepted"
     assert "+  Numbers, names and dates must match" in kept.comment
@@ -177,11 +198,21 @@ def test_green_and_red_from_kept_replies(kept: Runner) -> None:
     (suite,) = ElementTree.parse(kept.temp / "junit.xml").iter("testsuite")
     assert suite.get("failures") == "1"
     assert "look 2 at this holdout" in kept.comment  # counted across machines
-    rows = [json.loads(line) for line in (kept.home / "work/holdout.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = [
+        json.loads(line)
+        for line in (kept.home / "work/holdout.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     published = kept.comment + (kept.temp / "junit.xml").read_text(encoding="utf-8")
-    texts = [text for row in rows for text in (row["id"], *row.get("inputs", row).values()) if isinstance(text, str)]
+    texts = [
+        text
+        for row in rows
+        for text in (row["id"], *row.get("inputs", row).values())
+        if isinstance(text, str)
+    ]
     assert len(texts) > 200
-    assert [text for text in texts if len(text) > 3 and text in published] == []  # no row is published
+    assert [
+        text for text in texts if len(text) > 3 and text in published
+    ] == []  # no row is published
     assert_the_hook_says_the_same(kept)
 
 

@@ -77,7 +77,9 @@ def test_every_command_explains_itself_with_an_example(
 def test_bench_prints_a_table_and_the_second_time_asks_nothing(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The figures are the same, the second time from the record; the verdicts can be scored again."""
+    """The figures are the same, the second time from the record; the verdicts can be scored
+    again.
+    """
     assert run(*BENCH, "--by", "channel", "--out", "v.jsonl", "--json") == 0
     first = parsed(capsys)
     assert run(*BENCH, "--json") == 0
@@ -86,7 +88,18 @@ def test_bench_prints_a_table_and_the_second_time_asks_nothing(
     assert (first["calls"], second["calls"]) == (first["n"], 0)
     assert set(first["by"]) == {"web", "pdf", "chat", "table"}  # type: ignore[arg-type]
     assert (
-        run("score", "v.jsonl", "--score", "verdict", "--confidence", "confidence", "--group", "group", "--json") == 0
+        run(
+            "score",
+            "v.jsonl",
+            "--score",
+            "verdict",
+            "--confidence",
+            "confidence",
+            "--group",
+            "group",
+            "--json",
+        )
+        == 0
     )
     again = parsed(capsys)
     assert again["confusion"] == first["confusion"]
@@ -97,7 +110,9 @@ def test_bench_prints_a_table_and_the_second_time_asks_nothing(
     assert "precision" in out
 
 
-def test_bench_repeated_tells_the_judges_self_agreement(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bench_repeated_tells_the_judges_self_agreement(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Two rounds with fresh repeat numbers agree on most rows, not on all."""
     assert run(*BENCH, "--repeat", "2", "--json") == 0
     repeats = parsed(capsys)["repeats"]
@@ -105,9 +120,15 @@ def test_bench_repeated_tells_the_judges_self_agreement(folder: Path, capsys: py
     assert len(repeats["f1"]) == 2  # type: ignore[index, arg-type]
 
 
-def test_a_walk_its_diff_and_its_rejection(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """optimize leaves with 0 or 1 by its decision; runs, slices and diff read it back; reject closes it."""
-    code = run(*OPTIMIZE, "--objective", "raise precision", "--steps", "2", "--look-anyway", "--json")
+def test_a_walk_its_diff_and_its_rejection(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """optimize leaves with 0 or 1 by its decision; runs, slices and diff read it back; reject
+    closes it.
+    """
+    code = run(
+        *OPTIMIZE, "--objective", "raise precision", "--steps", "2", "--look-anyway", "--json"
+    )
     body = parsed(capsys)
     assert code == (0 if body["decision"]["accepted"] else 1)  # type: ignore[index]
     assert {"run", "decision", "prompt", "calls", "cost", "simulated"} <= set(body)
@@ -116,7 +137,10 @@ def test_a_walk_its_diff_and_its_rejection(folder: Path, capsys: pytest.CaptureF
     assert [r["run_id"] for r in parsed(capsys)["runs"]] == [name]  # type: ignore[attr-defined, index]
     assert run("runs", "show", name) == 0
     shown = capsys.readouterr().out
-    assert all(step in shown for step in ("1. Benchmark", "2. Slice", "3. Loss", "4. Better prompts", "5. Gate"))
+    assert all(
+        step in shown
+        for step in ("1. Benchmark", "2. Slice", "3. Loss", "4. Better prompts", "5. Gate")
+    )
     assert run("runs", "resume", name, "--json") == code
     assert parsed(capsys)["decision"] == body["decision"]
     assert run("slices", name, "--json") == 0
@@ -130,18 +154,25 @@ def test_a_walk_its_diff_and_its_rejection(folder: Path, capsys: pytest.CaptureF
 def test_the_demo_ends_well_prints_the_five_steps_and_opens_its_run(folder: Path) -> None:
     """Five steps, a slice, a loss, a decision and a figure for everything, all marked as simulated.
 
-    The verdict with its gain and the next two commands stand in the last lines, where a person still sees them, and
-    what the README shows of it is what is printed. `--open` then serves the page and opens a browser on the run.
+    The verdict with its gain and the next two commands stand in the last lines, where a person
+    still sees them, and what the README shows of it is what is printed. `--open` then serves the
+    page and opens a browser on the run.
     """
     browser = folder / "browser.py"
     browser.write_text("import pathlib, sys; pathlib.Path('opened').write_text(sys.argv[1])")
-    start = "import sys; sys.argv[0] = '.venv/bin/judgewright'; from judgewright.runs.cli import main; main()"
+    start = (
+        "import sys; sys.argv[0] = '.venv/bin/judgewright'; from judgewright.runs.cli import main;"
+        " main()"
+    )
     command = [sys.executable, "-c", start, "demo", "--dir", "demo", "--open"]
     variables = os.environ | {"BROWSER": f"{sys.executable} {browser} %s"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=variables) as demo:
         assert demo.stdout is not None
         try:
-            lines = [line.rstrip("\n") for line in takewhile(lambda line: "Stop it with" not in line, demo.stdout)]
+            lines = [
+                line.rstrip("\n")
+                for line in takewhile(lambda line: "Stop it with" not in line, demo.stdout)
+            ]
             link = lines.pop()
             with build_opener(HTTPCookieProcessor()).open(link) as answer:
                 shown = answer.read().decode()
@@ -157,24 +188,37 @@ def test_the_demo_ends_well_prints_the_five_steps_and_opens_its_run(folder: Path
     out = "\n".join(lines[:-2])
     readme = README.read_text(encoding="utf-8").partition("`make demo` then")[2].split("```")[1]
     printed = iter(out.splitlines())
-    missing = [line for line in readme.strip("\n").splitlines() if line.strip() != "..." and line not in printed]
+    missing = [
+        line
+        for line in readme.strip("\n").splitlines()
+        if line.strip() != "..." and line not in printed
+    ]
     assert missing == []
     assert out.splitlines()[-8].startswith("ACCEPTED  [SIMULATED")
     assert run("accept", "latest", "--workspace", "demo", "--by", "ann") == 0
-    assert all(step in out for step in ("1. Benchmark", "2. Slice", "3. Loss", "4. Better prompts", "5. Gate"))
+    assert all(
+        step in out
+        for step in ("1. Benchmark", "2. Slice", "3. Loss", "4. Better prompts", "5. Gate")
+    )
     assert "SIMULATED" in out
     assert "chosen: " in out
     assert "The whole benchmark" in out  # the demo ends in an accept
 
 
-def test_judges_are_listed_shown_and_compared(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_judges_are_listed_shown_and_compared(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The shelf from the command line."""
     assert run("judges", "list") == 0
     assert "context_relevance" in capsys.readouterr().out
     assert run("judges", "show", "groundedness") == 0
     shown = capsys.readouterr().out
     Path("mine.yaml").write_text(
-        "\n".join(x for x in shown.replace("fully grounded", "ungrounded").splitlines() if not x.startswith("version"))
+        "\n".join(
+            x
+            for x in shown.replace("fully grounded", "ungrounded").splitlines()
+            if not x.startswith("version")
+        )
     )
     assert run("judges", "diff", "groundedness", "mine.yaml") == 0
     assert "ungrounded" in capsys.readouterr().out
@@ -183,7 +227,9 @@ def test_judges_are_listed_shown_and_compared(folder: Path, capsys: pytest.Captu
 
 
 @pytest.mark.parametrize("target", ["yaml", "json", "messages"])
-def test_exports_carry_the_prompt_and_its_origin(folder: Path, target: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exports_carry_the_prompt_and_its_origin(
+    folder: Path, target: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """YAML reads back as the same version; JSON and messages hold the placeholders."""
     assert run("export", "groundedness", "--to", target, "--out", "out.txt") == 0
     text = Path("out.txt").read_text()
@@ -218,7 +264,11 @@ def test_exports_carry_the_prompt_and_its_origin(folder: Path, target: str, caps
     ],
 )
 def test_errors_say_what_was_wrong_and_leave_with_the_kind_of_fault(
-    folder: Path, arguments: tuple[str, ...], code: int, said: str, capsys: pytest.CaptureFixture[str]
+    folder: Path,
+    arguments: tuple[str, ...],
+    code: int,
+    said: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """2 for the caller, 3 for the world; the message names the thing; never a traceback."""
     assert run(*arguments) == code
@@ -227,14 +277,18 @@ def test_errors_say_what_was_wrong_and_leave_with_the_kind_of_fault(
     assert "Traceback" not in err
 
 
-def test_an_error_is_json_too_where_json_was_asked_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_is_json_too_where_json_was_asked_for(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """With `--json` even a failure is one object on stdout."""
     assert run("bench", "nope", "rows.jsonl", "--model", "simulated", "--json") == 2
     assert parsed(capsys)["error"]["exit"] == 2  # type: ignore[index]
 
 
 def test_published_verdicts_give_the_published_figure(capsys: pytest.CaptureFixture[str]) -> None:
-    """DIRAS, GPT-4 with definition: binary F1 as printed in the paper; TREC-DL 2019 runs with its groups."""
+    """DIRAS, GPT-4 with definition: binary F1 as printed in the paper; TREC-DL 2019 runs with its
+    groups.
+    """
     if not VERDICTS.exists():
         pytest.skip("shared/data is not beside this checkout")
     name = "diras_chatreport.gpt-4-0125-preview.jsonl"
@@ -248,9 +302,32 @@ def test_published_verdicts_give_the_published_figure(capsys: pytest.CaptureFixt
     assert run("score", trec, "--threshold", "2", "--group", "metadata.query_id", "--json") == 0
     assert parsed(capsys)["groups"] == 43
     assert (
-        run("slices", trec, "--metric", "precision", "--threshold", "2", "--group", "metadata.query_id", "--json") == 0
+        run(
+            "slices",
+            trec,
+            "--metric",
+            "precision",
+            "--threshold",
+            "2",
+            "--group",
+            "metadata.query_id",
+            "--json",
+        )
+        == 0
     )
-    keys = {"predicate", "n", "support", "metric", "value", "rest", "low", "high", "p", "direction", "parts"}
+    keys = {
+        "predicate",
+        "n",
+        "support",
+        "metric",
+        "value",
+        "rest",
+        "low",
+        "high",
+        "p",
+        "direction",
+        "parts",
+    }
     found = parsed(capsys)["slices"]
     assert all(keys | {"expected_gain", "confirmed", "prompt_target"} <= set(s) for s in found)  # type: ignore[attr-defined]
 
@@ -258,13 +335,18 @@ def test_published_verdicts_give_the_published_figure(capsys: pytest.CaptureFixt
 def test_hunks_and_the_threshold_are_told_and_the_plan_bounds_them(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`--hunks` measures each part of the survivor's diff on validation; `plan` counts those calls beforehand."""
+    """`--hunks` measures each part of the survivor's diff on validation; `plan` counts those calls
+    beforehand.
+    """
     write_demo_rows(folder / "rows.jsonl", documents=150)
     sentence = "raise precision; lose at most 20 points of recall"
     options = ("groundedness", "rows.jsonl", "--model", "simulated", "--objective", sentence)
     assert run("plan", *options, "--steps", "5", "--hunks", "3", "--json") == 0
     planned = parsed(capsys)
-    assert run("optimize", *options, "--steps", "5", "--hunks", "3", "--look-anyway", "--json") in (0, 1)
+    assert run("optimize", *options, "--steps", "5", "--hunks", "3", "--look-anyway", "--json") in (
+        0,
+        1,
+    )
     body = parsed(capsys)
     assert body["calls"] <= planned["calls"]["at_most"]  # type: ignore[index, operator]
     assert run("runs", "show", str(body["run"])) == 0
@@ -277,7 +359,9 @@ def test_an_import_takes_no_name_from_a_judge_in_force_and_use_gives_it(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What a name means changes by `judges use` alone, there and back."""
-    Path("p.txt").write_text("Source: {source}\nStatement: {statement}\nScore it from 0 to 3. Answer: Score: N\n")
+    Path("p.txt").write_text(
+        "Source: {source}\nStatement: {statement}\nScore it from 0 to 3. Answer: Score: N\n"
+    )
     assert run("judges", "list", "--json") == 0
     before = {j["name"]: j["version"] for j in parsed(capsys)["judges"]}  # type: ignore[union-attr,index]
     assert run("judges", "import", "file", "p.txt", "--as", "groundedness", "--scale", "0..3") == 0
@@ -295,7 +379,18 @@ def test_an_import_takes_no_name_from_a_judge_in_force_and_use_gives_it(
 
 def test_a_dead_endpoint_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nobody listens on port 9: the reason stands beside the refusal."""
-    assert run("bench", "groundedness", "rows.jsonl", "--model", "x@http://127.0.0.1:9/v1", "--limit", "1") == 3
+    assert (
+        run(
+            "bench",
+            "groundedness",
+            "rows.jsonl",
+            "--model",
+            "x@http://127.0.0.1:9/v1",
+            "--limit",
+            "1",
+        )
+        == 3
+    )
     err = capsys.readouterr().err
     assert "the endpoint answered no row: http://127.0.0.1:9/v1 cannot be reached" in err
     assert "see that the server runs" in err
@@ -303,7 +398,9 @@ def test_a_dead_endpoint_is_named(folder: Path, capsys: pytest.CaptureFixture[st
         assert list_runs(place.database)[-1].state == "stopped"
 
 
-def test_an_example_stands_on_one_line_however_narrow_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_example_stands_on_one_line_however_narrow_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """Half a command pasted is another command."""
     assert run("calibrate", "--help") == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if "Example:" in line]
@@ -311,7 +408,9 @@ def test_an_example_stands_on_one_line_however_narrow_the_terminal(capsys: pytes
 
 
 @pytest.mark.parametrize("name", RETIRED)
-def test_a_retired_command_says_what_to_do_instead(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_retired_command_says_what_to_do_instead(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """One line and exit 2, whatever follows its name; the help does not list it."""
     assert run(name, "groundedness", "rows.jsonl", "--trials", "3", "--help") == 2
     assert capsys.readouterr().err == f"error: `{name}` was removed: {RETIRED[name]}\n"
@@ -319,7 +418,9 @@ def test_a_retired_command_says_what_to_do_instead(name: str, capsys: pytest.Cap
     assert f"\n  {name} " not in capsys.readouterr().out
 
 
-def test_a_retired_word_of_a_group_says_what_to_do_instead(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_retired_word_of_a_group_says_what_to_do_instead(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """Nothing is taken out of a workspace any more: a kept run may need any answer."""
     assert run("workspace", "archive", ".", "../old", "--before", "2026-07-01") == 2
     said = capsys.readouterr().err
@@ -328,7 +429,9 @@ def test_a_retired_word_of_a_group_says_what_to_do_instead(capsys: pytest.Captur
     assert "archive" not in capsys.readouterr().out
 
 
-def test_a_run_of_the_retired_tune_is_listed_and_explained(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_of_the_retired_tune_is_listed_and_explained(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """An old workspace opens; such a run cannot go on."""
     with Workspace(folder) as place:
         study = create_run(place.database, "tune", {"model": "simulated"})

@@ -36,7 +36,9 @@ def test_a_model_is_a_name_or_a_name_at_a_url(spec: str, name: str, url: str) ->
     assert isinstance(open_model("simulated", AT_OPENAI, concurrency=4), Simulated)
 
 
-@pytest.mark.parametrize("spec", ["", "@https://host/v1", "m@https://", "m@https://user:secret@host/v1", *ODD_URLS])
+@pytest.mark.parametrize(
+    "spec", ["", "@https://host/v1", "m@https://", "m@https://user:secret@host/v1", *ODD_URLS]
+)
 def test_a_bad_model_name_is_refused(spec: str) -> None:
     """No name, no host, or a password in the URL."""
     with pytest.raises(InputError) as refused:
@@ -46,7 +48,9 @@ def test_a_bad_model_name_is_refused(spec: str) -> None:
 
 def test_the_environment_is_read_once_and_shows_no_key() -> None:
     """Variables become fields; the repr has no key."""
-    found = read_environment({"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "http://h/v1", "JUDGEWRIGHT_API_KEY": OWN})
+    found = read_environment(
+        {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "http://h/v1", "JUDGEWRIGHT_API_KEY": OWN}
+    )
     assert (found.openai_key, found.own_key, found.base_url) == (KEY, OWN, "http://h/v1")
     assert "CANARY" not in repr(found)
     assert read_environment({}).base_url == "https://api.openai.com/v1"
@@ -63,7 +67,9 @@ def test_the_environment_is_read_once_and_shows_no_key() -> None:
         ("1_000 tokens", None, 1000),
     ],
 )
-def test_a_budget_is_dollars_or_tokens(text: str | None, money: float | None, tokens: int | None) -> None:
+def test_a_budget_is_dollars_or_tokens(
+    text: str | None, money: float | None, tokens: int | None
+) -> None:
     """Both units, and none."""
     allowance = parse_budget(text)
     assert (allowance.money, allowance.tokens) == (money, tokens)

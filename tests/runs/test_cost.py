@@ -11,7 +11,15 @@ from .stored_events import EVIDENCE, run_of
 
 def summary(**counts: Any) -> CallSummary:
     """Calls of a run."""
-    plain = {"done": 900, "attempts": 900, "failed": 0, "in_doubt": 0, "not_charged": 0, "repeated": 0, "damaged": 0}
+    plain = {
+        "done": 900,
+        "attempts": 900,
+        "failed": 0,
+        "in_doubt": 0,
+        "not_charged": 0,
+        "repeated": 0,
+        "damaged": 0,
+    }
     return CallSummary(**{**plain, "cost": 1.8, "unpriced": 0, "tokens": 1, **counts})
 
 
@@ -25,20 +33,32 @@ def cost_of(*, accepted: bool, **counts: Any) -> CostSummary:
     races = [
         {"standings": [stood(400, None), stood(120, "cannot win")], "full_calls": 800},
         {
-            "standings": [stood(160, "cannot win"), stood(160, None), stood(20, "behind in the screening")],
+            "standings": [
+                stood(160, "cannot win"),
+                stood(160, None),
+                stood(20, "behind in the screening"),
+            ],
             "full_calls": 1200,
             "screened": 60,
         },
     ]
-    decision = {"accepted": accepted, **EVIDENCE, "target": {"metric": "precision", "difference": 0.045}}
+    decision = {
+        "accepted": accepted,
+        **EVIDENCE,
+        "target": {"metric": "precision", "difference": 0.045},
+    }
     steps = [("step", {"race": race}) for race in races]
-    return run_of(*steps, ("step", {"result": "no proposal"}), ("decision", decision), calls=summary(**counts)).cost
+    return run_of(
+        *steps, ("step", {"result": "no proposal"}), ("decision", decision), calls=summary(**counts)
+    ).cost
 
 
 def test_calls_and_money_are_divided_by_the_accepted_points() -> None:
-    """4.5 points for 900 calls and $1.80; the current prompt's verdicts count on neither side of the race.
+    """4.5 points for 900 calls and $1.80; the current prompt's verdicts count on neither side of
+    the race.
 
-    A winner of 160 rows is validated on the other 240 too, and what the screening model said was asked for as well.
+    A winner of 160 rows is validated on the other 240 too, and what the screening model said was
+    asked for as well.
     """
     found = cost_of(accepted=True)
     assert (found.raced, found.unraced) == (120 + 160 + 240 + 20 + 60, 400 + 800)
@@ -54,7 +74,12 @@ def test_calls_and_money_are_divided_by_the_accepted_points() -> None:
 def test_nothing_accepted_and_unknown_prices_are_said() -> None:
     """No points, no figure a point; a call without a price leaves the money unknown, not nought."""
     found = cost_of(accepted=False, unpriced=3)
-    assert (found.points, found.calls_per_point, found.cost, found.cost_per_point) == (None, None, None, None)
+    assert (found.points, found.calls_per_point, found.cost, found.cost_per_point) == (
+        None,
+        None,
+        None,
+        None,
+    )
     assert found.to_json()["cost_per_point"] is None
     assert "price unknown" in describe_cost(cost_of(accepted=True, unpriced=3))
 

@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from judgewright.judges import BINARY, DataError, InputError, Registry, Row, load_dataset, split_dataset
+from judgewright.judges import (
+    BINARY,
+    DataError,
+    InputError,
+    Registry,
+    Row,
+    load_dataset,
+    split_dataset,
+)
 from judgewright.runs.actions import find_leaks
 from judgewright.runs.commands.data import data
 
@@ -16,7 +24,9 @@ ROWS = 80
 
 def run(*arguments: object) -> Result:
     """Call the command group; what it raises is raised here."""
-    return CliRunner().invoke(data, [str(argument) for argument in arguments], catch_exceptions=False)
+    return CliRunner().invoke(
+        data, [str(argument) for argument in arguments], catch_exceptions=False
+    )
 
 
 def parsed(*arguments: object) -> dict[str, object]:
@@ -34,7 +44,9 @@ def word(n: int) -> str:
 
 
 def make_rows() -> list[dict[str, object]]:
-    """Return rows of forty documents with two statements each, nested columns and a column that leaks."""
+    """Return rows of forty documents with two statements each, nested columns and a column that
+    leaks.
+    """
     rows = []
     for i in range(ROWS):
         document, label = i // 2, (i // 2 + i) % 2
@@ -63,7 +75,9 @@ def rows_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_check_shows_what_a_person_needs_before_paying(rows_file: Path) -> None:
-    """Labels, groups, tokens of the whole run, its price and the column that leaks are in the text; exit 0."""
+    """Labels, groups, tokens of the whole run, its price and the column that leaks are in the text;
+    exit 0.
+    """
     result = run(
         "check",
         rows_file,
@@ -75,7 +89,13 @@ def test_check_shows_what_a_person_needs_before_paying(rows_file: Path) -> None:
         "gpt-6-luna@https://api.openai.com/v1",
     )
     assert result.exit_code == 0
-    for part in ("80 rows", "0: 40 (50%)", "40 by document", "a run of groundedness@", "for the prompts"):
+    for part in (
+        "80 rows",
+        "0: 40 (50%)",
+        "40 by document",
+        "a run of groundedness@",
+        "for the prompts",
+    ):
         assert part in result.output
     assert "verdict_of_ann" in result.output.split("not to be shown to a judge")[1]
     assert "exact duplicates" in result.output.split("not seen:")[1]
@@ -84,11 +104,15 @@ def test_check_shows_what_a_person_needs_before_paying(rows_file: Path) -> None:
 
 def test_check_as_json_holds_the_report_and_the_price(rows_file: Path) -> None:
     """The simulated model costs nothing; an unknown price is null."""
-    body = parsed("check", rows_file, "--judge", "groundedness", "--model", "simulated", "--id", "key")
+    body = parsed(
+        "check", rows_file, "--judge", "groundedness", "--model", "simulated", "--id", "key"
+    )
     assert (body["rows"], body["inputs"]) == (ROWS, ["source", "statement"])
     assert body["price"]["high"] == 0.0  # type: ignore[index]
     assert body["tokens"]["calls"] == ROWS  # type: ignore[index]
-    unknown = parsed("check", rows_file, "--judge", "groundedness", "--model", "my-own@http://127.0.0.1:9/v1")
+    unknown = parsed(
+        "check", rows_file, "--judge", "groundedness", "--model", "my-own@http://127.0.0.1:9/v1"
+    )
     assert unknown["price"]["low"] is None  # type: ignore[index]
     assert parsed("check", rows_file)["price"] is None
 
@@ -96,11 +120,16 @@ def test_check_as_json_holds_the_report_and_the_price(rows_file: Path) -> None:
 def test_check_sees_a_split_that_leaks_and_another_file(rows_file: Path) -> None:
     """Documents on both sides of a named column, and rows that another file has as well."""
     lines = rows_file.read_text().splitlines()
-    marked = [json.dumps(json.loads(line) | {"side": "train" if i % 2 else "test"}) for i, line in enumerate(lines)]
+    marked = [
+        json.dumps(json.loads(line) | {"side": "train" if i % 2 else "test"})
+        for i, line in enumerate(lines)
+    ]
     rows_file.write_text("\n".join(marked))
     other = rows_file.with_name("other.jsonl")
     other.write_text("\n".join(lines[:3]))
-    body = parsed("check", rows_file, "--group", "document", "--split-column", "side", "--against", other)
+    body = parsed(
+        "check", rows_file, "--group", "document", "--split-column", "side", "--against", other
+    )
     sightings: dict[str, dict[str, object]] = body["sightings"]  # type: ignore[assignment]
     assert sightings["groups_across_splits"]["rows"] == ROWS
     assert sightings["across_splits"]["rows"] == 0
@@ -136,30 +165,73 @@ def test_leaks_are_found_by_value_and_by_name_and_honest_columns_are_not() -> No
 
 
 def test_split_writes_every_row_once_by_whole_groups_with_all_columns(rows_file: Path) -> None:
-    """Together the parts are the file, nested columns included; no document stands in two of them."""
+    """Together the parts are the file, nested columns included; no document stands in two of
+    them.
+    """
     out = rows_file.parent / "parts"
-    body = parsed("split", rows_file, "--group", "document", "--id", "key", "--split", "30/20/30/20", "--out", out)
-    parts = {p.stem: [json.loads(line) for line in p.read_text().splitlines()] for p in out.glob("*.jsonl")}
-    assert {line["part"] for line in parts.pop("sides")} == {"train", "validation", "holdout", "final"}
+    body = parsed(
+        "split",
+        rows_file,
+        "--group",
+        "document",
+        "--id",
+        "key",
+        "--split",
+        "30/20/30/20",
+        "--out",
+        out,
+    )
+    parts = {
+        p.stem: [json.loads(line) for line in p.read_text().splitlines()]
+        for p in out.glob("*.jsonl")
+    }
+    assert {line["part"] for line in parts.pop("sides")} == {
+        "train",
+        "validation",
+        "holdout",
+        "final",
+    }
     assert set(parts) == {"train", "validation", "holdout", "final"}
     assert {name: len(rows) for name, rows in parts.items()} == body["rows"]
-    together = sorted((row for rows in parts.values() for row in rows), key=lambda row: int(row["key"][1:]))
+    together = sorted(
+        (row for rows in parts.values() for row in rows), key=lambda row: int(row["key"][1:])
+    )
     assert together == make_rows()
     documents = [{row["document"] for row in rows} for rows in parts.values()]
     assert sum(map(len, documents)) == len(set().union(*documents)) == 40
 
 
 def test_split_is_the_split_that_optimize_would_make(rows_file: Path) -> None:
-    """Train, validation and the hashes of the sealed parts are those of `split_dataset` on the same rows."""
+    """Train, validation and the hashes of the sealed parts are those of `split_dataset` on the same
+    rows.
+    """
     out = rows_file.parent / "parts"
-    body = parsed("split", rows_file, "--group", "document", "--id", "key", "--split", "30/20/30/20", "--out", out)
-    options = {"inputs": ("source", "statement"), "scale": Registry().get("groundedness").scale, "group": "document"}
+    body = parsed(
+        "split",
+        rows_file,
+        "--group",
+        "document",
+        "--id",
+        "key",
+        "--split",
+        "30/20/30/20",
+        "--out",
+        out,
+    )
+    options = {
+        "inputs": ("source", "statement"),
+        "scale": Registry().get("groundedness").scale,
+        "group": "document",
+    }
     splits = split_dataset(load_dataset(rows_file, id="key", **options), shares=(30, 20, 30, 20))  # type: ignore[arg-type]
     assert [json.loads(line)["key"] for line in (out / "train.jsonl").read_text().splitlines()] == [
         row.id for row in splits.train.rows
     ]
     hashes: dict[str, str] = body["hashes"]  # type: ignore[assignment]
-    assert (hashes["holdout"], hashes["final"]) == (splits.holdout.content_hash, splits.final.content_hash)
+    assert (hashes["holdout"], hashes["final"]) == (
+        splits.holdout.content_hash,
+        splits.final.content_hash,
+    )
     again = load_dataset(out / "holdout.jsonl", id="key", **options)  # type: ignore[arg-type]
     assert again.content_hash == splits.holdout.content_hash
 
@@ -182,7 +254,9 @@ def test_split_fills_in_the_ids_and_groups_it_went_by(rows_file: Path) -> None:
 
 
 def test_split_says_what_a_holdout_is_and_overwrites_nothing(rows_file: Path) -> None:
-    """The README stands beside the parts; a second split into the folder is refused and changes nothing."""
+    """The README stands beside the parts; a second split into the folder is refused and changes
+    nothing.
+    """
     out = rows_file.parent / "parts"
     run("split", rows_file, "--group", "document", "--out", out)
     readme = (out / "README.md").read_text()
@@ -197,12 +271,18 @@ def test_split_says_what_a_holdout_is_and_overwrites_nothing(rows_file: Path) ->
 def write_claims(folder: Path, claims: list[tuple[str, str, int]]) -> Path:
     """Write claims in the columns of LLM-AggreFact."""
     path = folder / "dev.jsonl"
-    rows = [{"dataset": d, "doc": "Oda Kolm built it.", "claim": c, "label": n} for d, c, n in claims]
+    rows = [
+        {"dataset": d, "doc": "Oda Kolm built it.", "claim": c, "label": n} for d, c, n in claims
+    ]
     path.write_text("\n".join(map(json.dumps, rows)))
     return path
 
 
-CLAIMS = [("RAGTruth", "Kolm built it.", 1), ("Reveal", "Hale built it.", 0), ("Reveal", "It was built.", 1)]
+CLAIMS = [
+    ("RAGTruth", "Kolm built it.", 1),
+    ("Reveal", "Hale built it.", 0),
+    ("Reveal", "It was built.", 1),
+]
 
 
 def test_import_writes_rows_that_bench_reads_and_warns_about_the_licence(
@@ -223,7 +303,9 @@ def test_import_writes_rows_that_bench_reads_and_warns_about_the_licence(
 def test_import_keeps_what_is_asked_for(tmp_path: Path) -> None:
     """`--where` compares as text, `--limit` counts what was kept."""
     path, out = write_claims(tmp_path, CLAIMS), tmp_path / "rows.jsonl"
-    body = parsed("import", "llm_aggrefact", path, "--out", out, "--where", "dataset=Reveal", "--limit", "1")
+    body = parsed(
+        "import", "llm_aggrefact", path, "--out", out, "--where", "dataset=Reveal", "--limit", "1"
+    )
     assert (body["rows"], body["labels"]) == (1, {"0": 1})
     with pytest.raises(InputError, match="no row has dataset=Wice"):
         run("import", "llm_aggrefact", path, "--out", out, "--where", "dataset=Wice")
@@ -233,7 +315,10 @@ def test_import_keeps_what_is_asked_for(tmp_path: Path) -> None:
 
 def test_a_failed_import_leaves_no_file_and_the_old_one_as_it_was(tmp_path: Path) -> None:
     """The last line is broken; nothing of the first two is left behind."""
-    path, out = write_claims(tmp_path, [*CLAIMS, ("Reveal", "x", 7)]), tmp_path / "out" / "rows.jsonl"
+    path, out = (
+        write_claims(tmp_path, [*CLAIMS, ("Reveal", "x", 7)]),
+        tmp_path / "out" / "rows.jsonl",
+    )
     with pytest.raises(DataError, match="line 4"):
         run("import", "llm_aggrefact", path, "--out", out)
     assert list(out.parent.iterdir()) == []
@@ -256,7 +341,12 @@ def test_a_table_with_ids_that_meet_is_refused(tmp_path: Path) -> None:
 def test_badly_formed_pairs_are_refused(tmp_path: Path) -> None:
     """Each message names its option."""
     path = write_claims(tmp_path, CLAIMS)
-    for option, pair in (("--map", "query"), ("--where", "=x"), ("--label-map", "=1"), ("--label-map", "a=b")):
+    for option, pair in (
+        ("--map", "query"),
+        ("--where", "=x"),
+        ("--label-map", "=1"),
+        ("--label-map", "a=b"),
+    ):
         with pytest.raises(InputError, match=option):
             run("import", "generic", path, "--out", tmp_path / "rows.jsonl", option, pair)
     with pytest.raises(InputError, match="read by the source 'trec_dl'"):

@@ -1,4 +1,6 @@
-"""Faults of a workspace's database: what is kept, what is paid twice, and when it is given up. docs/reliability.md."""
+"""Faults of a workspace's database: what is kept, what is paid twice, and when it is given up.
+docs/reliability.md.
+"""
 
 import contextlib
 import json
@@ -23,7 +25,15 @@ from judgewright.runs.actions import resume_run, start_run
 from judgewright.runs.config import Environment
 from judgewright.runs.config.place import Place
 from judgewright.runs.demo import write_demo_rows
-from judgewright.runs.store import CallStore, HoldoutLedger, RunConfig, RunJournal, Workspace, create_run, list_runs
+from judgewright.runs.store import (
+    CallStore,
+    HoldoutLedger,
+    RunConfig,
+    RunJournal,
+    Workspace,
+    create_run,
+    list_runs,
+)
 
 from .postgres_server import PostgresServer, find_programs
 
@@ -59,7 +69,9 @@ def billed(server: Server) -> dict[str, Any]:
 def test_a_server_that_goes_away_and_comes_back_costs_no_call(
     own_server: PostgresServer, tmp_path: Path, measured: Callable[[str], None]
 ) -> None:
-    """Stopped three times as by a crash, in the middle of calls: each is answered, stored and billed once."""
+    """Stopped three times as by a crash, in the middle of calls: each is answered, stored and
+    billed once.
+    """
     place = Place(tmp_path, own_server.address(own_server.new()))
     with (
         Server(make_app(Simulated(), Faults.parse("latency=0.1"))) as endpoint,
@@ -82,12 +94,17 @@ def test_a_server_that_goes_away_and_comes_back_costs_no_call(
         troubling = threading.Thread(target=trouble)
         troubling.start()
         model = Endpoint(name="m", base_url=endpoint.base_url, api_key=None)
-        with Client(model, record=CallStore(workspace.database, run_id), concurrency=IN_FLIGHT) as client:
+        with Client(
+            model, record=CallStore(workspace.database, run_id), concurrency=IN_FLIGHT
+        ) as client:
             answers = client.ask(requests())
         troubling.join()
         summary = CallStore(workspace.database, run_id).summary()
         paid = billed(endpoint)["billed"]
-        measured(f"{ROWS} calls, {stops} crashes: {paid} billed, {summary.done} kept, {summary.repeated} repeated")
+        measured(
+            f"{ROWS} calls, {stops} crashes: {paid} billed, {summary.done} kept, {summary.repeated}"
+            " repeated"
+        )
         assert stops == 3
         assert all(isinstance(answer, Completion) for answer in answers)
         assert paid == summary.done == summary.attempts == ROWS
@@ -99,7 +116,9 @@ def test_a_server_that_goes_away_and_comes_back_costs_no_call(
 def test_a_server_that_stays_away_is_given_up_and_the_run_goes_on_later(
     own_server: PostgresServer, tmp_path: Path, measured: Callable[[str], None]
 ) -> None:
-    """After its patience the client gives up; then at most the calls that were in flight are paid for again."""
+    """After its patience the client gives up; then at most the calls that were in flight are paid
+    for again.
+    """
     from judgewright.runs.store import PostgresDatabase
 
     address = own_server.address(own_server.new())
@@ -132,7 +151,10 @@ def test_a_server_that_stays_away_is_given_up_and_the_run_goes_on_later(
                 assert all(isinstance(answer, Completion) for answer in client.ask(requests()))
             summary = record.summary()
         again_billed = billed(endpoint)["billed"] - ROWS
-        measured(f"{ROWS} calls, {IN_FLIGHT} in flight: {again_billed} billed again, of at most {2 * IN_FLIGHT}")
+        measured(
+            f"{ROWS} calls, {IN_FLIGHT} in flight: {again_billed} billed again, of at most"
+            f" {2 * IN_FLIGHT}"
+        )
         assert again_billed <= 2 * IN_FLIGHT
         assert (summary.done, summary.repeated) == (ROWS, 0)
         # The record never says less than was billed.
@@ -141,27 +163,47 @@ def test_a_server_that_stays_away_is_given_up_and_the_run_goes_on_later(
 
 def reached(workspace: Workspace) -> int:
     """Count the finished calls and the events."""
-    counted = "SELECT (SELECT count(*) FROM call WHERE state = 'done') + (SELECT count(*) FROM event)"
+    counted = (
+        "SELECT (SELECT count(*) FROM call WHERE state = 'done') + (SELECT count(*) FROM event)"
+    )
     return workspace.database.read(counted)[0][0]
 
 
 def test_a_run_on_a_server_whose_process_is_killed_ends_as_an_undisturbed_one(
     postgres: PostgresServer, tmp_path: Path, measured: Callable[[str], None]
 ) -> None:
-    """SIGKILL in the middle and resume: the same events, no finished call is asked again, the ledger is whole."""
+    """SIGKILL in the middle and resume: the same events, no finished call is asked again, the
+    ledger is whole.
+    """
     rows = tmp_path / "rows.jsonl"
     write_demo_rows(rows, documents=40)
     prompt = Registry().get("groundedness").to_yaml()
-    config = RunConfig(prompt=prompt, model="simulated", data=str(rows), objective=OBJECTIVE, steps=1)
+    config = RunConfig(
+        prompt=prompt, model="simulated", data=str(rows), objective=OBJECTIVE, steps=1
+    )
     with Workspace(tmp_path / "calm") as calm:
-        expected = start_run(calm, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+        expected = start_run(
+            calm, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None
+        )
         total = reached(calm)
     rough = Place(tmp_path, postgres.address(postgres.new()))
-    asked = ("optimize", "groundedness", str(rows), "--model", "simulated", "--objective", OBJECTIVE, "--steps", "1")
+    asked = (
+        "optimize",
+        "groundedness",
+        str(rows),
+        "--model",
+        "simulated",
+        "--objective",
+        OBJECTIVE,
+        "--steps",
+        "1",
+    )
     with Workspace(rough) as workspace:
         assert list_runs(workspace.database) == ()
         words = [sys.executable, "-m", "judgewright", *asked, "--workspace", str(rough)]
-        process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            words, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         while process.poll() is None and reached(workspace) < total / 2:
             time.sleep(0.005)
         assert process.poll() is None
@@ -170,21 +212,30 @@ def test_a_run_on_a_server_whose_process_is_killed_ends_as_an_undisturbed_one(
         (run,) = list_runs(workspace.database)
         kept = CallStore(workspace.database, run.run_id).summary()
         assert 0 < kept.done < total
-        found = resume_run(workspace, run.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+        found = resume_run(
+            workspace, run.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None
+        )
         summary = CallStore(workspace.database, run.run_id).summary()
         assert HoldoutLedger(workspace.database).verify() > 0
-    events, calm_events = ([(e.kind, e.payload) for e in one.run.events] for one in (found, expected))
+    events, calm_events = (
+        [(e.kind, e.payload) for e in one.run.events] for one in (found, expected)
+    )
     same = sum(one == other for one, other in zip(events, calm_events, strict=True))
     measured(
-        f"1 kill -9 at half of an `optimize`: {same} of {len(calm_events)} events equal, {summary.repeated} repeated"
+        f"1 kill -9 at half of an `optimize`: {same} of {len(calm_events)} events equal,"
+        f" {summary.repeated} repeated"
     )
     assert events == calm_events
     assert summary.repeated == 0
     assert summary.attempts - summary.done == summary.in_doubt
 
 
-def test_a_clock_that_is_set_back_changes_nothing_but_times(tmp_path: Path, measured: Callable[[str], None]) -> None:
-    """What was written before lies ahead of the clock: runs, events and looks keep their order and their chains."""
+def test_a_clock_that_is_set_back_changes_nothing_but_times(
+    tmp_path: Path, measured: Callable[[str], None]
+) -> None:
+    """What was written before lies ahead of the clock: runs, events and looks keep their order and
+    their chains.
+    """
     with Workspace(tmp_path) as workspace:
         database = workspace.database
         future = "2099-01-01T00:00:00.000000+00:00"
@@ -193,7 +244,9 @@ def test_a_clock_that_is_set_back_changes_nothing_but_times(tmp_path: Path, meas
         HoldoutLedger(database).begin("h", run_id=first, before="a", after="b")
         # What the clock said then lies ahead of what it says now.
         database.submit(
-            lambda c: c.execute("UPDATE run SET created = ?, updated = ?", (future, future)) and None
+            lambda c: (
+                c.execute("UPDATE run SET created = ?, updated = ?", (future, future)) and None
+            )
         ).result()
         second = create_run(database, "optimize", {})
         RunJournal(database, first).append("step", {})
@@ -205,8 +258,12 @@ def test_a_clock_that_is_set_back_changes_nothing_but_times(tmp_path: Path, meas
         assert links == 2
 
 
-def test_a_folder_that_is_deleted_in_the_middle_is_said(tmp_path: Path, measured: Callable[[str], None]) -> None:
-    """Whoever deletes the workspace loses it: the next write is an error, and a command says so and sends no more."""
+def test_a_folder_that_is_deleted_in_the_middle_is_said(
+    tmp_path: Path, measured: Callable[[str], None]
+) -> None:
+    """Whoever deletes the workspace loses it: the next write is an error, and a command says so and
+    sends no more.
+    """
     root = tmp_path / "work"
     workspace = Workspace(root)
     run_id = create_run(workspace.database, "optimize", {})
@@ -221,9 +278,20 @@ def test_a_folder_that_is_deleted_in_the_middle_is_said(tmp_path: Path, measured
 
     write_demo_rows(tmp_path / "rows.jsonl", documents=60)
     with Server(make_app(Simulated(), Faults.parse("latency=0.3"))) as endpoint:
-        command = [sys.executable, "-m", "judgewright", "bench", "groundedness", "rows.jsonl", "--workspace", "work"]
+        command = [
+            sys.executable,
+            "-m",
+            "judgewright",
+            "bench",
+            "groundedness",
+            "rows.jsonl",
+            "--workspace",
+            "work",
+        ]
         command += ["--model", f"simulated@{endpoint.base_url}", "--concurrency", "4"]
-        bench = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        bench = subprocess.Popen(
+            command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+        )
         deadline = time.monotonic() + SECONDS
         while billed(endpoint)["billed"] < 20 and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -235,7 +303,10 @@ def test_a_folder_that_is_deleted_in_the_middle_is_said(tmp_path: Path, measured
     assert "was deleted" in said
     assert not root.exists()
     assert sent_after <= 40
-    measured("1 deletion under a run: the next look refused; 1 under a `bench` of 200 rows: it ended and said so")
+    measured(
+        "1 deletion under a run: the next look refused; 1 under a `bench` of 200 rows: it ended and"
+        " said so"
+    )
 
 
 def test_every_fault_of_the_page_names_its_test() -> None:

@@ -24,7 +24,10 @@ class Refusing(BaseHTTPRequestHandler):
     def do_POST(self) -> None:  # the name http.server asks for
         """Refuse for good."""
         self.rfile.read(int(self.headers["content-length"]))
-        body = b'{"error": {"message": "too long", "type": "invalid_request_error", "code": "context_length_exceeded"}}'
+        body = (
+            b'{"error": {"message": "too long", "type": "invalid_request_error", "code":'
+            b' "context_length_exceeded"}}'
+        )
         self.send_response(400)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
@@ -73,7 +76,12 @@ def test_a_definition_a_query_is_written_and_not_paid_for_twice(folder: Path) ->
     """One line a query; the second time every answer comes from the record."""
     first = json.loads(run("rows.jsonl", *MODEL, "--out", "d.jsonl", "--json").output)
     second = json.loads(run("rows.jsonl", *MODEL, "--out", "e.jsonl", "--json").output)
-    assert (first["schema_version"], first["queries"], first["defined"], first["calls"]) == (1, 2, 2, 2)
+    assert (first["schema_version"], first["queries"], first["defined"], first["calls"]) == (
+        1,
+        2,
+        2,
+        2,
+    )
     assert second["calls"] == 0
     assert first["simulated"]
     found = lines(folder / "d.jsonl")
@@ -83,11 +91,18 @@ def test_a_definition_a_query_is_written_and_not_paid_for_twice(folder: Path) ->
 
 
 def test_an_edited_draft_is_what_is_improved(folder: Path) -> None:
-    """Nothing is drafted again; a query without a marked passage keeps its text; marked words come in."""
+    """Nothing is drafted again; a query without a marked passage keeps its text; marked words come
+    in.
+    """
     assert run("rows.jsonl", *MODEL, "--out", "d.jsonl").exit_code == 0
-    edited = [line | {"relevance_definition": f"EDITED {line['query']}"} for line in lines(folder / "d.jsonl")]
+    edited = [
+        line | {"relevance_definition": f"EDITED {line['query']}"}
+        for line in lines(folder / "d.jsonl")
+    ]
     (folder / "d.jsonl").write_text("\n".join(map(json.dumps, edited)), encoding="utf-8")
-    body = json.loads(run("d.jsonl", *MODEL, "--improve", "rows.jsonl", "--out", "better.jsonl", "--json").output)
+    body = json.loads(
+        run("d.jsonl", *MODEL, "--improve", "rows.jsonl", "--out", "better.jsonl", "--json").output
+    )
     assert (body["calls"], body["improved"], body["without_marked_passages"]) == (1, 1, 1)
     ferries, piers = lines(folder / "better.jsonl")
     assert str(ferries["relevance_definition"]).startswith(f"EDITED {QUERIES[0]}")
@@ -110,7 +125,9 @@ def test_rows_are_written_with_the_column_for_a_judge_that_reads_it(folder: Path
     """Every column of the file stays."""
     assert run("rows.jsonl", *MODEL, "--rows", "--out", "rows_defined.jsonl").exit_code == 0
     before, after = lines(folder / "rows.jsonl"), lines(folder / "rows_defined.jsonl")
-    assert [{k: v for k, v in row.items() if k != "relevance_definition"} for row in after] == before
+    assert [
+        {k: v for k, v in row.items() if k != "relevance_definition"} for row in after
+    ] == before
     assert len({row["relevance_definition"] for row in after}) == 2
 
 
@@ -122,7 +139,9 @@ def test_a_spent_budget_leaves_with_3_and_the_lines_say_so(folder: Path) -> None
     assert "the budget ended before 2 queries were answered" in spent.output
 
 
-def test_an_endpoint_that_answers_no_query_leaves_with_3(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endpoint_that_answers_no_query_leaves_with_3(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every request is refused; the file says why for each query."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     server = HTTPServer(("127.0.0.1", 0), Refusing)

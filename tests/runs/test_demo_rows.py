@@ -1,4 +1,6 @@
-"""What the demo's rows promise: the same every time, balanced, various, and labelled as they were made."""
+"""What the demo's rows promise: the same every time, balanced, various, and labelled as they were
+made.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,14 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import InputError, Scalar
-from judgewright.runs.demo import SUPPORTED, UNSUPPORTED, DemoDocument, demo_documents, demo_rows, write_demo_rows
+from judgewright.runs.demo import (
+    SUPPORTED,
+    UNSUPPORTED,
+    DemoDocument,
+    demo_documents,
+    demo_rows,
+    write_demo_rows,
+)
 
 COLUMNS = [
     "id",
@@ -27,10 +36,21 @@ COLUMNS = [
     "writer",
 ]
 
-# Read by a person in the rows of seed 0: id, what stands in the source, the statement, whether it is supported.
+# Read by a person in the rows of seed 0: id, what stands in the source, the statement, whether it
+# is supported.
 READ_BY_HAND = [
-    ("doc-0009-1", "Until 2039, spare parts are sold by Tannick Brothers.", "The sale of spare parts ends in 2039.", 1),
-    ("doc-0009-2", "After 95 minutes the timer", "A telephone app can start the appliance remotely.", 0),
+    (
+        "doc-0009-1",
+        "Until 2039, spare parts are sold by Tannick Brothers.",
+        "The sale of spare parts ends in 2039.",
+        1,
+    ),
+    (
+        "doc-0009-2",
+        "After 95 minutes the timer",
+        "A telephone app can start the appliance remotely.",
+        0,
+    ),
     ("doc-0010-1", "free every Thursday", "No admission is charged each Thursday.", 1),
     (
         "doc-0010-2",
@@ -38,10 +58,25 @@ READ_BY_HAND = [
         "The carved chest was made in 1622 by Edda Skarvenik",
         0,
     ),
-    ("doc-0010-3", "with Freya Thornaby, at most 14 people", "Guided tours are limited to 24 people.", 0),
-    ("doc-0011-2", "Signe Halvern, took over on 23 February", "Before 23 February someone else led the firm.", 1),
+    (
+        "doc-0010-3",
+        "with Freya Thornaby, at most 14 people",
+        "Guided tours are limited to 24 people.",
+        0,
+    ),
+    (
+        "doc-0011-2",
+        "Signe Halvern, took over on 23 February",
+        "Before 23 February someone else led the firm.",
+        1,
+    ),
     ("doc-0011-3", "Weakest part: Service Branch", "The Service Branch will be sold.", 0),
-    ("doc-0013-1", "Title: Valley Line, Tormbrook", "It is not stated how many passengers are affected.", 1),
+    (
+        "doc-0013-1",
+        "Title: Valley Line, Tormbrook",
+        "It is not stated how many passengers are affected.",
+        1,
+    ),
 ]
 
 
@@ -75,7 +110,9 @@ def test_no_documents_are_refused() -> None:
         demo_rows(documents=0)
 
 
-def test_there_are_about_a_thousand_rows_with_the_promised_columns(rows: list[dict[str, Scalar]]) -> None:
+def test_there_are_about_a_thousand_rows_with_the_promised_columns(
+    rows: list[dict[str, Scalar]],
+) -> None:
     """Every row has the same columns, a label of 0 or 1 and an id of its own."""
     assert 950 <= len(rows) <= 1150
     assert all(list(row) == COLUMNS for row in rows)
@@ -86,19 +123,28 @@ def test_there_are_about_a_thousand_rows_with_the_promised_columns(rows: list[di
 def test_no_column_gives_away_how_a_statement_was_made(rows: list[dict[str, Scalar]]) -> None:
     """The kind of a statement stands nowhere in its row, ids included."""
     kinds = {*SUPPORTED, *UNSUPPORTED}
-    values = {str(value) for row in rows for key, value in row.items() if key not in {"source", "statement"}}
+    values = {
+        str(value)
+        for row in rows
+        for key, value in row.items()
+        if key not in {"source", "statement"}
+    }
     assert not kinds & values
 
 
 def test_labels_are_balanced_in_every_channel(rows: list[dict[str, Scalar]]) -> None:
-    """About half of the rows are supported, in tables as elsewhere, so the hard slice is no matter of base rate."""
+    """About half of the rows are supported, in tables as elsewhere, so the hard slice is no matter
+    of base rate.
+    """
     for channel in ("web", "pdf", "chat", "table"):
         labels = [int(str(row["label"])) for row in rows if row["channel"] == channel]
         assert len(labels) > 150
         assert 0.42 <= sum(labels) / len(labels) <= 0.58, channel
 
 
-def test_a_group_is_one_document_with_three_or_four_statements(rows: list[dict[str, Scalar]]) -> None:
+def test_a_group_is_one_document_with_three_or_four_statements(
+    rows: list[dict[str, Scalar]],
+) -> None:
     """Rows of a group share the source, and rows of different groups never do."""
     assert len({(row["group_id"], row["source"]) for row in rows}) == 300
     assert len({row["source"] for row in rows}) == 300
@@ -113,7 +159,9 @@ def test_sources_are_sixty_to_a_hundred_and_forty_words(rows: list[dict[str, Sca
         assert 60 <= len(str(row["source"]).split()) <= 140
 
 
-def test_the_file_is_below_a_megabyte_and_reads_back(tmp_path: Path, rows: list[dict[str, Scalar]]) -> None:
+def test_the_file_is_below_a_megabyte_and_reads_back(
+    tmp_path: Path, rows: list[dict[str, Scalar]]
+) -> None:
     """The written lines are the rows."""
     path = tmp_path / "demo.jsonl"
     assert write_demo_rows(path) == len(rows)
@@ -139,18 +187,30 @@ def test_one_to_three_labels_in_a_hundred_are_noise() -> None:
     assert 0.01 <= share <= 0.03
 
 
-def test_exchanged_numbers_and_names_are_more_of_the_unsupported_in_tables(documents: tuple[DemoDocument, ...]) -> None:
-    """The slice that is made to be hard has at least three times the share of near-verbatim errors."""
+def test_exchanged_numbers_and_names_are_more_of_the_unsupported_in_tables(
+    documents: tuple[DemoDocument, ...],
+) -> None:
+    """The slice that is made to be hard has at least three times the share of near-verbatim
+    errors.
+    """
 
     def share(*, table: bool) -> float:
-        chosen = [s for d in documents if (d.channel == "table") == table for s in d.statements if not s.supported]
+        chosen = [
+            s
+            for d in documents
+            if (d.channel == "table") == table
+            for s in d.statements
+            if not s.supported
+        ]
         return sum(s.kind in {"number", "name"} for s in chosen) / len(chosen)
 
     assert share(table=True) > 3 * share(table=False)
 
 
 def test_no_two_documents_are_near_duplicates(documents: tuple[DemoDocument, ...]) -> None:
-    """Rows of different documents share under 80 % of their five-word shingles, so no split joins two documents."""
+    """Rows of different documents share under 80 % of their five-word shingles, so no split joins
+    two documents.
+    """
     texts = [[f"{d.source}\n{s.text}" for s in d.statements] for d in documents]
     shingles = [[_shingles(text) for text in group] for group in texts]
     closest = max(
@@ -168,7 +228,9 @@ def test_no_two_documents_are_near_duplicates(documents: tuple[DemoDocument, ...
 def test_statements_seldom_repeat_and_no_slot_stays_unfilled(rows: list[dict[str, Scalar]]) -> None:
     """At least three of four statements are worded differently from every other."""
     assert len({row["statement"] for row in rows}) > 0.75 * len(rows)
-    assert not [row["id"] for row in rows if re.search(r"[{}]", f"{row['source']}{row['statement']}")]
+    assert not [
+        row["id"] for row in rows if re.search(r"[{}]", f"{row['source']}{row['statement']}")
+    ]
 
 
 @pytest.mark.parametrize(("row_id", "passage", "statement", "label"), READ_BY_HAND)
@@ -181,12 +243,17 @@ def test_rows_read_by_hand_are_labelled_as_a_person_would(
     assert (row["statement"], row["label"]) == (statement, label)
 
 
-def test_an_exchanged_value_is_nowhere_in_what_the_document_says_of_it(documents: tuple[DemoDocument, ...]) -> None:
+def test_an_exchanged_value_is_nowhere_in_what_the_document_says_of_it(
+    documents: tuple[DemoDocument, ...],
+) -> None:
     """A statement with an exchanged number or name is not word for word in running text."""
     exchanged = [(d, s) for d in documents for s in d.statements if s.kind in {"number", "name"}]
     assert exchanged
     for document, statement in exchanged:
-        assert statement.text.removeprefix("According to the document: ").rstrip(".") not in document.source
+        assert (
+            statement.text.removeprefix("According to the document: ").rstrip(".")
+            not in document.source
+        )
 
 
 def _shingles(text: str) -> frozenset[tuple[str, ...]]:

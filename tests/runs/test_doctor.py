@@ -26,7 +26,9 @@ def folder(tmp_path):
     with Workspace(tmp_path) as workspace:
         run_id = create_run(workspace.database, "bench", {})
         with Client(Simulated(), record=CallStore(workspace.database, run_id)) as client:
-            outcomes = client.ask([Request(messages=(Message("user", f"row {i}"),)) for i in range(700)])
+            outcomes = client.ask(
+                [Request(messages=(Message("user", f"row {i}"),)) for i in range(700)]
+            )
     assert all(isinstance(outcome, Completion) for outcome in outcomes)
     return tmp_path
 
@@ -37,7 +39,13 @@ def test_a_sound_workspace_is_said_to_be_sound(folder, capsys):
     report = json.loads(capsys.readouterr().out)
     checked = {check["name"]: check["checked"] for check in report["checks"]}
     assert report["ok"]
-    assert checked | {"file": 0} == {"file": 0, "references": 700, "replies": 700, "runs": 1, "looks": 0}
+    assert checked | {"file": 0} == {
+        "file": 0,
+        "references": 700,
+        "replies": 700,
+        "runs": 1,
+        "looks": 0,
+    }
     assert run("doctor", "--workspace", folder) == 0
     assert "every reply, with its hash" in capsys.readouterr().out
 

@@ -1,4 +1,6 @@
-"""Commands that ask through files: they end with 3 and what is awaited, and go on with the replies."""
+"""Commands that ask through files: they end with 3 and what is awaited, and go on with the
+replies.
+"""
 
 import asyncio
 import contextlib
@@ -49,7 +51,8 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str,
 
 
 def answer(folder: Path, *, cut: int = 0) -> int:
-    """Answer the newest request file with the simulated model's replies; return how many requests it has.
+    """Answer the newest request file with the simulated model's replies; return how many requests
+    it has.
 
     Args:
         folder: The exchange folder.
@@ -62,7 +65,10 @@ def answer(folder: Path, *, cut: int = 0) -> int:
         completion = asyncio.run(Simulated().complete(read_request(line["body"])))
         reply = {"custom_id": line["custom_id"], "content": completion.text}
         if len(replies) < cut:
-            choice = {"message": {"role": "assistant", "content": "It is"}, "finish_reason": "length"}
+            choice = {
+                "message": {"role": "assistant", "content": "It is"},
+                "finish_reason": "length",
+            }
             body = {"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 512}}
             reply = {"custom_id": line["custom_id"], "response": {"status_code": 200, "body": body}}
         replies.append(json.dumps(reply))
@@ -73,11 +79,18 @@ def answer(folder: Path, *, cut: int = 0) -> int:
 def summaries(folder: Path) -> list[Any]:
     """The counts of each run's calls."""
     with Workspace(folder) as workspace:
-        return [CallStore(workspace.database, one.run_id).summary() for one in list_runs(workspace.database)]
+        return [
+            CallStore(workspace.database, one.run_id).summary()
+            for one in list_runs(workspace.database)
+        ]
 
 
-def test_the_same_command_again_goes_on_with_the_replies(rows: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """`--json` says what is awaited; the calls belong to the run that has the replies, and nothing is left in doubt."""
+def test_the_same_command_again_goes_on_with_the_replies(
+    rows: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--json` says what is awaited; the calls belong to the run that has the replies, and nothing
+    is left in doubt.
+    """
     command = ("bench", "groundedness", rows, *FILES, "--repeat", "2")
     code, body = run(capsys, *command)
     assert code == 3
@@ -92,14 +105,23 @@ def test_the_same_command_again_goes_on_with_the_replies(rows: str, capsys: pyte
     assert (code, body["calls"]) == (0, awaits["requests"])
     first, second = summaries(Path())
     assert (first.attempts, first.in_doubt) == (0, 0)
-    assert (second.done, second.attempts, second.in_doubt) == (awaits["requests"], awaits["requests"], 0)
+    assert (second.done, second.attempts, second.in_doubt) == (
+        awaits["requests"],
+        awaits["requests"],
+        0,
+    )
 
 
 @pytest.mark.parametrize("more", [(), ("--candidates", "3", "--hunks", "2")])
 def test_a_run_goes_through_files_to_its_end(
-    rows: str, more: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    rows: str,
+    more: tuple[str, ...],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Judge and optimizer are asked in few exchanges; the folder is known wherever the run is resumed."""
+    """Judge and optimizer are asked in few exchanges; the folder is known wherever the run is
+    resumed.
+    """
     _, plan = run(capsys, "plan", "groundedness", rows, *OPTIMIZE, *more, *FILES)
     code, body = run(capsys, "optimize", "groundedness", rows, *OPTIMIZE, *more, *FILES)
     folder, exchanges = Path("x").resolve(), 0
@@ -118,14 +140,25 @@ def test_a_run_goes_through_files_to_its_end(
     assert (summary.repeated, summary.in_doubt, summary.done) == (0, 0, summary.attempts)
 
 
-def test_a_batch_is_resumed_by_the_same_command(rows: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_batch_is_resumed_by_the_same_command(
+    rows: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """`--no-wait` hands it over and ends; its id is in the workspace, and its price is half."""
     with Server(make_app(Simulated(), Faults.parse("batch_looks=1"))) as server:
         Path("prices.json").write_text('{"simulated": {"input": 1, "output": 1}}')
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("JUDGEWRIGHT_PRICES", "prices.json")
             model = f"simulated@{server.base_url}"
-            command = ("bench", "groundedness", rows, "--model", model, "--via", "batch", "--no-wait")
+            command = (
+                "bench",
+                "groundedness",
+                rows,
+                "--model",
+                model,
+                "--via",
+                "batch",
+                "--no-wait",
+            )
             code, body = run(capsys, *command)
             assert code == 3
             awaits = body["error"]["awaits"]
@@ -137,7 +170,7 @@ def test_a_batch_is_resumed_by_the_same_command(rows: str, capsys: pytest.Captur
             # What the record has is kept twice no longer.
             assert [path.name for path in kept.rglob("*") if path.is_file()] == ["README.txt"]
             assert run(capsys, *command)[1]["calls"] == 0
-    (_, second, _) = summaries(Path())
+    _, second, _ = summaries(Path())
     assert second.cost == pytest.approx(second.tokens / 2e6)
     assert second.in_doubt == 0
 
@@ -145,10 +178,14 @@ def test_a_batch_is_resumed_by_the_same_command(rows: str, capsys: pytest.Captur
 def test_a_run_goes_through_batches_while_the_optimizer_is_asked_live(
     rows: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One command to the end where the queue is quick; each request is made once, by one of the two ways."""
+    """One command to the end where the queue is quick; each request is made once, by one of the two
+    ways.
+    """
     with Server(make_app(Simulated(), Faults.parse("batch_looks=0"))) as server:
         model = f"simulated@{server.base_url}"
-        code, _ = run(capsys, "optimize", "groundedness", rows, *OPTIMIZE, "--model", model, "--via", "batch")
+        code, _ = run(
+            capsys, "optimize", "groundedness", rows, *OPTIMIZE, "--model", model, "--via", "batch"
+        )
         assert code in (0, 1)
         url = server.base_url.removesuffix("/v1") + "/stats"
         with urllib.request.urlopen(url) as answer:
@@ -156,17 +193,34 @@ def test_a_run_goes_through_batches_while_the_optimizer_is_asked_live(
     (summary,) = summaries(Path())
     assert (summary.repeated, summary.in_doubt) == (0, 0)
     assert stats["billed"] == stats["bodies"] == summary.done
-    assert 0 < stats["requests"] < stats["billed"], "the optimizer's requests were calls, the judge's none"
+    assert 0 < stats["requests"] < stats["billed"], (
+        "the optimizer's requests were calls, the judge's none"
+    )
     assert stats["batches"]["created"] <= 9
 
 
 @pytest.mark.parametrize("via", ["files", "batch"])
-def test_killed_at_any_change_of_its_folder_a_command_loses_and_repeats_nothing(rows: str, via: str) -> None:
-    """Kill -9 when a request file, a batch's id or a reply file appears; the next command goes on from there."""
+def test_killed_at_any_change_of_its_folder_a_command_loses_and_repeats_nothing(
+    rows: str, via: str
+) -> None:
+    """Kill -9 when a request file, a batch's id or a reply file appears; the next command goes on
+    from there.
+    """
     folder = Path("x" if via == "files" else ".judgewright/batches")
     with Server(make_app(Simulated(), Faults.parse("batch_looks=0"))) as server:
         model = "by-hand" if via == "files" else f"simulated@{server.base_url}"
-        command = [sys.executable, "-m", "judgewright", "bench", "groundedness", rows, "--model", model, "--via", via]
+        command = [
+            sys.executable,
+            "-m",
+            "judgewright",
+            "bench",
+            "groundedness",
+            rows,
+            "--model",
+            model,
+            "--via",
+            via,
+        ]
         command += ["--exchange", "x"] if via == "files" else []
         code: int | None = None
         for change in (1, 2, 3, 4, None):
@@ -191,11 +245,15 @@ def test_killed_at_any_change_of_its_folder_a_command_loses_and_repeats_nothing(
     done = sum(summary.done for summary in counts)
     assert done > 0
     assert sum(summary.repeated for summary in counts) == 0
-    assert sum(summary.attempts for summary in counts) == done, "what a kill cut off is gone on with"
+    assert sum(summary.attempts for summary in counts) == done, (
+        "what a kill cut off is gone on with"
+    )
     if via == "batch":
         assert stats["billed"] == stats["bodies"] == done
     else:
-        assert [len(file.read_text().splitlines()) for file in folder.glob("requests-*.jsonl")] == [done]
+        assert [len(file.read_text().splitlines()) for file in folder.glob("requests-*.jsonl")] == [
+            done
+        ]
 
 
 def files_in(folder: Path) -> frozenset[tuple[str, int]]:
@@ -213,15 +271,32 @@ def test_an_exchange_without_a_folder_is_refused_before_there_is_a_run(
     """And a folder without files to write has no effect."""
     code, body = run(capsys, "bench", "groundedness", rows, "--model", "by-hand", "--via", "files")
     assert (code, body["error"]["hint"]) == (2, "name one with --exchange DIR")
-    code, body = run(capsys, "bench", "groundedness", rows, "--model", "simulated", "--via", "batch")
-    assert (code, body["error"]["hint"]) == (2, "leave out --via, or serve it with `judgewright simulate`")
-    code, _ = run(capsys, "optimize", "groundedness", rows, *OPTIMIZE, "--model", "m", "--optimizer-via", "files")
+    code, body = run(
+        capsys, "bench", "groundedness", rows, "--model", "simulated", "--via", "batch"
+    )
+    assert (code, body["error"]["hint"]) == (
+        2,
+        "leave out --via, or serve it with `judgewright simulate`",
+    )
+    code, _ = run(
+        capsys,
+        "optimize",
+        "groundedness",
+        rows,
+        *OPTIMIZE,
+        "--model",
+        "m",
+        "--optimizer-via",
+        "files",
+    )
     assert code == 2
     with Workspace(Path()) as workspace:
         assert not workspace.exists or list_runs(workspace.database) == ()
 
 
-def test_replies_that_were_cut_go_out_once_more(rows: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_replies_that_were_cut_go_out_once_more(
+    rows: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """With twice the room, in one further file."""
     command = ("bench", "groundedness", rows, *FILES)
     assert run(capsys, *command)[0] == 3
@@ -229,13 +304,17 @@ def test_replies_that_were_cut_go_out_once_more(rows: str, capsys: pytest.Captur
     code, body = run(capsys, *command)
     assert (code, body["error"]["awaits"]["requests"]) == (3, 5)
     newest = sorted(Path("x").glob("requests-*.jsonl"))[-1]
-    assert {json.loads(line)["body"]["max_tokens"] for line in newest.read_text().splitlines()} == {1024}
+    assert {json.loads(line)["body"]["max_tokens"] for line in newest.read_text().splitlines()} == {
+        1024
+    }
     answer(Path("x"))
     code, body = run(capsys, *command)
     assert (code, body["calls"], body["unscored"]) == (0, 5, {})
 
 
-def test_a_judge_whose_replies_are_cut_writes_no_further_file(rows: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_judge_whose_replies_are_cut_writes_no_further_file(
+    rows: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Most of the first replies are cut: the error names the limit, and what came is kept."""
     command = ("bench", "groundedness", rows, *FILES)
     assert run(capsys, *command)[0] == 3
@@ -246,8 +325,12 @@ def test_a_judge_whose_replies_are_cut_writes_no_further_file(rows: str, capsys:
     assert len(list(Path("x").glob("requests-*.jsonl"))) == 1
 
 
-def test_a_reply_that_refuses_its_request_fails_that_row_alone(rows: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """As a provider's filter does; the command ends with the other rows, and the refused one is not charged."""
+def test_a_reply_that_refuses_its_request_fails_that_row_alone(
+    rows: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a provider's filter does; the command ends with the other rows, and the refused one is not
+    charged.
+    """
     command = ("bench", "groundedness", rows, *FILES, "--limit", "6")
     assert run(capsys, *command)[0] == 3
     answer(Path("x"))
@@ -261,13 +344,22 @@ def test_a_reply_that_refuses_its_request_fails_that_row_alone(rows: str, capsys
 
 
 @pytest.mark.parametrize(
-    "field", ['"content": DEEP', '"response": {"status_code": 400, "body": DEEP}', '"response": {"body": DEEP}']
+    "field",
+    [
+        '"content": DEEP',
+        '"response": {"status_code": 400, "body": DEEP}',
+        '"response": {"body": DEEP}',
+    ],
 )
-def test_a_reply_nested_too_deep_is_no_answer(rows: str, capsys: pytest.CaptureFixture[str], field: str) -> None:
+def test_a_reply_nested_too_deep_is_no_answer(
+    rows: str, capsys: pytest.CaptureFixture[str], field: str
+) -> None:
     """And no end of the command in a traceback."""
     command = ("bench", "groundedness", rows, *FILES, "--limit", "2")
     assert run(capsys, *command)[0] == 3
-    requests = [json.loads(line) for line in next(Path("x").glob("requests-*")).read_text().splitlines()]
+    requests = [
+        json.loads(line) for line in next(Path("x").glob("requests-*")).read_text().splitlines()
+    ]
     deep = field.replace("DEEP", "[" * 600 + "]" * 600)
     replies = [f'{{"custom_id": "{line["custom_id"]}", {deep}}}' for line in requests]
     (Path("x") / "r.jsonl").write_text("\n".join(replies))
@@ -286,7 +378,9 @@ def test_a_setting_without_effect_is_named(rows: str, capsys: pytest.CaptureFixt
     assert note in run(capsys, *command)[1]["notes"]
 
 
-def test_a_run_that_is_resumed_prints_what_is_new(rows: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_is_resumed_prints_what_is_new(
+    rows: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """While replies are missing that is the line on what it waits for; `runs show` has the rest."""
     assert run(capsys, "optimize", "groundedness", rows, *OPTIMIZE, *FILES)[0] == 3
     answer(Path("x"))

@@ -1,4 +1,6 @@
-"""Commands that fail: one JSON object with `--json`, words on stderr, and nothing paid for in vain."""
+"""Commands that fail: one JSON object with `--json`, words on stderr, and nothing paid for in
+vain.
+"""
 
 import errno
 import json
@@ -81,7 +83,9 @@ def error_of(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_answers_a_usage_error_with_one_object(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_answers_a_usage_error_with_one_object(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The same error, for people on stderr and for programs on stdout."""
     assert run(*name.split(), "--json", "--no-such-option") == 2
     error = error_of(capsys)
@@ -90,7 +94,9 @@ def test_every_command_answers_a_usage_error_with_one_object(name: str, capsys: 
     assert f"judgewright {name} --help" in error["hint"]
 
 
-@pytest.mark.parametrize("arguments", [("--json",), ("frobnicate", "--json"), ("runs", "--json")], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments", [("--json",), ("frobnicate", "--json"), ("runs", "--json")], ids=" ".join
+)
 def test_a_word_that_is_no_command_is_answered_likewise(
     arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -115,7 +121,9 @@ def test_every_path_that_is_written_to_is_checked() -> None:
 def test_a_path_that_cannot_be_written_is_refused_before_anything_else(
     folder: Path, name: str, option: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nothing is read, asked or made; a file is where a folder should be, so that no user may write there."""
+    """Nothing is read, asked or made; a file is where a folder should be, so that no user may write
+    there.
+    """
     assert run(*name.split(), option, "rows.jsonl/x", "--json") == 2
     error = error_of(capsys)
     assert "'rows.jsonl' is no folder" in error["message"]
@@ -123,7 +131,9 @@ def test_a_path_that_cannot_be_written_is_refused_before_anything_else(
 
 
 @pytest.mark.parametrize("option", ["--out", "--html", "--audit"])
-def test_a_missing_folder_costs_no_call(folder: Path, option: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_folder_costs_no_call(
+    folder: Path, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """`bench --out` into a folder that is not there failed after every call had been paid for."""
     arguments = ("bench", "groundedness", "rows.jsonl", "--model", "simulated")
     assert run(*arguments, option, "missing/x.jsonl", "--json") == 2
@@ -131,20 +141,32 @@ def test_a_missing_folder_costs_no_call(folder: Path, option: str, capsys: pytes
     assert not Workspace(folder).exists
 
 
-def test_a_slice_that_cannot_be_saved_leaves_one_object(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_slice_that_cannot_be_saved_leaves_one_object(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The slices are not printed before the error that follows them."""
     assert run("slices", "rows.jsonl", "--score", "label", "--save", "99=slice.yaml", "--json") == 2
     assert error_of(capsys)["kind"] == "InputError"
 
 
-@pytest.mark.parametrize("option", [("--proposer", "human", "--edit"), ("--slice",), ("--loss",)], ids=" ".join)
+@pytest.mark.parametrize(
+    "option", [("--proposer", "human", "--edit"), ("--slice",), ("--loss",)], ids=" ".join
+)
 def test_a_file_that_is_not_text_is_the_callers_fault(
     folder: Path, option: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """An edit saved as Latin-1 was called a defect in judgewright."""
     suffix = "json" if option == ("--loss",) else "yaml"
     Path(f"latin1.{suffix}").write_bytes("criteria: naïve".encode("latin-1"))
-    arguments = ("optimize", "groundedness", "rows.jsonl", "--objective", "precision", "--model", "simulated")
+    arguments = (
+        "optimize",
+        "groundedness",
+        "rows.jsonl",
+        "--objective",
+        "precision",
+        "--model",
+        "simulated",
+    )
     assert run(*arguments, *option, f"latin1.{suffix}", "--json") == 2
     error = error_of(capsys)
     assert error["exit"] == 2
@@ -170,41 +192,63 @@ ASKING = {
 
 
 def test_every_command_that_asks_a_model_is_known() -> None:
-    """`data check` counts tokens and `judges add` asks where a model is named, `models add` writes one down."""
+    """`data check` counts tokens and `judges add` asks where a model is named, `models add` writes
+    one down.
+    """
     with_model = {
-        name for name, command in COMMANDS.items() if any("--model" in option.opts for option in command.params)
+        name
+        for name, command in COMMANDS.items()
+        if any("--model" in option.opts for option in command.params)
     }
     assert with_model == {*ASKING, "data check", "models add", "judges add"}
 
 
 @pytest.mark.parametrize("name", ASKING)
-def test_no_model_is_asked_that_was_not_named(folder: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_model_is_asked_that_was_not_named(
+    folder: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A forgotten `--model` measured and optimized on a stand-in, and said so in a corner."""
     assert run(*name.split(), *ASKING[name], "--json") == 2
     error = error_of(capsys)
-    assert error["message"] == (
-        "no model is named: add --model NAME, NAME@https://host/v1, or simulated (made up, no key)"
+    assert (
+        error["message"]
+        == "no model is named: add --model NAME, NAME@https://host/v1, or simulated (made up, no"
+        " key)"
     )
     assert not Workspace(folder).exists
 
 
-def test_a_dead_endpoint_and_a_spent_budget_are_in_the_object(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dead_endpoint_and_a_spent_budget_are_in_the_object(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The result stands there, and beside it why it is short."""
     dead = ("--model", "x@http://127.0.0.1:9/v1", "--limit", "1")
     assert run("bench", "groundedness", "rows.jsonl", *dead, "--json") == 3
     message = error_of(capsys)["message"]
     assert "endpoint" in message
     assert "given up after 4 tries" in message  # it never answered: eight tries take half a minute
-    assert run("optimize", "groundedness", "rows.jsonl", *dead[:2], "--objective", "precision", "--json") in (2, 3)
+    assert run(
+        "optimize", "groundedness", "rows.jsonl", *dead[:2], "--objective", "precision", "--json"
+    ) in (2, 3)
     error_of(capsys)
     spent = ("--model", "simulated", "--budget", "9tokens")
     assert run("bench", "groundedness", "rows.jsonl", *spent, "--json") == 3
     assert error_of(capsys)["kind"] == "BudgetSpent"
 
 
-def test_a_workspace_that_cannot_be_made_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_workspace_that_cannot_be_made_is_told(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The disk's fault leaves with 3."""
-    arguments = ("bench", "groundedness", "rows.jsonl", "--model", "simulated", "--workspace", "rows.jsonl/w")
+    arguments = (
+        "bench",
+        "groundedness",
+        "rows.jsonl",
+        "--model",
+        "simulated",
+        "--workspace",
+        "rows.jsonl/w",
+    )
     assert run(*arguments, "--json") == 3
     assert error_of(capsys)["kind"] == "WorkspaceError"
 
@@ -237,8 +281,14 @@ class _Interrupting(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         os.kill(os.getpid(), signal.SIGINT)
-        choice = {"index": 0, "message": {"role": "assistant", "content": '{"score": 2}'}, "finish_reason": "stop"}
-        body = json.dumps({"id": "c", "object": "chat.completion", "model": "m", "choices": [choice]}).encode()
+        choice = {
+            "index": 0,
+            "message": {"role": "assistant", "content": '{"score": 2}'},
+            "finish_reason": "stop",
+        }
+        body = json.dumps(
+            {"id": "c", "object": "chat.completion", "model": "m", "choices": [choice]}
+        ).encode()
         self.rfile.read(int(self.headers["content-length"]))
         self.send_response(200)
         self.send_header("content-type", "application/json")
@@ -269,7 +319,19 @@ def interrupting_endpoint() -> Iterator[str]:
 def test_an_interrupt_is_one_object_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What was in flight is kept; the object says how it ended."""
     with interrupting_endpoint() as model:
-        assert run("bench", "groundedness", "rows.jsonl", "--model", model, "--json", "--concurrency", "1") == 3
+        assert (
+            run(
+                "bench",
+                "groundedness",
+                "rows.jsonl",
+                "--model",
+                model,
+                "--json",
+                "--concurrency",
+                "1",
+            )
+            == 3
+        )
     assert error_of(capsys)["kind"] == "Interrupted"
 
 
@@ -279,7 +341,9 @@ def test_stopping_a_server_is_no_failure(folder: Path) -> None:
     code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
     code += "from judgewright.runs.cli import main; main(['simulate', '--port', '0', '--json'])"
     command = [sys.executable, "-c", code]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as server:
         assert server.stdout is not None
         lines = [server.stdout.readline()]
         while lines[-1].strip() != "}":
@@ -290,12 +354,31 @@ def test_stopping_a_server_is_no_failure(folder: Path) -> None:
     assert (rest, complaints, server.returncode) == ("", "", 0)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="the limit of open files is set by the system's own means")
+@pytest.mark.skipif(
+    os.name != "posix", reason="the limit of open files is set by the system's own means"
+)
 def test_too_many_open_files_are_said_with_what_helps(folder: Path) -> None:
     """The endpoint is not to blame, and its hint would send people to the wrong place."""
     with Server(make_app(Simulated(), Faults.parse("latency=1"))) as server:
-        words = [sys.executable, "-m", "judgewright", "bench", "groundedness", "rows.jsonl", "--concurrency", "60"]
-        limited = ["sh", "-c", 'ulimit -n 50; exec "$@"', "sh", *words, "--model", f"simulated@{server.base_url}"]
+        words = [
+            sys.executable,
+            "-m",
+            "judgewright",
+            "bench",
+            "groundedness",
+            "rows.jsonl",
+            "--concurrency",
+            "60",
+        ]
+        limited = [
+            "sh",
+            "-c",
+            'ulimit -n 50; exec "$@"',
+            "sh",
+            *words,
+            "--model",
+            f"simulated@{server.base_url}",
+        ]
         ended = subprocess.run(limited, capture_output=True, check=False, text=True, timeout=120)
     assert ended.returncode == 3
     assert "hint: allow more open files (ulimit -n 4096), or lower --concurrency" in ended.stderr

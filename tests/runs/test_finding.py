@@ -33,7 +33,9 @@ from judgewright.runs.store import RunConfig, RunJournal, Workspace, create_run
 from .stored_events import EVIDENCE, stored
 
 PROMPT = Registry().get("groundedness")
-CHILD = PROMPT.edited(criteria=f"Be calm.\n{PROMPT.criteria}\nNumbers must match.\nNames must match.")
+CHILD = PROMPT.edited(
+    criteria=f"Be calm.\n{PROMPT.criteria}\nNumbers must match.\nNames must match."
+)
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
 
@@ -46,13 +48,24 @@ def place(tmp_path: Path) -> Iterator[Workspace]:
 
 def enter(place: Workspace, *, most: int = 0, outcome: str = "accepted", **events: Any) -> str:
     """Enter a finished run that found the child."""
-    config = RunConfig(prompt=PROMPT.to_yaml(), model="simulated", data="rows.jsonl", objective="precision", hunks=most)
+    config = RunConfig(
+        prompt=PROMPT.to_yaml(),
+        model="simulated",
+        data="rows.jsonl",
+        objective="precision",
+        hunks=most,
+    )
     run_id = create_run(place.database, "optimize", config.to_json())
     journal = RunJournal(place.database, run_id)
     plain = {
         "started": {"model": "simulated", "simulated": True},
         "survivor": {"version": CHILD.version, "prompt": CHILD.to_yaml()},
-        "decision": {"accepted": outcome == "accepted", "outcome": outcome, "reason": "so", **EVIDENCE},
+        "decision": {
+            "accepted": outcome == "accepted",
+            "outcome": outcome,
+            "reason": "so",
+            **EVIDENCE,
+        },
     }
     for kind, payload in {**plain, **events, "everything": {}}.items():
         journal.record(kind, stored(kind, payload))
@@ -63,7 +76,10 @@ def enter(place: Workspace, *, most: int = 0, outcome: str = "accepted", **event
 def test_the_hunks_are_numbered_as_the_run_measured_them(place: Workspace, most: int) -> None:
     """The run's own limit joins them; without one every sentence is a hunk."""
     expected = split_hunks(PROMPT, CHILD, most=most or None)
-    measured = [{"number": h.number, "part": h.part, "old": list(h.old), "new": list(h.new)} for h in expected.hunks]
+    measured = [
+        {"number": h.number, "part": h.part, "old": list(h.old), "new": list(h.new)}
+        for h in expected.hunks
+    ]
     events: dict[str, Any] = {"hunks": {"hunks": measured}} if most else {}
     found = read_optimization(place, enter(place, most=most, **events))
     split = found.diff()
@@ -73,8 +89,18 @@ def test_the_hunks_are_numbered_as_the_run_measured_them(place: Workspace, most:
 
 
 def test_hunks_that_are_not_those_measured_are_noticed(place: Workspace) -> None:
-    """A number must not come to mean another sentence than the one measured; the diff is shown all the same."""
-    told = [{"number": 1, "part": "criteria", "old": [], "new": ["Numbers must match."], "mark": "helps"}]
+    """A number must not come to mean another sentence than the one measured; the diff is shown all
+    the same.
+    """
+    told = [
+        {
+            "number": 1,
+            "part": "criteria",
+            "old": [],
+            "new": ["Numbers must match."],
+            "mark": "helps",
+        }
+    ]
     run_id = enter(place, most=1, hunks={"hunks": told})
     with pytest.raises(WorkspaceError, match="other hunks than the run measured"):
         read_optimization(place, run_id).diff()
@@ -86,11 +112,18 @@ def test_hunks_that_are_not_those_measured_are_noticed(place: Workspace) -> None
     assert "--hunks" not in shown.stdout
 
 
-def test_a_baseline_cut_otherwise_than_the_run_cut_it_is_not_shown(place: Workspace, tmp_path: Path) -> None:
-    """Where other rows were sealed then, an open row may be a sealed one; before the split there is none to show."""
+def test_a_baseline_cut_otherwise_than_the_run_cut_it_is_not_shown(
+    place: Workspace, tmp_path: Path
+) -> None:
+    """Where other rows were sealed then, an open row may be a sealed one; before the split there is
+    none to show.
+    """
     write_demo_rows(tmp_path / "rows.jsonl", documents=60)
     config = RunConfig(
-        prompt=PROMPT.to_yaml(), model="simulated", data=str(tmp_path / "rows.jsonl"), objective="precision"
+        prompt=PROMPT.to_yaml(),
+        model="simulated",
+        data=str(tmp_path / "rows.jsonl"),
+        objective="precision",
     )
     run_id = create_run(place.database, "optimize", config.to_json())
     journal = RunJournal(place.database, run_id)
@@ -105,9 +138,14 @@ def test_a_baseline_cut_otherwise_than_the_run_cut_it_is_not_shown(place: Worksp
 def test_what_the_gate_was_asked_is_read_back(place: Workspace) -> None:
     """Objective and slice are the run's; a slice of all rows is none."""
     assert Terms.of_run(read_optimization(place, enter(place))).slice is None
-    terms = Terms.of_run(read_optimization(place, enter(place, slice={"name": "source_words >= 400"})))
+    terms = Terms.of_run(
+        read_optimization(place, enter(place, slice={"name": "source_words >= 400"}))
+    )
     assert (str(terms.slice), terms.objective.target) == ("source_words >= 400", "precision")
-    assert Terms.of_run(read_optimization(place, enter(place, slice={"name": "all rows"}))).slice is None
+    assert (
+        Terms.of_run(read_optimization(place, enter(place, slice={"name": "all rows"}))).slice
+        is None
+    )
 
 
 @pytest.mark.parametrize(("verb", "adopt"), [("accepted", True), ("rejected", False)])
@@ -116,7 +154,12 @@ def test_a_decision_carries_the_exact_text(place: Workspace, verb: str, adopt: b
     run_id = enter(place)
     adopted = record_review(place, run_id, accept=adopt, who="ann", comment="reads well")
     (said,) = read_optimization(place, run_id).reviews
-    assert (said.verb, said.who, said.comment, said.version) == (verb, "ann", "reads well", CHILD.version)
+    assert (said.verb, said.who, said.comment, said.version) == (
+        verb,
+        "ann",
+        "reads well",
+        CHILD.version,
+    )
     if adopted is None:
         assert said.prompt == CHILD.to_yaml()
         assert not (place.root / "prompts").exists()
@@ -128,7 +171,9 @@ def test_a_decision_carries_the_exact_text(place: Workspace, verb: str, adopt: b
 
 
 def test_an_adoption_that_was_cut_off_can_be_given_again(place: Workspace) -> None:
-    """The prompt on the shelf without its event, as a kill leaves it: the same command ends the same."""
+    """The prompt on the shelf without its event, as a kill leaves it: the same command ends the
+    same.
+    """
     run_id = enter(place)
     place.registry.keep(CHILD)
     adopted = record_review(place, run_id, accept=True, who="ann", comment="")
@@ -146,7 +191,9 @@ def test_only_what_the_gate_accepted_is_adopted(place: Workspace) -> None:
 
 
 def test_the_origin_of_a_version_is_the_run_that_accepted_it(place: Workspace) -> None:
-    """Of several runs the first accept; a version made of hunks comes from the run that gated them."""
+    """Of several runs the first accept; a version made of hunks comes from the run that gated
+    them.
+    """
     enter(place, outcome="undecided")
     accepted, _ = enter(place), enter(place)
     assert provenance(place, CHILD)["run"] == accepted
@@ -179,10 +226,14 @@ def nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @needs_git
-def test_who_decides_is_whom_git_names_in_this_folder(nobody: Path, place: Workspace, tmp_path: Path) -> None:
+def test_who_decides_is_whom_git_names_in_this_folder(
+    nobody: Path, place: Workspace, tmp_path: Path
+) -> None:
     """Name and address, what there is of them, and the user name where there is neither."""
     assert identity(nobody) == getpass.getuser() == "somebody"
-    subprocess.run(["git", "-C", str(nobody), "config", "user.email", "ann@example.org"], check=True)
+    subprocess.run(
+        ["git", "-C", str(nobody), "config", "user.email", "ann@example.org"], check=True
+    )
     assert identity(nobody) == "ann@example.org"
     (tmp_path / "gitconfig").write_text("[user]\n\tname = Ann Ö.\n", encoding="utf-8")
     assert identity(nobody) == "Ann Ö. <ann@example.org>"

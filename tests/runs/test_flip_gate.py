@@ -1,4 +1,6 @@
-"""`gate --unlabelled`: two prompts judged on rows without labels, decided by the labels that people then give."""
+"""`gate --unlabelled`: two prompts judged on rows without labels, decided by the labels that people
+then give.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ BETTER = replace(PROMPT, criteria=PROMPT.criteria + NUMBERS)
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a pool without labels, a labelled holdout of other rows, and an edited prompt."""
+    """A folder with a pool without labels, a labelled holdout of other rows, and an edited
+    prompt.
+    """
     folder = tmp_path_factory.mktemp("texts")
     write_demo_rows(folder / "all.jsonl", documents=200)
     rows = read(folder / "all.jsonl")
@@ -67,16 +71,28 @@ def invoke(place: Workspace, *arguments: object) -> Result:
     return CliRunner().invoke(command, [*map(str, arguments), "--workspace", str(place.root)])
 
 
-def ask(place: Workspace, texts: Path, *more: object, pool: str = "pool.jsonl", code: int = 1) -> dict[str, Any]:
+def ask(
+    place: Workspace, texts: Path, *more: object, pool: str = "pool.jsonl", code: int = 1
+) -> dict[str, Any]:
     """Put the two prompts through the gate on the pool, and return what it printed."""
-    asked = ("gate", "groundedness", texts / "better.yaml", texts / pool, "--unlabelled", "--model", "simulated")
+    asked = (
+        "gate",
+        "groundedness",
+        texts / "better.yaml",
+        texts / pool,
+        "--unlabelled",
+        "--model",
+        "simulated",
+    )
     found = invoke(place, *asked, "--target", "accuracy", *more, "--json")
     assert found.exit_code == code, (found.output, found.exception)
     assert found.stdout, found.exception
     return json.loads(found.stdout)
 
 
-def label(place: Workspace, texts: Path, run_id: str, *, annotator: str = "ann", limit: int = 1000) -> int:
+def label(
+    place: Workspace, texts: Path, run_id: str, *, annotator: str = "ann", limit: int = 1000
+) -> int:
     """Label a queue as the rows' own labels say, and return how many rows were labelled."""
     truth = {row["id"]: float(row["label"]) for row in read(texts / "all.jsonl")}
     with Workspace(place.root) as workspace:
@@ -90,9 +106,15 @@ def label(place: Workspace, texts: Path, run_id: str, *, annotator: str = "ann",
 
 
 def test_two_prompts_are_decided_by_the_labels_of_some_flips(place: Workspace, texts: Path) -> None:
-    """The look is entered with the first label; the same command again says what the labels decide, once."""
+    """The look is entered with the first label; the same command again says what the labels decide,
+    once.
+    """
     begun = ask(place, texts)
-    assert (begun["concluded"], begun["look"], begun["decision"]["outcome"]) == (False, 1, "undecided")
+    assert (begun["concluded"], begun["look"], begun["decision"]["outcome"]) == (
+        False,
+        1,
+        "undecided",
+    )
     assert begun["calls"] == 2 * begun["rows"]
     with Workspace(place.root) as workspace:
         record = get_run(workspace.database, begun["run"])
@@ -147,11 +169,15 @@ def test_an_abandoned_queue_is_undecided_and_its_look_counts(place: Workspace, t
     assert ask(place, texts)["decision"] == left["decision"]
     assert ask(place, texts, "--estimand", "pool")["look"] == 2
     with Workspace(place.root) as workspace:
-        assert [one.outcome for one in HoldoutLedger(workspace.database).history().records] == ["undecided"]
+        assert [one.outcome for one in HoldoutLedger(workspace.database).history().records] == [
+            "undecided"
+        ]
 
 
 def test_a_queue_without_a_label_costs_no_look(place: Workspace, texts: Path) -> None:
-    """However it ends; with one label it is spent, taken back or not, at what others have left of it by then."""
+    """However it ends; with one label it is spent, taken back or not, at what others have left of
+    it by then.
+    """
     begun, pool = ask(place, texts), ask(place, texts, "--estimand", "pool")
     assert (begun["look"], pool["look"]) == (1, 1)
     thrown = ask(place, texts, "--abandon")
@@ -169,7 +195,9 @@ def test_a_queue_without_a_label_costs_no_look(place: Workspace, texts: Path) ->
         gated = flip_progress(workspace, pool["run"])
         assert (gated.look.number, gated.look.alpha) == (2, alpha_of_look(2))
         assert (
-            FlipDesign.from_json(get_run(workspace.database, pool["run"]).config["design"]["flips"]).alpha
+            FlipDesign.from_json(
+                get_run(workspace.database, pool["run"]).config["design"]["flips"]
+            ).alpha
             == gated.look.alpha
         )
 
@@ -177,7 +205,9 @@ def test_a_queue_without_a_label_costs_no_look(place: Workspace, texts: Path) ->
 def test_a_pool_that_is_higher_on_its_own_rows_accepts_nothing_and_starts_no_count_anew(
     place: Workspace, texts: Path
 ) -> None:
-    """Swaps by a coin are higher on some very rows too: exit code 1, nothing to adopt, the next look is the second."""
+    """Swaps by a coin are higher on some very rows too: exit code 1, nothing to adopt, the next
+    look is the second.
+    """
     begun = ask(place, texts, "--estimand", "pool")
     assert begun["decision"]["outcome"] == "not shown"
     label(place, texts, begun["run"])
@@ -186,12 +216,18 @@ def test_a_pool_that_is_higher_on_its_own_rows_accepts_nothing_and_starts_no_cou
     assert not done["decision"]["accepted"]
     assert "says nothing of other rows" in done["decision"]["reason"]
     with Workspace(place.root) as workspace:
-        assert [one.outcome for one in HoldoutLedger(workspace.database).history().records] == ["higher on these rows"]
+        assert [one.outcome for one in HoldoutLedger(workspace.database).history().records] == [
+            "higher on these rows"
+        ]
     assert ask(place, texts)["look"] == 2
 
 
-def test_rows_that_were_open_or_have_a_label_are_left_out(place: Workspace, texts: Path, tmp_path: Path) -> None:
-    """With all rows of their groups, and of groups that share a text with them; the answer counts them."""
+def test_rows_that_were_open_or_have_a_label_are_left_out(
+    place: Workspace, texts: Path, tmp_path: Path
+) -> None:
+    """With all rows of their groups, and of groups that share a text with them; the answer counts
+    them.
+    """
     rows = read(texts / "all.jsonl")
     groups = list(dict.fromkeys(row["group_id"] for row in rows))
     for row in rows:
@@ -200,7 +236,9 @@ def test_rows_that_were_open_or_have_a_label_are_left_out(place: Workspace, text
     seen = write(tmp_path / "seen.jsonl", [row for row in rows if row["group_id"] in groups[:10]])
     dataset = load_dataset(seen, inputs=PROMPT.inputs, scale=PROMPT.scale, require_labels=False)
     with Workspace(place.root) as workspace:
-        HoldoutLedger(workspace.database).remember("earlier", open=RowFingerprints.of(dataset), sealed={})
+        HoldoutLedger(workspace.database).remember(
+            "earlier", open=RowFingerprints.of(dataset), sealed={}
+        )
     found = ask(place, texts, pool=str(write(tmp_path / "mixed.jsonl", rows)))
     labelled = sum(row["group_id"] in groups[10:20] for row in rows)
     notes = "\n".join(found["notes"])
@@ -211,7 +249,9 @@ def test_rows_that_were_open_or_have_a_label_are_left_out(place: Workspace, text
 
 
 def test_the_holdouts_own_labels_are_taken_in(place: Workspace, texts: Path) -> None:
-    """Its rows are no rows of the pool; what they say counts before the first label is asked for."""
+    """Its rows are no rows of the pool; what they say counts before the first label is asked
+    for.
+    """
     found = ask(place, texts, "--holdout", texts / "holdout.jsonl", pool="all_unlabelled.jsonl")
     sealed = read(texts / "holdout.jsonl")
     (left_out,) = [note for note in found["notes"] if "stand in the holdout" in note]
@@ -221,7 +261,9 @@ def test_the_holdouts_own_labels_are_taken_in(place: Workspace, texts: Path) -> 
     assert "target" not in found["evidence"]
 
 
-def test_how_far_the_queue_is_shows_nothing_of_what_the_labels_say(place: Workspace, texts: Path) -> None:
+def test_how_far_the_queue_is_shows_nothing_of_what_the_labels_say(
+    place: Workspace, texts: Path
+) -> None:
     """The bound was known before the first label."""
     begun = ask(place, texts)
     with Workspace(place.root) as workspace:
@@ -257,25 +299,47 @@ def test_a_second_annotator_who_disagrees_takes_labels_away(place: Workspace, te
 
 @pytest.fixture(scope="module")
 def verdicts(texts: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what both prompts said of all rows, once without labels, once as ids and scores alone."""
+    """A folder with what both prompts said of all rows, once without labels, once as ids and scores
+    alone.
+    """
     folder = tmp_path_factory.mktemp("verdicts")
     for name, judge in (("old", "groundedness"), ("new", texts / "better.yaml")):
-        asked = ["bench", str(judge), str(texts / "all.jsonl"), "--model", "simulated", "--workspace", str(folder)]
+        asked = [
+            "bench",
+            str(judge),
+            str(texts / "all.jsonl"),
+            "--model",
+            "simulated",
+            "--workspace",
+            str(folder),
+        ]
         assert CliRunner().invoke(cli, [*asked, "--out", str(folder / "all.jsonl")]).exit_code == 0
         rows = read(folder / "all.jsonl")
-        write(folder / f"{name}.jsonl", [{key: row[key] for key in row if key != "label"} for row in rows])
-        write(folder / f"{name}_bare.jsonl", [{"id": row["id"], "score": row["score"]} for row in rows])
+        write(
+            folder / f"{name}.jsonl",
+            [{key: row[key] for key in row if key != "label"} for row in rows],
+        )
+        write(
+            folder / f"{name}_bare.jsonl",
+            [{"id": row["id"], "score": row["score"]} for row in rows],
+        )
     return folder
 
 
-def ask_files(place: Workspace, verdicts: Path, pool: Path, *more: object, bare: str = "") -> Result:
+def ask_files(
+    place: Workspace, verdicts: Path, pool: Path, *more: object, bare: str = ""
+) -> Result:
     files = verdicts / f"old{bare}.jsonl", verdicts / f"new{bare}.jsonl"
     return invoke(place, "gate", *files, pool, "--unlabelled", "--target", "accuracy", *more)
 
 
 @pytest.mark.parametrize("bare", ["", "_bare"])
-def test_stored_verdicts_are_enough(place: Workspace, texts: Path, verdicts: Path, bare: str) -> None:
-    """No model is asked; rows without verdicts are left out, and the labels decide as they do of prompts."""
+def test_stored_verdicts_are_enough(
+    place: Workspace, texts: Path, verdicts: Path, bare: str
+) -> None:
+    """No model is asked; rows without verdicts are left out, and the labels decide as they do of
+    prompts.
+    """
     begun = json.loads(ask_files(place, verdicts, texts / "pool.jsonl", "--json", bare=bare).stdout)
     assert begun["calls"] == 0
     assert begun["flipped"] == ask(place, texts)["flipped"]
@@ -286,8 +350,12 @@ def test_stored_verdicts_are_enough(place: Workspace, texts: Path, verdicts: Pat
     assert "ACCEPTED" in done.stdout
 
 
-def test_people_are_not_shown_what_a_judge_said(place: Workspace, texts: Path, verdicts: Path) -> None:
-    """Also where texts and verdicts stand in one file; a holdout's labels are taken in from its own."""
+def test_people_are_not_shown_what_a_judge_said(
+    place: Workspace, texts: Path, verdicts: Path
+) -> None:
+    """Also where texts and verdicts stand in one file; a holdout's labels are taken in from its
+    own.
+    """
     said = {row["id"]: row for row in read(verdicts / "old.jsonl")}
     pool = [{"body": row["source"], **said[row["id"]]} for row in read(texts / "pool.jsonl")]
     for row in pool:
@@ -298,28 +366,56 @@ def test_people_are_not_shown_what_a_judge_said(place: Workspace, texts: Path, v
         row = LabelSession(workspace, begun["run"], "ann").next()
         assert row is not None
         assert set(row.inputs) == {"body"}
-    found = ask_files(place, verdicts, texts / "all_unlabelled.jsonl", "--holdout", texts / "holdout.jsonl", "--json")
+    found = ask_files(
+        place,
+        verdicts,
+        texts / "all_unlabelled.jsonl",
+        "--holdout",
+        texts / "holdout.jsonl",
+        "--json",
+    )
     sealed = len(read(texts / "holdout.jsonl"))
     assert json.loads(found.stdout)["holdout_rows"] == sealed
     assert json.loads(found.stdout)["rows"] <= len(read(texts / "all.jsonl")) - sealed
 
 
-def test_what_a_verdict_file_lacks_is_said(place: Workspace, texts: Path, verdicts: Path, tmp_path: Path) -> None:
+def test_what_a_verdict_file_lacks_is_said(
+    place: Workspace, texts: Path, verdicts: Path, tmp_path: Path
+) -> None:
     """Rows, ids or texts; nothing is entered where it cannot go on."""
     pool = read(texts / "pool.jsonl")
     renamed = write(tmp_path / "renamed.jsonl", [row | {"id": f"x{row['id']}"} for row in pool])
-    edited = write(tmp_path / "edited.jsonl", [pool[0] | {"statement": "Something else."}, *pool[1:]])
+    edited = write(
+        tmp_path / "edited.jsonl", [pool[0] | {"statement": "Something else."}, *pool[1:]]
+    )
     for rows, message in (
-        (renamed, f"no row of renamed is in old.jsonl or new.jsonl: ids are 'x{pool[0]['id']}' in the one and"),
+        (
+            renamed,
+            (
+                f"no row of renamed is in old.jsonl or new.jsonl: ids are 'x{pool[0]['id']}' in the"
+                " one and"
+            ),
+        ),
         (edited, f"judged other texts than the file has now for 1 rows, such as '{pool[0]['id']}'"),
     ):
         assert message in str(ask_files(place, verdicts, rows).exception)
     with Workspace(place.root) as workspace:
         assert not workspace.exists or list_runs(workspace.database) == ()
-    write(verdicts / "short.jsonl", [row for row in read(verdicts / "new_bare.jsonl") if row["id"] != pool[0]["id"]])
+    write(
+        verdicts / "short.jsonl",
+        [row for row in read(verdicts / "new_bare.jsonl") if row["id"] != pool[0]["id"]],
+    )
     files = verdicts / "old_bare.jsonl", verdicts / "short.jsonl"
     more = [*pool, pool[0] | {"id": "nobody judged it", "group_id": "alone"}]
-    asked = ("gate", *files, write(tmp_path / "more.jsonl", more), "--unlabelled", "--target", "accuracy", "--json")
+    asked = (
+        "gate",
+        *files,
+        write(tmp_path / "more.jsonl", more),
+        "--unlabelled",
+        "--target",
+        "accuracy",
+        "--json",
+    )
     notes = json.loads(invoke(place, *asked).stdout)["notes"]
     assert "1 rows are left out: neither file has a verdict on them" in notes
     assert "short.jsonl lacks 1 of the rows, which count as unscored" in notes
@@ -327,9 +423,18 @@ def test_what_a_verdict_file_lacks_is_said(place: Workspace, texts: Path, verdic
     assert "which texts are to be labelled?" in str(missing.exception)
 
 
-def test_what_flips_cannot_decide_is_refused_before_anything_is_asked(place: Workspace, texts: Path) -> None:
+def test_what_flips_cannot_decide_is_refused_before_anything_is_asked(
+    place: Workspace, texts: Path
+) -> None:
     """A metric without a sum, a slice, verdict files, options of the other kind of gate."""
-    asked = ("gate", "groundedness", texts / "better.yaml", texts / "pool.jsonl", "--model", "simulated")
+    asked = (
+        "gate",
+        "groundedness",
+        texts / "better.yaml",
+        texts / "pool.jsonl",
+        "--model",
+        "simulated",
+    )
     for more, message in (
         (("--unlabelled", "--target", "kappa"), "kappa is no sum over rows"),
         (("--unlabelled", "--target", "f1", "--slice", "genre = x"), "too few to watch a slice"),
@@ -339,7 +444,9 @@ def test_what_flips_cannot_decide_is_refused_before_anything_is_asked(place: Wor
         found = invoke(place, *asked, *more)
         assert isinstance(found.exception, InputError)
         assert message in str(found.exception)
-    same = invoke(place, "gate", "groundedness", "groundedness", *asked[3:], "--unlabelled", "--target", "f1")
+    same = invoke(
+        place, "gate", "groundedness", "groundedness", *asked[3:], "--unlabelled", "--target", "f1"
+    )
     assert "are the same prompt" in str(same.exception)
     with Workspace(place.root) as workspace:
         assert not workspace.exists or list_runs(workspace.database) == ()
@@ -347,7 +454,14 @@ def test_what_flips_cannot_decide_is_refused_before_anything_is_asked(place: Wor
 
 def test_people_read_how_many_rows_flip_and_what_to_do_next(place: Workspace, texts: Path) -> None:
     """No verdict is shown, and the next command stands at the end."""
-    asked = ("gate", "groundedness", texts / "better.yaml", texts / "pool.jsonl", "--model", "simulated")
+    asked = (
+        "gate",
+        "groundedness",
+        texts / "better.yaml",
+        texts / "pool.jsonl",
+        "--model",
+        "simulated",
+    )
     found = invoke(place, *asked, "--unlabelled", "--target", "precision", "--guard", "recall=0.1")
     assert found.exit_code == 1
     assert "of them flip" in found.stdout

@@ -1,4 +1,6 @@
-"""A decision by flips as a newcomer meets it: two verdict files and a pool of queries and passages."""
+"""A decision by flips as a newcomer meets it: two verdict files and a pool of queries and
+passages.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,19 @@ from judgewright.runs.store import LabelStore, RunJournal, Workspace, list_runs
 
 from .review.conftest import visit
 
-WORDS = ["river", "stone", "light", "market", "garden", "winter", "engine", "paper", "signal", "copper", "forest"]
+WORDS = [
+    "river",
+    "stone",
+    "light",
+    "market",
+    "garden",
+    "winter",
+    "engine",
+    "paper",
+    "signal",
+    "copper",
+    "forest",
+]
 ROWS, QUERIES = 160, 8
 NAMES = ("pool.jsonl", "old.jsonl", "new.jsonl")
 
@@ -30,11 +44,16 @@ def write(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A pool of queries and passages, every tenth row the text of the one before, and verdicts of two judges."""
+    """A pool of queries and passages, every tenth row the text of the one before, and verdicts of
+    two judges.
+    """
     folder, draw = tmp_path_factory.mktemp("files"), random.Random(1)
     pool: list[dict[str, Any]] = []
     for i in range(ROWS):
-        texts = {"query": f"what of the {WORDS[i % QUERIES]} now", "passage": " ".join(draw.choices(WORDS, k=30))}
+        texts = {
+            "query": f"what of the {WORDS[i % QUERIES]} now",
+            "passage": " ".join(draw.choices(WORDS, k=30)),
+        }
         if i % 10 == 9:
             texts = {name: pool[-1][name] for name in texts}
         pool.append({"id": f"r{i}", **texts})
@@ -63,12 +82,19 @@ def place(tmp_path: Path) -> Iterator[Workspace]:
 
 def invoke(place: Workspace, *arguments: object, answers: str = "") -> Result:
     place.close()
-    return CliRunner().invoke(cli, [*map(str, arguments), "--workspace", str(place.root)], input=answers)
+    return CliRunner().invoke(
+        cli, [*map(str, arguments), "--workspace", str(place.root)], input=answers
+    )
 
 
 def gate(place: Workspace, files: Path, *more: object) -> Result:
     """Ask which of the two judges is more accurate."""
-    asked = (*(files / f"{name}.jsonl" for name in ("old", "new", "pool")), "--unlabelled", "--target", "accuracy")
+    asked = (
+        *(files / f"{name}.jsonl" for name in ("old", "new", "pool")),
+        "--unlabelled",
+        "--target",
+        "accuracy",
+    )
     return invoke(place, "gate", *asked, "--threshold", "2", *more)
 
 
@@ -87,9 +113,14 @@ def label(place: Workspace, *, limit: int = 1000) -> list[str]:
 def test_a_note_says_that_another_text_repeats_more_and_the_decision_names_its_unit(
     place: Workspace, files: Path
 ) -> None:
-    """The longest text makes the groups where no column is named, though one may want to decide on queries."""
+    """The longest text makes the groups where no column is named, though one may want to decide on
+    queries.
+    """
     begun = gate(place, files).stdout
-    note = "query has 8 values in 160 rows: for a decision about a new query, rather than a new passage, say --group"
+    note = (
+        "query has 8 values in 160 rows: for a decision about a new query, rather than a new"
+        " passage, say --group"
+    )
     assert f"{note} query\n" in begun
     assert "on new groups like these, one passage each" in begun
     named = gate(place, files, "--group", "query").stdout
@@ -98,8 +129,12 @@ def test_a_note_says_that_another_text_repeats_more_and_the_decision_names_its_u
     assert "for a decision about" not in named
 
 
-def test_the_column_of_the_group_is_read_from_the_pool_and_people_see_it(place: Workspace, files: Path) -> None:
-    """The verdict files have ids and scores alone; a query that is the group is still a text to read."""
+def test_the_column_of_the_group_is_read_from_the_pool_and_people_see_it(
+    place: Workspace, files: Path
+) -> None:
+    """The verdict files have ids and scores alone; a query that is the group is still a text to
+    read.
+    """
     begun = gate(place, files, "--group", "query", "--json")
     assert json.loads(begun.stdout)["groups"] == QUERIES
     shown = invoke(place, "label", "latest").stdout
@@ -107,12 +142,19 @@ def test_the_column_of_the_group_is_read_from_the_pool_and_people_see_it(place: 
     assert "── passage ──" in shown
 
 
-def test_rows_with_the_same_texts_are_asked_about_once(place: Workspace, files: Path, tmp_path: Path) -> None:
+def test_rows_with_the_same_texts_are_asked_about_once(
+    place: Workspace, files: Path, tmp_path: Path
+) -> None:
     """The gate counts one label, and `data labels` writes as many rows as there are labels."""
     begun = gate(place, files, "--estimand", "pool")
-    assert "16 rows have the same texts as another: one label counts for all of them" in begun.stdout
+    assert (
+        "16 rows have the same texts as another: one label counts for all of them" in begun.stdout
+    )
     ids = label(place)
-    texts = {row["id"]: row["passage"] for row in map(json.loads, (files / "pool.jsonl").read_text().splitlines())}
+    texts = {
+        row["id"]: row["passage"]
+        for row in map(json.loads, (files / "pool.jsonl").read_text().splitlines())
+    }
     assert len({texts[row_id] for row_id in ids}) == len(ids)
     done = json.loads(gate(place, files, "--estimand", "pool", "--json").stdout)
     assert done["evidence"]["labels"] == len(ids)
@@ -121,7 +163,9 @@ def test_rows_with_the_same_texts_are_asked_about_once(place: Workspace, files: 
     assert "note" not in written
 
 
-def test_labels_that_are_left_out_are_counted(place: Workspace, files: Path, tmp_path: Path) -> None:
+def test_labels_that_are_left_out_are_counted(
+    place: Workspace, files: Path, tmp_path: Path
+) -> None:
     """A queue that lists rows asks about each, and says where its texts were labelled before."""
     rows = (files / "pool.jsonl").read_text().splitlines()
     pair = tmp_path / "pair.jsonl"
@@ -133,8 +177,12 @@ def test_labels_that_are_left_out_are_counted(place: Workspace, files: Path, tmp
     assert "note: 1 label is left out, as a later one is of a row with the same texts" in written
 
 
-def test_what_people_are_asked_may_be_changed_until_the_first_label(place: Workspace, files: Path) -> None:
-    """Then it is refused, because the labels answer what was asked before; without --ask it goes on as it was."""
+def test_what_people_are_asked_may_be_changed_until_the_first_label(
+    place: Workspace, files: Path
+) -> None:
+    """Then it is refused, because the labels answer what was asked before; without --ask it goes on
+    as it was.
+    """
     begun = gate(place, files)
     assert "--ask TEXT asks in yours" in begun.stdout
     shown = invoke(place, "label", "latest").stdout
@@ -147,7 +195,10 @@ def test_what_people_are_asked_may_be_changed_until_the_first_label(place: Works
     assert gate(place, files, "--ask", "Does it answer the query?").exit_code == 1
     refused = gate(place, files, "--ask", "Is it short?").exception
     assert isinstance(refused, InputError)
-    assert "the queue has 2 labels, which answer 'Does it answer the query?'; --ask can no longer" in str(refused)
+    assert (
+        "the queue has 2 labels, which answer 'Does it answer the query?'; --ask can no longer"
+        in str(refused)
+    )
     second = gate(place, files, "--second", "all").exception
     assert "--second can no longer change it" in str(second)
     with Workspace(place.root) as workspace:
@@ -156,7 +207,9 @@ def test_what_people_are_asked_may_be_changed_until_the_first_label(place: Works
         assert len(LabelStore(workspace.database).records()) == 2
 
 
-def test_who_won_how_many_flips_is_said_once_it_is_decided_and_not_before(place: Workspace, files: Path) -> None:
+def test_who_won_how_many_flips_is_said_once_it_is_decided_and_not_before(
+    place: Workspace, files: Path
+) -> None:
     """With what to do next; the e-value is said beside what is needed."""
     begun = gate(place, files)
     assert "highest e-value 1.0, 32.9 needed" in begun.stdout
@@ -171,7 +224,10 @@ def test_who_won_how_many_flips_is_said_once_it_is_decided_and_not_before(place:
     won = json.loads(gate(place, files, "--json").stdout)["flips_won"]
     flips = flips_with_a_label(place, files)
     assert won["before"] + won["after"] == flips
-    assert f"of {flips} labelled flips {won['after']} went to new.jsonl, {won['before']} to old.jsonl" in done.stdout
+    assert (
+        f"of {flips} labelled flips {won['after']} went to new.jsonl, {won['before']} to old.jsonl"
+        in done.stdout
+    )
     assert won["after"] > won["before"]
     assert "Next:  use the judge that wrote" in done.stdout
     assert len(ids) > 4
@@ -180,7 +236,10 @@ def test_who_won_how_many_flips_is_said_once_it_is_decided_and_not_before(place:
 
 def flips_with_a_label(place: Workspace, files: Path) -> int:
     """Count the flips among the rows whose passage has a label."""
-    rows = {name: [json.loads(line) for line in (files / name).read_text().splitlines()] for name in NAMES}
+    rows = {
+        name: [json.loads(line) for line in (files / name).read_text().splitlines()]
+        for name in NAMES
+    }
     with Workspace(place.root) as workspace:
         labelled = {record.row_id for record in LabelStore(workspace.database).records()}
     passages = {row["passage"] for row in rows["pool.jsonl"] if row["id"] in labelled}
@@ -190,7 +249,9 @@ def flips_with_a_label(place: Workspace, files: Path) -> int:
     return flips
 
 
-def test_commands_to_copy_name_the_workspace_and_everything_that_was_asked(place: Workspace, files: Path) -> None:
+def test_commands_to_copy_name_the_workspace_and_everything_that_was_asked(
+    place: Workspace, files: Path
+) -> None:
     """At the end of the gate, where labelling is left, and where nothing is left to label."""
     there = f"--workspace {place.root}"
     begun = gate(place, files, "--ask", "Is it?")
@@ -198,11 +259,17 @@ def test_commands_to_copy_name_the_workspace_and_everything_that_was_asked(place
         run_id = list_runs(workspace.database)[-1].run_id
         assert RunJournal(workspace.database, run_id).events() == ()
     assert f"Label:  judgewright label {run_id} {there}" in begun.stdout
-    assert f"Go on with:  judgewright label {run_id} {there}" in invoke(place, "label", "latest").stdout
+    assert (
+        f"Go on with:  judgewright label {run_id} {there}"
+        in invoke(place, "label", "latest").stdout
+    )
     label(place)
     done = invoke(place, "label", "latest", "--annotator", "ann").stdout
     named = " ".join(str(files / f"{name}.jsonl") for name in ("old", "new", "pool"))
     again = f"judgewright gate {named} --unlabelled --target accuracy --threshold 2"
     assert f"{again} {there}\n" in done
     with visit(place.root) as page:
-        assert f"What they decide: <code>{again}</code>" in page.get(f"/label/{run_id}?annotator=ann").text
+        assert (
+            f"What they decide: <code>{again}</code>"
+            in page.get(f"/label/{run_id}?annotator=ann").text
+        )

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges import InputError, ModelError, Registry, Unscored, load_dataset, split_dataset
+from judgewright.judges import (
+    InputError,
+    ModelError,
+    Registry,
+    Unscored,
+    load_dataset,
+    split_dataset,
+)
 from judgewright.runs import actions
 from judgewright.runs.actions import RunResult, flips_of, read_run, start_run
 from judgewright.runs.actions.flips import Flips, Validation
@@ -19,7 +26,10 @@ from .stored_events import stored
 
 PROMPT = Registry().get("groundedness")
 EDIT = PROMPT.edited(
-    criteria=f"{PROMPT.criteria}\nCompare each number with the source, and grade low if it does not appear there."
+    criteria=(
+        f"{PROMPT.criteria}\nCompare each number with the source, and grade low if it does not"
+        " appear there."
+    )
 )
 
 
@@ -67,12 +77,18 @@ def run(place: Workspace) -> RunResult:
     return result
 
 
-def test_flips_are_the_rows_that_two_tables_of_answers_disagree_on(place: Workspace, run: RunResult) -> None:
-    """Counted anew from the frames of both sides: right, wrong, which error, and how many rows there are."""
+def test_flips_are_the_rows_that_two_tables_of_answers_disagree_on(
+    place: Workspace, run: RunResult
+) -> None:
+    """Counted anew from the frames of both sides: right, wrong, which error, and how many rows
+    there are.
+    """
     found, sides = flips(place, run.run_id), validation(place, run.run_id)
     assert sides.after is not None
     frame = (
-        sides.before.to_frame().set_index("id").join(sides.after.to_frame().set_index("id")["predicted"].rename("now"))
+        sides.before.to_frame()
+        .set_index("id")
+        .join(sides.after.to_frame().set_index("id")["predicted"].rename("now"))
     )
     was_right, is_right = frame["predicted"] == frame["positive"], frame["now"] == frame["positive"]
     mended, made = frame[~was_right & is_right], frame[was_right & ~is_right]
@@ -84,14 +100,18 @@ def test_flips_are_the_rows_that_two_tables_of_answers_disagree_on(place: Worksp
         made.index[~made["positive"].astype(bool)]
     )
     assert {f.row_id for f in found.only(error="FP")} == false_positives
-    assert {f.row_id for f in found.only(in_slice=True)} == {f.row_id for f in found.rows if f.meta["channel"] == "web"}
+    assert {f.row_id for f in found.only(in_slice=True)} == {
+        f.row_id for f in found.rows if f.meta["channel"] == "web"
+    }
     assert found.only(error="FP", in_slice=False) == tuple(
         f for f in found.rows if f.error == "FP" and f.meta["channel"] != "web"
     )
 
 
 def test_no_sealed_row_is_among_them_and_nothing_is_asked(place: Workspace, run: RunResult) -> None:
-    """Every row stands in the validation part of the run's own split, and the record grows by nothing."""
+    """Every row stands in the validation part of the run's own split, and the record grows by
+    nothing.
+    """
     before = place.database.read("SELECT count(*) FROM call")
     rows = load_dataset(place.root / "rows.jsonl", inputs=PROMPT.inputs, scale=PROMPT.scale)
     allowed = {row.id for row in split_dataset(rows, shares=(30, 20, 30, 20)).validation.rows}
@@ -102,7 +122,9 @@ def test_no_sealed_row_is_among_them_and_nothing_is_asked(place: Workspace, run:
 
 
 def test_a_flip_carries_what_a_person_needs_to_judge_it(place: Workspace, run: RunResult) -> None:
-    """Inputs, label, both verdicts, and the changed words of the rationale, which give both back."""
+    """Inputs, label, both verdicts, and the changed words of the rationale, which give both
+    back.
+    """
     for flip in flips(place, run.run_id).rows:
         assert set(flip.inputs) >= {"source", "statement"}
         assert flip.positive == (flip.label >= 1)
@@ -124,13 +146,17 @@ def test_an_answer_that_is_missing_is_no_flip(place: Workspace, run: RunResult) 
     assert first.row_id not in {flip.row_id for flip in found.rows}
 
 
-def test_a_run_without_a_survivor_has_no_flips_and_one_that_has_not_chosen_says_so(place: Workspace) -> None:
+def test_a_run_without_a_survivor_has_no_flips_and_one_that_has_not_chosen_says_so(
+    place: Workspace,
+) -> None:
     """Nothing changed sides where there is no other side."""
     bare = start(place, steps=0, proposer="textgrad", edit=None)
     assert flips(place, bare.run_id).rows == ()
     assert (flips(place, bare.run_id).n, validation(place, bare.run_id).after) == (0, None)
     waiting = create_run(
-        place.database, "optimize", {"prompt": PROMPT.to_yaml(), "data": "x", "objective": "precision"}
+        place.database,
+        "optimize",
+        {"prompt": PROMPT.to_yaml(), "data": "x", "objective": "precision"},
     )
     with pytest.raises(InputError, match="has chosen no prompt yet"):
         flips(place, waiting)
@@ -140,12 +166,18 @@ def test_a_run_without_a_survivor_has_no_flips_and_one_that_has_not_chosen_says_
 
 
 def test_rows_with_near_duplicates_are_cut_as_the_run_cut_them(tmp_path: Path) -> None:
-    """Groups that were merged then are merged again; the validation rows are those of the full split."""
+    """Groups that were merged then are merged again; the validation rows are those of the full
+    split.
+    """
     rows = tmp_path / "rows.jsonl"
     write_demo_rows(rows, documents=60)
     lines = [json.loads(line) for line in rows.read_text(encoding="utf-8").splitlines()]
-    copies = [{**line, "id": f"copy-{i}", "group_id": f"copy-{i}"} for i, line in enumerate(lines[:40])]
-    rows.write_text("".join(json.dumps(line) + "\n" for line in [*lines, *copies]), encoding="utf-8")
+    copies = [
+        {**line, "id": f"copy-{i}", "group_id": f"copy-{i}"} for i, line in enumerate(lines[:40])
+    ]
+    rows.write_text(
+        "".join(json.dumps(line) + "\n" for line in [*lines, *copies]), encoding="utf-8"
+    )
     with Workspace(tmp_path) as place:
         run = start(place, steps=0, proposer="textgrad", edit=None, slice="all")
         assert next(e.payload for e in run.run.events if e.kind == "split")["merged"] > 0
@@ -155,8 +187,14 @@ def test_rows_with_near_duplicates_are_cut_as_the_run_cut_them(tmp_path: Path) -
 
 
 def test_rows_that_would_be_cut_otherwise_now_are_not_shown(place: Workspace) -> None:
-    """Where the sealed parts are not those that the run sealed, an open row may be a sealed one: nothing is shown."""
-    config = {"prompt": PROMPT.to_yaml(), "data": str(place.root / "rows.jsonl"), "objective": "precision"}
+    """Where the sealed parts are not those that the run sealed, an open row may be a sealed one:
+    nothing is shown.
+    """
+    config = {
+        "prompt": PROMPT.to_yaml(),
+        "data": str(place.root / "rows.jsonl"),
+        "objective": "precision",
+    }
     config["model"] = "simulated"
     run = create_run(place.database, "optimize", config)
     journal = RunJournal(place.database, run)

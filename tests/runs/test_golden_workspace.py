@@ -1,8 +1,9 @@
-"""A workspace that the code of November 2026 wrote (commit 66fbad8): what it holds stays open to every later code.
+"""A workspace that the code of November 2026 wrote (commit 66fbad8): what it holds stays open to
+every later code.
 
-`golden/workspace-2026-11.tar.xz` holds made-up rows, the workspace of a small `demo`, and one with a `bench`, an
-`optimize` that was accepted and one that was killed in its third step, all with the simulated model. It is never made
-anew.
+`golden/workspace-2026-11.tar.xz` holds made-up rows, the workspace of a small `demo`, and one with
+a `bench`, an `optimize` that was accepted and one that was killed in its third step, all with the
+simulated model. It is never made anew.
 """
 
 import asyncio
@@ -25,7 +26,11 @@ from judgewright.runs.review import review_app
 GOLDEN = Path(__file__).parent / "golden" / "workspace-2026-11.tar.xz"
 MADE_IN = "/tmp/judgewright-golden"
 """The folder that the runs name as the home of their rows."""
-BENCH, FINISHED, UNFINISHED = "20261122-074657-830b28", "20261122-074701-5956bb", "20261122-074728-7e7a1d"
+BENCH, FINISHED, UNFINISHED = (
+    "20261122-074657-830b28",
+    "20261122-074701-5956bb",
+    "20261122-074728-7e7a1d",
+)
 DEMO = "20261122-074629-bb491c"
 
 
@@ -36,7 +41,9 @@ def golden(tmp_path: Path) -> Path:
         archive.extractall(tmp_path, filter="data")
     for folder in (tmp_path, tmp_path / "demo"):
         with sqlite3.connect(folder / ".judgewright" / "judgewright.db") as database:
-            database.execute("UPDATE run SET config_json = replace(config_json, ?, ?)", (MADE_IN, str(tmp_path)))
+            database.execute(
+                "UPDATE run SET config_json = replace(config_json, ?, ?)", (MADE_IN, str(tmp_path))
+            )
         database.close()
     return tmp_path
 
@@ -98,15 +105,26 @@ def test_every_page_opens(golden: Path) -> None:
 def test_a_finished_call_is_not_paid_for_again(golden: Path) -> None:
     """The same bench over the same rows is answered from the store."""
     again = as_json(
-        golden, "bench", "groundedness", str(golden / "rows.jsonl"), "--model", "simulated", "--limit", "80"
+        golden,
+        "bench",
+        "groundedness",
+        str(golden / "rows.jsonl"),
+        "--model",
+        "simulated",
+        "--limit",
+        "80",
     )
     assert (again["n"], again["calls"]) == (80, 0)
 
 
 def test_the_simulated_model_answers_as_it_did(golden: Path) -> None:
-    """Every stored call; where an answer has changed, `judges/simulated/rules.yaml` needs a new version."""
+    """Every stored call; where an answer has changed, `judges/simulated/rules.yaml` needs a new
+    version.
+    """
     with sqlite3.connect(golden / ".judgewright" / "judgewright.db") as database:
-        calls = database.execute("SELECT request_json, response_json FROM call WHERE state = 'done'").fetchall()
+        calls = database.execute(
+            "SELECT request_json, response_json FROM call WHERE state = 'done'"
+        ).fetchall()
     simulated = Simulated()
     for request_json, response_json in calls:
         request = read_request(json.loads(request_json))
@@ -117,7 +135,9 @@ def test_the_simulated_model_answers_as_it_did(golden: Path) -> None:
 
 
 def _value(reply: str) -> Any:  # Any: JSON
-    """What a reply says; stored requests have their keys sorted, so that the fields of a reply may change places."""
+    """What a reply says; stored requests have their keys sorted, so that the fields of a reply may
+    change places.
+    """
     return json.loads(reply) if reply.startswith("{") else reply
 
 
@@ -125,17 +145,35 @@ def test_a_new_run_starts(golden: Path) -> None:
     """Beside the old ones, on the same rows, which stay in their parts; their looks count."""
     rows = str(golden / "rows.jsonl")
     objective = "do not call unsupported statements grounded"
-    words = ["optimize", "groundedness", rows, "--model", "simulated", "--objective", objective, "--slice", "all"]
-    new = CliRunner().invoke(cli, [*words, "--steps", "1", "--seed", "2", "--workspace", str(golden), "--json"])
+    words = [
+        "optimize",
+        "groundedness",
+        rows,
+        "--model",
+        "simulated",
+        "--objective",
+        objective,
+        "--slice",
+        "all",
+    ]
+    new = CliRunner().invoke(
+        cli, [*words, "--steps", "1", "--seed", "2", "--workspace", str(golden), "--json"]
+    )
     assert new.exit_code in (0, 1, 4), new.output
     run_id = json.loads(new.stdout)["run"]
     assert run_id not in {BENCH, FINISHED, UNFINISHED}
-    splits = [as_json(golden, "runs", "show", name)["events"][1]["payload"] for name in (FINISHED, run_id)]
+    splits = [
+        as_json(golden, "runs", "show", name)["events"][1]["payload"] for name in (FINISHED, run_id)
+    ]
     assert splits[0]["seals"] == splits[1]["seals"]
 
 
-def test_an_unfinished_run_goes_on_or_says_how_to_start_anew(golden: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It ends with a decision, or is refused with the command that begins again; its finished calls stay kept."""
+def test_an_unfinished_run_goes_on_or_says_how_to_start_anew(
+    golden: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It ends with a decision, or is refused with the command that begins again; its finished calls
+    stay kept.
+    """
     with suppress(SystemExit):
         main(["runs", "resume", UNFINISHED, "--workspace", str(golden), "--json"])
     answer = json.loads(capsys.readouterr().out)
@@ -143,4 +181,7 @@ def test_an_unfinished_run_goes_on_or_says_how_to_start_anew(golden: Path, capsy
         assert answer["decision"]["outcome"] in ("accepted", "refused", "undecided")
     else:
         assert "diverged" in answer["error"]["message"]
-        assert "start anew with: judgewright optimize groundedness@134907a0740b rows.jsonl" in answer["error"]["hint"]
+        assert (
+            "start anew with: judgewright optimize groundedness@134907a0740b rows.jsonl"
+            in answer["error"]["hint"]
+        )

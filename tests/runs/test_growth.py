@@ -1,4 +1,6 @@
-"""A file that grows is optimized again: groups stay in their parts, and every run keeps the split it had."""
+"""A file that grows is optimized again: groups stay in their parts, and every run keeps the split
+it had.
+"""
 
 import json
 from collections.abc import Iterator
@@ -34,7 +36,10 @@ def place(tmp_path: Path) -> Iterator[Workspace]:
 def lines(tmp_path: Path) -> list[dict[str, object]]:
     """Made-up rows, document by document."""
     write_demo_rows(tmp_path / "all.jsonl", documents=120)
-    return [json.loads(line) for line in (tmp_path / "all.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [
+        json.loads(line)
+        for line in (tmp_path / "all.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
 
 
 def write(path: Path, lines: list[dict[str, object]]) -> Path:
@@ -45,18 +50,26 @@ def write(path: Path, lines: list[dict[str, object]]) -> Path:
 
 def start(place: Workspace, path: Path) -> RunResult:
     """A short run, always a new one."""
-    config = RunConfig(prompt=PROMPT.to_yaml(), model="simulated", data=str(path), objective="Raise F1.", steps=2)
-    return start_run(place, config, Environment(), new=True, watch=lambda *_: None, on_event=lambda *_: None)
+    config = RunConfig(
+        prompt=PROMPT.to_yaml(), model="simulated", data=str(path), objective="Raise F1.", steps=2
+    )
+    return start_run(
+        place, config, Environment(), new=True, watch=lambda *_: None, on_event=lambda *_: None
+    )
 
 
 def split_event(result: RunResult) -> RowsSplit:
     """How a run split its rows."""
-    return next(read_as(RowsSplit, event.payload) for event in result.run.events if event.kind == "split")
+    return next(
+        read_as(RowsSplit, event.payload) for event in result.run.events if event.kind == "split"
+    )
 
 
 def homes_of(parts: Splits) -> dict[str, str]:
     """The part of each row."""
-    homes = {row.id: "train" for row in parts.train.rows} | {row.id: "validation" for row in parts.validation.rows}
+    homes = {row.id: "train" for row in parts.train.rows} | {
+        row.id: "validation" for row in parts.validation.rows
+    }
     homes |= {row.id: "holdout" for row in open_to_hash(parts.holdout).rows}
     return homes | {row.id: "final" for row in open_to_hash(parts.final).rows}
 
@@ -74,13 +87,17 @@ def written_homes(folder: Path) -> dict[str, str]:
 def split_of(place: Workspace, result: RunResult) -> Splits:
     """A run's parts, made again."""
     config = result.run.config
-    return split_with_memory(HoldoutLedger(place.database).memories(), result.run_id, config.dataset(), config.shares)
+    return split_with_memory(
+        HoldoutLedger(place.database).memories(), result.run_id, config.dataset(), config.shares
+    )
 
 
 def test_a_run_keeps_its_split_whatever_later_files_join(
     place: Workspace, lines: list[dict[str, object]], tmp_path: Path
 ) -> None:
-    """A sealed group joined with an open one is open from then on; the run before is shown and resumed as it was."""
+    """A sealed group joined with an open one is open from then on; the run before is shown and
+    resumed as it was.
+    """
     half = lines[: len(lines) // 2]
     first = start(place, write(tmp_path / "rows.jsonl", half))
     parts = split_of(place, first)
@@ -101,17 +118,25 @@ def test_a_run_keeps_its_split_whatever_later_files_join(
 
     assert split_of(place, first).holdout.content_hash == parts.holdout.content_hash
     assert len(baseline(place, first.run).dataset) == len(parts.train) + len(parts.validation)
-    again = resume_run(place, first.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+    again = resume_run(
+        place, first.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None
+    )
     assert [(event.kind, event.payload) for event in again.run.events] == [
         (event.kind, event.payload) for event in first.run.events
     ]
 
 
-def test_the_parts_go_with_the_data(place: Workspace, lines: list[dict[str, object]], tmp_path: Path) -> None:
-    """Where `data split` wrote them and nobody has run anything; a damaged file is named with its line."""
+def test_the_parts_go_with_the_data(
+    place: Workspace, lines: list[dict[str, object]], tmp_path: Path
+) -> None:
+    """Where `data split` wrote them and nobody has run anything; a damaged file is named with its
+    line.
+    """
     path = write(tmp_path / "rows.jsonl", lines[: len(lines) // 2])
     with Workspace(tmp_path / "elsewhere") as elsewhere:
-        split_file(elsewhere, path, tmp_path / "parts", roles=RawRoles(), shares=(25, 25, 25, 25), seed=1)
+        split_file(
+            elsewhere, path, tmp_path / "parts", roles=RawRoles(), shares=(25, 25, 25, 25), seed=1
+        )
     grown = write(tmp_path / "parts" / "grown.jsonl", lines)
     homes = homes_of(split_of(place, start(place, grown)))
     written = written_homes(tmp_path / "parts")
@@ -119,7 +144,10 @@ def test_the_parts_go_with_the_data(place: Workspace, lines: list[dict[str, obje
     assert len(homes) == len(lines) > len(written)
     split_file(place, grown, tmp_path / "again", roles=RawRoles(), shares=(10, 20, 30, 40), seed=2)
     assert written_homes(tmp_path / "again") == homes
-    write(tmp_path / "parts" / "sides.jsonl", [{"part": "holdout", "group": "00", "size": 1, "rows": ["x"]}])
+    write(
+        tmp_path / "parts" / "sides.jsonl",
+        [{"part": "holdout", "group": "00", "size": 1, "rows": ["x"]}],
+    )
     with pytest.raises(InputError, match=r"sides.jsonl, line 1 is not a group"):
         start(place, grown)
 
@@ -127,15 +155,21 @@ def test_the_parts_go_with_the_data(place: Workspace, lines: list[dict[str, obje
 def test_a_workspace_keeps_the_parts_that_data_split_wrote(
     place: Workspace, lines: list[dict[str, object]], tmp_path: Path
 ) -> None:
-    """Neither a run of the whole file nor another split makes a fresh holdout, and single rows of it stay hidden."""
+    """Neither a run of the whole file nor another split makes a fresh holdout, and single rows of
+    it stay hidden.
+    """
     path = write(tmp_path / "rows.jsonl", lines)
     split_file(place, path, tmp_path / "parts", roles=RawRoles(), shares=(25, 25, 25, 25), seed=0)
     written = written_homes(tmp_path / "parts")
     assert homes_of(split_of(place, start(place, path))) == written
-    done = split_file(place, path, tmp_path / "again", roles=RawRoles(), shares=(40, 30, 30, 0), seed=3)
+    done = split_file(
+        place, path, tmp_path / "again", roles=RawRoles(), shares=(40, 30, 30, 0), seed=3
+    )
     assert written_homes(tmp_path / "again") == written
     assert any("groups stay in the part they were in" in note for note in done.notes)
-    holdout = load_dataset(tmp_path / "parts" / "holdout.jsonl", inputs=PROMPT.inputs, scale=PROMPT.scale)
+    holdout = load_dataset(
+        tmp_path / "parts" / "holdout.jsonl", inputs=PROMPT.inputs, scale=PROMPT.scale
+    )
     seal = seal_of(place, holdout, by="test")
     assert seal.hides
     assert seal.count == len(holdout)

@@ -17,22 +17,36 @@ Export = Callable[..., tuple[int, dict[str, Any]]]
 
 
 @pytest.fixture
-def export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Export:
-    """The command, with a configuration folder of its own; it returns the exit code and what it printed."""
+def export(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Export:
+    """The command, with a configuration folder of its own; it returns the exit code and what it
+    printed.
+    """
     monkeypatch.setenv("JUDGEWRIGHT_MODELS", str(tmp_path / "config" / "models.yaml"))
     (tmp_path / "config").mkdir()
 
     def call(*arguments: str) -> tuple[int, dict[str, Any]]:
         code, out, _ = run(
-            capsys, "export", "groundedness", *arguments, "--workspace", str(tmp_path / "work"), "--json"
+            capsys,
+            "export",
+            "groundedness",
+            *arguments,
+            "--workspace",
+            str(tmp_path / "work"),
+            "--json",
         )
         return code, json.loads(out)
 
     return call
 
 
-def test_an_export_is_verified_where_it_lies_or_in_no_folder_at_all(tmp_path: Path, export: Export) -> None:
-    """Without --out nothing is left behind; with it the folder, or the file, is the one that was loaded."""
+def test_an_export_is_verified_where_it_lies_or_in_no_folder_at_all(
+    tmp_path: Path, export: Export
+) -> None:
+    """Without --out nothing is left behind; with it the folder, or the file, is the one that was
+    loaded.
+    """
     code, told = export("--to", "python", "--verify")
     assert (code, told["verified"]["passed"]) == (0, True)
     assert [path.name for path in tmp_path.iterdir()] == ["config"]
@@ -42,14 +56,18 @@ def test_an_export_is_verified_where_it_lies_or_in_no_folder_at_all(tmp_path: Pa
         assert place.exists()
 
 
-def test_the_program_of_the_users_file_is_the_one_that_is_run(tmp_path: Path, export: Export) -> None:
+def test_the_program_of_the_users_file_is_the_one_that_is_run(
+    tmp_path: Path, export: Export
+) -> None:
     """--with goes before the file."""
     (tmp_path / "config" / "tools.yaml").write_text("python: {with: /nowhere/python}\n")
     code, told = export("--to", "python", "--verify")
     assert (code, "/nowhere/python" in told["error"]["message"]) == (2, True)
     assert export("--to", "python", "--verify", "--with", sys.executable)[0] == 0
     (tmp_path / "config" / "tools.yaml").write_text("pythn: {with: /nowhere/python}\n")
-    assert "'pythn' is no export target" in export("--to", "python", "--verify")[1]["error"]["message"]
+    assert (
+        "'pythn' is no export target" in export("--to", "python", "--verify")[1]["error"]["message"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,7 +110,10 @@ def test_tools_are_read_by_name(tmp_path: Path) -> None:
         ("\nmlflow: {python: /a}", "line 2, mlflow.python: python is none of with, push"),
         ("mlflow: {with: /a, with: /b}", "stands twice"),
         ("mlflow: {push: a}\nmlflow: {push: b}", "line 2: mlflow stands twice"),
-        ("mlflow: {with: venv/bin/python}", "line 1, mlflow.with: 'venv/bin/python' is a relative path"),
+        (
+            "mlflow: {with: venv/bin/python}",
+            "line 1, mlflow.with: 'venv/bin/python' is a relative path",
+        ),
         ("mlflow: {push: [a]}", "line 1, mlflow.push: a line of text"),
         ('mlflow: {push: "a\\nb"}', "a line of text"),
         ("mlflow: {push: ''}", "a line of text"),

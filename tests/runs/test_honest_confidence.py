@@ -1,4 +1,6 @@
-"""The Brier score as a person meets it: refused before anything is spent, planned, gated from files."""
+"""The Brier score as a person meets it: refused before anything is spent, planned, gated from
+files.
+"""
 
 import json
 from dataclasses import replace
@@ -46,7 +48,13 @@ def silent(tmp_path: Path) -> Path:
 def rows(tmp_path: Path) -> Path:
     """Forty labelled rows in forty groups."""
     lines: list[dict[str, object]] = [
-        {"id": str(i), "group": str(i), "label": i % 2, "source": f"text {i}", "statement": f"claim {i}"}
+        {
+            "id": str(i),
+            "group": str(i),
+            "label": i % 2,
+            "source": f"text {i}",
+            "statement": f"claim {i}",
+        }
         for i in range(40)
     ]
     return write(tmp_path / "rows.jsonl", lines)
@@ -76,8 +84,12 @@ def test_two_prompts_without_a_confidence_spend_no_look(
     assert "not asked for a confidence" in capsys.readouterr().err
 
 
-def test_verdict_files_are_gated_by_their_confidence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The same decisions with an honest confidence are another judge; files without a confidence are refused."""
+def test_verdict_files_are_gated_by_their_confidence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same decisions with an honest confidence are another judge; files without a confidence
+    are refused.
+    """
     rng = np.random.default_rng(0)
     labels = rng.random(300) < 0.5
     wrong = rng.random(300) < 0.25
@@ -85,9 +97,15 @@ def test_verdict_files_are_gated_by_their_confidence(tmp_path: Path, capsys: pyt
     for name in ("sure", "honest", "bare"):
         lines: list[dict[str, object]] = []
         for i in range(300):
-            line: dict[str, object] = {"id": str(i), "label": int(labels[i]), "score": int(labels[i] ^ wrong[i])}
+            line: dict[str, object] = {
+                "id": str(i),
+                "label": int(labels[i]),
+                "score": int(labels[i] ^ wrong[i]),
+            }
             if name != "bare":
-                line["confidence"] = 0.97 if name == "sure" else (0.6 if wrong[i] else 0.8) + 0.001 * (i % 7)
+                line["confidence"] = (
+                    0.97 if name == "sure" else (0.6 if wrong[i] else 0.8) + 0.001 * (i % 7)
+                )
             lines.append(line)
         files[name] = write(tmp_path / f"{name}.jsonl", lines)
     judged = ("--target", "brier", "--confidence", "confidence", "--workspace", tmp_path)
@@ -96,5 +114,7 @@ def test_verdict_files_are_gated_by_their_confidence(tmp_path: Path, capsys: pyt
     assert "read as:   Lower brier" in said
     assert "brier fell" in said
     assert "accuracy may not fall" in said
-    assert run("gate", files["bare"], files["bare"], "--target", "brier", "--workspace", tmp_path) == 2
+    assert (
+        run("gate", files["bare"], files["bare"], "--target", "brier", "--workspace", tmp_path) == 2
+    )
     assert "none of the 300 verdicts" in capsys.readouterr().err

@@ -1,4 +1,6 @@
-"""A small version of `benchmarks/hostile_endpoint.py`: whatever an endpoint sends, no row and no reply is lost."""
+"""A small version of `benchmarks/hostile_endpoint.py`: whatever an endpoint sends, no row and no
+reply is lost.
+"""
 
 import json
 import os
@@ -13,7 +15,9 @@ BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "hostile_endpoint.py"
 
 @pytest.mark.skipif(os.name != "posix", reason="the runs are forks")
 def test_every_row_is_accounted_for_and_no_paid_reply_is_lost() -> None:
-    """Two runs of every fault: absurd usage, endless and exploding bodies, redirects, endless headers."""
+    """Two runs of every fault: absurd usage, endless and exploding bodies, redirects, endless
+    headers.
+    """
     command = [sys.executable, str(BENCHMARK), "--runs", "2", "--rows", "60", "--json"]
     command += ["--call-seconds", "600", "--no-trickle"]  # no clock decides
     ran = subprocess.run(command, capture_output=True, text=True, check=False)

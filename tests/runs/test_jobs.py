@@ -1,4 +1,6 @@
-"""Jobs: one after another, never twice, surviving kills of worker and page, and none that somebody else put there."""
+"""Jobs: one after another, never twice, surviving kills of worker and page, and none that somebody
+else put there.
+"""
 
 import os
 import sqlite3
@@ -38,7 +40,14 @@ def words(queue: JobQueue, *more: str) -> list[str]:
 def optimization(queue: JobQueue, *more: str, model: str = "simulated") -> list[str]:
     """A run of a few seconds."""
     rows = str(queue.root / "rows.jsonl")
-    run = ("optimize", "groundedness", rows, "--objective=raise precision", f"--model={model}", "--steps=1")
+    run = (
+        "optimize",
+        "groundedness",
+        rows,
+        "--objective=raise precision",
+        f"--model={model}",
+        "--steps=1",
+    )
     return words(queue, *run, *more)
 
 
@@ -68,7 +77,10 @@ def run_ids(queue: JobQueue, kind: str) -> list[str]:
 
 def test_two_workers_and_a_terminal_work_each_job_once_and_in_order(queue: JobQueue) -> None:
     """Three processes at once: one works, the others leave; the same command twice is one job."""
-    jobs = [queue.add(f"job {name}", written(queue, f"raise {name}")) for name in ("precision", "recall", "f1")]
+    jobs = [
+        queue.add(f"job {name}", written(queue, f"raise {name}"))
+        for name in ("precision", "recall", "f1")
+    ]
     assert queue.add("again", jobs[0].arguments).job_id == jobs[0].job_id
     workers = [work(queue) for _ in range(2)]
     terminal = subprocess.run(
@@ -142,14 +154,17 @@ def forged(queue: JobQueue, arguments: str, mark: str) -> None:
     """Put a line into the file, as whoever made the workspace could."""
     with sqlite3.connect(queue.root / ".judgewright" / "jobs.db") as connection:
         connection.execute(
-            "INSERT INTO job (job_id, title, about, arguments, mark, state, wish, starts, created, message)"
-            " VALUES ('f0f0f0f0', 'harmless', '', ?, ?, 'queued', '', 0, '2026-01-01', '')",
+            "INSERT INTO job (job_id, title, about, arguments, mark, state, wish, starts, created,"
+            " message) VALUES ('f0f0f0f0', 'harmless', '', ?, ?, 'queued', '', 0,"
+            " '2026-01-01', '')",
             (arguments, mark),
         )
 
 
 def test_a_job_that_came_with_the_workspace_is_not_worked(queue: JobQueue, tmp_path: Path) -> None:
-    """Its mark is not this user's, nor is one that stood on another command or in another workspace."""
+    """Its mark is not this user's, nor is one that stood on another command or in another
+    workspace.
+    """
     ours = queue.add("write", written(queue))
     queue.wish(ours.job_id, "stop")
     for mark in ("", ours.mark):
@@ -179,7 +194,9 @@ def test_the_key_is_this_users_alone_and_outside_of_the_workspace(queue: JobQueu
         JobQueue(queue.root, None).add("write", written(queue))
 
 
-def test_a_module_in_the_workspace_is_not_run(queue: JobQueue, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_module_in_the_workspace_is_not_run(
+    queue: JobQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A worker is started wherever the server was."""
     (queue.root / "json.py").write_text("raise SystemExit('owned')")
     (queue.root / "judgewright").mkdir()
@@ -189,7 +206,9 @@ def test_a_module_in_the_workspace_is_not_run(queue: JobQueue, monkeypatch: pyte
     assert queue.get(job.job_id).state == "done"
 
 
-def test_the_terminal_lists_pauses_resumes_and_works(queue: JobQueue, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_terminal_lists_pauses_resumes_and_works(
+    queue: JobQueue, capsys: pytest.CaptureFixture[str]
+) -> None:
     """What the page can do with a job, a terminal can; control characters of a title stay text."""
     job = queue.add("write\x1b[2J\u202e", written(queue))
     here = ("--workspace", str(queue.root))
@@ -209,7 +228,14 @@ def test_the_terminal_lists_pauses_resumes_and_works(queue: JobQueue, capsys: py
 def test_how_a_job_ended_quotes_no_row() -> None:
     """The message of a defect may hold anything."""
     hint = "this is a defect in judgewright; please report it with the traceback on stderr"
-    body = {"error": {"kind": "KeyError", "message": "the text of a sealed row", "hint": hint, "exit": 3}}
+    body = {
+        "error": {
+            "kind": "KeyError",
+            "message": "the text of a sealed row",
+            "hint": hint,
+            "exit": 3,
+        }
+    }
     assert "sealed" not in describe_end(body, 3)
     assert "KeyError" in describe_end(body, 3)
     assert describe_end({}, None) == "it ended with code None"
@@ -236,7 +262,9 @@ def edit(queue: JobQueue, job: Job, **values: object) -> None:
             connection.execute(f"UPDATE job SET {name} = ? WHERE job_id = ?", (value, job.job_id))
 
 
-@pytest.mark.parametrize("values", [{"state": "queued"}, {"state": "queued", "starts": 0}, {"state": "running"}])
+@pytest.mark.parametrize(
+    "values", [{"state": "queued"}, {"state": "queued", "starts": 0}, {"state": "running"}]
+)
 def test_a_job_that_is_done_is_not_worked_again_where_somebody_edits_its_state(
     queue: JobQueue, values: dict[str, object]
 ) -> None:
@@ -262,9 +290,13 @@ def test_a_job_with_another_run_is_not_ours(queue: JobQueue) -> None:
 def test_a_strangers_job_is_shown_whole_before_it_is_resumed(
     queue: JobQueue, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its title may say anything; without a terminal nobody is asked, and the command is in the error."""
+    """Its title may say anything; without a terminal nobody is asked, and the command is in the
+    error.
+    """
     queue.wish(queue.add("write", written(queue)).job_id, "stop")
-    forged(queue, '["export", "groundedness", "--out=/tmp/there", "--model=m@http://192.0.2.1/v1"]', "")
+    forged(
+        queue, '["export", "groundedness", "--out=/tmp/there", "--model=m@http://192.0.2.1/v1"]', ""
+    )
     here = ("--workspace", str(queue.root))
     main(["jobs", "list", *here])
     assert "queued, not yours" in capsys.readouterr().out

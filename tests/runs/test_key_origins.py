@@ -1,4 +1,6 @@
-"""Over real HTTP: no host sees the key of another, and nobody is asked whom the user did not name."""
+"""Over real HTTP: no host sees the key of another, and nobody is asked whom the user did not
+name.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +28,20 @@ from judgewright.runs.store.journal import _link
 from .providers import Provider, serving
 
 NO_KEY = ({""}, {"Bearer none"})
-"""The headers of requests without a key: none, or a word of the SDK's, which cannot leave it out."""
-KEY_A, KEY_B, KEY_X = "sk-test-CANARY-aaaa1111", "sk-test-CANARY-bbbb2222", "sk-test-CANARY-xxxx3333"
+"""The headers of requests without a key: none, or a word of the SDK's, which cannot leave it out.
+"""
+KEY_A, KEY_B, KEY_X = (
+    "sk-test-CANARY-aaaa1111",
+    "sk-test-CANARY-bbbb2222",
+    "sk-test-CANARY-xxxx3333",
+)
 PROMPT = Registry().get("groundedness")
 EDIT = PROMPT.edited(
-    criteria=f"Read calmly.\n{PROMPT.criteria}\nCheck every name and entity; one that does not appear in the source "
-    "means a low grade.\nCompare each number with the source, and grade low if it does not appear there."
+    criteria=(
+        f"Read calmly.\n{PROMPT.criteria}\nCheck every name and entity; one that does not appear in"
+        " the source means a low grade.\nCompare each number with the source, and grade low if it"
+        " does not appear there."
+    )
 )
 OBJECTIVE = ("--objective", "Precision matters most: do not call unsupported statements grounded.")
 TOKEN, PORT = "t0ken", 8399
@@ -58,7 +68,10 @@ class Place:
     def bind(self, **lines: tuple[str, str | None]) -> None:
         """Write the user's file: a name, an address and the variable of its key."""
         self.own_file.parent.mkdir(parents=True, exist_ok=True)
-        body = {n: {"base_url": url} | ({"key_variable": key} if key else {}) for n, (url, key) in lines.items()}
+        body = {
+            n: {"base_url": url} | ({"key_variable": key} if key else {})
+            for n, (url, key) in lines.items()
+        }
         self.own_file.write_text(json.dumps(body))  # JSON is YAML
 
     def run(self, *arguments: str) -> int:
@@ -76,9 +89,23 @@ class Place:
 
     def optimize(self, judge: str, *more: str, steps: int = 1) -> int:
         """Try the edit."""
-        edit = ("--proposer", "human", "--edit", str(self.folder / "edit.yaml"), "--steps", str(steps))
+        edit = (
+            "--proposer",
+            "human",
+            "--edit",
+            str(self.folder / "edit.yaml"),
+            "--steps",
+            str(steps),
+        )
         return self.run(
-            "optimize", "groundedness", str(self.folder / "rows.jsonl"), *OBJECTIVE, *edit, "--model", judge, *more
+            "optimize",
+            "groundedness",
+            str(self.folder / "rows.jsonl"),
+            *OBJECTIVE,
+            *edit,
+            "--model",
+            judge,
+            *more,
         )
 
     def last_run(self) -> str:
@@ -92,11 +119,15 @@ class Place:
             return list_runs(place.database)[-1].state
 
     def post(self, path: str, form: dict[str, str]) -> str:
-        """Send a form of the page as the user, and return what the page says once its work is done."""
+        """Send a form of the page as the user, and return what the page says once its work is
+        done.
+        """
         variables = {"XDG_CONFIG_HOME": str(self.folder / "config"), **self.variables}
         app = review_app(self.work, token=TOKEN, port=PORT, environment=read_environment(variables))
         with TestClient(app, base_url=OURS, cookies={f"judgewright-{PORT}": TOKEN}) as visitor:
-            answer = visitor.post(path, data=form, headers={"origin": OURS, "sec-fetch-site": "same-origin"})
+            answer = visitor.post(
+                path, data=form, headers={"origin": OURS, "sec-fetch-site": "same-origin"}
+            )
             assert answer.url.path.startswith("/jobs/"), answer.text
             queue = JobQueue(self.work, read_environment(variables).jobs_key)
             while queue.waiting():
@@ -113,7 +144,9 @@ def new_place(folder: Path, *, documents: int) -> Place:
 
 @dataclass
 class Walked:
-    """A workspace in which every command that asks was run once, with two providers and two keys."""
+    """A workspace in which every command that asks was run once, with two providers and two
+    keys.
+    """
 
     place: Place
     run: str
@@ -138,7 +171,12 @@ class Walked:
 def walked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walked]:
     """Run them; the page and the commands that take addresses out of the workspace among them."""
     place = new_place(tmp_path_factory.mktemp("walked"), documents=120)
-    place.variables = {"KEY_OF_A": KEY_A, "KEY_OF_B": KEY_B, "OPENAI_API_KEY": KEY_X, "JUDGEWRIGHT_API_KEY": KEY_X}
+    place.variables = {
+        "KEY_OF_A": KEY_A,
+        "KEY_OF_B": KEY_B,
+        "OPENAI_API_KEY": KEY_X,
+        "JUDGEWRIGHT_API_KEY": KEY_X,
+    }
     rows, edit = str(place.folder / "rows.jsonl"), str(place.folder / "edit.yaml")
     with serving() as one, serving() as other:
         place.bind(a=(one.url, "KEY_OF_A"), b=(other.url, "KEY_OF_B"))
@@ -157,9 +195,21 @@ def walked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walked]:
         done.note("accept")
         place.post(f"/runs/{done.run}/decide", {"verb": "accept", "hunk": "2"})
         done.note("page accept")
-        place.post(f"/runs/{done.run}/edit", {"criteria": "Is it supported? Be strict about every number."})
+        place.post(
+            f"/runs/{done.run}/edit", {"criteria": "Is it supported? Be strict about every number."}
+        )
         done.note("page edit")
-        two = ("gate", "groundedness", edit, rows, "--target", "f1", "--model", judge, "--allow-opened")
+        two = (
+            "gate",
+            "groundedness",
+            edit,
+            rows,
+            "--target",
+            "f1",
+            "--model",
+            judge,
+            "--allow-opened",
+        )
         assert place.run(*two, "--max-tokens", "511", "--limit", "20") in (0, 1)
         done.note("gate")
         yield done
@@ -176,7 +226,9 @@ def stranger() -> Iterator[Provider]:
     "step", ["bench", "optimize", "resume", "recheck", "accept", "page accept", "page edit", "gate"]
 )
 def test_no_host_sees_the_key_of_another(walked: Walked, step: str) -> None:
-    """Each host sees its own key in every request, and nothing else; other keys of the user go nowhere."""
+    """Each host sees its own key in every request, and nothing else; other keys of the user go
+    nowhere.
+    """
     at_judge, at_writer = walked.seen[step]
     assert at_judge <= {f"Bearer {KEY_A}"}
     assert at_writer <= {f"Bearer {KEY_B}"}
@@ -188,9 +240,14 @@ def test_no_host_sees_the_key_of_another(walked: Walked, step: str) -> None:
 
 
 def edited(place: Place, old: str, new: str) -> None:
-    """Write another address into every text of the database, and chain the events anew as a forger would."""
+    """Write another address into every text of the database, and chain the events anew as a forger
+    would.
+    """
     with sqlite3.connect(place.work / ".judgewright" / "judgewright.db") as database:
-        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        tables = [
+            name
+            for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        ]
         changed = 0
         for table in tables:
             for _, column, kind, *_ in database.execute(f"PRAGMA table_info({table})").fetchall():
@@ -203,17 +260,27 @@ def edited(place: Place, old: str, new: str) -> None:
         assert changed > 0
         for (run_id,) in database.execute("SELECT run_id FROM run").fetchall():
             head = hashlib.blake2b(run_id.encode(), digest_size=32).digest()
-            query = "SELECT seq, kind, payload_json, created FROM event WHERE run_id = ? ORDER BY seq"
+            query = (
+                "SELECT seq, kind, payload_json, created FROM event WHERE run_id = ? ORDER BY seq"
+            )
             for seq, kind, payload, created in database.execute(query, (run_id,)).fetchall():
                 head = _link(head, seq, kind, payload, created)
-                database.execute("UPDATE event SET hash = ? WHERE run_id = ? AND seq = ?", (head, run_id, seq))
+                database.execute(
+                    "UPDATE event SET hash = ? WHERE run_id = ? AND seq = ?", (head, run_id, seq)
+                )
 
 
 @pytest.mark.parametrize("whose", ["judge", "writer"])
 def test_a_database_edited_to_another_host_is_refused_before_anything_is_sent(
-    walked: Walked, stranger: Provider, tmp_path: Path, capsys: pytest.CaptureFixture[str], whose: str
+    walked: Walked,
+    stranger: Provider,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    whose: str,
 ) -> None:
-    """By every command and form that takes an address out of it, with the line that would allow it."""
+    """By every command and form that takes an address out of it, with the line that would allow
+    it.
+    """
     place = walked.copied(tmp_path)
     edited(place, getattr(walked, whose).url, stranger.url)
     with Workspace(place.work) as work:
@@ -226,7 +293,9 @@ def test_a_database_edited_to_another_host_is_refused_before_anything_is_sent(
     if whose == "judge":
         assert place.run("accept", walked.run, "--hunks", "1,3") == 2
         assert "nothing was sent" in capsys.readouterr().err
-        assert "nothing was sent" in place.post(f"/runs/{walked.run}/decide", {"verb": "accept", "hunk": "3"})
+        assert "nothing was sent" in place.post(
+            f"/runs/{walked.run}/decide", {"verb": "accept", "hunk": "3"}
+        )
     assert stranger.seen == []
     with Workspace(place.work) as work:
         assert [(info.run_id, info.state) for info in list_runs(work.database)] == states
@@ -255,7 +324,9 @@ def test_the_line_of_the_refusal_allows_the_address_and_no_key_goes_along(
 def test_a_workspace_that_brings_a_models_file_of_its_own_binds_nothing(
     walked: Walked, stranger: Provider, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its line would send one's key to its host: what it says of an address counts for nothing, and is an error."""
+    """Its line would send one's key to its host: what it says of an address counts for nothing, and
+    is an error.
+    """
     place = walked.copied(tmp_path)
     edited(place, walked.judge.url, stranger.url)
     theirs = f'x: {{base_url: "{stranger.url}", key_variable: KEY_OF_A}}\n'
@@ -264,7 +335,10 @@ def test_a_workspace_that_brings_a_models_file_of_its_own_binds_nothing(
     assert "nothing was sent" in capsys.readouterr().err
     assert place.run("bench", "groundedness", str(place.folder / "rows.jsonl"), "--model", "x") == 2
     err = capsys.readouterr().err
-    assert f"{place.work / 'models.yaml'}, line 1, x.base_url: a file in a workspace does not say where" in err
+    assert (
+        f"{place.work / 'models.yaml'}, line 1, x.base_url: a file in a workspace does not say"
+        " where" in err
+    )
     assert stranger.seen == []
 
 
@@ -273,12 +347,22 @@ CLAUDE = "litellm/anthropic/claude-sonnet-4-5"
 
 @pytest.mark.parametrize("whose", ["judge", "writer"])
 def test_a_database_edited_to_a_provider_is_refused_before_anything_is_sent(
-    walked: Walked, stranger: Provider, tmp_path: Path, capsys: pytest.CaptureFixture[str], whose: str
+    walked: Walked,
+    stranger: Provider,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    whose: str,
 ) -> None:
-    """A key in ANTHROPIC_API_KEY may be there for other programs: it names nobody whom a run of a workspace may ask."""
+    """A key in ANTHROPIC_API_KEY may be there for other programs: it names nobody whom a run of a
+    workspace may ask.
+    """
     place = walked.copied(tmp_path)
     # Whoever is asked in spite of it is asked through this host.
-    place.variables |= {"ANTHROPIC_API_KEY": KEY_X, "HTTPS_PROXY": stranger.origin, "https_proxy": stranger.origin}
+    place.variables |= {
+        "ANTHROPIC_API_KEY": KEY_X,
+        "HTTPS_PROXY": stranger.origin,
+        "https_proxy": stranger.origin,
+    }
     edited(place, f"{whose}@{getattr(walked, whose).url}", CLAUDE)
     for server in (walked.judge, walked.writer):
         server.seen.clear()
@@ -287,10 +371,14 @@ def test_a_database_edited_to_a_provider_is_refused_before_anything_is_sent(
     assert "https://api.anthropic.com, an address out of the workspace" in told
     assert "--allow-origin https://api.anthropic.com" in told
     assert "key_variable: ANTHROPIC_API_KEY" in told
-    assert "nothing was sent" in place.post(f"/runs/{walked.run}/edit", {"criteria": "Is it supported? Another edit."})
+    assert "nothing was sent" in place.post(
+        f"/runs/{walked.run}/edit", {"criteria": "Is it supported? Another edit."}
+    )
     if whose == "judge":
         assert place.run("accept", walked.run, "--hunks", "1,3") == 2
-        assert "nothing was sent" in place.post(f"/runs/{walked.run}/decide", {"verb": "accept", "hunk": "3"})
+        assert "nothing was sent" in place.post(
+            f"/runs/{walked.run}/decide", {"verb": "accept", "hunk": "3"}
+        )
     assert (stranger.seen, walked.judge.seen, walked.writer.seen) == ([], [], [])
 
 
@@ -305,7 +393,10 @@ def test_the_users_file_is_never_looked_for_in_the_working_folder(
     theirs.parent.mkdir()
     theirs.write_text(f'x: {{base_url: "{stranger.url}", key_variable: KEY_OF_A}}\n')
     monkeypatch.chdir(place.work)
-    place.variables[name] = {"JUDGEWRIGHT_MODELS": "judgewright/models.yaml", "XDG_CONFIG_HOME": "."}[name]
+    place.variables[name] = {
+        "JUDGEWRIGHT_MODELS": "judgewright/models.yaml",
+        "XDG_CONFIG_HOME": ".",
+    }[name]
     assert place.run("runs", "resume", walked.run) == 2
     assert stranger.seen == []
 
@@ -321,10 +412,14 @@ def place(tmp_path: Path) -> Place:
 
 def bench(place: Place, model: str) -> int:
     """Ask about some rows."""
-    return place.run("bench", "groundedness", str(place.folder / "rows.jsonl"), "--model", model, "--limit", "12")
+    return place.run(
+        "bench", "groundedness", str(place.folder / "rows.jsonl"), "--model", model, "--limit", "12"
+    )
 
 
-def test_the_one_address_of_a_command_gets_the_workbenchs_key(place: Place, stranger: Provider) -> None:
+def test_the_one_address_of_a_command_gets_the_workbenchs_key(
+    place: Place, stranger: Provider
+) -> None:
     """The quick path: `--model NAME@URL` and JUDGEWRIGHT_API_KEY; a key of OpenAI stays at home."""
     place.variables = {"JUDGEWRIGHT_API_KEY": KEY_A, "OPENAI_API_KEY": KEY_X}
     assert bench(place, f"m@{stranger.url}") == 0
@@ -340,15 +435,24 @@ def test_this_machine_gets_no_key_of_openai(place: Place, stranger: Provider) ->
 
 def test_openais_variables_belong_to_its_base_url(place: Place, stranger: Provider) -> None:
     """Key and extra headers go there, by a plain name and by NAME@URL."""
-    place.variables = {"OPENAI_BASE_URL": stranger.url, "OPENAI_API_KEY": KEY_A, "JUDGEWRIGHT_API_KEY": KEY_X}
+    place.variables = {
+        "OPENAI_BASE_URL": stranger.url,
+        "OPENAI_API_KEY": KEY_A,
+        "JUDGEWRIGHT_API_KEY": KEY_X,
+    }
     assert bench(place, "m") == 0
     assert bench(place, f"n@{stranger.url}") == 0
     assert set(stranger.seen) == {f"Bearer {KEY_A}"}
 
 
-def test_the_workbenchs_key_with_an_address_of_its_own_goes_nowhere_else(place: Place, stranger: Provider) -> None:
+def test_the_workbenchs_key_with_an_address_of_its_own_goes_nowhere_else(
+    place: Place, stranger: Provider
+) -> None:
     """JUDGEWRIGHT_BASE_URL says whose JUDGEWRIGHT_API_KEY is."""
-    place.variables = {"JUDGEWRIGHT_API_KEY": KEY_X, "JUDGEWRIGHT_BASE_URL": "https://api.acme.example/v1"}
+    place.variables = {
+        "JUDGEWRIGHT_API_KEY": KEY_X,
+        "JUDGEWRIGHT_BASE_URL": "https://api.acme.example/v1",
+    }
     assert bench(place, f"m@{stranger.url}") == 0
     assert set(stranger.seen) in NO_KEY
     place.variables["JUDGEWRIGHT_BASE_URL"] = stranger.url
@@ -374,7 +478,9 @@ def test_one_key_and_two_addresses_are_refused_with_the_lines_that_settle_it(
         place.variables |= {variable: f"sk-own-of-{variable}" for variable in variables}
         assert place.optimize(*two) != 2
         assert {len(set(stranger.seen)), len(set(other.seen))} == {1}
-        assert set(stranger.seen) | set(other.seen) == {f"Bearer sk-own-of-{variable}" for variable in variables}
+        assert set(stranger.seen) | set(other.seen) == {
+            f"Bearer sk-own-of-{variable}" for variable in variables
+        }
 
 
 def test_a_redirect_takes_neither_key_nor_row_along(
@@ -393,7 +499,9 @@ def test_a_redirect_takes_neither_key_nor_row_along(
 def test_a_key_that_is_missing_or_wrong_is_named_at_once(
     place: Place, capsys: pytest.CaptureFixture[str], key: str | None
 ) -> None:
-    """By its variable and the file it is bound in; nothing is tried again, and the run can go on."""
+    """By its variable and the file it is bound in; nothing is tried again, and the run can go
+    on.
+    """
     with serving(Provider(demands=f"Bearer {KEY_A}")) as shut:
         place.bind(acme=(shut.url, "ACME_KEY" if key else None))
         place.variables = {"ACME_KEY": KEY_X, "JUDGEWRIGHT_API_KEY": KEY_B}
@@ -402,7 +510,9 @@ def test_a_key_that_is_missing_or_wrong_is_named_at_once(
         assert set(shut.seen) == {f"Bearer {key}"} if key else set(shut.seen) in NO_KEY
         assert len(shut.seen) <= 12
     where = f"{place.own_file}, line 1"
-    assert (f"refused the key in ACME_KEY ({where})" if key else f"{where} has no key_variable") in told
+    assert (
+        f"refused the key in ACME_KEY ({where})" if key else f"{where} has no key_variable"
+    ) in told
     assert "CANARY" not in told
     assert place.last_state() == "stopped"
 

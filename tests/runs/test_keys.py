@@ -8,7 +8,11 @@ from judgewright.judges import InputError
 from judgewright.judges.models import Origin
 from judgewright.runs.config import Environment, open_client, read_environment
 
-ACME, OTHER, OPENAI = "https://api.acme.example/v1", "https://other.example/v1", "https://api.openai.com/v1"
+ACME, OTHER, OPENAI = (
+    "https://api.acme.example/v1",
+    "https://other.example/v1",
+    "https://api.openai.com/v1",
+)
 LOCAL = "http://127.0.0.1:8000/v1"
 
 
@@ -26,13 +30,16 @@ def with_file(folder: Path, text: str, **variables: str) -> Environment:
 
 
 def test_openais_key_goes_to_its_base_url_and_nowhere_else() -> None:
-    """The hosted one unless OPENAI_BASE_URL says otherwise; no longer to every port of this machine."""
+    """The hosted one unless OPENAI_BASE_URL says otherwise; no longer to every port of this
+    machine.
+    """
     hosted = Environment(openai_key="k")
     assert key(hosted, OPENAI) == "k"
     assert key(hosted, "https://API.openai.com:443/v2") == "k"
-    assert [key(hosted, url) for url in (ACME, LOCAL, "http://api.openai.com/v1", "https://api.openai.com:444/")] == [
-        None
-    ] * 4
+    assert [
+        key(hosted, url)
+        for url in (ACME, LOCAL, "http://api.openai.com/v1", "https://api.openai.com:444/")
+    ] == [None] * 4
     elsewhere = Environment(openai_key="k", base_url=ACME)
     assert (key(elsewhere, ACME), key(elsewhere, OPENAI)) == ("k", None)
 
@@ -50,22 +57,29 @@ def test_the_spare_key_goes_to_the_one_address_that_the_command_names() -> None:
 
 
 def test_the_spare_key_is_not_shared_out_between_two(tmp_path: Path) -> None:
-    """Two addresses without a key of their own are refused, unless a variable or the file settles it."""
+    """Two addresses without a key of their own are refused, unless a variable or the file settles
+    it.
+    """
     two = f"m@{ACME}", f"o@{OTHER}"
     with pytest.raises(InputError, match="JUDGEWRIGHT_API_KEY is one key") as refused:
         Environment(own_key="own").naming(*two)
-    assert 'api.acme.example: {base_url: "https://api.acme.example/v1", key_variable: API_ACME_EXAMPLE_KEY}' in str(
-        refused.value.hint
+    assert (
+        'api.acme.example: {base_url: "https://api.acme.example/v1", key_variable:'
+        " API_ACME_EXAMPLE_KEY}" in str(refused.value.hint)
     )
     assert key(Environment(own_key="own", own_url=OTHER).naming(*two), OTHER) == "own"
     assert key(Environment(own_key="own", own_url=OTHER).naming(*two), ACME) is None
-    listed = with_file(tmp_path, f"acme: {{base_url: {ACME}, key_variable: A}}", A="a", JUDGEWRIGHT_API_KEY="own")
+    listed = with_file(
+        tmp_path, f"acme: {{base_url: {ACME}, key_variable: A}}", A="a", JUDGEWRIGHT_API_KEY="own"
+    )
     assert (key(listed.naming(*two), ACME), key(listed.naming(*two), OTHER)) == ("a", "own")
     Environment().naming(*two)
 
 
 def test_the_file_comes_before_the_environment(tmp_path: Path) -> None:
-    """An entry without a key keeps every key away; one whose variable is not set sends none either."""
+    """An entry without a key keeps every key away; one whose variable is not set sends none
+    either.
+    """
     text = f"a: {{base_url: {OPENAI}, key_variable: A}}\nlocal: {{base_url: {LOCAL}}}\n"
     given = {"OPENAI_API_KEY": "k", "JUDGEWRIGHT_API_KEY": "own"}
     listed = with_file(tmp_path, text, A="a", **given)
@@ -75,7 +89,9 @@ def test_the_file_comes_before_the_environment(tmp_path: Path) -> None:
 
 
 def test_an_address_that_nobody_named_is_not_opened(tmp_path: Path) -> None:
-    """Whatever command forgot to name it; this machine alone is let in where there is no key to lose."""
+    """Whatever command forgot to name it; this machine alone is let in where there is no key to
+    lose.
+    """
     with pytest.raises(InputError, match="nothing was sent"):
         open_client(f"m@{ACME}", Environment())
     open_client(f"m@{ACME}", Environment().naming(f"m@{ACME}")).close()
@@ -90,11 +106,27 @@ def test_an_address_that_nobody_named_is_not_opened(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("environment", "url", "words"),
     [
-        (Environment(openai_key="k"), OPENAI, "refused the key in OPENAI_API_KEY (OPENAI_BASE_URL)"),
+        (
+            Environment(openai_key="k"),
+            OPENAI,
+            "refused the key in OPENAI_API_KEY (OPENAI_BASE_URL)",
+        ),
         (Environment(), OPENAI, "put the key of https://api.openai.com into OPENAI_API_KEY"),
-        (Environment(), ACME, "put the key of https://api.acme.example into JUDGEWRIGHT_API_KEY, or add this line to"),
-        (Environment(own_key="k", own_url=OTHER), ACME, "as JUDGEWRIGHT_API_KEY belongs to JUDGEWRIGHT_BASE_URL; add"),
-        (Environment(own_key="k").naming(f"m@{ACME}"), ACME, "refused the key in JUDGEWRIGHT_API_KEY (the command)"),
+        (
+            Environment(),
+            ACME,
+            "put the key of https://api.acme.example into JUDGEWRIGHT_API_KEY, or add this line to",
+        ),
+        (
+            Environment(own_key="k", own_url=OTHER),
+            ACME,
+            "as JUDGEWRIGHT_API_KEY belongs to JUDGEWRIGHT_BASE_URL; add",
+        ),
+        (
+            Environment(own_key="k").naming(f"m@{ACME}"),
+            ACME,
+            "refused the key in JUDGEWRIGHT_API_KEY (the command)",
+        ),
     ],
 )
 def test_a_missing_or_refused_key_is_named(environment: Environment, url: str, words: str) -> None:
@@ -115,7 +147,10 @@ def test_only_what_no_file_names_needs_the_option_again(tmp_path: Path) -> None:
     """The line that goes on with a run names what the first command named."""
     listed = with_file(tmp_path, f"acme: {{base_url: {ACME}}}")
     assert listed.naming(f"m@{ACME}", "gpt-4o").keyring().flags() == ""
-    assert listed.naming(f"m@{OTHER}", f"n@{ACME}").keyring().flags() == " --allow-origin https://other.example"
+    assert (
+        listed.naming(f"m@{OTHER}", f"n@{ACME}").keyring().flags()
+        == " --allow-origin https://other.example"
+    )
     assert Environment().naming(f"m@{LOCAL}").keyring().flags() == ""
 
 

@@ -20,11 +20,23 @@ from judgewright.runs.store import CallStore, HoldoutLedger, JobQueue, Workspace
 
 from .fork_server import ForkServer, fork_server
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="commands are forks, which spares them their imports")
+pytestmark = pytest.mark.skipif(
+    os.name != "posix", reason="commands are forks, which spares them their imports"
+)
 
 OBJECTIVE = "do not call unsupported statements grounded"
 HERE = ("--json", "--workspace", ".")
-OPTIMIZE = ("--model", "simulated", "--objective", OBJECTIVE, "--steps", "3", "--proposer", "rewrite", *HERE)
+OPTIMIZE = (
+    "--model",
+    "simulated",
+    "--objective",
+    OBJECTIVE,
+    "--steps",
+    "3",
+    "--proposer",
+    "rewrite",
+    *HERE,
+)
 ENDS = (0, 1, 4)
 """Exit codes of a command that came to its end, whatever it found."""
 EMBEDDED, OVER_HTTP = 512, 16
@@ -63,7 +75,9 @@ class Reading:
 
 
 def kill_at(commands: ForkServer, reached: Callable[[], bool], delay: float) -> bool:
-    """Kill a command that was started a moment after it has come so far; return whether it had not ended before."""
+    """Kill a command that was started a moment after it has come so far; return whether it had not
+    ended before.
+    """
     while not reached():
         if commands.ended(0.005) is not None:
             return False
@@ -80,20 +94,27 @@ def folder_in(parent: Path, name: str) -> Path:
 
 
 def events_of(folder: Path, run_id: str) -> list[tuple[str, Any]]:  # Any: JSON
-    """Every event of a run, without what a resumed one may tell otherwise: how many calls it needed."""
+    """Every event of a run, without what a resumed one may tell otherwise: how many calls it
+    needed.
+    """
     with Workspace(folder) as place:
         events = read_run(place, run_id).events
     return [(event.kind, {**event.payload, VOLATILE: None}) for event in events]
 
 
-PROGRESS = "SELECT (SELECT count(*) FROM attempt) + (SELECT count(*) FROM call) + (SELECT count(*) FROM event)"
+PROGRESS = (
+    "SELECT (SELECT count(*) FROM attempt) + (SELECT count(*) FROM call) + (SELECT count(*) FROM"
+    " event)"
+)
 RUNS = "SELECT count(*) FROM run"
 
 
 def test_a_command_that_is_killed_again_and_again_ends_as_an_undisturbed_one(
     commands: ForkServer, rows: Path, tmp_path: Path, nightly: bool, measured: Callable[[str], None]
 ) -> None:
-    """SIGKILL of `optimize`, given again and again: the same events at the end; no finished call is asked again."""
+    """SIGKILL of `optimize`, given again and again: the same events at the end; no finished call is
+    asked again.
+    """
     calm = folder_in(tmp_path, "calm")
     walk = ("optimize", "groundedness", str(rows), *OPTIMIZE)
     commands.start(calm, *walk)
@@ -121,8 +142,8 @@ def test_a_command_that_is_killed_again_and_again_ends_as_an_undisturbed_one(
         same += events_of(rough, run.run_id) == expected
         assert summary.in_doubt <= here * EMBEDDED
     measured(
-        f"{kills} kills -9 of {runs} `optimize`, each given again until it ended: {same} of {runs} end with all "
-        f"{len(expected)} events of an undisturbed one; {repeated} calls repeated"
+        f"{kills} kills -9 of {runs} `optimize`, each given again until it ended: {same} of {runs}"
+        f" end with all {len(expected)} events of an undisturbed one; {repeated} calls repeated"
     )
     assert (same, repeated) == (runs, 0)
 
@@ -134,13 +155,29 @@ DONE = "SELECT count(*) FROM call"
 def test_a_gate_that_is_killed_inside_its_look_spends_one_look(
     commands: ForkServer, rows: Path, tmp_path: Path, nightly: bool, measured: Callable[[str], None]
 ) -> None:
-    """The look is entered and rows are open: the same command goes on in it, and decides as an undisturbed one."""
+    """The look is entered and rows are open: the same command goes on in it, and decides as an
+    undisturbed one.
+    """
     prompt = Registry().get("groundedness")
     edited = prompt.edited(criteria=f"{prompt.criteria}\nCompare each number with the source.")
     (tmp_path / "edited.yaml").write_text(edited.to_yaml())
     with Server(make_app(Simulated(), Faults.parse("latency=0.02"))) as endpoint:
-        words = ("gate", "groundedness", str(tmp_path / "edited.yaml"), str(rows), "--objective", OBJECTIVE, *HERE)
-        words = (*words, "--model", f"simulated@{endpoint.base_url}", "--concurrency", str(OVER_HTTP))
+        words = (
+            "gate",
+            "groundedness",
+            str(tmp_path / "edited.yaml"),
+            str(rows),
+            "--objective",
+            OBJECTIVE,
+            *HERE,
+        )
+        words = (
+            *words,
+            "--model",
+            f"simulated@{endpoint.base_url}",
+            "--concurrency",
+            str(OVER_HTTP),
+        )
         calm = folder_in(tmp_path, "calm")
         commands.start(calm, *words)
         expected, total = commands.finish(*ENDS)["decision"], Reading(calm).count(DONE)
@@ -170,13 +207,16 @@ def test_a_gate_that_is_killed_inside_its_look_spends_one_look(
             # What is on the wire, and what was answered and is not yet written down.
             assert summary.in_doubt <= here * 2 * OVER_HTTP
     measured(
-        f"{kills} kills -9 of {gates} gates: {looks} looks, {same} of {gates} decisions equal to an undisturbed one's; "
-        f"{repeated} calls repeated"
+        f"{kills} kills -9 of {gates} gates: {looks} looks, {same} of {gates} decisions equal to an"
+        f" undisturbed one's; {repeated} calls repeated"
     )
     assert (looks, same, repeated) == (gates, gates, 0)
 
 
-ENTERED = "SELECT (SELECT count(*) FROM call) + (SELECT count(*) FROM event) + (SELECT count(*) FROM ledger)"
+ENTERED = (
+    "SELECT (SELECT count(*) FROM call) + (SELECT count(*) FROM event) + (SELECT count(*) FROM"
+    " ledger)"
+)
 MERGED = (
     "SELECT key, body_hash FROM call ORDER BY key",
     "SELECT run_id, seq, hash FROM event ORDER BY run_id, seq",
@@ -188,7 +228,9 @@ MERGED = (
 def test_a_merge_that_is_killed_and_given_again_enters_all_of_it_once(
     commands: ForkServer, rows: Path, tmp_path: Path, nightly: bool, measured: Callable[[str], None]
 ) -> None:
-    """SIGKILL of `workspace merge` anywhere: no ledger is locked, and the same command ends as an undisturbed one."""
+    """SIGKILL of `workspace merge` anywhere: no ledger is locked, and the same command ends as an
+    undisturbed one.
+    """
     source, calm = folder_in(tmp_path, "source"), folder_in(tmp_path, "calm")
     commands.start(source, "optimize", "groundedness", str(rows), *OPTIMIZE, "--look-anyway")
     commands.finish(*ENDS)
@@ -205,7 +247,8 @@ def test_a_merge_that_is_killed_and_given_again_enters_all_of_it_once(
         reading, aim = Reading(rough), 0
         for _ in range(3):
             commands.start(rough, *merge)
-            # At once, in the middle, or when all is entered and the head file is still to be written.
+            # At once, in the middle, or when all is entered and the head file is still to be
+            # written.
             kills += kill_at(commands, lambda: reading.count(ENTERED) >= aim, dice.uniform(0, 0.02))  # noqa: B023
             aim = dice.choice((total // 2, total))
         commands.start(rough, *merge)
@@ -214,8 +257,8 @@ def test_a_merge_that_is_killed_and_given_again_enters_all_of_it_once(
             same += [place.database.read(sql) for sql in MERGED] == expected
             assert HoldoutLedger(place.database).verify() == looks
     measured(
-        f"{kills} kills -9 of {merges} merges: {same} of {merges} targets equal to an undisturbed one's, "
-        f"{merges} of {merges} ledgers whole"
+        f"{kills} kills -9 of {merges} merges: {same} of {merges} targets equal to an undisturbed"
+        f" one's, {merges} of {merges} ledgers whole"
     )
     assert same == merges
 
@@ -223,7 +266,9 @@ def test_a_merge_that_is_killed_and_given_again_enters_all_of_it_once(
 def test_a_worker_of_jobs_that_is_killed_again_and_again_works_each_job_once(
     commands: ForkServer, rows: Path, tmp_path: Path, nightly: bool, measured: Callable[[str], None]
 ) -> None:
-    """SIGKILL of `jobs work`: the next worker goes on with the same run, and each job is done once."""
+    """SIGKILL of `jobs work`: the next worker goes on with the same run, and each job is done
+    once.
+    """
 
     def queue_in(folder: Path) -> JobQueue:
         queue = JobQueue(folder, Environment().jobs_key)
@@ -245,7 +290,9 @@ def test_a_worker_of_jobs_that_is_killed_again_and_again_works_each_job_once(
         queues += 1
         rough = folder_in(tmp_path, f"rough{queues}")
         queue, reading, here = queue_in(rough), Reading(rough), 0
-        for aim in sorted(dice.randrange(total) for _ in range(3)):  # a job is begun four times at most
+        for aim in sorted(
+            dice.randrange(total) for _ in range(3)
+        ):  # a job is begun four times at most
             commands.start(rough, *work)
             here += kill_at(commands, lambda: reading.count(PROGRESS) >= aim, dice.uniform(0, 0.02))  # noqa: B023
         commands.start(rough, *work)
@@ -257,9 +304,13 @@ def test_a_worker_of_jobs_that_is_killed_again_and_again_works_each_job_once(
         kills, repeated = kills + here, repeated + summary.repeated
         jobs = queue.list()
         assert all(queue.is_ours(job) for job in jobs)
-        same += events_of(rough, run.run_id) == expected and [job.state for job in jobs] == ["done", "done"]
+        same += events_of(rough, run.run_id) == expected and [job.state for job in jobs] == [
+            "done",
+            "done",
+        ]
     measured(
-        f"{kills} kills -9 of the workers of {queues} queues: {same} of {queues} runs with all {len(expected)} events "
-        f"of an undisturbed one, each job done once; {repeated} calls repeated"
+        f"{kills} kills -9 of the workers of {queues} queues: {same} of {queues} runs with all"
+        f" {len(expected)} events of an undisturbed one, each job done once; {repeated} calls"
+        " repeated"
     )
     assert (same, repeated) == (queues, 0)

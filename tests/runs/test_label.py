@@ -1,4 +1,6 @@
-"""Labelling in the terminal: through a real terminal and a pipe, stopped anywhere, by one person or two."""
+"""Labelling in the terminal: through a real terminal and a pipe, stopped anywhere, by one person or
+two.
+"""
 
 import csv
 import fcntl
@@ -50,17 +52,27 @@ def folder(tmp_path: Path) -> Path:
 
 
 def _at_a_terminal() -> None:
-    """Let Ctrl-C reach the command, also where the tests run in the background, which ignores it."""
+    """Let Ctrl-C reach the command, also where the tests run in the background, which ignores
+    it.
+    """
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class Terminal:
-    """A command at a terminal of 24 lines, typed at as a person would: after the screen shows what is waited for."""
+    """A command at a terminal of 24 lines, typed at as a person would: after the screen shows what
+    is waited for.
+    """
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         self._main, other = pty.openpty()
-        environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80", "LINES": "24", "NO_COLOR": "1"}
+        environment = {
+            **os.environ,
+            "TERM": "xterm",
+            "COLUMNS": "80",
+            "LINES": "24",
+            "NO_COLOR": "1",
+        }
         self.process = subprocess.Popen(
             (*COMMAND, *arguments),
             cwd=folder,
@@ -81,7 +93,9 @@ class Terminal:
             ready, _, _ = select.select([self._main], [], [], max(0.0, last - time.monotonic()))
             assert ready, f"{text!r} never came after {self.screen[-2000:]!r}"
             try:
-                self.screen += _CODES.sub("", os.read(self._main, 65536).decode(errors="replace")).replace("\r\n", "\n")
+                self.screen += _CODES.sub(
+                    "", os.read(self._main, 65536).decode(errors="replace")
+                ).replace("\r\n", "\n")
             except OSError:  # the command has ended
                 assert text in self.screen, f"it ended without {text!r}: {self.screen[-2000:]!r}"
         shown, self.screen = self.screen, self.screen.partition(text)[2]
@@ -99,7 +113,9 @@ class Terminal:
     def rest(self) -> None:
         """Read what the command wrote last, after its end."""
         with suppress(OSError):  # nothing is left
-            while select.select([self._main], [], [], 0.0)[0] and (text := os.read(self._main, 65536)):
+            while select.select([self._main], [], [], 0.0)[0] and (
+                text := os.read(self._main, 65536)
+            ):
                 self.screen += text.decode(errors="replace")
 
     def close(self) -> int:
@@ -132,10 +148,16 @@ def exported(folder: Path, *arguments: str, out: str = "out.jsonl") -> list[dict
     """What `data labels` writes."""
     assert piped(folder, *arguments, "--out", out, command=("data", "labels")).returncode == 0
     text = (folder / out).read_text()
-    return list(csv.DictReader(io.StringIO(text))) if out.endswith(".csv") else list(map(json.loads, text.splitlines()))
+    return (
+        list(csv.DictReader(io.StringIO(text)))
+        if out.endswith(".csv")
+        else list(map(json.loads, text.splitlines()))
+    )
 
 
-def piped(folder: Path, *arguments: str, answers: str = "", command: tuple[str, ...] = ("label",)) -> Done:
+def piped(
+    folder: Path, *arguments: str, answers: str = "", command: tuple[str, ...] = ("label",)
+) -> Done:
     """Label through a pipe, in this process."""
     out, err, code = io.StringIO(), io.StringIO(), 0
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
@@ -151,11 +173,16 @@ def piped(folder: Path, *arguments: str, answers: str = "", command: tuple[str, 
 def labels_in(folder: Path) -> list[tuple[str, float | None, str]]:
     """Action, label and reason of every record."""
     with Workspace(folder) as workspace:
-        return [(record.action, record.label, record.reason) for record in LabelStore(workspace.database).records()]
+        return [
+            (record.action, record.label, record.reason)
+            for record in LabelStore(workspace.database).records()
+        ]
 
 
 def test_one_key_labels_a_row_and_a_kill_loses_nothing(folder: Path, terminal: Terminal) -> None:
-    """What was pressed before `kill -9` is there, and the same command goes on with the next row."""
+    """What was pressed before `kill -9` is there, and the same command goes on with the next
+    row.
+    """
     rows = len((folder / "rows.jsonl").read_text().splitlines())
     assert f"0 labelled, of {rows}\n" in terminal.until("q quit")
     terminal.type("y")
@@ -176,7 +203,9 @@ def test_one_key_labels_a_row_and_a_kill_loses_nothing(folder: Path, terminal: T
 def test_a_queue_that_is_killed_again_and_again_has_each_label_once(
     folder: Path, nightly: bool, measured: Callable[[str], None]
 ) -> None:
-    """Kill -9 before, while or after a key is written: what the screen counted is kept, and no row is asked twice."""
+    """Kill -9 before, while or after a key is written: what the screen counted is kept, and no row
+    is asked twice.
+    """
     dice, kills, counted, cut, arguments = random.Random(5), 0, 0, 0, ROWS
     while kills < (12 if nightly else 3):
         terminal = Terminal(folder, *arguments)
@@ -203,10 +232,15 @@ def test_a_queue_that_is_killed_again_and_again_has_each_label_once(
         assert HoldoutLedger(place.database).verify() >= 0
     assert len({record.row_id for record in records}) == len(records)
     assert len(records) in (counted, counted + 1)
-    measured(f"{kills} kills -9 of `label`: {counted} of {counted} labels that the screen counted kept, 0 rows twice")
+    measured(
+        f"{kills} kills -9 of `label`: {counted} of {counted} labels that the screen counted kept,"
+        " 0 rows twice"
+    )
 
 
-def test_a_row_is_skipped_with_a_reason_and_a_key_is_taken_back(folder: Path, terminal: Terminal) -> None:
+def test_a_row_is_skipped_with_a_reason_and_a_key_is_taken_back(
+    folder: Path, terminal: Terminal
+) -> None:
     """A correction is a new record that names the old one; what is no key does nothing."""
     terminal.until("q quit")
     terminal.type("x")
@@ -229,7 +263,11 @@ def test_a_row_is_skipped_with_a_reason_and_a_key_is_taken_back(folder: Path, te
     assert "error" not in terminal.screen
     with Workspace(folder) as workspace:
         records = LabelStore(workspace.database).records()
-    assert [(r.action, r.reason) for r in records] == [("skip", "the text is broken"), ("undo", ""), ("label", "")]
+    assert [(r.action, r.reason) for r in records] == [
+        ("skip", "the text is broken"),
+        ("undo", ""),
+        ("label", ""),
+    ]
     assert len({record.row_id for record in records}) == 1
     assert [record.replaces for record in records] == [None, records[0].seq, records[1].seq]
     assert all(record.annotator == "ann" and record.probability == 1 for record in records)
@@ -238,12 +276,18 @@ def test_a_row_is_skipped_with_a_reason_and_a_key_is_taken_back(folder: Path, te
 
 
 def test_a_long_row_has_pages_and_what_is_asked_stands_below_each(folder: Path) -> None:
-    """Space shows the next page, b the one before; the statement stands before its source, on each of them."""
+    """Space shows the next page, b the one before; the statement stands before its source, on each
+    of them.
+    """
     rows = (folder / "rows.jsonl").read_text().splitlines()
     (folder / "rows.jsonl").write_text(rows[0] + "\n")
     terminal = Terminal(folder, *ROWS)
     first = terminal.until("space next")
-    assert first.index("── statement ──") < first.index("── source ──") < first.index("Is it supported?")
+    assert (
+        first.index("── statement ──")
+        < first.index("── source ──")
+        < first.index("Is it supported?")
+    )
     assert "line 0 of many" in first
     terminal.type(" ")
     second = terminal.until("page 2 of")
@@ -297,7 +341,9 @@ def test_a_source_that_was_just_read_is_said_to_be_the_same(folder: Path) -> Non
 
 
 def test_the_question_stands_before_a_shorter_answer_and_every_row_has_the_same_order() -> None:
-    """What was asked, then what is usually the shorter text; a long answer in one row changes nothing."""
+    """What was asked, then what is usually the shorter text; a long answer in one row changes
+    nothing.
+    """
     texts = [
         ("Why is the sky blue?", "Scattering.", "s" * 90),
         ("When?", "a" * 99, "s" * 80),
@@ -309,10 +355,16 @@ def test_the_question_stands_before_a_shorter_answer_and_every_row_has_the_same_
     ]
     assert reading_order(rows) == ("question", "answer", "source")
     lines = row_lines(rows[1], reading_order(rows), width=80)
-    assert [line for line in lines if line.startswith(HEADING)] == ["── question ──", "── answer ──", "── source ──"]
+    assert [line for line in lines if line.startswith(HEADING)] == [
+        "── question ──",
+        "── answer ──",
+        "── source ──",
+    ]
 
 
-def test_a_key_that_was_held_too_long_labels_no_row_that_was_not_shown(folder: Path, terminal: Terminal) -> None:
+def test_a_key_that_was_held_too_long_labels_no_row_that_was_not_shown(
+    folder: Path, terminal: Terminal
+) -> None:
     """Three y at once are one label."""
     terminal.until("q quit")
     terminal.type("yyy")
@@ -353,9 +405,15 @@ def test_grades_have_their_digits_and_other_scales_are_typed(folder: Path) -> No
     assert [label for _, label, _ in labels_in(folder)] == [3.0, 0.0, 77.0]
 
 
-def test_a_second_annotator_labels_the_rows_of_the_first_and_never_sees_the_labels(folder: Path) -> None:
-    """Where the two disagree the label is missing; what the second has not labelled yet is missing too."""
-    queue = json.loads(piped(folder, *ROWS, "--second", "all", "--json", answers="y\nn\ny\n").stdout)["queue"]
+def test_a_second_annotator_labels_the_rows_of_the_first_and_never_sees_the_labels(
+    folder: Path,
+) -> None:
+    """Where the two disagree the label is missing; what the second has not labelled yet is missing
+    too.
+    """
+    queue = json.loads(
+        piped(folder, *ROWS, "--second", "all", "--json", answers="y\nn\ny\n").stdout
+    )["queue"]
     second = piped(folder, queue, "--annotator", "bob", answers="y\ny\n")
     assert "0 labelled" in second.stdout
     with Workspace(folder) as workspace:
@@ -372,9 +430,13 @@ def test_a_second_annotator_labels_the_rows_of_the_first_and_never_sees_the_labe
             LabelSession(workspace, queue, "carl")
 
 
-def test_a_share_of_the_rows_goes_to_the_second_annotator_whatever_the_first_said(folder: Path) -> None:
+def test_a_share_of_the_rows_goes_to_the_second_annotator_whatever_the_first_said(
+    folder: Path,
+) -> None:
     """The share is drawn by the row."""
-    queue = json.loads(piped(folder, *ROWS, "--second", "0.5", "--json", answers="y\n" * 99).stdout)["queue"]
+    queue = json.loads(
+        piped(folder, *ROWS, "--second", "0.5", "--json", answers="y\n" * 99).stdout
+    )["queue"]
     left = json.loads(piped(folder, queue, "--annotator", "bob", "--json").stdout)["left"]
     assert 0 < left < len((folder / "rows.jsonl").read_text().splitlines())
 
@@ -411,7 +473,9 @@ def test_only_the_last_label_can_be_taken_back_and_only_by_who_gave_it(folder: P
         ((*ROWS, "--second", "2"), "is not none, all or a share"),
     ],
 )
-def test_what_cannot_be_labelled_is_refused(folder: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_what_cannot_be_labelled_is_refused(
+    folder: Path, arguments: tuple[str, ...], message: str
+) -> None:
     """With exit code 2, and no queue is made."""
     done = piped(folder, *arguments)
     assert done.returncode == 2
@@ -434,8 +498,12 @@ def test_a_file_may_grow_and_be_labelled_but_its_texts_may_not_change(folder: Pa
 
 
 def test_labels_are_written_with_the_columns_of_their_rows(folder: Path) -> None:
-    """Who, when, how long, and how the row was drawn stand beside the label; the latest label counts."""
-    rows = {row["id"]: row for row in map(json.loads, (folder / "rows.jsonl").read_text().splitlines())}
+    """Who, when, how long, and how the row was drawn stand beside the label; the latest label
+    counts.
+    """
+    rows = {
+        row["id"]: row for row in map(json.loads, (folder / "rows.jsonl").read_text().splitlines())
+    }
     piped(folder, *ROWS, answers="y\nu\nn\ns why not\ny\n")
     written = exported(folder, "latest")
     assert [line["label"] for line in written] == [0, 1]
@@ -456,7 +524,9 @@ def test_a_row_that_was_labelled_in_two_queues_has_its_latest_label(folder: Path
     """A label that the file had stays beside the new one."""
     count = len((folder / "rows.jsonl").read_text().splitlines())
     piped(folder, *ROWS, answers="y\n" * count)
-    piped(folder, "--rows", "out.jsonl" if exported(folder) else "", "--again", answers="n\n" * count)
+    piped(
+        folder, "--rows", "out.jsonl" if exported(folder) else "", "--again", answers="n\n" * count
+    )
     written = exported(folder)
     assert [line["label"] for line in written] == [0] * count
     assert {line["label_before"] for line in written} == {1}

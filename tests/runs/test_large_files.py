@@ -26,20 +26,29 @@ print(status, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 
 
 def write_verdicts(path: Path, size: int) -> tuple[int, int]:
-    """Write rows with texts of a kilobyte until a file is so large; return how many, and how many true positives."""
+    """Write rows with texts of a kilobyte until a file is so large; return how many, and how many
+    true positives.
+    """
     texts = [f"A source of many words, number {i}. " * 28 for i in range(50)]
     rows = both = written = 0
     with path.open("w", encoding="utf-8") as file:
         while written < size:
             label, score = rows % 3 > 0, rows % 5 > 1
-            row = {"id": f"r{rows}", "source": texts[rows % 50], "label": int(label), "score": int(score)}
+            row = {
+                "id": f"r{rows}",
+                "source": texts[rows % 50],
+                "label": int(label),
+                "score": int(score),
+            }
             written += file.write(json.dumps(row) + "\n")
             rows, both = rows + 1, both + (label and score)
     return rows, both
 
 
 def score(path: Path) -> tuple[float, float, dict[str, Any]]:  # Any: JSON
-    """Score a file in a process of its own; return seconds of CPU, megabytes, and what was printed."""
+    """Score a file in a process of its own; return seconds of CPU, megabytes, and what was
+    printed.
+    """
     words = [sys.executable, "-c", SCRIPT, path.name]
     ran = subprocess.run(words, cwd=path.parent, check=True, capture_output=True, text=True)
     status, seconds, most = ran.stdout.split()
@@ -47,7 +56,9 @@ def score(path: Path) -> tuple[float, float, dict[str, Any]]:  # Any: JSON
     return float(seconds), float(most), json.loads((path.parent / "said.json").read_text())
 
 
-@pytest.mark.skipif(not hasattr(os, "wait4"), reason="the system does not say what a process has used")
+@pytest.mark.skipif(
+    not hasattr(os, "wait4"), reason="the system does not say what a process has used"
+)
 def test_a_large_file_is_scored_in_little_memory(
     tmp_path: Path, nightly: bool, measured: Callable[[str], None]
 ) -> None:
@@ -56,6 +67,8 @@ def test_a_large_file_is_scored_in_little_memory(
     large = tmp_path / "large.jsonl"
     rows, both = write_verdicts(large, size)
     seconds, most, said = score(large)
-    measured(f"{size / 1e6:,.0f} MB, {rows:,} rows: {seconds:.0f} s of CPU, {most:.0f} MB of memory")
+    measured(
+        f"{size / 1e6:,.0f} MB, {rows:,} rows: {seconds:.0f} s of CPU, {most:.0f} MB of memory"
+    )
     assert (said["n"], said["confusion"]["tp"]) == (rows, both)
     assert most < MOST_MB

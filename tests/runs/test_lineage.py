@@ -21,15 +21,26 @@ def place(tmp_path: Path) -> Iterator[Workspace]:
         yield workspace
 
 
-def found_by_run(place: Workspace, before: JudgePrompt, after: JudgePrompt | None, outcome: str | None) -> str:
+def found_by_run(
+    place: Workspace, before: JudgePrompt, after: JudgePrompt | None, outcome: str | None
+) -> str:
     """A run as its journal tells it."""
     run = create_run(
         place.database,
         "optimize",
-        {"prompt": before.to_yaml(), "data": "rows.jsonl", "objective": "precision", "model": "simulated"},
+        {
+            "prompt": before.to_yaml(),
+            "data": "rows.jsonl",
+            "objective": "precision",
+            "model": "simulated",
+        },
     )
     journal = RunJournal(place.database, run)
-    body = {"version": after.version, "prompt": after.to_yaml()} if after else {"version": None, "prompt": None}
+    body = (
+        {"version": after.version, "prompt": after.to_yaml()}
+        if after
+        else {"version": None, "prompt": None}
+    )
     journal.record("survivor", body)
     if outcome:
         journal.record("decision", stored("decision", {"outcome": outcome}))
@@ -45,14 +56,22 @@ def by_version(nodes: tuple[Node, ...]) -> dict[str, Node]:
 def test_a_workspace_without_runs_has_the_shipped_version_alone(place: Workspace) -> None:
     """It is current, has no parent, and no run found it."""
     (node,) = lineage(place, "groundedness")
-    assert (node.version, node.depth, node.current, node.kept, node.runs) == (PROMPT.version, 0, True, True, ())
+    assert (node.version, node.depth, node.current, node.kept, node.runs) == (
+        PROMPT.version,
+        0,
+        True,
+        True,
+        (),
+    )
     assert not place.exists
     with pytest.raises(PromptError, match="no judge 'nobody'"):
         lineage(place, "nobody")
 
 
 def test_parents_stand_before_their_children_and_say_who_found_them(place: Workspace) -> None:
-    """Kept versions and mere proposals; a step in between that nobody kept does not break the tree."""
+    """Kept versions and mere proposals; a step in between that nobody kept does not break the
+    tree.
+    """
     step = PROMPT.edited(criteria="a step nobody kept")
     child = step.edited(criteria="kept", note="textgrad step 2")
     cousin = PROMPT.edited(criteria="refused")
@@ -67,10 +86,18 @@ def test_parents_stand_before_their_children_and_say_who_found_them(place: Works
     named = by_version(nodes)
     assert [node.depth for node in nodes] == [0, 1, 2, 1]
     order = [node.version for node in nodes]
-    assert all(node.parent is None or order.index(node.parent) < order.index(node.version) for node in nodes)
+    assert all(
+        node.parent is None or order.index(node.parent) < order.index(node.version)
+        for node in nodes
+    )
     assert order.index(grandchild.version) == order.index(child.version) + 1
     kept = named[child.version]
-    assert (kept.parent, kept.current, kept.kept, kept.outcome) == (PROMPT.version, True, True, "undecided")
+    assert (kept.parent, kept.current, kept.kept, kept.outcome) == (
+        PROMPT.version,
+        True,
+        True,
+        "undecided",
+    )
     assert kept.runs == (first, again)
     assert kept.created is not None
     assert kept.created < (named[cousin.version].created or "")
@@ -87,12 +114,19 @@ def test_a_version_composed_of_hunks_says_which_run_gated_it(place: Workspace) -
     decision = {"outcome": "accepted", "accepted": True, "reason": "", "simulated": True}
     RunJournal(place.database, run).record(GATED, stored(GATED, {"decision": decision}))
     node = by_version(lineage(place, "groundedness"))[composed.version]
-    assert (node.runs, node.outcome, node.parent, node.current) == ((run,), "accepted", PROMPT.version, True)
+    assert (node.runs, node.outcome, node.parent, node.current) == (
+        (run,),
+        "accepted",
+        PROMPT.version,
+        True,
+    )
     assert node.created is not None
 
 
 def test_a_run_that_moved_the_threshold_alone_found_no_version(place: Workspace) -> None:
-    """The version stays that of the run which wrote it, and its new threshold stands with the figures."""
+    """The version stays that of the run which wrote it, and its new threshold stands with the
+    figures.
+    """
     child = PROMPT.edited(criteria="better")
     first = found_by_run(place, PROMPT, child, "accepted")
     place.registry.keep(JudgePrompt(**{**_fields(child), "parent": PROMPT.version}))
@@ -117,7 +151,11 @@ def test_files_that_name_each_other_as_parents_still_make_a_list(place: Workspac
     one, two = PROMPT.edited(criteria="one"), PROMPT.edited(criteria="two")
     for prompt, parent in ((one, two.version), (two, one.version)):
         place.registry.keep(JudgePrompt(**{**_fields(prompt), "parent": parent}))
-    assert set(by_version(lineage(place, "groundedness"))) == {PROMPT.version, one.version, two.version}
+    assert set(by_version(lineage(place, "groundedness"))) == {
+        PROMPT.version,
+        one.version,
+        two.version,
+    }
 
 
 def _fields(prompt: JudgePrompt) -> dict[str, object]:

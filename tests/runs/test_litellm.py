@@ -1,4 +1,6 @@
-"""Judge and optimizer at two providers with two keys, one of them through LiteLLM: every request where it belongs."""
+"""Judge and optimizer at two providers with two keys, one of them through LiteLLM: every request
+where it belongs.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ from ..judges.models.foreign_providers import Dialect, providing
 from .providers import Provider, serving
 
 KEY_A, KEY_B = "sk-test-CANARY-aaaa1111", "sk-test-CANARY-bbbb2222"
-MODELS: dict[Dialect, str] = {"anthropic": "litellm/anthropic/claude-sonnet-4-5", "gemini": "litellm/gemini/gemini-x"}
+MODELS: dict[Dialect, str] = {
+    "anthropic": "litellm/anthropic/claude-sonnet-4-5",
+    "gemini": "litellm/gemini/gemini-x",
+}
 
 
 @pytest.fixture
@@ -52,8 +57,13 @@ def run(folder: Path, *words: str) -> int:
 def test_a_whole_walk_with_two_providers_and_two_keys(
     folder: Path, capsys: pytest.CaptureFixture[str], dialect: Dialect, judge: str
 ) -> None:
-    """The judge's rows go to the judge's host with its key, the optimizer's requests to the other with the other."""
-    with providing(dialect, KEY_A) as foreign, serving(Provider(demands=f"Bearer {KEY_B}")) as plain:
+    """The judge's rows go to the judge's host with its key, the optimizer's requests to the other
+    with the other.
+    """
+    with (
+        providing(dialect, KEY_A) as foreign,
+        serving(Provider(demands=f"Bearer {KEY_B}")) as plain,
+    ):
         bind(
             folder,
             foreign={"model": MODELS[dialect], "base_url": foreign.url, "key_variable": "KEY_A"},
@@ -69,7 +79,10 @@ def test_a_whole_walk_with_two_providers_and_two_keys(
             "--optimizer-model",
             optimizer,
         )
-        objective = ("--objective", "Precision matters most: do not call unsupported statements grounded.")
+        objective = (
+            "--objective",
+            "Precision matters most: do not call unsupported statements grounded.",
+        )
         assert run(folder, *words, *objective, "--steps", "1", "--look-anyway") in (0, 1)
         body = json.loads(capsys.readouterr().out)
         asked_foreign = [json.dumps(seen.body) for seen in foreign.seen]
@@ -77,8 +90,14 @@ def test_a_whole_walk_with_two_providers_and_two_keys(
     assert set(plain.seen) == {f"Bearer {KEY_B}"}
     assert KEY_B not in str(foreign.seen)
     assert "elsewhere" not in str(foreign.seen)
-    judged = [text for text in asked_foreign if "You judge groundedness" in text and "You write a loss" not in text]
-    optimizing = [text for text in asked_foreign if "You write a loss" in text or "IMPROVED_VARIABLE" in text]
+    judged = [
+        text
+        for text in asked_foreign
+        if "You judge groundedness" in text and "You write a loss" not in text
+    ]
+    optimizing = [
+        text for text in asked_foreign if "You write a loss" in text or "IMPROVED_VARIABLE" in text
+    ]
     if judge == "foreign":
         assert len(judged) == len(asked_foreign) > 100
         assert len(plain.seen) < 20
@@ -93,11 +112,24 @@ def test_a_whole_walk_with_two_providers_and_two_keys(
     assert next(event for event in events if event["kind"] == "step")["payload"]["criteria"]
 
 
-def test_a_bench_is_answered_from_the_store_the_second_time(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bench_is_answered_from_the_store_the_second_time(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The calls of a provider are stored like any other."""
     with providing("anthropic", KEY_A) as foreign:
-        bind(folder, claude={"model": MODELS["anthropic"], "base_url": foreign.url, "key_variable": "KEY_A"})
-        words = ("bench", "groundedness", str(folder / "rows.jsonl"), "--model", "claude", "--limit", "20")
+        bind(
+            folder,
+            claude={"model": MODELS["anthropic"], "base_url": foreign.url, "key_variable": "KEY_A"},
+        )
+        words = (
+            "bench",
+            "groundedness",
+            str(folder / "rows.jsonl"),
+            "--model",
+            "claude",
+            "--limit",
+            "20",
+        )
         assert run(folder, *words) == 0
         first = json.loads(capsys.readouterr().out)
         assert run(folder, *words) == 0
@@ -114,7 +146,9 @@ def test_a_bench_is_answered_from_the_store_the_second_time(folder: Path, capsys
         ("gemini", "GEMINI_API_KEY", "https://generativelanguage.googleapis.com"),
     ],
 )
-def test_the_usual_key_of_a_provider_belongs_to_its_origin_alone(dialect: Dialect, variable: str, origin: str) -> None:
+def test_the_usual_key_of_a_provider_belongs_to_its_origin_alone(
+    dialect: Dialect, variable: str, origin: str
+) -> None:
     """Without an entry in `models.yaml`; a missing one is named before anything is sent."""
     environment = read_environment({variable: KEY_A, "JUDGEWRIGHT_API_KEY": KEY_B})
     named = environment.naming(MODELS[dialect])
@@ -126,7 +160,9 @@ def test_the_usual_key_of_a_provider_belongs_to_its_origin_alone(dialect: Dialec
     assert bound is not None
     assert bound.key == KEY_A
     elsewhere = (
-        environment.naming("m@https://gateway.example/v1").keyring().binding(Origin.of("https://gateway.example"))
+        environment.naming("m@https://gateway.example/v1")
+        .keyring()
+        .binding(Origin.of("https://gateway.example"))
     )
     assert elsewhere is not None
     assert elsewhere.key == KEY_B
@@ -146,7 +182,9 @@ def test_a_provider_asked_through_litellm_has_its_public_price() -> None:
 
 def test_the_entries_of_the_page_can_be_asked(tmp_path: Path) -> None:
     """Each opens, at its own address and with its own key."""
-    page = (Path(__file__).parents[2] / "docs" / "how-to" / "providers.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "providers.md").read_text(
+        encoding="utf-8"
+    )
     file = tmp_path / "models.yaml"
     file.write_text(page.partition("```yaml\n")[2].partition("```")[0])
     keys = {"BEDROCK_KEY": "b", "VERTEX_TOKEN": "v", "ANTHROPIC_API_KEY": "a"}
@@ -161,7 +199,12 @@ def test_the_entries_of_the_page_can_be_asked(tmp_path: Path) -> None:
 def test_an_entry_of_ones_own_wins_over_the_usual_key(folder: Path) -> None:
     """The user's file says which key goes to the provider."""
     bind(
-        folder, claude={"model": MODELS["anthropic"], "base_url": "https://api.anthropic.com", "key_variable": "KEY_A"}
+        folder,
+        claude={
+            "model": MODELS["anthropic"],
+            "base_url": "https://api.anthropic.com",
+            "key_variable": "KEY_A",
+        },
     )
     environment = read_environment().naming("claude")
     bound = environment.keyring().binding(Origin.of("https://api.anthropic.com"))
@@ -197,7 +240,10 @@ def test_models_test_says_what_a_provider_honours(
 ) -> None:
     """What LiteLLM cannot translate is refused and named; verdicts are read."""
     with providing(dialect, KEY_A) as foreign:
-        bind(folder, foreign={"model": MODELS[dialect], "base_url": foreign.url, "key_variable": "KEY_A"})
+        bind(
+            folder,
+            foreign={"model": MODELS[dialect], "base_url": foreign.url, "key_variable": "KEY_A"},
+        )
         assert run(folder, "models", "test", "foreign") == 0
     body = json.loads(capsys.readouterr().out)
     outcomes = {check["setting"]: check["outcome"] for check in body["checks"]}

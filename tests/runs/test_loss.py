@@ -1,4 +1,6 @@
-"""`loss`: an objective is read back, a loss is written or linted, and people see what every outcome costs."""
+"""`loss`: an objective is read back, a loss is written or linted, and people see what every outcome
+costs.
+"""
 
 import json
 from pathlib import Path
@@ -28,21 +30,32 @@ def run(*arguments: str) -> Result:
 
 
 def test_an_objective_is_read_back_and_every_cost_is_shown() -> None:
-    """Plain words first, then the loss, then a table of two places by nine outcomes by five bands."""
+    """Plain words first, then the loss, then a table of two places by nine outcomes by five
+    bands.
+    """
     result = run("write", SENTENCE, "--model", "simulated")
     assert result.exit_code == 0
     out = result.output
-    assert "Raise precision by making fewer false positives; recall may fall by at most 3 points." in out
+    assert (
+        "Raise precision by making fewer false positives; recall may fall by at most 3 points."
+        in out
+    )
     assert "SIMULATED" in out
     assert "declares: a false positive costs more than a false negative" in out
-    table = [line for line in out.splitlines() if line.startswith(("  in no slice", "  in slice target"))]
+    table = [
+        line for line in out.splitlines() if line.startswith(("  in no slice", "  in slice target"))
+    ]
     assert len(table) == 18
     assert all(band in out for band in ("0-0.2", "0.2-0.4", "0.4-0.6", "0.6-0.8", "0.8-1"))
 
 
 def test_a_written_loss_is_recorded_and_lints(folder: Path) -> None:
-    """The file that `write` leaves is accepted by `lint` as the same loss; asking again asks nothing."""
-    first = json.loads(run("write", SENTENCE, "--model", "simulated", "--out", "loss.json", "--json").output)
+    """The file that `write` leaves is accepted by `lint` as the same loss; asking again asks
+    nothing.
+    """
+    first = json.loads(
+        run("write", SENTENCE, "--model", "simulated", "--out", "loss.json", "--json").output
+    )
     again = json.loads(run("write", SENTENCE, "--model", "simulated", "--json").output)
     assert first["simulated"]
     assert first["objective"]["guards"] == [{"metric": "recall", "margin": 0.03}]
@@ -60,12 +73,17 @@ def test_a_written_loss_is_recorded_and_lints(folder: Path) -> None:
         assert sorted(done) == [0, first["calls"]]
 
 
-def test_a_model_that_never_writes_a_loss_ends_in_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An endpoint whose replies are cut off is asked four times, each with twice the room when it was cut; then the
-    documented default stands, with reasons. The first has little room at first, as nobody knows how fast it writes."""
+def test_a_model_that_never_writes_a_loss_ends_in_the_default(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An endpoint whose replies are cut off is asked four times, each with twice the room when it
+    was cut; then the documented default stands, with reasons. The first has little room at first,
+    as nobody knows how fast it writes."""
     with Server(make_app(Simulated(), Faults.parse("truncate=1"))) as server:
         monkeypatch.setenv("JUDGEWRIGHT_API_KEY", "k")
-        body = json.loads(run("write", SENTENCE, "--model", f"m@{server.base_url}", "--json").output)
+        body = json.loads(
+            run("write", SENTENCE, "--model", f"m@{server.base_url}", "--json").output
+        )
     assert body["loss"]["written_by"] == "default"
     assert len(body["refusals"]) == 4
     assert body["calls"] == 9
@@ -75,7 +93,15 @@ def test_a_model_that_never_writes_a_loss_ends_in_the_default(monkeypatch: pytes
 @pytest.mark.parametrize(
     ("arguments", "axioms"),
     [
-        (["correct"], {"right costs more than wrong", "free false positive", "free false negative", "perfect is dear"}),
+        (
+            ["correct"],
+            {
+                "right costs more than wrong",
+                "free false positive",
+                "free false negative",
+                "perfect is dear",
+            },
+        ),
         (["fp"], {"free false negative"}),
         (["1 - correct", "--declares", "fp"], {"declaration"}),
         (["1 - correct", "--objective", "precision first"], {"objective"}),
@@ -87,8 +113,12 @@ def test_a_model_that_never_writes_a_loss_ends_in_the_default(monkeypatch: pytes
         ),
     ],
 )
-def test_every_refusal_is_told_and_the_exit_code_is_one(arguments: list[str], axioms: set[str]) -> None:
-    """A refused loss has no table; its reasons go by the names of the axioms, in text and in JSON."""
+def test_every_refusal_is_told_and_the_exit_code_is_one(
+    arguments: list[str], axioms: set[str]
+) -> None:
+    """A refused loss has no table; its reasons go by the names of the axioms, in text and in
+    JSON.
+    """
     as_text, as_json = run("lint", *arguments), run("lint", *arguments, "--json")
     assert (as_text.exit_code, as_json.exit_code) == (1, 1)
     body = json.loads(as_json.output)
@@ -117,8 +147,12 @@ def test_a_judge_s_own_scale_is_taken() -> None:
         (["write", "better", "--model", "simulated", "--target", "nonsense"], "not a metric"),
     ],
 )
-def test_what_the_caller_got_wrong_is_said(folder: Path, arguments: list[str], message: str) -> None:
-    """Flags, files and scales that cannot be used end in an InputError, before anything is asked."""
+def test_what_the_caller_got_wrong_is_said(
+    folder: Path, arguments: list[str], message: str
+) -> None:
+    """Flags, files and scales that cannot be used end in an InputError, before anything is
+    asked.
+    """
     (folder / "binary.json").write_bytes(b"\xff\xfe")
     (folder / "loss.json").write_text("{}")
     with pytest.raises(InputError, match=message):
@@ -127,21 +161,37 @@ def test_what_the_caller_got_wrong_is_said(folder: Path, arguments: list[str], m
 
 
 def test_a_loss_for_classes_is_written_and_shown_class_by_class() -> None:
-    """No false positive anywhere: people's class by what it is called, with the objective's class charged more."""
-    written = run("write", "recall of support matters most", "--judge", "routing", "--model", "simulated")
+    """No false positive anywhere: people's class by what it is called, with the objective's class
+    charged more.
+    """
+    written = run(
+        "write", "recall of support matters most", "--judge", "routing", "--model", "simulated"
+    )
     assert written.exit_code == 0
     assert "Raise recall[support]" in written.output
     assert "false positive" not in written.output
     head = next(line.split() for line in written.output.splitlines() if "called orders" in line)
     assert head[:3] == ["place", "confidence", "label"]
-    body = json.loads(run("write", "accuracy", "--judge", "routing", "--model", "simulated", "--json").output)
-    assert {line["label"] for line in body["cost_table"]} == {"orders", "inventory", "support", "staff"}
+    body = json.loads(
+        run("write", "accuracy", "--judge", "routing", "--model", "simulated", "--json").output
+    )
+    assert {line["label"] for line in body["cost_table"]} == {
+        "orders",
+        "inventory",
+        "support",
+        "staff",
+    }
 
 
 def test_a_loss_for_classes_is_checked_as_one() -> None:
-    """It may compare classes, has no false positives, and must charge the objective's class more."""
+    """It may compare classes, has no false positives, and must charge the objective's class
+    more.
+    """
     by_class = "(1 if label == 'support' else 0.3) * (1 - correct)"
-    assert run("lint", by_class, "--judge", "routing", "--objective", "recall of support").exit_code == 0
+    assert (
+        run("lint", by_class, "--judge", "routing", "--objective", "recall of support").exit_code
+        == 0
+    )
     against = run("lint", by_class, "--judge", "routing", "--target", "recall[staff]")
     assert against.exit_code == 1
     assert "label == 'staff' must cost more" in against.output
@@ -152,7 +202,9 @@ def test_what_the_objective_of_a_check_leaves_open_is_settled_by_options() -> No
     """Its reading stands at the head, also of a refusal."""
     with pytest.raises(InputError, match="not settled"):
         run("lint", "fp + 0.4 * fn", "--objective", "fewer false alarms")
-    settled = run("lint", "fp + 0.4 * fn", "--objective", "fewer false alarms", "--target", "precision")
+    settled = run(
+        "lint", "fp + 0.4 * fn", "--objective", "fewer false alarms", "--target", "precision"
+    )
     assert settled.exit_code == 1
     assert "read as:   Raise precision by making fewer false positives" in settled.output
     assert "left out, as it was not understood" in settled.output

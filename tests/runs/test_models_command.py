@@ -27,7 +27,13 @@ def own(tmp_path: Path) -> Path:
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Run a command as the user; return the exit code, the output and the messages."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    for name in ("JUDGEWRIGHT_MODELS", "OPENAI_API_KEY", "OPENAI_BASE_URL", "JUDGEWRIGHT_API_KEY", "ACME_KEY"):
+    for name in (
+        "JUDGEWRIGHT_MODELS",
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+        "JUDGEWRIGHT_API_KEY",
+        "ACME_KEY",
+    ):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
@@ -54,9 +60,34 @@ def test_what_is_added_is_shown_with_its_source_and_never_a_key(
     run: Run, own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every option of `add` arrives; the key's variable is set or not."""
-    arguments = ["--base-url", ACME, "--key-variable", "ACME_KEY", "--model", "small-3", "--header", "X-Team=blue"]
-    arguments += ["--extra-body", '{"reasoning_effort": "low"}', "--temperature", "0.5", "--max-tokens", "4000"]
-    arguments += ["--optimizer-max-tokens", "9000", "--timeout", "30", "--concurrency", "8", "--price", "1/2.5/.1"]
+    arguments = [
+        "--base-url",
+        ACME,
+        "--key-variable",
+        "ACME_KEY",
+        "--model",
+        "small-3",
+        "--header",
+        "X-Team=blue",
+    ]
+    arguments += [
+        "--extra-body",
+        '{"reasoning_effort": "low"}',
+        "--temperature",
+        "0.5",
+        "--max-tokens",
+        "4000",
+    ]
+    arguments += [
+        "--optimizer-max-tokens",
+        "9000",
+        "--timeout",
+        "30",
+        "--concurrency",
+        "8",
+        "--price",
+        "1/2.5/.1",
+    ]
     arguments += ["--requests-per-minute", "60", "--tokens-per-minute", "9000"]
     assert run("add", "cheap", *arguments)[0] == 0
     assert own.stat().st_mode & 0o777 == 0o600
@@ -86,7 +117,9 @@ def test_what_is_added_is_shown_with_its_source_and_never_a_key(
     assert f"{own}, line" in run("show", "cheap")[1]
 
 
-def test_comments_and_a_link_stay_and_other_entries_too(run: Run, own: Path, tmp_path: Path) -> None:
+def test_comments_and_a_link_stay_and_other_entries_too(
+    run: Run, own: Path, tmp_path: Path
+) -> None:
     """The entry comes below, whether or not the last line ended."""
     kept = tmp_path / "dotfiles.yaml"
     kept.write_text(f"# mine\nacme: {{base_url: {ACME}}}  # the gateway")
@@ -94,7 +127,9 @@ def test_comments_and_a_link_stay_and_other_entries_too(run: Run, own: Path, tmp
     own.parent.mkdir(parents=True)
     own.symlink_to(kept)
     assert run("add", "fast", "--max-tokens", "9")[0] == 0
-    assert kept.read_text().startswith(f"# mine\nacme: {{base_url: {ACME}}}  # the gateway\nfast:\n")
+    assert kept.read_text().startswith(
+        f"# mine\nacme: {{base_url: {ACME}}}  # the gateway\nfast:\n"
+    )
     assert own.is_symlink()
     assert kept.stat().st_mode & 0o777 == 0o640
     assert [entry.name for entry in read_user_models(own)] == ["acme", "fast"]
@@ -103,7 +138,10 @@ def test_comments_and_a_link_stay_and_other_entries_too(run: Run, own: Path, tmp
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--base-url", ACME, "--key-variable", "sk-CANARY"], "line 3, new.key_variable: this is not the name of an"),
+        (
+            ["--base-url", ACME, "--key-variable", "sk-CANARY"],
+            "line 3, new.key_variable: this is not the name of an",
+        ),
         (["--header", "Authorization=CANARY"], "new.headers.Authorization: a secret header"),
         (["--header", "X-A"], "--header 'X-A' is not NAME=VALUE"),
         (["--extra-body", "[1]"], "--extra-body is not a JSON object"),
@@ -116,7 +154,9 @@ def test_comments_and_a_link_stay_and_other_entries_too(run: Run, own: Path, tmp
         (["--key-variable", "ACME_KEY"], "new: base_url is missing"),
     ],
 )
-def test_what_cannot_be_added_leaves_the_file_as_it_was(run: Run, own: Path, arguments: list[str], words: str) -> None:
+def test_what_cannot_be_added_leaves_the_file_as_it_was(
+    run: Run, own: Path, arguments: list[str], words: str
+) -> None:
     """With exit code 2, and no key in the message."""
     own.parent.mkdir(parents=True)
     own.write_text("# mine\n")

@@ -1,4 +1,6 @@
-"""Whole runs with named models: two providers, two keys, settings of their own; resumed after the settings changed."""
+"""Whole runs with named models: two providers, two keys, settings of their own; resumed after the
+settings changed.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,11 @@ from judgewright.runs.store import Workspace
 from .providers import Provider, serving
 
 OBJECTIVE = ("--objective", "Precision matters most: do not call unsupported statements grounded.")
-SETTINGS = {"extra_body": {"reasoning_effort": "low"}, "max_tokens": 700, "optimizer_max_tokens": 3000}
+SETTINGS = {
+    "extra_body": {"reasoning_effort": "low"},
+    "max_tokens": 700,
+    "optimizer_max_tokens": 3000,
+}
 
 
 @dataclass
@@ -32,17 +38,36 @@ class User:
 
     def write(self, **changed: Any) -> None:  # Any: settings of the judge's model
         """Write the user's file."""
-        judge = {"base_url": self.judge.url, "key_variable": "KEY_A", "model": "simulated", **SETTINGS, **changed}
-        writer = {"base_url": self.writer.url, "key_variable": "KEY_B", "model": "simulated", "temperature": 0.3}
+        judge = {
+            "base_url": self.judge.url,
+            "key_variable": "KEY_A",
+            "model": "simulated",
+            **SETTINGS,
+            **changed,
+        }
+        writer = {
+            "base_url": self.writer.url,
+            "key_variable": "KEY_B",
+            "model": "simulated",
+            "temperature": 0.3,
+        }
         path = self.folder / "config" / "judgewright" / "models.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({"small": judge, "large": writer | {"optimizer_max_tokens": 5000}}))
+        path.write_text(
+            json.dumps({"small": judge, "large": writer | {"optimizer_max_tokens": 5000}})
+        )
 
     def run(self, *arguments: str, keys: bool = True) -> int:
         """Run a command as the user, and return its exit code."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("XDG_CONFIG_HOME", str(self.folder / "config"))
-            for name in ("JUDGEWRIGHT_MODELS", "OPENAI_API_KEY", "OPENAI_BASE_URL", "JUDGEWRIGHT_API_KEY", "KEY_B"):
+            for name in (
+                "JUDGEWRIGHT_MODELS",
+                "OPENAI_API_KEY",
+                "OPENAI_BASE_URL",
+                "JUDGEWRIGHT_API_KEY",
+                "KEY_B",
+            ):
                 patch.delenv(name, raising=False)
             patch.setenv("KEY_A", "sk-CANARY-a")
             if keys:
@@ -92,7 +117,9 @@ def user(stopped: User, tmp_path: Path) -> User:
 
 
 def test_each_request_has_its_models_settings_and_goes_where_it_belongs(stopped: User) -> None:
-    """The judge's to one provider with its key, those of the optimizer and the loss writer to the other."""
+    """The judge's to one provider with its key, those of the optimizer and the loss writer to the
+    other.
+    """
     assert set(stopped.judge.seen) <= {"Bearer sk-CANARY-a"}
     assert set(stopped.writer.seen) <= {"Bearer sk-CANARY-b"}
     requests = stopped.requests()
@@ -107,7 +134,9 @@ def test_each_request_has_its_models_settings_and_goes_where_it_belongs(stopped:
             assert (request["temperature"], request["max_tokens"]) == (0.3, 5000)
 
 
-def test_a_run_is_resumed_with_the_settings_it_began_with(user: User, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_resumed_with_the_settings_it_began_with(
+    user: User, capsys: pytest.CaptureFixture[str]
+) -> None:
     """What changed since is said; what was answered is not asked again."""
     user.write(max_tokens=900, extra_body={}, timeout=99, concurrency=3)
     before = len(user.requests())
@@ -117,13 +146,17 @@ def test_a_run_is_resumed_with_the_settings_it_began_with(user: User, capsys: py
     requests = user.requests()
     assert len(requests) > before
     judged = [request for request in requests if request["purpose"] == "judge"]
-    assert {(request["reasoning_effort"], request["max_tokens"]) for request in judged} == {("low", 700)}
+    assert {(request["reasoning_effort"], request["max_tokens"]) for request in judged} == {
+        ("low", 700)
+    }
     assert len(user.judge.seen) + len(user.writer.seen) == len(requests) - before
     assert user.run("runs", "flips", "latest") == 0
     assert "validation rows" in capsys.readouterr().out
 
 
-def test_nothing_is_said_where_nothing_changed(user: User, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_said_where_nothing_changed(
+    user: User, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A time limit or a price changes no answer."""
     user.write(timeout=99, price={"input": 1, "output": 2})
     user.run("runs", "resume", "latest", "--budget", "150001tokens")
@@ -144,7 +177,9 @@ def test_a_name_that_now_means_another_model_is_refused(
     assert user.judge.seen == user.writer.seen == []
 
 
-def test_a_name_that_is_gone_is_not_asked_at_openai(user: User, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_that_is_gone_is_not_asked_at_openai(
+    user: User, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The rows would go to somebody else."""
     (user.folder / "config" / "judgewright" / "models.yaml").write_text("")
     assert user.run("runs", "resume", "latest") == 2
@@ -175,7 +210,9 @@ def test_a_temperature_that_the_settings_overrule_is_refused(
     assert user.judge.seen == user.writer.seen == []
 
 
-def test_the_python_face_takes_a_name_and_the_teams_settings(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_python_face_takes_a_name_and_the_teams_settings(
+    user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The workspace's file is read there too."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(user.folder / "config"))
     monkeypatch.setenv("KEY_A", "sk-CANARY-a")
@@ -193,27 +230,68 @@ def test_every_command_takes_a_name(user: User) -> None:
     rows, seen = str(user.folder / "rows.jsonl"), len(user.requests())
     small = ("--model", "small", "--limit", "12")
     assert user.run("bench", "groundedness", rows, *small, "--max-tokens", "650") == 0
-    assert user.run("calibrate", "groundedness", rows, "--model", "small", "--max-tokens", "651") == 0
     assert (
-        user.run("loss", "write", OBJECTIVE[1], "--model", "large", "--slice", "a test", "--judge", "groundedness") == 0
+        user.run("calibrate", "groundedness", rows, "--model", "small", "--max-tokens", "651") == 0
+    )
+    assert (
+        user.run(
+            "loss",
+            "write",
+            OBJECTIVE[1],
+            "--model",
+            "large",
+            "--slice",
+            "a test",
+            "--judge",
+            "groundedness",
+        )
+        == 0
     )
     new = user.requests()[seen:]
-    limits = {(request["purpose"], request["max_tokens"], request.get("reasoning_effort")) for request in new}
+    limits = {
+        (request["purpose"], request["max_tokens"], request.get("reasoning_effort"))
+        for request in new
+    }
     assert limits == {("judge", 650, "low"), ("judge", 651, "low"), ("loss", 5000, None)}
 
 
-def test_the_plan_says_what_the_endpoints_ignore_and_refuse(user: User, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_plan_says_what_the_endpoints_ignore_and_refuse(
+    user: User, capsys: pytest.CaptureFixture[str]
+) -> None:
     """As the workspace's calls show; a model that was never asked here is said to be unknown."""
     rows = str(user.folder / "rows.jsonl")
-    plan = ("plan", "groundedness", rows, *OBJECTIVE, "--model", "small", "--optimizer-model", "other@http://h/v1")
+    plan = (
+        "plan",
+        "groundedness",
+        rows,
+        *OBJECTIVE,
+        "--model",
+        "small",
+        "--optimizer-model",
+        "other@http://h/v1",
+    )
     assert user.run(*plan, "--json") == 0
     notes = json.loads(capsys.readouterr().out)["notes"]
-    assert any("'other@http://h/v1' was not asked here yet: `judgewright models test" in note for note in notes)
+    assert any(
+        "'other@http://h/v1' was not asked here yet: `judgewright models test" in note
+        for note in notes
+    )
     assert not any("ignored by the endpoint" in note or "refuses them" in note for note in notes)
     with serving(Provider(refuses="temperature+seed", garbles=True)) as strange:
         user.write(base_url=strange.url, model="strange")
         assert (
-            user.run("bench", "groundedness", rows, "--model", "small", "--limit", "20", "--max-unreadable", "20") == 0
+            user.run(
+                "bench",
+                "groundedness",
+                rows,
+                "--model",
+                "small",
+                "--limit",
+                "20",
+                "--max-unreadable",
+                "20",
+            )
+            == 0
         )
         out = capsys.readouterr().out
         assert "left out because the endpoint refuses them: seed, temperature" in out

@@ -37,7 +37,7 @@ cheap:
   requests_per_minute: 60
   tokens_per_minute: 90000
   price: {{input: 1, output: 2.5, cached: 0.1}}
-"""
+"""  # noqa: E501
 
 
 def user(folder: Path, text: str, **variables: str) -> Environment:
@@ -75,7 +75,8 @@ def test_the_workspace_sets_what_the_user_leaves_open(tmp_path: Path) -> None:
     """Field by field the user's file wins; each field knows its line."""
     environment = user(tmp_path, f"cheap: {{base_url: {ACME}, max_tokens: 50}}\n")
     (tmp_path / "work" / "models.yaml").write_text(
-        "cheap:\n  model: vendor/small-3\n  max_tokens: 4000\n  extra_body: {reasoning_effort: low}\n"
+        "cheap:\n  model: vendor/small-3\n  max_tokens: 4000\n  extra_body: {reasoning_effort:"
+        " low}\n"
     )
     named = environment.model("cheap")
     assert (named.model, named.base_url) == ("vendor/small-3", ACME)
@@ -84,12 +85,18 @@ def test_the_workspace_sets_what_the_user_leaves_open(tmp_path: Path) -> None:
     assert named.sources["extra_body"] == f"{tmp_path / 'work' / 'models.yaml'}, line 4"
 
 
-@pytest.mark.parametrize("field", ["base_url: https://theirs.example/v1", "key_variable: OPENAI_API_KEY"])
-def test_a_workspace_never_says_where_requests_go_or_with_which_key(tmp_path: Path, field: str) -> None:
+@pytest.mark.parametrize(
+    "field", ["base_url: https://theirs.example/v1", "key_variable: OPENAI_API_KEY"]
+)
+def test_a_workspace_never_says_where_requests_go_or_with_which_key(
+    tmp_path: Path, field: str
+) -> None:
     """The message has file, line and field."""
     path = tmp_path / "models.yaml"
     path.write_text(f"cheap:\n  max_tokens: 3\n  {field}\n")
-    with pytest.raises(InputError, match=r"models.yaml, line 3, cheap\.\w+: a file in a workspace does not say"):
+    with pytest.raises(
+        InputError, match=r"models.yaml, line 3, cheap\.\w+: a file in a workspace does not say"
+    ):
         read_workspace_models(path)
 
 
@@ -97,35 +104,52 @@ def test_a_secret_header_of_a_workspace_is_refused(tmp_path: Path) -> None:
     """With its line, and without its value."""
     path = tmp_path / "models.yaml"
     path.write_text("cheap:\n  headers:\n    X-Api-Key: CANARY\n")
-    with pytest.raises(InputError, match=r"line 3, cheap\.headers\.X-Api-Key: a secret header") as refused:
+    with pytest.raises(
+        InputError, match=r"line 3, cheap\.headers\.X-Api-Key: a secret header"
+    ) as refused:
         read_workspace_models(path)
     assert "CANARY" not in f"{refused.value} {refused.value.hint}"
 
 
 @pytest.mark.parametrize(
-    "line", ["headers: {X-Forwarded-Host: h}", "headers: {Helicone-Target-URL: h}", "extra_body: {api_base: h}"]
+    "line",
+    [
+        "headers: {X-Forwarded-Host: h}",
+        "headers: {Helicone-Target-URL: h}",
+        "extra_body: {api_base: h}",
+    ],
 )
 def test_a_workspace_leads_no_gateway_elsewhere(tmp_path: Path, line: str) -> None:
     """Gateways send a request on, with its key, to where such a field says; the user may set it."""
     path = tmp_path / "models.yaml"
     path.write_text(f"cheap: {{{line}}}\n")
-    with pytest.raises(InputError, match=r"line 1, cheap\..*: a gateway may take this for an address"):
+    with pytest.raises(
+        InputError, match=r"line 1, cheap\..*: a gateway may take this for an address"
+    ):
         read_workspace_models(path)
     assert read_user_models(path)
 
 
 @pytest.mark.parametrize("own", ["", "judge: {temperature: 0}\n"])
-def test_a_workspace_does_not_turn_a_name_to_a_provider_of_litellm(tmp_path: Path, own: str) -> None:
-    """That is an address; under an address or a model of the user's own, such a line changes no address."""
+def test_a_workspace_does_not_turn_a_name_to_a_provider_of_litellm(
+    tmp_path: Path, own: str
+) -> None:
+    """That is an address; under an address or a model of the user's own, such a line changes no
+    address.
+    """
     environment = user(tmp_path, own, OPENAI_BASE_URL=ACME, ANTHROPIC_API_KEY="k")
     (tmp_path / "work" / "models.yaml").write_text("judge: {model: litellm/anthropic/claude-x}\n")
-    with pytest.raises(InputError, match=r"line 1, judge\.model: a file in a workspace does not say where"):
+    with pytest.raises(
+        InputError, match=r"line 1, judge\.model: a file in a workspace does not say where"
+    ):
         environment.model("judge")
     (tmp_path / "own.yaml").write_text(f"judge: {{base_url: {ACME}}}\n")
     assert environment.model("judge").base_url == ACME
 
 
-def test_a_name_that_only_the_workspace_has_is_asked_at_the_default_address_or_not_at_all(tmp_path: Path) -> None:
+def test_a_name_that_only_the_workspace_has_is_asked_at_the_default_address_or_not_at_all(
+    tmp_path: Path,
+) -> None:
     """Whoever has neither an own address nor OpenAI's key is told how to bind it."""
     shared = "team-judge: {model: small-3, max_tokens: 900}\n"
     for variables in ({"OPENAI_API_KEY": "k"}, {"OPENAI_BASE_URL": ACME}):
@@ -145,7 +169,11 @@ def test_a_quick_try_and_an_unknown_name_have_no_settings(tmp_path: Path) -> Non
     quick = environment.model(f"cheap@{ACME}")
     assert (quick.model, quick.base_url, quick.settings) == ("cheap", ACME, ModelSettings())
     plain = environment.model("gpt-4o")
-    assert (plain.model, plain.base_url, plain.settings) == ("gpt-4o", "https://api.openai.com/v1", ModelSettings())
+    assert (plain.model, plain.base_url, plain.settings) == (
+        "gpt-4o",
+        "https://api.openai.com/v1",
+        ModelSettings(),
+    )
 
 
 def test_a_run_keeps_the_settings_it_began_with(tmp_path: Path) -> None:
@@ -164,25 +192,35 @@ def test_a_missing_key_is_named_before_anything_is_paid_for(tmp_path: Path) -> N
     with pytest.raises(InputError, match="the model 'cheap' needs a key") as refused:
         environment.require_keys("gpt-4o", None, "cheap")
     assert "ACME_KEY" in str(refused.value.hint)
-    user(tmp_path, FULL, OPENAI_API_KEY="k", ACME_KEY="a").require_keys("gpt-4o", "cheap", "simulated")
+    user(tmp_path, FULL, OPENAI_API_KEY="k", ACME_KEY="a").require_keys(
+        "gpt-4o", "cheap", "simulated"
+    )
 
 
-VALUES = st.dictionaries(st.sampled_from(["model", "max_tokens", "timeout", "headers"]), st.integers(1, 99))
+VALUES = st.dictionaries(
+    st.sampled_from(["model", "max_tokens", "timeout", "headers"]), st.integers(1, 99)
+)
 
 
 @given(mine=VALUES, theirs=VALUES)
-def test_merging_takes_each_field_from_the_user_if_it_is_there(mine: dict[str, Any], theirs: dict[str, Any]) -> None:
+def test_merging_takes_each_field_from_the_user_if_it_is_there(
+    mine: dict[str, Any], theirs: dict[str, Any]
+) -> None:
     """And loses none."""
 
     def entry(values: dict[str, Any], file: str) -> ModelEntry:
-        return ModelEntry(name="m", values=values, sources=dict.fromkeys(values, file), location=file)
+        return ModelEntry(
+            name="m", values=values, sources=dict.fromkeys(values, file), location=file
+        )
 
     own, shared = entry(mine, "own"), entry(theirs, "shared")
     merged = merge_entries(own, shared)
     assert merged is not None
     assert set(merged.values) == set(merged.sources) == {*mine, *theirs}
     for field, value in merged.values.items():
-        assert (value, merged.sources[field]) == ((mine[field], "own") if field in mine else (theirs[field], "shared"))
+        assert (value, merged.sources[field]) == (
+            (mine[field], "own") if field in mine else (theirs[field], "shared")
+        )
     assert merge_entries(own, None) is own
     assert merge_entries(None, shared) is shared
 

@@ -12,22 +12,47 @@ def save_slice(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Write 60 rows, and save the slice of their longer half."""
     (folder / "slices").mkdir()
     lines = [
-        {"id": f"r{i}", "source": f"s{i}", "statement": "t", "label": i % 2, "score": 1, "words": i, "group": f"g{i}"}
+        {
+            "id": f"r{i}",
+            "source": f"s{i}",
+            "statement": "t",
+            "label": i % 2,
+            "score": 1,
+            "words": i,
+            "group": f"g{i}",
+        }
         for i in range(60)
     ]
-    (folder / "rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    assert run(capsys, "slices", "rows.jsonl", "--where", "words >= 30", "--save", "slices/long-context.yaml")[0] == 0
+    (folder / "rows.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
+    )
+    assert (
+        run(
+            capsys,
+            "slices",
+            "rows.jsonl",
+            "--where",
+            "words >= 30",
+            "--save",
+            "slices/long-context.yaml",
+        )[0]
+        == 0
+    )
 
 
 def test_a_loss_weighs_a_saved_slice_and_the_run_keeps_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The run has its predicate and its costs, also when the file is gone; an unknown name ends before any step."""
+    """The run has its predicate and its costs, also when the file is gone; an unknown name ends
+    before any step.
+    """
     monkeypatch.chdir(tmp_path)
     save_slice(tmp_path, capsys)
     expression = "(1 - correct) * (1 if in_slice('{name}') else 0.5)"
     for name in ("long-context", "long"):
-        loss = json.dumps({"expression": expression.format(name=name), "declares": {}, "reason": ""})
+        loss = json.dumps(
+            {"expression": expression.format(name=name), "declares": {}, "reason": ""}
+        )
         (tmp_path / f"{name}.json").write_text(loss, encoding="utf-8")
     options = (
         "groundedness",
@@ -61,14 +86,18 @@ def test_plan_and_loss_write_take_a_slice_that_was_saved(
     monkeypatch.chdir(tmp_path)
     save_slice(tmp_path, capsys)
     wish = "raise precision on the slice long-context"
-    code, out, err = run(capsys, "plan", "groundedness", "rows.jsonl", "--objective", wish, "--model", "simulated")
+    code, out, err = run(
+        capsys, "plan", "groundedness", "rows.jsonl", "--objective", wish, "--model", "simulated"
+    )
     assert code == 0, err
     assert "on the rows with words >= 30" in out
     code, out, err = run(capsys, "loss", "write", wish, "--model", "simulated")
     assert code == 0, err
     assert "on the rows with words >= 30" in out
     wish += "er"
-    code, _, err = run(capsys, "plan", "groundedness", "rows.jsonl", "--objective", wish, "--model", "simulated")
+    code, _, err = run(
+        capsys, "plan", "groundedness", "rows.jsonl", "--objective", wish, "--model", "simulated"
+    )
     assert code == 2
     assert "saved are long-context" in err
 
@@ -76,7 +105,9 @@ def test_plan_and_loss_write_take_a_slice_that_was_saved(
 def test_every_command_takes_the_name_of_a_saved_slice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`slices`, `plan`, `gate` and `loss lint` know it, in the options and in the sentence; others are named."""
+    """`slices`, `plan`, `gate` and `loss lint` know it, in the options and in the sentence; others
+    are named.
+    """
     monkeypatch.chdir(tmp_path)
     save_slice(tmp_path, capsys)
     for look in ("--where", "--rows"):
@@ -94,7 +125,10 @@ def test_every_command_takes_the_name_of_a_saved_slice(
     code, out, _ = run(capsys, "loss", "lint", loss.format("long"))
     assert code == 1
     assert "there is no slice 'long'; there is: target, long-context" in out
-    lines = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
+    lines = [
+        json.loads(line)
+        for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     better = "".join(json.dumps(line | {"score": line["label"]}) + "\n" for line in lines)
     (tmp_path / "better.jsonl").write_text(better, encoding="utf-8")
     for said in (

@@ -15,7 +15,12 @@ from judgewright.runs.cli import main
 
 ROWS = [
     {"id": 7, "question": "Where is it?", "reply": "Read the page yourself.", "label": "rude"},
-    {"id": 8, "question": "May I pay later?", "reply": "Good morning! Yes, you may.", "label": "polite"},
+    {
+        "id": 8,
+        "question": "May I pay later?",
+        "reply": "Good morning! Yes, you may.",
+        "label": "polite",
+    },
     {"id": 9, "question": "Why?", "reply": "Because you broke it.", "label": "rude"},
 ]
 WANTED = "A reply is polite when it greets the customer and blames nobody."
@@ -46,7 +51,9 @@ class Scripted:
     def __init__(self, text: str) -> None:
         self.text, self.shown = text, ""
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Answer once."""
         self.shown = request.messages[-1].content
         return Completion(text=self.text)
@@ -55,15 +62,30 @@ class Scripted:
         """Hold nothing open."""
 
 
-def test_a_judge_is_made_measured_and_labelled_as_simulated(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_judge_is_made_measured_and_labelled_as_simulated(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The rows' columns are its fields, their labels its verdicts, and it judges rows at once."""
-    asked = ("judges", "new", "politeness", WANTED, "--examples", "three.jsonl", "--labels", "rude,polite")
+    asked = (
+        "judges",
+        "new",
+        "politeness",
+        WANTED,
+        "--examples",
+        "three.jsonl",
+        "--labels",
+        "rude,polite",
+    )
     assert run(*asked, "--model", "simulated") == 0
     assert "[SIMULATED" in capsys.readouterr().out
     assert run(*asked, "--model", "simulated", "--out", "mine.yaml", "--json") == 0
     told = json.loads(capsys.readouterr().out)
     prompt = load_prompt(Path("mine.yaml").read_text(encoding="utf-8"))
-    assert (told["inputs"], told["simulated"], told["calls"]) == (["question", "reply"], True, 0)  # asked once
+    assert (told["inputs"], told["simulated"], told["calls"]) == (
+        ["question", "reply"],
+        True,
+        0,
+    )  # asked once
     assert prompt.inputs == ("question", "reply")
     assert prompt.scale == OutputScale(kind="binary", labels=("rude", "polite"), threshold=1.0)
     assert "greets the customer" in prompt.criteria
@@ -73,12 +95,21 @@ def test_a_judge_is_made_measured_and_labelled_as_simulated(folder: Path, capsys
 
 def test_what_the_model_writes_is_the_prompt(folder: Path) -> None:
     """Its role and rules stand in it, and it is shown fields, verdicts and rows."""
-    model = Scripted('{"role": "You judge  replies.", "criteria": ["A greeting is polite.", " ", "Blame\\nis rude."]}')
+    model = Scripted(
+        '{"role": "You judge  replies.", "criteria": ["A greeting is polite.", " ", "Blame\\nis'
+        ' rude."]}'
+    )
     with Client(model) as client:
         scale = OutputScale(kind="binary", labels=("rude", "polite"), threshold=1.0)
         draft = draft_judge(WANTED, read_examples(Path("three.jsonl"), "label"), scale, client)
-    assert (draft.role, draft.criteria) == ("You judge replies.", "- A greeting is polite.\n- Blame is rude.")
-    assert all(words in model.shown for words in (WANTED, "question, reply", "rude, polite", "verdict: rude"))
+    assert (draft.role, draft.criteria) == (
+        "You judge replies.",
+        "- A greeting is polite.\n- Blame is rude.",
+    )
+    assert all(
+        words in model.shown
+        for words in (WANTED, "question, reply", "rude, polite", "verdict: rude")
+    )
     assert "id: 7" not in model.shown
 
 
@@ -122,10 +153,17 @@ def test_the_verdicts_are_those_of_the_rows(
     assert expected in f"{refused.value} {refused.value.hint}"
 
 
-def test_rows_without_a_text_or_a_verdict_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_without_a_text_or_a_verdict_are_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """With their line; nothing is asked or saved."""
-    Path("short.jsonl").write_text('{"reply": "x", "label": "1"}\n{"reply": "", "label": "0"}\n', encoding="utf-8")
-    assert run("judges", "new", "tone", WANTED, "--examples", "short.jsonl", "--model", "simulated") == 2
+    Path("short.jsonl").write_text(
+        '{"reply": "x", "label": "1"}\n{"reply": "", "label": "0"}\n', encoding="utf-8"
+    )
+    assert (
+        run("judges", "new", "tone", WANTED, "--examples", "short.jsonl", "--model", "simulated")
+        == 2
+    )
     assert "short.jsonl" in (told := capsys.readouterr().err)
     assert "'reply' is empty" in told
     assert not (folder / ".judgewright").exists()

@@ -1,4 +1,6 @@
-"""What to label next: rows drawn where they tell most, with probabilities that are true, for what a run left open."""
+"""What to label next: rows drawn where they tell most, with probabilities that are true, for what a
+run left open.
+"""
 
 import json
 from collections import Counter
@@ -26,19 +28,36 @@ THRESHOLD = OpenQuestion(question="threshold", why="")
 GAIN = OpenQuestion(question="gain", why="")
 
 
-def rows_with_scores(scores: Sequence[int], labels: Mapping[int, float] | None = None) -> tuple[Dataset, JudgedDataset]:
+def rows_with_scores(
+    scores: Sequence[int], labels: Mapping[int, float] | None = None
+) -> tuple[Dataset, JudgedDataset]:
     """Return rows, and a judge that gives them these grades of 0..3."""
-    rows = [Row(id=str(i), inputs={"text": f"text {i}"}, label=(labels or {}).get(i)) for i in range(len(scores))]
+    rows = [
+        Row(id=str(i), inputs={"text": f"text {i}"}, label=(labels or {}).get(i))
+        for i in range(len(scores))
+    ]
     dataset = Dataset.of(rows, labels=GRADED)
     answers = tuple(
-        Verdict(row_id=str(i), score=float(score), positive=score >= GRADED.threshold, confidence=None, parser="test")
+        Verdict(
+            row_id=str(i),
+            score=float(score),
+            positive=score >= GRADED.threshold,
+            confidence=None,
+            parser="test",
+        )
         for i, score in enumerate(scores)
     )
     return dataset, JudgedDataset(dataset=dataset, answers=answers, judge="j", scale=GRADED)
 
 
-@given(scores=st.lists(st.integers(0, 3), min_size=1, max_size=40), count=st.integers(1, 50), seed=st.integers(0, 99))
-def test_rows_are_drawn_once_and_none_is_called_a_fair_sample(scores: list[int], count: int, seed: int) -> None:
+@given(
+    scores=st.lists(st.integers(0, 3), min_size=1, max_size=40),
+    count=st.integers(1, 50),
+    seed=st.integers(0, 99),
+)
+def test_rows_are_drawn_once_and_none_is_called_a_fair_sample(
+    scores: list[int], count: int, seed: int
+) -> None:
     """Every row of an uneven draw says a probability below 1; the even draw says none."""
     dataset, judged = rows_with_scores(scores)
     if not {1, 2} & set(scores):
@@ -90,7 +109,9 @@ def test_doubted_labels_are_asked_about_again() -> None:
         draw_rows(asked, dataset, 10, run=None, verdicts=None, seed=0)
     agreed = replace(judged, dataset=dataset)
     with pytest.raises(InputError, match="contradicts no label"):
-        draw_rows(asked, replace(dataset, rows=dataset.rows[:2]), 10, run=None, verdicts=agreed, seed=0)
+        draw_rows(
+            asked, replace(dataset, rows=dataset.rows[:2]), 10, run=None, verdicts=agreed, seed=0
+        )
 
 
 def test_labelled_rows_are_not_asked_about(tmp_path: Path) -> None:
@@ -105,16 +126,22 @@ def test_labelled_rows_are_not_asked_about(tmp_path: Path) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A workspace whose run found a slice that it could not confirm, and rows that nobody has labelled."""
+    """A workspace whose run found a slice that it could not confirm, and rows that nobody has
+    labelled.
+    """
     write_demo_rows(tmp_path / "all.jsonl", documents=200)
     lines = (tmp_path / "all.jsonl").read_text().splitlines()
     (tmp_path / "rows.jsonl").write_text("\n".join(lines[:300]))
-    unlabelled = [{k: v for k, v in json.loads(line).items() if k != "label"} for line in lines[600:900]]
+    unlabelled = [
+        {k: v for k, v in json.loads(line).items() if k != "label"} for line in lines[600:900]
+    ]
     (tmp_path / "more.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in unlabelled))
     return tmp_path
 
 
-@pytest.mark.parametrize(("gate", "codes"), [(("--look-anyway",), (0, 1)), (("--least-chance", "1"), (1, 4))])
+@pytest.mark.parametrize(
+    ("gate", "codes"), [(("--look-anyway",), (0, 1)), (("--least-chance", "1"), (1, 4))]
+)
 def test_rows_of_an_unconfirmed_slice_come_next(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -129,12 +156,21 @@ def test_rows_of_an_unconfirmed_slice_come_next(
     monkeypatch.chdir(folder)
     monkeypatch.setattr("sys.stdin", StringIO("y\nn\n"))
     code, _, err = run(
-        capsys, "optimize", "groundedness", "rows.jsonl", "--model", "simulated", "--objective", "raise precision",
+        capsys, "optimize", "groundedness", "rows.jsonl", "--model", "simulated", "--objective", "raise precision",  # noqa: E501
         "--slice", "channel = table", "--steps", "1", *gate,
     )  # fmt: skip
     assert code in codes, err
     code, out, err = run(
-        capsys, "label", "--rows", "more.jsonl", "--next", "20", "--for", "slice", "--annotator", "ann"
+        capsys,
+        "label",
+        "--rows",
+        "more.jsonl",
+        "--next",
+        "20",
+        "--for",
+        "slice",
+        "--annotator",
+        "ann",
     )
     assert code == 0, out + err
     assert "20 rows to label, 18 of them telling most" in err

@@ -1,4 +1,6 @@
-"""Official splits through the commands: the test part is sealed by the ledger, all of it and nothing else."""
+"""Official splits through the commands: the test part is sealed by the ledger, all of it and
+nothing else.
+"""
 
 import json
 from pathlib import Path
@@ -9,7 +11,16 @@ from judgewright.runs.demo import write_demo_rows
 
 from .run_command import run
 
-RUN = ("--objective", "precision matters most", "--target", "precision", "--model", "simulated", "--steps", "1")
+RUN = (
+    "--objective",
+    "precision matters most",
+    "--target",
+    "precision",
+    "--model",
+    "simulated",
+    "--steps",
+    "1",
+)
 
 
 @pytest.fixture
@@ -17,7 +28,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Made-up rows, whole; with a column that splits them; and cut into two files."""
     monkeypatch.chdir(tmp_path)
     write_demo_rows(tmp_path / "rows.jsonl", documents=40)
-    lines = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
+    lines = [
+        json.loads(line)
+        for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     groups = sorted({line["group_id"] for line in lines})
     for line in lines:
         line["orig_split"] = "test" if line["group_id"] in groups[::3] else "dev"
@@ -34,13 +48,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    "options", [("columned.jsonl", "--split-column", "orig_split"), ("open.jsonl", "--holdout", "test.jsonl")]
+    "options",
+    [("columned.jsonl", "--split-column", "orig_split"), ("open.jsonl", "--holdout", "test.jsonl")],
 )
 @pytest.mark.timeout(300)
 def test_the_test_part_is_sealed_and_stays_sealed(
     folder: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...]
 ) -> None:
-    """By a column or by a file; a later measurement of the test rows shows none of them, and another run goes on."""
+    """By a column or by a file; a later measurement of the test rows shows none of them, and
+    another run goes on.
+    """
     code, out, err = run(capsys, "optimize", "groundedness", *options, *RUN)
     assert code in (0, 1, 4), err
     count = len((folder / "test.jsonl").read_text(encoding="utf-8").splitlines())
@@ -55,20 +72,28 @@ def test_the_test_part_is_sealed_and_stays_sealed(
 
 
 @pytest.mark.timeout(300)
-def test_test_rows_that_a_run_had_open_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_test_rows_that_a_run_had_open_are_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The split of the benchmark comes too late: a prompt may have been tuned on its test rows."""
     code, _, err = run(capsys, "optimize", "groundedness", "rows.jsonl", *RUN)
     assert code in (0, 1, 4), err
-    code, _, err = run(capsys, "optimize", "groundedness", "open.jsonl", "--holdout", "test.jsonl", *RUN)
+    code, _, err = run(
+        capsys, "optimize", "groundedness", "open.jsonl", "--holdout", "test.jsonl", *RUN
+    )
     assert code == 2
     assert "sealed rows" in err
     assert "were open to run" in err
 
 
-def test_two_official_splits_are_one_too_many(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_official_splits_are_one_too_many(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """And a column that does not say of every row where it belongs is no split."""
     both = ("--holdout", "test.jsonl", "--split-column", "orig_split")
     assert run(capsys, "optimize", "groundedness", "columned.jsonl", *both, *RUN)[0] == 2
-    code, _, err = run(capsys, "optimize", "groundedness", "columned.jsonl", "--split-column", "part", *RUN)
+    code, _, err = run(
+        capsys, "optimize", "groundedness", "columned.jsonl", "--split-column", "part", *RUN
+    )
     assert code == 2
     assert "does not say of every row where it belongs" in err

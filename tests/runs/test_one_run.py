@@ -1,4 +1,6 @@
-"""One command, one run: the same command goes on with its run, prints one that has ended, and spends no second look."""
+"""One command, one run: the same command goes on with its run, prints one that has ended, and
+spends no second look.
+"""
 
 import json
 import os
@@ -19,7 +21,14 @@ from judgewright.runs.actions import RunResult, read_run, start_run
 from judgewright.runs.cli import main
 from judgewright.runs.config import Environment
 from judgewright.runs.demo import write_demo_rows
-from judgewright.runs.store import CallStore, HoldoutLedger, RunConfig, Workspace, get_run, list_runs
+from judgewright.runs.store import (
+    CallStore,
+    HoldoutLedger,
+    RunConfig,
+    Workspace,
+    get_run,
+    list_runs,
+)
 
 from .fork_server import fork_server
 from .test_exchange import answer
@@ -47,33 +56,51 @@ def place(rows: Path) -> Iterator[Workspace]:
 
 def config(rows: Path, **changes: Any) -> RunConfig:
     """A short walk that looks at its holdout."""
-    plain = {"prompt": PROMPT.to_yaml(), "model": "simulated", "data": str(rows), "objective": OBJECTIVE}
+    plain = {
+        "prompt": PROMPT.to_yaml(),
+        "model": "simulated",
+        "data": str(rows),
+        "objective": OBJECTIVE,
+    }
     return RunConfig(**{**plain, "target": "precision", "steps": 2, "look_anyway": True, **changes})
 
 
 def start(place: Workspace, chosen: RunConfig, **options: Any) -> RunResult:
     """Start a run and watch nothing."""
-    return start_run(place, chosen, Environment(), watch=lambda *_: None, on_event=lambda *_: None, **options)
+    return start_run(
+        place, chosen, Environment(), watch=lambda *_: None, on_event=lambda *_: None, **options
+    )
 
 
 def count(place: Workspace) -> tuple[int, int]:
     """The runs of a workspace, and the looks at any holdout."""
     records = list_runs(place.database)
-    holdouts = {run.split.seals["holdout"] for one in records if (run := read_run(place, one.run_id)).split}
-    return len(records), sum(len(HoldoutLedger(place.database).looks(holdout)) for holdout in holdouts)
+    holdouts = {
+        run.split.seals["holdout"] for one in records if (run := read_run(place, one.run_id)).split
+    }
+    return len(records), sum(
+        len(HoldoutLedger(place.database).looks(holdout)) for holdout in holdouts
+    )
 
 
 def test_the_same_run_again_is_the_run_that_has_ended(place: Workspace, rows: Path) -> None:
-    """No call and no look; every event is passed on again. `new` begins another one, whose look is the second."""
+    """No call and no look; every event is passed on again. `new` begins another one, whose look is
+    the second.
+    """
     first = start(place, config(rows))
     seen: list[Any] = []
     told: list[str] = []
     options = {"watch": lambda *_: None, "on_event": seen.append, "tell": told.append}
-    again = start_run(place, config(rows, concurrency=3, budget="9000000tokens"), Environment(), **options)
+    again = start_run(
+        place, config(rows, concurrency=3, budget="9000000tokens"), Environment(), **options
+    )
     assert (again.run_id, again.run.decided, again.stats) == (first.run_id, first.run.decided, ())
     assert again.run.cost == first.run.cost, "what the run took is not what printing it again takes"
     assert [event.kind for event in seen][-1] == "everything"
-    assert told == [f"run {first.run_id} did the same and has ended: nothing is asked again; --new begins another run"]
+    assert told == [
+        f"run {first.run_id} did the same and has ended: nothing is asked again; --new begins"
+        " another run"
+    ]
     assert count(place) == (1, 1)
     other = start(place, config(rows), new=True)
     assert other.run_id != first.run_id
@@ -87,7 +114,9 @@ def test_the_same_run_again_is_the_run_that_has_ended(place: Workspace, rows: Pa
 def test_a_copy_of_the_file_is_the_same_run_and_a_grown_file_another(
     place: Workspace, rows: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Rows are compared by content and by every column; the look that a new run costs is said before a call."""
+    """Rows are compared by content and by every column; the look that a new run costs is said
+    before a call.
+    """
     first = start(place, config(rows))
     lines = rows.read_text().splitlines()
     copy = rows.with_name("copy.jsonl")
@@ -98,12 +127,24 @@ def test_a_copy_of_the_file_is_the_same_run_and_a_grown_file_another(
     assert start(place, config(copy, steps=0)).run_id != start(place, config(rows, steps=0)).run_id
     place.close()
     grown = json.loads(lines[0])
-    copy.write_text("\n".join([*lines, json.dumps({**grown, "id": "new", "statement": "It is brand new."})]))
-    words = ["optimize", "groundedness", "copy.jsonl", "--objective", OBJECTIVE, "--target", "precision"]
+    copy.write_text(
+        "\n".join([*lines, json.dumps({**grown, "id": "new", "statement": "It is brand new."})])
+    )
+    words = [
+        "optimize",
+        "groundedness",
+        "copy.jsonl",
+        "--objective",
+        OBJECTIVE,
+        "--target",
+        "precision",
+    ]
     with pytest.raises(SystemExit):
         main([*words, "--steps", "2", "--look-anyway", "--model", "simulated"])
     out = capsys.readouterr().out
-    assert out.index("the gate would be look 2 at these rows (alpha 0.0076)") < out.index("1. Benchmark")
+    assert out.index("the gate would be look 2 at these rows (alpha 0.0076)") < out.index(
+        "1. Benchmark"
+    )
 
 
 @pytest.mark.parametrize(
@@ -117,14 +158,22 @@ def test_a_copy_of_the_file_is_the_same_run_and_a_grown_file_another(
         {"prompt": PROMPT.edited(criteria="Be strict.").to_yaml()},
     ],
 )
-def test_what_decides_a_run_makes_another(place: Workspace, rows: Path, other: dict[str, Any]) -> None:
-    """Judge, objective and settings are compared; the look at the rows, which are the same, is the second."""
+def test_what_decides_a_run_makes_another(
+    place: Workspace, rows: Path, other: dict[str, Any]
+) -> None:
+    """Judge, objective and settings are compared; the look at the rows, which are the same, is the
+    second.
+    """
     first = start(place, config(rows, steps=0))
     assert start(place, config(rows, **{"steps": 0, **other})).run_id != first.run_id
 
 
-def test_a_stopped_run_goes_on_with_the_same_command_and_other_means(place: Workspace, rows: Path) -> None:
-    """A spent budget stops it; a larger one is no other run, and what was paid for is not asked again."""
+def test_a_stopped_run_goes_on_with_the_same_command_and_other_means(
+    place: Workspace, rows: Path
+) -> None:
+    """A spent budget stops it; a larger one is no other run, and what was paid for is not asked
+    again.
+    """
     with pytest.raises(BudgetSpent):
         start(place, config(rows, budget="60000tokens"))
     told: list[str] = []
@@ -136,7 +185,13 @@ def test_a_stopped_run_goes_on_with_the_same_command_and_other_means(place: Work
 
 def test_from_python_the_same_call_is_the_same_run(rows: Path) -> None:
     """`new=True` begins another one."""
-    asked = {"objective": OBJECTIVE, "target": "precision", "model": "simulated", "steps": 1, "workspace": rows.parent}
+    asked = {
+        "objective": OBJECTIVE,
+        "target": "precision",
+        "model": "simulated",
+        "steps": 1,
+        "workspace": rows.parent,
+    }
     first, again = (jw.optimize("groundedness", rows, **asked) for _ in range(2))
     assert first.run_id == again.run_id
     assert jw.optimize("groundedness", rows, **asked, new=True).run_id != first.run_id
@@ -146,7 +201,15 @@ def test_the_command_prints_an_ended_run_again_with_its_exit_code(
     rows: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """All that it printed, but for what it took; with `--new` it walks once more."""
-    words = ["optimize", "groundedness", "rows.jsonl", "--objective", OBJECTIVE, "--target", "precision"]
+    words = [
+        "optimize",
+        "groundedness",
+        "rows.jsonl",
+        "--objective",
+        OBJECTIVE,
+        "--target",
+        "precision",
+    ]
     words += ["--steps", "2", "--look-anyway", "--model", "simulated"]
     printed: list[tuple[int, str, str]] = []
     for more in ((), (), ("--new",)):
@@ -171,9 +234,19 @@ def test_a_run_that_another_process_works_on_is_said_and_one_that_was_killed_is_
     """No second run and no waiting; nobody's clock decides that the process is gone."""
     with Server(make_app(Simulated(), Faults.parse("latency=0.2"))) as server:
         model = f"simulated@{server.base_url}"
-        words = ["optimize", "groundedness", "rows.jsonl", "--objective", OBJECTIVE, "--target", "precision"]
+        words = [
+            "optimize",
+            "groundedness",
+            "rows.jsonl",
+            "--objective",
+            OBJECTIVE,
+            "--target",
+            "precision",
+        ]
         words += ["--model", model, "--concurrency", "2", "--json"]
-        process = subprocess.Popen([sys.executable, "-m", "judgewright", *words], stdout=subprocess.PIPE)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "judgewright", *words], stdout=subprocess.PIPE
+        )
         reading = Reading(rows.parent)
         while not reading.count("SELECT count(*) FROM attempt"):
             assert process.poll() is None
@@ -192,11 +265,15 @@ def test_a_run_that_another_process_works_on_is_said_and_one_that_was_killed_is_
             assert list_runs(place.database) == (replace(run, state="stopped"),)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="commands are forks, which spares them their imports")
+@pytest.mark.skipif(
+    os.name != "posix", reason="commands are forks, which spares them their imports"
+)
 def test_a_walk_over_files_by_repeating_one_command_is_one_run_and_one_look(
     rows: Path, measured: Callable[[str], None]
 ) -> None:
-    """Killed with -9 at five points, from the reading of the objective to the gate; no reply is asked for twice."""
+    """Killed with -9 at five points, from the reading of the objective to the gate; no reply is
+    asked for twice.
+    """
     write_demo_rows(rows, documents=30)
     words = (
         "optimize",
@@ -211,7 +288,17 @@ def test_a_walk_over_files_by_repeating_one_command_is_one_run_and_one_look(
         "rewrite",
         "--unguided",
     )
-    words = (*words, "--look-anyway", "--model", "by-hand", "--via", "files", "--exchange", "x", "--json")
+    words = (
+        *words,
+        "--look-anyway",
+        "--model",
+        "by-hand",
+        "--via",
+        "files",
+        "--exchange",
+        "x",
+        "--json",
+    )
     calm, rough = rows.parent / "calm", rows.parent / "rough"
     ends: dict[Path, dict[str, Any]] = {}
     total, kills, exchanges = 0, 0, 0
@@ -220,14 +307,22 @@ def test_a_walk_over_files_by_repeating_one_command_is_one_run_and_one_look(
             folder.mkdir()
             (folder / "rows.jsonl").write_text(rows.read_text())
             reading, code = Reading(folder), 3
-            points = [int(share * total) for share in (0.0, 0.02, 0.4, 0.7, 0.97)] if folder == rough else []
+            points = (
+                [int(share * total) for share in (0.0, 0.02, 0.4, 0.7, 0.97)]
+                if folder == rough
+                else []
+            )
             while code == 3:
                 commands.start(folder, *words)
                 if points and kill_at(commands, lambda: reading.count(PROGRESS) > points[0], 0):  # noqa: B023
                     points.pop(0)
                     kills += 1
                     continue
-                body = commands.finish(0, 1, 3) if not points else json.loads((folder / "said.txt").read_text())
+                body = (
+                    commands.finish(0, 1, 3)
+                    if not points
+                    else json.loads((folder / "said.txt").read_text())
+                )
                 ends[folder] = body
                 code = 3 if "error" in body else 0
                 if code == 3:
@@ -245,19 +340,37 @@ def test_a_walk_over_files_by_repeating_one_command_is_one_run_and_one_look(
         summary = CallStore(place.database, run.run_id).summary()
         assert (summary.repeated, summary.in_doubt, summary.done) == (0, 0, summary.attempts)
     assert ends[rough]["decision"] == ends[calm]["decision"]
-    measured(f"{kills} kills -9 of one command over {exchanges} exchanges: 1 run, 1 look, no request answered twice")
+    measured(
+        f"{kills} kills -9 of one command over {exchanges} exchanges: 1 run, 1 look, no request"
+        " answered twice"
+    )
 
 
 def test_sigterm_says_how_to_go_on_and_a_killed_bench_leaves_nothing_in_flight(rows: Path) -> None:
-    """A scheduler stops a command as Ctrl-C does. Of a killed one the next command says that it has stopped."""
+    """A scheduler stops a command as Ctrl-C does. Of a killed one the next command says that it has
+    stopped.
+    """
     with Server(make_app(Simulated(), Faults.parse("latency=0.2"))) as server:
         model = ("--model", f"simulated@{server.base_url}", "--concurrency", "2")
-        goal = ("optimize", "groundedness", "rows.jsonl", "--objective", OBJECTIVE, "--target", "precision")
+        goal = (
+            "optimize",
+            "groundedness",
+            "rows.jsonl",
+            "--objective",
+            OBJECTIVE,
+            "--target",
+            "precision",
+        )
         reading = Reading(rows.parent)
-        for words, how in ((goal, signal.SIGTERM), (("bench", "groundedness", "rows.jsonl"), signal.SIGKILL)):
+        for words, how in (
+            (goal, signal.SIGTERM),
+            (("bench", "groundedness", "rows.jsonl"), signal.SIGKILL),
+        ):
             before = reading.count("SELECT count(*) FROM attempt")
             command = [sys.executable, "-m", "judgewright", *words, *model]
-            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            process = subprocess.Popen(
+                command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+            )
             while reading.count("SELECT count(*) FROM attempt") == before:
                 assert process.poll() is None
             process.send_signal(how)

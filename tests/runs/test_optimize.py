@@ -10,7 +10,17 @@ import pytest
 import yaml
 
 from judgewright.judges import InputError, Registry
-from judgewright.optimize import PARTS, FewShot, Gepa, Guidelines, HumanEdit, Mipro, Rewrite, TextGrad, exit_code
+from judgewright.optimize import (
+    PARTS,
+    FewShot,
+    Gepa,
+    Guidelines,
+    HumanEdit,
+    Mipro,
+    Rewrite,
+    TextGrad,
+    exit_code,
+)
 from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import PROPOSERS, RunConfig, open_proposer
@@ -24,7 +34,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("JUDGEWRIGHT_WORKSPACE", raising=False)
     write_demo_rows(tmp_path / "rows.jsonl", documents=60)
-    rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = [
+        json.loads(line)
+        for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     noted = [json.dumps(row | {"why": "A number or a name is not the source's."}) for row in rows]
     (tmp_path / "noted.jsonl").write_text("\n".join(noted), encoding="utf-8")
     edit = PROMPT.edited(criteria=PROMPT.criteria + "\nNumbers must match.")
@@ -74,13 +87,21 @@ def test_each_proposer_runs_from_the_command_line_and_resumes_for_nothing(
     assert again["decision"] == body["decision"]
 
 
-def test_unguided_has_no_slice_and_a_plain_loss(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The switch for the published claim; the run is called so in the first line of each of its reports."""
+def test_unguided_has_no_slice_and_a_plain_loss(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The switch for the published claim; the run is called so in the first line of each of its
+    reports.
+    """
     optimize("--unguided", "--steps", "1")
     body = json.loads(capsys.readouterr().out)
     assert (body["slice"], body["guided"], body["loss"]) == ("all rows", False, "1 - correct")
     run("runs", "show", body["run"])
-    assert capsys.readouterr().out.splitlines()[0].startswith(f"Run {body['run']}: optimize, done, unguided, started")
+    assert (
+        capsys.readouterr()
+        .out.splitlines()[0]
+        .startswith(f"Run {body['run']}: optimize, done, unguided, started")
+    )
     run("runs", "export", body["run"], "--out", "shared")
     assert "unguided" in Path("shared/run.md").read_text().splitlines()[0]
     assert f"Run {body['run']}, unguided" in Path("shared/run.html").read_text()
@@ -120,52 +141,81 @@ def test_guidelines_without_reasons_are_refused_before_anything_is_spent(
     assert "learns from annotators' reasons" in capsys.readouterr().out
     assert optimize("--proposer", "guidelines", "--explanation", "why", rows="rows.jsonl") == 2
     assert "'why'" in capsys.readouterr().out
-    lines = [json.loads(line) | {"why": " "} for line in (folder / "rows.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line) | {"why": " "} for line in (folder / "rows.jsonl").read_text().splitlines()
+    ]
     (folder / "empty.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     assert optimize("--proposer", "guidelines", "--explanation", "why", rows="empty.jsonl") == 2
     assert "no row has a reason in the column 'why'" in capsys.readouterr().out
-    plan = ("plan", "groundedness", "empty.jsonl", "--model", "simulated", "--objective", "raise precision")
+    plan = (
+        "plan",
+        "groundedness",
+        "empty.jsonl",
+        "--model",
+        "simulated",
+        "--objective",
+        "raise precision",
+    )
     assert run(*plan, "--proposer", "guidelines", "--explanation", "why") == 2
     assert "no row has a reason in the column 'why'" in capsys.readouterr().err
 
 
 def reworded(folder: Path) -> None:
     """A person's edit of a rule and of what a grade means."""
-    scale = replace(PROMPT.scale, anchors={**PROMPT.scale.anchors, "2": "supports the statement but for a detail"})
+    scale = replace(
+        PROMPT.scale,
+        anchors={**PROMPT.scale.anchors, "2": "supports the statement but for a detail"},
+    )
     edit = replace(PROMPT.edited(criteria=PROMPT.criteria + "\nNumbers must match."), scale=scale)
     (folder / "edit.yaml").write_text(edit.to_yaml(), encoding="utf-8")
 
 
-def test_anchors_are_edited_only_where_they_are_editable(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Refused by default, as ever; else they are in the hunks, the diff, the page and the export."""
+def test_anchors_are_edited_only_where_they_are_editable(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Refused by default, as ever; else they are in the hunks, the diff, the page and the
+    export.
+    """
     reworded(folder)
     edit = ("--proposer", "human", "--edit", "edit.yaml", "--look-anyway", "--hunks", "4")
     optimize(*edit)
     capsys.readouterr()
     assert run("runs", "show", "latest", "--json") == 0
-    [step] = [event for event in json.loads(capsys.readouterr().out)["events"] if event["kind"] == "step"]
+    [step] = [
+        event for event in json.loads(capsys.readouterr().out)["events"] if event["kind"] == "step"
+    ]
     assert [violation["name"] for violation in step["payload"]["violations"]] == ["scale_changed"]
     optimize(*edit, "--editable", "criteria,anchors")
     capsys.readouterr()
     assert run("runs", "show", "latest", "--json") == 0
-    events = {event["kind"]: event["payload"] for event in json.loads(capsys.readouterr().out)["events"]}
+    events = {
+        event["kind"]: event["payload"] for event in json.loads(capsys.readouterr().out)["events"]
+    }
     assert events["started"]["parts"] == ["criteria", "anchors"]
     assert "violations" not in events["step"]
     if "hunks" in events:
         assert {hunk["part"] for hunk in events["hunks"]["hunks"]} == {"criteria", "anchors"}
     if "survivor" in events:
         run("diff", "latest")
-        assert "supports the statement but for a detail" in " ".join(capsys.readouterr().out.split())
+        assert "supports the statement but for a detail" in " ".join(
+            capsys.readouterr().out.split()
+        )
 
 
-def test_parts_that_may_not_change_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A part that is none, two options for the same, a proposer that edits its own part, and a scale without words."""
+def test_parts_that_may_not_change_are_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A part that is none, two options for the same, a proposer that edits its own part, and a
+    scale without words.
+    """
     assert optimize("--editable", "anchor") == 2
     assert "--editable 'anchor' is not a part that may change" in capsys.readouterr().out
     assert optimize("--editable", "anchors", "--parts", "system") == 2
     assert "--parts and --editable say the same" in capsys.readouterr().out
     assert optimize("--editable", "anchors", "--proposer", "gepa") == 2
-    assert "--editable belongs to --proposer textgrad or rewrite or human" in capsys.readouterr().out
+    assert (
+        "--editable belongs to --proposer textgrad or rewrite or human" in capsys.readouterr().out
+    )
     bare = replace(PROMPT, scale=replace(PROMPT.scale, anchors={}), name="bare")
     (folder / "bare.yaml").write_text(bare.to_yaml(), encoding="utf-8")
     said = ("--model", "simulated", "--objective", "raise precision", "--editable", "anchors")
@@ -180,15 +230,34 @@ def test_the_optimizer_model_is_asked_for_anchors_too(
     """A line for each grade stays; the plan's bound covers both requests."""
     optimize("--editable", "criteria,anchors", "--proposer", proposer, "--candidates", "1")
     body = json.loads(capsys.readouterr().out)
-    plan = ("plan", "groundedness", "noted.jsonl", "--model", "simulated", "--objective", "raise precision")
-    parts = ("--editable", "criteria,anchors", "--proposer", proposer, "--steps", "1", "--candidates", "1")
+    plan = (
+        "plan",
+        "groundedness",
+        "noted.jsonl",
+        "--model",
+        "simulated",
+        "--objective",
+        "raise precision",
+    )
+    parts = (
+        "--editable",
+        "criteria,anchors",
+        "--proposer",
+        proposer,
+        "--steps",
+        "1",
+        "--candidates",
+        "1",
+    )
     assert run(*plan, *parts, "--json") == 0
     assert body["calls"] <= json.loads(capsys.readouterr().out)["calls"]["at_most"]
 
 
 def test_a_broken_edit_is_refused_before_anything_is_spent(folder: Path) -> None:
     """A file that is no prompt makes no run."""
-    (folder / "edit.yaml").write_text(yaml.safe_dump({"format": "1", "name": "x"}), encoding="utf-8")
+    (folder / "edit.yaml").write_text(
+        yaml.safe_dump({"format": "1", "name": "x"}), encoding="utf-8"
+    )
     assert optimize("--proposer", "human", "--edit", "edit.yaml") == 2
 
 
@@ -196,14 +265,21 @@ def test_a_configuration_opens_its_proposer_and_survives_json() -> None:
     """What was asked for is what runs, after a resume too; a configuration of before reads on."""
 
     def config(**fields: Any) -> RunConfig:
-        plain = {"prompt": PROMPT.to_yaml(), "model": "simulated", "data": "rows.jsonl", "objective": "precision"}
+        plain = {
+            "prompt": PROMPT.to_yaml(),
+            "model": "simulated",
+            "data": "rows.jsonl",
+            "objective": "precision",
+        }
         return RunConfig(**{**plain, **fields})
 
     chosen = config(parts=("reply", "criteria"), gradients=3)
     assert RunConfig.from_json(json.loads(json.dumps(chosen.to_json()))) == chosen
     assert open_proposer(chosen) == TextGrad(parts=("criteria", "reply"), gradients=3)
     assert open_proposer(config(proposer="rewrite")) == Rewrite()
-    assert open_proposer(config(editable=("anchors", "criteria"))) == TextGrad(parts=("criteria", "anchors"))
+    assert open_proposer(config(editable=("anchors", "criteria"))) == TextGrad(
+        parts=("criteria", "anchors")
+    )
     assert "anchors" not in open_proposer(config(proposer="human", edit=PROMPT.to_yaml())).parts
     assert config(editable=("criteria", "anchors")).for_edit(PROMPT.to_yaml()).editable == PARTS
     assert config(parts=("system",)).for_edit(PROMPT.to_yaml()).editable == ()
@@ -213,15 +289,33 @@ def test_a_configuration_opens_its_proposer_and_survives_json() -> None:
     assert open_proposer(config(proposer="mipro", step_calls=70)) == Mipro(calls=70)
     assert open_proposer(config(proposer="human", edit=PROMPT.to_yaml())) == HumanEdit(edit=PROMPT)
     assert config(proposer="human", steps=15).settings().steps == 1
-    before = {k: v for k, v in config().to_json().items() if k not in ("parts", "gradients", "step_calls", "edit")}
+    before = {
+        k: v
+        for k, v in config().to_json().items()
+        if k not in ("parts", "gradients", "step_calls", "edit")
+    }
     assert RunConfig.from_json(before) == config()
     with pytest.raises(InputError, match="is none of"):
         open_proposer(config(proposer="nobody"))
 
 
-def test_a_loss_from_a_file_guides_the_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_loss_from_a_file_guides_the_run(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """What `loss write --out` wrote is taken as a person's; no model is asked for another."""
-    assert run("loss", "write", "raise precision", "--model", "simulated", "--out", "loss.json", "--json") == 0
+    assert (
+        run(
+            "loss",
+            "write",
+            "raise precision",
+            "--model",
+            "simulated",
+            "--out",
+            "loss.json",
+            "--json",
+        )
+        == 0
+    )
     capsys.readouterr()
     assert optimize("--loss", "loss.json", "--candidates", "2") in (0, 1, 4)
     found = json.loads(capsys.readouterr().out)
@@ -231,10 +325,15 @@ def test_a_loss_from_a_file_guides_the_run(folder: Path, capsys: pytest.CaptureF
     assert optimize("--screen-model", "simulated") == 2
 
 
-def test_a_retired_option_says_what_to_do_instead(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_retired_option_says_what_to_do_instead(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """One line and exit 2, before any other option is missed; the help does not show it."""
     assert run("optimize", "groundedness", "rows.jsonl", "--tuned") == 2
     said = capsys.readouterr().err
-    assert said == "error: --tuned was removed: set --steps, --batch, --gradients and --temperature by hand\n"
+    assert (
+        said == "error: --tuned was removed: set --steps, --batch, --gradients and --temperature by"
+        " hand\n"
+    )
     assert run("optimize", "--help") == 0
     assert "--tuned" not in capsys.readouterr().out

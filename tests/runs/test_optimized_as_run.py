@@ -9,7 +9,16 @@ from judgewright.runs.demo import write_demo_rows
 
 from .run_command import run
 
-RUN = ("--objective", "precision matters most", "--target", "precision", "--model", "simulated", "--steps", "1")
+RUN = (
+    "--objective",
+    "precision matters most",
+    "--target",
+    "precision",
+    "--model",
+    "simulated",
+    "--steps",
+    "1",
+)
 
 
 @pytest.fixture
@@ -24,15 +33,24 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_claim_level_judge_and_one_of_token_confidences_are_optimized(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The benchmark of the run is of the judge as `bench` asks it in the same way; `plan` says what claims cost."""
-    for options in (("--by-claim", "--trivial", "rule", "--aggregate", "share"), ("--confidence", "tok")):
+    """The benchmark of the run is of the judge as `bench` asks it in the same way; `plan` says what
+    claims cost.
+    """
+    for options in (
+        ("--by-claim", "--trivial", "rule", "--aggregate", "share"),
+        ("--confidence", "tok"),
+    ):
         code, out, err = run(capsys, "plan", "groundedness", "rows.jsonl", *RUN[:-2], *options)
         assert code == 0, err
         assert ("by claim: " in out) == ("--by-claim" in options)
-        code, out, err = run(capsys, "optimize", "groundedness", "rows.jsonl", *RUN, *options, "--json")
+        code, out, err = run(
+            capsys, "optimize", "groundedness", "rows.jsonl", *RUN, *options, "--json"
+        )
         assert code in (0, 1, 4), err
         body = json.loads(out)
-        assert ("by claim (sentence, trivial rule, share)" in body["benchmark"]["judge"]) == ("--by-claim" in options)
+        assert ("by claim (sentence, trivial rule, share)" in body["benchmark"]["judge"]) == (
+            "--by-claim" in options
+        )
         code, out, err = run(capsys, "diff", body["run"])
         assert code == 0, err
 

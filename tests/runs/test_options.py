@@ -1,4 +1,6 @@
-"""Options are made from dataclasses: none is lost, and each is spelled, limited and defaulted as before."""
+"""Options are made from dataclasses: none is lost, and each is spelled, limited and defaulted as
+before.
+"""
 
 from collections.abc import Iterator
 from dataclasses import fields
@@ -17,7 +19,9 @@ from judgewright.runs.config.options import OptimizeOptions
 from judgewright.runs.store.run_config import RunConfig
 
 RECORDED = Path(__file__).parent / "golden" / "options.txt"
-"""A line for every option of November 2026: command, option, kind, default. Options may be added, none may change."""
+"""A line for every option of November 2026: command, option, kind, default. Options may be added,
+none may change.
+"""
 
 
 def leaves(path: tuple[str, ...], command: click.Command) -> Iterator[tuple[str, click.Command]]:
@@ -49,10 +53,17 @@ def described(option: click.Option) -> str:
     else:
         name = "text" if kind is click.STRING else "path"
     default = option.to_info_dict()["default"]
-    shown = "" if default is None or default is False or default in ("", ()) else f", by default {default}"
+    shown = (
+        ""
+        if default is None or default is False or default in ("", ())
+        else f", by default {default}"
+    )
     required = ", required" if option.required else ""
     repeated = ", several times" if option.multiple else ""
-    return f"{'/'.join((*option.opts, *option.secondary_opts))}: {name}{limits}{shown}{required}{repeated}"
+    return (
+        f"{'/'.join((*option.opts, *option.secondary_opts))}:"
+        f" {name}{limits}{shown}{required}{repeated}"
+    )
 
 
 def test_no_option_is_lost_and_none_means_something_else() -> None:
@@ -72,7 +83,9 @@ def test_what_a_run_stores_is_what_the_optimizer_is_handed() -> None:
     settings = {field.name for field in fields(RunSettings)}
     for options in (SearchOptions, GateOptions):
         assert {field.name for field, _ in option_fields(options)} <= stored & settings
-    config = RunConfig(prompt="", data="", objective="", model="", steps=3, slice_columns=("a",), seed=7)
+    config = RunConfig(
+        prompt="", data="", objective="", model="", steps=3, slice_columns=("a",), seed=7
+    )
     chosen = config.settings()
     assert (chosen.steps, chosen.slice_columns, chosen.seed) == (3, ("a",), 7)
     assert RunConfig.from_json(config.to_json()) == config
@@ -87,7 +100,11 @@ def test_every_option_of_optimize_has_a_heading() -> None:
 def test_long_help_is_in_groups_and_shows_every_option(width: int) -> None:
     """Goal first, output last; no line is wider than the terminal but the example's."""
     result = CliRunner().invoke(cli, ["optimize", "--help"], terminal_width=width)
-    headings = [line.rstrip(":") for line in result.output.splitlines() if line.endswith(":") and line[0] != " "]
+    headings = [
+        line.rstrip(":")
+        for line in result.output.splitlines()
+        if line.endswith(":") and line[0] != " "
+    ]
     assert headings == [group for group in GROUPS if group in headings]
     assert headings[0] == "Goal"
     assert headings[-1] == "Output"
@@ -96,12 +113,18 @@ def test_long_help_is_in_groups_and_shows_every_option(width: int) -> None:
     assert example.count("\n") == 1
     for command, inner in leaves((), cli):
         shown = CliRunner().invoke(cli, [*command.split(), "--help"], terminal_width=width).output
-        options = [option for option in inner.params if isinstance(option, click.Option) and not option.hidden]
+        options = [
+            option
+            for option in inner.params
+            if isinstance(option, click.Option) and not option.hidden
+        ]
         assert all(option.opts[0] in shown for option in options), command
         assert ("\nOptions:" in shown) == (len(options) + 1 < LONG), command
 
 
 def test_a_run_of_an_earlier_version_is_read() -> None:
     """Options that are gone, such as `--ablate`, stand in the record of older runs."""
-    config = RunConfig(prompt=Registry().get("groundedness").to_yaml(), data="rows.jsonl", objective="x", model="m")
+    config = RunConfig(
+        prompt=Registry().get("groundedness").to_yaml(), data="rows.jsonl", objective="x", model="m"
+    )
     assert RunConfig.from_json({**config.to_json(), "ablate": "added"}) == config

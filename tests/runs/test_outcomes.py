@@ -31,7 +31,9 @@ def refusing_long(app: Any, *, characters: int) -> Any:
             message = await receive()
             body, more = body + message.get("body", b""), message.get("more_body", False)
         if len(body) > characters:
-            await JSONResponse({"error": {"message": TOO_LONG}}, status_code=400)(scope, receive, send)
+            await JSONResponse({"error": {"message": TOO_LONG}}, status_code=400)(
+                scope, receive, send
+            )
             return
         sent = False
 
@@ -64,18 +66,35 @@ def run(*arguments: str) -> int:
     return 0
 
 
-OPTIMIZE = ("optimize", "groundedness", "rows.jsonl", "--objective", "raise precision", "--model", "simulated")
+OPTIMIZE = (
+    "optimize",
+    "groundedness",
+    "rows.jsonl",
+    "--objective",
+    "raise precision",
+    "--model",
+    "simulated",
+)
 
 
 def test_every_outcome_has_one_exit_code() -> None:
     codes = {outcome: exit_code(outcome) for outcome in RUN_OUTCOMES}
-    assert codes == {"accepted": 0, "refused": 1, "undecided": 1, "no candidate": 1, "failed": 3, "not sent": 4}
+    assert codes == {
+        "accepted": 0,
+        "refused": 1,
+        "undecided": 1,
+        "no candidate": 1,
+        "failed": 3,
+        "not sent": 4,
+    }
 
 
 def test_a_failed_optimizer_is_said_with_its_cause_and_what_helps_and_no_gate_is_named(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The endpoint's own words, the option that makes the request shorter, and the setting of the server."""
+    """The endpoint's own words, the option that makes the request shorter, and the setting of the
+    server.
+    """
     with Server(refusing_long(make_app(Simulated()), characters=6_000)) as server:
         assert run(*OPTIMIZE, "--steps", "2", "--optimizer-model", f"small@{server.base_url}") == 3
     said = capsys.readouterr().out
@@ -97,7 +116,9 @@ def test_a_failed_optimizer_is_said_with_its_cause_and_what_helps_and_no_gate_is
 def test_a_threshold_that_is_sent_in_place_of_a_prompt_says_why_there_is_none(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The gate decides about another threshold alone; that the optimizer model failed is said beside it."""
+    """The gate decides about another threshold alone; that the optimizer model failed is said
+    beside it.
+    """
     with Server(refusing_long(make_app(Simulated()), characters=6_000)) as server:
         failing = ("--optimizer-model", f"small@{server.base_url}", "--look-anyway", "--json")
         assert run(*OPTIMIZE, "--steps", "1", *failing) in (0, 1)
@@ -123,7 +144,9 @@ def test_a_search_without_a_candidate_says_why_and_no_gate_is_named(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The proposer's own reason, and what may help."""
-    assert run(*OPTIMIZE, "--steps", "2", "--proposer", "guidelines", "--explanation", "channel") == 1
+    assert (
+        run(*OPTIMIZE, "--steps", "2", "--proposer", "guidelines", "--explanation", "channel") == 1
+    )
     said = capsys.readouterr().out
     end = said[said.index("\n5. ") :].split("\n\n")[0]
     assert end.startswith("\n5. NO CANDIDATE\n")

@@ -1,4 +1,6 @@
-"""`plan`: it spends nothing unless asked to, its numbers agree with the walk, and what it cannot know it says."""
+"""`plan`: it spends nothing unless asked to, its numbers agree with the walk, and what it cannot
+know it says.
+"""
 
 import json
 import math
@@ -24,7 +26,15 @@ from judgewright.judges import (
     split_dataset,
 )
 from judgewright.optimize.holdout.ledger import alpha_of_look
-from judgewright.runs.actions import Plan, assumed_judge, measure_churn, pilot_rows, plan_run, reworded, start_run
+from judgewright.runs.actions import (
+    Plan,
+    assumed_judge,
+    measure_churn,
+    pilot_rows,
+    plan_run,
+    reworded,
+    start_run,
+)
 from judgewright.runs.commands.optimize import optimize
 from judgewright.runs.commands.plan import plan
 from judgewright.runs.config import Environment
@@ -45,14 +55,28 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def config(**changes: Any) -> RunConfig:
     """A short walk."""
-    plain = {"prompt": PROMPT.to_yaml(), "model": "simulated", "data": "rows.jsonl", "objective": OBJECTIVE, "steps": 3}
+    plain = {
+        "prompt": PROMPT.to_yaml(),
+        "model": "simulated",
+        "data": "rows.jsonl",
+        "objective": OBJECTIVE,
+        "steps": 3,
+    }
     return RunConfig(**{**plain, **changes})
 
 
-def planned(folder: Path, *, pilot: bool = False, environment: Environment | None = None, **changes: Any) -> Plan:
+def planned(
+    folder: Path, *, pilot: bool = False, environment: Environment | None = None, **changes: Any
+) -> Plan:
     """Plan a short walk in the folder's workspace."""
     with Workspace(folder) as place:
-        return plan_run(place, config(**changes), environment or Environment(), pilot=pilot, watch=lambda *_: None)
+        return plan_run(
+            place,
+            config(**changes),
+            environment or Environment(),
+            pilot=pilot,
+            watch=lambda *_: None,
+        )
 
 
 def run(*arguments: str) -> Result:
@@ -62,7 +86,16 @@ def run(*arguments: str) -> Result:
 
 def test_nothing_is_asked_written_or_spent_without_a_pilot(folder: Path) -> None:
     """A plan leaves the folder as it was, whatever the model."""
-    result = run("groundedness", "rows.jsonl", "--objective", OBJECTIVE, "--model", "your-model", "--steps", "4")
+    result = run(
+        "groundedness",
+        "rows.jsonl",
+        "--objective",
+        OBJECTIVE,
+        "--model",
+        "your-model",
+        "--steps",
+        "4",
+    )
     assert result.exit_code == 0
     assert [path.name for path in folder.iterdir()] == ["rows.jsonl"]
     assert "nothing was asked or spent" in result.output
@@ -73,9 +106,14 @@ def test_the_walk_stays_within_the_plan_it_was_given(folder: Path) -> None:
     """Calls and tokens of the run that the same options start are no more than planned."""
     found = planned(folder)
     with Workspace(folder) as place:
-        result = start_run(place, config(), Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+        result = start_run(
+            place, config(), Environment(), watch=lambda *_: None, on_event=lambda *_: None
+        )
     stats = result.stats[0]
-    for span, spent in ((found.calls, stats.calls), (found.tokens, stats.tokens_in + stats.tokens_out)):
+    for span, spent in (
+        (found.calls, stats.calls),
+        (found.tokens, stats.tokens_in + stats.tokens_out),
+    ):
         assert span.p50 is not None
         assert span.p95 is not None
         assert span.at_most is not None
@@ -85,7 +123,8 @@ def test_the_walk_stays_within_the_plan_it_was_given(folder: Path) -> None:
 
 
 def test_a_plan_takes_every_option_of_optimize() -> None:
-    """Whoever types `plan` for `optimize` plans the run that they would start; `--pilot` is all that is new.
+    """Whoever types `plan` for `optimize` plans the run that they would start; `--pilot` is all
+    that is new.
 
     `--new` says which run is begun, and a plan begins none.
     """
@@ -94,7 +133,9 @@ def test_a_plan_takes_every_option_of_optimize() -> None:
 
 
 def test_a_pilot_measures_churn_and_the_walk_does_not_pay_for_it_again(folder: Path) -> None:
-    """The open rows are judged twice, in a run of its own; the judge's own verdicts are in the record from then on."""
+    """The open rows are judged twice, in a run of its own; the judge's own verdicts are in the
+    record from then on.
+    """
     found = planned(folder, pilot=True)
     assert found.pilot is not None
     open_rows = found.sizes["train"] + found.sizes["validation"]
@@ -102,7 +143,9 @@ def test_a_pilot_measures_churn_and_the_walk_does_not_pay_for_it_again(folder: P
     assert (found.pilot.calls, found.detectable.churn.n) == (2 * judged, judged)
     assert f"a pilot of {judged} open rows" in found.detectable.basis
     with Workspace(folder) as place:
-        result = start_run(place, config(steps=0), Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+        result = start_run(
+            place, config(steps=0), Environment(), watch=lambda *_: None, on_event=lambda *_: None
+        )
         assert result.stats[0].calls <= open_rows - judged + 4
         assert {info.kind for info in list_runs(place.database)} == {"plan", "optimize"}
 
@@ -124,7 +167,9 @@ def test_the_budget_stops_a_pilot(folder: Path) -> None:
 
 
 def test_prices_make_money_and_an_unknown_price_is_no_zero(folder: Path) -> None:
-    """The bound in dollars is the bound in tokens at the prices given; without a price it is not known."""
+    """The bound in dollars is the bound in tokens at the prices given; without a price it is not
+    known.
+    """
     (folder / "prices.json").write_text('{"mine": {"input": 1.0, "output": 10.0}}')
     known = planned(
         folder,
@@ -160,10 +205,14 @@ def test_rows_that_a_run_has_split_are_planned_where_they_are(folder: Path) -> N
     """Other shares move none of them, and a note says so."""
     before = planned(folder).sizes
     with Workspace(folder) as place:
-        start_run(place, config(steps=0), Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+        start_run(
+            place, config(steps=0), Environment(), watch=lambda *_: None, on_event=lambda *_: None
+        )
     after = planned(folder, shares=(40, 20, 20, 20))
     assert after.sizes == before
-    assert any("stay in the part they were in; 40/20/20/20 is for new ones" in note for note in after.notes)
+    assert any(
+        "stay in the part they were in; 40/20/20/20 is for new ones" in note for note in after.notes
+    )
 
 
 def test_a_metric_of_grades_has_no_detectable_gain_and_says_why(folder: Path) -> None:
@@ -181,7 +230,9 @@ def test_few_groups_are_told_to_decide_nothing(folder: Path) -> None:
     assert any("the gate cannot decide" in note for note in found.notes)
 
 
-def test_a_guard_that_no_candidate_could_hold_is_named_before_anything_is_spent(folder: Path) -> None:
+def test_a_guard_that_no_candidate_could_hold_is_named_before_anything_is_spent(
+    folder: Path,
+) -> None:
     """Where hardly a row is positive, nothing can be shown about recall."""
     write_demo_rows(folder / "rare.jsonl", documents=90)
     rows = [json.loads(line) for line in (folder / "rare.jsonl").read_text().splitlines()]
@@ -189,14 +240,19 @@ def test_a_guard_that_no_candidate_could_hold_is_named_before_anything_is_spent(
         row["label"] = int(i % 20 == 0)
     (folder / "rare.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     found = planned(folder, data="rare.jsonl", target="precision", guards=("recall:-0.05",))
-    assert any("recall wants 20, so that the gate cannot accept any candidate" in note for note in found.notes)
+    assert any(
+        "recall wants 20, so that the gate cannot accept any candidate" in note
+        for note in found.notes
+    )
     assert not any("cannot accept any candidate" in note for note in planned(folder).notes)
 
 
 def table(labels: list[int], said: list[int]) -> JudgedDataset:
     """Answers to independent binary rows."""
     rows = tuple(Row(id=str(i), inputs={}, label=label) for i, label in enumerate(labels))
-    answers = tuple(Verdict(row_id=row.id, score=s, positive=bool(s)) for row, s in zip(rows, said, strict=True))
+    answers = tuple(
+        Verdict(row_id=row.id, score=s, positive=bool(s)) for row, s in zip(rows, said, strict=True)
+    )
     return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
 
 
@@ -225,7 +281,9 @@ def test_the_assumed_judge_has_the_precision_and_recall_that_are_told(folder: Pa
 
 
 def test_the_detectable_gain_is_found_eight_times_in_ten(folder: Path) -> None:
-    """Drawn edits that gain as much, at the assumed churn, pass a paired test on as many rows about that often."""
+    """Drawn edits that gain as much, at the assumed churn, pass a paired test on as many rows about
+    that often.
+    """
     write_demo_rows(folder / "rows.jsonl", documents=400)
     found = planned(folder, objective="raise accuracy").detectable
     assert found.size is not None
@@ -236,14 +294,21 @@ def test_the_detectable_gain_is_found_eight_times_in_ten(folder: Path) -> None:
 
 
 def passes(rows: int, gain: float, alpha: float, rng: np.random.Generator) -> bool:
-    """Draw a judge of accuracy 0.8, an edit that churns a quarter of its errors and gains on top, and test it."""
+    """Draw a judge of accuracy 0.8, an edit that churns a quarter of its errors and gains on top,
+    and test it.
+    """
     labels = rng.random(rows) < 0.5
     wrong = rng.random(rows) < 0.2
     churn = 0.25 * 0.2
-    mend, broken = wrong & (rng.random(rows) < (churn + gain) / 0.2), ~wrong & (rng.random(rows) < churn / 0.8)
+    mend, broken = (
+        wrong & (rng.random(rows) < (churn + gain) / 0.2),
+        ~wrong & (rng.random(rows) < churn / 0.8),
+    )
     before, after = labels ^ wrong, labels ^ ((wrong & ~mend) | broken)
     change = compare(
-        "accuracy", table([*map(int, labels)], [*map(int, before)]), table([*map(int, labels)], [*map(int, after)])
+        "accuracy",
+        table([*map(int, labels)], [*map(int, before)]),
+        table([*map(int, labels)], [*map(int, after)]),
     )
     assert change is not None
     assert change.se is not None

@@ -1,4 +1,6 @@
-"""Several commands in one workspace: readers beside a run, runs that wait for their turn, and how runs are named."""
+"""Several commands in one workspace: readers beside a run, runs that wait for their turn, and how
+runs are named.
+"""
 
 import json
 import os
@@ -56,7 +58,9 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Made:
     root = tmp_path_factory.mktemp("finished")
     write_demo_rows(root / "rows.jsonl", documents=45)
     with Workspace(root) as place:
-        result = start_run(place, config(root), Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+        result = start_run(
+            place, config(root), Environment(), watch=lambda *_: None, on_event=lambda *_: None
+        )
     return Made(root=root, run_id=result.run_id)
 
 
@@ -81,7 +85,9 @@ def run(*arguments: str) -> int:
 def program(*arguments: str) -> "subprocess.Popen[str]":
     """Start a command in a process of its own."""
     command = [sys.executable, "-m", "judgewright", *arguments]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def readers(run_id: str) -> list[tuple[str, ...]]:
@@ -102,7 +108,9 @@ def readers(run_id: str) -> list[tuple[str, ...]]:
 
 
 def test_readers_work_beside_a_running_run(made: Made, capsys: pytest.CaptureFixture[str]) -> None:
-    """While a run holds the workspace, what reads answers as ever; the running run can be looked at too."""
+    """While a run holds the workspace, what reads answers as ever; the running run can be looked at
+    too.
+    """
     from starlette.testclient import TestClient
 
     codes: dict[str, int] = {}
@@ -125,7 +133,9 @@ def test_readers_work_beside_a_running_run(made: Made, capsys: pytest.CaptureFix
 
 
 def test_a_second_run_waits_and_says_for_what(made: Made) -> None:
-    """It names the run and its process, goes on when that ends, and its answer is one object on stdout."""
+    """It names the run and its process, goes on when that ends, and its answer is one object on
+    stdout.
+    """
     with Workspace(made.root) as place:
         holding = create_run(place.database, "optimize", {})
         with program(*WRITER) as second:
@@ -140,11 +150,21 @@ def test_a_second_run_waits_and_says_for_what(made: Made) -> None:
 
 
 def test_a_killed_run_lets_the_next_one_go_on(made: Made) -> None:
-    """The lock is the operating system's: it ends with its holder, and nothing has to be cleaned up."""
-    hold = "import sys; from pathlib import Path; from judgewright.runs.store.workspace import Workspace\n"
-    hold += "place = Workspace(Path(sys.argv[1])); place.database.claim(); print('held', flush=True); input()"
+    """The lock is the operating system's: it ends with its holder, and nothing has to be cleaned
+    up.
+    """
+    hold = (
+        "import sys; from pathlib import Path; from judgewright.runs.store.workspace import"
+        " Workspace\n"
+    )
+    hold += (
+        "place = Workspace(Path(sys.argv[1])); place.database.claim(); print('held', flush=True);"
+        " input()"
+    )
     command = [sys.executable, "-c", hold, str(made.root)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as first:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as first:
         assert first.stdout is not None
         assert first.stdout.readline() == "held\n"
         with program(*WRITER) as second:
@@ -157,7 +177,9 @@ def test_a_killed_run_lets_the_next_one_go_on(made: Made) -> None:
 
 
 def test_a_run_that_waited_sees_what_was_written_meanwhile(tmp_path: Path) -> None:
-    """Two runs that wait with different splits of the same rows: the second to go on keeps the parts of the first."""
+    """Two runs that wait with different splits of the same rows: the second to go on keeps the
+    parts of the first.
+    """
     rows = tmp_path / "rows.jsonl"
     write_demo_rows(rows, documents=45)
     options = ("--model", "simulated", "--objective", "precision", "--steps", "0", "--json")
@@ -232,7 +254,9 @@ def test_every_command_takes_latest_and_the_beginning_of_an_id(
         code = run(*command.split(), name, *RUNS[command], "--json")
         body = json.loads(capsys.readouterr().out)
         decided = ("was already", "the criteria are as they were")
-        assert code in (0, 1, 4) or any(words in body["error"]["message"] for words in decided), body
+        assert code in (0, 1, 4) or any(words in body["error"]["message"] for words in decided), (
+            body
+        )
         said.append(body)
     if command == "runs edit":  # it makes runs of its own
         return
@@ -240,7 +264,9 @@ def test_every_command_takes_latest_and_the_beginning_of_an_id(
     assert told <= {made.run_id}
 
 
-def test_a_name_that_fits_several_runs_lists_them(made: Made, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_that_fits_several_runs_lists_them(
+    made: Made, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The beginning that two runs share is no name; the candidates stand in the error."""
     with Workspace(made.root) as place:
         other = create_run(place.database, "optimize", {})
@@ -249,7 +275,9 @@ def test_a_name_that_fits_several_runs_lists_them(made: Made, capsys: pytest.Cap
         assert find_run(database, "latest") == bench
         assert find_run(database, "latest", kinds=("optimize",)) == other
         assert find_run(database, other[:-1]) == other
-        assert find_run(database, bench, kinds=("optimize",)) == bench  # a whole id is never another run's beginning
+        assert (
+            find_run(database, bench, kinds=("optimize",)) == bench
+        )  # a whole id is never another run's beginning
         with pytest.raises(InputError, match="there is no plan in this workspace yet"):
             find_run(database, "latest", kinds=("plan",))
         for unknown in ("", "1999", made.run_id + "0", bench[1:]):

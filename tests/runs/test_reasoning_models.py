@@ -37,9 +37,14 @@ class Run:
 
     def optimize(self, *options: str) -> int:
         """Optimize in two steps."""
-        objective = ("--objective", "Precision matters most: do not call unsupported statements grounded.")
+        objective = (
+            "--objective",
+            "Precision matters most: do not call unsupported statements grounded.",
+        )
         rows = str(self.folder / "rows.jsonl")
-        return self.command("optimize", "groundedness", rows, *objective, "--steps", "2", "--look-anyway", *options)
+        return self.command(
+            "optimize", "groundedness", rows, *objective, "--steps", "2", "--look-anyway", *options
+        )
 
     def events(self, kind: str) -> list[dict[str, Any]]:
         """The events of that kind of the last run."""
@@ -58,7 +63,9 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
 class Thinking(Simulated):
     """Thinks in its reply, and the chat template has opened the tag."""
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Answer after a closing tag."""
         completion = await super().complete(request, unsupported_parameters=unsupported_parameters)
         draft = 'A draft: {"score": 3} <IMPROVED_VARIABLE>Be lenient.</IMPROVED_VARIABLE>'
@@ -66,9 +73,14 @@ class Thinking(Simulated):
 
 
 def test_a_reasoner_judges_writes_the_loss_and_proposes(run: Run) -> None:
-    """2,500 tokens of thinking, neither `max_tokens` nor `temperature` allowed: every role gets its answers."""
+    """2,500 tokens of thinking, neither `max_tokens` nor `temperature` allowed: every role gets its
+    answers.
+    """
     with Server(make_app(Simulated(), Faults.parse(f"reasoning=2500,{REFUSES}"))) as server:
-        assert run.optimize("--model", f"reasoner@{server.base_url}", "--max-tokens", "4096") in (0, 1)
+        assert run.optimize("--model", f"reasoner@{server.base_url}", "--max-tokens", "4096") in (
+            0,
+            1,
+        )
     assert run.body["dropped"] == ["max_tokens_name", "temperature"]
     (loss,) = run.events("loss")
     assert loss["written_by"] not in ("default", "person")
@@ -86,7 +98,9 @@ def test_thinking_in_the_reply_reaches_nobody(run: Run) -> None:
 
 
 def test_an_optimizer_without_room_says_what_to_raise(run: Run) -> None:
-    """9,000 tokens of thinking are more than twice 4,096: the default loss, no proposal, and why."""
+    """9,000 tokens of thinking are more than twice 4,096: the default loss, no proposal, and
+    why.
+    """
     with Server(make_app(Simulated(), Faults.parse("reasoning=9000"))) as server:
         run.optimize("--model", "simulated", "--optimizer-model", f"reasoner@{server.base_url}")
     (loss,) = run.events("loss")
@@ -100,7 +114,14 @@ def test_a_judge_without_room_stops_and_says_what_to_raise(run: Run) -> None:
     """Exit code 3 and `--max-tokens`, after a few calls; with that the same command goes on."""
     with Server(make_app(Simulated(), Faults.parse(f"reasoning=2500,{REFUSES}"))) as server:
         model = ("--model", f"reasoner@{server.base_url}")
-        bench = ("bench", "groundedness", str(run.folder / "rows.jsonl"), *model, "--concurrency", "4")
+        bench = (
+            "bench",
+            "groundedness",
+            str(run.folder / "rows.jsonl"),
+            *model,
+            "--concurrency",
+            "4",
+        )
         assert run.command(*bench) == 3
         assert "512 went into reasoning" in run.body["error"]["message"]
         assert "--max-tokens 4096" in run.body["error"]["hint"]
@@ -108,9 +129,24 @@ def test_a_judge_without_room_stops_and_says_what_to_raise(run: Run) -> None:
     assert run.body["unscored"] == {}
 
 
-def test_a_few_replies_that_stay_cut_are_unscored_with_a_hint(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_few_replies_that_stay_cut_are_unscored_with_a_hint(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The command goes on, and the line below the count says what helps."""
     with Server(make_app(Simulated(), Faults.parse("truncate=0.3"))) as server:
         rows = str(run.folder / "rows.jsonl")
-        main(["bench", "groundedness", rows, "--model", f"m@{server.base_url}", "--workspace", str(run.folder)])
-    assert "truncated: cut at the limit of tokens, and again with twice the room" in capsys.readouterr().out
+        main(
+            [
+                "bench",
+                "groundedness",
+                rows,
+                "--model",
+                f"m@{server.base_url}",
+                "--workspace",
+                str(run.folder),
+            ]
+        )
+    assert (
+        "truncated: cut at the limit of tokens, and again with twice the room"
+        in capsys.readouterr().out
+    )

@@ -33,9 +33,11 @@ from judgewright.runs.store import HoldoutLedger, RunConfig, Workspace, list_run
 
 PROMPT = Registry().get("groundedness")
 EDIT = PROMPT.edited(
-    criteria=f"{PROMPT.criteria}"
-    "\nCheck every name and entity; one that does not appear in the source means a low grade."
-    "\nCompare each number with the source, and grade low if it does not appear there."
+    criteria=(
+        f"{PROMPT.criteria}"
+        "\nCheck every name and entity; one that does not appear in the source means a low grade."
+        "\nCompare each number with the source, and grade low if it does not appear there."
+    )
 )
 """What keeps the simulated model from saying yes too often."""
 OBJECTIVE = "Precision matters most: do not call unsupported statements grounded."
@@ -63,7 +65,9 @@ def accepted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunResult]
         steps=1,
     )
     with Workspace(folder / "work") as place:
-        result = start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+        result = start_run(
+            place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None
+        )
         assert result.run.decided.accepted
         record_review(place, result.run_id, accept=True, who="test", comment="")
     return folder / "work", result
@@ -75,8 +79,12 @@ def asking(model: str) -> GateModel:
     return GateModel(options=options, environment=Environment(), watch=lambda *_: None)
 
 
-def test_the_last_accept_is_made_again_on_another_model(accepted: tuple[Path, RunResult], url: str) -> None:
-    """The same rows, prompts and objective give the same evidence here, as a first look on a line of its own."""
+def test_the_last_accept_is_made_again_on_another_model(
+    accepted: tuple[Path, RunResult], url: str
+) -> None:
+    """The same rows, prompts and objective give the same evidence here, as a first look on a line
+    of its own.
+    """
     root, result = accepted
     with Workspace(root) as place:
         prompt = place.registry.get("groundedness")
@@ -97,23 +105,34 @@ def test_the_last_accept_is_made_again_on_another_model(accepted: tuple[Path, Ru
             result.run_id,
         )
         assert any("own line" in note for note in found.answer.notes)
-        looks = HoldoutLedger(place.database).looks(result.run.events[1].payload["seals"]["holdout"])
-        assert [(r.look.purpose, r.look.line) for r in looks] == [("gate", ""), ("recheck", "other")]
+        looks = HoldoutLedger(place.database).looks(
+            result.run.events[1].payload["seals"]["holdout"]
+        )
+        assert [(r.look.purpose, r.look.line) for r in looks] == [
+            ("gate", ""),
+            ("recheck", "other"),
+        ]
         assert {one.model for one in gated_on(place, prompt)} == {"simulated", "other"}
         assert verification(place, prompt, model="other")["verified"] is found.accepted
         again = recheck(place, prompt, asking(f"other@{url}"))
         assert (again.repeated, again.run_id) == (True, found.run_id)
 
 
-def test_the_command_prints_it_and_leaves_by_the_decision(accepted: tuple[Path, RunResult], url: str) -> None:
+def test_the_command_prints_it_and_leaves_by_the_decision(
+    accepted: tuple[Path, RunResult], url: str
+) -> None:
     """Exit 0 where it is accepted there too; everything is labelled simulated."""
-    found = CliRunner().invoke(command, ["groundedness", "--model", f"third@{url}", "--workspace", str(accepted[0])])
+    found = CliRunner().invoke(
+        command, ["groundedness", "--model", f"third@{url}", "--workspace", str(accepted[0])]
+    )
     assert found.exit_code == (0 if "ACCEPTED" in found.stdout else 1), found.output
     assert "SIMULATED" in found.stdout
     assert "look 1 at this holdout" in found.stdout
 
 
-def test_what_cannot_be_rechecked_is_refused_without_a_look(accepted: tuple[Path, RunResult]) -> None:
+def test_what_cannot_be_rechecked_is_refused_without_a_look(
+    accepted: tuple[Path, RunResult],
+) -> None:
     """The model it was accepted on, and a version nothing accepted; the ledger stays as it is."""
     with Workspace(accepted[0]) as place:
         entries, runs = HoldoutLedger(place.database).verify(), len(list_runs(place.database))
@@ -121,13 +140,18 @@ def test_what_cannot_be_rechecked_is_refused_without_a_look(accepted: tuple[Path
             recheck(place, place.registry.get("groundedness"), asking("simulated"))
         with pytest.raises(InputError, match="no decision in this workspace accepted"):
             recheck(place, PROMPT, asking("other"))
-        assert (HoldoutLedger(place.database).verify(), len(list_runs(place.database))) == (entries, runs)
+        assert (HoldoutLedger(place.database).verify(), len(list_runs(place.database))) == (
+            entries,
+            runs,
+        )
 
 
 def test_an_accept_of_the_gate_command_is_rechecked_too(
     accepted: tuple[Path, RunResult], url: str, tmp_path: Path
 ) -> None:
-    """Its rows, objective and prompts are read from the run; rows that have changed since are refused."""
+    """Its rows, objective and prompts are read from the run; rows that have changed since are
+    refused.
+    """
     new = Registry(accepted[0] / "prompts").get("groundedness")
     rows = tmp_path / "rows.jsonl"
     write_demo_rows(rows)
@@ -153,5 +177,7 @@ def test_a_version_that_was_edited_is_unverified(accepted: tuple[Path, RunResult
             "gated_on": [],
             "verified_on": [],
             "verified": None,
-            "note": f"groundedness@{edited.version} was never gated: it is unverified on every model",
+            "note": (
+                f"groundedness@{edited.version} was never gated: it is unverified on every model"
+            ),
         }

@@ -1,4 +1,6 @@
-"""Commands with an endpoint that refuses a parameter: the rows are scored, and a later command tries nothing."""
+"""Commands with an endpoint that refuses a parameter: the rows are scored, and a later command
+tries nothing.
+"""
 
 import json
 from collections.abc import Iterator
@@ -30,9 +32,13 @@ class Refusing:
         body = orjson.loads(await request.body())
         self.seen.append(body)
         if body.get("response_format", {}).get("type") == "json_schema":
-            return JSONResponse({"error": {"message": "This response_format type is unavailable now"}}, 400)
+            return JSONResponse(
+                {"error": {"message": "This response_format type is unavailable now"}}, 400
+            )
         choice = {"message": {"content": VERDICT}, "finish_reason": "stop"}
-        return JSONResponse({"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 40}})
+        return JSONResponse(
+            {"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 40}}
+        )
 
 
 @pytest.fixture
@@ -55,14 +61,21 @@ def serve() -> Iterator[tuple[Refusing, str]]:
 def write_rows(path: Path, first: int, n: int) -> str:
     """Write labelled rows."""
     rows = [
-        {"id": f"r{i}", "source": f"The hotel has {i} rooms.", "statement": f"It has {i} rooms.", "label": i % 2}
+        {
+            "id": f"r{i}",
+            "source": f"The hotel has {i} rooms.",
+            "statement": f"It has {i} rooms.",
+            "label": i % 2,
+        }
         for i in range(first, first + n)
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return str(path)
 
 
-def bench(rows: str, model: str, workspace: Path, output: pytest.CaptureFixture[str]) -> tuple[dict[str, Any], str]:
+def bench(
+    rows: str, model: str, workspace: Path, output: pytest.CaptureFixture[str]
+) -> tuple[dict[str, Any], str]:
     """Run the command; return its JSON and its notes."""
     main(["bench", "groundedness", rows, "--model", model, "--workspace", str(workspace), "--json"])
     said = output.readouterr()
@@ -89,12 +102,18 @@ def test_a_second_command_of_the_workspace_begins_where_the_first_one_ended(
 
 @pytest.mark.parametrize(("setting", "sent"), [("omit", None), ("json_object", "json_object")])
 def test_a_setting_of_the_model_leaves_the_form_out_from_the_start(
-    served: tuple[Refusing, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], setting: str, sent: str | None
+    served: tuple[Refusing, str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    setting: str,
+    sent: str | None,
 ) -> None:
     """`response_format` in models.yaml."""
     endpoint, model = served
     _, address = model.split("@")
-    (tmp_path / "models.yaml").write_text(f"plain: {{base_url: {address}, model: m, response_format: {setting}}}\n")
+    (tmp_path / "models.yaml").write_text(
+        f"plain: {{base_url: {address}, model: m, response_format: {setting}}}\n"
+    )
     bench(write_rows(tmp_path / "a.jsonl", 0, 12), "plain", tmp_path / "w", capsys)
     assert len(endpoint.seen) == 12
     assert {seen.get("response_format", {}).get("type") for seen in endpoint.seen} == {sent}

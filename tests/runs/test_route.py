@@ -1,4 +1,6 @@
-"""`judgewright route`: from a catalogue and questions to choices that are measured like any judge's."""
+"""`judgewright route`: from a catalogue and questions to choices that are measured like any
+judge's.
+"""
 
 from __future__ import annotations
 
@@ -51,13 +53,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_questions_are_routed_and_measured_as_scikit_learn_does(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Stages, accuracy and macro F1 over the file that is written; it is scored and sliced like any verdict file."""
+    """Stages, accuracy and macro F1 over the file that is written; it is scored and sliced like any
+    verdict file.
+    """
     code, body = run(capsys, *ASK, "--k", "3", "--by", "region", "--out", "v.jsonl")
     assert code == 0
     assert body["simulated"] is True
     lines = [json.loads(line) for line in Path("v.jsonl").read_text().splitlines()]
     people, judge = [line["label"] for line in lines], [line["score"] for line in lines]
-    found = {name: body["benchmark"]["metrics"][name]["value"] for name in ("accuracy_grades", "f1_macro_grades")}
+    found = {
+        name: body["benchmark"]["metrics"][name]["value"]
+        for name in ("accuracy_grades", "f1_macro_grades")
+    }
     assert found["accuracy_grades"] == pytest.approx(accuracy_score(people, judge))
     assert found["f1_macro_grades"] == pytest.approx(f1_score(people, judge, average="macro"))
     rows = [json.loads(line) for line in Path("q.jsonl").read_text().splitlines()]
@@ -76,8 +83,12 @@ def test_questions_are_routed_and_measured_as_scikit_learn_does(
     assert run(capsys, "slices", "v.jsonl")[0] == 0
 
 
-def test_the_choice_is_a_judge_like_any_other(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With all sources left, it asks just what `bench` asks: nothing is paid twice, and the verdicts are the same."""
+def test_the_choice_is_a_judge_like_any_other(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With all sources left, it asks just what `bench` asks: nothing is paid twice, and the
+    verdicts are the same.
+    """
     catalog = yaml.safe_load(Path("c.yaml").read_text())
     catalog["sources"][4].pop("only")
     Path("c.yaml").write_text(yaml.safe_dump(catalog, sort_keys=False))
@@ -91,7 +102,9 @@ def test_the_choice_is_a_judge_like_any_other(folder: Path, capsys: pytest.Captu
     assert run_command(capsys, "plan", "router.yaml", "q.jsonl", *wish)[0] == 0
 
 
-def test_questions_without_labels_are_routed_and_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_questions_without_labels_are_routed_and_counted(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Nothing is measured, and the output says so."""
     rows = [json.loads(line) for line in Path("q.jsonl").read_text().splitlines()]
     Path("q.jsonl").write_text("".join(json.dumps(row | {"label": None}) + "\n" for row in rows))
@@ -116,7 +129,15 @@ def test_what_does_not_fit_is_named(folder: Path, capsys: pytest.CaptureFixture[
         (*ask, "c.yaml", "--judge", "groundedness"): "groundedness does not choose among classes",
         (*ask, "c.yaml", "--by", "shop"): "shop",
         (*ask, "c.yaml", "--column", "question=text"): "the column 'text' is missing",
-        ("route", "judge", "c.yaml", "--from", "groundedness", "--out", "x.yaml"): "does not choose among classes",
+        (
+            "route",
+            "judge",
+            "c.yaml",
+            "--from",
+            "groundedness",
+            "--out",
+            "x.yaml",
+        ): "does not choose among classes",
     }
     for given, message in cases.items():
         code, body = run(capsys, *given)
@@ -134,7 +155,17 @@ def test_experts_questions_are_routed_to_their_fields(
         pytest.skip("shared/data is not beside the checkout")
     monkeypatch.chdir(tmp_path)
     reading = ("--column", "question=query", "--label", "domain", "--group", "group_id")
-    code, body = run(capsys, "route", "ask", str(data), "--catalog", str(EXPERTS), *reading, "--model", "simulated")
+    code, body = run(
+        capsys,
+        "route",
+        "ask",
+        str(data),
+        "--catalog",
+        str(EXPERTS),
+        *reading,
+        "--model",
+        "simulated",
+    )
     assert code == 0
     assert body["calls"] == 189
     assert body["stages"][2]["kept"]["value"] == pytest.approx(0.758, abs=5e-4)

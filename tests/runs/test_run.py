@@ -9,10 +9,26 @@ from typing import Any
 
 import pytest
 
-from judgewright.judges import BudgetSpent, Dataset, InputError, Registry, Unscored, judge, split_dataset
+from judgewright.judges import (
+    BudgetSpent,
+    Dataset,
+    InputError,
+    Registry,
+    Unscored,
+    judge,
+    split_dataset,
+)
 from judgewright.judges.models import Client, Completion, Request
 from judgewright.judges.simulated import Faults, Server, Simulated, make_app
-from judgewright.optimize import RUN_OUTCOMES, HumanEdit, RunSettings, Services, TextGrad, optimize, read_objective
+from judgewright.optimize import (
+    RUN_OUTCOMES,
+    HumanEdit,
+    RunSettings,
+    Services,
+    TextGrad,
+    optimize,
+    read_objective,
+)
 from judgewright.runs.actions import (
     NotAccepted,
     RunResult,
@@ -25,7 +41,15 @@ from judgewright.runs.actions import (
 )
 from judgewright.runs.config import Environment, open_client
 from judgewright.runs.demo import write_demo_rows
-from judgewright.runs.store import CallStore, HoldoutLedger, RunConfig, RunJournal, Workspace, create_run, list_runs
+from judgewright.runs.store import (
+    CallStore,
+    HoldoutLedger,
+    RunConfig,
+    RunJournal,
+    Workspace,
+    create_run,
+    list_runs,
+)
 
 from ..optimize.in_memory import MemoryJournal, MemoryLedger
 from .stored_events import EVIDENCE, stored
@@ -53,13 +77,21 @@ def place(tmp_path: Path) -> Iterator[Workspace]:
 
 def config(rows: Path, **changes: Any) -> RunConfig:
     """A short walk."""
-    plain = {"prompt": PROMPT.to_yaml(), "model": "simulated", "data": str(rows), "objective": OBJECTIVE, "steps": 4}
+    plain = {
+        "prompt": PROMPT.to_yaml(),
+        "model": "simulated",
+        "data": str(rows),
+        "objective": OBJECTIVE,
+        "steps": 4,
+    }
     return RunConfig(**{**plain, **changes})
 
 
 def start(place: Workspace, chosen: RunConfig, *, new: bool = False) -> RunResult:
     """Start a run and watch nothing."""
-    return start_run(place, chosen, Environment(), new=new, watch=lambda *_: None, on_event=lambda *_: None)
+    return start_run(
+        place, chosen, Environment(), new=new, watch=lambda *_: None, on_event=lambda *_: None
+    )
 
 
 def lasting(result: RunResult) -> list[tuple[str, Mapping[str, Any]]]:
@@ -67,7 +99,9 @@ def lasting(result: RunResult) -> list[tuple[str, Mapping[str, Any]]]:
     return [(event.kind, event.payload) for event in result.run.events]
 
 
-def test_a_walk_writes_its_steps_in_order_and_resuming_it_asks_nothing(place: Workspace, rows: Path) -> None:
+def test_a_walk_writes_its_steps_in_order_and_resuming_it_asks_nothing(
+    place: Workspace, rows: Path
+) -> None:
     """The events name the path; walking again gives the same events from the record alone."""
     first = start(place, config(rows))
     kinds = list(dict.fromkeys(event.kind for event in first.run.events))
@@ -86,24 +120,33 @@ def test_a_walk_writes_its_steps_in_order_and_resuming_it_asks_nothing(place: Wo
         "everything",
     ]
     assert kinds == path
-    again = resume_run(place, first.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+    again = resume_run(
+        place, first.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None
+    )
     assert lasting(again) == lasting(first)
     assert sum(stats.calls for stats in again.stats) == 0
     summary = CallStore(place.database, first.run_id).summary()
     assert (summary.repeated, summary.in_doubt) == (0, 0)
 
 
-def test_another_run_in_the_workspace_pays_for_nothing_it_already_knows(place: Workspace, rows: Path) -> None:
+def test_another_run_in_the_workspace_pays_for_nothing_it_already_knows(
+    place: Workspace, rows: Path
+) -> None:
     """Recorded replies are shared; the second run spends its own look at the holdout."""
     first, second = start(place, config(rows)), start(place, config(rows), new=True)
     assert sum(stats.calls for stats in second.stats) == 0
-    looks = [next(e.payload for e in r.run.events if e.kind == "decision").get("look") for r in (first, second)]
+    looks = [
+        next(e.payload for e in r.run.events if e.kind == "decision").get("look")
+        for r in (first, second)
+    ]
     if looks[0] is not None and not first.run.decided.accepted:
         assert looks == [1, 2]
 
 
 def test_everything_simulated_is_marked(place: Workspace, rows: Path) -> None:
-    """Run, decision and benchmark say that the model was simulated, with the version of its rules."""
+    """Run, decision and benchmark say that the model was simulated, with the version of its
+    rules.
+    """
     result = start(place, config(rows, steps=1))
     started = result.run.events[0].payload
     assert started["simulated"]
@@ -120,7 +163,9 @@ class Overheard:
         self.name, self.endpoint, self.simulated = self.inner.name, self.inner.endpoint, True
         self.heard: list[Request] = []
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Note, then answer."""
         self.heard.append(request)
         return await self.inner.complete(request, unsupported_parameters=unsupported_parameters)
@@ -140,7 +185,9 @@ def with_canaries(data: Dataset) -> Dataset:
 
 
 def test_no_sealed_row_ever_reaches_the_optimizer_model(rows: Path) -> None:
-    """A canary in each row's text: those of sealed rows are in no optimizer or loss request, nor in an event."""
+    """A canary in each row's text: those of sealed rows are in no optimizer or loss request, nor in
+    an event.
+    """
     data = with_canaries(config(rows).dataset())
     parts = split_dataset(data, shares=(30, 20, 30, 20))
     open_ids = {row.id for part in (parts.train, parts.validation) for row in part.rows}
@@ -165,7 +212,9 @@ def test_no_sealed_row_ever_reaches_the_optimizer_model(rows: Path) -> None:
     assert [mark for mark in sealed if mark in said] == []
 
 
-def test_a_spent_budget_stops_the_run_and_a_larger_one_finishes_it(place: Workspace, rows: Path) -> None:
+def test_a_spent_budget_stops_the_run_and_a_larger_one_finishes_it(
+    place: Workspace, rows: Path
+) -> None:
     """The run stops with a hint how to go on; resumed, it ends like a run that never stopped."""
     with pytest.raises(BudgetSpent, match="budget") as stopped:
         start(place, config(rows, budget="60000tokens"))
@@ -173,7 +222,12 @@ def test_a_spent_budget_stops_the_run_and_a_larger_one_finishes_it(place: Worksp
     run_id = stopped.value.hint.rsplit(" ", 1)[-1]
     assert CallStore(place.database, run_id).summary().tokens <= 60_000
     resumed = resume_run(
-        place, run_id, Environment(), budget="90000000tokens", watch=lambda *_: None, on_event=lambda *_: None
+        place,
+        run_id,
+        Environment(),
+        budget="90000000tokens",
+        watch=lambda *_: None,
+        on_event=lambda *_: None,
     )
     with Workspace(place.root / "other") as other:
         undisturbed = start(other, config(rows))
@@ -186,7 +240,9 @@ def test_changed_rows_are_noticed_on_resume(place: Workspace, rows: Path) -> Non
     lines = rows.read_text().splitlines()
     rows.write_text("\n".join(lines[1:]) + "\n")
     with pytest.raises(InputError, match="has changed since"):
-        resume_run(place, result.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+        resume_run(
+            place, result.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None
+        )
 
 
 def test_the_baseline_of_a_run_is_read_without_asking(place: Workspace, rows: Path) -> None:
@@ -208,8 +264,12 @@ def test_accepting_needs_the_gates_word_and_happens_once(place: Workspace, rows:
         record_review(place, result.run_id, accept=False, who="bob", comment="")
 
 
-def test_an_accepted_prompt_becomes_current_with_its_parent_beside_it(place: Workspace, rows: Path) -> None:
-    """Once a person adopts what the gate accepted, the name means it, the log leads back, exports name the run."""
+def test_an_accepted_prompt_becomes_current_with_its_parent_beside_it(
+    place: Workspace, rows: Path
+) -> None:
+    """Once a person adopts what the gate accepted, the name means it, the log leads back, exports
+    name the run.
+    """
     child = PROMPT.edited(criteria=PROMPT.criteria + "\nNumbers must match.")
     run_id = create_run(place.database, "optimize", config(rows).to_json())
     journal = RunJournal(place.database, run_id)
@@ -223,7 +283,10 @@ def test_an_accepted_prompt_becomes_current_with_its_parent_beside_it(place: Wor
     adopted = record_review(place, run_id, accept=True, who="ann", comment="reads well")
     assert adopted is not None
     assert place.registry.get("groundedness").version == adopted.version == child.version
-    assert [p.version for p in place.registry.log("groundedness")] == [child.version, PROMPT.version]
+    assert [p.version for p in place.registry.log("groundedness")] == [
+        child.version,
+        PROMPT.version,
+    ]
     assert "gated on simulated" in place.registry.get("groundedness").note
     origin = provenance(place, adopted)
     assert (origin["run"], origin["simulated"], origin["outcome"]) == (run_id, True, "accepted")
@@ -231,7 +294,9 @@ def test_an_accepted_prompt_becomes_current_with_its_parent_beside_it(place: Wor
 
 
 def test_over_http_with_faults_garbage_is_unscored_and_the_rest_is_the_same(rows: Path) -> None:
-    """10 % 429, 5 % 503, 5 % garbage: nothing is lost but the garbage, which is unscored as unreadable, never zero."""
+    """10 % 429, 5 % 503, 5 % garbage: nothing is lost but the garbage, which is unscored as
+    unreadable, never zero.
+    """
     data = config(rows).dataset()
     with Client(Simulated()) as client:
         inside = judge(PROMPT, data, client)
@@ -251,15 +316,21 @@ def test_over_http_with_faults_garbage_is_unscored_and_the_rest_is_the_same(rows
             assert (here.score, here.positive) == (there.score, there.positive)  # type: ignore[union-attr]
 
 
-def test_a_whole_walk_over_http_with_faults_ends_in_a_decision(place: Workspace, rows: Path) -> None:
-    """The same walk against a served model with faults: it finishes, and its record says what was unscored."""
+def test_a_whole_walk_over_http_with_faults_ends_in_a_decision(
+    place: Workspace, rows: Path
+) -> None:
+    """The same walk against a served model with faults: it finishes, and its record says what was
+    unscored.
+    """
     faults = Faults.parse("429=0.10,503=0.05,garbage=0.05,retry_after=0.01,seed=5")
     with Server(make_app(Simulated(), faults)) as server:
         result = start(place, config(rows, steps=2, model=f"simulated@{server.base_url}"))
     body = result.to_json()
     assert body["benchmark"]["unscored"]["parse"] > 0
     assert body["decision"]["outcome"] in RUN_OUTCOMES
-    again = resume_run(place, result.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+    again = resume_run(
+        place, result.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None
+    )
     assert lasting(again) == lasting(result)
 
 
@@ -269,26 +340,36 @@ def test_a_resumed_run_does_not_ask_a_given_up_row_again(place: Workspace, rows:
     with Server(make_app(Simulated(), faults)) as server:
         chosen = config(rows, steps=1, limit=120, model=f"simulated@{server.base_url}")
         result = start(place, chosen)
-    again = resume_run(place, result.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+    again = resume_run(
+        place, result.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None
+    )
     assert lasting(again) == lasting(result)
 
 
 def test_a_key_is_in_no_file_and_no_event(place: Workspace, rows: Path) -> None:
-    """A canary key is sent to the endpoint and found nowhere else: not in the workspace, nor in what a run says."""
+    """A canary key is sent to the endpoint and found nowhere else: not in the workspace, nor in
+    what a run says.
+    """
     key = "sk-test-CANARY-4f9d81c27ab3"
     environment = Environment(openai_key=key, own_key=key)
     with Server(make_app(Simulated(), Faults.parse("429=0.05,retry_after=0.01"))) as server:
         chosen = config(rows, steps=1, limit=150, model=f"simulated@{server.base_url}")
-        result = start_run(place, chosen, environment, watch=lambda *_: None, on_event=lambda *_: None)
+        result = start_run(
+            place, chosen, environment, watch=lambda *_: None, on_event=lambda *_: None
+        )
     place.close()
     told = [repr(environment), json.dumps(result.to_json())]
     kept = [path.read_bytes() for path in place.root.rglob("*") if path.is_file()]
     assert len(kept) >= 2
     forms = (key.encode(), base64.b64encode(key.encode()), key[-8:].encode())
-    assert not [form for form in forms for blob in (*kept, *(t.encode() for t in told)) if form in blob]
+    assert not [
+        form for form in forms for blob in (*kept, *(t.encode() for t in told)) if form in blob
+    ]
 
 
-@pytest.mark.parametrize("wrong", [{"by": "colour"}, {"slice": "colour = red"}, {"slice_columns": ("colour",)}])
+@pytest.mark.parametrize(
+    "wrong", [{"by": "colour"}, {"slice": "colour = red"}, {"slice_columns": ("colour",)}]
+)
 def test_a_column_that_is_not_there_is_refused_before_anything_is_asked(
     place: Workspace, rows: Path, wrong: dict[str, Any]
 ) -> None:
@@ -307,7 +388,9 @@ def openings(place: Workspace, result: RunResult) -> list[int]:
 
 
 def test_every_opening_of_sealed_rows_stands_in_the_ledger(place: Workspace, rows: Path) -> None:
-    """An accept opens holdout and final once each, and the ledger says so; a walk without survivor opens nothing."""
+    """An accept opens holdout and final once each, and the ledger says so; a walk without survivor
+    opens nothing.
+    """
     write_demo_rows(rows, documents=240)
     result = start(place, config(rows, steps=6, guards=("recall:-0.30",)))
     assert result.to_json()["decision"]["accepted"]
@@ -317,7 +400,9 @@ def test_every_opening_of_sealed_rows_stands_in_the_ledger(place: Workspace, row
     assert everything["before"]["pooled"]["n"] == len(config(rows).dataset())
     assert {"final"} <= everything["before"].keys() & everything["after"].keys()
     target = everything["final_change"]["target"]
-    assert target["before"] == pytest.approx(everything["before"]["final"]["metrics"][target["metric"]]["value"])
+    assert target["before"] == pytest.approx(
+        everything["before"]["final"]["metrics"][target["metric"]]["value"]
+    )
     assert target["difference"] == pytest.approx(target["after"] - target["before"])
     assert target["low"] <= target["difference"] <= target["high"]
     idle = start(place, config(rows, steps=0))
@@ -329,13 +414,17 @@ def test_every_opening_of_sealed_rows_stands_in_the_ledger(place: Workspace, row
 
 
 def test_without_an_accept_the_final_rows_stay_sealed_and_nobody_pays_for_them(rows: Path) -> None:
-    """A refused walk asks about each holdout row once a prompt and about no final row; its table is of open rows."""
+    """A refused walk asks about each holdout row once a prompt and about no final row; its table is
+    of open rows.
+    """
     data = with_canaries(config(rows).dataset())
     parts = split_dataset(data)
     open_ids = {row.id for part in (parts.train, parts.validation) for row in part.rows}
     model, journal, ledger = Overheard(), MemoryJournal(), MemoryLedger()
     stricter = PROMPT.edited(
-        criteria=f"{PROMPT.criteria}\nReserve the top grades for clear cases and avoid false positives."
+        criteria=(
+            f"{PROMPT.criteria}\nReserve the top grades for clear cases and avoid false positives."
+        )
     )
     with Client(model) as client:
         tools = Services(
@@ -347,12 +436,18 @@ def test_without_an_accept_the_final_rows_stay_sealed_and_nobody_pays_for_them(r
             run_id="r",
         )
         # Nobody reaches this floor; a prompt that comes nearer to it goes to the gate all the same.
-        objective = read_objective(OBJECTIVE, judge=PROMPT, guards=("recall:-0.25",), floors=("precision=0.999",))
+        objective = read_objective(
+            OBJECTIVE, judge=PROMPT, guards=("recall:-0.25",), floors=("precision=0.999",)
+        )
         outcome = optimize(PROMPT, data, objective, tools, RunSettings(steps=1, look_anyway=True))
     assert outcome.decision is not None
     assert outcome.decision.outcome == "refused"
     asked = [request.messages[-1].content for request in model.heard if request.purpose == "judge"]
-    counts = [sum(f"CANARY<{row.id}>" in text for text in asked) for row in data.rows if row.id not in open_ids]
+    counts = [
+        sum(f"CANARY<{row.id}>" in text for text in asked)
+        for row in data.rows
+        if row.id not in open_ids
+    ]
     assert sorted(counts) == [0] * len(parts.final) + [2] * len(parts.holdout)
     everything = next(event.payload for event in journal.events() if event.kind == "everything")
     assert not everything["includes_sealed_rows"]
@@ -365,7 +460,10 @@ def test_without_an_accept_the_final_rows_stay_sealed_and_nobody_pays_for_them(r
 
 def test_no_seed_and_no_other_split_makes_a_fresh_holdout(place: Workspace, rows: Path) -> None:
     """The sealed rows are the same and their looks go on counting."""
-    runs = [start(place, config(rows, **other)) for other in ({"seed": 0}, {"seed": 1}, {"shares": (40, 20, 20, 20)})]
+    runs = [
+        start(place, config(rows, **other))
+        for other in ({"seed": 0}, {"seed": 1}, {"shares": (40, 20, 20, 20)})
+    ]
     splits = [next(e.payload for e in r.run.events if e.kind == "split") for r in runs]
     assert splits[0]["seals"] == splits[1]["seals"] == splits[2]["seals"]
     assert any("40/20/20/20 is for new ones" in note for note in splits[2]["notes"])

@@ -1,4 +1,6 @@
-"""What a person reads of runs: the list, `latest`, the slices of a bench, two judges side by side."""
+"""What a person reads of runs: the list, `latest`, the slices of a bench, two judges side by
+side.
+"""
 
 import contextlib
 import json
@@ -14,7 +16,14 @@ from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import Workspace, create_run, find_run, set_state
 
-GOAL = ("--objective", "do not call unsupported statements grounded", "--target", "precision", "--steps", "1")
+GOAL = (
+    "--objective",
+    "do not call unsupported statements grounded",
+    "--target",
+    "precision",
+    "--steps",
+    "1",
+)
 
 
 @pytest.fixture
@@ -33,13 +42,37 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return capsys.readouterr().out
 
 
-def test_the_list_says_what_each_run_was_about(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Data, judge, model, the metric with its interval, and the decision: in the terminal, JSON and Python alike."""
+def test_the_list_says_what_each_run_was_about(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Data, judge, model, the metric with its interval, and the decision: in the terminal, JSON and
+    Python alike.
+    """
     run(capsys, "bench", "groundedness", "rows.jsonl", "--model", "simulated")
-    run(capsys, "optimize", "groundedness", "rows.jsonl", "--model", "simulated", *GOAL, "--look-anyway")
+    run(
+        capsys,
+        "optimize",
+        "groundedness",
+        "rows.jsonl",
+        "--model",
+        "simulated",
+        *GOAL,
+        "--look-anyway",
+    )
     listed = run(capsys, "runs", "list")
     head, _, optimized, benched = listed.splitlines()
-    assert head.split() == ["run", "kind", "state", "data", "judge", "model", "figure", "(95", "%)", "decision"]
+    assert head.split() == [
+        "run",
+        "kind",
+        "state",
+        "data",
+        "judge",
+        "model",
+        "figure",
+        "(95",
+        "%)",
+        "decision",
+    ]
     body = json.loads(run(capsys, "runs", "list", "--json"))
     lines: list[dict[str, Any]] = body["runs"]
     for line, shown in zip(lines, (optimized, benched), strict=True):
@@ -50,14 +83,25 @@ def test_the_list_says_what_each_run_was_about(folder: Path, capsys: pytest.Capt
     assert lines[0]["outcome"] in optimized
     assert (lines[0]["metric"], lines[0]["change"]["metric"]) == ("precision", "precision")
     figure = lines[1]["value"]
-    assert f"{lines[1]['metric']} {figure['value']:.3f} ({figure['low']:.3f} .. {figure['high']:.3f})" in benched
-    assert [line.to_json()["judge"] for line in jw.list_runs(workspace=folder)] == [line["judge"] for line in lines]
+    assert (
+        f"{lines[1]['metric']} {figure['value']:.3f} ({figure['low']:.3f} .. {figure['high']:.3f})"
+        in benched
+    )
+    assert [line.to_json()["judge"] for line in jw.list_runs(workspace=folder)] == [
+        line["judge"] for line in lines
+    ]
     assert "1 more; --limit shows them" in run(capsys, "runs", "list", "--limit", "1")
 
 
-def test_the_slices_of_a_bench_are_those_of_its_verdicts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """By the run's id and as `latest`, which is the latest run that has verdicts; no model is asked."""
-    body = json.loads(run(capsys, "bench", "groundedness", "rows.jsonl", "--model", "simulated", "--json"))
+def test_the_slices_of_a_bench_are_those_of_its_verdicts(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the run's id and as `latest`, which is the latest run that has verdicts; no model is
+    asked.
+    """
+    body = json.loads(
+        run(capsys, "bench", "groundedness", "rows.jsonl", "--model", "simulated", "--json")
+    )
     with Workspace(folder) as place:
         create_run(place.database, "plan", {})
         bench = find_run(place.database, "latest", kinds=("bench",))
@@ -66,9 +110,20 @@ def test_the_slices_of_a_bench_are_those_of_its_verdicts(folder: Path, capsys: p
     assert found == json.loads(run(capsys, "slices", bench, "--metric", "precision", "--json"))
 
 
-def test_latest_is_the_latest_run_that_a_command_can_use(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_latest_is_the_latest_run_that_a_command_can_use(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A run that was cut off before it decided has no diff; it is the one to go on with."""
-    run(capsys, "optimize", "groundedness", "rows.jsonl", "--model", "simulated", *GOAL, "--look-anyway")
+    run(
+        capsys,
+        "optimize",
+        "groundedness",
+        "rows.jsonl",
+        "--model",
+        "simulated",
+        *GOAL,
+        "--look-anyway",
+    )
     with Workspace(folder) as place:
         database = place.database
         done = find_run(database, "latest", kinds=("optimize",))
@@ -89,13 +144,23 @@ def test_judges_on_other_scales_are_compared_by_what_they_decide(
     lines = []
     for i in range(80):
         label = dice.randrange(2)
-        text = f"Floods of the river in {1900 + i} covered the plain." if label else f"Page {i} lists the committee."
-        line = {"id": str(i), "question": f"Were there floods in {1900 + i}?", "relevance_definition": "About floods."}
+        text = (
+            f"Floods of the river in {1900 + i} covered the plain."
+            if label
+            else f"Page {i} lists the committee."
+        )
+        line = {
+            "id": str(i),
+            "question": f"Were there floods in {1900 + i}?",
+            "relevance_definition": "About floods.",
+        }
         lines.append(json.dumps({**line, "paragraph": text, "label": label}))
     (folder / "pages.jsonl").write_text("\n".join(lines))
     for judge in ("diras", "diras_probability"):
         run(capsys, "bench", judge, "pages.jsonl", "--model", "simulated")
-    second, first = (line["run_id"] for line in json.loads(run(capsys, "runs", "list", "--json"))["runs"])
+    second, first = (
+        line["run_id"] for line in json.loads(run(capsys, "runs", "list", "--json"))["runs"]
+    )
     found = json.loads(run(capsys, "runs", "compare", first, second, "--json"))
     assert {change["metric"] for change in found["changes"]} >= {"precision", "recall", "accuracy"}
     assert found["n"] > 60

@@ -11,7 +11,9 @@ from judgewright.judges.files import STREAMED
 from judgewright.runs.cli import main
 
 VERDICTS = Path(__file__).resolve().parents[2] / "../shared/data/verdicts"
-needs_verdicts = pytest.mark.skipif(not VERDICTS.exists(), reason="the shared data are not beside the checkout")
+needs_verdicts = pytest.mark.skipif(
+    not VERDICTS.exists(), reason="the shared data are not beside the checkout"
+)
 MATRIX = str(VERDICTS / "llmjudge_test.verdicts_matrix_dev12.jsonl")
 WICE = str(VERDICTS / "wice_claim.gpt-4-0613.jsonl")
 
@@ -34,21 +36,31 @@ def parsed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder with the verdicts of two judges on the same 60 rows, `good.jsonl` and `poor.jsonl`."""
+    """A working folder with the verdicts of two judges on the same 60 rows, `good.jsonl` and
+    `poor.jsonl`.
+    """
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     label = rng.integers(0, 4, 60)
     for name, noise in (("good", 1), ("poor", 4)):
         score = np.clip(label + rng.integers(-noise, noise + 1, 60), 0, 4)
         rows = [
-            {"id": f"r{i}", "label": int(y), "score": int(s), "topic": "ab"[i % 2], "query_id": f"q{i // 6}"}
+            {
+                "id": f"r{i}",
+                "label": int(y),
+                "score": int(s),
+                "topic": "ab"[i % 2],
+                "query_id": f"q{i // 6}",
+            }
             for i, (y, s) in enumerate(zip(label, score, strict=True))
         ]
         (tmp_path / f"{name}.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
     return tmp_path
 
 
-def test_one_judge_keeps_the_contract_of_its_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_judge_keeps_the_contract_of_its_json(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """n, unscored, confusion and metrics; with --by also the parts and macro F1, their mean."""
     assert run("good.jsonl", "--by", "topic", "--k", "1", "--k", "5", "--json") == 0
     body = parsed(capsys)
@@ -57,7 +69,10 @@ def test_one_judge_keeps_the_contract_of_its_json(folder: Path, capsys: pytest.C
     parts = [part["metrics"]["f1"]["value"] for part in body["by"].values()]
     assert body["f1_macro"]["value"] == pytest.approx(np.mean(parts))
     for name in ("precision", "recall", "balanced_accuracy", "kappa"):
-        mean, parts = body[f"{name}_macro"], [part["metrics"][name]["value"] for part in body["by"].values()]
+        mean, parts = (
+            body[f"{name}_macro"],
+            [part["metrics"][name]["value"] for part in body["by"].values()],
+        )
         assert mean["value"] == pytest.approx(np.mean(parts))
         assert (mean["values"], mean["of"], mean["n"]) == (2, 2, 60)
         assert mean["low"] < mean["value"] < mean["high"]
@@ -80,7 +95,9 @@ def test_the_query_may_be_group_and_input(folder: Path, capsys: pytest.CaptureFi
     assert by_input == by_column
 
 
-def test_written_answers_are_held_against_the_gold_ones(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_written_answers_are_held_against_the_gold_ones(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """--metric anls, by column too, in text and JSON; what has no meaning for texts is refused."""
     rows = [
         {"gold": "Paris", "answer": "paris", "set": "a"},
@@ -89,12 +106,26 @@ def test_written_answers_are_held_against_the_gold_ones(folder: Path, capsys: py
         {"gold": "yes", "answer": None, "set": "b"},
     ]
     Path("answers.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    options = ("answers.jsonl", "--metric", "anls", "--label", "gold", "--score", "answer", "--by", "set")
+    options = (
+        "answers.jsonl",
+        "--metric",
+        "anls",
+        "--label",
+        "gold",
+        "--score",
+        "answer",
+        "--by",
+        "set",
+    )
     assert run(*options, "--json") == 0
     body = parsed(capsys)
     assert (body["n"], body["unscored"], body["unlabelled"]) == (3, {"missing": 1}, 0)
     assert body["metrics"]["anls"]["value"] == pytest.approx((1 + 5 / 6 + 0) / 3)
-    assert body["metrics"]["anls"]["low"] < body["metrics"]["anls"]["value"] < body["metrics"]["anls"]["high"]
+    assert (
+        body["metrics"]["anls"]["low"]
+        < body["metrics"]["anls"]["value"]
+        < body["metrics"]["anls"]["high"]
+    )
     assert body["by"]["a"]["metrics"]["anls"]["value"] == pytest.approx((1 + 5 / 6) / 2)
     assert run(*options) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
@@ -103,12 +134,18 @@ def test_written_answers_are_held_against_the_gold_ones(folder: Path, capsys: py
     assert run(*options, "answers.jsonl") == 2
     capsys.readouterr()
     rule = {"metric": "anls", "label": "gold", "score": "answer"}
-    Path("e.json").write_text(json.dumps({"answers.jsonl": {"ANLS": {"published": 0.611, "rule": rule}}}))
+    Path("e.json").write_text(
+        json.dumps({"answers.jsonl": {"ANLS": {"published": 0.611, "rule": rule}}})
+    )
     assert run("--expected", "e.json", ".") == 0
 
 
-def test_what_does_not_exist_is_na_with_the_reason(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Recall without positives and kappa of one class are no zeros: in text, JSON, page and leaderboard."""
+def test_what_does_not_exist_is_na_with_the_reason(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Recall without positives and kappa of one class are no zeros: in text, JSON, page and
+    leaderboard.
+    """
     rows = [{"id": i, "label": 0, "score": i % 2, "set": "a"} for i in range(20)]
     never = [{"id": 20 + i, "label": i % 2, "score": 0, "set": "b"} for i in range(20)]
     Path("none.jsonl").write_text("\n".join(map(json.dumps, rows)))
@@ -116,14 +153,23 @@ def test_what_does_not_exist_is_na_with_the_reason(folder: Path, capsys: pytest.
     Path("both.jsonl").write_text("\n".join(map(json.dumps, rows + never)))
     assert run("none.jsonl", "--html", "page.html") == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[1] for line in lines if line.split()[:1] in (["recall"], ["kappa"])] == ["n/a", "n/a"]
+    assert [line.split()[1] for line in lines if line.split()[:1] in (["recall"], ["kappa"])] == [
+        "n/a",
+        "n/a",
+    ]
     assert "  n/a: recall (no row is labelled positive)" in lines
     assert "  n/a: balanced_accuracy, kappa (the labels hold only one class)" in lines
     page = Path("page.html").read_text(encoding="utf-8")
     assert "no row is labelled positive" in page
     assert run("none.jsonl", "--json") == 0
     recall = parsed(capsys)["metrics"]["recall"]
-    assert recall == {"value": None, "low": None, "high": None, "n": 0, "reason": "no row is labelled positive"}
+    assert recall == {
+        "value": None,
+        "low": None,
+        "high": None,
+        "n": 0,
+        "reason": "no row is labelled positive",
+    }
     assert run("none.jsonl", "never.jsonl", "--metric", "precision") == 0
     out = capsys.readouterr().out
     assert "n/a: precision of never (the judge calls no row positive)" in out
@@ -137,7 +183,9 @@ def test_what_does_not_exist_is_na_with_the_reason(folder: Path, capsys: pytest.
     assert "n/a: kappa of a (the labels hold only one class)" in out
 
 
-def test_scores_outside_the_scale_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scores_outside_the_scale_are_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """In words, and counted as unscored; --clip takes them for the end of the scale."""
     assert run("poor.jsonl", "--scale", "0..3", "--json") == 0
     left = parsed(capsys)
@@ -150,21 +198,35 @@ def test_scores_outside_the_scale_are_named(folder: Path, capsys: pytest.Capture
 
 
 def test_files_are_ranked_and_compared(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Best first by the metric asked for, each two tested on common rows, thresholds for single judges."""
-    assert run("poor.jsonl", "good.jsonl", "--metric", "accuracy", "--scale", "0..4@2", "--json") == 0
+    """Best first by the metric asked for, each two tested on common rows, thresholds for single
+    judges.
+    """
+    assert (
+        run("poor.jsonl", "good.jsonl", "--metric", "accuracy", "--scale", "0..4@2", "--json") == 0
+    )
     body = parsed(capsys)
-    assert [(line["name"], line["rank"]) for line in body["leaderboard"]] == [("good", 1), ("poor", 2)]
+    assert [(line["name"], line["rank"]) for line in body["leaderboard"]] == [
+        ("good", 1),
+        ("poor", 2),
+    ]
     (pair,) = body["pairs"]
     assert (pair["first"], pair["second"], pair["n"], pair["groups"]) == ("good", "poor", 60, 10)
-    accuracy = {line["name"]: line["benchmark"]["metrics"]["accuracy"]["value"] for line in body["leaderboard"]}
+    accuracy = {
+        line["name"]: line["benchmark"]["metrics"]["accuracy"]["value"]
+        for line in body["leaderboard"]
+    }
     assert pair["difference"] == pytest.approx(accuracy["good"] - accuracy["poor"])
-    assert run("poor.jsonl", "good.jsonl", "--threshold", "2", "--threshold", "poor=4", "--json") == 0
+    assert (
+        run("poor.jsonl", "good.jsonl", "--threshold", "2", "--threshold", "poor=4", "--json") == 0
+    )
     cut = {line["name"]: line["benchmark"]["confusion"] for line in parsed(capsys)["leaderboard"]}
     assert cut["poor"]["tp"] + cut["poor"]["fp"] < cut["good"]["tp"] + cut["good"]["fp"]
     assert cut["poor"]["tp"] + cut["poor"]["fn"] == cut["good"]["tp"] + cut["good"]["fn"]
 
 
-def test_published_figures_stand_in_the_table_without_a_rank(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_published_figures_stand_in_the_table_without_a_rank(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Marked, with their source and data, beside one judge of ours or alone."""
     assert run("good.jsonl", "--published", "context_relevance") == 0
     out = capsys.readouterr().out
@@ -183,12 +245,24 @@ def test_published_figures_stand_in_the_table_without_a_rank(folder: Path, capsy
 def test_a_score_map_may_be_for_one_judge(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The other judge's scores stay what they are."""
     binary = ("--label-map", "0=0,1=0,2=1,3=1", "--score-map", "0=0,1=0,2=1,3=1,4=1")
-    assert run("good.jsonl", "poor.jsonl", *binary, "--score-map", "poor:0=1,1=1,2=0,3=0,4=0", "--json") == 0
-    turned = {line["name"]: line["benchmark"]["confusion"] for line in parsed(capsys)["leaderboard"]}
+    assert (
+        run(
+            "good.jsonl", "poor.jsonl", *binary, "--score-map", "poor:0=1,1=1,2=0,3=0,4=0", "--json"
+        )
+        == 0
+    )
+    turned = {
+        line["name"]: line["benchmark"]["confusion"] for line in parsed(capsys)["leaderboard"]
+    }
     assert run("good.jsonl", "poor.jsonl", *binary, "--json") == 0
-    straight = {line["name"]: line["benchmark"]["confusion"] for line in parsed(capsys)["leaderboard"]}
+    straight = {
+        line["name"]: line["benchmark"]["confusion"] for line in parsed(capsys)["leaderboard"]
+    }
     assert turned["good"] == straight["good"]
-    assert (turned["poor"]["tp"], turned["poor"]["fp"]) == (straight["poor"]["fn"], straight["poor"]["tn"])
+    assert (turned["poor"]["tp"], turned["poor"]["fp"]) == (
+        straight["poor"]["fn"],
+        straight["poor"]["tn"],
+    )
 
 
 @pytest.mark.parametrize(
@@ -224,10 +298,17 @@ def test_what_cannot_be_asked_is_named(
     assert "Traceback" not in err
 
 
-def test_hostile_names_cannot_drive_the_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_hostile_names_cannot_drive_the_terminal(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A judge called by an escape sequence and a line break stays on its line of the table."""
     rows = [
-        {"id": i, "label": i % 2, "verdicts": {"a\x1b[2J\nb": i % 2, "c": 1}, "topic\x1b]0;x\x07": "t"}
+        {
+            "id": i,
+            "label": i % 2,
+            "verdicts": {"a\x1b[2J\nb": i % 2, "c": 1},
+            "topic\x1b]0;x\x07": "t",
+        }
         for i in range(4)
     ]
     Path("m.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
@@ -237,19 +318,30 @@ def test_hostile_names_cannot_drive_the_terminal(folder: Path, capsys: pytest.Ca
     assert any(line.strip().startswith("1") and "b" in line for line in out.splitlines())
 
 
-def test_a_page_is_written_beside_the_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_is_written_beside_the_table(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """One judge, with its parts."""
     assert run("good.jsonl", "--by", "topic", "--html", "page.html") == 0
     assert "good.jsonl" in Path("page.html").read_text(encoding="utf-8")
     assert "f1_macro" in capsys.readouterr().out
 
 
-def test_a_figure_that_differs_leaves_with_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_figure_that_differs_leaves_with_one(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """And is said to; with --verbose its definition too; in JSON every line and the counts."""
     assert run("good.jsonl", "--json") == 0
     f1 = parsed(capsys)["metrics"]["f1"]["value"]
     rule = {"metric": "f1", "threshold": 2}
-    right = {"f1": {"published": round(f1, 4), "computed": round(f1, 6), "definition": "as everywhere", "rule": rule}}
+    right = {
+        "f1": {
+            "published": round(f1, 4),
+            "computed": round(f1, 6),
+            "definition": "as everywhere",
+            "rule": rule,
+        }
+    }
     Path("e.json").write_text(json.dumps({"good.jsonl": right}))
     assert run("--expected", "e.json", ".", "--verbose") == 0
     out = capsys.readouterr().out
@@ -266,7 +358,9 @@ def test_a_figure_that_differs_leaves_with_one(folder: Path, capsys: pytest.Capt
 def test_a_figure_that_cannot_be_computed_is_counted_and_fails_nothing(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It costs one line; but where nothing at all could be compared, nothing was checked, and that is no yes."""
+    """It costs one line; but where nothing at all could be compared, nothing was checked, and that
+    is no yes.
+    """
     figures = {
         "accuracy": {"published": "1.0", "rule": {"metric": "accuracy", "threshold": -1}},
         "confusion": {"published": [[1, 2], [3, 4]], "rule": {"metric": "f1"}},
@@ -284,7 +378,9 @@ def test_a_figure_that_cannot_be_computed_is_counted_and_fails_nothing(
 
 @needs_verdicts
 def test_all_published_figures_are_found_again(capsys: pytest.CaptureFixture[str]) -> None:
-    """The acceptance of the whole: every figure equal to the printed digits, the misprint explained."""
+    """The acceptance of the whole: every figure equal to the printed digits, the misprint
+    explained.
+    """
     assert run("--expected", str(VERDICTS / "expected.json"), str(VERDICTS)) == 0
     out = capsys.readouterr().out
     assert "differs" not in out.replace("difference", "")
@@ -297,7 +393,11 @@ def test_real_claims_take_the_maximum_over_their_chunks(capsys: pytest.CaptureFi
     maximum = ("--aggregate", "max", "--by", "metadata.claim_id", "--threshold", "0.51", "--json")
     assert run(WICE, "--label", "label_binary", *maximum) == 0
     body = parsed(capsys)
-    assert (body["n"], round(100 * body["metrics"]["f1"]["value"]), body["metrics"]["accuracy"]["value"]) == (
+    assert (
+        body["n"],
+        round(100 * body["metrics"]["f1"]["value"]),
+        body["metrics"]["accuracy"]["value"],
+    ) == (
         100,
         61,
         0.77,
@@ -308,11 +408,17 @@ def test_real_claims_take_the_maximum_over_their_chunks(capsys: pytest.CaptureFi
 
 @needs_verdicts
 def test_a_real_matrix_is_a_leaderboard(capsys: pytest.CaptureFixture[str]) -> None:
-    """Twelve judges with intervals, the distance of each from the best, and how many pairs differ."""
+    """Twelve judges with intervals, the distance of each from the best, and how many pairs
+    differ.
+    """
     assert run(MATRIX, "--score", "verdicts.*", "--scale", "0..3", "--metric", "kappa") == 0
     out = capsys.readouterr().out
     assert "of 66 pairs differ in kappa" in out
-    ranks = [line.split()[:2] for line in out.splitlines() if line.split()[:1] and line.split()[0].isdigit()]
+    ranks = [
+        line.split()[:2]
+        for line in out.splitlines()
+        if line.split()[:1] and line.split()[0].isdigit()
+    ]
     assert [int(rank) for rank, _ in ranks[:12]] == list(range(1, 13))
     assert ranks[0][1] == "h2oloo-fewself"
 
@@ -320,7 +426,9 @@ def test_a_real_matrix_is_a_leaderboard(capsys: pytest.CaptureFixture[str]) -> N
 def test_a_large_file_is_measured_without_its_rows_and_gives_the_same_figures(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Texts make the file so large that it is read as a stream; without them the same rows are read one by one."""
+    """Texts make the file so large that it is read as a stream; without them the same rows are read
+    one by one.
+    """
     lines = [json.loads(line) for line in (folder / "good.jsonl").read_text().splitlines()]
     lines = [line | {"id": f"{line['id']} {i}"} for i in range(50) for line in lines]
     for line in lines[:60]:
@@ -341,10 +449,15 @@ def test_a_large_file_is_measured_without_its_rows_and_gives_the_same_figures(
     assert figures[0].keys() == figures[1].keys()
     for name, figure in figures[0].items():
         numbers = [figure.pop(key) for key in ("value", "low", "high")]
-        assert numbers == pytest.approx([figures[1][name].pop(key) for key in ("value", "low", "high")], rel=1e-9)
+        assert numbers == pytest.approx(
+            [figures[1][name].pop(key) for key in ("value", "low", "high")], rel=1e-9
+        )
         assert figure == figures[1][name]
     assert run("large.jsonl", "--group", "query_id") == 0
     said = capsys.readouterr().out
     assert "2,940 rows scored in 10 groups, 60 unscored (60 parse)" in said
-    assert run("large.jsonl", "--group", "query_id", "--by", "topic", "--html", "page.html", "--json") == 0
+    assert (
+        run("large.jsonl", "--group", "query_id", "--by", "topic", "--html", "page.html", "--json")
+        == 0
+    )
     assert set(parsed(capsys)["by"]) == {"a", "b"}

@@ -1,4 +1,6 @@
-"""A holdout that a person sets aside before anything is measured: `bench --seal`, as a user would go on from there."""
+"""A holdout that a person sets aside before anything is measured: `bench --seal`, as a user would
+go on from there.
+"""
 
 import json
 from pathlib import Path
@@ -28,7 +30,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_demo_rows(tmp_path / "rows.jsonl", documents=80)
     prompt = Registry().get("groundedness")
     edit = f"{prompt.criteria}\nNumbers must match the source."
-    (tmp_path / "v1.yaml").write_text(prompt.edited(criteria=edit, note="").to_yaml(), encoding="utf-8")
+    (tmp_path / "v1.yaml").write_text(
+        prompt.edited(criteria=edit, note="").to_yaml(), encoding="utf-8"
+    )
     return tmp_path
 
 
@@ -41,12 +45,19 @@ def sides(folder: Path) -> tuple[int, int]:
     """How many rows there are, and how many are sealed as `optimize` would seal them."""
     rows = len((folder / "rows.jsonl").read_text(encoding="utf-8").splitlines())
     with Workspace(folder) as place:
-        config = next(RunConfig.from_json(one.config) for one in list_runs(place.database) if one.kind == "optimize")
+        config = next(
+            RunConfig.from_json(one.config)
+            for one in list_runs(place.database)
+            if one.kind == "optimize"
+        )
     parts = split_dataset(config.dataset())
     return rows, len(parts.holdout) + len(parts.final)
 
 
-def test_sealed_rows_are_read_by_no_command_and_are_the_holdout_of_the_run(folder: Path, say: Say) -> None:  # noqa: F811
+def test_sealed_rows_are_read_by_no_command_and_are_the_holdout_of_the_run(
+    folder: Path,
+    say: Say,  # noqa: F811
+) -> None:
     """Every edit is measured on open rows and costs nothing; the run's gate is the first look."""
     measured = bench(say, "groundedness", "--seal", "--out", "open.jsonl")
     for judge in ("groundedness", "v1.yaml"):
@@ -58,7 +69,10 @@ def test_sealed_rows_are_read_by_no_command_and_are_the_holdout_of_the_run(folde
     said = f"{n:,} of {rows:,} rows are read, {sealed:,} sealed by bench --seal"
     assert measured["metrics"]["accuracy"]["n"] == n
     assert any(note.startswith(said) for note in measured["notes"])
-    lines = [json.loads(line) for line in (folder / "open.jsonl").read_text(encoding="utf-8").splitlines()]
+    lines = [
+        json.loads(line)
+        for line in (folder / "open.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     assert len(lines) == n
     report = json.loads(say("data", "check", "rows.jsonl", "--json"))
     assert report["rows"] == n
@@ -68,7 +82,9 @@ def test_sealed_rows_are_read_by_no_command_and_are_the_holdout_of_the_run(folde
 
 
 def test_verdicts_of_sealed_rows_are_left_out_of_scores_and_slices(folder: Path, say: Say) -> None:  # noqa: F811
-    """Of a file that was written before, or elsewhere; `--sealed` reads them, and each time a look is spent."""
+    """Of a file that was written before, or elsewhere; `--sealed` reads them, and each time a look
+    is spent.
+    """
     bench(say, "groundedness", "--out", "all.jsonl")
     bench(say, "groundedness", "--seal")
     everything = len((folder / "all.jsonl").read_text(encoding="utf-8").splitlines())
@@ -78,7 +94,9 @@ def test_verdicts_of_sealed_rows_are_left_out_of_scores_and_slices(folder: Path,
     assert "sealed by bench --seal" in say("slices", "all.jsonl", "--no-text")
     with Workspace(folder) as place:
         history = HoldoutLedger(place.database).history()
-        assert not [one.version for one in history.measured if one.version.endswith("on sealed rows")]
+        assert not [
+            one.version for one in history.measured if one.version.endswith("on sealed rows")
+        ]
     whole = json.loads(say("score", "all.jsonl", "--sealed", "--json"))
     assert whole["metrics"]["accuracy"]["n"] == everything
     assert run("slices", "all.jsonl", "--sealed", "--rows", "1") == 2
@@ -89,7 +107,16 @@ def test_verdicts_of_sealed_rows_are_left_out_of_scores_and_slices(folder: Path,
 
 def test_a_run_that_placed_its_sides_before_keeps_them(folder: Path, say: Say) -> None:  # noqa: F811
     """Sealing afterwards seals what it sealed, and the page reads the rows of a bench again."""
-    say("optimize", "groundedness", "rows.jsonl", "--objective", "precision", "--steps", "0", *SIMULATED)
+    say(
+        "optimize",
+        "groundedness",
+        "rows.jsonl",
+        "--objective",
+        "precision",
+        "--steps",
+        "0",
+        *SIMULATED,
+    )
     with Workspace(folder) as place:
         before = HoldoutLedger(place.database).memories()[-1]
     measured = bench(say, "groundedness", "--seal")
@@ -118,7 +145,9 @@ def test_what_a_measurement_costs_is_said_before_a_model_is_asked(
     folder: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """With who spent what; `--seal` is offered at the first contact, and nothing is sealed unless somebody says it."""
+    """With who spent what; `--seal` is offered at the first contact, and nothing is sealed unless
+    somebody says it.
+    """
     for judge in ("groundedness", "v1.yaml"):
         capsys.readouterr()
         assert run("bench", judge, "rows.jsonl", *SIMULATED) == 0
@@ -135,13 +164,24 @@ def test_what_a_measurement_costs_is_said_before_a_model_is_asked(
 
 
 def test_an_edit_is_gated_on_the_rows_that_were_sealed_first(folder: Path, say: Say) -> None:  # noqa: F811
-    """Though it was measured on the others many times: the first look, at the sealed holdout alone."""
+    """Though it was measured on the others many times: the first look, at the sealed holdout
+    alone.
+    """
     bench(say, "groundedness", "--seal")
     bench(say, "v1.yaml")
-    words = ("gate", "groundedness", "v1.yaml", "rows.jsonl", "--target", "precision", *SIMULATED, "--json")
+    words = (
+        "gate",
+        "groundedness",
+        "v1.yaml",
+        "rows.jsonl",
+        "--target",
+        "precision",
+        *SIMULATED,
+        "--json",
+    )
     body = json.loads(say(*words))
     with Workspace(folder) as place:
-        (first, *_) = HoldoutLedger(place.database).memories()
+        first, *_ = HoldoutLedger(place.database).memories()
         sizes = {part.rows for part in first.sealed.values()}
         (record,) = HoldoutLedger(place.database).history().records
     assert body["rows"] in sizes
@@ -150,7 +190,9 @@ def test_an_edit_is_gated_on_the_rows_that_were_sealed_first(folder: Path, say: 
 
 @pytest.fixture
 def three_hundred(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, say: Say) -> Path:  # noqa: F811
-    """A folder with 300 rows in 300 groups, a file of verdicts of them all, and then half of them sealed."""
+    """A folder with 300 rows in 300 groups, a file of verdicts of them all, and then half of them
+    sealed.
+    """
     monkeypatch.chdir(tmp_path)
     words = ("claim {i} of the report", "passage {i} says what happened in year {i}")
     with (tmp_path / "rows.jsonl").open("w", encoding="utf-8") as file:
@@ -171,7 +213,9 @@ def test_each_command_says_how_many_rows_it_reads(
     say: Say,  # noqa: F811
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """`bench`, `score`, `slices`, `data check` and `label` read 150 of 300; `calibrate` a part of those."""
+    """`bench`, `score`, `slices`, `data check` and `label` read 150 of 300; `calibrate` a part of
+    those.
+    """
     assert SAID in say("score", "all.jsonl")
     assert SAID in say("slices", "all.jsonl", "--no-text")
     assert SAID in say("data", "check", "rows.jsonl")
@@ -202,7 +246,9 @@ def test_python_reads_sealed_verdicts_where_it_is_said(three_hundred: Path) -> N
 
 
 def test_a_page_checks_a_file_again_once_some_of_it_is_sealed(folder: Path, say: Say) -> None:  # noqa: F811
-    """The check that was made before is of rows that are sealed now; any other measurement leaves it as it is."""
+    """The check that was made before is of rows that are sealed now; any other measurement leaves
+    it as it is.
+    """
     with Workspace(folder) as place:
         names = names_of_check(place, folder / "rows.jsonl", CheckOptions(roles=RawRoles()))
     query = RowQuery("check", names)

@@ -1,4 +1,6 @@
-"""Second looks as a user would take them, through the commands: each is counted, told, or kept from sealed rows."""
+"""Second looks as a user would take them, through the commands: each is counted, told, or kept from
+sealed rows.
+"""
 
 import json
 from collections.abc import Callable
@@ -23,7 +25,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     prompt = Registry().get("groundedness")
     for number in (1, 2, 3):
         edit = f"{prompt.criteria}\nNumbers must match the source; this is variant {number}."
-        (tmp_path / f"v{number}.yaml").write_text(prompt.edited(criteria=edit, note="").to_yaml(), encoding="utf-8")
+        (tmp_path / f"v{number}.yaml").write_text(
+            prompt.edited(criteria=edit, note="").to_yaml(), encoding="utf-8"
+        )
     return tmp_path
 
 
@@ -61,8 +65,12 @@ def look(say: Say, before: str, after: str, *rows: str) -> tuple[int, str]:
 
 
 def test_the_ordinary_path_costs_nothing(folder: Path, say: Say) -> None:
-    """Bench the judge, look at its slices and figures on the whole file, then optimize on it: the first look."""
-    assert "sealed" not in say("bench", "groundedness", "rows.jsonl", *SIMULATED, "--out", "verdicts.jsonl")
+    """Bench the judge, look at its slices and figures on the whole file, then optimize on it: the
+    first look.
+    """
+    assert "sealed" not in say(
+        "bench", "groundedness", "rows.jsonl", *SIMULATED, "--out", "verdicts.jsonl"
+    )
     say("slices", "verdicts.jsonl")
     say("slices", "verdicts.jsonl", "--where", "metadata.channel = chat", "--json")
     say("score", "verdicts.jsonl")
@@ -84,7 +92,9 @@ def test_prompts_measured_before_the_gate_are_looks(folder: Path, say: Say) -> N
 def test_verdict_files_that_were_scored_are_looks(folder: Path, say: Say) -> None:
     """Each judge of another tool whose figures were seen beside those of the two that are gated."""
     say("bench", "groundedness", "rows.jsonl", *SIMULATED, "--limit", "3")  # makes the workspace
-    lines = [json.loads(line) for line in Path("rows.jsonl").read_text(encoding="utf-8").splitlines()]
+    lines = [
+        json.loads(line) for line in Path("rows.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     for flipped in range(4):
         verdicts = [
             {
@@ -95,7 +105,9 @@ def test_verdict_files_that_were_scored_are_looks(folder: Path, say: Say) -> Non
             }
             for i, r in enumerate(lines)
         ]
-        Path(f"judge{flipped}.jsonl").write_text("".join(json.dumps(v) + "\n" for v in verdicts), encoding="utf-8")
+        Path(f"judge{flipped}.jsonl").write_text(
+            "".join(json.dumps(v) + "\n" for v in verdicts), encoding="utf-8"
+        )
     say("score", "judge0.jsonl", "judge1.jsonl", "judge3.jsonl")
     say("slices", "judge2.jsonl")
     number, reason = look(say, "judge0.jsonl", "judge3.jsonl")
@@ -108,8 +120,13 @@ def test_rows_under_other_ids_in_our_own_verdict_files_are_known(folder: Path, s
         say("bench", judge, "rows.jsonl", *SIMULATED, "--out", f"{Path(judge).stem}.jsonl")
     assert look(say, "groundedness", "v1.yaml", "rows.jsonl")[0] == 1
     for name in ("groundedness", "v1"):
-        lines = [json.loads(line) for line in Path(f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
-        renamed = "".join(json.dumps({**line, "id": f"q{i}"}) + "\n" for i, line in enumerate(lines))
+        lines = [
+            json.loads(line)
+            for line in Path(f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+        ]
+        renamed = "".join(
+            json.dumps({**line, "id": f"q{i}"}) + "\n" for i, line in enumerate(lines)
+        )
         Path(f"{name}-q.jsonl").write_text(renamed, encoding="utf-8")
     number, reason = look(say, "groundedness-q.jsonl", "v1-q.jsonl")
     assert (number, "1 look at other holdouts" in reason) == (2, True)
@@ -117,23 +134,60 @@ def test_rows_under_other_ids_in_our_own_verdict_files_are_known(folder: Path, s
 
 @pytest.fixture
 def split(folder: Path, say: Say) -> set[str]:
-    """Verdicts of the judge in use, and a run that split the rows since; the ids of its open rows."""
+    """Verdicts of the judge in use, and a run that split the rows since; the ids of its open
+    rows.
+    """
     say("bench", "groundedness", "rows.jsonl", *SIMULATED, "--out", "verdicts.jsonl")
-    say("optimize", "groundedness", "rows.jsonl", "--objective", "precision", "--steps", "0", *SIMULATED)
+    say(
+        "optimize",
+        "groundedness",
+        "rows.jsonl",
+        "--objective",
+        "precision",
+        "--steps",
+        "0",
+        *SIMULATED,
+    )
     with Workspace(folder) as place:
         parts = split_dataset(RunConfig.from_json(list_runs(place.database)[-1].config).dataset())
     return {row.id for part in (parts.train, parts.validation) for row in part.rows}
 
 
 def test_single_rows_of_a_split_file_are_shown_from_open_rows(split: set[str], say: Say) -> None:
-    """In slices and their rows, audits, label errors, and the verdicts that bench writes; figures are of all rows."""
+    """In slices and their rows, audits, label errors, and the verdicts that bench writes; figures
+    are of all rows.
+    """
     told = json.loads(
-        say("slices", "verdicts.jsonl", "--rows", "metadata.source_words >= 0", "--limit", "999", "--json")
+        say(
+            "slices",
+            "verdicts.jsonl",
+            "--rows",
+            "metadata.source_words >= 0",
+            "--limit",
+            "999",
+            "--json",
+        )
     )
     assert {row["id"] for row in told["rows"]} == split
-    say("slices", "verdicts.jsonl", "--audit", "metadata.statement_words >= 10", "--marks", "marks.jsonl")
+    say(
+        "slices",
+        "verdicts.jsonl",
+        "--audit",
+        "metadata.statement_words >= 10",
+        "--marks",
+        "marks.jsonl",
+    )
     say("score", "verdicts.jsonl", "--audit", "suspects.jsonl")
-    out = say("bench", "groundedness", "rows.jsonl", *SIMULATED, "--out", "again.jsonl", "--audit", "own.jsonl")
+    out = say(
+        "bench",
+        "groundedness",
+        "rows.jsonl",
+        *SIMULATED,
+        "--out",
+        "again.jsonl",
+        "--audit",
+        "own.jsonl",
+    )
     rows = len(Path("rows.jsonl").read_text(encoding="utf-8").splitlines())
     assert f"{rows - len(split)} of the {rows} rows are sealed to run" in out
     assert f"{rows} rows scored" in out
@@ -142,22 +196,45 @@ def test_single_rows_of_a_split_file_are_shown_from_open_rows(split: set[str], s
         ids = {str(line.get("id", line.get("row"))) for line in lines}
         assert ids, name
         assert ids <= split, name
-    assert {json.loads(line)["id"] for line in Path("again.jsonl").read_text(encoding="utf-8").splitlines()} == split
+    assert {
+        json.loads(line)["id"]
+        for line in Path("again.jsonl").read_text(encoding="utf-8").splitlines()
+    } == split
 
 
 def test_all_opens_the_holdout_and_the_ledger_says_so(
     split: set[str], say: Say, capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
-    """Every row is shown; then no decision on them without --allow-opened, which the decision tells."""
+    """Every row is shown; then no decision on them without --allow-opened, which the decision
+    tells.
+    """
     told = json.loads(
-        say("slices", "verdicts.jsonl", "--all", "--rows", "metadata.source_words >= 0", "--limit", "999", "--json")
+        say(
+            "slices",
+            "verdicts.jsonl",
+            "--all",
+            "--rows",
+            "metadata.source_words >= 0",
+            "--limit",
+            "999",
+            "--json",
+        )
     )
     assert {row["id"] for row in told["rows"]} > split
     with Workspace(folder) as place:
         memories = HoldoutLedger(place.database).history().memories
         assert memories[-1].run_id.startswith("slices --all")
         assert memories[-1].open.rows == len({row["id"] for row in told["rows"]}) - len(split)
-    again = ("optimize", "groundedness", "rows.jsonl", "--objective", "precision", "--steps", "1", *SIMULATED)
+    again = (
+        "optimize",
+        "groundedness",
+        "rows.jsonl",
+        "--objective",
+        "precision",
+        "--steps",
+        "1",
+        *SIMULATED,
+    )
     assert run(*again) == 2
     assert "no group is left for the holdout part" in capsys.readouterr().err
     capsys.readouterr()
@@ -165,7 +242,9 @@ def test_all_opens_the_holdout_and_the_ledger_says_so(
     assert "were open to run slices --all" in capsys.readouterr().out
 
 
-def test_a_file_of_sealed_rows_alone_shows_nothing(folder: Path, say: Say, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_sealed_rows_alone_shows_nothing(
+    folder: Path, say: Say, capsys: pytest.CaptureFixture[str]
+) -> None:
     """What the gate decided on is a holdout: its slices are refused, with what can be done."""
     say("bench", "groundedness", "rows.jsonl", *SIMULATED, "--out", "verdicts.jsonl")
     look(say, "groundedness", "v1.yaml", "rows.jsonl")
@@ -177,23 +256,49 @@ def test_a_file_of_sealed_rows_alone_shows_nothing(folder: Path, say: Say, capsy
 
 def test_outside_a_workspace_score_writes_nothing(folder: Path, say: Say) -> None:
     """It reads verdict files wherever they are; there is no ledger to enter a look in."""
-    Path("v.jsonl").write_text('{"id": "a", "label": 1, "score": 1}\n{"id": "b", "label": 0, "score": 1}\n')
+    Path("v.jsonl").write_text(
+        '{"id": "a", "label": 1, "score": 1}\n{"id": "b", "label": 0, "score": 1}\n'
+    )
     say("score", "v.jsonl")
     assert not (folder / ".judgewright").exists()
 
 
-def test_an_edit_is_gated_on_the_sealed_rows_of_the_file_it_was_optimized_on(folder: Path, say: Say) -> None:
-    """The file holds training rows too: the gate takes the holdout that the run sealed, and says so."""
+def test_an_edit_is_gated_on_the_sealed_rows_of_the_file_it_was_optimized_on(
+    folder: Path, say: Say
+) -> None:
+    """The file holds training rows too: the gate takes the holdout that the run sealed, and says
+    so.
+    """
     steps = ("--objective", "precision", "--steps", "0")
-    say("optimize", "groundedness", "rows.jsonl", *steps, *SIMULATED, "--split", "30/20/30/20", "--json")
+    say(
+        "optimize",
+        "groundedness",
+        "rows.jsonl",
+        *steps,
+        *SIMULATED,
+        "--split",
+        "30/20/30/20",
+        "--json",
+    )
     sizes = sizes_of_parts(folder)
-    body = json.loads(say("gate", "groundedness", "v1.yaml", "rows.jsonl", *TARGET, *SIMULATED, "--json"))
+    body = json.loads(
+        say("gate", "groundedness", "v1.yaml", "rows.jsonl", *TARGET, *SIMULATED, "--json")
+    )
     assert body["rows"] == sizes["holdout"]
     assert any(f"decides on the {sizes['holdout']:,} of" in note for note in body["notes"])
     assert body["decision"]["look"] == 1
     # Who decides on all rows has to say that some were open.
     body = json.loads(
-        say("gate", "groundedness", "v2.yaml", "rows.jsonl", *TARGET, *SIMULATED, "--allow-opened", "--json")
+        say(
+            "gate",
+            "groundedness",
+            "v2.yaml",
+            "rows.jsonl",
+            *TARGET,
+            *SIMULATED,
+            "--allow-opened",
+            "--json",
+        )
     )
     assert body["rows"] == sum(sizes.values())
 

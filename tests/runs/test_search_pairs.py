@@ -1,4 +1,6 @@
-"""`judgewright search pairs`: annotations become what sentence-transformers loads; what cannot is named."""
+"""`judgewright search pairs`: annotations become what sentence-transformers loads; what cannot is
+named.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,12 @@ from judgewright.runs.cli import main
 
 QUERIES = {"a": "What do foxes eat?", "b": "Where do whales live?"}
 PASSAGES = (
-    *("Foxes eat mice, berries and eggs.", "A fox is red.", "Whales live in all oceans.", "Berries are sweet."),
+    *(
+        "Foxes eat mice, berries and eggs.",
+        "A fox is red.",
+        "Whales live in all oceans.",
+        "Berries are sweet.",
+    ),
     *("The ocean is deep.", "Mice live in fields.", "Eggs are white.", "Nothing of this."),
 )
 
@@ -63,12 +70,19 @@ def annotated(**changes: Any) -> list[dict[str, Any]]:
 def test_what_annotate_writes_becomes_triplets_that_datasets_loads(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Both forms and both formats hold texts alone, in the order that sentence-transformers reads; the mark stays."""
+    """Both forms and both formats hold texts alone, in the order that sentence-transformers reads;
+    the mark stays.
+    """
     datasets = pytest.importorskip("datasets", reason="datasets is not installed")
     asked = ("--judge", "context_relevance", "--model", "simulated", "--k", "4", "--per-query", "8")
-    assert run("annotate", "queries.jsonl", "corpus.jsonl", *asked, "--out", "a.jsonl", "--json") == 0
+    assert (
+        run("annotate", "queries.jsonl", "corpus.jsonl", *asked, "--out", "a.jsonl", "--json") == 0
+    )
     assert json.loads(capsys.readouterr().out)["pairs"] == 16
-    for form, columns in (("triplets", ["anchor", "positive", "negative"]), ("pairs", ["anchor", "positive"])):
+    for form, columns in (
+        ("triplets", ["anchor", "positive", "negative"]),
+        ("pairs", ["anchor", "positive"]),
+    ):
         for suffix in ("jsonl", "parquet"):
             out = ("--form", form, "--out", f"{form}.{suffix}")
             assert run("search", "pairs", "a.jsonl", *out, "--matrix", f"m.{suffix}", "--json") == 0
@@ -76,7 +90,9 @@ def test_what_annotate_writes_becomes_triplets_that_datasets_loads(
             assert body["simulated"] is True
             kind = "json" if suffix == "jsonl" else "parquet"
             cache = str(folder / "cache")
-            loaded = datasets.load_dataset(kind, data_files=f"{form}.{suffix}", split="train", cache_dir=cache)
+            loaded = datasets.load_dataset(
+                kind, data_files=f"{form}.{suffix}", split="train", cache_dir=cache
+            )
             assert loaded.column_names == columns
             assert {feature.dtype for feature in loaded.features.values()} == {"string"}
             assert len(loaded) == body["written"] == body[form]
@@ -96,14 +112,21 @@ def test_what_annotate_writes_becomes_triplets_that_datasets_loads(
 def test_people_count_over_the_judge_and_doubtful_negatives_are_left_out(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The judge's .7 is no negative; a person's yes makes one positive; `--judge-only` forgets it."""
+    """The judge's .7 is no negative; a person's yes makes one positive; `--judge-only` forgets
+    it.
+    """
     lines = annotated()
     lines[3]["label"] = 1
     write("a.jsonl", lines)
     given = ("search", "pairs", "a.jsonl", "--out", "t.jsonl", "--matrix", "m.npz", "--json")
     assert run(*given) == 0
     body = json.loads(capsys.readouterr().out)
-    assert (body["relevant"], body["by_people"], body["pairs"], body["left_out"]["doubtful"]) == (2, 1, 2, 1)
+    assert (body["relevant"], body["by_people"], body["pairs"], body["left_out"]["doubtful"]) == (
+        2,
+        1,
+        2,
+        1,
+    )
     written = [json.loads(line) for line in Path("t.jsonl").read_text().splitlines()]
     assert [line["negative"] for line in written] == [PASSAGES[1]] * 2
     with np.load("m.npz") as arrays:
@@ -114,7 +137,9 @@ def test_people_count_over_the_judge_and_doubtful_negatives_are_left_out(
     assert (body["pairs"], body["triplets"], body["left_out"]["doubtful"]) == (1, 3, 0)
 
 
-def test_what_cannot_be_trained_on_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_trained_on_is_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """File, line, field, what to do; no file is written."""
     write("grades.jsonl", annotated(verdict=2))
     write("bare.jsonl", annotated(inputs={"query": "x"}))
@@ -128,7 +153,11 @@ def test_what_cannot_be_trained_on_is_named(folder: Path, capsys: pytest.Capture
         ("none.jsonl",): "there are no triplets: 1 of 1 queries have no relevant document",
         ("words.jsonl",): "field 'probability': 'much' is not a number",
         ("none.jsonl", "--below", "0"): "the threshold of negatives is above 0",
-        ("none.jsonl", "--matrix", "m.csv"): "--matrix 'm.csv' ends in none of .npz, .parquet, .jsonl",
+        (
+            "none.jsonl",
+            "--matrix",
+            "m.csv",
+        ): "--matrix 'm.csv' ends in none of .npz, .parquet, .jsonl",
         ("gone.jsonl",): "gone.jsonl: there is no such file",
     }
     for given, message in cases.items():

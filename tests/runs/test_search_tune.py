@@ -1,4 +1,6 @@
-"""`judgewright search tune`: from files to a table, joined by ids or by texts; what does not fit is named."""
+"""`judgewright search tune`: from files to a table, joined by ids or by texts; what does not fit is
+named.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def write(path: str, lines: list[dict[str, Any]]) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Six queries with eight passages each: more words of the query, a better grade; and the judge's verdicts."""
+    """Six queries with eight passages each: more words of the query, a better grade; and the
+    judge's verdicts.
+    """
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     lines: list[dict[str, Any]] = []
@@ -41,10 +45,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, An
             grade = d % 4
             has = [first] * (grade >= 1) + [second] * (grade >= 2) + ["answer"] * (grade >= 3)
             text = " ".join([*has, *rng.choice(["some", "other", "words", "here"], 4), f"n{q}{d}"])
-            line = {"id": f"{q}-{d}", "query_id": f"q{q}", "document_id": f"d{d}", "query": topic, "passage": text}
+            line = {
+                "id": f"{q}-{d}",
+                "query_id": f"q{q}",
+                "document_id": f"d{d}",
+                "query": topic,
+                "passage": text,
+            }
             lines.append(line | {"label": grade, "clicks": grade + float(rng.normal())})
     write("pairs.jsonl", lines)
-    write("verdicts.jsonl", [{"id": line["id"], "score": line["label"], "simulated": True} for line in lines])
+    write(
+        "verdicts.jsonl",
+        [{"id": line["id"], "score": line["label"], "simulated": True} for line in lines],
+    )
     return lines
 
 
@@ -55,8 +68,21 @@ def test_pairs_are_tuned_the_simulated_judge_is_named_and_the_weights_are_writte
     given = ("pairs.jsonl", "--verdicts", "verdicts.jsonl", "--feature", "clicks", *QUICK)
     assert run(*given, "--out", "fusion.json", "--json") == 0
     body = json.loads(capsys.readouterr().out)
-    assert (body["pairs"], body["queries"], body["judged_pairs"], body["simulated"]) == (48, 6, 48, True)
-    assert list(body["rankings"]) == ["clicks", "bm25", "tfidf", "svd", "coverage", "equal weights", "tuned"]
+    assert (body["pairs"], body["queries"], body["judged_pairs"], body["simulated"]) == (
+        48,
+        6,
+        48,
+        True,
+    )
+    assert list(body["rankings"]) == [
+        "clicks",
+        "bm25",
+        "tfidf",
+        "svd",
+        "coverage",
+        "equal weights",
+        "tuned",
+    ]
     weights = json.loads(Path("fusion.json").read_text())
     assert weights["weights"] == body["fusion"]["weights"]
     assert weights["simulated"] is True
@@ -71,9 +97,15 @@ def test_pairs_are_tuned_the_simulated_judge_is_named_and_the_weights_are_writte
 def test_verdicts_of_another_file_are_joined_by_the_texts(
     folder: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """White space apart; a text that was judged twice has the mean, and a pair of other texts is counted."""
+    """White space apart; a text that was judged twice has the mean, and a pair of other texts is
+    counted.
+    """
     verdicts = [
-        {"id": f"v{i}", "score": line["label"], "inputs": {"query": line["query"], "passage": f" {line['passage']}\n"}}
+        {
+            "id": f"v{i}",
+            "score": line["label"],
+            "inputs": {"query": line["query"], "passage": f" {line['passage']}\n"},
+        }
         for i, line in enumerate(folder)
     ]
     verdicts += [
@@ -83,22 +115,42 @@ def test_verdicts_of_another_file_are_joined_by_the_texts(
     write("theirs.jsonl", verdicts)
     assert run("pairs.jsonl", "--verdicts", "theirs.jsonl", *QUICK, "--json") == 0
     notes = json.loads(capsys.readouterr().out)["notes"]
-    assert "theirs.jsonl: 49 pairs have the judge's grade, joined by texts; 1 verdicts are about other pairs" in notes
+    assert (
+        "theirs.jsonl: 49 pairs have the judge's grade, joined by texts; 1 verdicts are about other"
+        " pairs" in notes
+    )
     assert "pairs with several grades of the judge, of which the mean counts: 1" in notes
 
 
 def test_runs_in_the_format_of_trec_are_features(
     folder: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By query_id and document_id; without texts they are all there is, and the fusion ranks as they do."""
+    """By query_id and document_id; without texts they are all there is, and the fusion ranks as
+    they do.
+    """
     for name, sign in (("up", 1), ("down", -1)):
-        lines = [f"{one['query_id']} Q0 {one['document_id']} 0 {sign * one['label']} t\n" for one in folder[:-1]]
+        lines = [
+            f"{one['query_id']} Q0 {one['document_id']} 0 {sign * one['label']} t\n"
+            for one in folder[:-1]
+        ]
         Path(f"{name}.run").write_text("".join(lines))
     write(
         "bare.jsonl",
-        [{name: value for name, value in line.items() if name not in ("query", "passage")} for line in folder],
+        [
+            {name: value for name, value in line.items() if name not in ("query", "passage")}
+            for line in folder
+        ],
     )
-    given = ("bare.jsonl", "--verdicts", "verdicts.jsonl", "--run", "up=up.run", "--run", "down=down.run", *QUICK)
+    given = (
+        "bare.jsonl",
+        "--verdicts",
+        "verdicts.jsonl",
+        "--run",
+        "up=up.run",
+        "--run",
+        "down=down.run",
+        *QUICK,
+    )
     assert run(*given, "--json") == 0
     body = json.loads(capsys.readouterr().out)
     assert body["rankings"]["up"]["human"]["value"] > 0.95
@@ -106,11 +158,19 @@ def test_runs_in_the_format_of_trec_are_features(
     assert any("47 of 48 pairs have a score" in note for note in body["notes"])
 
 
-def test_what_does_not_fit_is_named(folder: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_does_not_fit_is_named(
+    folder: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
     """File, line, field, and what to do; nothing is written."""
-    write("strange.jsonl", [{**line, "clicks": "many"} if i == 3 else line for i, line in enumerate(folder)])
+    write(
+        "strange.jsonl",
+        [{**line, "clicks": "many"} if i == 3 else line for i, line in enumerate(folder)],
+    )
     write("twice.jsonl", [*folder, {**folder[0], "id": "z"}])
-    write("other.jsonl", [{"id": "0-0", "score": 1, "inputs": {"query": "red fox", "passage": "no such text"}}])
+    write(
+        "other.jsonl",
+        [{"id": "0-0", "score": 1, "inputs": {"query": "red fox", "passage": "no such text"}}],
+    )
     write("far.jsonl", [{"id": "nobody", "score": 1}])
     Path("far.run").write_text("q99 Q0 d1 1 2.0 t\n")
     judged = ("--verdicts", "verdicts.jsonl", *QUICK)
@@ -122,14 +182,36 @@ def test_what_does_not_fit_is_named(folder: list[dict[str, Any]], capsys: pytest
             "clicks",
             *judged,
         ): "strange.jsonl, line 4: field 'clicks': 'many' is not a number",
-        ("twice.jsonl", *judged): "line 49: the pair of query 'q0' and document 'd0' stands on line 1 too",
-        ("pairs.jsonl", "--verdicts", "other.jsonl"): "is about other texts than pairs.jsonl, line 1 has",
-        ("pairs.jsonl", "--verdicts", "far.jsonl"): "none of its verdicts is about one of the pairs",
-        ("pairs.jsonl", "--run", "far=far.run", *judged): "none of its lines is about a pair; its first query is 'q99'",
+        (
+            "twice.jsonl",
+            *judged,
+        ): "line 49: the pair of query 'q0' and document 'd0' stands on line 1 too",
+        (
+            "pairs.jsonl",
+            "--verdicts",
+            "other.jsonl",
+        ): "is about other texts than pairs.jsonl, line 1 has",
+        (
+            "pairs.jsonl",
+            "--verdicts",
+            "far.jsonl",
+        ): "none of its verdicts is about one of the pairs",
+        (
+            "pairs.jsonl",
+            "--run",
+            "far=far.run",
+            *judged,
+        ): "none of its lines is about a pair; its first query is 'q99'",
         ("pairs.jsonl", "--label", "grade", *judged): "the column 'grade' is missing",
         ("pairs.jsonl", "--fusion", "max", *judged): "--fusion 'max' is none of sum, rrf",
         ("pairs.jsonl", "--column", "text=passage", *judged): "--column 'text' is none of",
-        ("pairs.jsonl", "--judge-label", "clicks", "--folds", "7"): "6 queries have a label of the judge, fewer than 7",
+        (
+            "pairs.jsonl",
+            "--judge-label",
+            "clicks",
+            "--folds",
+            "7",
+        ): "6 queries have a label of the judge, fewer than 7",
         ("verdicts.jsonl", *judged): "no column says which query a pair has",
     }
     for given, message in cases.items():

@@ -18,7 +18,9 @@ from judgewright.runs.store import Workspace
 from judgewright.slices import parse_predicate, read_slice
 
 VERDICTS = Path(__file__).resolve().parents[2] / "../shared/data/verdicts"
-needs_verdicts = pytest.mark.skipif(not VERDICTS.exists(), reason="the shared data are not beside the checkout")
+needs_verdicts = pytest.mark.skipif(
+    not VERDICTS.exists(), reason="the shared data are not beside the checkout"
+)
 TREC = str(VERDICTS / "trecdl19.gpt-4o-umbrela.jsonl")
 
 
@@ -40,7 +42,9 @@ def parsed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """3,000 verdicts: bad rows let through where `kind = a`, and a base-rate decoy where `origin = poor`."""
+    """3,000 verdicts: bad rows let through where `kind = a`, and a base-rate decoy where `origin =
+    poor`.
+    """
     rng = np.random.default_rng(0)
     n = 3000
     kind, origin = rng.choice(["a", "b", "c"], n), rng.choice(["poor", "rich"], n)
@@ -53,7 +57,10 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "score": int(said[i]),
             "sure": round(0.5 + float(rng.random()) / 2, 3),
             "query_id": f"q{i // 3}",
-            "inputs": {"query": f"what is {i // 3}?", "passage": f"The passage {i} says \x1b[2Jthis.\nAnd that."},
+            "inputs": {
+                "query": f"what is {i // 3}?",
+                "passage": f"The passage {i} says \x1b[2Jthis.\nAnd that.",
+            },
             "metadata": {"kind": str(kind[i]), "origin": str(origin[i])},
         }
         for i in range(n)
@@ -63,13 +70,21 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_the_table_says_what_a_careful_analyst_would_sign(verdicts: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The true slice is the one to optimize on, the decoy is shown with why it is not; figures, notes, a last word."""
+def test_the_table_says_what_a_careful_analyst_would_sign(
+    verdicts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The true slice is the one to optimize on, the decoy is shown with why it is not; figures,
+    notes, a last word.
+    """
     assert run(str(verdicts), "--no-text") == 0
     out = capsys.readouterr().out
     assert all(len(line) <= WIDTH for line in out.splitlines())
     assert out.splitlines()[0] == "verdicts.jsonl: where precision is poorer than elsewhere"
-    lines = [line.split() for line in out[: out.index("for a prompt")].splitlines() if line[:4].strip().isdecimal()]
+    lines = [
+        line.split()
+        for line in out[: out.index("for a prompt")].splitlines()
+        if line[:4].strip().isdecimal()
+    ]
     assert len(lines) <= 6
     assert lines[0][1:4] == ["metadata.kind", "=", "a"]
     assert any(line[1:4] == ["metadata.origin", "=", "poor"] for line in lines)
@@ -85,22 +100,40 @@ def test_the_table_says_what_a_careful_analyst_would_sign(verdicts: Path, capsys
     assert last.endswith(".")
 
 
-def test_the_json_carries_what_the_table_shows(verdicts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_json_carries_what_the_table_shows(
+    verdicts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The contract's keys, and beside them the numbers, reasons and the slice to optimize on."""
     assert run(str(verdicts), "--no-text", "--json") == 0
     body = parsed(capsys)
-    assert {"slices", "left_out", "notes", "metric", "overall", "reading", "optimize_on", "why"} <= set(body)
+    assert {
+        "slices",
+        "left_out",
+        "notes",
+        "metric",
+        "overall",
+        "reading",
+        "optimize_on",
+        "why",
+    } <= set(body)
     assert body["optimize_on"] == "metadata.kind = a"
     assert [s["number"] for s in body["slices"]] == list(range(1, len(body["slices"]) + 1))
     assert all((s["why_no_target"] is None) == s["prompt_target"] for s in body["slices"])
     assert all(s["gain_low"] <= s["expected_gain"] for s in body["slices"])
 
 
-def test_nothing_is_advised_where_nothing_is_confirmed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_advised_where_nothing_is_confirmed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Noise: the last line says so, and nothing can be saved by default."""
     rng = np.random.default_rng(1)
     lines = [
-        {"id": i, "label": int(rng.random() < 0.5), "score": int(rng.random() < 0.5), "kind": "abcdefgh"[i % 8]}
+        {
+            "id": i,
+            "label": int(rng.random() < 0.5),
+            "score": int(rng.random() < 0.5),
+            "kind": "abcdefgh"[i % 8],
+        }
         for i in range(800)
     ]
     path = tmp_path / "noise.jsonl"
@@ -126,7 +159,9 @@ def test_a_slice_of_ones_own_is_measured_and_says_it_was_chosen(
     assert body["chosen_by_hand"] is True
     judged = load_verdicts(verdicts)
     inside = np.array([row.meta["metadata.kind"] == "b" for row in judged.rows])
-    assert body["value"]["value"] == pytest.approx(judged.positive[inside & judged.predicted].mean())
+    assert body["value"]["value"] == pytest.approx(
+        judged.positive[inside & judged.predicted].mean()
+    )
     assert body["value"]["n"] == (inside & judged.predicted).sum()
 
 
@@ -150,7 +185,9 @@ def test_the_tree_narrows_a_slice_by_number_file_or_expression(
     assert "not a finding" in " ".join(out.split())
 
 
-def test_the_rows_of_a_slice_come_errors_first_and_inert(verdicts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_rows_of_a_slice_come_errors_first_and_inert(
+    verdicts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Escapes stay visible; the surest error first; --errors leaves the right ones out."""
     sure = ("--confidence", "sure")
     assert run(str(verdicts), *sure, "--rows", "metadata.kind = a", "--limit", "3") == 0
@@ -159,14 +196,19 @@ def test_the_rows_of_a_slice_come_errors_first_and_inert(verdicts: Path, capsys:
     assert "\\x1b[2J" in out
     assert "false positive" in out
     assert "query: what is" in out
-    assert run(str(verdicts), *sure, "--rows", "metadata.kind = a", "--limit", "5000", "--json") == 0
+    assert (
+        run(str(verdicts), *sure, "--rows", "metadata.kind = a", "--limit", "5000", "--json") == 0
+    )
     body = parsed(capsys)
     kinds = [row["outcome"] != "right" for row in body["rows"]]
     assert kinds == sorted(kinds, reverse=True)
     assert (len(kinds), sum(kinds)) == (body["support"], body["errors"])
     confidences = [row["confidence"] for row in body["rows"] if row["outcome"] != "right"]
     assert confidences == sorted(confidences, reverse=True)
-    assert run(str(verdicts), "--rows", "metadata.kind = a", "--errors", "--limit", "5000", "--json") == 0
+    assert (
+        run(str(verdicts), "--rows", "metadata.kind = a", "--errors", "--limit", "5000", "--json")
+        == 0
+    )
     assert [row["outcome"] for row in parsed(capsys)["rows"]].count("right") == 0
 
 
@@ -190,7 +232,10 @@ def test_a_picture_is_written(verdicts: Path, tmp_path: Path, name: str) -> None
     assert run(str(verdicts), "--where", "metadata.kind = a", "--plot", str(tmp_path / name)) == 0
     second = (tmp_path / name).read_bytes()
     assert first != second
-    assert all(content.startswith(b"<svg" if name.endswith("svg") else b"\x89PNG") for content in (first, second))
+    assert all(
+        content.startswith(b"<svg" if name.endswith("svg") else b"\x89PNG")
+        for content in (first, second)
+    )
 
 
 @pytest.mark.parametrize(
@@ -226,17 +271,35 @@ def test_what_cannot_be_asked_is_named(
     assert "Traceback" not in err
 
 
-def test_reading_options_are_those_of_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Maps, a scale with clipping, thresholds and the id's column change what is read, and are noted."""
+def test_reading_options_are_those_of_score(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Maps, a scale with clipping, thresholds and the id's column change what is read, and are
+    noted.
+    """
     rng = np.random.default_rng(2)
     words = ["no", "partly", "yes"]
     lines = [
-        {"key": f"k{i}", "gold": words[g], "said": int(g) + int(rng.integers(0, 3)), "kind": "ab"[i % 2]}
+        {
+            "key": f"k{i}",
+            "gold": words[g],
+            "said": int(g) + int(rng.integers(0, 3)),
+            "kind": "ab"[i % 2],
+        }
         for i, g in enumerate(rng.integers(0, 3, 400))
     ]
     path = tmp_path / "v.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)))
-    reading = ("--label", "gold", "--score", "said", "--id", "key", "--label-map", "no=0,partly=1,yes=2")
+    reading = (
+        "--label",
+        "gold",
+        "--score",
+        "said",
+        "--id",
+        "key",
+        "--label-map",
+        "no=0,partly=1,yes=2",
+    )
     clipped = (*reading, "--scale", "0..2@2", "--clip")
     assert run(str(path), *clipped, "--rows", "all rows", "--limit", "400", "--json") == 0
     rows = parsed(capsys)["rows"]
@@ -253,9 +316,26 @@ def test_a_run_shows_its_open_rows_only(tmp_path: Path, capsys: pytest.CaptureFi
     """No row of holdout or final is listed, counted or searched; reading options are refused."""
     write_demo_rows(tmp_path / "rows.jsonl", documents=90)
     place = str(tmp_path / "work")
-    arguments = ("groundedness", str(tmp_path / "rows.jsonl"), "--model", "simulated", "--steps", "0")
+    arguments = (
+        "groundedness",
+        str(tmp_path / "rows.jsonl"),
+        "--model",
+        "simulated",
+        "--steps",
+        "0",
+    )
     with pytest.raises(SystemExit):
-        main(["optimize", *arguments, "--objective", "raise precision", "--workspace", place, "--json"])
+        main(
+            [
+                "optimize",
+                *arguments,
+                "--objective",
+                "raise precision",
+                "--workspace",
+                place,
+                "--json",
+            ]
+        )
     name = parsed(capsys)["run"]
     with Workspace(Path(place)) as workspace:
         config = read_optimization(workspace, name).config
@@ -272,19 +352,37 @@ def test_a_run_shows_its_open_rows_only(tmp_path: Path, capsys: pytest.CaptureFi
     assert "--threshold says how a verdict file is read" in capsys.readouterr().err
 
 
-def test_texts_are_searched_where_there_are_any(verdicts: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """By default, and not with --no-text; a slice by a text's feature can be looked up in its rows."""
+def test_texts_are_searched_where_there_are_any(
+    verdicts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By default, and not with --no-text; a slice by a text's feature can be looked up in its
+    rows.
+    """
     candidates = []
     for more in ((), ("--text",), ("--no-text",)):
         assert run(str(verdicts), "--max-depth", "1", *more, "--json") == 0
-        candidates += [note.split()[0] for note in parsed(capsys)["notes"] if "candidate slices" in note]
+        candidates += [
+            note.split()[0] for note in parsed(capsys)["notes"] if "candidate slices" in note
+        ]
     default, with_texts, without = map(int, candidates)
     assert default == with_texts > without
-    assert run(str(verdicts), "--rows", "passage contains 17 and passage:words >= 3", "--json", "--limit", "9") == 0
+    assert (
+        run(
+            str(verdicts),
+            "--rows",
+            "passage contains 17 and passage:words >= 3",
+            "--json",
+            "--limit",
+            "9",
+        )
+        == 0
+    )
     assert [row["id"] for row in parsed(capsys)["rows"]] == ["r17"]
 
 
-def test_topics_are_columns_for_every_question(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_topics_are_columns_for_every_question(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Found as a slice, and known to --rows, --tree and --plot when asked for again."""
     rng = np.random.default_rng(3)
     themes = ("refund price order invoice payment", "engine wheel brake clutch gearbox")
@@ -295,7 +393,13 @@ def test_topics_are_columns_for_every_question(tmp_path: Path, capsys: pytest.Ca
         wrong = rng.random() < (0.45 if theme == 0 else 0.08)
         text = " ".join(rng.permutation(themes[theme].split())[:4])
         lines.append(
-            {"id": i, "label": label, "score": label ^ int(wrong), "inputs": {"claim": text}, "group": f"g{i}"}
+            {
+                "id": i,
+                "label": label,
+                "score": label ^ int(wrong),
+                "inputs": {"claim": text},
+                "group": f"g{i}",
+            }
         )
     path = tmp_path / "v.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)))
@@ -307,11 +411,15 @@ def test_topics_are_columns_for_every_question(tmp_path: Path, capsys: pytest.Ca
     assert run(*asked, "--rows", "1", "--limit", "2000", "--json") == 0
     body = parsed(capsys)
     assert body["support"] == best["support"]
-    assert {row["inputs"]["claim"].split()[0] in themes[0].split() for row in body["rows"]} == {True}
+    assert {row["inputs"]["claim"].split()[0] in themes[0].split() for row in body["rows"]} == {
+        True
+    }
 
 
 @needs_verdicts
-def test_real_gpt_4o_verdicts_get_an_answer_one_can_sign(capsys: pytest.CaptureFixture[str]) -> None:
+def test_real_gpt_4o_verdicts_get_an_answer_one_can_sign(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """TREC DL 2019, grouped by query: few slices, one confirmed and no target, every line fits."""
     assert run(TREC, "--threshold", "2") == 0
     out = capsys.readouterr().out
@@ -328,7 +436,9 @@ def test_real_gpt_4o_verdicts_get_an_answer_one_can_sign(capsys: pytest.CaptureF
 
 @needs_verdicts
 @pytest.mark.parametrize("score", ["verdicts.Olz-gpt4o", "verdicts.TREMA-other"])
-def test_one_judge_of_a_matrix_can_be_looked_at(score: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_judge_of_a_matrix_can_be_looked_at(
+    score: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """By its column; the other judges' verdicts are not searched."""
     matrix = str(VERDICTS / "llmjudge_test.verdicts_matrix_dev12.jsonl")
     assert run(matrix, "--score", score, "--threshold", "2", "--metric", "recall", "--json") == 0
@@ -340,7 +450,9 @@ def test_one_judge_of_a_matrix_can_be_looked_at(score: str, capsys: pytest.Captu
 def test_a_slice_is_audited_through_a_file_of_marks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its most telling errors are written once; marked as wrong labels, they raise the slice's metric."""
+    """Its most telling errors are written once; marked as wrong labels, they raise the slice's
+    metric.
+    """
     monkeypatch.chdir(tmp_path)
     lines = []
     for i in range(400):
@@ -349,13 +461,26 @@ def test_a_slice_is_audited_through_a_file_of_marks(
         body = {"id": f"r{i}", "label": label, "score": verdict, "group_id": f"g{i // 2}"}
         lines.append(json.dumps(body | {"metadata": {"kind": "a" if inside else "b"}}))
     Path("v.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    command = ["slices", "v.jsonl", "--audit", "metadata.kind = a", "--marks", "marks.jsonl", "--json"]
+    command = [
+        "slices",
+        "v.jsonl",
+        "--audit",
+        "metadata.kind = a",
+        "--marks",
+        "marks.jsonl",
+        "--json",
+    ]
     main(command)
     first = json.loads(capsys.readouterr().out)
     assert len(first["errors"]) == 20
     assert first["value"]["value"] == pytest.approx(0.5)
-    marked = [json.loads(line) | {"mark": "wrong label"} for line in Path("marks.jsonl").read_text().splitlines()]
-    Path("marks.jsonl").write_text("".join(json.dumps(line) + "\n" for line in marked), encoding="utf-8")
+    marked = [
+        json.loads(line) | {"mark": "wrong label"}
+        for line in Path("marks.jsonl").read_text().splitlines()
+    ]
+    Path("marks.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in marked), encoding="utf-8"
+    )
     main(command)
     again = json.loads(capsys.readouterr().out)
     assert again["marks"]["wrong label"] == 20

@@ -1,4 +1,6 @@
-"""`judgewright student`: from a verdict file to a student, its verdicts, and chats; what does not fit is named."""
+"""`judgewright student`: from a verdict file to a student, its verdicts, and chats; what does not
+fit is named.
+"""
 
 from __future__ import annotations
 
@@ -38,11 +40,25 @@ def lines_of(path: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+def folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Path:
     """Rows, and the verdicts of the simulated model on them as `bench --out` writes them."""
     monkeypatch.chdir(tmp_path)
     write_demo_rows(tmp_path / "rows.jsonl", documents=60)
-    assert run("bench", "groundedness", "rows.jsonl", "--model", "simulated", "--out", "v.jsonl", "--json") == 0
+    assert (
+        run(
+            "bench",
+            "groundedness",
+            "rows.jsonl",
+            "--model",
+            "simulated",
+            "--out",
+            "v.jsonl",
+            "--json",
+        )
+        == 0
+    )
     capsys.readouterr()
     return tmp_path
 
@@ -62,8 +78,12 @@ def test_a_student_is_trained_measured_and_used_like_any_judge(
     assert run("score", "v.jsonl", *read) == 0
     teacher = printed(capsys)["metrics"]
     for metric in ("precision", "recall", "f1", "kappa", "accuracy"):
-        assert body["by_people"]["student"][metric]["value"] == pytest.approx(scored[metric]["value"])
-        assert body["by_people"]["teacher"][metric]["value"] == pytest.approx(teacher[metric]["value"])
+        assert body["by_people"]["student"][metric]["value"] == pytest.approx(
+            scored[metric]["value"]
+        )
+        assert body["by_people"]["teacher"][metric]["value"] == pytest.approx(
+            teacher[metric]["value"]
+        )
     difference = scored["f1"]["value"] - teacher["f1"]["value"]
     assert body["f1_difference"]["value"] == pytest.approx(difference)
     low, high = body["f1_difference"]["low"], body["f1_difference"]["high"]
@@ -72,7 +92,9 @@ def test_a_student_is_trained_measured_and_used_like_any_judge(
     assert run("student", "judge", "s.json", "rows.jsonl", "--out", "mine.jsonl", "--json") == 0
     assert printed(capsys)["decided"] == len(lines_of("rows.jsonl"))
     bench = jw.bench(read_student(Path("s.json")), "rows.jsonl", workspace=folder)
-    assert [a.positive for a in bench.judged.answers] == [bool(line["verdict"]) for line in lines_of("mine.jsonl")]  # type: ignore[union-attr]
+    assert [a.positive for a in bench.judged.answers] == [
+        bool(line["verdict"]) for line in lines_of("mine.jsonl")
+    ]  # type: ignore[union-attr]
     assert run("slices", "mine.jsonl", "--score", "verdict", "--group", "group", "--json") == 0
     capsys.readouterr()
     assert run(*given) == 0
@@ -81,9 +103,26 @@ def test_a_student_is_trained_measured_and_used_like_any_judge(
     assert "as a screen" in out
 
 
-def test_a_screen_leaves_unsure_rows_for_the_teacher(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every row is decided or written for `bench`, with all it had; sure rows are unscored nowhere."""
-    assert run("student", "train", "v.jsonl", "--rows", "rows.jsonl", *TEXTS, "--out", "s.json", "--json") == 0
+def test_a_screen_leaves_unsure_rows_for_the_teacher(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every row is decided or written for `bench`, with all it had; sure rows are unscored
+    nowhere.
+    """
+    assert (
+        run(
+            "student",
+            "train",
+            "v.jsonl",
+            "--rows",
+            "rows.jsonl",
+            *TEXTS,
+            "--out",
+            "s.json",
+            "--json",
+        )
+        == 0
+    )
     capsys.readouterr()
     split = ("--sure", "0.7", "--unsure", "rest.jsonl", "--out", "sure.jsonl", "--json")
     assert run("student", "judge", "s.json", "rows.jsonl", *split) == 0
@@ -97,11 +136,26 @@ def test_a_screen_leaves_unsure_rows_for_the_teacher(folder: Path, capsys: pytes
     assert run("bench", "groundedness", "rest.jsonl", "--model", "simulated", "--json") == 0
     again = printed(capsys)
     assert again["calls"] == 0  # the teacher has answered these rows before
-    assert run("student", "judge", "s.json", "rows.jsonl", "--sure", "0.7", "--out", "x.jsonl", "--json") == 2
+    assert (
+        run(
+            "student",
+            "judge",
+            "s.json",
+            "rows.jsonl",
+            "--sure",
+            "0.7",
+            "--out",
+            "x.jsonl",
+            "--json",
+        )
+        == 2
+    )
     assert "go together" in printed(capsys)["error"]["message"]
 
 
-def test_chats_are_written_with_the_judge_that_goes_with_them(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_chats_are_written_with_the_judge_that_goes_with_them(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Grades where the teacher gave grades; no row in both parts; sealed rows in none."""
     given = ("student", "data", "v.jsonl", "--judge", "groundedness", "--rows", "rows.jsonl")
     assert run(*given, "--score", "score", "--out", "chats", "--json") == 0
@@ -113,10 +167,20 @@ def test_chats_are_written_with_the_judge_that_goes_with_them(folder: Path, caps
     users = [{chat["messages"][1]["content"] for chat in part} for part in (train, held_out)]
     assert not users[0] & users[1]
     rows = lines_of("chats/held_out_rows.jsonl")
-    assert all(line["source"] in chat["messages"][1]["content"] for line, chat in zip(rows, held_out, strict=True))
+    assert all(
+        line["source"] in chat["messages"][1]["content"]
+        for line, chat in zip(rows, held_out, strict=True)
+    )
     labels = {line["id"]: line["label"] for line in lines_of("rows.jsonl")}
     assert all(line["label"] == labels[line["id"]] for line in rows)
-    bench = ("bench", "chats/student.yaml", "chats/held_out_rows.jsonl", "--model", "simulated", "--json")
+    bench = (
+        "bench",
+        "chats/student.yaml",
+        "chats/held_out_rows.jsonl",
+        "--model",
+        "simulated",
+        "--json",
+    )
     assert run(*bench) == 0
     assert printed(capsys)["groups"] == body["groups"]["held_out"]
     prompt = read_prompt(Path("chats/student.yaml"))
@@ -124,13 +188,17 @@ def test_chats_are_written_with_the_judge_that_goes_with_them(folder: Path, caps
     assert {json.loads(chat["messages"][-1]["content"])["score"] for chat in train} <= {0, 1, 2, 3}
     assert run(*given, "--out", "decisions", "--json") == 0
     assert printed(capsys)["scale"].startswith("0/1")
-    replies = [json.loads(chat["messages"][-1]["content"]) for chat in lines_of("decisions/train.jsonl")]
+    replies = [
+        json.loads(chat["messages"][-1]["content"]) for chat in lines_of("decisions/train.jsonl")
+    ]
     assert {reply["score"] for reply in replies} == {0, 1}
 
 
 def test_what_does_not_fit_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What to do is said; nothing is written."""
-    Path("other.jsonl").write_text('{"id": "nobody", "source": "a", "statement": "b", "label": 1}\n')
+    Path("other.jsonl").write_text(
+        '{"id": "nobody", "source": "a", "statement": "b", "label": 1}\n'
+    )
     Path("s.json").write_text("{}")
     train, rows = ("student", "train", "v.jsonl"), ("--rows", "rows.jsonl")
     cases = {
@@ -143,8 +211,23 @@ def test_what_does_not_fit_is_named(folder: Path, capsys: pytest.CaptureFixture[
         (*train, *rows, *TEXTS, "--metric", "bleu"): "--metric 'bleu' is none of",
         (*train, *rows, *TEXTS, "--score", "grade"): "the column 'grade' is missing",
         ("student", "judge", "s.json", "rows.jsonl", "--out", "x.jsonl"): "s.json is no student",
-        ("student", "judge", "none.json", "rows.jsonl", "--out", "x.jsonl"): "cannot read the student 'none.json'",
-        ("student", "data", "v.jsonl", "--judge", "groundedness", "--out", "c"): "there is no text 'source'",
+        (
+            "student",
+            "judge",
+            "none.json",
+            "rows.jsonl",
+            "--out",
+            "x.jsonl",
+        ): "cannot read the student 'none.json'",
+        (
+            "student",
+            "data",
+            "v.jsonl",
+            "--judge",
+            "groundedness",
+            "--out",
+            "c",
+        ): "there is no text 'source'",
         ("student", "data", "v.jsonl", "--judge", "nobody", "--out", "c"): "nobody",
     }
     for given, message in cases.items():

@@ -21,7 +21,14 @@ from judgewright.runs.config.place import Place, read_place
 from judgewright.runs.config.postgres_address import parse_postgres
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.review import review_app
-from judgewright.runs.store import CallStore, HoldoutLedger, JobQueue, RunConfig, Workspace, list_runs
+from judgewright.runs.store import (
+    CallStore,
+    HoldoutLedger,
+    JobQueue,
+    RunConfig,
+    Workspace,
+    list_runs,
+)
 
 from .postgres_server import PostgresServer
 from .run_command import run
@@ -55,7 +62,9 @@ def wanted(rows: Path) -> RunConfig:
 def walk(place: Path | Place, rows: Path) -> RunResult:
     """Optimize in one step."""
     with Workspace(place) as workspace:
-        return start_run(workspace, wanted(rows), Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+        return start_run(
+            workspace, wanted(rows), Environment(), watch=lambda *_: None, on_event=lambda *_: None
+        )
 
 
 def lasting(result: RunResult) -> list[tuple[str, Mapping[str, Any]]]:
@@ -69,12 +78,20 @@ def test_a_run_is_the_same_as_in_a_folder(team: Place, rows: Path, tmp_path: Pat
 
 
 def test_a_run_begun_in_a_folder_and_merged_is_finished_as_an_undisturbed_one(
-    team: Place, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], measured: Callable[[str], None]
+    team: Place,
+    rows: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    measured: Callable[[str], None],
 ) -> None:
-    """Its budget ends it in the middle; on the server it goes on to the same events, and nothing is paid for twice."""
+    """Its budget ends it in the middle; on the server it goes on to the same events, and nothing is
+    paid for twice.
+    """
     config = wanted(rows)
     with Workspace(tmp_path / "calm") as calm:
-        undisturbed = start_run(calm, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+        undisturbed = start_run(
+            calm, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None
+        )
         calls = CallStore(calm.database, undisturbed.run_id).summary().done
     begun = tmp_path / "begun"
     with Workspace(begun) as place:
@@ -93,16 +110,27 @@ def test_a_run_begun_in_a_folder_and_merged_is_finished_as_an_undisturbed_one(
     new = json.loads(run(capsys, *merging)[1])
     assert (new["runs"], new["calls"], new["attempts"]) == (1, paid, paid)
     again = json.loads(run(capsys, *merging)[1])
-    assert {again[name] for name in ("runs", "events", "calls", "attempts", "labels", "looks", "jobs")} == {0}
+    assert {
+        again[name] for name in ("runs", "events", "calls", "attempts", "labels", "looks", "jobs")
+    } == {0}
     with Workspace(team) as place:
         resumed = resume_run(
-            place, run_id, Environment(), budget="9000000tokens", watch=lambda *_: None, on_event=lambda *_: None
+            place,
+            run_id,
+            Environment(),
+            budget="9000000tokens",
+            watch=lambda *_: None,
+            on_event=lambda *_: None,
         )
         summary = CallStore(place.database, run_id).summary()
         assert HoldoutLedger(place.database).verify() > 0
-    same = sum(one == other for one, other in zip(lasting(resumed), lasting(undisturbed), strict=True))
+    same = sum(
+        one == other for one, other in zip(lasting(resumed), lasting(undisturbed), strict=True)
+    )
     of = len(lasting(undisturbed))
-    measured(f"SQLite to PostgreSQL: {same} of {of} events equal, {summary.repeated} calls repeated")
+    measured(
+        f"SQLite to PostgreSQL: {same} of {of} events equal, {summary.repeated} calls repeated"
+    )
     assert lasting(resumed) == lasting(undisturbed)
     assert (summary.done, summary.repeated, summary.in_doubt) == (calls, 0, 0)
 
@@ -110,7 +138,9 @@ def test_a_run_begun_in_a_folder_and_merged_is_finished_as_an_undisturbed_one(
 def test_every_command_reads_and_writes_it(
     team: Place, rows: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Named by --workspace or by the variable; the password of the address is printed and kept nowhere."""
+    """Named by --workspace or by the variable; the password of the address is printed and kept
+    nowhere.
+    """
     monkeypatch.chdir(team.root)
     address = str(team.address)
     with_password = address.replace("judge@", f"judge:{SECRET}@")
@@ -134,7 +164,9 @@ def test_every_command_reads_and_writes_it(
     say("plan", "groundedness", str(rows), "--model", "simulated", "--objective", OBJECTIVE)
     assert not (team.root / ".judgewright" / "judgewright.db").exists()
     assert not any(SECRET in text for text in said)
-    assert not any(SECRET.encode() in file.read_bytes() for file in team.root.rglob("*") if file.is_file())
+    assert not any(
+        SECRET.encode() in file.read_bytes() for file in team.root.rglob("*") if file.is_file()
+    )
 
 
 @pytest.mark.parametrize(
@@ -156,15 +188,25 @@ def test_an_address_that_is_not_safe_is_refused(address: str, message: str) -> N
 
 @pytest.mark.parametrize(
     ("host", "mode"),
-    [("db.example.org", "require"), ("10.0.0.1,127.0.0.1", "require"), ("127.0.0.1", None), ("[::1]", None)],
+    [
+        ("db.example.org", "require"),
+        ("10.0.0.1,127.0.0.1", "require"),
+        ("127.0.0.1", None),
+        ("[::1]", None),
+    ],
 )
 def test_off_this_machine_the_connection_is_encrypted(host: str, mode: str | None) -> None:
-    """Without a word about it in the address; more may be asked for, and the password is out of sight."""
+    """Without a word about it in the address; more may be asked for, and the password is out of
+    sight.
+    """
     address = parse_postgres(f"postgresql://me:{SECRET}@{host}/x")
     assert address.parameters.get("sslmode") == mode
     assert address.password == SECRET
     assert SECRET not in f"{address} {address!r}"
-    assert parse_postgres("postgresql://db.example.org/x?sslmode=verify-full").parameters["sslmode"] == "verify-full"
+    assert (
+        parse_postgres("postgresql://db.example.org/x?sslmode=verify-full").parameters["sslmode"]
+        == "verify-full"
+    )
 
 
 def test_a_folder_is_still_a_folder(tmp_path: Path) -> None:
@@ -180,7 +222,9 @@ def test_a_server_that_is_not_there_is_said(tmp_path: Path) -> None:
         workspace.database.read("SELECT 1")
 
 
-def test_a_database_of_another_program_is_left_alone(postgres: PostgresServer, tmp_path: Path) -> None:
+def test_a_database_of_another_program_is_left_alone(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
     """Its tables are not ours, and a schema of our own is taken instead."""
     name = postgres.new()
     postgres.say("CREATE TABLE theirs (x INT); CREATE SCHEMA ours", database=name)
@@ -203,18 +247,23 @@ def started(place: Path | Place, folder: Path, *arguments: str) -> subprocess.Po
 def test_the_page_and_the_terminal_read_while_two_processes_write(
     team: Place, rows: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two benchmarks at work at once are seen running, and then done; neither waits for the other."""
+    """Two benchmarks at work at once are seen running, and then done; neither waits for the
+    other.
+    """
     monkeypatch.chdir(team.root)
     strict = Registry().get("groundedness").edited(criteria="Is the answer supported? Be strict.")
     (team.root / "strict.yaml").write_text(strict.to_yaml())
     with Server(make_app(Simulated(), Faults.parse("latency=0.5"))) as server:
         model = ("--model", f"simulated@{server.base_url}", "--concurrency", "8")
         writers = [
-            started(team, team.root, "bench", judge, str(rows), *model) for judge in ("groundedness", "strict.yaml")
+            started(team, team.root, "bench", judge, str(rows), *model)
+            for judge in ("groundedness", "strict.yaml")
         ]
         try:
             app = review_app(team, token=TOKEN, port=PORT, environment=Environment())
-            with TestClient(app, base_url=f"http://127.0.0.1:{PORT}", follow_redirects=False) as page:
+            with TestClient(
+                app, base_url=f"http://127.0.0.1:{PORT}", follow_redirects=False
+            ) as page:
                 page.cookies.set(f"judgewright-{PORT}", TOKEN)
                 until, both, said = time.monotonic() + SECONDS, False, ""
                 while not both and time.monotonic() < until:
@@ -222,7 +271,9 @@ def test_the_page_and_the_terminal_read_while_two_processes_write(
                     both = [line["state"] for line in json.loads(said)["runs"]] == ["running"] * 2
                     assert page.get("/").status_code == 200
                 assert both
-                assert all(line["run_id"] in page.get("/").text for line in json.loads(said)["runs"])
+                assert all(
+                    line["run_id"] in page.get("/").text for line in json.loads(said)["runs"]
+                )
                 ends = [writer.communicate(timeout=SECONDS) for writer in writers]
                 assert [writer.returncode for writer in writers] == [0, 0], ends
                 _, said, _ = run(capsys, "runs", "list", "--workspace", str(team), "--json")
@@ -235,14 +286,27 @@ def test_the_page_and_the_terminal_read_while_two_processes_write(
 
 
 def test_jobs_are_lines_of_the_server_and_worked_by_who_added_them(
-    team: Place, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    team: Place,
+    rows: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Another folder sees a job and leaves it alone; here it is worked and ends in a run."""
     monkeypatch.chdir(team.root)
     key = tmp_path / "keys" / "jobs.key"
     queue, elsewhere = JobQueue(team, key), JobQueue(Place(tmp_path / "other", team.address), key)
     assert queue.list() == ()
-    command = ("bench", "groundedness", str(rows), "--model", "simulated", "--workspace", str(team), "--json")
+    command = (
+        "bench",
+        "groundedness",
+        str(rows),
+        "--model",
+        "simulated",
+        "--workspace",
+        str(team),
+        "--json",
+    )
     job = queue.add("measure", command)
     assert elsewhere.list() == (job,)
     assert not elsewhere.is_ours(job)
@@ -259,7 +323,11 @@ def test_jobs_are_lines_of_the_server_and_worked_by_who_added_them(
 
 @pytest.mark.parametrize("kind", ["folder", "server"])
 def test_two_gates_at_once_spend_one_look_each(
-    kind: str, tmp_path: Path, rows: Path, request: pytest.FixtureRequest, measured: Callable[[str], None]
+    kind: str,
+    tmp_path: Path,
+    rows: Path,
+    request: pytest.FixtureRequest,
+    measured: Callable[[str], None],
 ) -> None:
     """Of different questions both looks stand in the ledger; the same question is answered once."""
     place: Path | Place = tmp_path if kind == "folder" else request.getfixturevalue("team")
@@ -278,7 +346,10 @@ def test_two_gates_at_once_spend_one_look_each(
         runs = [found for found in list_runs(workspace.database) if found.kind == "gate"]
     numbers = sorted(record.look.number for record in looks)
     said = " and ".join(map(str, numbers))
-    measured(f"{len(gates)} gates with a {kind}, {len(set(asked))} questions: {len(looks)} looks, numbered {said}")
+    measured(
+        f"{len(gates)} gates with a {kind}, {len(set(asked))} questions: {len(looks)} looks,"
+        f" numbered {said}"
+    )
     assert numbers == [1, 2]
     assert all(record.outcome for record in looks)
     assert len(runs) == 2

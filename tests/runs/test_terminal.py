@@ -13,7 +13,15 @@ from judgewright.judges import Progress, Registry
 from judgewright.optimize import Piece, diff_prompts, diff_words
 from judgewright.runs import terminal
 from judgewright.runs.reports import say_event
-from judgewright.runs.terminal import inline, say, say_diff, say_pieces, say_table, say_word_diff, visible
+from judgewright.runs.terminal import (
+    inline,
+    say,
+    say_diff,
+    say_pieces,
+    say_table,
+    say_word_diff,
+    visible,
+)
 
 from .stored_events import event
 
@@ -35,7 +43,9 @@ from .stored_events import event
         "\x7f",
     ],
 )
-def test_control_and_format_characters_become_visible(hostile: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_control_and_format_characters_become_visible(
+    hostile: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Escapes are shown, not sent; the line still says that something was there."""
     say(hostile)
     say_table(("head",), [(hostile,)])
@@ -51,7 +61,9 @@ def test_plain_text_markup_and_other_scripts_pass_as_they_are() -> None:
 
 
 def test_a_cell_stays_on_its_line(capsys: pytest.CaptureFixture[str]) -> None:
-    """Newlines and tabs inside a cell are shown as escapes, so that a value cannot print a row of its own."""
+    """Newlines and tabs inside a cell are shown as escapes, so that a value cannot print a row of
+    its own.
+    """
     say_table(("a", "b"), [("x\ny", "1\t2"), ("z\u2028w", "3")])
     assert len(capsys.readouterr().out.splitlines()) == 4
     assert inline("a\nb\tc\x1b") == r"a\nb\tc\x1b"
@@ -69,7 +81,9 @@ def test_values_of_the_data_print_no_lines_of_their_own(capsys: pytest.CaptureFi
 HOSTILE = "\x1b]52;c;AA\x07\u202e[red]"
 
 
-def on_a_terminal(monkeypatch: pytest.MonkeyPatch, work: Callable[[], None], **variables: str) -> str:
+def on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, work: Callable[[], None], **variables: str
+) -> str:
     """Return what a real terminal is sent."""
     for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM"):
         monkeypatch.delenv(name, raising=False)
@@ -87,8 +101,12 @@ def on_a_terminal(monkeypatch: pytest.MonkeyPatch, work: Callable[[], None], **v
     return sent.decode().replace("\r\n", "\n")
 
 
-def test_a_word_diff_without_a_terminal_has_marks_and_no_escape(capsys: pytest.CaptureFixture[str]) -> None:
-    """A pipe gets text: what went and what came in brackets, a lost line end as a sign, hostile text visible."""
+def test_a_word_diff_without_a_terminal_has_marks_and_no_escape(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A pipe gets text: what went and what came in brackets, a lost line end as a sign, hostile
+    text visible.
+    """
     say_pieces(diff_words("keep high\nend", f"keep low{HOSTILE}\nend"), indent="  ")
     out = capsys.readouterr().out
     assert out == "  keep [-high-]{+low\\x1b]52;c;AA\\x07\\u{202e}[red]+}\n  end\n"
@@ -98,9 +116,18 @@ def test_a_word_diff_without_a_terminal_has_marks_and_no_escape(capsys: pytest.C
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="this system has no pseudo terminals")
-def test_a_word_diff_on_a_terminal_is_coloured_and_sends_no_escape_but_our_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Red and struck out, green, reset; each line closes its colour; nothing out of the text gets through."""
-    pieces = (Piece("same", "a "), Piece("old", f"b{HOSTILE}"), Piece("new", "c\nd"), Piece("same", HOSTILE))
+def test_a_word_diff_on_a_terminal_is_coloured_and_sends_no_escape_but_our_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Red and struck out, green, reset; each line closes its colour; nothing out of the text gets
+    through.
+    """
+    pieces = (
+        Piece("same", "a "),
+        Piece("old", f"b{HOSTILE}"),
+        Piece("new", "c\nd"),
+        Piece("same", HOSTILE),
+    )
     sent = on_a_terminal(monkeypatch, lambda: say_pieces(pieces))
     assert re.findall("\x1b[^m]*m", sent) == ["\x1b[31;9m", "\x1b[0m"] + ["\x1b[32m", "\x1b[0m"] * 2
     assert not set(re.sub(r"\x1b\[[0-9;]*m", "", sent)) & {"\x1b", "\x07", "\u202e"}
@@ -109,7 +136,9 @@ def test_a_word_diff_on_a_terminal_is_coloured_and_sends_no_escape_but_our_own(m
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="this system has no pseudo terminals")
 @pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
-def test_whoever_wants_no_colour_gets_none(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:
+def test_whoever_wants_no_colour_gets_none(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]
+) -> None:
     """NO_COLOR and a terminal that knows none, for words and for lines."""
 
     def work() -> None:
@@ -119,8 +148,12 @@ def test_whoever_wants_no_colour_gets_none(monkeypatch: pytest.MonkeyPatch, vari
     assert on_a_terminal(monkeypatch, work, **variables) == "[-old-]{+new+}\n-old\n+new\n"
 
 
-def test_a_prompts_diff_shows_the_lines_about_each_change(capsys: pytest.CaptureFixture[str]) -> None:
-    """Unchanged lines far from a change are counted, not printed; parts that are equal are not named."""
+def test_a_prompts_diff_shows_the_lines_about_each_change(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Unchanged lines far from a change are counted, not printed; parts that are equal are not
+    named.
+    """
     before = Registry().get("groundedness")
     after = before.edited(criteria=f"First. {before.criteria}\nLast.")
     say_word_diff(diff_prompts(before, after))
@@ -141,7 +174,7 @@ from judgewright.runs.terminal import progress_on_stderr
 with progress_on_stderr() as watch:
     for done in (0, 104_600):
         watch(sys.argv[1], Progress(done=done, total=104_600, failed=123, recorded=999, cost=12.3456, tokens=0))
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no pty")
@@ -149,7 +182,9 @@ with progress_on_stderr() as watch:
     ("columns", "doing"), [(80, "step 12: validation"), (80, "j" * 60), (60, "holdout"), (120, "x")]
 )
 def test_no_progress_line_is_cut_by_the_terminal(columns: int, doing: str) -> None:
-    """In a real terminal of so many columns each line has its count, what failed, and the time left at its end."""
+    """In a real terminal of so many columns each line has its count, what failed, and the time left
+    at its end.
+    """
     import pty
 
     ours, theirs = pty.openpty()
@@ -195,12 +230,21 @@ def test_work_that_asks_no_model_is_counted_without_a_word_on_the_record(
 def test_long_work_says_whom_it_asks_and_how_fast_that_writes(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first line of each work names the model and its address; no line is more than three seconds after another."""
+    """The first line of each work names the model and its address; no line is more than three
+    seconds after another.
+    """
     assert terminal.PLAIN_SECONDS < 3
     monkeypatch.setattr(terminal, "PLAIN_SECONDS", 0.0)
     show = terminal.plain_progress()
     progress = Progress(
-        done=1, total=6, failed=0, recorded=0, cost=None, tokens=9, asked="m at http://h/v1", speed=7.14
+        done=1,
+        total=6,
+        failed=0,
+        recorded=0,
+        cost=None,
+        tokens=9,
+        asked="m at http://h/v1",
+        speed=7.14,
     )
     show("rows", progress)
     show("rows", progress)

@@ -11,7 +11,15 @@ import pytest
 from judgewright.judges.models import Client, Completion, Endpoint, Message, Request
 from judgewright.judges.simulated import Faults, Server, Simulated, make_app
 from judgewright.runs.config.place import Place
-from judgewright.runs.store import CallStore, HoldoutLedger, RunJournal, Workspace, create_run, get_run, set_state
+from judgewright.runs.store import (
+    CallStore,
+    HoldoutLedger,
+    RunJournal,
+    Workspace,
+    create_run,
+    get_run,
+    set_state,
+)
 
 from .postgres_server import PostgresServer
 
@@ -23,14 +31,19 @@ THREADS, EACH, OF = 16, 20, 80
 def test_threads_share_a_workspace_and_pay_for_each_request_once(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest, measured: Callable[[str], None]
 ) -> None:
-    """Each has a journal of its own and enters a look; all ask through one client, four of them each request."""
+    """Each has a journal of its own and enters a look; all ask through one client, four of them
+    each request.
+    """
     place: Path | Place = tmp_path
     if kind == "a server":
         server: PostgresServer = request.getfixturevalue("postgres")
         place = Place(tmp_path, server.address(server.new()))
     looks, wrong = list[int](), list[BaseException]()
     start = threading.Barrier(THREADS)
-    with Server(make_app(Simulated(), Faults.parse("latency=0.01"))) as endpoint, Workspace(place) as workspace:
+    with (
+        Server(make_app(Simulated(), Faults.parse("latency=0.01"))) as endpoint,
+        Workspace(place) as workspace,
+    ):
         database = workspace.database
         shared = create_run(database, "bench", {})
         model = Endpoint(name="m", base_url=endpoint.base_url, api_key=None)
@@ -47,7 +60,9 @@ def test_threads_share_a_workspace_and_pay_for_each_request_once(
                         assert isinstance(client.ask_one(Request(messages=(message,))), Completion)
                         journal.append("step", {"row": i})
                     ledger = HoldoutLedger(database, max_looks=THREADS)
-                    looks.append(ledger.begin("h", run_id=run_id, before="a", after=f"b{number}").number)
+                    looks.append(
+                        ledger.begin("h", run_id=run_id, before="a", after=f"b{number}").number
+                    )
                     set_state(database, run_id, "done")
                     assert [event.payload["row"] for event in journal.events()] == asked
                     assert get_run(database, run_id).state == "done"
@@ -65,8 +80,8 @@ def test_threads_share_a_workspace_and_pay_for_each_request_once(
             billed = json.load(answer)["billed"]
     assert wrong == []
     measured(
-        f"{THREADS} threads on {kind}, {THREADS * EACH} requests, {OF} of them different: {billed} billed, "
-        f"{summary.done} kept; {len(looks)} looks, numbered 1 to {max(looks)}"
+        f"{THREADS} threads on {kind}, {THREADS * EACH} requests, {OF} of them different: {billed}"
+        f" billed, {summary.done} kept; {len(looks)} looks, numbered 1 to {max(looks)}"
     )
     assert (billed, summary.done, summary.repeated, summary.in_doubt) == (OF, OF, 0, 0)
     assert sorted(looks) == list(range(1, THREADS + 1))

@@ -1,4 +1,6 @@
-"""Traces of runs: sent to a real HTTP receiver in OpenTelemetry's own format, and written to a file."""
+"""Traces of runs: sent to a real HTTP receiver in OpenTelemetry's own format, and written to a
+file.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ class Collector:
     def spans(self) -> list[Span]:
         """Every span."""
         requests = [ExportTraceServiceRequest.FromString(body) for body in self.bodies]
-        scopes = [scope for one in requests for spans in one.resource_spans for scope in spans.scope_spans]
+        scopes = [
+            scope for one in requests for spans in one.resource_spans for scope in spans.scope_spans
+        ]
         return [span for scope in scopes for span in scope.spans]
 
 
@@ -77,7 +81,10 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def values(span: Span) -> dict[str, object]:
     """A span's attributes."""
     plain = {one.key: one.value for one in span.attributes}
-    return {key: getattr(value, value.WhichOneof("value") or "string_value") for key, value in plain.items()}
+    return {
+        key: getattr(value, value.WhichOneof("value") or "string_value")
+        for key, value in plain.items()
+    }
 
 
 def attribute_texts(span: Span) -> str:
@@ -95,10 +102,14 @@ def send_to(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_try_of_a_call_has_a_span_in_its_run(
     rows: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As many as the endpoint counted, refused ones too; no key, no header and no text of a row is in any."""
+    """As many as the endpoint counted, refused ones too; no key, no header and no text of a row is
+    in any.
+    """
     with collecting() as collector, serving(Provider(refuses="temperature")) as provider:
         send_to(collector, monkeypatch)
-        code, _, err = run(capsys, "bench", "groundedness", str(rows), "--model", f"small@{provider.url}")
+        code, _, err = run(
+            capsys, "bench", "groundedness", str(rows), "--model", f"small@{provider.url}"
+        )
     assert code == 0, err
     assert set(collector.headers) == {"/v1/traces judges"}
     spans = collector.spans()
@@ -112,8 +123,15 @@ def test_every_try_of_a_call_has_a_span_in_its_run(
     assert refused
     assert {values(span)["error.type"] for span in refused} == {"400"}
     answered = values(next(span for span in tries if not span.status.code))
-    asked = {name: answered[f"gen_ai.{name}"] for name in ("operation.name", "provider.name", "request.model")}
-    assert asked == {"operation.name": "chat", "provider.name": "127.0.0.1", "request.model": "small"}
+    asked = {
+        name: answered[f"gen_ai.{name}"]
+        for name in ("operation.name", "provider.name", "request.model")
+    }
+    assert asked == {
+        "operation.name": "chat",
+        "provider.name": "127.0.0.1",
+        "request.model": "small",
+    }
     assert int(str(answered["gen_ai.usage.input_tokens"])) > 0
     assert f"http://{answered['server.address']}:{answered['server.port']}" == provider.origin
     told = " ".join(map(attribute_texts, spans))
@@ -129,7 +147,9 @@ def test_texts_are_recorded_for_who_asks_and_keys_for_nobody(
     monkeypatch.setenv("JUDGEWRIGHT_LOG", "log.jsonl")
     monkeypatch.setenv("JUDGEWRIGHT_TRACE_TEXT", "1")
     with serving() as provider:
-        code, _, err = run(capsys, "bench", "groundedness", str(rows), "--model", f"small@{provider.url}")
+        code, _, err = run(
+            capsys, "bench", "groundedness", str(rows), "--model", f"small@{provider.url}"
+        )
     assert code == 0, err
     text = Path("log.jsonl").read_text()
     lines = [json.loads(line) for line in text.splitlines()]
@@ -151,14 +171,28 @@ def test_steps_of_a_run_are_spans_under_its_own(
     """A step has the name of the event that it ends with, and the event's figures."""
     monkeypatch.setenv("JUDGEWRIGHT_LOG", "log.jsonl")
     write_demo_rows(rows, documents=25)
-    words = ("optimize", "groundedness", str(rows), "--model", "simulated", "--objective", "improve precision")
+    words = (
+        "optimize",
+        "groundedness",
+        str(rows),
+        "--model",
+        "simulated",
+        "--objective",
+        "improve precision",
+    )
     code, _, err = run(capsys, *words, "--steps", "1")
     assert code in (0, 1, 4), err
     lines = [json.loads(line) for line in Path("log.jsonl").read_text().splitlines()]
     of_run = lines[-1]
     assert (of_run["name"], of_run["parent"]) == ("judgewright optimize", None)
     steps = [line for line in lines if line["parent"] == of_run["span"]]
-    assert [line["name"] for line in steps][:5] == ["started", "split", "benchmark", "threshold", "slice"]
+    assert [line["name"] for line in steps][:5] == [
+        "started",
+        "split",
+        "benchmark",
+        "threshold",
+        "slice",
+    ]
     at = {line["span"] for line in steps}
     assert {line["parent"] for line in lines if line["name"].startswith("chat ")} <= at
 

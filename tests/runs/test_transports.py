@@ -1,4 +1,6 @@
-"""Which transport an endpoint gets: the plain one, unless the environment says something that only the SDK acts on."""
+"""Which transport an endpoint gets: the plain one, unless the environment says something that only
+the SDK acts on.
+"""
 
 import pytest
 
@@ -19,7 +21,11 @@ LOCAL = "http://127.0.0.1:8000/v1"
         (LOCAL, {"SSL_CERT_FILE": "/etc/ca.pem", "SSL_CERT_DIR": "/etc/certs"}, "PlainTransport"),
         (LOCAL, {"HTTP_PROXY": ""}, "PlainTransport"),
         (LOCAL, {"OPENAI_CUSTOM_HEADERS": "X-Gateway: 1"}, "PlainTransport"),
-        (LOCAL, {"OPENAI_CUSTOM_HEADERS": "X-Gateway: 1", "OPENAI_BASE_URL": LOCAL}, "OpenAITransport"),
+        (
+            LOCAL,
+            {"OPENAI_CUSTOM_HEADERS": "X-Gateway: 1", "OPENAI_BASE_URL": LOCAL},
+            "OpenAITransport",
+        ),
     ],
 )
 def test_the_sdk_is_used_where_it_is_needed(base_url, variables, transport):

@@ -1,4 +1,6 @@
-"""A judge whose replies cannot be read stops after twenty, shows one and names the option that helps."""
+"""A judge whose replies cannot be read stops after twenty, shows one and names the option that
+helps.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ class Sloppy(Simulated):
         self._says = says
         self.calls = 0
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Answer, and write it anew."""
         self.calls += 1
         completion = await super().complete(request, unsupported_parameters=unsupported_parameters)
@@ -34,7 +38,9 @@ class Sloppy(Simulated):
 
 
 @pytest.fixture
-def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, dict[str, Any]]]:
+def bench(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, dict[str, Any]]]:
     """Run `bench` on some sixty rows, and return its exit code and what it printed."""
     write_demo_rows(tmp_path / "rows.jsonl", documents=60)
 
@@ -55,13 +61,20 @@ def mumble(text: str) -> str:
     return f"The statement is what it is ({len(text) % 7} words of it)."
 
 
-def test_replies_that_cannot_be_read_stop_after_twenty(bench: Callable[..., tuple[int, dict[str, Any]]]) -> None:
-    """Exit code 3, one of them shown; with the option all rows are asked, and no reply is paid for twice."""
+def test_replies_that_cannot_be_read_stop_after_twenty(
+    bench: Callable[..., tuple[int, dict[str, Any]]],
+) -> None:
+    """Exit code 3, one of them shown; with the option all rows are asked, and no reply is paid for
+    twice.
+    """
     model = Sloppy(mumble)
     with Server(make_app(model)) as server:
         code, body = bench(f"m@{server.base_url}", "--concurrency", "4")
         assert code == 3
-        assert "11 of the judge's first 11 replies cannot be read; the rest was not sent" in body["error"]["message"]
+        assert (
+            "11 of the judge's first 11 replies cannot be read; the rest was not sent"
+            in body["error"]["message"]
+        )
         assert "The statement is what it is" in body["error"]["message"]
         assert "--max-unreadable 20" in body["error"]["hint"]
         assert model.calls < 20
@@ -70,7 +83,9 @@ def test_replies_that_cannot_be_read_stop_after_twenty(bench: Callable[..., tupl
     assert model.calls == body["unscored"]["parse"] >= 60
 
 
-def test_what_is_nearly_json_is_repaired_and_counted(bench: Callable[..., tuple[int, dict[str, Any]]]) -> None:
+def test_what_is_nearly_json_is_repaired_and_counted(
+    bench: Callable[..., tuple[int, dict[str, Any]]],
+) -> None:
     """Comments and a comma too many: the same verdicts as without them, said to be repaired."""
     with Server(make_app(Sloppy(lambda text: text.replace("}", ", // so\n}")))) as server:
         code, body = bench(f"m@{server.base_url}")
@@ -80,10 +95,15 @@ def test_what_is_nearly_json_is_repaired_and_counted(bench: Callable[..., tuple[
     assert (plain["confusion"], plain["repaired"]) == (body["confusion"], 0)
 
 
-def test_the_terminal_says_how_many_are_repaired(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_terminal_says_how_many_are_repaired(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """In a note below the table."""
     write_demo_rows(tmp_path / "rows.jsonl", documents=20)
     with Server(make_app(Sloppy(lambda text: text.replace('"', "'")))) as server:
         words = ("groundedness", str(tmp_path / "rows.jsonl"), "--model", f"m@{server.base_url}")
         main(["bench", *words, "--workspace", str(tmp_path)])
-    assert "verdicts are repaired: their replies left one reading once mended" in capsys.readouterr().out
+    assert (
+        "verdicts are repaired: their replies left one reading once mended"
+        in capsys.readouterr().out
+    )

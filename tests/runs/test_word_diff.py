@@ -13,7 +13,24 @@ from judgewright.optimize import Piece, diff_prompts, diff_words, prompt_parts
 PROMPT = Registry().get("groundedness")
 TEXT = st.lists(
     st.sampled_from(
-        ["a", "the", "fact", "source", "it's", "3.5", " ", "  ", "\n", "\t", ".", ",", "日", "本", "é", "\x1b"]
+        [
+            "a",
+            "the",
+            "fact",
+            "source",
+            "it's",
+            "3.5",
+            " ",
+            "  ",
+            "\n",
+            "\t",
+            ".",
+            ",",
+            "日",
+            "本",
+            "é",
+            "\x1b",
+        ]
     )
 ).map("".join) | st.text(max_size=40)
 
@@ -26,7 +43,9 @@ def said(old: str, new: str) -> str:
 
 @given(TEXT, TEXT)
 def test_the_pieces_give_both_texts_back(old: str, new: str) -> None:
-    """Same and old are the old text to the letter, same and new the new one; no two neighbours are of one kind."""
+    """Same and old are the old text to the letter, same and new the new one; no two neighbours are
+    of one kind.
+    """
     pieces = diff_words(old, new)
     assert "".join(p.text for p in pieces if p.kind != "new") == old
     assert "".join(p.text for p in pieces if p.kind != "old") == new
@@ -49,7 +68,11 @@ def test_a_text_is_the_same_as_itself(text: str) -> None:
         ("it isn't 3.5 m", "it isn't 3.6 m", "it isn't [-3.5-]{+3.6+} m"),
         ("全部正しい", "全部誤り", "全部[-正しい-]{+誤り+}"),
         ("", "new", "{+new+}"),
-        ("See the text. End.", "See the text. Look at the text. End.", "See the text.{+ Look at the text.+} End."),
+        (
+            "See the text. End.",
+            "See the text. Look at the text. End.",
+            "See the text.{+ Look at the text.+} End.",
+        ),
         ("See the text. Look at the text.", "See the text.", "See the text.[- Look at the text.-]"),
         ("Be just. Go on.", "Be kind. Be just. Go on.", "{+Be kind. +}Be just. Go on."),
         (
@@ -60,7 +83,9 @@ def test_a_text_is_the_same_as_itself(text: str) -> None:
         ("keep the rest of it", "keep a rest of it", "keep [-the-]{+a+} rest of it"),
     ],
 )
-def test_words_stay_whole_and_a_word_kept_by_chance_makes_no_confetti(old: str, new: str, wanted: str) -> None:
+def test_words_stay_whole_and_a_word_kept_by_chance_makes_no_confetti(
+    old: str, new: str, wanted: str
+) -> None:
     """What a person sees."""
     assert said(old, new) == wanted
 
@@ -78,7 +103,9 @@ def test_a_prompts_diff_names_the_parts_that_differ_and_no_others() -> None:
     assert diff_prompts(PROMPT, PROMPT) == ()
     scale = replace(PROMPT.scale, anchors={**PROMPT.scale.anchors, "0": "Nothing supports it."})
     shown = Example(inputs={"source": "s", "statement": "t"}, reply="{}")
-    other = replace(PROMPT, criteria=f"{PROMPT.criteria} Be strict.", scale=scale, examples=(shown,))
+    other = replace(
+        PROMPT, criteria=f"{PROMPT.criteria} Be strict.", scale=scale, examples=(shown,)
+    )
     found = {diff.part: diff.pieces for diff in diff_prompts(PROMPT, other)}
     assert list(found) == ["criteria", "scale", "examples"]
     assert found["criteria"][-1] == Piece("new", " Be strict.")

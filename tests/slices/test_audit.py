@@ -1,4 +1,6 @@
-"""Which of a slice's errors are shown, how many wrong labels would explain it, and what marks make of its metric."""
+"""Which of a slice's errors are shown, how many wrong labels would explain it, and what marks make
+of its metric.
+"""
 
 import math
 from collections import Counter
@@ -35,7 +37,8 @@ def table(n: int = 900, seed: int = 0) -> JudgedDataset:
         for i in range(n)
     )
     answers = tuple(
-        Verdict(row_id=f"r{i}", score=float(p), positive=bool(p), confidence=float(sure[i])) for i, p in enumerate(said)
+        Verdict(row_id=f"r{i}", score=float(p), positive=bool(p), confidence=float(sure[i]))
+        for i, p in enumerate(said)
     )
     return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
 
@@ -51,12 +54,16 @@ def marks_of(audit: SliceAudit, mark: str = "wrong label") -> dict[str, Finding]
 
 
 def test_the_slices_false_positives_are_listed_the_surest_first_and_spread_over_groups() -> None:
-    """Twenty of them, no document twice while another has not been heard, within a turn by confidence."""
+    """Twenty of them, no document twice while another has not been heard, within a turn by
+    confidence.
+    """
     judged = table()
     audit = audit_slice(judged, TABLES)
     wrong = {
         row.id
-        for row, y, p, t in zip(judged.rows, judged.positive, judged.predicted, of_tables(judged), strict=True)
+        for row, y, p, t in zip(
+            judged.rows, judged.positive, judged.predicted, of_tables(judged), strict=True
+        )
         if t and p and not y
     }
     listed = audit.errors.suspects
@@ -75,7 +82,9 @@ def test_the_slices_false_positives_are_listed_the_surest_first_and_spread_over_
     assert order == sorted(order)
 
 
-@pytest.mark.parametrize(("metric", "direction"), [("recall", "fn"), ("specificity", "fp"), ("f1", None)])
+@pytest.mark.parametrize(
+    ("metric", "direction"), [("recall", "fn"), ("specificity", "fp"), ("f1", None)]
+)
 def test_the_metric_says_which_errors_count(metric: str, direction: str | None) -> None:
     """Recall is a matter of misses, specificity of false alarms, F1 of both."""
     audit = audit_slice(table(), TABLES, metric=metric, limit=1000)
@@ -91,7 +100,9 @@ def test_the_share_that_would_explain_the_gap_closes_it_and_one_label_less_does_
     inside = of_tables(judged)
     rest = precision_score(judged.positive[~inside], judged.predicted[~inside])
     assert audit.rest.value == pytest.approx(rest)
-    assert audit.value.value == pytest.approx(precision_score(judged.positive[inside], judged.predicted[inside]))
+    assert audit.value.value == pytest.approx(
+        precision_score(judged.positive[inside], judged.predicted[inside])
+    )
     assert audit.needed is not None
     count = round(audit.needed * audit.errors.found)
     fp = np.flatnonzero(inside & judged.predicted & ~judged.positive)
@@ -101,11 +112,16 @@ def test_the_share_that_would_explain_the_gap_closes_it_and_one_label_less_does_
         label[fp[:turned]] = True
         reached.append(precision_score(label[inside], judged.predicted[inside]) >= rest)
     assert reached == [False, True]
-    assert f"{audit.needed:.0%} of its {audit.errors.found} false positives would have to be wrong" in audit.describe()
+    assert (
+        f"{audit.needed:.0%} of its {audit.errors.found} false positives would have to be wrong"
+        in audit.describe()
+    )
 
 
 def test_a_gap_that_is_none_or_that_labels_cannot_explain_is_said_to_be() -> None:
-    """The good side of the data has no gap; a slice without errors of that kind cannot be explained by them."""
+    """The good side of the data has no gap; a slice without errors of that kind cannot be explained
+    by them.
+    """
     judged = table()
     good = audit_slice(judged, parse_predicate("kind = text"))
     assert good.needed == 0
@@ -116,29 +132,47 @@ def test_a_gap_that_is_none_or_that_labels_cannot_explain_is_said_to_be() -> Non
 
 
 @pytest.mark.parametrize(
-    ("metric", "score"), [("precision", precision_score), ("recall", recall_score), ("f1", f1_score)]
+    ("metric", "score"),
+    [("precision", precision_score), ("recall", recall_score), ("f1", f1_score)],
 )
-def test_the_metric_after_the_audit_is_that_of_the_corrected_labels(metric: str, score: object) -> None:
-    """Every second listed error is a wrong label; scikit-learn on the corrected rows of the slice."""
+def test_the_metric_after_the_audit_is_that_of_the_corrected_labels(
+    metric: str, score: object
+) -> None:
+    """Every second listed error is a wrong label; scikit-learn on the corrected rows of the
+    slice.
+    """
     judged = table()
     audit = audit_slice(judged, TABLES, metric=metric)
     listed = [suspect.row.id for suspect in audit.errors.suspects]
-    findings = {id: Finding(mark="wrong label" if i % 2 else "real error") for i, id in enumerate(listed)}
+    findings = {
+        id: Finding(mark="wrong label" if i % 2 else "real error") for i, id in enumerate(listed)
+    }
     found = apply_marks(judged, audit, findings)
     inside = of_tables(judged)
     corrected = judged.positive ^ np.array([r.id in set(listed[1::2]) for r in judged.rows])
     assert callable(score)
-    assert found.before.value == pytest.approx(score(judged.positive[inside], judged.predicted[inside]))
+    assert found.before.value == pytest.approx(
+        score(judged.positive[inside], judged.predicted[inside])
+    )
     assert found.after.value == pytest.approx(score(corrected[inside], judged.predicted[inside]))
     assert found.after.low is not None
     assert found.after.low < found.after.value < (found.after.high or 0)
     assert (found.wrong.value, found.wrong.n) == (0.5, len(listed))
-    assert found.marks == {"real error": len(listed[::2]), "wrong label": len(listed[1::2]), "unclear": 0}
-    assert f"{len(listed[1::2])} of the {len(listed)} errors marked are wrong labels" in found.describe()
+    assert found.marks == {
+        "real error": len(listed[::2]),
+        "wrong label": len(listed[1::2]),
+        "unclear": 0,
+    }
+    assert (
+        f"{len(listed[1::2])} of the {len(listed)} errors marked are wrong labels"
+        in found.describe()
+    )
 
 
 def test_turning_every_error_makes_precision_one_and_unclear_ones_change_nothing() -> None:
-    """All labels wrong: no false positive is left; all unclear: the figure stays, and the notes say why."""
+    """All labels wrong: no false positive is left; all unclear: the figure stays, and the notes say
+    why.
+    """
     judged = table(300)
     audit = audit_slice(judged, TABLES, limit=1000)
     found = apply_marks(judged, audit, marks_of(audit))
@@ -173,7 +207,10 @@ def test_the_errors_travel_as_the_audit_file_of_labels(tmp_path: Path) -> None:
 
 def test_a_figure_that_does_not_exist_says_why() -> None:
     """In a word and the reason, beside those that do."""
-    assert _figure(Estimate.undefined(3, "no row is labelled positive")) == "n/a (no row is labelled positive)"
+    assert (
+        _figure(Estimate.undefined(3, "no row is labelled positive"))
+        == "n/a (no row is labelled positive)"
+    )
     assert _figure(Estimate(value=0.5, low=0.4, high=0.6, n=9)) == "0.500 [0.400, 0.600] (n = 9)"
 
 

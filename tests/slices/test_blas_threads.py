@@ -1,4 +1,6 @@
-"""Tiny matrices are multiplied by one thread, and the caller's number of threads stays what it was."""
+"""Tiny matrices are multiplied by one thread, and the caller's number of threads stays what it
+was.
+"""
 
 import sys
 from types import FrameType
@@ -18,7 +20,10 @@ def threads() -> set[int]:
 def test_one_thread_draws_and_the_callers_number_stays() -> None:
     """Threads cost four times the CPU there, as they wait for each other longer than they work."""
     draw = np.random.default_rng(0)
-    rows = [Row(id=str(i), inputs={}, label=float(i % 2), meta={"a": f"v{draw.integers(4)}"}) for i in range(400)]
+    rows = [
+        Row(id=str(i), inputs={}, label=float(i % 2), meta={"a": f"v{draw.integers(4)}"})
+        for i in range(400)
+    ]
     answers = tuple(Verdict(row_id=row.id, score=1.0, positive=True) for row in rows)
     judged = JudgedDataset(dataset=Dataset.of(rows, labels=BINARY), answers=answers, scale=BINARY)
     seen: list[set[int]] = []

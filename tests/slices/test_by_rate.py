@@ -1,4 +1,6 @@
-"""Where no slice stands out, errors are read from the slice with the worst rate of them, and that is said."""
+"""Where no slice stands out, errors are read from the slice with the worst rate of them, and that
+is said.
+"""
 
 from pathlib import Path
 
@@ -8,14 +10,23 @@ import pytest
 from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Verdict, load_verdicts
 from judgewright.judges.models import Client
 from judgewright.judges.simulated import Simulated
-from judgewright.optimize import RunSettings, Services, TextGrad, choose_target, find_target, read_objective
+from judgewright.optimize import (
+    RunSettings,
+    Services,
+    TextGrad,
+    choose_target,
+    find_target,
+    read_objective,
+)
 from judgewright.optimize.events import SliceChosen, read_as
 from judgewright.slices import find_by_rate, find_slices, parse_predicate
 
 from ..optimize.in_memory import MemoryJournal, MemoryLedger
 
 VERDICTS = Path(__file__).resolve().parents[2] / "../shared/data/verdicts"
-needs_data = pytest.mark.skipif(not VERDICTS.exists(), reason="the shared data are not beside the checkout")
+needs_data = pytest.mark.skipif(
+    not VERDICTS.exists(), reason="the shared data are not beside the checkout"
+)
 
 
 def table(columns: dict[str, list[str]], label: np.ndarray, said: np.ndarray) -> JudgedDataset:
@@ -30,7 +41,9 @@ def table(columns: dict[str, list[str]], label: np.ndarray, said: np.ndarray) ->
         )
         for i, y in enumerate(label)
     )
-    answers = tuple(Verdict(row_id=f"r{i}", score=float(s), positive=bool(s)) for i, s in enumerate(said))
+    answers = tuple(
+        Verdict(row_id=f"r{i}", score=float(s), positive=bool(s)) for i, s in enumerate(said)
+    )
     return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
 
 
@@ -52,7 +65,9 @@ def chosen_for(judged: JudgedDataset, target: str) -> SliceChosen:
 
 
 def decoy(rate: float) -> JudgedDataset:
-    """Rows of which one origin has few positives, and this false positive rate where the others have .15."""
+    """Rows of which one origin has few positives, and this false positive rate where the others
+    have .15.
+    """
     rng = np.random.default_rng(5)
     origin = rng.choice(["poor", "rich"], 4000, p=[0.3, 0.7])
     label = rng.random(4000) < np.where(origin == "poor", 0.15, 0.7)
@@ -74,7 +89,9 @@ def test_what_was_put_down_to_the_base_rate_is_tried_by_its_false_positive_rate_
 
 
 def test_a_base_rate_without_more_errors_leaves_a_run_unguided() -> None:
-    """With a lower rate of false positives than elsewhere it is no slice to read errors of; the rest is."""
+    """With a lower rate of false positives than elsewhere it is no slice to read errors of; the
+    rest is.
+    """
     event = chosen_for(decoy(0.08), "precision")
     assert (event.name, event.standing) == ("origin = rich", "poorest, untested")
     few = decoy(0.08).only(range(60))
@@ -83,7 +100,9 @@ def test_a_base_rate_without_more_errors_leaves_a_run_unguided() -> None:
 
 
 def test_the_poorest_is_that_of_the_highest_rate_counted_by_hand() -> None:
-    """Of all values with fifteen errors, in five groups; a value with fourteen is passed over, however poor."""
+    """Of all values with fifteen errors, in five groups; a value with fourteen is passed over,
+    however poor.
+    """
     rng = np.random.default_rng(1)
     kind = rng.choice(list("abcdef"), 1200)
     label, said = rng.random(1200) < 0.5, rng.random(1200) < 0.5
@@ -98,7 +117,11 @@ def test_the_poorest_is_that_of_the_highest_rate_counted_by_hand() -> None:
     found = find_by_rate(judged, "fn")
     assert found is not None
     best = max(rates, key=lambda value: rates[value])
-    assert (str(found.predicate), found.rate, found.p) == (f"kind = {best}", pytest.approx(rates[best]), None)
+    assert (str(found.predicate), found.rate, found.p) == (
+        f"kind = {best}",
+        pytest.approx(rates[best]),
+        None,
+    )
     inside = label & (kind == best)
     assert (found.errors, found.n) == ((inside & ~said).sum(), inside.sum())
     assert found.describe().startswith(f"poorest, untested: kind = {best}, false negative rate ")
@@ -108,7 +131,11 @@ def test_without_a_direction_the_more_frequent_errors_are_read() -> None:
     rng = np.random.default_rng(2)
     kind = rng.choice(list("ab"), 800)
     label = rng.random(800) < 0.5
-    judged = table({"kind": kind.tolist()}, label, np.where(label, rng.random(800) < 0.6, rng.random(800) < 0.05))
+    judged = table(
+        {"kind": kind.tolist()},
+        label,
+        np.where(label, rng.random(800) < 0.6, rng.random(800) < 0.05),
+    )
     found = find_by_rate(judged, None)
     assert found is not None
     assert found.direction == "fn"
@@ -117,14 +144,16 @@ def test_without_a_direction_the_more_frequent_errors_are_read() -> None:
 
 @needs_data
 def test_a_real_file_without_a_confirmed_slice_is_no_longer_read_unguided() -> None:
-    """Of 4,423 verdicts no slice of precision is confirmed or likely; where words overlap half of the noes are yes."""
+    """Of 4,423 verdicts no slice of precision is confirmed or likely; where words overlap half of
+    the noes are yes.
+    """
     judged = load_verdicts(VERDICTS / "llmjudge_test.Olz-gpt4o.jsonl")
     assert choose_target(find_slices(judged), "fp")[0] is None
     event = chosen_for(judged, "precision")
     assert (event.name, event.standing) == ("metadata.overlap_bin = 1", "poorest, untested")
     assert event.why.startswith(
-        "poorest, untested: metadata.overlap_bin = 1, false positive rate 0.500 against 0.087 elsewhere (93 false "
-        "positives in 186 rows). Before it: no slice is confirmed or likely"
+        "poorest, untested: metadata.overlap_bin = 1, false positive rate 0.500 against 0.087"
+        " elsewhere (93 false positives in 186 rows). Before it: no slice is confirmed or likely"
     )
     assert event.predicate is not None
     assert event.gated is None  # nothing is known of it that the gate could ask about

@@ -12,7 +12,9 @@ SCALE = OutputScale(kind="choice", labels=("orders", "support", "staff"))
 
 
 def judged(seed: int, *, planted: bool) -> JudgedDataset:
-    """Eight hundred rows, a twelfth of them wrong; planted, orders from the south are mostly called support."""
+    """Eight hundred rows, a twelfth of them wrong; planted, orders from the south are mostly called
+    support.
+    """
     rng = np.random.default_rng(seed)
     labels = rng.choice(3, 800, p=(0.5, 0.35, 0.15))
     south, web = rng.random(800) < 0.3, rng.random(800) < 0.5
@@ -25,11 +27,16 @@ def judged(seed: int, *, planted: bool) -> JudgedDataset:
             inputs={},
             label=float(labels[i]),
             group=f"g{i // 2}",
-            meta={"region": "south" if south[i] else "north", "channel": "web" if web[i] else "app"},
+            meta={
+                "region": "south" if south[i] else "north",
+                "channel": "web" if web[i] else "app",
+            },
         )
         for i in range(800)
     )
-    answers = tuple(Verdict(row_id=str(i), score=float(code), positive=True) for i, code in enumerate(verdicts))
+    answers = tuple(
+        Verdict(row_id=str(i), score=float(code), positive=True) for i, code in enumerate(verdicts)
+    )
     return JudgedDataset(dataset=Dataset(rows=rows, labels=SCALE), answers=answers, scale=SCALE)
 
 
@@ -48,12 +55,17 @@ def test_a_planted_confusion_is_confirmed_where_it_is_and_has_its_pair() -> None
 
 def test_without_one_hardly_anything_is_confirmed() -> None:
     """Of forty tables without a slice few confirm any, although several pairs are searched."""
-    confirmed = sum(any(one.confirmed for one in find_confusions(judged(k, planted=False)).slices) for k in range(40))
+    confirmed = sum(
+        any(one.confirmed for one in find_confusions(judged(k, planted=False)).slices)
+        for k in range(40)
+    )
     assert confirmed <= 4
 
 
 def test_a_metric_of_one_class_counts_its_own_errors() -> None:
-    """Recall counts rows of the class that are called another, precision others that are called it."""
+    """Recall counts rows of the class that are called another, precision others that are called
+    it.
+    """
     table = judged(1, planted=True)
     assert {pair.label for pair in confused_pairs(table, "recall[orders]")} == {"orders"}
     assert {pair.verdict for pair in confused_pairs(table, "precision[orders]")} == {"orders"}

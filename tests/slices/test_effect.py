@@ -26,7 +26,9 @@ def value(metric: str, c: Cells) -> float:
 @settings(max_examples=100, deadline=None)
 @given(CELLS, CELLS, st.sampled_from(["precision", "recall", "specificity", "accuracy", "f1"]))
 def test_the_parts_add_up_to_the_gap(inside: Cells, rest: Cells, metric: str) -> None:
-    """Prevalence, TPR and FPR explain the whole difference, and for precision each is its own log ratio."""
+    """Prevalence, TPR and FPR explain the whole difference, and for precision each is its own log
+    ratio.
+    """
     parts = decompose(metric, inside, rest)
     assert parts is not None
     gap = value(metric, inside) - value(metric, rest)
@@ -39,18 +41,24 @@ def test_the_parts_add_up_to_the_gap(inside: Cells, rest: Cells, metric: str) ->
 
 def test_a_base_rate_gap_is_not_the_judges_doing() -> None:
     """The same TPR and FPR at another prevalence gives a gap that no prompt can mend."""
-    parts = decompose("precision", Cells(tp=90, fp=90, fn=10, tn=810), Cells(tp=450, fp=50, fn=50, tn=450))
+    parts = decompose(
+        "precision", Cells(tp=90, fp=90, fn=10, tn=810), Cells(tp=450, fp=50, fn=50, tn=450)
+    )
     assert parts is not None
     assert parts.prevalence == pytest.approx(math.log(1 / 9))
     assert not parts.judges_doing("fp")
-    worse = decompose("precision", Cells(tp=45, fp=20, fn=5, tn=30), Cells(tp=450, fp=50, fn=50, tn=450))
+    worse = decompose(
+        "precision", Cells(tp=45, fp=20, fn=5, tn=30), Cells(tp=450, fp=50, fn=50, tn=450)
+    )
     assert worse is not None
     assert worse.judges_doing("fp")
     assert not worse.judges_doing("fn")
 
 
 def test_the_gain_in_precision_is_that_of_repairing_the_slice() -> None:
-    """Turning false positives of the slice into true negatives until it equals the rest gives the stated gain."""
+    """Turning false positives of the slice into true negatives until it equals the rest gives the
+    stated gain.
+    """
     inside, rest = Cells(tp=60, fp=40, fn=9, tn=90), Cells(tp=300, fp=50, fn=30, tn=500)
     everything = Cells(tp=360, fp=90, fn=39, tn=590)
     gain = expected_gain("precision", everything, inside, 100, 450, 0.4, 50 / 350)
@@ -60,20 +68,29 @@ def test_the_gain_in_precision_is_that_of_repairing_the_slice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("metric", "n", "total", "share", "rest"), [("recall", 69, 399, 0.3, 0.1), ("accuracy", 50, 1079, 0.4, 0.1)]
+    ("metric", "n", "total", "share", "rest"),
+    [("recall", 69, 399, 0.3, 0.1), ("accuracy", 50, 1079, 0.4, 0.1)],
 )
-def test_the_gain_of_a_proportion_is_its_share_of_rows_times_the_gap(metric, n, total, share, rest) -> None:
+def test_the_gain_of_a_proportion_is_its_share_of_rows_times_the_gap(
+    metric, n, total, share, rest
+) -> None:
     """Repairing errors row by row moves the proportion by one over the denominator each."""
     cells = Cells(tp=360, fp=90, fn=39, tn=590)
-    assert expected_gain(metric, cells, cells, n, total, share, rest) == pytest.approx(n * (share - rest) / total)
+    assert expected_gain(metric, cells, cells, n, total, share, rest) == pytest.approx(
+        n * (share - rest) / total
+    )
 
 
 def test_the_gain_in_f1_brings_the_slice_to_the_rest() -> None:
-    """Repairing the same part of both kinds of errors until TP / (TP + FP + FN) equals that of the rest."""
+    """Repairing the same part of both kinds of errors until TP / (TP + FP + FN) equals that of the
+    rest.
+    """
     inside, everything = Cells(tp=50, fp=30, fn=20, tn=0), Cells(tp=450, fp=80, fn=70, tn=400)
     rest = (50 + 50) / (400 + 50 + 50)
     gain = expected_gain("f1", everything, inside, 100, 600, 0.5, rest)
-    part = next(x / 1e5 for x in range(100001) if (50 + 20 * x / 1e5) / (100 - 30 * x / 1e5) >= 1 - rest)
+    part = next(
+        x / 1e5 for x in range(100001) if (50 + 20 * x / 1e5) / (100 - 30 * x / 1e5) >= 1 - rest
+    )
     after = 2 * (450 + 20 * part) / (2 * (450 + 20 * part) + 80 - 30 * part + 70 - 20 * part)
     assert gain == pytest.approx(after - 2 * 450 / (900 + 150), abs=1e-4)
 

@@ -8,7 +8,15 @@ import pytest
 
 from judgewright.judges import BINARY, Dataset, JudgedDataset, OutputScale, Row, Verdict
 from judgewright.judges.reliability import Finding, read_audit
-from judgewright.slices import KEYS, SliceAudit, annotate_errors, audit_slice, parse_predicate, show_error, write_marks
+from judgewright.slices import (
+    KEYS,
+    SliceAudit,
+    annotate_errors,
+    audit_slice,
+    parse_predicate,
+    show_error,
+    write_marks,
+)
 
 GRADES = OutputScale()
 
@@ -30,15 +38,25 @@ def graded(scale: OutputScale) -> tuple[JudgedDataset, SliceAudit]:
             )
         )
         answers.append(
-            Verdict(row_id=f"r{i}", score=top, positive=True, confidence=0.5 + i / 100, rationale="It says so.")
+            Verdict(
+                row_id=f"r{i}",
+                score=top,
+                positive=True,
+                confidence=0.5 + i / 100,
+                rationale="It says so.",
+            )
             if inside or positive
             else Verdict(row_id=f"r{i}", score=float(scale.low), positive=False, confidence=0.9)
         )
-    judged = JudgedDataset(dataset=Dataset(rows=tuple(rows), labels=scale), answers=tuple(answers), scale=scale)
+    judged = JudgedDataset(
+        dataset=Dataset(rows=tuple(rows), labels=scale), answers=tuple(answers), scale=scale
+    )
     return judged, audit_slice(judged, parse_predicate("kind = a"))
 
 
-def marked(audit: SliceAudit, scale: OutputScale, said: list[str]) -> tuple[dict[str, Finding], list[str], list[str]]:
+def marked(
+    audit: SliceAudit, scale: OutputScale, said: list[str]
+) -> tuple[dict[str, Finding], list[str], list[str]]:
     """Mark with these answers; returns the marks, the questions and what was shown."""
     answers: Iterator[str] = iter(said)
     asked: list[str] = []
@@ -52,7 +70,9 @@ def marked(audit: SliceAudit, scale: OutputScale, said: list[str]) -> tuple[dict
 
 
 def test_an_error_is_shown_whole_but_short_beside_its_label() -> None:
-    """Both inputs, shortened, on the left; label, verdict, confidence and reason on the right; lines that fit."""
+    """Both inputs, shortened, on the left; label, verdict, confidence and reason on the right;
+    lines that fit.
+    """
     _, audit = graded(BINARY)
     text = show_error(audit.errors.suspects[0], BINARY)
     lines = text.splitlines()
@@ -70,7 +90,9 @@ def test_an_error_is_shown_whole_but_short_beside_its_label() -> None:
 
 
 def test_answers_become_marks_as_they_come() -> None:
-    """Letters and whole words are understood, Enter leaves an error for later, q ends it, nonsense is asked again."""
+    """Letters and whole words are understood, Enter leaves an error for later, q ends it, nonsense
+    is asked again.
+    """
     _, audit = graded(BINARY)
     ids = [suspect.row.id for suspect in audit.errors.suspects]
     assert len(ids) == 6
@@ -115,7 +137,10 @@ def test_marks_are_written_and_read_back(tmp_path: Path) -> None:
     """What is marked comes back as it was; what is not is left to mark in the file."""
     _, audit = graded(GRADES)
     ids = [suspect.row.id for suspect in audit.errors.suspects]
-    findings = {ids[0]: Finding(mark="wrong label", right_label=2.0), ids[4]: Finding(mark="unclear")}
+    findings = {
+        ids[0]: Finding(mark="wrong label", right_label=2.0),
+        ids[4]: Finding(mark="unclear"),
+    }
     path = tmp_path / "marks.jsonl"
     write_marks(audit, findings, path)
     assert read_audit(path) == findings

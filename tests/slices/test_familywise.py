@@ -1,4 +1,6 @@
-"""What the best of all candidates comes to by chance, and what is left of a slice after the search that found it."""
+"""What the best of all candidates comes to by chance, and what is left of a slice after the search
+that found it.
+"""
 
 import itertools
 import math
@@ -20,15 +22,28 @@ def table_of(columns: dict[str, np.ndarray], bad: np.ndarray) -> Rows:
 
 
 def test_the_critical_score_is_that_of_a_bootstrap_over_rows() -> None:
-    """A multiplier of its own for each row, and every candidate by hand, give the same scores as blocks of rows."""
+    """A multiplier of its own for each row, and every candidate by hand, give the same scores as
+    blocks of rows.
+    """
     rng = np.random.default_rng(0)
-    columns = {"a": rng.choice(list("xyz"), 900), "b": rng.choice(list("pqrs"), 900), "c": rng.choice(list("mn"), 900)}
+    columns = {
+        "a": rng.choice(list("xyz"), 900),
+        "b": rng.choice(list("pqrs"), 900),
+        "c": rng.choice(list("mn"), 900),
+    }
     rows = table_of(columns, rng.random(900) < 0.2)
     prices = propose(rows, depth=2, min_rows=30).prices
     single = [[values == value for value in np.unique(values)] for values in columns.values()]
-    pairs = [one & two for x, y in itertools.combinations(single, 2) for one, two in itertools.product(x, y)]
+    pairs = [
+        one & two
+        for x, y in itertools.combinations(single, 2)
+        for one, two in itertools.product(x, y)
+    ]
     members = np.array([member for of_column in single for member in of_column] + pairs)
-    assert {kind.conditions: round(math.exp(price)) for kind, price in prices.items()} == {1: 9, 2: 26}
+    assert {kind.conditions: round(math.exp(price)) for kind, price in prices.items()} == {
+        1: 9,
+        2: 26,
+    }
     price = np.array([prices[Kind(1, 0, False)]] * 9 + [prices[Kind(2, 0, False)]] * 26)
     weight = members - members.mean(axis=1, keepdims=True)
     z = weight @ rng.standard_normal((900, 4000)) / np.sqrt((weight**2).sum(axis=1))[:, None]
@@ -73,11 +88,15 @@ def test_the_effect_without_selection_is_the_mean_whose_selected_part_averages_w
 
 
 def test_a_bound_seldom_promises_a_wider_gap_than_there_is() -> None:
-    """In 60 tables with one planted slice at most 7 list a slice with too strict a bound: 3 are expected at most."""
+    """In 60 tables with one planted slice at most 7 list a slice with too strict a bound: 3 are
+    expected at most.
+    """
     overstated = 0
     for seed in range(60):
         rng = np.random.default_rng(seed)
-        frame = pd.DataFrame({f"c{k}": rng.choice(list("abcdefgh")[:k], 1500) for k in (2, 3, 5, 8)})
+        frame = pd.DataFrame(
+            {f"c{k}": rng.choice(list("abcdefgh")[:k], 1500) for k in (2, 3, 5, 8)}
+        )
         chance = np.where(frame["c5"] == "a", 0.30, 0.15)
         label = rng.random(1500) < 0.5
         frame["label"], frame["predicted"] = label, label ^ (rng.random(1500) < chance)
@@ -96,14 +115,21 @@ def test_a_bound_seldom_promises_a_wider_gap_than_there_is() -> None:
 
 
 def test_a_sharp_core_is_listed_beside_its_wide_slice() -> None:
-    """A value errs thrice as often as the rest, and where another column has one value most rows err."""
+    """A value errs thrice as often as the rest, and where another column has one value most rows
+    err.
+    """
     rng = np.random.default_rng(3)
     kind, part = rng.choice(list("abcd"), 4000), rng.choice(list("pqrst"), 4000)
     wide, core = kind == "a", (kind == "a") & (part == "p")
     label = rng.random(4000) < 0.5
     said = label ^ (rng.random(4000) < np.where(core, 0.75, np.where(wide, 0.30, 0.10)))
-    frame = pd.DataFrame({"kind": kind, "part": part, "doc": np.arange(4000), "label": label, "predicted": said})
-    found = {str(one.predicate): one for one in find_in_frame(frame, metric="accuracy", group="doc").slices}
+    frame = pd.DataFrame(
+        {"kind": kind, "part": part, "doc": np.arange(4000), "label": label, "predicted": said}
+    )
+    found = {
+        str(one.predicate): one
+        for one in find_in_frame(frame, metric="accuracy", group="doc").slices
+    }
     first, second = found["kind = a"], found["kind = a and part = p"]
     assert first.within is None
     assert second.within == first.predicate
@@ -111,12 +137,21 @@ def test_a_sharp_core_is_listed_beside_its_wide_slice() -> None:
 
 
 def test_a_wide_slice_that_is_surer_than_a_part_of_it_is_listed() -> None:
-    """By chance a part of it is poorer, and without that part too few rows are left to be sure of."""
+    """By chance a part of it is poorer, and without that part too few rows are left to be sure
+    of.
+    """
     rng = np.random.default_rng(14)
-    kind, part, words = rng.choice(list("abcd"), 600), rng.choice(list("pqr"), 600), rng.integers(3, 20, 600)
+    kind, part, words = (
+        rng.choice(list("abcd"), 600),
+        rng.choice(list("pqr"), 600),
+        rng.integers(3, 20, 600),
+    )
     label = rng.random(600) < 0.5
     said = label ^ (rng.random(600) < np.where(kind == "a", 0.60, 0.40))
     frame = pd.DataFrame({"kind": kind, "part": part, "words": words, "doc": np.arange(600)})
     frame["label"], frame["predicted"] = label, said
-    found = {str(one.predicate): one for one in find_in_frame(frame, metric="accuracy", group="doc").slices}
+    found = {
+        str(one.predicate): one
+        for one in find_in_frame(frame, metric="accuracy", group="doc").slices
+    }
     assert found["kind = a"].confirmed

@@ -1,4 +1,6 @@
-"""Columns become readable conditions, and those that give the label away are found without being told."""
+"""Columns become readable conditions, and those that give the label away are found without being
+told.
+"""
 
 import json
 import math
@@ -9,7 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges import BINARY, Dataset, InputError, JudgedDataset, OutputScale, Row, Scalar, Verdict
+from judgewright.judges import (
+    BINARY,
+    Dataset,
+    InputError,
+    JudgedDataset,
+    OutputScale,
+    Row,
+    Scalar,
+    Verdict,
+)
 from judgewright.judges.files import load_verdicts
 from judgewright.slices import (
     MAX_VALUES,
@@ -27,17 +38,26 @@ DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 
 
 def judged_of(
-    labels: list[float], columns: dict[str, list[Scalar]], groups: list[str] | None = None, seed: int = 0
+    labels: list[float],
+    columns: dict[str, list[Scalar]],
+    groups: list[str] | None = None,
+    seed: int = 0,
 ) -> JudgedDataset:
     """A table with these labels and columns and a coin-tossing judge."""
     coin = np.random.default_rng(seed).random(len(labels)) < 0.5
     rows = tuple(
         Row(
-            id=str(i), inputs={}, label=y, meta={k: v[i] for k, v in columns.items()}, group=groups[i] if groups else ""
+            id=str(i),
+            inputs={},
+            label=y,
+            meta={k: v[i] for k, v in columns.items()},
+            group=groups[i] if groups else "",
         )
         for i, y in enumerate(labels)
     )
-    answers = tuple(Verdict(row_id=str(i), score=float(p), positive=bool(p)) for i, p in enumerate(coin))
+    answers = tuple(
+        Verdict(row_id=str(i), score=float(p), positive=bool(p)) for i, p in enumerate(coin)
+    )
     return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
 
 
@@ -49,7 +69,9 @@ def column_of(judged: JudgedDataset, name: str) -> list[Scalar]:
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(
-        st.one_of(st.none(), st.integers(-50, 50), st.floats(-1e6, 1e6), st.just(math.nan)), min_size=1, max_size=80
+        st.one_of(st.none(), st.integers(-50, 50), st.floats(-1e6, 1e6), st.just(math.nan)),
+        min_size=1,
+        max_size=80,
     )
 )
 def test_every_row_satisfies_the_condition_of_its_code(values: list[Scalar]) -> None:
@@ -61,8 +83,12 @@ def test_every_row_satisfies_the_condition_of_its_code(values: list[Scalar]) -> 
 
 
 def test_rare_values_are_folded_and_not_searched() -> None:
-    """Beyond the 64 most frequent values there is one code without a condition; missing stays its own."""
-    values: list[Scalar] = [f"v{i:03}" for i in range(200) for _ in range(2)] + ["often"] * 50 + [None] * 7
+    """Beyond the 64 most frequent values there is one code without a condition; missing stays its
+    own.
+    """
+    values: list[Scalar] = (
+        [f"v{i:03}" for i in range(200) for _ in range(2)] + ["often"] * 50 + [None] * 7
+    )
     column = encode("a", values)
     assert len(column.conditions) == MAX_VALUES + 2
     assert column.conditions[-1] is None
@@ -127,7 +153,9 @@ def test_a_column_that_foretells_the_verdict_is_left_out() -> None:
     judged = judged_of([0.0, 1.0] * 100, {"output": [None] * 200})
     output: list[Scalar] = ["yes" if p else "no" for p in judged.predicted]
     again = judged_of([0.0, 1.0] * 100, {"output": output})
-    assert "verdict away" in (leak_reason(encode("output", column_of(again, "output")), Outcomes.of(again)) or "")
+    assert "verdict away" in (
+        leak_reason(encode("output", column_of(again, "output")), Outcomes.of(again)) or ""
+    )
 
 
 def test_high_cardinality_is_not_taken_for_a_leak() -> None:
@@ -158,7 +186,10 @@ def load(name: str, threshold: float) -> JudgedDataset:
         for row in table
     )
     coin = np.random.default_rng(0).random(len(rows)) < 0.5
-    answers = tuple(Verdict(row_id=r.id, score=float(p), positive=bool(p)) for r, p in zip(rows, coin, strict=True))
+    answers = tuple(
+        Verdict(row_id=r.id, score=float(p), positive=bool(p))
+        for r, p in zip(rows, coin, strict=True)
+    )
     scale = OutputScale(kind="probability", threshold=threshold)
     return JudgedDataset(dataset=Dataset(rows=rows, labels=scale), answers=answers, scale=BINARY)
 
@@ -170,7 +201,16 @@ def load(name: str, threshold: float) -> JudgedDataset:
             "groundedness_multi",
             0.5,
             ["label_raw", "hallucinated_text", "error_type"],
-            ["dataset", "task_type", "granularity", "model", "domain", "source_words", "agreement", "n_annotators"],
+            [
+                "dataset",
+                "task_type",
+                "granularity",
+                "model",
+                "domain",
+                "source_words",
+                "agreement",
+                "n_annotators",
+            ],
         ),
         (
             "groundedness_ragtruth_qa_response",
@@ -191,29 +231,62 @@ def load(name: str, threshold: float) -> JudgedDataset:
             ["label_raw"],
             ["domain", "question_type", "model", "informativeness", "source_reliability"],
         ),
-        ("context_relevance_handeval", 0.5, ["label_raw", "label_norm"], ["dataset", "query_term_overlap"]),
+        (
+            "context_relevance_handeval",
+            0.5,
+            ["label_raw", "label_norm"],
+            ["dataset", "query_term_overlap"],
+        ),
         ("context_relevance_noveleval", 1, ["label_raw", "label_norm"], ["passage_words"]),
-        ("answer_relevance_human", 0.5, ["label_raw"], ["dataset", "generator", "agreement", "n_annotators"]),
-        ("context_relevance_climretrieve", 2, ["label_raw", "label_norm", "label_origin"], ["length_bucket"]),
-        ("context_relevance_trec_dl", 2, ["label_raw", "label_norm"], ["dataset", "query_term_overlap"]),
+        (
+            "answer_relevance_human",
+            0.5,
+            ["label_raw"],
+            ["dataset", "generator", "agreement", "n_annotators"],
+        ),
+        (
+            "context_relevance_climretrieve",
+            2,
+            ["label_raw", "label_norm", "label_origin"],
+            ["length_bucket"],
+        ),
+        (
+            "context_relevance_trec_dl",
+            2,
+            ["label_raw", "label_norm"],
+            ["dataset", "query_term_overlap"],
+        ),
         ("answer_relevance", 0.5, ["negative_kind"], ["dataset", "answer_kind", "domain"]),
         (
             "diras",
             0.5,
-            ["label_text", "label_binary", "annotation_1", "annotation_2", "meta_annotation", "gpt4_guess"],
+            [
+                "label_text",
+                "label_binary",
+                "annotation_1",
+                "annotation_2",
+                "meta_annotation",
+                "gpt4_guess",
+            ],
             ["uncertain", "annotators_agree"],
         ),
     ],
 )
-def test_real_leaks_are_found_unaided(name: str, threshold: float, leaking: list[str], honest: list[str]) -> None:
-    """The detector alone, without names, finds the columns the data's README warns of and spares the honest ones."""
+def test_real_leaks_are_found_unaided(
+    name: str, threshold: float, leaking: list[str], honest: list[str]
+) -> None:
+    """The detector alone, without names, finds the columns the data's README warns of and spares
+    the honest ones.
+    """
     judged = load(name, threshold)
     for column in leaking:
         assert "gives the label away" in (
             leak_reason(encode(column, column_of(judged, column)), Outcomes.of(judged)) or ""
         ), column
     for column in honest:
-        assert leak_reason(encode(column, column_of(judged, column)), Outcomes.of(judged)) is None, column
+        assert (
+            leak_reason(encode(column, column_of(judged, column)), Outcomes.of(judged)) is None
+        ), column
         assert convention_reason(column) is None, column
 
 
@@ -223,16 +296,21 @@ negative_kind worst_label best_label annotation_1 meta_annotation benchmark_labe
 gpt4_confidence metadata.gold_3way metadata.label_3way metadata.judge_3way metadata.raw_guess metadata.human
 metadata.human_range metadata.human.naturalness metadata.conditional_idk metadata.rl_f metadata.rb_llm
 metadata.rb_agg verdicts.Olz
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.parametrize("name", README_LISTS.split())
 def test_names_that_bear_labels_by_convention_are_left_out(name: str) -> None:
-    """Every column the data's README lists is left out by name as well, whatever the rows at hand show."""
+    """Every column the data's README lists is left out by name as well, whatever the rows at hand
+    show.
+    """
     assert convention_reason(name) is not None
 
 
-HONEST_LISTS = "metadata.human_uncertain annotators_agree metadata.annotators_agree agreement uncertain n_annotators"
+HONEST_LISTS = (
+    "metadata.human_uncertain annotators_agree metadata.annotators_agree agreement uncertain"
+    " n_annotators"
+)
 
 
 @pytest.mark.parametrize("name", HONEST_LISTS.split(" "))
@@ -246,7 +324,14 @@ VERDICT_FILES = [
         "diras_chatreport.gpt-4-0125-preview",
         {"group": "inputs.query", "score": "verdict"},
         ["annotation_1", "annotation_2", "gold_3way", "raw_guess"],
-        ["query_type", "overlap_bin", "passage_words", "annotators_agree", "human_uncertain", "dense_rank_bin"],
+        [
+            "query_type",
+            "overlap_bin",
+            "passage_words",
+            "annotators_agree",
+            "human_uncertain",
+            "dense_rank_bin",
+        ],
     ),
     (
         "diras_chatreport.llama3-8b-instruct",
@@ -273,7 +358,9 @@ VERDICT_FILES = [
 def test_leaks_beside_real_verdicts_are_found_unaided(
     name: str, reading: dict[str, str], leaking: list[str], honest: list[str]
 ) -> None:
-    """In published verdicts too the data alone tell second annotators and copies of the verdict from honest columns."""
+    """In published verdicts too the data alone tell second annotators and copies of the verdict
+    from honest columns.
+    """
     path = DATA / "verdicts" / f"{name}.jsonl"
     if not path.exists():
         pytest.skip(f"{path.name} is not beside the checkout")
@@ -283,11 +370,15 @@ def test_leaks_beside_real_verdicts_are_found_unaided(
         found = leak_reason(encode(column, column_of(judged, f"metadata.{column}")), outcomes)
         assert "away" in (found or ""), column
     for column in honest:
-        assert leak_reason(encode(column, column_of(judged, f"metadata.{column}")), outcomes) is None, column
+        assert (
+            leak_reason(encode(column, column_of(judged, f"metadata.{column}")), outcomes) is None
+        ), column
         assert convention_reason(f"metadata.{column}") is None, column
     left_out = read_features(judged).left_out
     warned_of = {name.removeprefix("metadata.") for name in README_LISTS.split()}
-    listed = {name for row in judged.rows for name in row.meta if warned_of.intersection(name.split("."))}
+    listed = {
+        name for row in judged.rows for name in row.meta if warned_of.intersection(name.split("."))
+    }
     assert listed
     assert listed <= left_out.keys()
 
@@ -308,12 +399,18 @@ def test_one_side_of_a_flag_that_is_all_of_the_rarer_label_is_a_leak() -> None:
 
 
 def test_a_column_filled_in_seldom_that_then_tells_the_label_is_a_leak() -> None:
-    """An adjudicator's decision on one row in ten explains little of all labels, and everything where it stands."""
+    """An adjudicator's decision on one row in ten explains little of all labels, and everything
+    where it stands.
+    """
     rng = np.random.default_rng(4)
     labels = (rng.random(800) < 0.5).astype(float).tolist()
     groups = [f"g{i // 2}" for i in range(800)]
-    decided: list[Scalar] = [("yes" if y else "no") if i % 10 == 0 else None for i, y in enumerate(labels)]
-    honest: list[Scalar] = [str(rng.choice(["yes", "no"])) if i % 10 == 0 else None for i in range(800)]
+    decided: list[Scalar] = [
+        ("yes" if y else "no") if i % 10 == 0 else None for i, y in enumerate(labels)
+    ]
+    honest: list[Scalar] = [
+        str(rng.choice(["yes", "no"])) if i % 10 == 0 else None for i in range(800)
+    ]
     outcomes = Outcomes.of(judged_of(labels, {"a": decided}, groups))
     assert "where it has a value" in (leak_reason(encode("a", decided), outcomes) or "")
     assert leak_reason(encode("a", honest), outcomes) is None

@@ -1,4 +1,6 @@
-"""Planted slices are found and confirmed, noise is not, and every number can be recomputed from the predicate."""
+"""Planted slices are found and confirmed, noise is not, and every number can be recomputed from the
+predicate.
+"""
 
 import random
 from dataclasses import replace
@@ -8,7 +10,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgewright.judges import BINARY, Dataset, InputError, JudgedDataset, OutputScale, Row, Scalar, Unscored, Verdict
+from judgewright.judges import (
+    BINARY,
+    Dataset,
+    InputError,
+    JudgedDataset,
+    OutputScale,
+    Row,
+    Scalar,
+    Unscored,
+    Verdict,
+)
 from judgewright.judges.files import load_verdicts
 from judgewright.optimize import choose_target
 from judgewright.slices import (
@@ -24,13 +36,28 @@ from judgewright.slices import (
 
 VERDICTS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "verdicts"
 KEYS = (
-    *("predicate", "n", "support", "metric", "value", "rest", "low", "high", "p", "direction", "parts"),
+    *(
+        "predicate",
+        "n",
+        "support",
+        "metric",
+        "value",
+        "rest",
+        "low",
+        "high",
+        "p",
+        "direction",
+        "parts",
+    ),
     *("expected_gain", "consistency", "confirmed", "prompt_target", "standing", "bound", "within"),
 )
 
 
 def table(
-    columns: dict[str, list[Scalar]], label: np.ndarray, said: np.ndarray, groups: np.ndarray | None = None
+    columns: dict[str, list[Scalar]],
+    label: np.ndarray,
+    said: np.ndarray,
+    groups: np.ndarray | None = None,
 ) -> JudgedDataset:
     """A binary table from arrays."""
     names = list(columns)
@@ -44,12 +71,15 @@ def table(
         )
         for i, y in enumerate(label)
     )
-    answers = tuple(Verdict(row_id=f"r{i}", score=float(p), positive=bool(p)) for i, p in enumerate(said))
+    answers = tuple(
+        Verdict(row_id=f"r{i}", score=float(p), positive=bool(p)) for i, p in enumerate(said)
+    )
     return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
 
 
 def planted(n: int = 6000, seed: int = 0) -> JudgedDataset:
-    """A judge that lets bad rows through where `kind = a` and words are many, and misses good ones elsewhere.
+    """A judge that lets bad rows through where `kind = a` and words are many, and misses good ones
+    elsewhere.
 
     Rows of `origin = poor` are seldom good, and judged no worse than others.
     """
@@ -65,7 +95,10 @@ def planted(n: int = 6000, seed: int = 0) -> JudgedDataset:
         "gap": [None if x < 0.3 else "there" for x in rng.random(n)],
     }
     label = rng.random(n) < np.where(origin == "poor", 0.2, 0.55)
-    weak, blind = (kind == "a") & (words >= 400), (np.array(columns["noise"]) == "q") & (kind == "d")
+    weak, blind = (
+        (kind == "a") & (words >= 400),
+        (np.array(columns["noise"]) == "q") & (kind == "d"),
+    )
     found = rng.random(n) < np.where(blind, 0.6, 0.9)
     return table(columns, label, np.where(label, found, rng.random(n) < np.where(weak, 0.6, 0.12)))
 
@@ -149,13 +182,17 @@ def test_off_by_one_is_searched_on_the_grades() -> None:
         Row(id=str(i), inputs={}, label=float(h), meta={"kind": k})
         for i, (h, k) in enumerate(zip(human, kind, strict=True))
     )
-    answers = tuple(Verdict(row_id=str(i), score=float(j), positive=bool(j >= 2)) for i, j in enumerate(judge))
+    answers = tuple(
+        Verdict(row_id=str(i), score=float(j), positive=bool(j >= 2)) for i, j in enumerate(judge)
+    )
     judged = JudgedDataset(dataset=Dataset(rows=rows, labels=scale), answers=answers, scale=scale)
     best = find_slices(judged, metric="off_by_one").slices[0]
     assert str(best.predicate) == "kind = a"
     assert best.confirmed
     assert best.value == pytest.approx(1 - (np.abs(human - judge)[kind == "a"] > 1).mean())
-    other = JudgedDataset(dataset=Dataset(rows=rows, labels=OutputScale(high=4)), answers=answers, scale=scale)
+    other = JudgedDataset(
+        dataset=Dataset(rows=rows, labels=OutputScale(high=4)), answers=answers, scale=scale
+    )
     with pytest.raises(InputError, match="same scale"):
         find_slices(other, metric="off_by_one")
 
@@ -172,7 +209,9 @@ def test_the_json_has_the_keys_of_the_contract() -> None:
 
 
 def test_the_order_of_rows_and_columns_does_not_matter() -> None:
-    """Shuffled rows and columns, and a duplicated column, give the same slices with the same numbers."""
+    """Shuffled rows and columns, and a duplicated column, give the same slices with the same
+    numbers.
+    """
     judged = planted(3000)
     order = list(range(len(judged.rows)))
     random.Random(1).shuffle(order)
@@ -187,7 +226,9 @@ def test_the_order_of_rows_and_columns_does_not_matter() -> None:
         )
         for r in mixed.rows
     )
-    again = JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=mixed.answers, scale=BINARY)
+    again = JudgedDataset(
+        dataset=Dataset(rows=rows, labels=BINARY), answers=mixed.answers, scale=BINARY
+    )
     first, second = find_slices(judged), find_slices(again)
     assert [str(s.predicate) for s in first.slices] == [str(s.predicate) for s in second.slices]
     for one, other in zip(first.slices, second.slices, strict=True):
@@ -201,20 +242,29 @@ def test_renamed_values_rename_the_slice_and_nothing_else() -> None:
     judged = planted(3000)
     words = {"a": "Zebra", "b": "x y", "c": "in", "d": "0"}
     rows = tuple(
-        Row(id=r.id, inputs={}, label=r.label, meta={**r.meta, "kind": words[str(r.meta["kind"])]}) for r in judged.rows
+        Row(id=r.id, inputs={}, label=r.label, meta={**r.meta, "kind": words[str(r.meta["kind"])]})
+        for r in judged.rows
     )
-    again = find_slices(JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=judged.answers, scale=BINARY))
+    again = find_slices(
+        JudgedDataset(
+            dataset=Dataset(rows=rows, labels=BINARY), answers=judged.answers, scale=BINARY
+        )
+    )
     assert sorted((s.n, round(s.value, 9)) for s in again.slices) == sorted(
         (s.n, round(s.value, 9)) for s in find_slices(judged).slices
     )
 
 
 def test_shuffled_labels_rarely_confirm_a_slice() -> None:
-    """Of 30 tables without any signal at most four report a confirmed slice (5 % each are expected)."""
+    """Of 30 tables without any signal at most four report a confirmed slice (5 % each are
+    expected).
+    """
     confirmed = 0
     for seed in range(30):
         rng = np.random.default_rng(seed)
-        columns: dict[str, list[Scalar]] = {f"c{k}": rng.integers(0, 3 + k, 1500).tolist() for k in range(6)}
+        columns: dict[str, list[Scalar]] = {
+            f"c{k}": rng.integers(0, 3 + k, 1500).tolist() for k in range(6)
+        }
         report = find_slices(table(columns, rng.random(1500) < 0.5, rng.random(1500) < 0.6))
         confirmed += any(found.confirmed for found in report.slices)
     assert confirmed <= 4
@@ -240,7 +290,9 @@ def test_grouped_noise_rarely_confirms_a_slice() -> None:
 def test_few_rows_are_searched_less_deeply_and_it_is_said() -> None:
     """Under 2,000 rows in the denominator: two conditions, eight columns, and a power line."""
     rng = np.random.default_rng(0)
-    columns: dict[str, list[Scalar]] = {f"c{k:02}": rng.choice(list("abc"), 600).tolist() for k in range(11)}
+    columns: dict[str, list[Scalar]] = {
+        f"c{k:02}": rng.choice(list("abc"), 600).tolist() for k in range(11)
+    }
     judged = table(columns, rng.random(600) < 0.5, rng.random(600) < 0.6)
     report = find_slices(judged, max_depth=3)
     assert sum("too few rows" in reason for reason in report.left_out.values()) == 3
@@ -287,7 +339,9 @@ def test_unscored_rows_are_left_out_and_counted() -> None:
 
 @pytest.mark.parametrize("metric", ["kappa", "mcc", "balanced_accuracy"])
 def test_a_metric_without_rows_of_its_own_is_measured_as_itself(metric: str) -> None:
-    """Kappa, MCC and balanced accuracy on slice and rest are scikit-learn's, and the planted weakness is confirmed."""
+    """Kappa, MCC and balanced accuracy on slice and rest are scikit-learn's, and the planted
+    weakness is confirmed.
+    """
     from sklearn import metrics as sk
 
     oracle = {
@@ -302,7 +356,9 @@ def test_a_metric_without_rows_of_its_own_is_measured_as_itself(metric: str) -> 
     for found in report.slices:
         inside = found.predicate.mask(judged.rows)
         for part, value in ((inside, found.value), (~inside, found.rest)):
-            assert value == pytest.approx(oracle[metric](judged.positive[part], judged.predicted[part]))
+            assert value == pytest.approx(
+                oracle[metric](judged.positive[part], judged.predicted[part])
+            )
         if found.parts is not None and found.low is not None and found.high is not None:
             assert found.low <= found.value <= found.high
             gap = found.value - found.rest
@@ -340,15 +396,23 @@ def miscalibrated(n: int = 8000, seed: int = 1) -> pd.DataFrame:
 
 @pytest.mark.parametrize("metric", ["brier", "ece"])
 def test_a_miscalibrated_slice_is_found_where_the_metric_is_high(metric: str) -> None:
-    """A frame is searched as a table of rows is; poor means a high Brier score or calibration error."""
+    """A frame is searched as a table of rows is; poor means a high Brier score or calibration
+    error.
+    """
     report = find_in_frame(miscalibrated(), metric=metric, group="doc", probability="p")
     assert [str(s.predicate) for s in report.slices if s.confirmed] == ["topic = law"]
     found = report.slices[0]
     assert found.value > found.rest
     assert found.low is not None
     assert found.low > found.rest
-    null = miscalibrated().assign(topic="law", other=np.random.default_rng(3).choice(list("ab"), 8000))
-    assert not [s for s in find_in_frame(null, metric=metric, group="doc", probability="p").slices if s.confirmed]
+    null = miscalibrated().assign(
+        topic="law", other=np.random.default_rng(3).choice(list("ab"), 8000)
+    )
+    assert not [
+        s
+        for s in find_in_frame(null, metric=metric, group="doc", probability="p").slices
+        if s.confirmed
+    ]
 
 
 def test_a_frame_and_a_table_of_the_same_rows_give_the_same_slices() -> None:
@@ -366,7 +430,9 @@ def test_a_frame_and_a_table_of_the_same_rows_give_the_same_slices() -> None:
 
 
 def test_an_unconfirmed_leaning_slice_is_named_as_such() -> None:
-    """Without a confirmed target a likely slice of the right direction is taken; one that is only seen is not."""
+    """Without a confirmed target a likely slice of the right direction is taken; one that is only
+    seen is not.
+    """
     reports = [find_slices(planted(700, seed=seed)) for seed in range(8)]
     chosen = [choose_target(report, "fp") for report in reports]
     likely = [(s, why) for s, why in chosen if s is not None and not s.confirmed]
@@ -376,17 +442,23 @@ def test_an_unconfirmed_leaning_slice_is_named_as_such() -> None:
         assert "likely" in why
         assert found.fp_share is not None
         assert found.fp_share > 0.5
-    alone = [why for report, (s, why) in zip(reports, chosen, strict=True) if report.slices and s is None]
+    alone = [
+        why for report, (s, why) in zip(reports, chosen, strict=True) if report.slices and s is None
+    ]
     assert alone
     assert all("only seen" in why or "no slice's errors" in why for why in alone)
 
 
 def test_real_verdicts_give_few_readable_slices() -> None:
-    """GPT-4o's grades on TREC DL 2019, grouped by query: the leaks are out and no gain is more than its rows show."""
+    """GPT-4o's grades on TREC DL 2019, grouped by query: the leaks are out and no gain is more than
+    its rows show.
+    """
     path = VERDICTS / "trecdl19.gpt-4o-umbrela.jsonl"
     if not path.exists():
         pytest.skip(f"{path.name} is not beside the checkout")
-    judged = load_verdicts(path, label="label", score="score", threshold=2.0, group="metadata.query_id")
+    judged = load_verdicts(
+        path, label="label", score="score", threshold=2.0, group="metadata.query_id"
+    )
     report = find_slices(judged, metric="precision")
     assert "label_binary" in report.left_out
     assert "verdict" in report.left_out
@@ -400,15 +472,24 @@ def test_real_verdicts_give_few_readable_slices() -> None:
 
 
 def test_a_search_writes_nothing_into_its_features_and_a_second_one_tells_its_own_reasons() -> None:
-    """Recall has fewer rows in its denominator than precision: what is too rare for one is not said by the other."""
+    """Recall has fewer rows in its denominator than precision: what is too rare for one is not said
+    by the other.
+    """
     rng = np.random.default_rng(3)
     n = 1200
     label, said = rng.random(n) < 0.3, rng.random(n) < 0.9
-    judged = table({"kind": [f"k{i % 3}" for i in range(n)], "shop": [f"s{i % 20}" for i in range(n)]}, label, said)
+    judged = table(
+        {"kind": [f"k{i % 3}" for i in range(n)], "shop": [f"s{i % 20}" for i in range(n)]},
+        label,
+        said,
+    )
     features, outcomes = read_features(judged), Outcomes.of(judged)
     before = dict(features.left_out)
     limits = Limits(max_depth=2, min_support=30, seed=0, named=False)
-    first, second = (search_slices(outcomes, features, target_of(name), limits) for name in ("recall", "precision"))
+    first, second = (
+        search_slices(outcomes, features, target_of(name), limits)
+        for name in ("recall", "precision")
+    )
     assert dict(features.left_out) == before
     assert first.left_out == {"shop": "no value covers 30 rows of the metric's denominator"}
     assert second.left_out == {}

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Verdict
-from judgewright.slices import audit_slice, find_regressions, find_slices, measure_slice, parse_predicate
+from judgewright.slices import (
+    audit_slice,
+    find_regressions,
+    find_slices,
+    measure_slice,
+    parse_predicate,
+)
 
 TAG = "<b onclick=alert(1)>"
 
@@ -17,15 +23,25 @@ def table(extra: float, n: int = 3000) -> JudgedDataset:
     label, hard = rng.random(n) < 0.5, rng.random(n) < 0.3
     said = label ^ (rng.random(n) < np.where(label, 0.1, 0.1 + extra * hard))
     rows = tuple(
-        Row(id=f"r{i}", inputs={"x": TAG}, label=float(y), meta={"kind": TAG if h else "plain"}, group=f"g{i // 2}")
+        Row(
+            id=f"r{i}",
+            inputs={"x": TAG},
+            label=float(y),
+            meta={"kind": TAG if h else "plain"},
+            group=f"g{i // 2}",
+        )
         for i, (y, h) in enumerate(zip(label, hard, strict=True))
     )
-    answers = tuple(Verdict(row_id=f"r{i}", score=float(s), positive=bool(s)) for i, s in enumerate(said))
+    answers = tuple(
+        Verdict(row_id=f"r{i}", score=float(s), positive=bool(s)) for i, s in enumerate(said)
+    )
     return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
 
 
 def test_a_report_as_a_frame_has_a_line_a_slice_that_can_be_recomputed() -> None:
-    """Metric, n and rest are those of the rows; the report prints as a line; the hostile name stays text."""
+    """Metric, n and rest are those of the rows; the report prints as a line; the hostile name stays
+    text.
+    """
     judged = table(0.5)
     report = find_slices(judged, metric="precision")
     line = report.to_frame().iloc[0]
@@ -65,7 +81,11 @@ def test_regressions_as_a_frame_have_both_counts_and_the_interval() -> None:
     report = find_regressions(table(0.0), table(0.6))
     line, found = report.to_frame().iloc[0], report.slices[0]
     assert (line.broken, line.mended, line.n) == (found.broken, found.mended, found.change.n)
-    assert (line.low, line.high, line.elsewhere) == (found.change.low, found.change.high, found.elsewhere.difference)
+    assert (line.low, line.high, line.elsewhere) == (
+        found.change.low,
+        found.change.high,
+        found.elsewhere.difference,
+    )
     assert f"{len(report.slices)} slices got worse" in repr(report)
     assert TAG not in report._repr_html_()
 

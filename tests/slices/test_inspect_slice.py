@@ -1,4 +1,6 @@
-"""One slice looked at closely: its numbers are those of independent code, and what is not held out says so."""
+"""One slice looked at closely: its numbers are those of independent code, and what is not held out
+says so.
+"""
 
 from dataclasses import replace
 
@@ -10,7 +12,16 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, fisher_exact
 from sklearn.metrics import cohen_kappa_score, precision_score, recall_score
 
-from judgewright.judges import BINARY, Dataset, InputError, JudgedDataset, Row, Scalar, Verdict, hash_rows
+from judgewright.judges import (
+    BINARY,
+    Dataset,
+    InputError,
+    JudgedDataset,
+    Row,
+    Scalar,
+    Verdict,
+    hash_rows,
+)
 from judgewright.slices import (
     MIN_ROWS,
     TARGETS,
@@ -28,7 +39,9 @@ from judgewright.slices import (
 from judgewright.slices.search_result import FoundSlice
 
 
-def table(columns: dict[str, list[Scalar]], label: np.ndarray, said: np.ndarray, groups: np.ndarray) -> JudgedDataset:
+def table(
+    columns: dict[str, list[Scalar]], label: np.ndarray, said: np.ndarray, groups: np.ndarray
+) -> JudgedDataset:
     """A binary table from arrays, each verdict with a confidence."""
     rows = tuple(
         Row(
@@ -41,14 +54,20 @@ def table(columns: dict[str, list[Scalar]], label: np.ndarray, said: np.ndarray,
         for i, y in enumerate(label)
     )
     answers = tuple(
-        Verdict(row_id=f"r{i}", score=float(p), positive=bool(p), confidence=0.5 + 0.4 * (i % 7) / 7)
+        Verdict(
+            row_id=f"r{i}", score=float(p), positive=bool(p), confidence=0.5 + 0.4 * (i % 7) / 7
+        )
         for i, p in enumerate(said)
     )
-    return JudgedDataset(dataset=Dataset.of(rows, labels=BINARY, name="made"), answers=answers, scale=BINARY)
+    return JudgedDataset(
+        dataset=Dataset.of(rows, labels=BINARY, name="made"), answers=answers, scale=BINARY
+    )
 
 
 def planted(n: int = 4000, seed: int = 0, *, alone: bool = True) -> JudgedDataset:
-    """False positives gather where `kind = a`, most of all with many words; rows are alone or in fives."""
+    """False positives gather where `kind = a`, most of all with many words; rows are alone or in
+    fives.
+    """
     rng = np.random.default_rng(seed)
     kind = rng.choice(["a", "b", "c"], n)
     words = rng.integers(0, 100, n)
@@ -57,7 +76,11 @@ def planted(n: int = 4000, seed: int = 0, *, alone: bool = True) -> JudgedDatase
     said = np.where(label, rng.random(n) > 0.1, rng.random(n) < risk)
     groups = np.arange(n) if alone else np.arange(n) // 5
     return table(
-        {"kind": kind.tolist(), "words": words.tolist(), "noise": rng.choice(list("pqrst"), n).tolist()},
+        {
+            "kind": kind.tolist(),
+            "words": words.tolist(),
+            "noise": rng.choice(list("pqrst"), n).tolist(),
+        },
         label,
         said,
         groups,
@@ -65,15 +88,21 @@ def planted(n: int = 4000, seed: int = 0, *, alone: bool = True) -> JudgedDatase
 
 
 def test_a_slice_of_ones_own_has_the_numbers_of_scikit_learn() -> None:
-    """Value and rest of precision, recall and kappa, and the counts, from a frame and the predicate alone."""
+    """Value and rest of precision, recall and kappa, and the counts, from a frame and the predicate
+    alone.
+    """
     judged = planted()
     frame = judged.to_frame().astype({"positive": bool, "predicted": bool})
     inside = (frame["kind"] == "a") & (frame["words"] >= 60)
     scores = {"precision": precision_score, "recall": recall_score, "kappa": cohen_kappa_score}
     for metric, score in scores.items():
         found = measure_slice(judged, parse_predicate("kind = a and words >= 60"), metric=metric)
-        assert found.value.value == pytest.approx(score(frame[inside].positive, frame[inside].predicted))
-        assert found.rest.value == pytest.approx(score(frame[~inside].positive, frame[~inside].predicted))
+        assert found.value.value == pytest.approx(
+            score(frame[inside].positive, frame[inside].predicted)
+        )
+        assert found.rest.value == pytest.approx(
+            score(frame[~inside].positive, frame[~inside].predicted)
+        )
         assert found.support == found.groups == inside.sum()
         assert found.fp == (inside & frame.predicted & ~frame.positive).sum()
         assert found.fn == (inside & ~frame.predicted & frame.positive).sum()
@@ -83,10 +112,15 @@ def test_a_slice_of_ones_own_has_the_numbers_of_scikit_learn() -> None:
 
 
 def test_the_test_of_ones_own_slice_is_that_of_scipy_where_rows_are_alone() -> None:
-    """One-sided: between the exact test and half of chi-squared; reversed sides give the other tail."""
+    """One-sided: between the exact test and half of chi-squared; reversed sides give the other
+    tail.
+    """
     judged = planted(600, seed=3)
     found = measure_slice(judged, parse_predicate("kind = a"), metric="specificity")
-    wrong, kind = judged.predicted[~judged.positive], np.array([row.meta["kind"] for row in judged.rows])
+    wrong, kind = (
+        judged.predicted[~judged.positive],
+        np.array([row.meta["kind"] for row in judged.rows]),
+    )
     inside = (kind == "a")[~judged.positive]
     cells = pd.crosstab(inside, wrong).to_numpy()[::-1, ::-1]
     exact = fisher_exact(cells, alternative="greater").pvalue
@@ -100,7 +134,9 @@ def test_the_test_of_ones_own_slice_is_that_of_scipy_where_rows_are_alone() -> N
 
 
 def test_direction_parts_and_gain_tell_what_is_wrong() -> None:
-    """False positives prevail, the FPR part carries the gap, the parts add up, mending would gain."""
+    """False positives prevail, the FPR part carries the gap, the parts add up, mending would
+    gain.
+    """
     judged = planted(alone=False)
     found = measure_slice(judged, parse_predicate("kind = a and words >= 60"), metric="specificity")
     assert found.direction == "fp"
@@ -119,7 +155,13 @@ def test_all_rows_have_a_value_and_nothing_to_compare_with(metric: str) -> None:
     judged = planted(400)
     found = measure_slice(judged, Predicate(), metric=metric)
     assert found.value.value is not None
-    assert (found.rest.value, found.rest.n, found.p, found.gain, found.parts) == (None, 0, None, None, None)
+    assert (found.rest.value, found.rest.n, found.p, found.gain, found.parts) == (
+        None,
+        0,
+        None,
+        None,
+        None,
+    )
     assert found.rest.reason
     half = measure_slice(judged, parse_predicate("words < 50"), metric=metric)
     assert half.p is not None
@@ -142,7 +184,9 @@ def test_the_rows_of_a_slice_are_a_dataset_of_their_own() -> None:
     """Same rows, another hash, and a note; what bench and the others take."""
     judged = planted(200)
     part = rows_in_slice(judged.dataset, parse_predicate("kind = a"))
-    assert [row.id for row in part.rows] == [row.id for row in judged.dataset.rows if row.meta["kind"] == "a"]
+    assert [row.id for row in part.rows] == [
+        row.id for row in judged.dataset.rows if row.meta["kind"] == "a"
+    ]
     assert part.content_hash == hash_rows(part.rows) != judged.dataset.content_hash
     assert f"{len(part):,} of 200 rows" in part.notes[-1]
 
@@ -154,7 +198,12 @@ def test_the_condition_that_was_planted_is_the_first_refinement() -> None:
     tree = refine_slice(judged, parse_predicate("kind = a"), columns, metric="specificity")
     first = tree.refinements[0]
     assert first.condition.column == "words"
-    assert parse_predicate("kind = a and words >= 60").mask(judged.rows)[first.predicate.mask(judged.rows)].mean() > 0.8
+    assert (
+        parse_predicate("kind = a and words >= 60")
+        .mask(judged.rows)[first.predicate.mask(judged.rows)]
+        .mean()
+        > 0.8
+    )
     assert first.p < 0.001
     assert [r.p for r in tree.refinements] == sorted(r.p for r in tree.refinements)
     named = [r.condition.column for r in tree.refinements]
@@ -186,7 +235,9 @@ def test_noise_has_no_sure_refinement() -> None:
     for seed in range(40):
         rng = np.random.default_rng(seed)
         n = 600
-        columns: dict[str, list[Scalar]] = {name: rng.integers(0, 50, n).tolist() for name in ("a", "b", "c")}
+        columns: dict[str, list[Scalar]] = {
+            name: rng.integers(0, 50, n).tolist() for name in ("a", "b", "c")
+        }
         judged = table(columns, rng.random(n) < 0.5, rng.random(n) < 0.5, np.arange(n))
         tree = refine_slice(judged, Predicate(), read_features(judged).columns, metric="accuracy")
         sure += any(r.p < 0.05 for r in tree.refinements)
@@ -210,7 +261,8 @@ def test_why_a_slice_is_no_target_follows_the_rule_that_makes_one() -> None:
     share=st.sampled_from([None, 0.0, 0.7]),
     halves=st.booleans(),
     agreeing=st.sampled_from([None, 0.5, 1.0]),
-    parts=st.none() | st.builds(Parts, prevalence=st.floats(-1, 1), tpr=st.floats(-1, 1), fpr=st.floats(-1, 1)),
+    parts=st.none()
+    | st.builds(Parts, prevalence=st.floats(-1, 1), tpr=st.floats(-1, 1), fpr=st.floats(-1, 1)),
 )
 def test_a_reason_is_given_exactly_where_a_slice_is_no_target(
     p: float,
@@ -234,7 +286,11 @@ def test_a_reason_is_given_exactly_where_a_slice_is_no_target(
         direction=direction,  # type: ignore[arg-type]
         fp_share=share,
         direction_p=0.3,
-        consistency=Consistency(halves=halves, origin="dataset", origins=4, agreeing=agreeing) if direction else None,
+        consistency=(
+            Consistency(halves=halves, origin="dataset", origins=4, agreeing=agreeing)
+            if direction
+            else None
+        ),
         parts=parts,
         bound=0.65,
         expected_gain=0.01,

@@ -1,4 +1,6 @@
-"""What judges said is no column to slice by: which columns that is, how it is known, and where it is shown instead."""
+"""What judges said is no column to slice by: which columns that is, how it is known, and where it
+is shown instead.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +11,35 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgewright.judges import BINARY, Dataset, JudgedDataset, OutputScale, Row, Scalar, Verdict, load_verdicts
-from judgewright.slices import bins_reason, find_in_frame, find_slices, names_an_output, parse_predicate, read_features
+from judgewright.judges import (
+    BINARY,
+    Dataset,
+    JudgedDataset,
+    OutputScale,
+    Row,
+    Scalar,
+    Verdict,
+    load_verdicts,
+)
+from judgewright.slices import (
+    bins_reason,
+    find_in_frame,
+    find_slices,
+    names_an_output,
+    parse_predicate,
+    read_features,
+)
 
 OUTPUTS = """
 confidence confidence_bin confidence_token judge_confidence gpt4_confidence llama3Score score score_bin score_1 scores
 gpt4_score metadata.gpt4_score verdict claude_verdict verdicts.gpt4 predictions.model_b p.probability
 avg_logprob prediction predicted stated_confidence_decile judge_model rl_f raw_guess confidence_ask
 confidence_second_run other_detectors.minicheck evaluators.hhem
-"""
+"""  # noqa: E501
 NO_OUTPUTS = """
 confidence_of_source score_type dataset channel source_words dense_rank_bin passage_len_bin overlap_bin turn_bin model
 scoreboard underscore question_type predicate_count label_score human_score probability_theory
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.parametrize("name", OUTPUTS.split())
@@ -32,11 +50,15 @@ def test_names_of_outputs_are_known(name: str) -> None:
 
 @pytest.mark.parametrize("name", NO_OUTPUTS.split())
 def test_names_of_rows_own_columns_are_not_taken_for_outputs(name: str) -> None:
-    """A word in the middle says nothing, a bin of something else neither, and a person's score is a label."""
+    """A word in the middle says nothing, a bin of something else neither, and a person's score is a
+    label.
+    """
     assert not names_an_output(name)
 
 
-def unsure(n: int = 4000, seed: int = 0) -> tuple[list[dict[str, Scalar]], np.ndarray, np.ndarray, np.ndarray]:
+def unsure(
+    n: int = 4000, seed: int = 0
+) -> tuple[list[dict[str, Scalar]], np.ndarray, np.ndarray, np.ndarray]:
     """Rows whose judge errs where it is unsure, and nowhere else more than elsewhere."""
     rng = np.random.default_rng(seed)
     label, confidence = rng.random(n) < 0.5, np.round(rng.uniform(0.5, 1.0, n), 3)
@@ -64,12 +86,21 @@ def table(
 
 
 def test_a_judges_confidence_is_shown_as_calibration_and_never_searched() -> None:
-    """Whatever its bins are called: what cuts the judge's confidence into ranges is seen in the data."""
+    """Whatever its bins are called: what cuts the judge's confidence into ranges is seen in the
+    data.
+    """
     columns, label, said, confidence = unsure()
-    tiers = [{**meta, "tier": "low" if c < 0.7 else "high"} for meta, c in zip(columns, confidence, strict=True)]
-    named = [{**meta, "gpt4_confidence": c} for meta, c in zip(tiers, confidence.tolist(), strict=True)]
+    tiers = [
+        {**meta, "tier": "low" if c < 0.7 else "high"}
+        for meta, c in zip(columns, confidence, strict=True)
+    ]
+    named = [
+        {**meta, "gpt4_confidence": c} for meta, c in zip(tiers, confidence.tolist(), strict=True)
+    ]
     report = find_slices(table(named, label, said, confidence), metric="precision")
-    assert not {"tier", "gpt4_confidence"} & {c for found in report.slices for c in found.predicate.columns}
+    assert not {"tier", "gpt4_confidence"} & {
+        c for found in report.slices for c in found.predicate.columns
+    }
     assert "ranges of this judge's confidence" in report.left_out["tier"]
     own = next(output for output in report.judge_outputs if output.column == "judge.confidence")
     values = [level.value.value for level in own.levels]
@@ -78,10 +109,18 @@ def test_a_judges_confidence_is_shown_as_calibration_and_never_searched() -> Non
     assert values[0] < 0.6 < 0.9 < (values[-1] or 0)
     assert sum(level.value.n for level in own.levels) == int(said.sum())
     for level in own.levels:
-        inside = parse_predicate(str(level.predicate).replace("judge.confidence", "gpt4_confidence"))
+        inside = parse_predicate(
+            str(level.predicate).replace("judge.confidence", "gpt4_confidence")
+        )
         member = inside.mask(table(named, label, said, confidence).rows) & said
         assert level.value.value == pytest.approx(label[member].mean())
-    assert report.to_json()["judge_outputs"][0]["levels"][0].keys() >= {"predicate", "value", "low", "high", "n"}
+    assert report.to_json()["judge_outputs"][0]["levels"][0].keys() >= {
+        "predicate",
+        "value",
+        "low",
+        "high",
+        "n",
+    }
     assert "calibration, not a cause" in report._repr_html_()
     honest = {"score_type", "confidence_of_source"}
     assert not honest & report.left_out.keys() - {"score_type"}
@@ -100,14 +139,18 @@ def test_only_names_can_be_taken_back_and_every_column_is_told_of() -> None:
     plain = read_features(judged)
     assert "--keep COLUMN" in plain.left_out["bm25_score"]
     assert plain.notes == (
-        "left out for their names alone, as what people or judges said of a row: bm25_score; one that tells of the row "
-        "itself is searched with --keep bm25_score",
+        (
+            "left out for their names alone, as what people or judges said of a row: bm25_score;"
+            " one that tells of the row itself is searched with --keep bm25_score"
+        ),
     )
     kept = read_features(judged, keep=["bm25_score", "tier"])
     assert "bm25_score" in {column.name for column in kept.columns}
     assert "tier" in kept.left_out
     assert kept.notes == ()
-    assert find_slices(judged, keep=["bm25_score"]).left_out.keys() & {"bm25_score", "tier"} == {"tier"}
+    assert find_slices(judged, keep=["bm25_score"]).left_out.keys() & {"bm25_score", "tier"} == {
+        "tier"
+    }
 
 
 def test_bins_that_overlap_or_lie_apart_are_no_bins_of_the_confidence() -> None:
@@ -124,12 +167,22 @@ def test_bins_that_overlap_or_lie_apart_are_no_bins_of_the_confidence() -> None:
 
 
 def test_what_bench_wrote_and_judges_beside_the_score_are_known_for_outputs(tmp_path: Path) -> None:
-    """The file says so, however the columns are called, and no --keep takes it back; a column of the row stays."""
+    """The file says so, however the columns are called, and no --keep takes it back; a column of
+    the row stays.
+    """
     rng = np.random.default_rng(2)
     lines = []
     for i in range(300):
         label, a, b = (int(x) for x in rng.integers(0, 2, 3))
-        lines.append({"id": str(i), "label": label, "ask_a": a, "ask_b": b, "ask_turns": int(rng.integers(0, 9))})
+        lines.append(
+            {
+                "id": str(i),
+                "label": label,
+                "ask_a": a,
+                "ask_b": b,
+                "ask_turns": int(rng.integers(0, 9)),
+            }
+        )
     path = tmp_path / "matrix.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     judged = load_verdicts(path, score="ask_a")
@@ -139,8 +192,19 @@ def test_what_bench_wrote_and_judges_beside_the_score_are_known_for_outputs(tmp_
     assert "ask_b" in {output.column for output in report.judge_outputs}
     assert "ask_turns" not in report.left_out
     bench = [
-        {"id": line["id"], "judge": "j", "judge_model": "m", "simulated": False, "label": line["label"]}
-        | {"verdict": line["ask_a"], "score": line["ask_a"] * 3, "confidence": 0.9, "metadata": {"score": i % 7}}
+        {
+            "id": line["id"],
+            "judge": "j",
+            "judge_model": "m",
+            "simulated": False,
+            "label": line["label"],
+        }
+        | {
+            "verdict": line["ask_a"],
+            "score": line["ask_a"] * 3,
+            "confidence": 0.9,
+            "metadata": {"score": i % 7},
+        }
         for i, line in enumerate(lines)
     ]
     path.write_text("\n".join(map(json.dumps, bench)), encoding="utf-8")
@@ -151,13 +215,26 @@ def test_what_bench_wrote_and_judges_beside_the_score_are_known_for_outputs(tmp_
 def test_a_frame_of_verdicts_is_not_sliced_by_its_score_and_confidence() -> None:
     """The columns of `Judged.to_frame()` among them."""
     columns, label, said, confidence = unsure()
-    frame = table(columns, label, said, confidence).to_frame().drop(columns=["id", "group", "positive", "unscored"])
+    frame = (
+        table(columns, label, said, confidence)
+        .to_frame()
+        .drop(columns=["id", "group", "positive", "unscored"])
+    )
     frame["label"] = frame["label"] == 1
     report = find_in_frame(frame, metric="accuracy")
-    assert {"score", "confidence"} <= {output.column for output in report.judge_outputs} | report.left_out.keys()
-    assert not {"score", "confidence"} & {c for found in report.slices for c in found.predicate.columns}
+    assert {"score", "confidence"} <= {
+        output.column for output in report.judge_outputs
+    } | report.left_out.keys()
+    assert not {"score", "confidence"} & {
+        c for found in report.slices for c in found.predicate.columns
+    }
     graded = pd.DataFrame({"label": label, "predicted": said, "rating_score": confidence})
-    assert "rating_score" in find_in_frame(graded, keep=["rating_score"], metric="accuracy").slices[0].predicate.columns
+    assert (
+        "rating_score"
+        in find_in_frame(graded, keep=["rating_score"], metric="accuracy")
+        .slices[0]
+        .predicate.columns
+    )
 
 
 def test_grades_are_calibration_where_the_metric_can_be_read_at_them() -> None:
@@ -167,9 +244,13 @@ def test_grades_are_calibration_where_the_metric_can_be_read_at_them() -> None:
     scale = OutputScale()
     rows = table(columns, label, grades >= 2, confidence)
     answers = tuple(
-        Verdict(row_id=f"r{i}", score=float(g), positive=scale.positive(float(g))) for i, g in enumerate(grades)
+        Verdict(row_id=f"r{i}", score=float(g), positive=scale.positive(float(g)))
+        for i, g in enumerate(grades)
     )
     judged = JudgedDataset(dataset=rows.dataset, answers=answers, scale=scale)
     (score,) = find_slices(judged, metric="precision").judge_outputs
-    assert [str(level.predicate) for level in score.levels] == ["judge.score = 2", "judge.score = 3"]
+    assert [str(level.predicate) for level in score.levels] == [
+        "judge.score = 2",
+        "judge.score = 3",
+    ]
     assert find_slices(judged, metric="recall").judge_outputs == ()

@@ -1,4 +1,6 @@
-"""What a new prompt breaks is found, what merely gains less is not, and noise is seldom taken for either."""
+"""What a new prompt breaks is found, what merely gains less is not, and noise is seldom taken for
+either.
+"""
 
 import itertools
 import json
@@ -18,7 +20,9 @@ Columns = dict[str, np.ndarray]
 def sides(
     columns: Columns, before: np.ndarray, after: np.ndarray, groups: np.ndarray | None = None
 ) -> tuple[JudgedDataset, JudgedDataset]:
-    """Two answers to the same rows, from whether each row is right; -1 in `after` stands for no answer."""
+    """Two answers to the same rows, from whether each row is right; -1 in `after` stands for no
+    answer.
+    """
     n = len(before)
     label = np.random.default_rng(1).random(n) < 0.5
     groups = np.arange(n) // 3 if groups is None else groups
@@ -31,10 +35,16 @@ def sides(
         answers = tuple(
             Unscored(row_id=f"r{i}", reason="parse")
             if right[i] < 0
-            else Verdict(row_id=f"r{i}", score=float(label[i] == right[i]), positive=bool(label[i] == right[i]))
+            else Verdict(
+                row_id=f"r{i}",
+                score=float(label[i] == right[i]),
+                positive=bool(label[i] == right[i]),
+            )
             for i in range(n)
         )
-        tables.append(JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY))
+        tables.append(
+            JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
+        )
     return tables[0], tables[1]
 
 
@@ -70,7 +80,9 @@ def planted(n: int, seed: int) -> tuple[JudgedDataset, JudgedDataset]:
 
 
 def test_the_broken_slice_is_the_only_one_found_inside_an_overall_gain() -> None:
-    """10,000 rows, accuracy up by a third of a point: language 2 and nothing else, its numbers as counted by hand."""
+    """10,000 rows, accuracy up by a third of a point: language 2 and nothing else, its numbers as
+    counted by hand.
+    """
     before, after = planted(10_000, seed=0)
     report = find_regressions(before, after)
     assert names(report) == ["language = 2"]
@@ -79,7 +91,10 @@ def test_the_broken_slice_is_the_only_one_found_inside_an_overall_gain() -> None
     found = report.slices[0]
     was, now = (side.positive == side.predicted for side in (before, after))
     inside = np.array([row.meta["language"] == 2 for row in before.rows])
-    assert (found.broken, found.mended) == ((was & ~now & inside).sum(), (~was & now & inside).sum())
+    assert (found.broken, found.mended) == (
+        (was & ~now & inside).sum(),
+        (~was & now & inside).sum(),
+    )
     assert (found.change.n, found.elsewhere.n) == (inside.sum(), (~inside).sum())
     assert found.change.difference == pytest.approx(now[inside].mean() - was[inside].mean())
     assert found.elsewhere.difference == pytest.approx(now[~inside].mean() - was[~inside].mean())
@@ -90,7 +105,9 @@ def test_the_broken_slice_is_the_only_one_found_inside_an_overall_gain() -> None
 
 
 def test_what_is_lost_is_not_hidden_by_what_is_won_elsewhere() -> None:
-    """A large gain on long texts makes the rest look poor; the broken language is found, and no short text with it."""
+    """A large gain on long texts makes the rest look poor; the broken language is found, and no
+    short text with it.
+    """
     rng = np.random.default_rng(3)
     n = 10_000
     columns = columns_of(n, rng)
@@ -133,7 +150,9 @@ def test_a_slice_of_which_every_row_is_broken_is_found() -> None:
 
 
 def test_one_large_source_does_not_make_a_regression() -> None:
-    """All that language 2 lost was lost in two sources: rows of one source are one piece of evidence."""
+    """All that language 2 lost was lost in two sources: rows of one source are one piece of
+    evidence.
+    """
     rng = np.random.default_rng(7)
     n = 3000
     columns = columns_of(n, rng)
@@ -146,7 +165,9 @@ def test_one_large_source_does_not_make_a_regression() -> None:
 
 @pytest.mark.parametrize("kind", ["even", "loud", "by source"])
 def test_a_prompt_asked_twice_seldom_shows_a_regression(kind: str) -> None:
-    """Noise both ways, also louder in some slices or shared by the rows of a source: at most 5 % of 60 pairs."""
+    """Noise both ways, also louder in some slices or shared by the rows of a source: at most 5 % of
+    60 pairs.
+    """
     false = 0
     for seed in range(60):
         rng = np.random.default_rng(100 + seed)
@@ -181,7 +202,9 @@ def test_the_order_of_rows_and_the_second_look_change_nothing() -> None:
 
 
 def test_rows_that_one_side_left_unanswered_do_not_count() -> None:
-    """A slice the new prompt did not answer is not a slice it answered wrongly, and the rows are counted in a note."""
+    """A slice the new prompt did not answer is not a slice it answered wrongly, and the rows are
+    counted in a note.
+    """
     rng = np.random.default_rng(8)
     columns = columns_of(2000, rng)
     before = np.ones(2000, np.int64)

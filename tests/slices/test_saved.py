@@ -1,4 +1,6 @@
-"""A saved slice: what is written is read back, what is none is refused, and commands take a path or an expression."""
+"""A saved slice: what is written is read back, what is none is refused, and commands take a path or
+an expression.
+"""
 
 import json
 from pathlib import Path
@@ -64,8 +66,12 @@ def planted(n: int = 3000) -> JudgedDataset:
         Row(id=f"r{i}", inputs={}, label=float(y), meta={"kind": str(k)}, group=f"g{i // 3}")
         for i, (y, k) in enumerate(zip(label, kind, strict=True))
     ]
-    answers = tuple(Verdict(row_id=f"r{i}", score=float(p), positive=bool(p)) for i, p in enumerate(said))
-    return JudgedDataset(dataset=Dataset.of(rows, labels=BINARY, name="made"), answers=answers, scale=BINARY)
+    answers = tuple(
+        Verdict(row_id=f"r{i}", score=float(p), positive=bool(p)) for i, p in enumerate(said)
+    )
+    return JudgedDataset(
+        dataset=Dataset.of(rows, labels=BINARY, name="made"), answers=answers, scale=BINARY
+    )
 
 
 def test_a_found_slice_comes_back_as_it_was(tmp_path: Path) -> None:
@@ -84,22 +90,30 @@ def test_a_found_slice_comes_back_as_it_was(tmp_path: Path) -> None:
 def test_a_slice_of_ones_own_is_never_saved_as_confirmed(tmp_path: Path) -> None:
     """However small its p; a value that does not exist stays away."""
     judged = planted()
-    saved = SavedSlice.of(measure_slice(judged, parse_predicate("kind = a"), metric="f1"), judged, saved_at=NOW)
+    saved = SavedSlice.of(
+        measure_slice(judged, parse_predicate("kind = a"), metric="f1"), judged, saved_at=NOW
+    )
     assert saved.p is not None
     assert saved.p < 1e-6
     assert (saved.chosen_by_hand, saved.confirmed, saved.prompt_target) == (True, False, False)
     save_slice(saved, tmp_path / "b.yaml")
     assert load_saved_slice(tmp_path / "b.yaml") == saved
-    everything = SavedSlice.of(measure_slice(judged, Predicate(), metric="f1"), judged, saved_at=NOW)
+    everything = SavedSlice.of(
+        measure_slice(judged, Predicate(), metric="f1"), judged, saved_at=NOW
+    )
     assert "rest" not in yaml.safe_load(everything.to_yaml())["found"]
 
 
 @given(st.lists(CONDITIONS, max_size=3), TEXT)
 def test_any_predicate_and_name_survive_the_file(
-    tmp_path_factory: pytest.TempPathFactory, conditions: list[Equals | Missing | Interval], name: str
+    tmp_path_factory: pytest.TempPathFactory,
+    conditions: list[Equals | Missing | Interval],
+    name: str,
 ) -> None:
     """Control characters, half surrogates, quotes and YAML's own signs are data."""
-    saved = EMPTY.model_copy(update={"predicate": Predicate(conditions), "data": name, "judge": name})
+    saved = EMPTY.model_copy(
+        update={"predicate": Predicate(conditions), "data": name, "judge": name}
+    )
     path = tmp_path_factory.mktemp("saved") / "s.yaml"
     save_slice(saved, path)
     assert load_saved_slice(path) == saved
@@ -123,7 +137,9 @@ def test_json_is_read_as_well(tmp_path: Path) -> None:
         ({"origin": None}, "origin"),
     ],
 )
-def test_what_is_no_saved_slice_is_refused_by_name(tmp_path: Path, change: dict[str, object], named: str) -> None:
+def test_what_is_no_saved_slice_is_refused_by_name(
+    tmp_path: Path, change: dict[str, object], named: str
+) -> None:
     """The message says the file and the field."""
     path = tmp_path / "s.yaml"
     path.write_text(yaml.safe_dump(yaml.safe_load(EMPTY.to_yaml()) | change))
@@ -143,11 +159,21 @@ def test_no_text_does_anything_but_be_refused(tmp_path: Path, text: str) -> None
         read_slice(str(path))
 
 
-def test_commands_take_a_path_or_an_expression(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that is there wins; a file that is not there is named; an expression may be longer than a file's name."""
+def test_commands_take_a_path_or_an_expression(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that is there wins; a file that is not there is named; an expression may be longer
+    than a file's name.
+    """
     monkeypatch.chdir(tmp_path)
-    save_slice(EMPTY.model_copy(update={"predicate": parse_predicate("kind = b")}), Path("mine.yaml"))
-    assert read_slice("mine.yaml") == read_slice(str(tmp_path / "mine.yaml")) == parse_predicate("kind = b")
+    save_slice(
+        EMPTY.model_copy(update={"predicate": parse_predicate("kind = b")}), Path("mine.yaml")
+    )
+    assert (
+        read_slice("mine.yaml")
+        == read_slice(str(tmp_path / "mine.yaml"))
+        == parse_predicate("kind = b")
+    )
     assert read_slice("all rows") == Predicate()
     assert read_slice("file = mine.yaml") == Predicate([Equals(column="file", value="mine.yaml")])
     long = " and ".join(f"column_{i} = {i}" for i in range(100))

@@ -17,7 +17,9 @@ def test_holm_agrees_with_the_oracle() -> None:
     """Unsorted p-values come back adjusted in their own places, as statsmodels gives them."""
     if not ORACLES.exists():
         pytest.skip(f"{ORACLES.name} is not beside the checkout")
-    cases = [c for c in json.loads(ORACLES.read_text())["cases"] if c["metric"] == "multipletests_holm"]
+    cases = [
+        c for c in json.loads(ORACLES.read_text())["cases"] if c["metric"] == "multipletests_holm"
+    ]
     assert cases
     for case in cases:
         p = next(v for k, v in case["inputs"].items() if isinstance(v, list))
@@ -47,7 +49,9 @@ def test_independent_rows_give_the_two_sample_score_test() -> None:
 
 @pytest.mark.parametrize("agreement", [0.0, 1.0])
 def test_grouped_noise_is_called_significant_at_the_nominal_rate(agreement: float) -> None:
-    """Under no difference at most about 5 % of tests come out below .05, with and without correlated groups."""
+    """Under no difference at most about 5 % of tests come out below .05, with and without
+    correlated groups.
+    """
     rng = np.random.default_rng(1)
     hits = 0
     for _ in range(600):
@@ -88,12 +92,16 @@ def test_an_empty_side_cannot_be_compared() -> None:
 
 
 def test_the_scan_statistic_is_half_of_g_squared() -> None:
-    """For a cell that is worse than the rest, the ratio is G^2 / 2 of the 2x2 table; otherwise 0."""
+    """For a cell that is worse than the rest, the ratio is G^2 / 2 of the 2x2 table; otherwise
+    0.
+    """
     from scipy.stats import chi2_contingency
 
     n, bad = np.array([50.0, 50.0]), np.array([20.0, 2.0])
     found = LossScan(400.0, 60.0, None).llr(n, bad)
-    g = chi2_contingency([[20, 30], [40, 310]], correction=False, lambda_="log-likelihood").statistic
+    g = chi2_contingency(
+        [[20, 30], [40, 310]], correction=False, lambda_="log-likelihood"
+    ).statistic
     assert found[0] == pytest.approx(g / 2)
     assert found[1] == 0.0
 
@@ -107,8 +115,12 @@ def test_the_interval_widens_with_the_groups() -> None:
     grouped = share_interval(good, np.repeat(np.arange(40), 5))
     assert independent is not None
     assert grouped is not None
-    assert independent == pytest.approx(tuple(binomtest(150, 200).proportion_ci(method="wilson")), abs=0.002)
-    assert grouped == pytest.approx(tuple(binomtest(30, 40).proportion_ci(method="wilson")), abs=0.005)
+    assert independent == pytest.approx(
+        tuple(binomtest(150, 200).proportion_ci(method="wilson")), abs=0.002
+    )
+    assert grouped == pytest.approx(
+        tuple(binomtest(30, 40).proportion_ci(method="wilson")), abs=0.005
+    )
     assert share_interval(np.zeros(0, np.bool_), np.zeros(0, np.int64)) is None
 
 
@@ -119,7 +131,12 @@ def test_direction_is_a_sign_test() -> None:
     share, p = one_direction(errors & mostly, errors & ~mostly, np.arange(40))
     assert share == pytest.approx(0.9)
     assert p < 0.001
-    assert one_direction(errors & (np.arange(40) % 2 == 0), errors & (np.arange(40) % 2 == 1), np.arange(40))[1] == 1.0
+    assert (
+        one_direction(
+            errors & (np.arange(40) % 2 == 0), errors & (np.arange(40) % 2 == 1), np.arange(40)
+        )[1]
+        == 1.0
+    )
     assert one_direction(errors, ~errors, np.zeros(40, np.int64))[1] == 1.0
     assert one_direction(~errors, ~errors, np.arange(40)) == (None, 1.0)
 

@@ -9,12 +9,22 @@ from hypothesis import strategies as st
 
 from judgewright.judges import InputError, Row
 from judgewright.judges.annotation import words
-from judgewright.slices import Contains, Equals, Interval, Missing, Predicate, parse_predicate, text_of
+from judgewright.slices import (
+    Contains,
+    Equals,
+    Interval,
+    Missing,
+    Predicate,
+    parse_predicate,
+    text_of,
+)
 
 NAMES = st.text(min_size=1, max_size=12) | st.sampled_from(
     ["and", "in", "is", "missing", "contains", "a b", 'q"', "metadata.type", "statement:words"]
 )
-VALUES = st.text(max_size=12) | st.sampled_from(["and", "Wikipedia (NQ)", "<=40", "[1, 2)", "\n", "true", "0.5"])
+VALUES = st.text(max_size=12) | st.sampled_from(
+    ["and", "Wikipedia (NQ)", "<=40", "[1, 2)", "\n", "true", "0.5"]
+)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
@@ -34,7 +44,9 @@ def conditions(draw: st.DrawFn) -> Equals | Missing | Interval | Contains:
         return Interval(column=column, low=low)
     if kind == 3:
         return Interval(column=column, high=high)
-    return Interval(column=column, low=low, high=high if high > low else math.nextafter(low, math.inf))
+    return Interval(
+        column=column, low=low, high=high if high > low else math.nextafter(low, math.inf)
+    )
 
 
 @settings(max_examples=300, deadline=None)
@@ -48,7 +60,10 @@ def test_a_predicate_reads_back_from_its_text(parts: list) -> None:
 def test_the_readable_form_is_the_documented_one() -> None:
     """The text is what people type."""
     predicate = Predicate(
-        [Interval(column="source_words", low=150, high=400), Equals(column="dataset", value="RAGTruth")]
+        [
+            Interval(column="source_words", low=150, high=400),
+            Equals(column="dataset", value="RAGTruth"),
+        ]
     )
     assert str(predicate) == "dataset = RAGTruth and source_words in [150, 400)"
     assert parse_predicate("source_words in [150,400)  and dataset==RAGTruth") == predicate
@@ -72,13 +87,38 @@ def test_the_readable_form_is_the_documented_one() -> None:
 )
 def test_a_typed_condition_selects_what_it_says(text: str, holds: list) -> None:
     """Each comparison includes its rows and none of the others of this list."""
-    everything = [400, 401.5, 400.0001, 500, -1, 399.999, -5.5, 0, 0.999, 3, 3.0, True, "true", None, math.nan, "a b"]
+    everything = [
+        400,
+        401.5,
+        400.0001,
+        500,
+        -1,
+        399.999,
+        -5.5,
+        0,
+        0.999,
+        3,
+        3.0,
+        True,
+        "true",
+        None,
+        math.nan,
+        "a b",
+    ]
     rows = [Row(id=str(i), inputs={}, meta={"words": value}) for i, value in enumerate(everything)]
     mask = parse_predicate(text).mask(rows)
     for value in holds:
-        assert mask[next(i for i, v in enumerate(everything) if v is value or (v == value and type(v) is type(value)))]
+        assert mask[
+            next(
+                i
+                for i, v in enumerate(everything)
+                if v is value or (v == value and type(v) is type(value))
+            )
+        ]
     if ">" in text or "<" in text:
-        assert not any(mask[i] for i, v in enumerate(everything) if not isinstance(v, int | float) or v is True)
+        assert not any(
+            mask[i] for i, v in enumerate(everything) if not isinstance(v, int | float) or v is True
+        )
 
 
 def test_an_absent_column_is_missing_and_equals_nothing() -> None:
@@ -90,12 +130,20 @@ def test_an_absent_column_is_missing_and_equals_nothing() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(["x", "y", None]), st.integers(0, 9) | st.none()), min_size=1, max_size=30))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["x", "y", None]), st.integers(0, 9) | st.none()),
+        min_size=1,
+        max_size=30,
+    )
+)
 def test_masks_agree_with_pandas(table: list) -> None:
     """A conjunction selects the rows that pandas selects."""
     rows = [Row(id=str(i), inputs={}, meta={"a": a, "b": b}) for i, (a, b) in enumerate(table)]
     frame = pd.DataFrame(table, columns=["a", "b"])
-    expected = (frame["a"] == "x") & (frame["b"].astype(float) >= 2) & (frame["b"].astype(float) < 7)
+    expected = (
+        (frame["a"] == "x") & (frame["b"].astype(float) >= 2) & (frame["b"].astype(float) < 7)
+    )
     assert parse_predicate("b in [2, 7) and a = x").mask(rows).tolist() == expected.tolist()
 
 
@@ -127,7 +175,14 @@ def test_a_text_that_is_no_predicate_is_refused(text: str) -> None:
 
 def test_numbers_are_compared_by_value_and_not_by_type() -> None:
     """A whole float and an integer are the same value; truth values are words."""
-    assert [text_of(v) for v in (3, 3.0, 0.5, True, False, "3")] == ["3", "3", "0.5", "true", "false", "3"]
+    assert [text_of(v) for v in (3, 3.0, 0.5, True, False, "3")] == [
+        "3",
+        "3",
+        "0.5",
+        "true",
+        "false",
+        "3",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -162,14 +217,25 @@ def test_a_text_contains_whole_words_in_a_row(text: str, holds: list[str]) -> No
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.lists(st.text(alphabet="abc .-", max_size=15), min_size=1, max_size=20), st.sampled_from(["a", "ab", "c"]))
+@given(
+    st.lists(st.text(alphabet="abc .-", max_size=15), min_size=1, max_size=20),
+    st.sampled_from(["a", "ab", "c"]),
+)
 def test_words_in_texts_agree_with_pandas(texts: list[str], word: str) -> None:
     """`contains` selects what a search for the whole word selects."""
     rows = [Row(id=str(i), inputs={"statement": text}) for i, text in enumerate(texts)]
     expected = pd.Series(texts).str.contains(rf"\b{word}\b")
-    assert Predicate([Contains(column="statement", word=word)]).mask(rows).tolist() == expected.tolist()
-    stored = [Row(id=row.id, inputs={}, meta={"statement": row.inputs["statement"]}) for row in rows]
-    assert Predicate([Contains(column="statement", word=word)]).mask(stored).tolist() == expected.tolist()
+    assert (
+        Predicate([Contains(column="statement", word=word)]).mask(rows).tolist()
+        == expected.tolist()
+    )
+    stored = [
+        Row(id=row.id, inputs={}, meta={"statement": row.inputs["statement"]}) for row in rows
+    ]
+    assert (
+        Predicate([Contains(column="statement", word=word)]).mask(stored).tolist()
+        == expected.tolist()
+    )
 
 
 def test_the_example_with_features_of_texts_reads_and_selects() -> None:

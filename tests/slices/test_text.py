@@ -33,7 +33,14 @@ WORDS = ["the", "cat", "sat", "on", "a", "red", "mat", "in", "1999", "with", "ze
 COLOURS = ["red", "blue", "green", "black", "white", "grey"]
 VERDICTS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "verdicts"
 TEXTS = st.text(max_size=60) | st.sampled_from(
-    ["In 2019 Ada Lovelace paid $1,000.50.", "the three mice", "- a\n- b", "nicht der und die", "", "It isn’t so."]
+    [
+        "In 2019 Ada Lovelace paid $1,000.50.",
+        "the three mice",
+        "- a\n- b",
+        "nicht der und die",
+        "",
+        "It isn’t so.",
+    ]
 )
 
 
@@ -55,8 +62,18 @@ def row_of(inputs: dict[str, str], meta: dict[str, Scalar] | None = None) -> Row
         ("statement:numbers_in_source", "It had 3 rooms and 2.50 m", "three rooms of 2.5 m", True),
         ("statement:numbers_in_source", "no number here", "1", None),
         ("statement:numbers_in_source", "on 1.2.2019", "on 1.2.2018", False),
-        ("statement:names_in_source", "Then Ada Lovelace met Babbage.", "ADA LOVELACE and babbage", True),
-        ("statement:names_in_source", "Then Ada Lovelace met Turing.", "ADA LOVELACE and babbage", False),
+        (
+            "statement:names_in_source",
+            "Then Ada Lovelace met Babbage.",
+            "ADA LOVELACE and babbage",
+            True,
+        ),
+        (
+            "statement:names_in_source",
+            "Then Ada Lovelace met Turing.",
+            "ADA LOVELACE and babbage",
+            False,
+        ),
         ("statement:names_in_source", "Then. There. I said so.", "", None),
         ("statement:has_number", "two and 2", "", True),
         ("statement:has_number", "two", "", False),
@@ -94,7 +111,9 @@ def row_of(inputs: dict[str, str], meta: dict[str, Scalar] | None = None) -> Row
         ("statement:words_in_nobody", "a", "", None),
     ],
 )
-def test_a_feature_says_what_its_text_is_like(name: str, statement: str, source: str, expected: Scalar) -> None:
+def test_a_feature_says_what_its_text_is_like(
+    name: str, statement: str, source: str, expected: Scalar
+) -> None:
     """Each feature has the value that a reader would give it."""
     found = Columns().value(row_of({"statement": statement, "source": source}), name)
     assert found == expected
@@ -102,10 +121,29 @@ def test_a_feature_says_what_its_text_is_like(name: str, statement: str, source:
 
 
 @pytest.mark.parametrize(
-    "unit", ["\n", " \n", "1. ", "1. 2. ", "<a ", "; ", ") ", "| ", "\t", "- ", "1,", "\u00e2\u20ac", "Aa ", "n't", "`"]
+    "unit",
+    [
+        "\n",
+        " \n",
+        "1. ",
+        "1. 2. ",
+        "<a ",
+        "; ",
+        ") ",
+        "| ",
+        "\t",
+        "- ",
+        "1,",
+        "\u00e2\u20ac",
+        "Aa ",
+        "n't",
+        "`",
+    ],
 )
 def test_a_hostile_text_is_read_as_quickly_as_another(unit: str) -> None:
-    """A quarter of a million characters of whatever a pattern looks for; quadratic time would run into the limit."""
+    """A quarter of a million characters of whatever a pattern looks for; quadratic time would run
+    into the limit.
+    """
     row = row_of({"statement": unit * (250_000 // len(unit)), "source": unit})
     values = read_columns([row], feature_names([row]))
     assert len(values) == 19
@@ -121,10 +159,14 @@ def test_metadata_comes_before_a_feature_of_the_same_name() -> None:
 @settings(max_examples=150, deadline=None)
 @given(TEXTS, TEXTS)
 def test_a_predicate_over_a_feature_needs_one_row_only(statement: str, source: str) -> None:
-    """The condition built from a row's value holds for that row by itself, and reads back from its text."""
+    """The condition built from a row's value holds for that row by itself, and reads back from its
+    text.
+    """
     row = row_of({"statement": statement, "source": source})
     for name, (value,) in read_columns([row], feature_names([row])).items():
-        condition = Missing(column=name) if value is None else Equals(column=name, value=text_of(value))
+        condition = (
+            Missing(column=name) if value is None else Equals(column=name, value=text_of(value))
+        )
         predicate = Predicate([condition])
         assert predicate.mask([row]).tolist() == [True]
         assert parse_predicate(str(predicate)) == predicate
@@ -139,14 +181,25 @@ def test_overlap_is_the_share_of_different_content_words(chosen: list[str]) -> N
     """Recomputed from the sets of words."""
     source = "A red cat, since 1999"
     row = row_of({"statement": " ".join(chosen), "source": source})
-    content = set(chosen) - FUNCTION_WORDS["en"] if Columns().value(row, "statement:language") == "en" else set(chosen)
-    expected = round(len(content & set(re.findall(r"\w+", source.lower()))) / len(content), 2) if content else None
+    content = (
+        set(chosen) - FUNCTION_WORDS["en"]
+        if Columns().value(row, "statement:language") == "en"
+        else set(chosen)
+    )
+    expected = (
+        round(len(content & set(re.findall(r"\w+", source.lower()))) / len(content), 2)
+        if content
+        else None
+    )
     assert Columns().value(row, "statement:words_in_source") == expected
 
 
 def test_the_shorter_field_is_looked_for_in_the_longer() -> None:
     """Whatever the fields are called and however they are ordered."""
-    rows = [row_of({"zebra": "one", "apple": "one two three"}), row_of({"apple": "one two", "zebra": ""})]
+    rows = [
+        row_of({"zebra": "one", "apple": "one two three"}),
+        row_of({"apple": "one two", "zebra": ""}),
+    ]
     names = feature_names(rows)
     assert names[0] == "zebra:words_in_apple"
     assert not [name for name in names if name.endswith("_in_zebra")]
@@ -155,7 +208,9 @@ def test_the_shorter_field_is_looked_for_in_the_longer() -> None:
 
 
 def texts_table(n: int, seed: int = 0, extra: int = 0) -> JudgedDataset:
-    """A judge that lets a statement pass whose number is not in the source, whatever colours it names."""
+    """A judge that lets a statement pass whose number is not in the source, whatever colours it
+    names.
+    """
     rng = np.random.default_rng(seed)
     rows, answers = [], []
     for i in range(n):
@@ -167,15 +222,22 @@ def texts_table(n: int, seed: int = 0, extra: int = 0) -> JudgedDataset:
             Row(
                 id=f"r{i}",
                 inputs={
-                    "source": f"The report says the firm sold {told} boats in {' and '.join(rng.choice(COLOURS, 3))}",
+                    "source": (
+                        f"The report says the firm sold {told} boats in"
+                        f" {' and '.join(rng.choice(COLOURS, 3))}"
+                    ),
                     "statement": f"It sold {number} boats in {' or '.join(rng.choice(COLOURS, 2))}",
                 },
                 label=float(label),
                 meta={**meta, "kind": str(rng.choice(["p", "q"]))},
             )
         )
-        answers.append(Verdict(row_id=f"r{i}", score=float(label != wrong), positive=label != wrong))
-    return JudgedDataset(dataset=Dataset(rows=tuple(rows), labels=BINARY), answers=tuple(answers), scale=BINARY)
+        answers.append(
+            Verdict(row_id=f"r{i}", score=float(label != wrong), positive=label != wrong)
+        )
+    return JudgedDataset(
+        dataset=Dataset(rows=tuple(rows), labels=BINARY), answers=tuple(answers), scale=BINARY
+    )
 
 
 def test_a_number_that_the_source_lacks_is_found_and_recomputed_with_pandas_alone() -> None:
@@ -213,7 +275,11 @@ def test_where_rows_are_few_metadata_goes_before_texts() -> None:
     """Eight metadata columns leave no room, which is said with a feature that could be named."""
     report = find_slices(texts_table(900, extra=8), text=True)
     assert any("such as statement:words_in_source, one of" in note for note in report.notes)
-    assert not [name for name, why in report.left_out.items() if feature_rank(name) and "too few rows" in why]
+    assert not [
+        name
+        for name, why in report.left_out.items()
+        if feature_rank(name) and "too few rows" in why
+    ]
     room = find_slices(texts_table(900), text=True)
     assert not [note for note in room.notes if "such as" in note]
 
@@ -225,16 +291,27 @@ def test_a_feature_gives_way_to_a_column_that_tells_nearly_the_same() -> None:
     for i in range(600):
         words = int(rng.integers(5, 200))
         texts = {"answer": " ".join(["word"] * words)}
-        rows.append(Row(id=str(i), inputs=texts, label=float(i % 2), meta={"tokens": words + int(rng.integers(0, 3))}))
+        rows.append(
+            Row(
+                id=str(i),
+                inputs=texts,
+                label=float(i % 2),
+                meta={"tokens": words + int(rng.integers(0, 3))},
+            )
+        )
     answers = tuple(Verdict(row_id=row.id, score=1.0, positive=True) for row in rows)
-    judged = JudgedDataset(dataset=Dataset(rows=tuple(rows), labels=BINARY), answers=answers, scale=BINARY)
+    judged = JudgedDataset(
+        dataset=Dataset(rows=tuple(rows), labels=BINARY), answers=answers, scale=BINARY
+    )
     found = read_features(judged, text=True)
     assert [column.name for column in found.columns] == ["tokens"]
     assert found.left_out["answer:words"] == "orders the rows nearly as 'tokens' does"
 
 
 def test_row_order_column_order_and_duplicates_change_nothing_with_texts() -> None:
-    """Shuffled rows, inputs in another order and a repeated column give the same slices with the same numbers."""
+    """Shuffled rows, inputs in another order and a repeated column give the same slices with the
+    same numbers.
+    """
     judged = texts_table(2400)
     order = list(range(len(judged.rows)))
     random.Random(3).shuffle(order)
@@ -244,7 +321,9 @@ def test_row_order_column_order_and_duplicates_change_nothing_with_texts() -> No
         for r in mixed.dataset.rows
     )
     again = replace(mixed, dataset=replace(mixed.dataset, rows=rows))
-    first, second = (find_slices(table, metric="specificity", text=True, topics=2) for table in (judged, again))
+    first, second = (
+        find_slices(table, metric="specificity", text=True, topics=2) for table in (judged, again)
+    )
     assert first.slices
     assert [str(s.predicate) for s in first.slices] == [str(s.predicate) for s in second.slices]
     for one, other in zip(first.slices, second.slices, strict=True):
@@ -253,7 +332,9 @@ def test_row_order_column_order_and_duplicates_change_nothing_with_texts() -> No
 
 
 def test_what_a_text_tells_of_the_label_is_no_leak_unless_it_is_the_label() -> None:
-    """Overlap may explain half of the label honestly; a text that holds the answer may not be searched."""
+    """Overlap may explain half of the label honestly; a text that holds the answer may not be
+    searched.
+    """
     rng = np.random.default_rng(0)
     label = rng.random(1200) < 0.5
     near = label ^ (rng.random(1200) < 0.1)
@@ -270,16 +351,21 @@ def test_what_a_text_tells_of_the_label_is_no_leak_unless_it_is_the_label() -> N
         for i in range(1200)
     )
     said = rng.random(1200) < 0.5
-    answers = tuple(Verdict(row_id=str(i), score=float(p), positive=bool(p)) for i, p in enumerate(said))
+    answers = tuple(
+        Verdict(row_id=str(i), score=float(p), positive=bool(p)) for i, p in enumerate(said)
+    )
     found = read_features(
-        JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY), text=True
+        JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY),
+        text=True,
     )
     assert "statement:words_in_source" in {column.name for column in found.columns}
     assert "gives the label away" in found.left_out["note:characters"]
 
 
 def test_real_groundedness_verdicts_show_names_that_the_source_lacks() -> None:
-    """GPT-4 on WiCE accepts claims whose names are not in the source; on MTRAG overlap is not mistaken for a leak."""
+    """GPT-4 on WiCE accepts claims whose names are not in the source; on MTRAG overlap is not
+    mistaken for a leak.
+    """
     path = VERDICTS / "wice_claim.gpt-4-0613.jsonl"
     if not path.exists():
         pytest.skip(f"{path.name} is not beside the checkout")
@@ -292,14 +378,22 @@ def test_real_groundedness_verdicts_show_names_that_the_source_lacks() -> None:
     assert best.fp_share > 0.8
     assert best.predicate.mask(judged.rows).sum() == best.support
     judged = load_verdicts(VERDICTS / "mtrag_faithfulness.rl-f.jsonl", score="verdict")
-    assert "statement:words_in_source" in {column.name for column in read_features(judged, text=True).columns}
+    assert "statement:words_in_source" in {
+        column.name for column in read_features(judged, text=True).columns
+    }
 
 
 def test_rows_that_share_a_text_far_apart_have_their_features_in_their_own_places() -> None:
-    """The rows are read in another order than they stand in, for texts they share, and told in their own."""
+    """The rows are read in another order than they stand in, for texts they share, and told in
+    their own.
+    """
     sources = [f"Source number {i} has {i} words and a list.\n1. one\n2. two" for i in range(30)]
     rows = [
-        Row(id=str(i), inputs={"source": sources[i % 30], "statement": f"Number {i % 7}."}, label=None)
+        Row(
+            id=str(i),
+            inputs={"source": sources[i % 30], "statement": f"Number {i % 7}."},
+            label=None,
+        )
         for i in range(300)
     ]
     names = feature_names(rows)
@@ -307,5 +401,7 @@ def test_rows_that_share_a_text_far_apart_have_their_features_in_their_own_place
     found = read_columns(rows, names, progress=lambda done, total: steps.append((done, total)))
     for i in (0, 7, 151, 299):
         alone = read_columns([rows[i]], names)
-        assert {name: values[i] for name, values in found.items()} == {name: v[0] for name, v in alone.items()}
+        assert {name: values[i] for name, values in found.items()} == {
+            name: v[0] for name, v in alone.items()
+        }
     assert steps == [(done, 300) for done in range(1, 301)]

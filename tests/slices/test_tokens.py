@@ -1,4 +1,6 @@
-"""Words become conditions that pandas selects too, are chosen on one half alone, and pay for all they came from."""
+"""Words become conditions that pandas selects too, are chosen on one half alone, and pay for all
+they came from.
+"""
 
 import unicodedata
 
@@ -37,15 +39,23 @@ def rows_of(texts: list[str], field: str = "statement") -> list[Row]:
     return [Row(id=str(i), inputs={field: text}) for i, text in enumerate(texts)]
 
 
-def judged_of(texts: list[str], wrong: np.ndarray, kind: list[str] | None = None, seed: int = 0) -> JudgedDataset:
+def judged_of(
+    texts: list[str], wrong: np.ndarray, kind: list[str] | None = None, seed: int = 0
+) -> JudgedDataset:
     """Half the rows are positive, and the judge errs where it is told to."""
     label = np.random.default_rng(seed + 50).random(len(texts)) < 0.5
     rows = tuple(
-        Row(id=str(i), inputs={"statement": text}, label=float(label[i]), meta={"kind": kind[i]} if kind else {})
+        Row(
+            id=str(i),
+            inputs={"statement": text},
+            label=float(label[i]),
+            meta={"kind": kind[i]} if kind else {},
+        )
         for i, text in enumerate(texts)
     )
     answers = tuple(
-        Verdict(row_id=str(i), score=float(p), positive=bool(p)) for i, p in enumerate((label ^ wrong).tolist())
+        Verdict(row_id=str(i), score=float(p), positive=bool(p))
+        for i, p in enumerate((label ^ wrong).tolist())
     )
     return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
 
@@ -67,14 +77,18 @@ def test_words_are_scored_as_they_would_be_one_by_one() -> None:
     lost = np.array([(loss & inside[word]).sum() for word in WORDS], float)
     score = np.where(n >= 20, LossScan(half.sum(), (loss & half).sum(), None).llr(n, lost), 0.0)
     best = [WORDS[i] for i in np.argsort(-score.round(9), kind="stable")[:LIKELY] if score[i] > 0]
-    assert [column.name for column in likely.columns] == [f"statement contains {word}" for word in best]
+    assert [column.name for column in likely.columns] == [
+        f"statement contains {word}" for word in best
+    ]
     assert likely.considered == (n >= 20).sum() > LIKELY
     for column, word in zip(likely.columns, best, strict=True):
         assert (column.codes.astype(bool) == has(texts, word)).all()
 
 
 def test_the_other_half_has_no_say_in_the_choice() -> None:
-    """Whatever the losses there, the same words are chosen; an average of real losses is looked at the same way."""
+    """Whatever the losses there, the same words are chosen; an average of real losses is looked at
+    the same way.
+    """
     texts, rng = said(400), np.random.default_rng(2)
     loss, half = rng.random(400) < 0.3, rng.random(400) < 0.5
     vocabulary = read_vocabulary(rows_of(texts), ["statement"], min_rows=10)
@@ -98,7 +112,9 @@ def test_frequent_and_rare_words_are_no_conditions() -> None:
 
 
 def test_a_word_pays_for_all_the_words_it_was_chosen_from() -> None:
-    """The search counts every word considered, not the few it was handed, and pairs a word with columns only."""
+    """The search counts every word considered, not the few it was handed, and pairs a word with
+    columns only.
+    """
     texts, rng = said(600), np.random.default_rng(3)
     loss, everything = rng.random(600) < 0.2, np.ones(600, np.bool_)
     vocabulary = read_vocabulary(rows_of(texts), ["statement"], min_rows=30)
@@ -109,7 +125,12 @@ def test_a_word_pays_for_all_the_words_it_was_chosen_from() -> None:
     for depth in (1, 2, 3):
         assert propose(rows, depth=depth, min_rows=30).candidates == likely.considered
     kind = encode("kind", rng.choice(["a", "b"], 600).tolist())
-    assert propose(Rows(columns=(kind,), loss=loss, groups=np.arange(600)), depth=3, min_rows=30).candidates == 2
+    assert (
+        propose(
+            Rows(columns=(kind,), loss=loss, groups=np.arange(600)), depth=3, min_rows=30
+        ).candidates
+        == 2
+    )
     both = Rows(columns=(kind,), loss=loss, groups=np.arange(600), words=likely)
     assert propose(both, depth=1, min_rows=30).candidates == 2 + likely.considered
     paired = propose(both, depth=2, min_rows=2).candidates
@@ -151,22 +172,38 @@ def test_a_word_that_matters_in_one_kind_of_row_is_found_with_it() -> None:
 
 
 def test_words_of_texts_without_signal_are_rarely_confirmed() -> None:
-    """Of 30 tables with 200 words and no signal at most four report a confirmed slice (5 % each are expected)."""
+    """Of 30 tables with 200 words and no signal at most four report a confirmed slice (5 % each are
+    expected).
+    """
     confirmed = 0
     for seed in range(30):
         wrong = np.random.default_rng(300 + seed).random(800) < 0.2
-        report = find_slices(judged_of(said(800, seed=seed), wrong, seed=seed), metric="accuracy", text=True)
+        report = find_slices(
+            judged_of(said(800, seed=seed), wrong, seed=seed), metric="accuracy", text=True
+        )
         confirmed += any(found.confirmed for found in report.slices)
     assert confirmed <= 4
 
 
 @settings(deadline=None)
-@given(st.lists(st.text(st.sampled_from("ab Éé_1!\n中"), max_size=12), min_size=4, max_size=12), st.integers(1, 3))
-def test_the_table_of_words_is_the_one_that_a_vectorizer_makes(texts: list[str], least: int) -> None:
-    """Counted by scikit-learn, text by text; here a text that several rows share is taken apart once."""
-    rows = [Row(id=str(i), inputs={"a": text}, label=None) for i, text in enumerate([*texts, *texts[:2]])]
+@given(
+    st.lists(st.text(st.sampled_from("ab Éé_1!\n中"), max_size=12), min_size=4, max_size=12),
+    st.integers(1, 3),
+)
+def test_the_table_of_words_is_the_one_that_a_vectorizer_makes(
+    texts: list[str], least: int
+) -> None:
+    """Counted by scikit-learn, text by text; here a text that several rows share is taken apart
+    once.
+    """
+    rows = [
+        Row(id=str(i), inputs={"a": text}, label=None)
+        for i, text in enumerate([*texts, *texts[:2]])
+    ]
     found = read_vocabulary(rows, ["a"], min_rows=least)
-    counter = CountVectorizer(analyzer=lambda text: set(_WORD.findall(unicodedata.normalize("NFKC", text).casefold())))
+    counter = CountVectorizer(
+        analyzer=lambda text: set(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
+    )
     try:
         table = counter.fit_transform([row.inputs["a"] for row in rows]).toarray()
     except ValueError:  # there is no word

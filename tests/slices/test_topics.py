@@ -1,4 +1,6 @@
-"""Topics are found from texts alone, are the same wherever they are read, and can be sliced on once written down."""
+"""Topics are found from texts alone, are the same wherever they are read, and can be sliced on once
+written down.
+"""
 
 import random
 from dataclasses import replace
@@ -20,15 +22,24 @@ SUBJECTS = {
 
 
 def about(n: int, seed: int = 0) -> tuple[list[Row], np.ndarray]:
-    """Rows whose statements are about one of three subjects, and which; every text has ordinary words too."""
+    """Rows whose statements are about one of three subjects, and which; every text has ordinary
+    words too.
+    """
     rng = np.random.default_rng(seed)
     subject = rng.choice(list(SUBJECTS), n)
     rows = []
     for i in range(n):
         own = rng.choice(SUBJECTS[subject[i]].split(), 4, replace=False)
-        plain = rng.choice(["the", "of", "people", "made", "large", "simple", "thing", "often", "year"], 5)
+        plain = rng.choice(
+            ["the", "of", "people", "made", "large", "simple", "thing", "often", "year"], 5
+        )
         rows.append(
-            Row(id=f"r{i}", inputs={"statement": f"{' '.join([*own, *plain])} {i}"}, label=float(i % 2), group=f"g{i}")
+            Row(
+                id=f"r{i}",
+                inputs={"statement": f"{' '.join([*own, *plain])} {i}"},
+                label=float(i % 2),
+                group=f"g{i}",
+            )
         )
     return rows, subject
 
@@ -36,12 +47,19 @@ def about(n: int, seed: int = 0) -> tuple[list[Row], np.ndarray]:
 def judged_of(rows: list[Row], wrong: np.ndarray) -> JudgedDataset:
     """A judge that errs where it is told to."""
     said = [bool(row.label) ^ bool(w) for row, w in zip(rows, wrong, strict=True)]
-    answers = tuple(Verdict(row_id=row.id, score=float(p), positive=p) for row, p in zip(rows, said, strict=True))
-    return JudgedDataset(dataset=Dataset(rows=tuple(rows), labels=BINARY), answers=answers, scale=BINARY)
+    answers = tuple(
+        Verdict(row_id=row.id, score=float(p), positive=p)
+        for row, p in zip(rows, said, strict=True)
+    )
+    return JudgedDataset(
+        dataset=Dataset(rows=tuple(rows), labels=BINARY), answers=answers, scale=BINARY
+    )
 
 
 def test_subjects_are_told_apart_and_named_by_their_words() -> None:
-    """The clusters are the planted ones, by scikit-learn's adjusted Rand index, and each name is of one subject."""
+    """The clusters are the planted ones, by scikit-learn's adjusted Rand index, and each name is of
+    one subject.
+    """
     from sklearn.metrics import adjusted_rand_score
 
     rows, subject = about(400)
@@ -58,7 +76,9 @@ def test_subjects_are_told_apart_and_named_by_their_words() -> None:
 
 
 def test_labels_order_and_repetition_of_rows_do_not_matter() -> None:
-    """The same texts give equal topics, whatever people said of them and however often they come."""
+    """The same texts give equal topics, whatever people said of them and however often they
+    come.
+    """
     rows, _ = about(200)
     again = [replace(row, label=1.0, id=f"{row.id}-{k}") for row in rows for k in range(2)]
     random.Random(0).shuffle(again)
@@ -101,7 +121,9 @@ def test_what_is_no_topics_is_refused(body: str) -> None:
 
 
 def test_a_slice_by_topic_is_found_and_recomputed_once_topics_are_written_down() -> None:
-    """The planted subject is confirmed; pandas gets its numbers from the column that `add_topics` writes."""
+    """The planted subject is confirmed; pandas gets its numbers from the column that `add_topics`
+    writes.
+    """
     rows, subject = about(3000, seed=1)
     weak = subject == "sea"
     judged = judged_of(rows, np.random.default_rng(2).random(3000) < np.where(weak, 0.35, 0.1))
@@ -126,8 +148,13 @@ def test_topics_are_searched_even_where_columns_are_many_and_rows_few() -> None:
     """They were asked for, so eight metadata columns do not crowd them out."""
     rows, subject = about(900, seed=3)
     rng = np.random.default_rng(0)
-    rows = [replace(row, meta={f"c{k}": str(rng.choice(list("abcd"))) for k in range(12)}) for row in rows]
-    judged = judged_of(rows, np.random.default_rng(2).random(900) < np.where(subject == "sea", 0.5, 0.05))
+    rows = [
+        replace(row, meta={f"c{k}": str(rng.choice(list("abcd"))) for k in range(12)})
+        for row in rows
+    ]
+    judged = judged_of(
+        rows, np.random.default_rng(2).random(900) < np.where(subject == "sea", 0.5, 0.05)
+    )
     report = find_slices(judged, metric="accuracy", topics=3)
     assert any("only 8 columns" in note for note in report.notes)
     assert report.slices[0].predicate.columns == ("statement:topic",)
@@ -146,12 +173,16 @@ def test_vectors_from_elsewhere_part_the_texts_and_words_still_name_them() -> No
     rows, subject = about(300)
 
     def by_length(texts: list[str]) -> np.ndarray:
-        return np.array([[1.0, 0.0] if "boat" in t or "tide" in t or "wave" in t else [0.0, 1.0] for t in texts])
+        return np.array(
+            [[1.0, 0.0] if "boat" in t or "tide" in t or "wave" in t else [0.0, 1.0] for t in texts]
+        )
 
     (topics,) = fit_topics(rows, 2, encode=by_length)
     assigned = topics.assign(["tide and wave", "a doctor, a nurse"])
     assert len(set(assigned)) == 2
-    sea = topics.assign([row.inputs["statement"] for row, s in zip(rows, subject, strict=True) if s == "sea"])
+    sea = topics.assign(
+        [row.inputs["statement"] for row, s in zip(rows, subject, strict=True) if s == "sea"]
+    )
     assert sea.count(assigned[0]) == len(sea)
 
 

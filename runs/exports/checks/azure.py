@@ -1,4 +1,6 @@
-"""Evaluate with an export for Azure AI Evaluation over OpenAI's clients: `azure.py EXPORT CASES ANSWER`."""
+"""Evaluate with an export for Azure AI Evaluation over OpenAI's clients: `azure.py EXPORT CASES
+ANSWER`.
+"""
 
 import json
 import logging
@@ -30,12 +32,18 @@ def outcome(result, judge):
 
 
 def evaluate_cases(module, cases):
-    """Evaluate a file with a row for each case; the evaluator that takes a row asks the endpoint of its case."""
+    """Evaluate a file with a row for each case; the evaluator that takes a row asks the endpoint of
+    its case.
+    """
     numbered, inputs = numbered_cases(cases), cases["judge"]["inputs"]
 
     def judge_of(case):
         url = numbered[case][0]
-        return module.Judge(OpenAIModelConfiguration(type="openai", model=cases["model"], api_key="none", base_url=url))
+        return module.Judge(
+            OpenAIModelConfiguration(
+                type="openai", model=cases["model"], api_key="none", base_url=url
+            )
+        )
 
     # Azure finds an evaluator's inputs by the names of its arguments, and the file it stands in
     row = ", ".join(f"{name}={name}" for name in inputs)
@@ -47,12 +55,17 @@ def evaluate_cases(module, cases):
     lines = [json.dumps({**row, "at_case": number}) for number, (_, row) in enumerate(numbered)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     result = evaluate(data=str(path), evaluators={"judge": made.judge})
-    said = [{key.removeprefix(PREFIX): value for key, value in row.items()} for row in result["rows"]]
+    said = [
+        {key.removeprefix(PREFIX): value for key, value in row.items()} for row in result["rows"]
+    ]
     outcomes = [outcome(one, cases["judge"]) for one in said]
     scores = [one["score"] for one in outcomes if one["score"] is not None]
     mean = result["metrics"].get(f"judge.{cases['judge']['name']}")
     if mean is not None and abs(mean - sum(scores) / len(scores)) > 1e-9:
-        raise SystemExit(f"evaluate() averages {mean}, not {sum(scores) / len(scores)} over the rows with a score")
+        raise SystemExit(
+            f"evaluate() averages {mean}, not {sum(scores) / len(scores)} over the rows with a"
+            " score"
+        )
     return outcomes
 
 
@@ -65,17 +78,25 @@ def main():
     def ask_azure(url, row):
         endpoint = url.removesuffix("/v1")
         config = AzureOpenAIModelConfiguration(
-            type="azure_openai", azure_deployment=cases["model"], azure_endpoint=endpoint, api_key="none"
+            type="azure_openai",
+            azure_deployment=cases["model"],
+            azure_endpoint=endpoint,
+            api_key="none",
         )
         found = outcome(module.Judge(config)(**row), cases["judge"])
         return found["score"], found.get("positive")
 
     problems = []
-    for number, (one, other) in enumerate(zip(outcomes, ask_cases(cases, ask_azure), strict=True), start=1):
+    for number, (one, other) in enumerate(
+        zip(outcomes, ask_cases(cases, ask_azure), strict=True), start=1
+    ):
         if one["score"] != other["score"]:
             through = f"{one['score']} through OpenAI's client and {other['score']} through Azure's"
             problems.append(f"case {number} is scored {through}")
-    notes = ["evaluate() was run on a file of all cases", "asked through OpenAI's client and through Azure's"]
+    notes = [
+        "evaluate() was run on a file of all cases",
+        "asked through OpenAI's client and through Azure's",
+    ]
     tool = f"azure-ai-evaluation {version('azure-ai-evaluation')}"
     write_answer(tool, notes, outcomes=outcomes, problems=problems)
 

@@ -1,4 +1,6 @@
-"""Evaluate with an export for Braintrust over the OpenAI client, without logs: `braintrust.py EXPORT CASES ANSWER`."""
+"""Evaluate with an export for Braintrust over the OpenAI client, without logs: `braintrust.py
+EXPORT CASES ANSWER`.
+"""
 
 import asyncio
 import logging
@@ -36,7 +38,9 @@ def main():
         )
         told = {"classifiers": [judge]} if chooses else {"scores": [judge]}
         evaluated = asyncio.run(
-            braintrust.EvalAsync("judgewright", data=[{"input": row}], task=lambda row: "", no_send_logs=True, **told)
+            braintrust.EvalAsync(
+                "judgewright", data=[{"input": row}], task=lambda row: "", no_send_logs=True, **told
+            )
         )
         (result,) = evaluated.results
         if result.error is not None:
@@ -48,7 +52,9 @@ def main():
         return score, kept["score"].metadata.get("positive")
 
     def evaluate():
-        """Return Braintrust's average over rows that are each asked about at an endpoint of their own."""
+        """Return Braintrust's average over rows that are each asked about at an endpoint of their
+        own.
+        """
         many = many_cases(cases)
 
         def at_case(input, output):
@@ -69,7 +75,9 @@ def main():
         return summary.score
 
     tool = f"braintrust {version('braintrust')}, autoevals {version('autoevals')}"
-    write_answer(tool, outcomes=ask_cases(cases, ask), many=None if chooses else averaged("Eval()", evaluate))
+    write_answer(
+        tool, outcomes=ask_cases(cases, ask), many=None if chooses else averaged("Eval()", evaluate)
+    )
 
 
 main()

@@ -1,4 +1,6 @@
-"""Measure test cases with an export for DeepEval, over the OpenAI client: `deepeval.py EXPORT CASES ANSWER`."""
+"""Measure test cases with an export for DeepEval, over the OpenAI client: `deepeval.py EXPORT CASES
+ANSWER`.
+"""
 
 import asyncio
 import os
@@ -6,7 +8,11 @@ from importlib.metadata import version
 
 from script_shared import ask_cases, averaged, load_module, many_cases, read_cases, write_answer
 
-os.environ |= {"DEEPEVAL_TELEMETRY_OPT_OUT": "1", "DEEPEVAL_UPDATE_WARNING_OPT_IN": "0", "ERROR_REPORTING": "0"}
+os.environ |= {
+    "DEEPEVAL_TELEMETRY_OPT_OUT": "1",
+    "DEEPEVAL_UPDATE_WARNING_OPT_IN": "0",
+    "ERROR_REPORTING": "0",
+}
 os.environ["OPENAI_API_KEY"] = "none"
 
 import openai
@@ -50,20 +56,26 @@ def main():
             return super().measure(test_case, *args, **kwargs)
 
     def evaluate_many():
-        """Return the average of the scores that `evaluate` gives; DeepEval itself shows a rate of passes."""
+        """Return the average of the scores that `evaluate` gives; DeepEval itself shows a rate of
+        passes.
+        """
         tests = []
         for url, row in many_cases(cases):
             tests.append(test_case(row, module.PLACES))
             tests[-1].name = url
         quiet = DisplayConfig(show_indicator=False, print_results=False)
         cache = CacheConfig(write_cache=False, use_cache=False)
-        found = evaluate(tests, metrics=[AtCase(cases["model"])], display_config=quiet, cache_config=cache)
+        found = evaluate(
+            tests, metrics=[AtCase(cases["model"])], display_config=quiet, cache_config=cache
+        )
         scores = [one.score for result in found.test_results for one in result.metrics_data]
         scored = [score for score in scores if score is not None]
         return sum(scored) / len(scored)
 
     write_answer(
-        f"deepeval {version('deepeval')}", outcomes=ask_cases(cases, ask), many=averaged("evaluate()", evaluate_many)
+        f"deepeval {version('deepeval')}",
+        outcomes=ask_cases(cases, ask),
+        many=averaged("evaluate()", evaluate_many),
     )
 
 

@@ -14,18 +14,30 @@ import dspy
 
 
 def check_state(module, judge, state, fields, row):
-    """Stop unless the loaded state leaves the signature as the module has it, as DSPy's own adapter shows it."""
+    """Stop unless the loaded state leaves the signature as the module has it, as DSPy's own adapter
+    shows it.
+    """
     signature = judge.judge.signature
     if list(signature.input_fields) != fields:
         raise SystemExit(f"the signature's fields are {list(signature.input_fields)}, not {fields}")
     if signature.instructions != inspect.cleandoc(module.INSTRUCTIONS):
         raise SystemExit("the saved instructions are not the judge's")
-    if len(signature.fields) != len(json.loads(state.read_text(encoding="utf-8"))["judge"]["signature"]["fields"]):
+    if len(signature.fields) != len(
+        json.loads(state.read_text(encoding="utf-8"))["judge"]["signature"]["fields"]
+    ):
         raise SystemExit("the saved state has another number of fields than the signature")
-    declared, loaded = (dspy.ChatAdapter().format(one, [], row) for one in (module.JudgeSignature, signature))
+    declared, loaded = (
+        dspy.ChatAdapter().format(one, [], row) for one in (module.JudgeSignature, signature)
+    )
     if declared != loaded:
-        raise SystemExit("the saved state gives the signature's fields other descriptions: their order is another")
-    return f"{state.name}: {len(signature.fields)} fields in order, {len(judge.judge.demos)} demonstrations"
+        raise SystemExit(
+            "the saved state gives the signature's fields other descriptions: their order is"
+            " another"
+        )
+    return (
+        f"{state.name}: {len(signature.fields)} fields in order, {len(judge.judge.demos)}"
+        " demonstrations"
+    )
 
 
 def main():
@@ -35,7 +47,9 @@ def main():
     module = load_module(folder, "*_dspy.py")
 
     def judge_at(url):
-        model = dspy.LM(f"openai/{cases['model']}", api_base=url, api_key="none", cache=False, num_retries=0)
+        model = dspy.LM(
+            f"openai/{cases['model']}", api_base=url, api_key="none", cache=False, num_retries=0
+        )
         return module.load(folder, model)
 
     def ask(url, row):
@@ -43,7 +57,9 @@ def main():
         return module.grade_of(prediction), module.positive(prediction)
 
     def evaluate():
-        """Return the average of `dspy.Evaluate` over rows that are each asked about at an endpoint of their own."""
+        """Return the average of `dspy.Evaluate` over rows that are each asked about at an endpoint
+        of their own.
+        """
         many = many_cases(cases)
         rows = [dspy.Example(at_case=url, **row).with_inputs("at_case", *row) for url, row in many]
         run = dspy.Evaluate(
@@ -57,9 +73,16 @@ def main():
         return sum(score for _, _, score in result.results) / len(rows)
 
     judge = module.load(folder)
-    notes = [check_state(module, judge, folder / "state.json", cases["judge"]["inputs"], cases["rows"][0])]
+    notes = [
+        check_state(
+            module, judge, folder / "state.json", cases["judge"]["inputs"], cases["rows"][0]
+        )
+    ]
     write_answer(
-        f"dspy {dspy.__version__}", notes, outcomes=ask_cases(cases, ask), many=averaged("dspy.Evaluate", evaluate)
+        f"dspy {dspy.__version__}",
+        notes,
+        outcomes=ask_cases(cases, ask),
+        many=averaged("dspy.Evaluate", evaluate),
     )
 
 

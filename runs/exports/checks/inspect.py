@@ -36,10 +36,18 @@ def main():
         path = Path(f"row-{number}.jsonl")
         path.write_text(json.dumps(row | {"id": 1}) + "\n", encoding="utf-8")
         grader = get_model(f"openai/{cases['model']}", base_url=url, memoize=False)
-        tasks.append(inspect_ai.task_with(module.judge_rows(rows=str(path)), scorer=module.judge(model=grader)))
-    logs = inspect_ai.eval(tasks, model="none", max_tasks=8, display="none", log_dir="logs", log_level="error")
+        tasks.append(
+            inspect_ai.task_with(
+                module.judge_rows(rows=str(path)), scorer=module.judge(model=grader)
+            )
+        )
+    logs = inspect_ai.eval(
+        tasks, model="none", max_tasks=8, display="none", log_dir="logs", log_level="error"
+    )
     labels = cases["judge"]["scale"]["labels"]
-    write_answer(f"inspect-ai {version('inspect-ai')}", outcomes=[outcome(log, labels) for log in logs])
+    write_answer(
+        f"inspect-ai {version('inspect-ai')}", outcomes=[outcome(log, labels) for log in logs]
+    )
 
 
 main()

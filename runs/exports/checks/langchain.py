@@ -1,4 +1,6 @@
-"""Ask with an export's own chain over LangChain's OpenAI model, and push it: `langchain.py EXPORT CASES ANSWER`."""
+"""Ask with an export's own chain over LangChain's OpenAI model, and push it: `langchain.py EXPORT
+CASES ANSWER`.
+"""
 
 from importlib.metadata import version
 
@@ -22,7 +24,9 @@ def main():
     module = load_module(folder, "*.py")
 
     def ask(url, row):
-        found = module.judge(ChatOpenAI(model=cases["model"], base_url=url, api_key="none")).invoke(row)
+        found = module.judge(ChatOpenAI(model=cases["model"], base_url=url, api_key="none")).invoke(
+            row
+        )
         return found["score"], found["positive"]
 
     hub = FakeHub()
@@ -31,8 +35,13 @@ def main():
     for row in cases["rows"]:
         if pulled.invoke(row) != module.prompt().invoke(row):
             raise ValueError("what push() sends to LangSmith renders other messages")
-    tool = f"langchain-core {version('langchain-core')}, langchain-openai {version('langchain-openai')}"
-    notes = [f"what push() sends was read back with langsmith {version('langsmith')}, without a server"]
+    tool = (
+        f"langchain-core {version('langchain-core')}, langchain-openai"
+        f" {version('langchain-openai')}"
+    )
+    notes = [
+        f"what push() sends was read back with langsmith {version('langsmith')}, without a server"
+    ]
     write_answer(tool, notes, outcomes=ask_cases(cases, ask))
 
 

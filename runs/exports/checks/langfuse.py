@@ -1,4 +1,6 @@
-"""Push a Langfuse export through the real client to a fake server, and pull it: `langfuse.py EXPORT CASES ANSWER`."""
+"""Push a Langfuse export through the real client to a fake server, and pull it: `langfuse.py EXPORT
+CASES ANSWER`.
+"""
 
 import contextlib
 import json
@@ -31,7 +33,9 @@ class FakeServer:
 
 
 def check_evaluator(module, client, server, inputs):
-    """Raise unless the evaluator is what the API takes, with the prompt's messages and each field's source."""
+    """Raise unless the evaluator is what the API takes, with the prompt's messages and each field's
+    source.
+    """
     with contextlib.suppress(ApiError):
         module.push_evaluator(client, dict.fromkeys(inputs, ("metadata", "$.x")))
     evaluator = parse_obj_as(CreateEvaluatorRequest_LlmAsJudge, server.evaluator)
@@ -70,7 +74,10 @@ def main():
         return grade, grade >= module.THRESHOLD
 
     check_evaluator(module, client, server, cases["judge"]["inputs"])
-    notes = ["pushed and pulled through the client to a stand-in of the server", "the evaluator fits the API's schema"]
+    notes = [
+        "pushed and pulled through the client to a stand-in of the server",
+        "the evaluator fits the API's schema",
+    ]
     write_answer(f"langfuse {version('langfuse')}", notes, outcomes=ask_cases(cases, ask))
 
 

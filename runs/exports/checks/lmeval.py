@@ -1,4 +1,6 @@
-"""Run the harness with the task of an export over the OpenAI client: `lmeval.py EXPORT CASES ANSWER`."""
+"""Run the harness with the task of an export over the OpenAI client: `lmeval.py EXPORT CASES
+ANSWER`.
+"""
 
 import json
 import logging
@@ -9,7 +11,11 @@ from pathlib import Path
 
 from script_shared import numbered_cases, read_cases, write_answer
 
-os.environ |= {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "HF_HOME": str(Path("hf").absolute())}
+os.environ |= {
+    "HF_HUB_OFFLINE": "1",
+    "HF_DATASETS_OFFLINE": "1",
+    "HF_HOME": str(Path("hf").absolute()),
+}
 os.environ |= {"TQDM_DISABLE": "1", "OPENAI_API_KEY": "none"}
 
 import lm_eval
@@ -20,7 +26,9 @@ logging.disable(logging.CRITICAL)
 
 
 def main():
-    """Judge every case in one evaluation: a document names its case, and the module's client asks there."""
+    """Judge every case in one evaluation: a document names its case, and the module's client asks
+    there.
+    """
     folder, cases = read_cases()
     numbered, judge = numbered_cases(cases), cases["judge"]
     rows = Path("rows.jsonl").absolute()
@@ -28,7 +36,9 @@ def main():
     rows.write_text("\n".join(lines), encoding="utf-8")
     (path,) = folder.glob("*_lmeval.yaml")
     os.environ["JUDGE_MODEL"] = cases["model"]
-    manager = TaskManager(include_path=str(folder), include_defaults=False, metadata={"path": str(rows)})
+    manager = TaskManager(
+        include_path=str(folder), include_defaults=False, metadata={"path": str(rows)}
+    )
     (task,) = manager.load([f"{path.stem}_rows"])["tasks"].values()
     process = task.config.process_results
     module, client = process.__globals__, openai.OpenAI()
@@ -42,11 +52,15 @@ def main():
     found = lm_eval.simple_evaluate(
         model="dummy", tasks=[task], task_manager=manager, log_samples=True, bootstrap_iters=0
     )
-    samples = sorted(next(iter(found["samples"].values())), key=lambda sample: sample["doc"]["case"])
+    samples = sorted(
+        next(iter(found["samples"].values())), key=lambda sample: sample["doc"]["case"]
+    )
     name, outcomes = judge["name"], []
     for sample in samples:
         grade = sample.get(name)
-        outcomes.append({"score": grade, "positive": None if grade is None else sample[f"{name}_positive"] == 1})
+        outcomes.append(
+            {"score": grade, "positive": None if grade is None else sample[f"{name}_positive"] == 1}
+        )
     grades = [one["score"] for one in outcomes if one["score"] is not None]
     mean = next(iter(found["results"].values()))[f"{name},none"]
     if abs(mean - sum(grades) / len(grades)) > 1e-9:

@@ -1,4 +1,6 @@
-"""Run an MLflow export with its OpenAI provider, and register its prompt: `mlflow.py EXPORT CASES ANSWER`."""
+"""Run an MLflow export with its OpenAI provider, and register its prompt: `mlflow.py EXPORT CASES
+ANSWER`.
+"""
 
 import json
 import logging
@@ -6,9 +8,21 @@ import os
 import re
 import tempfile
 
-from script_shared import ask_cases, averaged, fixed_fences, load_module, many_cases, read_cases, write_answer
+from script_shared import (
+    ask_cases,
+    averaged,
+    fixed_fences,
+    load_module,
+    many_cases,
+    read_cases,
+    write_answer,
+)
 
-os.environ |= {"OPENAI_API_KEY": "none", "MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_LOGGING_LEVEL": "ERROR"}
+os.environ |= {
+    "OPENAI_API_KEY": "none",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_LOGGING_LEVEL": "ERROR",
+}
 
 import mlflow
 
@@ -22,19 +36,25 @@ def call(judge, row):
 
 
 def check_registry(module, folder, rows):
-    """Register the prompt in a store of its own, load it by its alias and render every row from it."""
+    """Register the prompt in a store of its own, load it by its alias and render every row from
+    it.
+    """
     entry = json.loads((folder / "prompt.json").read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory() as scratch:
         os.chdir(scratch)
         address = module.push(folder, f"sqlite:///{scratch}/mlflow.db", alias="staging")
         prompt = mlflow.genai.load_prompt(f"prompts:/{module.NAME}@staging")
         if prompt.template != entry["template"] or prompt.variables != set(module.INPUTS):
-            raise SystemExit(f"the registry stored {prompt.template!r:.300} with the variables {prompt.variables}")
+            raise SystemExit(
+                f"the registry stored {prompt.template!r:.300} with the variables"
+                f" {prompt.variables}"
+            )
         rendered = [prompt.format(**row) for row in rows]
         mlflow.set_tracking_uri("sqlite:///:memory:")
         os.chdir(folder)
     for number, (row, messages) in enumerate(zip(rows, rendered, strict=True), start=1):
-        # MLflow fills one field after the other, so a row's own {{name}} is filled too, as the manifest declares.
+        # MLflow fills one field after the other, so a row's own {{name}} is filled too, as the
+        # manifest declares.
         filled_twice = re.search(r"\{\{\s*(" + "|".join(row) + r")\s*\}\}", "".join(row.values()))
         if messages != fixed_fences(module.messages(row), module.INPUTS) and not filled_twice:
             raise SystemExit(f"the registry renders row {number} differently: {messages!r:.2000}")

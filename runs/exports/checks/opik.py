@@ -1,4 +1,6 @@
-"""Score rows with an export for Opik over LiteLLM, with no server of Opik: `opik.py EXPORT CASES ANSWER`."""
+"""Score rows with an export for Opik over LiteLLM, with no server of Opik: `opik.py EXPORT CASES
+ANSWER`.
+"""
 
 import asyncio
 import logging
@@ -8,7 +10,11 @@ from importlib.metadata import version
 
 from script_shared import ask_cases, fixed_fences, load_module, read_cases, write_answer
 
-os.environ |= {"OPIK_TRACK_DISABLE": "true", "OPIK_ANALYTICS_ENABLE": "false", "OPIK_SENTRY_ENABLE": "false"}
+os.environ |= {
+    "OPIK_TRACK_DISABLE": "true",
+    "OPIK_ANALYTICS_ENABLE": "false",
+    "OPIK_SENTRY_ENABLE": "false",
+}
 os.environ |= {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "OPENAI_API_KEY": "none"}
 
 from opik.api_objects.prompt import ChatPromptTemplate

@@ -1,4 +1,6 @@
-"""Evaluate rows with an export for Phoenix over its OpenAI provider: `phoenix.py EXPORT CASES ANSWER`."""
+"""Evaluate rows with an export for Phoenix over its OpenAI provider: `phoenix.py EXPORT CASES
+ANSWER`.
+"""
 
 import asyncio
 import logging
@@ -36,7 +38,9 @@ def main():
     module = load_module(folder, "*_phoenix.py")
 
     def ask(url, row):
-        judge = module.Judge(LLM(provider="openai", model=cases["model"], api_key="none", base_url=url))
+        judge = module.Judge(
+            LLM(provider="openai", model=cases["model"], api_key="none", base_url=url)
+        )
         (score,) = judge.evaluate(row)
         (async_score,) = asyncio.run(judge.async_evaluate(row))
         if score.score != async_score.score:
@@ -46,8 +50,13 @@ def main():
     notes = []
     if hasattr(module, "push"):
         check_stored(module, cases)
-        notes.append("rows whose text holds {{ were not put into the stored prompt: its client would fill them too")
-    tool = f"phoenix evals {version('arize-phoenix-evals')}, client {version('arize-phoenix-client')}"
+        notes.append(
+            "rows whose text holds {{ were not put into the stored prompt: its client would fill"
+            " them too"
+        )
+    tool = (
+        f"phoenix evals {version('arize-phoenix-evals')}, client {version('arize-phoenix-client')}"
+    )
     write_answer(tool, notes, outcomes=ask_cases(cases, ask))
 
 

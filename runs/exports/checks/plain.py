@@ -21,11 +21,18 @@ def check_python(path, cases):
     def ask(url, row):
         at = client.with_options(base_url=url)
         # of version 0.2 and before, the messages are all there is
-        request = module.request(row) if hasattr(module, "request") else {"messages": module.messages(row)}
+        request = (
+            module.request(row)
+            if hasattr(module, "request")
+            else {"messages": module.messages(row)}
+        )
         grade, _ = reader_of(module)(at.chat.completions.create(model=cases["model"], **request))
         return grade, module.positive(grade)
 
-    write_answer(f"Python {sys.version.split()[0]}, openai {openai.__version__}", outcomes=ask_cases(cases, ask))
+    write_answer(
+        f"Python {sys.version.split()[0]}, openai {openai.__version__}",
+        outcomes=ask_cases(cases, ask),
+    )
 
 
 def check_yaml(path, cases):
@@ -46,7 +53,9 @@ def check_jinja(path, cases):
 
     messages = json.loads(path.read_text(encoding="utf-8"))
     templates = [(m["role"], jinja2.Template(m["content"])) for m in messages]
-    rendered = [[{"role": role, "content": t.render(row)} for role, t in templates] for row in cases["rows"]]
+    rendered = [
+        [{"role": role, "content": t.render(row)} for role, t in templates] for row in cases["rows"]
+    ]
     write_answer(f"Jinja2 {jinja2.__version__}", rendered=rendered)
 
 
@@ -54,7 +63,9 @@ def check_json(path, cases):
     """Check the messages, the last of which is filled by one replacement."""
     body = json.loads(path.read_text(encoding="utf-8"))
     *fixed, last = body["messages"] if isinstance(body, dict) else body
-    placeholder = re.compile("|".join(r"\{\{" + name + r"\}\}" for name in cases["judge"]["inputs"]))
+    placeholder = re.compile(
+        "|".join(r"\{\{" + name + r"\}\}" for name in cases["judge"]["inputs"])
+    )
     rendered = []
     for row in cases["rows"]:
         content = placeholder.sub(lambda match, row=row: row[match.group()[2:-2]], last["content"])
@@ -62,7 +73,13 @@ def check_json(path, cases):
     write_answer("one re.sub", rendered=rendered)
 
 
-CHECKS = {"python": check_python, "yaml": check_yaml, "jinja": check_jinja, "json": check_json, "messages": check_json}
+CHECKS = {
+    "python": check_python,
+    "yaml": check_yaml,
+    "jinja": check_jinja,
+    "json": check_json,
+    "messages": check_json,
+}
 
 
 def main():

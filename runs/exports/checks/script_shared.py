@@ -1,4 +1,6 @@
-"""What the check scripts share; it is copied beside the one that runs, and imports nothing but the standard library."""
+"""What the check scripts share; it is copied beside the one that runs, and imports nothing but the
+standard library.
+"""
 
 import importlib.util
 import json
@@ -8,7 +10,9 @@ from pathlib import Path
 
 
 def read_cases():
-    """Return the folder of the export, and the cases: the judge, rows to render, replies to read."""
+    """Return the folder of the export, and the cases: the judge, rows to render, replies to
+    read.
+    """
     folder, cases = map(Path, sys.argv[1:3])
     return folder, json.loads(cases.read_text(encoding="utf-8"))
 
@@ -19,14 +23,18 @@ def write_answer(tool, notes=(), **answer):
     Args:
         tool: Its name and version.
         notes: Whatever else was checked.
-        answer: `outcomes` of a tool that asks and reads replies; `rendered`, the messages of each row, of one that does
-            not; `problems`, whatever else the script found to be wrong.
+        answer: `outcomes` of a tool that asks and reads replies; `rendered`, the messages of each
+            row, of one that does not; `problems`, whatever else the script found to be wrong.
     """
-    Path(sys.argv[-1]).write_text(json.dumps({"tool": tool, "notes": list(notes), **answer}), encoding="utf-8")
+    Path(sys.argv[-1]).write_text(
+        json.dumps({"tool": tool, "notes": list(notes), **answer}), encoding="utf-8"
+    )
 
 
 def numbered_cases(cases):
-    """Return each case as the address of its endpoint and its row: every row, then the first with every reply."""
+    """Return each case as the address of its endpoint and its row: every row, then the first with
+    every reply.
+    """
     rows = [*cases["rows"], *([cases["rows"][0]] * cases["replies"])]
     return [(f"{cases['url']}/case/{number}/v1", row) for number, row in enumerate(rows)]
 
@@ -55,7 +63,8 @@ def ask_cases(cases, ask):
 
     Args:
         cases: As they were read.
-        ask: Takes the address of an endpoint and a row, and returns score and decision; None is none.
+        ask: Takes the address of an endpoint and a row, and returns score and decision; None is
+            none.
     """
     outcomes = []
     for url, row in numbered_cases(cases):
@@ -78,7 +87,9 @@ def load_module(folder, pattern):
 
 
 def reader_of(module):
-    """Return what reads a chat completion in an export; one of version 0.2 and before reads its text alone."""
+    """Return what reads a chat completion in an export; one of version 0.2 and before reads its
+    text alone.
+    """
     if hasattr(module, "read_completion"):
         return module.read_completion
     return lambda completion: module.read_reply(completion.choices[0].message.content)
@@ -89,7 +100,11 @@ def fixed_fences(messages, inputs):
     plain = []
     for message in messages:
         content = message["content"]
-        match = re.search(f"<{inputs[0]}-([0-9a-f]{{8}})>\n", content) if message["role"] == "user" else None
+        match = (
+            re.search(f"<{inputs[0]}-([0-9a-f]{{8}})>\n", content)
+            if message["role"] == "user"
+            else None
+        )
         if match:
             content = content.replace(f"-{match.group(1)}>", ">")
         plain.append(message | {"content": content})

@@ -1,4 +1,6 @@
-"""Run a TruLens export with its OpenAI provider, and store its prompt: `trulens.py EXPORT CASES ANSWER`."""
+"""Run a TruLens export with its OpenAI provider, and store its prompt: `trulens.py EXPORT CASES
+ANSWER`.
+"""
 
 import json
 import logging
@@ -24,7 +26,9 @@ def check_registry(module, folder, rows):
             placeholder = re.compile("|".join(r"\{\{" + name + r"\}\}" for name in row))
             expected = []
             for message in entry["version"]["messages"]:
-                content = placeholder.sub(lambda match, row=row: row[match.group()[2:-2]], message["content"])
+                content = placeholder.sub(
+                    lambda match, row=row: row[match.group()[2:-2]], message["content"]
+                )
                 expected.append({**message, "content": content})
             if prompt.render(**row).messages != expected:
                 raise SystemExit(f"the registry renders row {number} differently")

@@ -1,4 +1,6 @@
-"""Evaluate rows with an export for Weave over the OpenAI client, without its server: `weave.py EXPORT CASES ANSWER`."""
+"""Evaluate rows with an export for Weave over the OpenAI client, without its server: `weave.py
+EXPORT CASES ANSWER`.
+"""
 
 import asyncio
 import logging

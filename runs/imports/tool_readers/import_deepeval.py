@@ -1,4 +1,6 @@
-"""Write what prompt a DeepEval metric judges with: `import_deepeval.py NAME ANSWER`; all names where it is empty."""
+"""Write what prompt a DeepEval metric judges with: `import_deepeval.py NAME ANSWER`; all names
+where it is empty.
+"""
 
 import json
 import logging
@@ -42,7 +44,9 @@ MARK_OF = {field: mark for mark, field in MARKS.items()}
 
 
 class Fake(DeepEvalBaseLLM):
-    """Keeps its prompts with the fields of the reply, and answers with marks, and with no verdicts."""
+    """Keeps its prompts with the fields of the reply, and answers with marks, and with no
+    verdicts.
+    """
 
     def __init__(self):
         self.requests = []
@@ -72,7 +76,11 @@ def metric_of(name, model):
     if name in PARAMETERS:
         steps, parameters = [CRITERIA], list(PARAMETERS[name])
         return metrics.GEval(
-            name="judge", model=model, async_mode=False, evaluation_steps=steps, evaluation_params=parameters
+            name="judge",
+            model=model,
+            async_mode=False,
+            evaluation_steps=steps,
+            evaluation_params=parameters,
         )
     return METRICS[name](model=model, async_mode=False, include_reason=False)
 
@@ -88,10 +96,15 @@ def main():
     logging.disable(logging.CRITICAL)
     tool = f"deepeval {version('deepeval')}"
     if not name:
-        answer_path.write_text(json.dumps({"tool": tool, "names": [*PARAMETERS, *METRICS]}), encoding="utf-8")
+        answer_path.write_text(
+            json.dumps({"tool": tool, "names": [*PARAMETERS, *METRICS]}), encoding="utf-8"
+        )
         return
     if name not in PARAMETERS and name not in METRICS:
-        raise SystemExit(f"DeepEval's metric {name!r} is not one that is read: {', '.join((*PARAMETERS, *METRICS))}")
+        raise SystemExit(
+            f"DeepEval's metric {name!r} is not one that is read:"
+            f" {', '.join((*PARAMETERS, *METRICS))}"
+        )
     model = Fake()
     case = LLMTestCase(
         input=MARK_OF["input"],
@@ -124,7 +137,8 @@ def main():
             "reply": {"reason": "text", "score": "score"},
             "needs": {"criteria": "GEval judges by evaluation steps of yours"},
             "notes": [
-                "DeepEval divides the score by 10, and weighs it by token probabilities where a model tells them."
+                "DeepEval divides the score by 10, and weighs it by token probabilities where a"
+                " model tells them."
             ],
         }
     else:
@@ -133,7 +147,8 @@ def main():
             "unreadable": "DeepEval asks for a list of verdicts, one for each piece",
             "criteria": rules_of(before_row(text), ("verdicts", "verdict", "reason", "statement")),
             "notes": [
-                "DeepEval breaks a text into pieces and reports the share with a good verdict; here a row is one piece."
+                "DeepEval breaks a text into pieces and reports the share with a good verdict; here"
+                " a row is one piece."
             ],
         }
     answer_path.write_text(json.dumps(answer), encoding="utf-8")

@@ -1,4 +1,6 @@
-"""Write what prompt a judge built into MLflow sends: `import_mlflow.py NAME ANSWER`; all names where it is empty."""
+"""Write what prompt a judge built into MLflow sends: `import_mlflow.py NAME ANSWER`; all names
+where it is empty.
+"""
 
 import importlib
 import inspect
@@ -48,7 +50,9 @@ def main():
         return
     captured = capture(name) if name in names else None
     if captured is None:
-        raise SystemExit(f"MLflow has no built-in judge {name!r} that is a prompt about plain texts")
+        raise SystemExit(
+            f"MLflow has no built-in judge {name!r} that is a prompt about plain texts"
+        )
     text, marks, module = captured
     yes_no = bool(re.search(r"\byes\|no\b|'yes'[^{}]*'no'", text))
     keys = '"rationale"' in text and '"result"' in text

@@ -1,4 +1,6 @@
-"""Write what prompt a judge of Ragas sends: `import_ragas.py NAME ANSWER`; all names where it is empty."""
+"""Write what prompt a judge of Ragas sends: `import_ragas.py NAME ANSWER`; all names where it is
+empty.
+"""
 
 import importlib
 import inspect
@@ -44,7 +46,9 @@ def shipped():
 
 
 def capture(kind):
-    """Have a prompt written with marks for its texts; None where it takes anything else or gives no verdict."""
+    """Have a prompt written with marks for its texts; None where it takes anything else or gives no
+    verdict.
+    """
     marks, inputs = {}, {}
     for name, field in kind.input_model.model_fields.items():
         mark = f"zqmark{len(marks)}zq"
@@ -61,19 +65,28 @@ def capture(kind):
 
 
 def verdict(model):
-    """Return the fields of a reply with one verdict, and why there is none such; None where it gives no verdict."""
+    """Return the fields of a reply with one verdict, and why there is none such; None where it
+    gives no verdict.
+    """
     kinds = {n: f.annotation for n, f in model.model_fields.items()}
     scores = [n for n, kind in kinds.items() if kind in (int, float, bool) and n in VERDICTS]
     if len(scores) == 1 and all(kind in (int, float, bool, str) for kind in kinds.values()):
         return {n: "score" if n in scores else "text" for n in kinds}, ""
-    nested = [a for kind in kinds.values() for a in getattr(kind, "__args__", ()) if hasattr(a, "model_fields")]
+    nested = [
+        a
+        for kind in kinds.values()
+        for a in getattr(kind, "__args__", ())
+        if hasattr(a, "model_fields")
+    ]
     if any("verdict" in a.model_fields for a in nested):
         return None, "it asks for a list of verdicts"
     return None
 
 
 def criteria_of(kind, text):
-    """Return the rules of a prompt's instruction, without the line that says who judges where more follow."""
+    """Return the rules of a prompt's instruction, without the line that says who judges where more
+    follow.
+    """
     instruction = getattr(kind, "instruction", None) or text.partition("{")[0]
     rules = rules_of(instruction, kind.output_model.model_fields) or instruction.strip()
     first, _, others = rules.partition("\n")
@@ -88,7 +101,9 @@ def main():
     if not name:
         names = [n for n, kind in sorted(kinds.items()) if capture(kind)]
         short = [n for n, prompt in SHORT.items() if prompt in names]
-        answer_path.write_text(json.dumps({"tool": tool, "names": [*short, *names]}), encoding="utf-8")
+        answer_path.write_text(
+            json.dumps({"tool": tool, "names": [*short, *names]}), encoding="utf-8"
+        )
         return
     kind = kinds.get(SHORT.get(name, name))
     captured = capture(kind) if kind else None
@@ -99,7 +114,10 @@ def main():
     if "judge" in SHORT.get(name, name):
         notes.append("Ragas asks two prompts and averages; this is one of them.")
     if unreadable:
-        notes.append("Ragas breaks an answer into statements and reports the share that holds; here a row is one.")
+        notes.append(
+            "Ragas breaks an answer into statements and reports the share that holds; here a row is"
+            " one."
+        )
     answer = {
         "tool": tool,
         "name": name,

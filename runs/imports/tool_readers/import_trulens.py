@@ -1,4 +1,6 @@
-"""Write what prompt a TruLens feedback function sends: `import_trulens.py NAME ANSWER`; all names where it is empty."""
+"""Write what prompt a TruLens feedback function sends: `import_trulens.py NAME ANSWER`; all names
+where it is empty.
+"""
 
 import inspect
 import json
@@ -20,13 +22,17 @@ SHORT = {
 }
 """What people call two judges of a RAG answer, and the functions."""
 NOTES = {
-    "groundedness_measure_with_cot_reasons": "TruLens splits a response into sentences, judges each "
-    "and averages; here a row is one statement.",
+    "groundedness_measure_with_cot_reasons": (
+        "TruLens splits a response into sentences, judges each "
+        "and averages; here a row is one statement."
+    ),
 }
 
 
 class Provider(DummyProvider):
-    """Keeps what it would ask for a verdict, and gives the lowest; anything else it is asked, it gives back."""
+    """Keeps what it would ask for a verdict, and gives the lowest; anything else it is asked, it
+    gives back.
+    """
 
     def _create_chat_completion(self, prompt=None, messages=None, response_format=None, **options):
         if response_format is None:  # to split a response into sentences
@@ -36,11 +42,15 @@ class Provider(DummyProvider):
 
 
 def capture(provider, name, **options):
-    """Call a feedback function with marks for its texts; None unless it sends one request with all of them."""
+    """Call a feedback function with marks for its texts; None unless it sends one request with all
+    of them.
+    """
     function = getattr(provider, name)
     parameters = inspect.signature(function).parameters
     wanted = [
-        n for n, p in parameters.items() if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+        n
+        for n, p in parameters.items()
+        if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
     ]
     marks = {f"zqmark{i}zq": n for i, n in enumerate(wanted)}
     arguments = {n: mark for mark, n in marks.items()}
@@ -61,7 +71,9 @@ def capture(provider, name, **options):
 
 
 def criteria_of(provider, name, text, parameters):
-    """Return what the function says where its user may state other criteria; nothing where they may not."""
+    """Return what the function says where its user may state other criteria; nothing where they may
+    not.
+    """
     other = capture(provider, name, criteria=OTHER) if "criteria" in parameters else None
     before, found, after = other[0][0]["content"].partition(OTHER) if other else ("", "", "")
     if not found or not text.startswith(before) or not text.endswith(after):
@@ -74,19 +86,32 @@ def main():
     name, answer_path = sys.argv[1], Path(sys.argv[2])
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    provider = Provider(error_prob=0, loading_prob=0, freeze_prob=0, overloaded_prob=0, delay=0, rpm=1e6)
-    functions = sorted(n for n, f in inspect.getmembers(LLMProvider, inspect.isfunction) if not n.startswith("_"))
+    provider = Provider(
+        error_prob=0, loading_prob=0, freeze_prob=0, overloaded_prob=0, delay=0, rpm=1e6
+    )
+    functions = sorted(
+        n for n, f in inspect.getmembers(LLMProvider, inspect.isfunction) if not n.startswith("_")
+    )
     tool = f"trulens {version('trulens-feedback')}"
     if not name:
-        names = [n for n in functions if not n.startswith("generate_score") and capture(provider, n)]
-        answer_path.write_text(json.dumps({"tool": tool, "names": [*SHORT, *names]}), encoding="utf-8")
+        names = [
+            n for n in functions if not n.startswith("generate_score") and capture(provider, n)
+        ]
+        answer_path.write_text(
+            json.dumps({"tool": tool, "names": [*SHORT, *names]}), encoding="utf-8"
+        )
         return
     function = SHORT.get(name, name)
     captured = capture(provider, function) if function in functions else None
     if captured is None:
-        raise SystemExit(f"TruLens has no feedback function {name!r} that sends one prompt about plain texts")
+        raise SystemExit(
+            f"TruLens has no feedback function {name!r} that sends one prompt about plain texts"
+        )
     messages, form, marks, parameters = captured
-    low, high = (parameters[n].default if n in parameters else None for n in ("min_score_val", "max_score_val"))
+    low, high = (
+        parameters[n].default if n in parameters else None
+        for n in ("min_score_val", "max_score_val")
+    )
     notes = ["TruLens reports the grade as a share of the scale, from 0 to 1."]
     answer = {
         "tool": tool,

@@ -31,8 +31,14 @@ def main():
     reply = None
     if "##final score" in text.lower():
         reply = {}
-    elif "JSON" in text and "(O)" in text:  # the steps: how well it matches, how far it can be trusted, the grade
-        reply = {letter: "score" if letter == "O" else "text" for letter in "MTO" if f"({letter})" in text}
+    elif (
+        "JSON" in text and "(O)" in text
+    ):  # the steps: how well it matches, how far it can be trusted, the grade
+        reply = {
+            letter: "score" if letter == "O" else "text"
+            for letter in "MTO"
+            if f"({letter})" in text
+        }
     answer = {
         "tool": tool,
         "name": name,
@@ -43,9 +49,14 @@ def main():
         "scale": {"kind": "graded", "low": 0, "high": 3},
         "reply": reply,
         "fills": {"examples": ""},
-        "notes": ["UMBRELA takes its examples from judged pairs when it runs; they are left out unless you fill them."]
-        if "{examples}" in text
-        else [],
+        "notes": (
+            [
+                "UMBRELA takes its examples from judged pairs when it runs; they are left out"
+                " unless you fill them."
+            ]
+            if "{examples}" in text
+            else []
+        ),
     }
     answer_path.write_text(json.dumps(answer), encoding="utf-8")
 

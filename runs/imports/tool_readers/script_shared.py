@@ -5,11 +5,13 @@ LEAST = 60
 
 
 def rules_of(text, fields):
-    """Return the rules in the text before a row: its last run of lines that are no example and no form of the answer.
+    """Return the rules in the text before a row: its last run of lines that are no example and no
+    form of the answer.
 
     Args:
         text: The tool's words.
-        fields: Names of the reply's fields. A line that quotes one of them, or shows JSON, is on the form.
+        fields: Names of the reply's fields. A line that quotes one of them, or shows JSON, is on
+            the form.
     """
     quoted = [f"{mark}{name}{mark}" for name in fields for mark in ("'", '"', "`")]
     runs = [[]]

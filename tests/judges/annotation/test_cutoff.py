@@ -10,13 +10,17 @@ from judgewright.judges import InputError
 from judgewright.judges.annotation import f1_by_threshold
 
 pairs = st.lists(
-    st.tuples(st.booleans(), st.integers(0, 10), st.integers(0, 4), st.integers(1, 3)), min_size=2, max_size=60
+    st.tuples(st.booleans(), st.integers(0, 10), st.integers(0, 4), st.integers(1, 3)),
+    min_size=2,
+    max_size=60,
 ).filter(lambda rows: any(label for label, *_ in rows))
 
 
 @given(rows=pairs)
 @settings(max_examples=100, deadline=None)
-def test_the_curve_is_scikit_learns_at_every_threshold(rows: list[tuple[bool, int, int, int]]) -> None:
+def test_the_curve_is_scikit_learns_at_every_threshold(
+    rows: list[tuple[bool, int, int, int]],
+) -> None:
     """Precision, recall and F1 with weights, and the best of them by brute force."""
     label = np.array([r[0] for r in rows])
     probability = np.array([r[1] / 10 for r in rows])
@@ -36,7 +40,9 @@ def test_the_curve_is_scikit_learns_at_every_threshold(rows: list[tuple[bool, in
 
 @given(rows=pairs, k=st.integers(1, 5))
 @settings(max_examples=100, deadline=None)
-def test_a_fixed_k_takes_the_first_of_each_query(rows: list[tuple[bool, int, int, int]], k: int) -> None:
+def test_a_fixed_k_takes_the_first_of_each_query(
+    rows: list[tuple[bool, int, int, int]], k: int
+) -> None:
     """By probability, ties in the order given; or by the retriever's rank where that is given."""
     label = np.array([r[0] for r in rows])
     probability = np.array([r[1] / 10 for r in rows])
@@ -47,12 +53,18 @@ def test_a_fixed_k_takes_the_first_of_each_query(rows: list[tuple[bool, int, int
         taken[sorted(members, key=lambda i: -probability[i])[:k]] = True
     found = f1_by_threshold(label, probability, groups, ks=(k,))
     assert found.top[0].f1 == pytest.approx(f1_score(label, taken, zero_division=0))
-    given_ranks = f1_by_threshold(label, probability, groups, rank=np.arange(1, len(rows) + 1), ks=(k,))
-    assert given_ranks.top[0].f1 == pytest.approx(f1_score(label, np.arange(len(rows)) < k, zero_division=0))
+    given_ranks = f1_by_threshold(
+        label, probability, groups, rank=np.arange(1, len(rows) + 1), ks=(k,)
+    )
+    assert given_ranks.top[0].f1 == pytest.approx(
+        f1_score(label, np.arange(len(rows)) < k, zero_division=0)
+    )
 
 
 def test_queries_of_different_sizes_are_served_better_by_a_threshold() -> None:
-    """One query has nine relevant passages, the next none: no k suits both, a threshold does, and the gain shows it."""
+    """One query has nine relevant passages, the next none: no k suits both, a threshold does, and
+    the gain shows it.
+    """
     rng = np.random.default_rng(0)
     groups = np.repeat(np.arange(40), 12)
     wanted = np.repeat(np.where(np.arange(40) % 2, 9, 0), 12)

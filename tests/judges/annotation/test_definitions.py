@@ -33,7 +33,9 @@ class Scripted:
         self.text = text
         self.shown: list[str] = []
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Answer once."""
         self.shown.append(request.messages[-1].content)
         return Completion(text=self.text)
@@ -48,19 +50,25 @@ def write(path: Path, rows: list[dict[str, object]]) -> Path:
     return path
 
 
-GOOD = json.dumps({"meaning": " How ferries are paid for. ", "examples": ["fares", "  state\n aid ", ""]})
+GOOD = json.dumps(
+    {"meaning": " How ferries are paid for. ", "examples": ["fares", "  state\n aid ", ""]}
+)
 
 
 def test_a_draft_is_a_meaning_and_a_list_of_what_is_sought() -> None:
     """The text a judge reads has both; blank examples go, line breaks inside one do not stay."""
     with Client(Scripted(GOOD)) as client:
         (found,) = draft_definitions([Query(text="ferry funding")], client)
-    assert found.text == "How ferries are paid for.\n\nSought are, for example:\n- fares\n- state aid"
+    assert (
+        found.text == "How ferries are paid for.\n\nSought are, for example:\n- fares\n- state aid"
+    )
     assert found.origin.startswith("define_relevance@")
     assert (found.passages, found.unanswered, found.simulated) == (0, None, False)
 
 
-@pytest.mark.parametrize("reply", ["I cannot", '{"meaning": "m"}', '{"meaning": " ", "examples": ["e"]}'])
+@pytest.mark.parametrize(
+    "reply", ["I cannot", '{"meaning": "m"}', '{"meaning": " ", "examples": ["e"]}']
+)
 def test_an_unreadable_draft_is_no_definition_and_says_why(reply: str) -> None:
     """Nothing is made up in its place; the line of the file has null."""
     with Client(Scripted(reply)) as client:
@@ -73,7 +81,9 @@ def test_an_unreadable_draft_is_no_definition_and_says_why(reply: str) -> None:
 
 def test_an_improvement_sees_the_first_marked_passages_in_part_and_replaces_the_draft() -> None:
     """One line a passage, at most so many and so long; the draft is shown whole."""
-    draft = Definition(query="q", meaning="Old meaning.", examples=("old example",), origin="define_relevance@0")
+    draft = Definition(
+        query="q", meaning="Old meaning.", examples=("old example",), origin="define_relevance@0"
+    )
     passages = [f"passage {i}\n" + "x" * 3 * PASSAGE_CHARS for i in range(MOST_PASSAGES + 5)]
     model = Scripted(GOOD)
     with Client(model) as client:
@@ -94,7 +104,9 @@ def test_what_cannot_be_improved_stays_as_it_was() -> None:
     model = Scripted("no")
     with Client(model) as client:
         unmarked, empty, failed = improve_definitions(
-            [Definition(query="other", meaning="Old."), blank, draft], {"q": ["p"], "other": []}, client
+            [Definition(query="other", meaning="Old."), blank, draft],
+            {"q": ["p"], "other": []},
+            client,
         )
     assert len(model.shown) == 1
     assert (unmarked.text, unmarked.unanswered) == ("Old.", None)
@@ -104,7 +116,9 @@ def test_what_cannot_be_improved_stays_as_it_was() -> None:
 
 
 def test_queries_are_read_once_each_with_the_definition_they_have(tmp_path: Path) -> None:
-    """In the order of the file; `question` serves where there is no `query`; a later row may bring the definition."""
+    """In the order of the file; `question` serves where there is no `query`; a later row may bring
+    the definition.
+    """
     rows = [
         {"question": "b", "relevance_definition": None},
         {"question": "a", "relevance_definition": "about a"},
@@ -114,7 +128,10 @@ def test_queries_are_read_once_each_with_the_definition_they_have(tmp_path: Path
     assert found == (Query(text="b", definition="about b"), Query(text="a", definition="about a"))
     assert given_definition(found[0]).text == "about b"
     (tmp_path / "q.csv").write_text("id,topic\n1,ferries\n2,piers\n", encoding="utf-8")
-    assert [q.text for q in read_queries(tmp_path / "q.csv", column="topic")] == ["ferries", "piers"]
+    assert [q.text for q in read_queries(tmp_path / "q.csv", column="topic")] == [
+        "ferries",
+        "piers",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +152,9 @@ def test_a_file_without_queries_is_refused_by_name(
 
 
 def test_marked_passages_are_those_at_or_above_the_threshold(tmp_path: Path) -> None:
-    """On 0..3 a 2 is relevant and a 1 is not; on shares one half is; a row without a label marks nothing."""
+    """On 0..3 a 2 is relevant and a 1 is not; on shares one half is; a row without a label marks
+    nothing.
+    """
     graded = [{"query": "q", "passage": f"p{g}", "label": g} for g in (0, 1, 2, 3)] + [
         {"query": "q", "passage": "none"}
     ]
@@ -151,13 +170,24 @@ def test_rows_get_the_definition_of_their_query(tmp_path: Path) -> None:
     rows = [{"id": "1", "query": "a", "label": 1}, {"id": "2", "query": "b", "label": 0}]
     path = write(tmp_path / "rows.jsonl", rows)
     found = define_rows(path, [Definition(query="a", meaning="About a."), Definition(query="b")])
-    assert found == [rows[0] | {"relevance_definition": "About a."}, rows[1] | {"relevance_definition": None}]
+    assert found == [
+        rows[0] | {"relevance_definition": "About a."},
+        rows[1] | {"relevance_definition": None},
+    ]
 
 
 def test_the_simulated_model_drafts_and_improves_from_words() -> None:
-    """A draft names the query's words; an improvement keeps it and adds words that several passages share."""
+    """A draft names the query's words; an improvement keeps it and adds words that several passages
+    share.
+    """
     query = Query(text="How are rural ferries funded?")
-    marked = {query.text: ["Subsidies pay for the boats.", "National subsidies are granted yearly.", "Tolls help."]}
+    marked = {
+        query.text: [
+            "Subsidies pay for the boats.",
+            "National subsidies are granted yearly.",
+            "Tolls help.",
+        ]
+    }
     with Client(Simulated()) as client:
         (draft,) = draft_definitions([query], client)
         (better,) = improve_definitions([draft], marked, client)

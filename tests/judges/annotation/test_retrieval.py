@@ -1,4 +1,6 @@
-"""Retrieval: BM25 by the formula, ties by the order of the corpus, and embeddings behind their extra."""
+"""Retrieval: BM25 by the formula, ties by the order of the corpus, and embeddings behind their
+extra.
+"""
 
 import importlib.util
 import math
@@ -16,7 +18,9 @@ from judgewright.judges.annotation import Bm25, Dense, load_encoder, rank, words
 WORDS = st.lists(st.sampled_from(["ash", "birch", "cedar", "elm", "fir", "oak"]), max_size=8)
 
 
-def by_hand(corpus: list[list[str]], query: list[str], k1: float = 1.5, b: float = 0.75) -> list[float]:
+def by_hand(
+    corpus: list[list[str]], query: list[str], k1: float = 1.5, b: float = 0.75
+) -> list[float]:
     """BM25 as it is written down, one document and one word at a time."""
     n, mean = len(corpus), sum(map(len, corpus)) / len(corpus)
     scores = []
@@ -26,7 +30,9 @@ def by_hand(corpus: list[list[str]], query: list[str], k1: float = 1.5, b: float
             df = sum(word in other for other in corpus)
             if counts[word]:
                 idf = math.log(1 + (n - df + 0.5) / (df + 0.5))
-                total += idf * counts[word] / (counts[word] + k1 * (1 - b + b * len(document) / mean))
+                total += (
+                    idf * counts[word] / (counts[word] + k1 * (1 - b + b * len(document) / mean))
+                )
         scores.append(total)
     return scores
 
@@ -41,7 +47,9 @@ def test_bm25_is_the_formula(corpus: list[list[str]], query: list[str]) -> None:
 
 
 def test_equal_scores_keep_the_order_of_the_corpus() -> None:
-    """Three copies of a passage stand in their order, and passages without a hit follow in theirs."""
+    """Three copies of a passage stand in their order, and passages without a hit follow in
+    theirs.
+    """
     scores = Bm25(["no hit", "red fox", "nothing", "red fox", "red fox"]).scores("fox")
     assert rank(scores).tolist() == [1, 3, 4, 0, 2]
 
@@ -72,7 +80,9 @@ def test_a_large_corpus_is_indexed_in_seconds() -> None:
 
 
 def test_dense_retrieval_is_the_cosine() -> None:
-    """With letters counted as an embedding, the nearest passage is the anagram; a zero vector scores 0."""
+    """With letters counted as an embedding, the nearest passage is the anagram; a zero vector
+    scores 0.
+    """
 
     def count_letters(texts: object) -> np.ndarray:
         return np.array([[text.count(letter) for letter in "abc"] for text in texts], np.float64)  # type: ignore[attr-defined]
@@ -83,7 +93,9 @@ def test_dense_retrieval_is_the_cosine() -> None:
     assert index.name == "letters"
 
 
-@pytest.mark.skipif(importlib.util.find_spec("sentence_transformers") is not None, reason="the extra is installed")
+@pytest.mark.skipif(
+    importlib.util.find_spec("sentence_transformers") is not None, reason="the extra is installed"
+)
 def test_dense_retrieval_without_its_extra_says_what_to_install() -> None:
     """An InputError that names the extra."""
     with pytest.raises(InputError, match="sentence-transformers") as caught:

@@ -14,7 +14,9 @@ annotations = st.lists(
     st.builds(
         AnnotatedPair,
         query=st.sampled_from(["fox", "Fox ", "dog", ""]),
-        document=st.sampled_from(["red fox", "red  fox", "Red Fox", "dog", "cat", "a dog and a fox", " "]),
+        document=st.sampled_from(
+            ["red fox", "red  fox", "Red Fox", "dog", "cat", "a dog and a fox", " "]
+        ),
         human=said,
         judge=said,
         relevance=st.one_of(st.none(), st.floats(0, 1)),
@@ -28,12 +30,16 @@ def same(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-@given(annotations, st.integers(1, 4), st.sampled_from([0.2, 0.5, 1.0]), st.sampled_from([0.0, 0.3]))
+@given(
+    annotations, st.integers(1, 4), st.sampled_from([0.2, 0.5, 1.0]), st.sampled_from([0.0, 0.3])
+)
 @settings(max_examples=300, deadline=None)
 def test_a_known_positive_is_never_a_negative_of_its_query(
     pairs: list[AnnotatedPair], negatives: int, below: float, margin: float
 ) -> None:
-    """Whatever the annotations: under no spelling, from no annotator; and every negative was annotated as one."""
+    """Whatever the annotations: under no spelling, from no annotator; and every negative was
+    annotated as one.
+    """
     positive: set[tuple[str, str]] = set()
     negative: dict[tuple[str, str], list[float]] = {}
     for pair in pairs:
@@ -62,7 +68,9 @@ def test_a_known_positive_is_never_a_negative_of_its_query(
 def pair(document: str, relevant: bool, score: float | None, *, by: str = "judge") -> AnnotatedPair:
     """One annotation of one query."""
     human, judge = (relevant, None) if by == "people" else (None, relevant)
-    return AnnotatedPair(query="red fox", document=document, human=human, judge=judge, relevance=score)
+    return AnnotatedPair(
+        query="red fox", document=document, human=human, judge=judge, relevance=score
+    )
 
 
 def test_the_hardest_comes_first_and_the_doubtful_not_at_all() -> None:
@@ -76,11 +84,18 @@ def test_the_hardest_comes_first_and_the_doubtful_not_at_all() -> None:
         pair("unscored", False, None, by="people"),
     ]
     mined = mine_pairs(pairs, MiningSettings(negatives=9, below=0.5))
-    assert [hard for _, _, hard in mined.triplets] == ["nearly", "a fox", "nothing of it", "unscored"]
+    assert [hard for _, _, hard in mined.triplets] == [
+        "nearly",
+        "a fox",
+        "nothing of it",
+        "unscored",
+    ]
     assert (mined.doubtful, mined.queries, mined.without_negative) == (1, 1, 0)
     apart = mine_pairs(pairs, MiningSettings(negatives=9, below=0.5, margin=0.6))
     assert [hard for _, _, hard in apart.triplets] == ["a fox", "nothing of it", "unscored"]
-    assert [hard for _, _, hard in mine_pairs(pairs, MiningSettings(negatives=1, below=0.5)).triplets] == ["nearly"]
+    assert [
+        hard for _, _, hard in mine_pairs(pairs, MiningSettings(negatives=1, below=0.5)).triplets
+    ] == ["nearly"]
 
 
 def test_what_is_left_without_is_counted() -> None:
@@ -92,7 +107,12 @@ def test_what_is_left_without_is_counted() -> None:
         AnnotatedPair(query="cat", document="c", human=None, judge=None, relevance=None),
     ]
     mined = mine_pairs(pairs)
-    assert (mined.queries, mined.known, mined.without_positive, mined.without_negative) == (2, 1, 1, 1)
+    assert (mined.queries, mined.known, mined.without_positive, mined.without_negative) == (
+        2,
+        1,
+        1,
+        1,
+    )
     assert mined.triplets == ()
     assert mine_pairs([]).pairs == ()
     assert text_key("A  b\n") == "a b"

@@ -1,4 +1,6 @@
-"""Documents and questions read, answers graded and ways compared, against recomputation by hand and scikit-learn."""
+"""Documents and questions read, answers graded and ways compared, against recomputation by hand and
+scikit-learn.
+"""
 
 import json
 from pathlib import Path
@@ -73,13 +75,23 @@ def test_every_fault_of_a_file_is_named(tmp_path: Path) -> None:
     documents = read_documents(lines(tmp_path / "f.jsonl", {"id": "a", "text": "Rain\n  fell."}))
     asked = lines(
         tmp_path / "q.jsonl",
-        {"question": "What fell?", "gold_answer": '["rain", "Rain"]', "document_id": "a", "evidence": "Rain fell."},
+        {
+            "question": "What fell?",
+            "gold_answer": '["rain", "Rain"]',
+            "document_id": "a",
+            "evidence": "Rain fell.",
+        },
         {"question": "", "gold_answer": "x", "document_id": "b", "evidence": ""},
         {"question": "What?", "gold_answer": None, "document_id": "a", "evidence": "Snow fell."},
     )
     with pytest.raises(DataError) as error:
         read_questions(asked, documents)
-    for part in ("line 2: field 'question'", "no document 'b'", "line 3: field 'gold_answer'", "does not hold this"):
+    for part in (
+        "line 2: field 'question'",
+        "no document 'b'",
+        "line 3: field 'gold_answer'",
+        "does not hold this",
+    ):
         assert part in str(error.value)
     asked.write_text(asked.read_text().splitlines()[0] + "\n")
     (question,) = read_questions(asked, documents)
@@ -87,18 +99,26 @@ def test_every_fault_of_a_file_is_named(tmp_path: Path) -> None:
 
 
 def judged_answers(n: int = 60) -> JudgedDataset:
-    """Answers near to and far from the right one, with verdicts and labels at random; some without either."""
+    """Answers near to and far from the right one, with verdicts and labels at random; some without
+    either.
+    """
     rng = np.random.default_rng(1)
     rows: list[Row] = []
     answers: list[Verdict | Unscored] = []
     for i in range(n):
-        inputs = {"query": "q", "gold_answer": "blue whale", "answer": "blue whale" if rng.random() < 0.5 else "cat"}
+        inputs = {
+            "query": "q",
+            "gold_answer": "blue whale",
+            "answer": "blue whale" if rng.random() < 0.5 else "cat",
+        }
         label = None if i % 10 == 3 else float(rng.random() < 0.6)
         rows.append(Row(id=str(i), inputs=inputs, label=label, group=str(i // 2)))
         positive = bool(rng.random() < 0.5)
         verdict = Verdict(row_id=str(i), score=float(positive), positive=positive)
         answers.append(Unscored(row_id=str(i), reason="parse") if i % 15 == 4 else verdict)
-    return JudgedDataset(dataset=Dataset.of(rows, labels=BINARY), answers=tuple(answers), scale=BINARY)
+    return JudgedDataset(
+        dataset=Dataset.of(rows, labels=BINARY), answers=tuple(answers), scale=BINARY
+    )
 
 
 def test_agreement_is_that_of_scikit_learn() -> None:
@@ -127,7 +147,9 @@ def test_agreement_is_that_of_scikit_learn() -> None:
     assert graded.people is not None
     assert graded.people.value == pytest.approx(people[labelled].mean())
     with pytest.raises(InputError, match="no answer"):
-        compare_grades(JudgedDataset(dataset=Dataset.of([], labels=BINARY), answers=(), scale=BINARY))
+        compare_grades(
+            JudgedDataset(dataset=Dataset.of([], labels=BINARY), answers=(), scale=BINARY)
+        )
 
 
 def test_an_empty_answer_is_wrong_and_costs_nothing() -> None:
@@ -135,7 +157,8 @@ def test_an_empty_answer_is_wrong_and_costs_nothing() -> None:
     prompt = Registry().get("answer_correctness")
     with Client(Simulated()) as client:
         given = [
-            GivenAnswer(id=str(i), question="Who?", gold=("Ann",), answer=text) for i, text in enumerate(("", "Ann"))
+            GivenAnswer(id=str(i), question="Who?", gold=("Ann",), answer=text)
+            for i, text in enumerate(("", "Ann"))
         ]
         judged = grade_answers(prompt, given, client)
         assert client.stats.calls == 1
@@ -147,14 +170,23 @@ def test_an_empty_answer_is_wrong_and_costs_nothing() -> None:
 
 
 def test_the_table_follows_from_the_outcomes(tmp_path: Path) -> None:
-    """Every share is the mean of what is written for each question, and changes are paired by question."""
+    """Every share is the mean of what is written for each question, and changes are paired by
+    question.
+    """
     texts = {
-        "north": "# North\n\nThe river has three bridges. The mayor is Ann Ode.\n\nThe fair begins in May.",
-        "south": "# South\n\nThe river has nine bridges. The mayor is Bob Pim.\n\nThe fair begins in June.",
+        "north": (
+            "# North\n\nThe river has three bridges. The mayor is Ann Ode.\n\nThe fair begins in"
+            " May."
+        ),
+        "south": (
+            "# South\n\nThe river has nine bridges. The mayor is Bob Pim.\n\nThe fair begins in"
+            " June."
+        ),
     }
     documents = read_documents(
         lines(
-            tmp_path / "d.jsonl", *[dict[str, object](id=name, title=name, text=text) for name, text in texts.items()]
+            tmp_path / "d.jsonl",
+            *[dict[str, object](id=name, title=name, text=text) for name, text in texts.items()],
         )
     )
     rows: list[dict[str, object]] = []
@@ -175,14 +207,26 @@ def test_the_table_follows_from_the_outcomes(tmp_path: Path) -> None:
                 "evidence": f"The fair begins in {month}.",
             }
         )
-    rows.append({"question": "Who wrote Hamlet?", "gold_answer": "Shakespeare", "document_id": None, "evidence": None})
+    rows.append(
+        {
+            "question": "Who wrote Hamlet?",
+            "gold_answer": "Shakespeare",
+            "document_id": None,
+            "evidence": None,
+        }
+    )
     questions = read_questions(lines(tmp_path / "q.jsonl", *rows), documents)
     chunking = Chunking(size=60, overlap=0)
-    setups = [Setup(chunking=chunking, context="none", k=1), Setup(chunking=chunking, context="document", k=2)]
+    setups = [
+        Setup(chunking=chunking, context="none", k=1),
+        Setup(chunking=chunking, context="document", k=2),
+    ]
     prompt = Registry().get("answer_correctness")
     with Client(Simulated()) as client:
         grader = Grader(prompt=prompt, client=client, rule=None, settings=JudgeSettings())
-        (plain, titled), simulated = compare_setups(documents, questions, setups, answering=client, grader=grader)
+        (plain, titled), simulated = compare_setups(
+            documents, questions, setups, answering=client, grader=grader
+        )
         paid = client.stats.calls
         compare_setups(documents, questions, setups, answering=client, grader=grader)
         assert client.stats.calls == paid
@@ -192,8 +236,13 @@ def test_the_table_follows_from_the_outcomes(tmp_path: Path) -> None:
         known = [o.document_found for o in result.outcomes if o.document_found is not None]
         assert len(known) == 4
         assert result.document.value == pytest.approx(np.mean(known))
-        assert result.correct.value == pytest.approx(np.mean([bool(o.correct) for o in result.outcomes]))
-        near = [answer_similarity(o.answer or "", q.gold) for o, q in zip(result.outcomes, questions, strict=True)]
+        assert result.correct.value == pytest.approx(
+            np.mean([bool(o.correct) for o in result.outcomes])
+        )
+        near = [
+            answer_similarity(o.answer or "", q.gold)
+            for o, q in zip(result.outcomes, questions, strict=True)
+        ]
         assert result.anls.value == pytest.approx(np.mean(near))
         assert result.outcomes[-1].evidence_found is None
         assert result.outcomes[-1].answer == ""
@@ -201,6 +250,7 @@ def test_the_table_follows_from_the_outcomes(tmp_path: Path) -> None:
     assert plain.change is None
     assert titled.change is not None
     changes = [
-        float(bool(b.correct)) - float(bool(a.correct)) for a, b in zip(plain.outcomes, titled.outcomes, strict=True)
+        float(bool(b.correct)) - float(bool(a.correct))
+        for a, b in zip(plain.outcomes, titled.outcomes, strict=True)
     ]
     assert titled.change.value == pytest.approx(np.mean(changes))

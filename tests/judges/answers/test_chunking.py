@@ -34,13 +34,19 @@ Outlook
 A year like this one.
 """
 WORDS = st.lists(
-    st.sampled_from(["a", "Dogs bark.", "\n\n", "\n", "# Head\n", "word", "Längeres Wort,", "- item", "."])
+    st.sampled_from(
+        ["a", "Dogs bark.", "\n\n", "\n", "# Head\n", "word", "Längeres Wort,", "- item", "."]
+    )
 )
 
 
 @given(WORDS, st.sampled_from(CHUNKERS), st.integers(5, 60), st.integers(0, 4))
-def test_nothing_is_lost_and_no_chunk_is_too_long(words: list[str], chunker: str, size: int, overlap: int) -> None:
-    """Whatever is no white space is in a chunk, in order; only recursive chunks share text, and no more than asked."""
+def test_nothing_is_lost_and_no_chunk_is_too_long(
+    words: list[str], chunker: str, size: int, overlap: int
+) -> None:
+    """Whatever is no white space is in a chunk, in order; only recursive chunks share text, and no
+    more than asked.
+    """
     text = " ".join(words)
     chunks = cut(text, Chunking(chunker=chunker, size=size, overlap=overlap))  # pyright: ignore[reportArgumentType]
     held = np.zeros(len(text), np.int64)
@@ -54,7 +60,9 @@ def test_nothing_is_lost_and_no_chunk_is_too_long(words: list[str], chunker: str
 
 
 def test_sections_are_chunks_and_know_their_headings() -> None:
-    """Code and quotations have no headings, underlined lines are some, and a long section is cut."""
+    """Code and quotations have no headings, underlined lines are some, and a long section is
+    cut.
+    """
     chunks = cut(MARKDOWN, Chunking(chunker="markdown", size=500, overlap=0))
     assert [(MARKDOWN[c.start : c.end].split("\n")[0], c.headings) for c in chunks] == [
         ("# Firm", ("Firm",)),
@@ -71,12 +79,17 @@ def test_a_heading_with_nothing_under_it_stays_with_the_next_section() -> None:
     """A title alone answers nothing, and would be retrieved for every question that names it."""
     text = "# Title\n\n## First\n\nBody.\n\n## Second\n\nMore."
     chunks = cut(text, Chunking(chunker="markdown", size=500, overlap=0))
-    assert [text[c.start : c.end].strip() for c in chunks] == ["# Title\n\n## First\n\nBody.", "## Second\n\nMore."]
+    assert [text[c.start : c.end].strip() for c in chunks] == [
+        "# Title\n\n## First\n\nBody.",
+        "## Second\n\nMore.",
+    ]
 
 
 def test_semantic_chunks_end_where_the_subject_changes() -> None:
     """By the document's own words, and by vectors that are given."""
-    ships = "The ship left the harbour. The harbour was full of ships. A ship sails from the harbour. "
+    ships = (
+        "The ship left the harbour. The harbour was full of ships. A ship sails from the harbour. "
+    )
     bread = "Bread needs flour and water. The baker kneads flour and water. Flour makes the bread. "
     text = ships + bread
     own = cut(text, Chunking(chunker="semantic", size=200))
@@ -88,8 +101,14 @@ def test_semantic_chunks_end_where_the_subject_changes() -> None:
     assert cut(text, Chunking(chunker="semantic", size=200), encode=by_length) == own
 
 
-@given(st.integers(0, 20), st.integers(1, 20), st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30))))
-def test_the_covered_share_is_that_of_the_characters(start: int, length: int, spans: list[tuple[int, int]]) -> None:
+@given(
+    st.integers(0, 20),
+    st.integers(1, 20),
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30))),
+)
+def test_the_covered_share_is_that_of_the_characters(
+    start: int, length: int, spans: list[tuple[int, int]]
+) -> None:
     """Counted one by one."""
     spans = [(min(span), max(span)) for span in spans]
     inside = [any(a <= i < b for a, b in spans) for i in range(start, start + length)]

@@ -1,4 +1,6 @@
-"""Ambiguous queries: what may be meant, found with one search each, merged, and measured by two judges."""
+"""Ambiguous queries: what may be meant, found with one search each, merged, and measured by two
+judges.
+"""
 
 from pathlib import Path
 
@@ -11,7 +13,11 @@ from judgewright.judges.answers.clarification import _clusters, _held  # pyright
 from judgewright.judges.answers.documents import read_documents
 from judgewright.runs.demo import write_reports
 
-QUERIES = ("revenue of Alderbrook Mills", "capital expenditure of Kestrel Air", "colour of the moon over Zanzibar")
+QUERIES = (
+    "revenue of Alderbrook Mills",
+    "capital expenditure of Kestrel Air",
+    "colour of the moon over Zanzibar",
+)
 
 
 @pytest.fixture(scope="module")
@@ -26,10 +32,15 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Clarified]:
         settings=JudgeSettings(),
     )
     with Client(Simulated()) as client:
-        return {way: clarify_queries(QUERIES, index, client, judges, way=way) for way in ("read", "imagine")}
+        return {
+            way: clarify_queries(QUERIES, index, client, judges, way=way)
+            for way in ("read", "imagine")
+        }
 
 
-def test_a_query_is_searched_for_once_and_its_years_are_told_apart(ways: dict[str, Clarified]) -> None:
+def test_a_query_is_searched_for_once_and_its_years_are_told_apart(
+    ways: dict[str, Clarified],
+) -> None:
     """Reading needs a search a query; imagining one for each interpretation."""
     read, imagine = ways["read"], ways["imagine"]
     assert read.searches == len(QUERIES)
@@ -38,7 +49,11 @@ def test_a_query_is_searched_for_once_and_its_years_are_told_apart(ways: dict[st
         assert way.model_calls == len(QUERIES) + len(way.interpretations)
         assert way.simulated
     kept = [one.text for one in read.kept if one.query == 0]
-    assert {word for text in kept for word in text.rstrip("?").split() if word.isdigit()} == {"2021", "2022", "2023"}
+    assert {word for text in kept for word in text.rstrip("?").split() if word.isdigit()} == {
+        "2021",
+        "2022",
+        "2023",
+    }
     assert not [one for one in read.kept if one.query == 2]
 
 
@@ -58,7 +73,11 @@ def test_only_what_was_kept_is_judged_and_shares_are_means(ways: dict[str, Clari
 
 def test_what_means_the_same_is_merged_and_other_numbers_never() -> None:
     """By the cosine of question and answer."""
-    texts = ["Who built the old bridge? Ann", "Who built the old bridge? Ann", "When does the fair begin? May"]
+    texts = [
+        "Who built the old bridge? Ann",
+        "Who built the old bridge? Ann",
+        "When does the fair begin? May",
+    ]
     first, second, third = _clusters(texts, 0.8, None)
     assert first == second != third
     first, second = _clusters(["revenue in 2021 it rose", "revenue in 2022 it rose"], 0.0, None)

@@ -7,7 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges import BINARY, Dataset, DecisionRule, InputError, PromptError, Registry, Row, Unscored, Verdict
+from judgewright.judges import (
+    BINARY,
+    Dataset,
+    DecisionRule,
+    InputError,
+    PromptError,
+    Registry,
+    Row,
+    Unscored,
+    Verdict,
+)
 from judgewright.judges.claims import judge_claims
 from judgewright.judges.files import load_dataset
 from judgewright.judges.metrics import measure
@@ -17,30 +27,39 @@ from judgewright.judges.simulated import Simulated
 DATA = Path(__file__).resolve().parents[3] / "../shared/data"
 PROMPT = Registry().get("groundedness")
 SOURCE = (
-    "The town council of Brenk voted on Monday to close the old harbour. Mayor Ilse Tamm said that the harbour lost "
-    "40 jobs in 2019. The ferry to Osmark will sail from the new pier. Fishing boats may stay until the spring."
+    "The town council of Brenk voted on Monday to close the old harbour. Mayor Ilse Tamm said that"
+    " the harbour lost 40 jobs in 2019. The ferry to Osmark will sail from the new pier. Fishing"
+    " boats may stay until the spring."
 )
 GOOD = "The ferry to Osmark will sail from the new pier. Fishing boats may stay until the spring."
-MIXED = "The ferry to Osmark will sail from the new pier. Penguins in Antarctica eat 700 krill every morning."
+MIXED = (
+    "The ferry to Osmark will sail from the new pier. Penguins in Antarctica eat 700 krill every"
+    " morning."
+)
 
 
 def dataset(*statements: str, label: float | None = None) -> Dataset:
     """Rows with the same source and these statements."""
     rows = [
-        Row(id=f"r{i}", inputs={"source": SOURCE, "statement": text}, label=label) for i, text in enumerate(statements)
+        Row(id=f"r{i}", inputs={"source": SOURCE, "statement": text}, label=label)
+        for i, text in enumerate(statements)
     ]
     return Dataset.of(rows, labels=BINARY)
 
 
 class Watched(Simulated):
-    """The simulated model, which remembers what it was asked and may refuse claims with a word in them."""
+    """The simulated model, which remembers what it was asked and may refuse claims with a word in
+    them.
+    """
 
     def __init__(self, refuse: str = "\0") -> None:
         super().__init__()
         self.refuse = refuse
         self.judged: list[str] = []
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Answer, or refuse."""
         if request.messages[0].content.startswith("You judge"):
             self.judged.append(request.messages[-1].content)
@@ -50,7 +69,9 @@ class Watched(Simulated):
 
 
 def test_every_claim_is_judged_against_the_whole_source_and_the_lowest_decides() -> None:
-    """Each request holds the source in full and one claim; the invented one makes the response unsupported."""
+    """Each request holds the source in full and one claim; the invented one makes the response
+    unsupported.
+    """
     model = Watched()
     with Client(model) as client:
         found = judge_claims(PROMPT, dataset(GOOD, MIXED), client)
@@ -84,7 +105,9 @@ def test_the_description_shows_each_claim_its_evidence_its_verdict_and_the_aggre
     assert "r0: NOT supported" in text
     assert "1 of 2 judged claims supported" in text
     assert text.index("1. The ferry to Osmark") < text.index("2. Penguins")
-    assert 'evidence: support of the statement by the source | "The ferry to Osmark will sail' in text
+    assert (
+        'evidence: support of the statement by the source | "The ferry to Osmark will sail' in text
+    )
     assert text.count("<- decides") == 1
     (response,) = body["responses"]
     assert (response["supported"], response["deciding"]) == (False, 1)
@@ -117,7 +140,9 @@ def test_a_response_that_asserts_nothing_is_fully_supported_and_says_so() -> Non
 
 
 def test_an_abstaining_response_counts_as_grounded() -> None:
-    """The judge's criteria say so for the claim; where it was taken for trivial the rationale says that it abstains."""
+    """The judge's criteria say so for the claim; where it was taken for trivial the rationale says
+    that it abstains.
+    """
     with Client(Simulated()) as client:
         judged = judge_claims(PROMPT, dataset("I do not know the answer."), client)
     assert isinstance(judged.judged.answers[0], Verdict)
@@ -154,7 +179,9 @@ def test_an_empty_response_and_a_failed_split_are_unscored() -> None:
             return await super().complete(request, unsupported_parameters=unsupported_parameters)
 
     with Client(Mute()) as client:
-        empty, whole = judge_claims(PROMPT, dataset("  ", GOOD), client, splitter="model").judged.answers
+        empty, whole = judge_claims(
+            PROMPT, dataset("  ", GOOD), client, splitter="model"
+        ).judged.answers
     assert isinstance(empty, Unscored)
     assert "no text" in empty.detail
     assert isinstance(whole, Unscored)
@@ -164,9 +191,13 @@ def test_an_empty_response_and_a_failed_split_are_unscored() -> None:
 def test_a_refused_claim_leaves_its_response_unscored_unless_another_decides() -> None:
     """And changes nothing about the response beside it."""
     with Client(Simulated()) as client:
-        before = judge_claims(PROMPT, dataset(GOOD, MIXED, "The ferry will sail."), client).judged.answers
+        before = judge_claims(
+            PROMPT, dataset(GOOD, MIXED, "The ferry will sail."), client
+        ).judged.answers
     with Client(Watched(refuse="Osmark will sail from the new pier.\n</statement")) as client:
-        good, mixed, other = judge_claims(PROMPT, dataset(GOOD, MIXED, "The ferry will sail."), client).judged.answers
+        good, mixed, other = judge_claims(
+            PROMPT, dataset(GOOD, MIXED, "The ferry will sail."), client
+        ).judged.answers
     assert isinstance(good, Unscored)
     assert good.reason == "refused"
     assert isinstance(mixed, Verdict)
@@ -175,12 +206,21 @@ def test_a_refused_claim_leaves_its_response_unscored_unless_another_decides() -
 
 
 def test_the_label_plays_no_part_and_a_kept_rule_does() -> None:
-    """Answers are the same under other labels; a rule that asks for a 3 is stricter than the prompt's own."""
-    statements = (GOOD, MIXED, "The harbour lost 40 jobs.", "Ilse Tamm is the mayor of Brenk and of Osmark.")
+    """Answers are the same under other labels; a rule that asks for a 3 is stricter than the
+    prompt's own.
+    """
+    statements = (
+        GOOD,
+        MIXED,
+        "The harbour lost 40 jobs.",
+        "Ilse Tamm is the mayor of Brenk and of Osmark.",
+    )
     with Client(Simulated()) as client:
         plain = judge_claims(PROMPT, dataset(*statements), client)
         labelled = judge_claims(PROMPT, dataset(*statements, label=1.0), client)
-        strict = judge_claims(PROMPT, dataset(*statements), client, rule=DecisionRule(threshold=3.0))
+        strict = judge_claims(
+            PROMPT, dataset(*statements), client, rule=DecisionRule(threshold=3.0)
+        )
     assert plain.judged.answers == labelled.judged.answers
     assert strict.judged.scale.threshold == 3.0
     for answer in strict.judged.answers:
@@ -201,14 +241,21 @@ def test_what_cannot_be_split_is_refused_before_anything_is_asked() -> None:
 
 @pytest.mark.skipif(not DATA.exists(), reason="the shared data are not beside the checkout")
 def test_real_responses_are_judged_by_claim_in_every_way() -> None:
-    """Forty RAGTruth answers, split both ways and joined three ways, give a benchmark; a minimum is never kinder."""
+    """Forty RAGTruth answers, split both ways and joined three ways, give a benchmark; a minimum is
+    never kinder.
+    """
     rows = load_dataset(
-        DATA / "groundedness_ragtruth_qa_response.jsonl", inputs=PROMPT.inputs, scale=PROMPT.scale, limit=40
+        DATA / "groundedness_ragtruth_qa_response.jsonl",
+        inputs=PROMPT.inputs,
+        scale=PROMPT.scale,
+        limit=40,
     )
     with Client(Simulated()) as client:
         for splitter in ("sentence", "model"):
             tables = {
-                how: judge_claims(PROMPT, rows, client, splitter=splitter, trivial="rule", aggregate=how).judged  # type: ignore[arg-type]
+                how: judge_claims(
+                    PROMPT, rows, client, splitter=splitter, trivial="rule", aggregate=how
+                ).judged  # type: ignore[arg-type]
                 for how in ("min", "mean", "share")
             }
             assert all(measure(table, resamples=50).n > 30 for table in tables.values())

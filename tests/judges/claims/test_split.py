@@ -16,17 +16,23 @@ from judgewright.judges.simulated import Simulated
 
 
 class Scripted:
-    """Answers split requests and trivial requests each with what a function makes of the user message."""
+    """Answers split requests and trivial requests each with what a function makes of the user
+    message.
+    """
 
     name, endpoint, simulated = "scripted", "https://scripted.invalid/v1", False
 
     def __init__(self, claims: Callable[[str], str], trivial: str = '{"trivial": []}') -> None:
         self.claims, self.trivial = claims, trivial
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Answer once."""
         splitting = request.messages[0].content.startswith("You split")
-        return Completion(text=self.claims(request.messages[-1].content) if splitting else self.trivial)
+        return Completion(
+            text=self.claims(request.messages[-1].content) if splitting else self.trivial
+        )
 
     async def close(self) -> None:
         """Hold nothing open."""
@@ -37,7 +43,12 @@ def claims(*texts: str) -> Callable[[str], str]:
     return lambda user: json.dumps({"claims": texts})
 
 
-def split(model: Scripted | Simulated, *responses: str, splitter: Splitter = "model", trivial: Trivial = "none"):
+def split(
+    model: Scripted | Simulated,
+    *responses: str,
+    splitter: Splitter = "model",
+    trivial: Trivial = "none",
+):
     """Split responses with a model."""
     with Client(model) as client:
         return split_responses(responses, client, splitter=splitter, trivial=trivial)
@@ -54,32 +65,52 @@ def split(model: Scripted | Simulated, *responses: str, splitter: Splitter = "mo
             "Dr. Smith met Mr. Lee at 5 p.m. on Monday. They ate.",
             ("Dr. Smith met Mr. Lee at 5 p.m. on Monday.", "They ate."),
         ),
-        ('She said "I know. It is late." Then she left.', ('She said "I know. It is late."', "Then she left.")),
+        (
+            'She said "I know. It is late." Then she left.',
+            ('She said "I know. It is late."', "Then she left."),
+        ),
         ("It weighs 3.5 kg. It costs $1.20.", ("It weighs 3.5 kg.", "It costs $1.20.")),
-        ("Steps:\n- Mix. Stir well.\n- Bake\n2) Eat", ("Steps:", "Mix.", "Stir well.", "Bake", "Eat")),
-        ("# Title\r\nThe first\nline goes on.\n\nnew one", ("Title", "The first line goes on.", "new one")),
+        (
+            "Steps:\n- Mix. Stir well.\n- Bake\n2) Eat",
+            ("Steps:", "Mix.", "Stir well.", "Bake", "Eat"),
+        ),
+        (
+            "# Title\r\nThe first\nline goes on.\n\nnew one",
+            ("Title", "The first line goes on.", "new one"),
+        ),
         ("你好。我不知道。", ("你好。", "我不知道。")),
     ],
 )
-def test_text_is_split_into_sentences_lines_and_list_items(text: str, sentences: tuple[str, ...]) -> None:
-    """Abbreviations and decimals end nothing; bullets go; wrapped lines are joined; quotations stay whole."""
+def test_text_is_split_into_sentences_lines_and_list_items(
+    text: str, sentences: tuple[str, ...]
+) -> None:
+    """Abbreviations and decimals end nothing; bullets go; wrapped lines are joined; quotations stay
+    whole.
+    """
     assert split_sentences(text) == sentences
 
 
 @given(text=st.text(alphabet=st.characters(codec="utf-8"), max_size=200))
 @settings(max_examples=200, deadline=None)
 def test_splitting_loses_no_letter(text: str) -> None:
-    """What stands in letters in the text stands in its sentences, in order, but for numbers and letters of bullets."""
+    """What stands in letters in the text stands in its sentences, in order, but for numbers and
+    letters of bullets.
+    """
     letters = [c for c in text if c.isalpha() and not c.isascii()]
     kept = [c for c in "".join(split_sentences(text)) if c.isalpha() and not c.isascii()]
     assert kept == letters
 
 
 def test_a_models_claims_are_held_against_the_response() -> None:
-    """A claim the response does not make has strayed; a sentence that no claim covers becomes one."""
+    """A claim the response does not make has strayed; a sentence that no claim covers becomes
+    one.
+    """
     response = "The bridge opened in 1932. It is painted grey every ten years by a crew of forty."
     (found,) = split(
-        Scripted(claims("The bridge opened in 1932.", "Napoleon wept bitterly over lost elephants.")), response
+        Scripted(
+            claims("The bridge opened in 1932.", "Napoleon wept bitterly over lost elephants.")
+        ),
+        response,
     )
     assert not isinstance(found, Unfilled)
     assert [(c.text[:20], c.strayed) for c in found] == [
@@ -98,7 +129,9 @@ def test_a_claim_with_its_pronoun_resolved_has_not_strayed() -> None:
 
 def test_a_failed_split_is_a_reason_and_never_falls_back_to_sentences() -> None:
     """The response whose reply cannot be read is `Unfilled`; the one beside it is split."""
-    model = Scripted(lambda user: "I would rather not" if "Odd" in user else '{"claims": ["Cats purr."]}')
+    model = Scripted(
+        lambda user: "I would rather not" if "Odd" in user else '{"claims": ["Cats purr."]}'
+    )
     odd, good, empty = split(model, "Odd one. And more.", "Cats purr.", "  ")
     assert isinstance(odd, Unfilled)
     assert odd.reason == "parse"
@@ -111,12 +144,17 @@ def test_a_failed_split_is_a_reason_and_never_falls_back_to_sentences() -> None:
 @pytest.mark.parametrize("reply", ['{"trivial": [3]}', '{"trivial": [0]}', "none of them"])
 def test_an_unreadable_word_on_triviality_is_a_reason(reply: str) -> None:
     """A number that no claim has is no answer either."""
-    (found,) = split(Scripted(claims("a"), reply), "Hello. Cats purr.", splitter="sentence", trivial="model")
+    (found,) = split(
+        Scripted(claims("a"), reply), "Hello. Cats purr.", splitter="sentence", trivial="model"
+    )
     assert isinstance(found, Unfilled)
     assert found.detail.startswith("trivial claims were not told apart")
 
 
-RESPONSE = "Sure, here is the answer to your question:\nThe ferry carries 40 cars. Shall I go on?\nI hope this helps!"
+RESPONSE = (
+    "Sure, here is the answer to your question:\nThe ferry carries 40 cars. Shall I go on?\nI hope"
+    " this helps!"
+)
 
 
 def test_formulas_questions_and_headings_are_trivial_by_rule_and_facts_are_not() -> None:
@@ -131,7 +169,10 @@ def test_formulas_questions_and_headings_are_trivial_by_rule_and_facts_are_not()
 
 def test_the_simulated_model_splits_at_clauses_and_knows_small_talk() -> None:
     """Its claims stand in the response, and the same request gets the same answer."""
-    response = "The ferry carries 40 cars every hour, but the old pier was closed in 1990. I hope this helps!"
+    response = (
+        "The ferry carries 40 cars every hour, but the old pier was closed in 1990. I hope this"
+        " helps!"
+    )
     (first,), (second,) = (split(Simulated(), response, trivial="model") for _ in range(2))
     assert first == second
     assert not isinstance(first, Unfilled)
@@ -143,16 +184,22 @@ def test_the_simulated_model_splits_at_clauses_and_knows_small_talk() -> None:
 
 
 def test_all_responses_are_asked_about_in_one_round_each() -> None:
-    """Two requests a response: one to split, one for what is trivial; equal responses are paid for once."""
+    """Two requests a response: one to split, one for what is trivial; equal responses are paid for
+    once.
+    """
     with Client(Simulated()) as client:
-        split_responses(["Cats purr.", "Dogs bark.", "Cats purr."], client, splitter="model", trivial="model")
+        split_responses(
+            ["Cats purr.", "Dogs bark.", "Cats purr."], client, splitter="model", trivial="model"
+        )
         assert client.stats.calls == 4
 
 
 def test_an_enormous_response_is_a_reason_and_costs_nothing() -> None:
     """Too many characters or too many claims; the response beside it is split."""
     with Client(Scripted(claims())) as client:
-        many, long, good = split_responses(["Cats purr. " * 501, "x" * 500_000, "Cats purr."], client, trivial="rule")
+        many, long, good = split_responses(
+            ["Cats purr. " * 501, "x" * 500_000, "Cats purr."], client, trivial="rule"
+        )
     assert isinstance(many, Unfilled)
     assert (many.reason, many.detail) == ("oversized", "501 claims, the limit is 500")
     assert isinstance(long, Unfilled)

@@ -5,7 +5,12 @@ from pathlib import Path
 from typing import Any
 
 MAPPINGS = {
-    "label_studio": {"query": "question", "passage": "context.text", "label": "supported", "reason": "why"},
+    "label_studio": {
+        "query": "question",
+        "passage": "context.text",
+        "label": "supported",
+        "reason": "why",
+    },
     "argilla": {"query": "question", "passage": "passage", "label": "relevant"},
     "langfuse": {"query": "input.question", "passage": "output", "label": "relevance"},
     "mlflow": {"query": "inputs.question", "passage": "outputs", "label": "relevance"},
@@ -16,7 +21,11 @@ TEXTS = (("Who built it?", "The guild built it."), ("When was it?", "It rained."
 
 def write_annotations(folder: Path) -> dict[str, Path]:
     """Write an export of each tool, two items with the labels 1 and 0; by the tool."""
-    bodies: dict[str, object] = {"label_studio": label_studio(), "argilla": argilla(), "langfuse": langfuse()}
+    bodies: dict[str, object] = {
+        "label_studio": label_studio(),
+        "argilla": argilla(),
+        "langfuse": langfuse(),
+    }
     bodies |= {"mlflow": mlflow(), "promptfoo": promptfoo()}
     paths: dict[str, Path] = {}
     for name, body in bodies.items():
@@ -31,15 +40,25 @@ def promptfoo() -> dict[str, Any]:
     for number, (question, passage) in enumerate(TEXTS):
         grading = [{"pass": True, "score": 1, "assertion": {"type": "llm-rubric"}}]
         grading.append({"pass": not number, "score": 1 - number, "assertion": {"type": "human"}})
-        body = {"id": f"r{number}", "testIdx": number, "vars": {"query": question, "passage": passage}}
-        results.append({**body, "response": {"output": "-"}, "gradingResult": {"componentResults": grading}})
+        body = {
+            "id": f"r{number}",
+            "testIdx": number,
+            "vars": {"query": question, "passage": passage},
+        }
+        results.append(
+            {**body, "response": {"output": "-"}, "gradingResult": {"componentResults": grading}}
+        )
     return {"evalId": "e", "results": {"version": 3, "results": results}}
 
 
 def label_studio() -> list[dict[str, Any]]:
-    """Tasks as `export?exportType=JSON` gives them; the first was cancelled once, and says why it is so."""
+    """Tasks as `export?exportType=JSON` gives them; the first was cancelled once, and says why it
+    is so.
+    """
     tasks: list[dict[str, Any]] = []
-    for number, ((question, passage), choice) in enumerate(zip(TEXTS, ("Yes", "No"), strict=True), 1):
+    for number, ((question, passage), choice) in enumerate(
+        zip(TEXTS, ("Yes", "No"), strict=True), 1
+    ):
         result = [
             {
                 "id": f"r{number}",
@@ -69,14 +88,20 @@ def label_studio() -> list[dict[str, Any]]:
         }
         cancelled = {**annotation, "id": 2000 + number, "was_cancelled": True, "result": []}
         data = {"question": question, "context": {"text": passage, "page": number}}
-        tasks.append({"id": number, "data": data, "annotations": [cancelled, annotation], "predictions": []})
+        tasks.append(
+            {"id": number, "data": data, "annotations": [cancelled, annotation], "predictions": []}
+        )
     return tasks
 
 
 def argilla() -> list[dict[str, Any]]:
-    """Records as `dataset.records.to_json` writes them; two people answered, and a model suggested."""
+    """Records as `dataset.records.to_json` writes them; two people answered, and a model
+    suggested.
+    """
     records: list[dict[str, Any]] = []
-    for number, ((question, passage), value) in enumerate(zip(TEXTS, ("yes", "no"), strict=True), 1):
+    for number, ((question, passage), value) in enumerate(
+        zip(TEXTS, ("yes", "no"), strict=True), 1
+    ):
         people = [{"value": value, "user_id": user, "status": "submitted"} for user in ("u1", "u2")]
         draft = {"value": "yes", "user_id": "u3", "status": "draft"}
         records.append(
@@ -111,16 +136,26 @@ def langfuse() -> dict[str, Any]:
             "queueId": "queue-1",
             "timestamp": "2026-05-01T10:00:00.000Z",
         }
-        judged = {**score, "id": f"judge-{number}", "source": "EVAL", "value": 1, "stringValue": "True"}
+        judged = {
+            **score,
+            "id": f"judge-{number}",
+            "source": "EVAL",
+            "value": 1,
+            "stringValue": "True",
+        }
         trace = {"id": f"trace-{number}", "input": {"question": question}, "output": passage}
         traces.append({**trace, "metadata": {"channel": "web"}, "scores": [judged, score]})
     return {"data": traces, "meta": {"page": 1, "totalItems": 2}}
 
 
 def mlflow() -> list[dict[str, Any]]:
-    """Traces as `trace.to_json()` gives them; a judge assessed, and the first assessment was replaced."""
+    """Traces as `trace.to_json()` gives them; a judge assessed, and the first assessment was
+    replaced.
+    """
     traces: list[dict[str, Any]] = []
-    for number, ((question, passage), value) in enumerate(zip(TEXTS, (True, False), strict=True), 1):
+    for number, ((question, passage), value) in enumerate(
+        zip(TEXTS, (True, False), strict=True), 1
+    ):
         human = {
             "assessment_id": f"a-{number}",
             "assessment_name": "relevance",
@@ -131,8 +166,17 @@ def mlflow() -> list[dict[str, Any]]:
             "rationale": "as the passage says",
             "valid": True,
         }
-        replaced = {**human, "assessment_id": f"old-{number}", "feedback": {"value": not value}, "valid": False}
-        judge = {**human, "source": {"source_type": "LLM_JUDGE", "source_id": "gpt"}, "feedback": {"value": True}}
+        replaced = {
+            **human,
+            "assessment_id": f"old-{number}",
+            "feedback": {"value": not value},
+            "valid": False,
+        }
+        judge = {
+            **human,
+            "source": {"source_type": "LLM_JUDGE", "source_id": "gpt"},
+            "feedback": {"value": True},
+        }
         attributes = {
             "mlflow.spanInputs": json.dumps({"question": question}),
             "mlflow.spanOutputs": json.dumps(passage),

@@ -29,13 +29,19 @@ def write_jsonl(path: Path, rows: Sequence[object]) -> Path:
 
 def _ragtruth(folder: Path) -> Path:
     folder.mkdir()
-    span = {"label_type": "Evident Conflict", "meta": "a remark", "implicit_true": False, "due_to_null": False}
+    span = {
+        "label_type": "Evident Conflict",
+        "meta": "a remark",
+        "implicit_true": False,
+        "due_to_null": False,
+    }
     first, second = RESPONSE.index("Ada Kolm"), RESPONSE.index("1911")
     common = {"temperature": 0.7, "split": "test", "quality": "good"}
     write_jsonl(
         folder / "response.jsonl",
         [
-            {"id": "1", "source_id": "s1", "model": "m-7b", "labels": [], "response": RESPONSE} | common,
+            {"id": "1", "source_id": "s1", "model": "m-7b", "labels": [], "response": RESPONSE}
+            | common,
             {
                 "id": "2",
                 "source_id": "s1",
@@ -43,13 +49,24 @@ def _ragtruth(folder: Path) -> Path:
                 "labels": [
                     span | {"start": first, "end": first + 8, "text": "Ada Kolm"},
                     span
-                    | {"start": second, "end": second + 4, "text": "1911", "label_type": "Subtle Baseless Info"}
+                    | {
+                        "start": second,
+                        "end": second + 4,
+                        "text": "1911",
+                        "label_type": "Subtle Baseless Info",
+                    }
                     | {"implicit_true": True},
                 ],
                 "response": RESPONSE,
             }
             | common,
-            {"id": "3", "source_id": "s2", "model": "m-7b", "labels": [], "response": "Open on Monday."}
+            {
+                "id": "3",
+                "source_id": "s2",
+                "model": "m-7b",
+                "labels": [],
+                "response": "Open on Monday.",
+            }
             | common
             | {"quality": "truncated", "split": "train"},
         ],
@@ -61,14 +78,21 @@ def _ragtruth(folder: Path) -> Path:
                 "source_id": "s1",
                 "task_type": "QA",
                 "source": "MARCO",
-                "source_info": {"question": "who built the brill bridge", "passages": "passage 1: Oda Kolm built it."},
+                "source_info": {
+                    "question": "who built the brill bridge",
+                    "passages": "passage 1: Oda Kolm built it.",
+                },
                 "prompt": "Answer.",
             },
             {
                 "source_id": "s2",
                 "task_type": "Data2txt",
                 "source": "Yelp",
-                "source_info": {"name": "Café Nord", "hours": {"Monday": "9:0-17:0"}, "attributes": {"WiFi": None}},
+                "source_info": {
+                    "name": "Café Nord",
+                    "hours": {"Monday": "9:0-17:0"},
+                    "attributes": {"WiFi": None},
+                },
                 "prompt": "Describe.",
             },
         ],
@@ -79,15 +103,29 @@ def _ragtruth(folder: Path) -> Path:
 def _trec(folder: Path) -> Path:
     folder.mkdir()
     (folder / "2019qrels-pass.txt").write_text("11 Q0 p1 3\n11 Q0 p2 0\n12 Q0 p3 1\n12 Q0 gone 2\n")
-    (folder / "msmarco-test2019-queries.tsv").write_text("11\twho was Odo Lamm\n12\tlarch bark\n13\tnever judged\n")
+    (folder / "msmarco-test2019-queries.tsv").write_text(
+        "11\twho was Odo Lamm\n12\tlarch bark\n13\tnever judged\n"
+    )
     (folder / "collection.tsv").write_text(
-        'p1\tOdo Lamm was a "quoted" baker.\np2\tA lamp.\nx9\tNot asked for.\np3\tBark of the larch is burnt.\n'
+        'p1\tOdo Lamm was a "quoted" baker.\np2\tA lamp.\nx9\tNot asked for.\np3\tBark of the larch'
+        " is burnt.\n"
     )
     return folder
 
 
 def _hotpotqa(path: Path) -> Path:
-    answers = ["yes", "no", "1911", "March 3, 1950", "Oda Kolm", "Brill Bridge", "40,000", "seven", "Lake Tarn", "no"]
+    answers = [
+        "yes",
+        "no",
+        "1911",
+        "March 3, 1950",
+        "Oda Kolm",
+        "Brill Bridge",
+        "40,000",
+        "seven",
+        "Lake Tarn",
+        "no",
+    ]
     path.write_text(
         json.dumps(
             [
@@ -108,18 +146,34 @@ def _hotpotqa(path: Path) -> Path:
 
 
 def _diras(path: Path) -> Path:
-    row = {"Questions": "Does the firm name risks?", "Background": "Meaning of the question: risks, \nnamed."}
+    row = {
+        "Questions": "Does the firm name risks?",
+        "Background": "Meaning of the question: risks, \nnamed.",
+    }
     return write_csv(
         path,
         [
             row
-            | {"Paragraphs": "We sell lamps.", "annotation_1": "No", "annotation_2": "no", "meta_annotation": ""}
+            | {
+                "Paragraphs": "We sell lamps.",
+                "annotation_1": "No",
+                "annotation_2": "no",
+                "meta_annotation": "",
+            }
             | {"hard": 0, "gold": "no"},
             row
-            | {"Paragraphs": "Floods are a risk.", "annotation_1": "yes", "annotation_2": "partially"}
+            | {
+                "Paragraphs": "Floods are a risk.",
+                "annotation_1": "yes",
+                "annotation_2": "partially",
+            }
             | {"meta_annotation": "yes", "hard": 1, "gold": "yes"},
             row
-            | {"Paragraphs": "Weather matters.", "annotation_1": "partially", "annotation_2": "partially"}
+            | {
+                "Paragraphs": "Weather matters.",
+                "annotation_1": "partially",
+                "annotation_2": "partially",
+            }
             | {"meta_annotation": "", "hard": 0, "gold": "partially"},
         ],
     )
@@ -153,29 +207,55 @@ def _alce_citations(path: Path) -> Path:
                 "sentence_recall_score": 1,
                 "sentence_precision_score": 1,
             },
-            {"text": "It is long.", "citations": [], "sentence_recall_score": 0, "sentence_precision_score": 0},
+            {
+                "text": "It is long.",
+                "citations": [],
+                "sentence_recall_score": 0,
+                "sentence_precision_score": 0,
+            },
         ],
         "automatic_recall_scores": [1, 0],
     }
-    path.write_text(json.dumps({"asqa": {"some-model.json": {"77": answer, "overall_results": {"recall": 0.5}}}}))
+    path.write_text(
+        json.dumps(
+            {"asqa": {"some-model.json": {"77": answer, "overall_results": {"recall": 0.5}}}}
+        )
+    )
     return path
 
 
 def _alce_utility(path: Path) -> Path:
     answer = {"id": "77", "question": "Who built it?", "output": "Oda Kolm.", "utility_score": 5}
-    path.write_text(json.dumps({"asqa": {"some-model.json": {"77": answer, "overall_results": {"utility": 5}}}}))
+    path.write_text(
+        json.dumps({"asqa": {"some-model.json": {"77": answer, "overall_results": {"utility": 5}}}})
+    )
     return path
 
 
 def _financebench(path: Path) -> Path:
-    one = {"financebench_id": "fb_1", "model_name": "m", "eval_mode": "oracle", "question": "What was paid?"}
+    one = {
+        "financebench_id": "fb_1",
+        "model_name": "m",
+        "eval_mode": "oracle",
+        "question": "What was paid?",
+    }
     two = one | {"financebench_id": "fb_2", "question": "Is it healthy?"}
     return write_jsonl(
         path,
         [
-            one | {"gold_answer": 1577, "model_answer": "$1,577 million.", "label": "Correct Answer"},
             one
-            | {"eval_mode": "closedBook", "gold_answer": 1577, "model_answer": "I do not know.", "label": "Refusal"},
+            | {
+                "gold_answer": 1577,
+                "model_answer": "$1,577 million.",
+                "label": "Correct Answer",
+            },
+            one
+            | {
+                "eval_mode": "closedBook",
+                "gold_answer": 1577,
+                "model_answer": "I do not know.",
+                "label": "Refusal",
+            },
             two | {"gold_answer": "No.", "model_answer": "Yes.", "label": "Incorrect Answer"},
             two | {"eval_mode": "x", "gold_answer": "No.", "model_answer": "", "label": "Refusal"},
         ],
@@ -184,13 +264,29 @@ def _financebench(path: Path) -> Path:
 
 def _diras_checks(folder: Path) -> Path:
     folder.mkdir()
-    pair = {"question": "When did they die out?", "document": "They died out 12,000 years ago.", "guess": "No."}
+    pair = {
+        "question": "When did they die out?",
+        "document": "They died out 12,000 years ago.",
+        "guess": "No.",
+    }
     write_csv(
         folder / "asqa_test_data_98-100.csv",
         [
             pair | {"relevant": 0, "llama_guess": "Yes", "annotation": 1.0},
-            pair | {"document": "A tortoise.", "relevant": 0, "llama_guess": "Yes", "annotation": 0},
-            pair | {"document": "Nobody looked.", "relevant": 1, "llama_guess": "No", "annotation": ""},
+            pair
+            | {
+                "document": "A tortoise.",
+                "relevant": 0,
+                "llama_guess": "Yes",
+                "annotation": 0,
+            },
+            pair
+            | {
+                "document": "Nobody looked.",
+                "relevant": 1,
+                "llama_guess": "No",
+                "annotation": "",
+            },
         ],
     )
     write_csv(
@@ -205,12 +301,18 @@ def releases(tmp_path: Path) -> dict[str, Path]:
     """One tiny release of every source."""
     claims = [
         {"dataset": "RAGTruth", "doc": "Oda Kolm built it.", "claim": "Kolm built it.", "label": 1},
-        {"dataset": "RAGTruth", "doc": "Oda  Kolm built it.", "claim": "Hale built it.", "label": 0},
+        {
+            "dataset": "RAGTruth",
+            "doc": "Oda  Kolm built it.",
+            "claim": "Hale built it.",
+            "label": 0,
+        },
         {"dataset": "Reveal", "doc": "A lamp.", "claim": "It is a lamp.", "label": 1},
     ]
     return {
         "llm_aggrefact": write_csv(
-            tmp_path / "dev.csv", [claim | {"contamination_identifier": "0" * 8} for claim in claims]
+            tmp_path / "dev.csv",
+            [claim | {"contamination_identifier": "0" * 8} for claim in claims],
         ),
         "ragtruth": _ragtruth(tmp_path / "ragtruth"),
         "trec_dl": _trec(tmp_path / "trec"),

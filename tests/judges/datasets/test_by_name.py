@@ -1,4 +1,6 @@
-"""Data sets by name: the hub's loader on a local folder, ir_datasets' objects, and what is said without the extras."""
+"""Data sets by name: the hub's loader on a local folder, ir_datasets' objects, and what is said
+without the extras.
+"""
 
 import importlib.util
 from dataclasses import dataclass
@@ -62,12 +64,17 @@ def test_a_collection_by_name_gives_the_rows_its_files_would() -> None:
     """Grades below 0 are 0, and what lacks a text is counted."""
     notes: list[str] = []
     rows = list(read_collection(Three(), "some/dl-2019", notes))
-    assert [(row["passage"], row["label"]) for row in rows] == [("Text of a.", 3), ("Text of b.", 0)]
+    assert [(row["passage"], row["label"]) for row in rows] == [
+        ("Text of a.", 3),
+        ("Text of b.", 0),
+    ]
     assert {row["dataset"] for row in rows} == {"some/dl-2019"}
     assert notes == ["judged pairs without a text in these files, left out: 1 of 3"]
 
 
-@pytest.mark.skipif(importlib.util.find_spec("ir_datasets") is not None, reason="the extra `trec` is installed")
+@pytest.mark.skipif(
+    importlib.util.find_spec("ir_datasets") is not None, reason="the extra `trec` is installed"
+)
 def test_without_ir_datasets_the_extra_is_named() -> None:
     """The hint says what to install and what works without."""
     with pytest.raises(InputError, match="ir_datasets") as caught:
@@ -75,7 +82,9 @@ def test_without_ir_datasets_the_extra_is_named() -> None:
     assert "judgewright[trec]" in (caught.value.hint or "")
 
 
-@pytest.mark.skipif(importlib.util.find_spec("datasets") is not None, reason="the extra `hub` is installed")
+@pytest.mark.skipif(
+    importlib.util.find_spec("datasets") is not None, reason="the extra `hub` is installed"
+)
 def test_without_datasets_the_extra_is_named() -> None:
     """The hint says what to install and what works without."""
     with pytest.raises(InputError, match="datasets") as caught, fetched("owner/name"):
@@ -83,12 +92,16 @@ def test_without_datasets_the_extra_is_named() -> None:
     assert "judgewright[hub]" in (caught.value.hint or "")
 
 
-@pytest.mark.skipif(importlib.util.find_spec("datasets") is None, reason="the extra `hub` is not installed")
+@pytest.mark.skipif(
+    importlib.util.find_spec("datasets") is None, reason="the extra `hub` is not installed"
+)
 @pytest.mark.filterwarnings("ignore")  # of the library's own
 def test_what_the_hubs_loader_gives_is_read_like_the_release(
     releases: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A local folder goes the way of a name, without a network; several splits must be told apart."""
+    """A local folder goes the way of a name, without a network; several splits must be told
+    apart.
+    """
     import datasets
 
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")

@@ -19,7 +19,11 @@ def read(path: Path, seed: int = 0) -> list[Flat]:
 def test_classes_and_kinds_of_negatives_are_balanced(releases: dict[str, Path]) -> None:
     """Ten questions: ten gold answers, five hard and five shuffled negatives."""
     rows = read(releases["hotpotqa"])
-    assert Counter(row["negative_kind"] for row in rows) == {None: 10, "same_kind": 5, "shuffled": 5}
+    assert Counter(row["negative_kind"] for row in rows) == {
+        None: 10,
+        "same_kind": 5,
+        "shuffled": 5,
+    }
     assert all(row["answer"] == row["gold_answer"] for row in rows if row["label"] == 1)
     assert {row["supporting_titles"] for row in rows} == {2}
 
@@ -45,7 +49,9 @@ def test_another_seed_draws_other_negatives(releases: dict[str, Path]) -> None:
 def test_a_kind_with_one_answer_falls_back_aloud(tmp_path: Path) -> None:
     """Where no other answer of the kind exists any answer is drawn, and a note counts it."""
     path = tmp_path / "two.json"
-    items = [{"_id": str(i), "question": f"{i}?", "answer": a} for i, a in enumerate(("yes", "Oda Kolm"))]
+    items = [
+        {"_id": str(i), "question": f"{i}?", "answer": a} for i, a in enumerate(("yes", "Oda Kolm"))
+    ]
     path.write_text(json.dumps(items))
     opened = open_source("hotpotqa", path)
     rows = list(opened.rows)
@@ -57,7 +63,10 @@ def test_the_hubs_columns_are_read_as_well(tmp_path: Path) -> None:
     """There `id` stands for `_id`, and the supporting facts are columns."""
     path = tmp_path / "hub.jsonl"
     facts = {"title": ["A", "B", "B"], "sent_id": [0, 1, 2]}
-    items = [{"id": f"x{i}", "question": "?", "answer": a, "supporting_facts": facts} for i, a in enumerate("ab")]
+    items = [
+        {"id": f"x{i}", "question": "?", "answer": a, "supporting_facts": facts}
+        for i, a in enumerate("ab")
+    ]
     path.write_text("\n".join(map(json.dumps, items)))
     rows = read(path)
     assert rows[0]["id"] == "hotpotqa-x0-gold"
@@ -84,14 +93,20 @@ def test_kinds_of_answers_are_told_by_their_form(answer: str, kind: str) -> None
     assert answer_kind(answer) == kind
 
 
-@given(answers=st.lists(st.sampled_from(["yes", "no", "1911", "1912", "7", "8", "Kolm", "Hale"]), min_size=2))
+@given(
+    answers=st.lists(
+        st.sampled_from(["yes", "no", "1911", "1912", "7", "8", "Kolm", "Hale"]), min_size=2
+    )
+)
 @settings(max_examples=60, deadline=None)
 def test_every_question_with_another_answer_around_gets_a_negative(
     tmp_path_factory: pytest.TempPathFactory, answers: list[str]
 ) -> None:
     """Whatever the answers, classes are balanced unless all answers are one."""
     path = tmp_path_factory.mktemp("hotpot") / "rows.json"
-    path.write_text(json.dumps([{"_id": str(i), "question": "?", "answer": a} for i, a in enumerate(answers)]))
+    path.write_text(
+        json.dumps([{"_id": str(i), "question": "?", "answer": a} for i, a in enumerate(answers)])
+    )
     labels = Counter(row["label"] for row in read(path))
     assert labels[1] == len(answers)
     assert labels[0] == (len(answers) if len(set(answers)) > 1 else 0)

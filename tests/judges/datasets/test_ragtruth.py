@@ -25,8 +25,16 @@ def test_a_response_with_a_span_is_unsupported_and_says_why(releases: dict[str, 
     assert spanned["error_type"] == "Evident Conflict|Subtle Baseless Info"
     assert spanned["hallucinated_text"] == "Ada Kolm | 1911"
     assert spanned["implicit_true_only"] is False
-    assert (spanned["query"], spanned["task_type"], spanned["domain"]) == ("who built the brill bridge", "QA", "MARCO")
-    assert (spanned["model"], spanned["temperature"], spanned["orig_split"]) == ("n-13b", 0.7, "test")
+    assert (spanned["query"], spanned["task_type"], spanned["domain"]) == (
+        "who built the brill bridge",
+        "QA",
+        "MARCO",
+    )
+    assert (spanned["model"], spanned["temperature"], spanned["orig_split"]) == (
+        "n-13b",
+        0.7,
+        "test",
+    )
     assert clean["group_id"] == spanned["group_id"] == "ragtruth_s1"
 
 

@@ -10,8 +10,13 @@ from judgewright.judges.datasets import SOURCES, Flat, ReadOptions, open_source
 
 from .annotation_exports import MAPPINGS
 
-MAPPING = ReadOptions(columns={"query": "q", "passage": "text", "label": "rating"}, label_map={"hallucinated": 1})
-OPTIONS = {"generic": MAPPING, **{name: ReadOptions(columns=columns) for name, columns in MAPPINGS.items()}}
+MAPPING = ReadOptions(
+    columns={"query": "q", "passage": "text", "label": "rating"}, label_map={"hallucinated": 1}
+)
+OPTIONS = {
+    "generic": MAPPING,
+    **{name: ReadOptions(columns=columns) for name, columns in MAPPINGS.items()},
+}
 LABELS = {
     "llm_aggrefact": [1, 0, 1],
     "ragtruth": [1, 0, 1],
@@ -37,7 +42,9 @@ def read(name: str, path: Path, options: ReadOptions | None = None) -> list[Flat
 def test_every_source_yields_rows_that_a_judge_can_be_measured_on(
     name: str, releases: dict[str, Path], tmp_path: Path
 ) -> None:
-    """Written as JSONL the rows load: the labels are those of the release, no input is empty, ids differ."""
+    """Written as JSONL the rows load: the labels are those of the release, no input is empty, ids
+    differ.
+    """
     rows = read(name, releases[name])
     path = tmp_path / "rows.jsonl"
     path.write_text("\n".join(json.dumps(row) for row in rows))
@@ -55,8 +62,12 @@ def test_the_same_release_gives_the_same_rows(name: str, releases: dict[str, Pat
     assert read(name, releases[name]) == read(name, releases[name])
 
 
-@pytest.mark.parametrize("name", [name for name in SOURCES if name not in ("ragtruth", "trec_dl", "alce", *MAPPINGS)])
-def test_a_table_of_another_release_is_refused_with_the_columns_it_has(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "name", [name for name in SOURCES if name not in ("ragtruth", "trec_dl", "alce", *MAPPINGS)]
+)
+def test_a_table_of_another_release_is_refused_with_the_columns_it_has(
+    name: str, tmp_path: Path
+) -> None:
     """The message names the file, the missing column and what is there instead."""
     path = tmp_path / "other.csv"
     path.write_text("colour,weight\nred,3\n")
@@ -85,4 +96,6 @@ def test_unknown_sources_and_levels_are_refused(tmp_path: Path) -> None:
 def test_every_source_says_what_to_heed() -> None:
     """A licence caution, a judge and a line about the rows stand in one line each."""
     for source in SOURCES.values():
-        assert all(text and "\n" not in text for text in (source.about, source.judge, source.licence))
+        assert all(
+            text and "\n" not in text for text in (source.about, source.judge, source.licence)
+        )

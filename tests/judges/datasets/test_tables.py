@@ -46,7 +46,11 @@ def test_aggrefact_refuses_a_label_that_is_none(releases: dict[str, Path], label
 def test_diras_grades_partial_relevance_with_a_half(releases: dict[str, Path]) -> None:
     """The release's `hard` is `uncertain`; annotators are compared without regard to case."""
     rows, _ = opened("diras", releases["diras"])
-    assert [(row["label"], row["label_text"]) for row in rows] == [(0, "no"), (1, "yes"), (0.5, "partially")]
+    assert [(row["label"], row["label_text"]) for row in rows] == [
+        (0, "no"),
+        (1, "yes"),
+        (0.5, "partially"),
+    ]
     assert [row["uncertain"] for row in rows] == [0, 1, 0]
     assert [row["annotators_agree"] for row in rows] == [True, False, True]
     assert [row["meta_annotation"] for row in rows] == [None, "yes", None]
@@ -61,20 +65,32 @@ def test_diras_refuses_a_gold_label_that_is_none(releases: dict[str, Path]) -> N
         opened("diras", path)
 
 
-def test_climretrieve_says_that_nobody_gave_its_zeros_and_drops_what_leaks(releases: dict[str, Path]) -> None:
+def test_climretrieve_says_that_nobody_gave_its_zeros_and_drops_what_leaks(
+    releases: dict[str, Path],
+) -> None:
     """Columns on the likeness to marked passages are not in the rows."""
     rows, source = opened("climretrieve", releases["climretrieve"])
-    assert [(row["label"], row["label_origin"]) for row in rows] == [(3, "expert"), (0, "automatic")]
+    assert [(row["label"], row["label_origin"]) for row in rows] == [
+        (3, "expert"),
+        (0, "automatic"),
+    ]
     assert not {"relevant_text", "relevant_text_sim", "sim_text_relevance"} & rows[0].keys()
     assert source.notes == ["grades of 0 that no person gave, they matched no marked passage: 1"]
 
 
 @pytest.mark.parametrize(("written", "grade"), [("2", 2), ("2.0", 2), ("3 (fully)", 3)])
-def test_climretrieves_experts_table_is_told_by_its_columns(tmp_path: Path, written: str, grade: int) -> None:
+def test_climretrieves_experts_table_is_told_by_its_columns(
+    tmp_path: Path, written: str, grade: int
+) -> None:
     """Grades are read as people wrote them; rows without a marked passage are counted."""
-    head = "Document,Question,Relevant,Context,Page,Source From,Source Relevance Score,Unsure Flag,Addressed directly"
+    head = (
+        "Document,Question,Relevant,Context,Page,Source From,Source Relevance Score,Unsure"
+        " Flag,Addressed directly"
+    )
     path = tmp_path / "base.csv"
-    path.write_text(f"{head}\nR.pdf,Targets?,We aim.,We aim. So.,3,Text,{written},0,1\nR.pdf,Targets?,,,,,,,\n")
+    path.write_text(
+        f"{head}\nR.pdf,Targets?,We aim.,We aim. So.,3,Text,{written},0,1\nR.pdf,Targets?,,,,,,,\n"
+    )
     rows, source = opened("climretrieve", path)
     assert [(row["label"], row["passage"], row["report"], row["uncertain"]) for row in rows] == [
         (grade, "We aim.", "R.pdf", "0")
@@ -87,14 +103,20 @@ def test_climretrieve_refuses_other_grades(releases: dict[str, Path], written: s
     """The message has the value."""
     path = releases["climretrieve"]
     path.write_text(path.read_text().replace("Are targets set?,3,", f"Are targets set?,{written},"))
-    with pytest.raises(DataError, match=f"line 2: field 'relevance': '{written}' is none of the grades"):
+    with pytest.raises(
+        DataError, match=f"line 2: field 'relevance': '{written}' is none of the grades"
+    ):
         opened("climretrieve", path)
 
 
 def test_alce_judges_a_sentence_by_all_it_cites(releases: dict[str, Path]) -> None:
-    """Citation marks go, titles and texts make the source, a sentence without citations is counted."""
+    """Citation marks go, titles and texts make the source, a sentence without citations is
+    counted.
+    """
     rows, source = opened("alce", releases["alce"])
-    assert [(row["statement"], row["label"], row["n_citations"]) for row in rows] == [("Oda Kolm built it.", 1, 2)]
+    assert [(row["statement"], row["label"], row["n_citations"]) for row in rows] == [
+        ("Oda Kolm built it.", 1, 2)
+    ]
     assert rows[0]["source"] == "Bridge\nOda Kolm built it.\n\nLamp\nA lamp."
     assert (rows[0]["dataset"], rows[0]["generator"]) == ("alce_asqa", "some-model")
     assert any("cite nothing" in note and note.endswith("1") for note in source.notes)
@@ -121,7 +143,9 @@ def test_alces_files_without_labels_are_refused(tmp_path: Path) -> None:
         opened("alce", path)
 
 
-def test_financebench_has_refusals_as_wrong_and_a_question_as_a_group(releases: dict[str, Path]) -> None:
+def test_financebench_has_refusals_as_wrong_and_a_question_as_a_group(
+    releases: dict[str, Path],
+) -> None:
     """Ids tell models and modes apart; what is left out or counted is said."""
     rows, source = opened("financebench", releases["financebench"])
     assert [(row["gold_answer"], row["answer"], row["label"]) for row in rows] == [
@@ -131,18 +155,32 @@ def test_financebench_has_refusals_as_wrong_and_a_question_as_a_group(releases: 
     ]
     assert [row["id"] for row in rows] == ["fb_1-m-oracle", "fb_1-m-closedBook", "fb_2-m-oracle"]
     assert rows[0]["group_id"] == rows[1]["group_id"] != rows[2]["group_id"]
-    assert source.notes == ["refusals, which count as wrong answers: 1", "empty answers, left out: 1"]
+    assert source.notes == [
+        "refusals, which count as wrong answers: 1",
+        "empty answers, left out: 1",
+    ]
     path = releases["financebench"]
     path.write_text(path.read_text().replace("Incorrect Answer", "Unsure"))
-    with pytest.raises(DataError, match="line 3: field 'label': 'Unsure' is none of Correct Answer"):
+    with pytest.raises(
+        DataError, match="line 3: field 'label': 'Unsure' is none of Correct Answer"
+    ):
         opened("financebench", path)
 
 
 def test_a_check_of_diras_is_relevant_where_the_person_says_so(releases: dict[str, Path]) -> None:
-    """The student's guess where the person found it right, else the other; or the benchmark's own label."""
+    """The student's guess where the person found it right, else the other; or the benchmark's own
+    label.
+    """
     rows, source = opened("diras_checks", releases["diras_checks"])
-    found = [(row["dataset"], row["confidence_bin"], row["label"], row["benchmark_label"]) for row in rows]
-    assert found == [("asqa", "98-100", 1, 0), ("asqa", "98-100", 0, 0), ("rag_bench", "0-90", 1, 1)]
+    found = [
+        (row["dataset"], row["confidence_bin"], row["label"], row["benchmark_label"])
+        for row in rows
+    ]
+    assert found == [
+        ("asqa", "98-100", 1, 0),
+        ("asqa", "98-100", 0, 0),
+        ("rag_bench", "0-90", 1, 1),
+    ]
     assert any("left out: 1" in note for note in source.notes)
     rows, _ = opened("diras_checks", releases["diras_checks"], level="benchmark")
     assert [(row["label"], row["human_label"]) for row in rows] == [(0, 1), (0, 0), (1, 1)]
@@ -153,14 +191,22 @@ def test_a_check_of_diras_is_relevant_where_the_person_says_so(releases: dict[st
 
 
 def test_any_table_is_read_with_a_mapping(releases: dict[str, Path]) -> None:
-    """Mapped columns are renamed, others stay, label words become numbers, ids are made where there are none."""
+    """Mapped columns are renamed, others stay, label words become numbers, ids are made where there
+    are none.
+    """
     rows, source = opened(
         "generic",
         releases["generic"],
         columns={"query": "q", "passage": "text", "label": "rating"},
         label_map={"hallucinated": 1.0},
     )
-    assert rows[0] == {"query": "a?", "passage": "An a.", "label": 1, "meta.lang": "en", "id": "table-1"}
+    assert rows[0] == {
+        "query": "a?",
+        "passage": "An a.",
+        "label": 1,
+        "meta.lang": "en",
+        "id": "table-1",
+    }
     assert [row["label"] for row in rows] == [1, 0]
     assert source.notes == ["table.jsonl: ids are the file's name and the line"]
 

@@ -16,7 +16,9 @@ def read(path: Path, **options: Path) -> list[Flat]:
 
 
 def test_judged_pairs_get_their_texts_and_the_rest_is_counted(releases: dict[str, Path]) -> None:
-    """A pair whose passage is not in the collection is left out aloud; quotation marks stay as they are."""
+    """A pair whose passage is not in the collection is left out aloud; quotation marks stay as they
+    are.
+    """
     opened = open_source("trec_dl", releases["trec_dl"])
     rows = list(opened.rows)
     assert [(row["query_id"], row["passage_id"], row["label"]) for row in rows] == [
@@ -30,18 +32,24 @@ def test_judged_pairs_get_their_texts_and_the_rest_is_counted(releases: dict[str
     assert opened.notes == ["judged pairs without a text in these files, left out: 1 of 4"]
 
 
-def test_the_second_collections_compressed_parts_are_read_from_a_folder(releases: dict[str, Path]) -> None:
+def test_the_second_collections_compressed_parts_are_read_from_a_folder(
+    releases: dict[str, Path],
+) -> None:
     """Its parts are JSON Lines in .gz files without a telling name."""
     parts = releases["trec_dl"] / "msmarco_v2_passage"
     (releases["trec_dl"] / "collection.tsv").unlink()
     parts.mkdir()
     for n, (key, text) in enumerate((("p1", "One."), ("p2", "Two."), ("p3", "Three."))):
         with gzip.open(parts / f"msmarco_passage_0{n}.gz", "wt") as file:
-            file.write(json.dumps({"pid": key, "passage": text, "spans": "(0,4)", "docid": "d"}) + "\n")
+            file.write(
+                json.dumps({"pid": key, "passage": text, "spans": "(0,4)", "docid": "d"}) + "\n"
+            )
     assert [row["passage"] for row in read(releases["trec_dl"])] == ["One.", "Two.", "Three."]
 
 
-def test_a_qrels_file_with_named_queries_and_passages_works(releases: dict[str, Path], tmp_path: Path) -> None:
+def test_a_qrels_file_with_named_queries_and_passages_works(
+    releases: dict[str, Path], tmp_path: Path
+) -> None:
     """Nothing is guessed from names then; junk grades below 0 count as 0."""
     folder = releases["trec_dl"]
     (tmp_path / "judged.txt").write_text("11 0 p1 -2\n")
@@ -55,9 +63,15 @@ def test_a_qrels_file_with_named_queries_and_passages_works(releases: dict[str, 
 
 @pytest.mark.parametrize(
     ("line", "message"),
-    [("11 Q0 p1", "is not `qid 0 docid grade`"), ("11 Q0 p1 high", "is not"), ("11 Q0 p1 4", "grade 4 is above 3")],
+    [
+        ("11 Q0 p1", "is not `qid 0 docid grade`"),
+        ("11 Q0 p1 high", "is not"),
+        ("11 Q0 p1 4", "grade 4 is above 3"),
+    ],
 )
-def test_a_broken_qrel_is_named_with_its_line(releases: dict[str, Path], line: str, message: str) -> None:
+def test_a_broken_qrel_is_named_with_its_line(
+    releases: dict[str, Path], line: str, message: str
+) -> None:
     """File and line stand in the message."""
     (releases["trec_dl"] / "2019qrels-pass.txt").write_text(f"11 Q0 p2 0\n{line}\n")
     with pytest.raises(DataError, match=r"2019qrels-pass\.txt, line 2: .*" + message):

@@ -1,4 +1,6 @@
-"""Labels that a person looked at again: read from a file, brought into rows, and never a way to another holdout."""
+"""Labels that a person looked at again: read from a file, brought into rows, and never a way to
+another holdout.
+"""
 
 import json
 import random
@@ -7,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges import BINARY, DataError, Dataset, OutputScale, Row, load_dataset, split_dataset
+from judgewright.judges import (
+    BINARY,
+    DataError,
+    Dataset,
+    OutputScale,
+    Row,
+    load_dataset,
+    split_dataset,
+)
 from judgewright.judges.files import Finding, read_audit, with_audited_labels
 
 GRADES = OutputScale()
@@ -22,15 +32,26 @@ def write(path: Path, lines: Sequence[Mapping[str, object]]) -> Path:
 
 def rows(labels: Mapping[str, float | None], scale: OutputScale = BINARY) -> Dataset:
     """Rows with these labels."""
-    return Dataset.of((Row(id=id, inputs={"text": id}, label=y) for id, y in labels.items()), labels=scale, name="d")
+    return Dataset.of(
+        (Row(id=id, inputs={"text": id}, label=y) for id, y in labels.items()),
+        labels=scale,
+        name="d",
+    )
 
 
 def test_marks_correct_confirm_and_doubt(tmp_path: Path) -> None:
     """The other class is the right one of two; a row that nobody looked at has no review."""
-    marks = [{"id": "a", "mark": "wrong label"}, {"id": "b", "mark": "real error"}, {"id": "c", "mark": "unclear"}]
+    marks = [
+        {"id": "a", "mark": "wrong label"},
+        {"id": "b", "mark": "real error"},
+        {"id": "c", "mark": "unclear"},
+    ]
     path = write(tmp_path / "m.jsonl", [*marks, {"id": "d", "mark": ""}])
     audited = with_audited_labels(rows({"a": 1, "b": 0, "c": 1, "d": 0}), path)
-    said = [(row.id, row.label, row.review and (row.review.mark, row.review.before)) for row in audited.rows]
+    said = [
+        (row.id, row.label, row.review and (row.review.mark, row.review.before))
+        for row in audited.rows
+    ]
     assert said == [
         ("a", 0.0, ("wrong label", 1)),
         ("b", 0, ("real error", 0)),
@@ -38,7 +59,9 @@ def test_marks_correct_confirm_and_doubt(tmp_path: Path) -> None:
         ("d", 0, None),
     ]
     assert (
-        audited.notes[-1] == "m.jsonl: 1 labels corrected, 1 confirmed, 1 unclear, of 3 rows that were looked at again"
+        audited.notes[-1]
+        == "m.jsonl: 1 labels corrected, 1 confirmed, 1 unclear, of 3 rows that were looked at"
+        " again"
     )
 
 
@@ -75,11 +98,26 @@ def test_classes_are_corrected_by_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ({"id": "x", "mark": "unclear"}, r"m.jsonl, line 1: field 'id': row 'x' is not among the rows of 'd'"),
-        ({"id": "a", "mark": "wrong label"}, r"m.jsonl, line 1: row 'a' has a wrong label and no right_label"),
-        ({"id": "a", "right_label": 7}, r"m.jsonl, line 1: field 'right_label': 7 is not on the scale"),
-        ({"id": "a", "right_label": "much"}, r"m.jsonl, line 1: field 'right_label': 'much' is neither a number"),
-        ({"id": "n", "right_label": 2}, r"m.jsonl, line 1: row 'n' has no label that could be looked at again"),
+        (
+            {"id": "x", "mark": "unclear"},
+            r"m.jsonl, line 1: field 'id': row 'x' is not among the rows of 'd'",
+        ),
+        (
+            {"id": "a", "mark": "wrong label"},
+            r"m.jsonl, line 1: row 'a' has a wrong label and no right_label",
+        ),
+        (
+            {"id": "a", "right_label": 7},
+            r"m.jsonl, line 1: field 'right_label': 7 is not on the scale",
+        ),
+        (
+            {"id": "a", "right_label": "much"},
+            r"m.jsonl, line 1: field 'right_label': 'much' is neither a number",
+        ),
+        (
+            {"id": "n", "right_label": 2},
+            r"m.jsonl, line 1: row 'n' has no label that could be looked at again",
+        ),
         ({"id": "a", "verdict": 2}, r"m.jsonl: no column is named mark, right_label or label"),
     ],
 )
@@ -94,8 +132,14 @@ def test_what_does_not_fit_is_named_by_file_line_and_field(
 
 def test_a_limit_leaves_marked_rows_out_and_says_so(tmp_path: Path) -> None:
     """Where only the first rows are read, a mark of another row is no mistake."""
-    data = write(tmp_path / "d.jsonl", [{"id": f"r{i}", "text": f"text {i}", "label": i % 2} for i in range(6)])
-    marks = write(tmp_path / "m.jsonl", [{"id": "r1", "mark": "wrong label"}, {"id": "r5", "mark": "wrong label"}])
+    data = write(
+        tmp_path / "d.jsonl",
+        [{"id": f"r{i}", "text": f"text {i}", "label": i % 2} for i in range(6)],
+    )
+    marks = write(
+        tmp_path / "m.jsonl",
+        [{"id": "r1", "mark": "wrong label"}, {"id": "r5", "mark": "wrong label"}],
+    )
     some = load_dataset(data, inputs=("text",), scale=BINARY, limit=3, audited=marks)
     assert [row.label for row in some.rows] == [0, 0, 0]
     assert "1 rows of m.jsonl are not among the rows" in some.notes
@@ -104,23 +148,41 @@ def test_a_limit_leaves_marked_rows_out_and_says_so(tmp_path: Path) -> None:
 
 
 def test_a_corrected_label_moves_no_row_to_another_part(tmp_path: Path) -> None:
-    """The split is that of the labels in the file, in a workspace that remembers nothing as well; the hash is not."""
+    """The split is that of the labels in the file, in a workspace that remembers nothing as well;
+    the hash is not.
+    """
     draw = random.Random(3)
     data = Dataset.of(
         (
-            Row(id=f"r{i}", inputs={"text": " ".join(draw.choices("abcdefghijklmnop", k=20))}, label=float(i % 3 == 0))
+            Row(
+                id=f"r{i}",
+                inputs={"text": " ".join(draw.choices("abcdefghijklmnop", k=20))},
+                label=float(i % 3 == 0),
+            )
             for i in range(240)
         ),
         labels=BINARY,
     )
-    marks = write(tmp_path / "m.jsonl", [{"id": f"r{i}", "mark": "wrong label"} for i in range(0, 240, 4)])
+    marks = write(
+        tmp_path / "m.jsonl", [{"id": f"r{i}", "mark": "wrong label"} for i in range(0, 240, 4)]
+    )
     audited = with_audited_labels(data, marks)
     before, after = split_dataset(data), split_dataset(audited)
     for part in ("train", "validation"):
-        assert [row.id for row in getattr(before, part).rows] == [row.id for row in getattr(after, part).rows]
-    assert (before.holdout.groups, before.final.groups) == (after.holdout.groups, after.final.groups)
+        assert [row.id for row in getattr(before, part).rows] == [
+            row.id for row in getattr(after, part).rows
+        ]
+    assert (before.holdout.groups, before.final.groups) == (
+        after.holdout.groups,
+        after.final.groups,
+    )
     assert any(note.startswith("labels that an audit corrected: train") for note in after.notes)
     assert audited.content_hash != data.content_hash
-    # Written into the file, the same labels draw another split: what the parts hold is not the same by chance.
-    edited = Dataset.of((Row(id=r.id, inputs=r.inputs, label=r.label) for r in audited.rows), labels=BINARY)
-    assert {row.id for row in split_dataset(edited).train.rows} != {row.id for row in before.train.rows}
+    # Written into the file, the same labels draw another split: what the parts hold is not the same
+    # by chance.
+    edited = Dataset.of(
+        (Row(id=r.id, inputs=r.inputs, label=r.label) for r in audited.rows), labels=BINARY
+    )
+    assert {row.id for row in split_dataset(edited).train.rows} != {
+        row.id for row in before.train.rows
+    }

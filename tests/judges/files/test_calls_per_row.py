@@ -1,4 +1,6 @@
-"""How many calls of functions a row costs: the same on every machine, so that a slower path shows as a number."""
+"""How many calls of functions a row costs: the same on every machine, so that a slower path shows
+as a number.
+"""
 
 import json
 from collections.abc import Callable
@@ -16,7 +18,13 @@ COLUMNS = VerdictColumns(confidence="confidence")
 def write(path: Path, rows: int) -> Path:
     """Write verdicts of alike rows."""
     lines = [
-        {"id": f"row {i}", "label": i % 4, "score": i % 3, "confidence": 0.5 + i % 50 / 100, "words": i}
+        {
+            "id": f"row {i}",
+            "label": i % 4,
+            "score": i % 3,
+            "confidence": 0.5 + i % 50 / 100,
+            "words": i,
+        }
         for i in range(rows)
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -26,7 +34,8 @@ def write(path: Path, rows: int) -> Path:
 @pytest.mark.parametrize(
     ("read", "most"),
     [
-        # The first 10,000 rows are read twice: they tell what words stand for and which text makes the groups.
+        # The first 10,000 rows are read twice: they tell what words stand for and which text makes
+        # the groups.
         (lambda path: stream_verdicts(path, COLUMNS), 100),
         (lambda path: load_verdicts(path, confidence="confidence"), 145),
     ],
@@ -39,9 +48,14 @@ def test_a_row_of_a_verdict_file_costs_no_more_calls(
     request: pytest.FixtureRequest,
     measured: Callable[[str], None],
 ) -> None:
-    """What a thousand rows more cost, by the row; whoever makes it dearer raises the number here, and says why."""
+    """What a thousand rows more cost, by the row; whoever makes it dearer raises the number here,
+    and says why.
+    """
     few, many = write(tmp_path / "few.jsonl", 1000), write(tmp_path / "many.jsonl", 2000)
     read(few)  # what is imported and made once
     per_row = (count_calls(lambda: read(many)) - count_calls(lambda: read(few))) / 1000
-    measured(f"{per_row:.0f} calls of functions a row of a verdict file, {request.node.callspec.id}; at most {most}")
+    measured(
+        f"{per_row:.0f} calls of functions a row of a verdict file, {request.node.callspec.id}; at"
+        f" most {most}"
+    )
     assert most / 2 < per_row <= most

@@ -1,4 +1,6 @@
-"""What a data check sees: duplicates, contradictions, leaks over splits, damaged and injected text, sizes, tokens."""
+"""What a data check sees: duplicates, contradictions, leaks over splits, damaged and injected text,
+sizes, tokens.
+"""
 
 import json
 import tracemalloc
@@ -23,19 +25,33 @@ from judgewright.judges.files import (
 from judgewright.judges.models import approximate_tokens, count_tokens
 
 DATA = Path(__file__).resolve().parents[3] / "../shared/data"
-needs_data = pytest.mark.skipif(not DATA.exists(), reason="the shared data are not beside the checkout")
+needs_data = pytest.mark.skipif(
+    not DATA.exists(), reason="the shared data are not beside the checkout"
+)
 
 LONG = (
-    "The brill bridge over the lower tarn was opened in the spring of 1911 after nine years of work by three firms "
-    "that had never built anything of the kind before, and it has carried trams, carts and people ever since."
+    "The brill bridge over the lower tarn was opened in the spring of 1911 after nine years of work"
+    " by three firms that had never built anything of the kind before, and it has carried trams,"
+    " carts and people ever since."
 )
-OTHER = "Larch bark is peeled in June, dried under a roof for a whole year, and burnt in small stoves by the lake."
+OTHER = (
+    "Larch bark is peeled in June, dried under a roof for a whole year, and burnt in small stoves"
+    " by the lake."
+)
 
 
-def row(name: str, source: str, statement: str = "It is so.", label: float | None = 1.0, **more: str) -> Row:
+def row(
+    name: str, source: str, statement: str = "It is so.", label: float | None = 1.0, **more: str
+) -> Row:
     """Return a row whose group is its own unless one is given."""
     group = more.pop("group", name)
-    return Row(id=name, inputs={"source": source, "statement": statement}, label=label, group=group, meta=more)
+    return Row(
+        id=name,
+        inputs={"source": source, "statement": statement},
+        label=label,
+        group=group,
+        meta=more,
+    )
 
 
 def check(*rows: Row, **options: object) -> DataReport:
@@ -63,13 +79,19 @@ def test_equal_rows_are_duplicates_and_contradictions_only_with_other_labels() -
 
 
 def test_one_changed_word_is_near_and_ties_groups_while_another_statement_does_not() -> None:
-    """Near duplicates are so in every input; a shared source under two statements ties the groups only."""
+    """Near duplicates are so in every input; a shared source under two statements ties the groups
+    only.
+    """
     changed = LONG.replace("trams", "lorries")
     report = check(row("a", LONG), row("b", changed), row("c", OTHER))
     assert seen(report, "near_duplicates") == ("b",)
     assert seen(report, "tied_groups") == ("a", "b")
     source = " ".join(f"word{k}" for k in range(200))
-    rows = row("a", source, "The bridge is old."), row("b", source + " more", "Nobody walks on it."), row("c", OTHER)
+    rows = (
+        row("a", source, "The bridge is old."),
+        row("b", source + " more", "Nobody walks on it."),
+        row("c", OTHER),
+    )
     report = check(*rows)
     assert seen(report, "near_duplicates") == ()
     assert seen(report, "tied_groups") == ("a", "b")
@@ -83,7 +105,12 @@ def test_rows_of_one_group_are_not_tied_by_what_they_share() -> None:
 
 def test_texts_and_groups_on_both_sides_of_a_split_are_seen() -> None:
     """A row without a side stands nowhere."""
-    rows = (row("a", LONG, group="g"), row("b", LONG, group="h"), row("c", OTHER, group="g"), row("d", LONG, group="i"))
+    rows = (
+        row("a", LONG, group="g"),
+        row("b", LONG, group="h"),
+        row("c", OTHER, group="g"),
+        row("d", LONG, group="i"),
+    )
     report = check(*rows, sides=["train", "test", "test", ""])
     assert seen(report, "across_splits") == ("a", "b", "d")
     assert seen(report, "groups_across_splits") == ("a", "c")
@@ -92,7 +119,9 @@ def test_texts_and_groups_on_both_sides_of_a_split_are_seen() -> None:
 
 def test_rows_of_another_file_are_recognised() -> None:
     """Those of this file are named, and only where another file is given."""
-    report = check(row("a", LONG), row("b", OTHER), others=[row("z", LONG.replace("carts", "mules"))])
+    report = check(
+        row("a", LONG), row("b", OTHER), others=[row("z", LONG.replace("carts", "mules"))]
+    )
     assert seen(report, "in_other_file") == ("a",)
     assert "in_other_file" not in check(row("a", LONG)).sightings
 
@@ -124,7 +153,11 @@ def test_injected_and_damaged_text_is_seen_where_it_stands() -> None:
 
 def test_labels_groups_and_lengths_are_counted() -> None:
     """Counts are by value, quantiles are values that occur."""
-    report = check(row("a", "one", label=0), row("b", "three", label=2, group="a"), row("c", "x", label=None, group=""))
+    report = check(
+        row("a", "one", label=0),
+        row("b", "three", label=2, group="a"),
+        row("c", "x", label=None, group=""),
+    )
     assert (report.labels, report.unlabelled) == ({"0": 1, "2": 1}, 1)
     groups = report.groups
     assert (groups.count, groups.largest, groups.largest_name, groups.alone) == (2, 2, "a", 1)
@@ -140,7 +173,8 @@ def test_a_report_is_json_and_every_sighting_has_a_phrase() -> None:
 
 
 HONEST = (
-    "It’s “fine” – really… CAFÉ” 5 °C, naïve Ångström, à la carte; ÉCOLE… 東京「ラーメン」 Привет שלום "
+    "It’s “fine” – really… CAFÉ” 5 °C, naïve Ångström, à la carte; ÉCOLE… 東京「ラーメン」 Привет"
+    " שלום "
     "👩‍👩‍👧 ½ × 3 NÃO. Â bas! می‌خواهم"
 )
 
@@ -151,9 +185,13 @@ def test_honest_letters_of_many_languages_are_not_suspicious() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "latin-1"])
-@pytest.mark.parametrize("text", ["it’s", "“so”", "Müller", "£5", "2008–09", "привет", "שלום רב", "東京都", "😀"])
+@pytest.mark.parametrize(
+    "text", ["it’s", "“so”", "Müller", "£5", "2008–09", "привет", "שלום רב", "東京都", "😀"]
+)
 def test_utf8_read_in_a_western_encoding_is_mojibake(text: str, encoding: str) -> None:
-    """Built by the very mistake: UTF-8 bytes decoded as something else; what cp1252 leaves undefined stays a byte."""
+    """Built by the very mistake: UTF-8 bytes decoded as something else; what cp1252 leaves
+    undefined stays a byte.
+    """
     wrong = "".join(bytes([b]).decode(encoding, errors="ignore") or chr(b) for b in text.encode())
     assert "mojibake" in find_suspicions(f"before {wrong} after")
     assert "mojibake" not in find_suspicions(f"before {text} after")
@@ -201,8 +239,14 @@ def test_tokens_of_a_judge_count_every_message_with_its_overhead() -> None:
     prompt = Registry().get("groundedness")
     rows = [row("a", LONG), row("b", OTHER)]
     summary = count_row_tokens(rows, model="unknown", prompt=prompt)
-    expected = sum(count_tokens(m.content, "unknown").n + 4 for r in rows for m in prompt.messages(r))
-    assert (summary.total, summary.calls, summary.of) == (expected, 2, f"groundedness@{prompt.version}")
+    expected = sum(
+        count_tokens(m.content, "unknown").n + 4 for r in rows for m in prompt.messages(r)
+    )
+    assert (summary.total, summary.calls, summary.of) == (
+        expected,
+        2,
+        f"groundedness@{prompt.version}",
+    )
 
 
 def test_a_long_file_is_counted_in_part_and_the_largest_row_is_counted_always() -> None:
@@ -237,9 +281,21 @@ def _decodes(word: str) -> bool:
 
 
 def test_tied_groups_are_those_a_split_joins() -> None:
-    """Two knots of two and three groups: the splitter loses three groups, the check names all five rows."""
+    """Two knots of two and three groups: the splitter loses three groups, the check names all five
+    rows.
+    """
     texts = {name: " ".join(f"{name}{k}" for k in range(90)) for name in "xyzuvw"}
-    near = {"a": "x", "b": "x", "c": "y", "d": "y", "e": "y", "f": "z", "g": "u", "h": "v", "i": "w"}
+    near = {
+        "a": "x",
+        "b": "x",
+        "c": "y",
+        "d": "y",
+        "e": "y",
+        "f": "z",
+        "g": "u",
+        "h": "v",
+        "i": "w",
+    }
     rows = [row(name, f"{texts[text]} {name}") for name, text in near.items()]
     report = check(*rows)
     assert seen(report, "tied_groups") == ("a", "b", "c", "d", "e")
@@ -257,7 +313,9 @@ def test_the_check_and_the_splitter_agree_on_whether_real_groups_are_tied(name: 
 
 
 def test_of_a_giant_text_only_the_beginning_is_compared(tmp_path: Path) -> None:
-    """Ten megabytes of short words cost a few times that, not twenty; a note says it, lengths are of the whole."""
+    """Ten megabytes of short words cost a few times that, not twenty; a note says it, lengths are
+    of the whole.
+    """
     giant = "one two six " * 900_000
     rows = [row("a", giant), row("b", giant), row("c", giant + "and more"), row("d", LONG)]
     path = tmp_path / "rows.jsonl"
@@ -274,12 +332,17 @@ def test_of_a_giant_text_only_the_beginning_is_compared(tmp_path: Path) -> None:
     assert seen(report, "exact_duplicates") == ("b",)
     assert report.lengths["source"].longest == len(giant) + len("and more")
     assert [raw.rows[0].group == other.group for other in raw.rows] == [True, True, False, False]
-    assert "of a text in 3 rows only the first 1,000,000 characters were compared and searched" in report.notes
+    assert (
+        "of a text in 3 rows only the first 1,000,000 characters were compared and searched"
+        in report.notes
+    )
 
 
 def test_progress_is_told_row_by_row_and_ends_complete() -> None:
     """Each row counts twice: once where it is compared, once where it is searched."""
     rows = [Row(id=str(i), inputs={"text": f"text {i}"}) for i in range(30)]
     told: list[tuple[int, int]] = []
-    check_rows(rows, name="n", group_column=None, progress=lambda done, total: told.append((done, total)))
+    check_rows(
+        rows, name="n", group_column=None, progress=lambda done, total: told.append((done, total))
+    )
     assert told == [(done, 60) for done in range(1, 61)]

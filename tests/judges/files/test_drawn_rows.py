@@ -1,4 +1,6 @@
-"""Rows that were drawn to be labelled with a probability below 1 are no fair sample: they count in no figure."""
+"""Rows that were drawn to be labelled with a probability below 1 are no fair sample: they count in
+no figure.
+"""
 
 import csv
 import json
@@ -12,9 +14,27 @@ from judgewright.judges.files import RawRoles, read_raw_rows
 
 ROWS: list[dict[str, Any]] = [
     {"id": "a", "text": "one plain text of words", "label": 1, "score": 1},
-    {"id": "b", "text": "another plain text of words", "label": 0, "score": 1, "sampling_probability": 1},
-    {"id": "c", "text": "a third plain text of words", "label": 1, "score": 0, "sampling_probability": None},
-    {"id": "d", "text": "one that was drawn for a label", "label": 0, "score": 1, "sampling_probability": 0.2},
+    {
+        "id": "b",
+        "text": "another plain text of words",
+        "label": 0,
+        "score": 1,
+        "sampling_probability": 1,
+    },
+    {
+        "id": "c",
+        "text": "a third plain text of words",
+        "label": 1,
+        "score": 0,
+        "sampling_probability": None,
+    },
+    {
+        "id": "d",
+        "text": "one that was drawn for a label",
+        "label": 0,
+        "score": 1,
+        "sampling_probability": 0.2,
+    },
 ]
 
 
@@ -37,11 +57,16 @@ def test_they_are_left_out_of_what_is_measured_with_a_note(tmp_path: Path, name:
     path = written(tmp_path, ROWS, name)
     dataset = load_dataset(path, inputs=("text",), scale=BINARY)
     assert [row.id for row in dataset.rows] == ["a", "b", "c"]
-    assert any("1 rows were drawn to be labelled with a probability below 1" in note for note in dataset.notes)
+    assert any(
+        "1 rows were drawn to be labelled with a probability below 1" in note
+        for note in dataset.notes
+    )
     assert all("sampling_probability" not in row.meta for row in dataset.rows)
     assert [row.id for row in load_verdicts(path).dataset.rows] == ["a", "b", "c"]
     assert len(read_raw_rows(path, RawRoles(), judges={}).rows) == 3
-    without = load_dataset(written(tmp_path, ROWS[:3], f"less-{name}"), inputs=("text",), scale=BINARY)
+    without = load_dataset(
+        written(tmp_path, ROWS[:3], f"less-{name}"), inputs=("text",), scale=BINARY
+    )
     assert dataset.content_hash == without.content_hash
 
 

@@ -1,4 +1,5 @@
-"""Tables as programs write them: Excel in several languages, Google Sheets, LibreOffice, pandas, R and others.
+"""Tables as programs write them: Excel in several languages, Google Sheets, LibreOffice, pandas, R
+and others.
 
 All hold the same six rows; whatever wrote them, the same rows are read.
 """
@@ -35,18 +36,27 @@ FRAME = pd.DataFrame(ROWS)
 COLUMNS = list(ROWS[0])
 
 
-def table(delimiter: str = ",", *, decimal: str = ".", quoting: int = csv.QUOTE_MINIMAL, end: str = "\r\n") -> str:
+def table(
+    delimiter: str = ",", *, decimal: str = ".", quoting: int = csv.QUOTE_MINIMAL, end: str = "\r\n"
+) -> str:
     """The rows as a delimited table."""
     file = io.StringIO()
     writer = csv.writer(file, delimiter=delimiter, quoting=quoting, lineterminator=end)  # type: ignore[arg-type]
     writer.writerow(COLUMNS)
     for row in ROWS:
-        writer.writerow([str(cell).replace(".", decimal) if name == "score" else cell for name, cell in row.items()])
+        writer.writerow(
+            [
+                str(cell).replace(".", decimal) if name == "score" else cell
+                for name, cell in row.items()
+            ]
+        )
     return file.getvalue()
 
 
 def with_blank_rows(delimiter: str) -> str:
-    """Google Sheets and Excel write formatted rows below the data as blank ones, and unnamed columns beside it."""
+    """Google Sheets and Excel write formatted rows below the data as blank ones, and unnamed
+    columns beside it.
+    """
     lines = table(delimiter, end="\n").replace("\nand dinner", " and dinner").splitlines()
     return "\n".join([*(line + 2 * delimiter for line in lines), *[delimiter * 6] * 3, ""])
 
@@ -55,7 +65,10 @@ EXPORTS: dict[str, tuple[str, str | bytes]] = {
     "Excel, English": ("a.csv", table()),
     "Excel, German": ("a.csv", table(";", decimal=",").encode("utf-8-sig")),
     "Excel, with its line on top": ("a.csv", "sep=;\r\n" + table(";", decimal=",")),
-    "Excel, the line quoted, with a mark": ("a.csv", ('"sep=;"\r\n' + table(";")).encode("utf-8-sig")),
+    "Excel, the line quoted, with a mark": (
+        "a.csv",
+        ('"sep=;"\r\n' + table(";")).encode("utf-8-sig"),
+    ),
     "Excel, the line in capitals with a tab": ("a.csv", "SEP=\t\n" + table("\t")),
     "a separator that only the line knows": ("a.csv", "sep=#\n" + table("#")),
     "Excel, UTF-16 with tabs": ("a.csv", table("\t", decimal=",").encode("utf-16")),
@@ -68,7 +81,10 @@ EXPORTS: dict[str, tuple[str, str | bytes]] = {
     "Excel, German, blank rows": ("a.csv", with_blank_rows(";").encode("utf-8-sig")),
     "R": ("a.csv", table(quoting=csv.QUOTE_NONNUMERIC, end="\n")),
     "pandas, with its index": ("a.csv", FRAME.to_csv()),
-    "pandas, semicolons and decimal commas": ("a.csv", FRAME.to_csv(sep=";", decimal=",", index=False)),
+    "pandas, semicolons and decimal commas": (
+        "a.csv",
+        FRAME.to_csv(sep=";", decimal=",", index=False),
+    ),
     "pandas, NaN": ("a.csv", FRAME.assign(note=float("nan")).to_csv(index=False, na_rep="NaN")),
     "pandas, JSON of columns": ("a.json", FRAME.to_json()),
     "pandas, JSON by index": ("a.json", FRAME.to_json(orient="index")),
@@ -77,15 +93,27 @@ EXPORTS: dict[str, tuple[str, str | bytes]] = {
     "pandas, JSON split": ("a.json", FRAME.to_json(orient="split")),
     "pandas, JSON table": ("a.json", FRAME.to_json(orient="table")),
     "pandas, JSON Lines": ("a.jsonl", FRAME.to_json(orient="records", lines=True)),
-    "Python, NaN beside": ("a.jsonl", "\n".join(json.dumps({**row, "note": float("nan")}) for row in ROWS)),
-    "Python, infinite beside": ("a.json", json.dumps([{**row, "ratio": float("inf")} for row in ROWS])),
+    "Python, NaN beside": (
+        "a.jsonl",
+        "\n".join(json.dumps({**row, "note": float("nan")}) for row in ROWS),
+    ),
+    "Python, infinite beside": (
+        "a.json",
+        json.dumps([{**row, "ratio": float("inf")} for row in ROWS]),
+    ),
     "columns of lists": ("a.json", json.dumps(FRAME.to_dict("list"))),
     "an object with data": ("a.json", json.dumps({"data": ROWS, "version": 1})),
-    "an object with rows and others": ("a.json", json.dumps({"columns": [{"name": "id"}], "rows": ROWS})),
+    "an object with rows and others": (
+        "a.json",
+        json.dumps({"columns": [{"name": "id"}], "rows": ROWS}),
+    ),
     "two levels down": ("a.json", json.dumps({"export": {"examples": ROWS, "count": 6}})),
     "records, UTF-16": ("a.jsonl", "\n".join(map(json.dumps, ROWS)).encode("utf-16")),
     "records with a mark": ("a.jsonl", "\n".join(map(json.dumps, ROWS)).encode("utf-8-sig")),
-    "blank objects": ("a.jsonl", "\n".join([*map(json.dumps, ROWS), "{}", json.dumps(dict.fromkeys(COLUMNS))])),
+    "blank objects": (
+        "a.jsonl",
+        "\n".join([*map(json.dumps, ROWS), "{}", json.dumps(dict.fromkeys(COLUMNS))]),
+    ),
     "old Mac": ("a.csv", table(end="\r").replace("\nand", " and")),
 }
 
@@ -102,15 +130,22 @@ def read(path: Path) -> Dataset:
 
 @pytest.mark.parametrize("program", EXPORTS)
 def test_the_same_rows_are_read_whatever_wrote_them(tmp_path: Path, program: str) -> None:
-    """Texts with commas, semicolons, quotation marks and line breaks, labels, and numbers in other columns."""
+    """Texts with commas, semicolons, quotation marks and line breaks, labels, and numbers in other
+    columns.
+    """
     path = write(tmp_path, *EXPORTS[program])
     data = read(path)
-    texts = [(row.id, row.inputs["source"].split(), row.inputs["statement"], row.label) for row in data.rows]
+    texts = [
+        (row.id, row.inputs["source"].split(), row.inputs["statement"], row.label)
+        for row in data.rows
+    ]
     assert texts == [(row["id"], SOURCE.split(), row["statement"], row["label"]) for row in ROWS]
     assert [row.meta["score"] for row in data.rows] == [row["score"] for row in ROWS]
     assert load_verdicts(path).score.tolist() == [row["score"] for row in ROWS]
     if path.suffix != ".json":
-        assert sorted(stream_verdicts(path, VerdictColumns()).score.tolist()) == [row["score"] for row in ROWS]
+        assert sorted(stream_verdicts(path, VerdictColumns()).score.tolist()) == [
+            row["score"] for row in ROWS
+        ]
 
 
 @pytest.mark.parametrize("program", ["Google Sheets, blank rows", "Excel, German, blank rows"])
@@ -154,17 +189,24 @@ def test_windows_1252_is_named_with_what_to_do(tmp_path: Path) -> None:
 def test_nan_in_a_column_that_is_read_is_a_gap(tmp_path: Path) -> None:
     """In an input it is missing; as a label it is none."""
     lines = [json.dumps({**row, "label": float("nan") if n else 1}) for n, row in enumerate(ROWS)]
-    assert [row.label for row in read(write(tmp_path, "a.jsonl", "\n".join(lines))).rows] == [1, *[None] * 5]
+    assert [row.label for row in read(write(tmp_path, "a.jsonl", "\n".join(lines))).rows] == [
+        1,
+        *[None] * 5,
+    ]
     lines[2] = json.dumps({**ROWS[2], "source": float("nan")})
     with pytest.raises(DataError, match="line 3: field 'source' is null"):
         read(write(tmp_path, "b.jsonl", "\n".join(lines)))
 
 
 def promptfoo(wrapped: Callable[[list[object]], object]) -> str:
-    """Two results of `promptfoo eval -o results.json`, one with a person's verdict over the model's."""
+    """Two results of `promptfoo eval -o results.json`, one with a person's verdict over the
+    model's.
+    """
     results: list[object] = []
     for n, (model, person) in enumerate([(1, False), (0, None)]):
-        parts: list[dict[str, object]] = [{"pass": bool(model), "score": model, "assertion": {"type": "llm-rubric"}}]
+        parts: list[dict[str, object]] = [
+            {"pass": bool(model), "score": model, "assertion": {"type": "llm-rubric"}}
+        ]
         if person is not None:
             parts.append({"pass": person, "score": int(person), "assertion": {"type": "human"}})
         results.append(
@@ -184,7 +226,11 @@ def promptfoo(wrapped: Callable[[list[object]], object]) -> str:
 @pytest.mark.parametrize(
     "wrapped",
     [
-        lambda rows: {"evalId": "e", "results": {"version": 3, "prompts": [{}], "results": rows}, "config": {}},
+        lambda rows: {
+            "evalId": "e",
+            "results": {"version": 3, "prompts": [{}], "results": rows},
+            "config": {},
+        },
         lambda rows: {"results": rows, "stats": {}},
     ],
     ids=["version 3", "older"],

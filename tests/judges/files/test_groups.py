@@ -1,4 +1,6 @@
-"""Groups that no column names: the input that repeats far more than the others, alike in every reader."""
+"""Groups that no column names: the input that repeats far more than the others, alike in every
+reader.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,13 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import Dataset, OutputScale, Row, load_dataset, load_verdicts
-from judgewright.judges.files import RawRoles, VerdictColumns, group_by_text, read_raw_rows, stream_verdicts
+from judgewright.judges.files import (
+    RawRoles,
+    VerdictColumns,
+    group_by_text,
+    read_raw_rows,
+    stream_verdicts,
+)
 from judgewright.judges.files.groups import UNGROUPED, by_longest_input, repeating_input
 
 INPUTS = ("query", "passage")
@@ -35,11 +43,13 @@ def write(path: Path, rows: list[dict[str, object]]) -> Path:
 
 
 def test_search_rows_are_grouped_by_their_query_in_every_reader(tmp_path: Path) -> None:
-    """One query's passages stay together, and a note says so; the longest input would have split them."""
+    """One query's passages stay together, and a note says so; the longest input would have split
+    them.
+    """
     path = write(tmp_path / "rows.jsonl", search_rows())
     note = (
-        "rows that share the same query are one group (30 groups), as it repeats far more than other texts (--group "
-        "COLUMN or --group none says otherwise)"
+        "rows that share the same query are one group (30 groups), as it repeats far more than"
+        " other texts (--group COLUMN or --group none says otherwise)"
     )
     loaded = load_dataset(path, inputs=INPUTS, scale=OutputScale(kind="binary", threshold=1.0))
     raw = read_raw_rows(path, RawRoles(), judges={"search": INPUTS})
@@ -63,7 +73,10 @@ def test_a_column_or_none_beats_it_and_what_falls_away_is_named(tmp_path: Path) 
         load_verdicts(path, group="none").dataset,
     ):
         assert not any(row.group for row in alone.rows)
-        assert any("--group none" in note and "metrics of rankings are left out" in note for note in alone.notes)
+        assert any(
+            "--group none" in note and "metrics of rankings are left out" in note
+            for note in alone.notes
+        )
     named = load_dataset(path, inputs=INPUTS, scale=scale, group="passage")
     assert len({row.group for row in named.rows}) == 150
     assert not any("repeats far more" in note for note in named.notes)
@@ -72,12 +85,36 @@ def test_a_column_or_none_beats_it_and_what_falls_away_is_named(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("texts", "expected"),
     [
-        ({"query": [f"q{i // 5}" for i in range(100)], "passage": [f"passage {i}" for i in range(100)]}, "query"),
-        ({"source": [f"a source {i // 5}" for i in range(100)], "statement": [f"s{i}" for i in range(100)]}, "source"),
+        (
+            {
+                "query": [f"q{i // 5}" for i in range(100)],
+                "passage": [f"passage {i}" for i in range(100)],
+            },
+            "query",
+        ),
+        (
+            {
+                "source": [f"a source {i // 5}" for i in range(100)],
+                "statement": [f"s{i}" for i in range(100)],
+            },
+            "source",
+        ),
         # One query is no more repeated than one passage where every query meets every passage.
-        ({"query": [f"q{i % 20}" for i in range(400)], "passage": [f"passage {i // 20}" for i in range(400)]}, None),
+        (
+            {
+                "query": [f"q{i % 20}" for i in range(400)],
+                "passage": [f"passage {i // 20}" for i in range(400)],
+            },
+            None,
+        ),
         # Too few values, an instruction beside them, and a text that hardly repeats.
-        ({"query": [f"q{i % 19}" for i in range(190)], "passage": [f"passage {i}" for i in range(190)]}, None),
+        (
+            {
+                "query": [f"q{i % 19}" for i in range(190)],
+                "passage": [f"passage {i}" for i in range(190)],
+            },
+            None,
+        ),
         ({"query": [f"q{i}" for i in range(99)], "told": ["judge it"] * 99}, None),
         ({"told": ["judge it"] * 100, "query": [f"q{i // 5}" for i in range(100)]}, "query"),
         # A right answer repeats because its question does.
@@ -119,13 +156,19 @@ def test_a_text_with_few_values_is_named_and_not_taken(tmp_path: Path) -> None:
     path = write(tmp_path / "rows.jsonl", search_rows(queries=8, each=20))
     loaded = load_dataset(path, inputs=INPUTS, scale=OutputScale(kind="binary", threshold=1.0))
     assert len({row.group for row in loaded.rows}) == 160
-    note = "query has 8 values in 160 rows: for a decision about a new query, rather than a new passage, say --group"
+    note = (
+        "query has 8 values in 160 rows: for a decision about a new query, rather than a new"
+        " passage, say --group"
+    )
     assert any(one.startswith(note) for one in loaded.notes)
 
 
 def test_verdicts_without_texts_stand_alone(tmp_path: Path) -> None:
     """Ids, labels, scores and short columns make no groups."""
-    rows = [{**row, "query": None, "passage": None, "genre": f"g{n % 25}"} for n, row in enumerate(search_rows())]
+    rows = [
+        {**row, "query": None, "passage": None, "genre": f"g{n % 25}"}
+        for n, row in enumerate(search_rows())
+    ]
     read = load_verdicts(write(tmp_path / "v.jsonl", rows)).dataset
     assert UNGROUPED in read.notes
     assert not any(row.group for row in read.rows)
@@ -139,7 +182,9 @@ def dataset_of(inputs: list[dict[str, str]]) -> Dataset:
 
 def test_rows_that_get_their_texts_later_are_grouped_by_them() -> None:
     """Also by fewer values, where nothing is split by it; the note that they stand alone goes."""
-    rows = dataset_of([{"query": f"q{i // 5}", "passage": f"p{i}", "told": "judge"} for i in range(60)])
+    rows = dataset_of(
+        [{"query": f"q{i // 5}", "passage": f"p{i}", "told": "judge"} for i in range(60)]
+    )
     assert group_by_text(rows) is rows
     grouped = group_by_text(rows, fewest=10)
     assert len({row.group for row in grouped.rows}) == 12
@@ -158,5 +203,7 @@ def test_groups_of_earlier_versions_are_made_again(tmp_path: Path) -> None:
     assert len({row.group for row in before.rows}) == 150
     assert before.content_hash != loaded.content_hash
     assert by_longest_input(before) is None
-    named = load_dataset(path, inputs=INPUTS, scale=OutputScale(kind="binary", threshold=1.0), group="query")
+    named = load_dataset(
+        path, inputs=INPUTS, scale=OutputScale(kind="binary", threshold=1.0), group="query"
+    )
     assert by_longest_input(named) is None

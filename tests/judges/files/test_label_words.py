@@ -1,4 +1,6 @@
-"""Words of labels: one reader, a table of pairs and scales, and the option to type for all others."""
+"""Words of labels: one reader, a table of pairs and scales, and the option to type for all
+others.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,13 @@ import pytest
 
 from judgewright.judges import DataError, Dataset, OutputScale, load_dataset, load_verdicts
 from judgewright.judges.files import VerdictColumns, load_as_said, parse_grade_map, stream_verdicts
-from judgewright.judges.files.label_words import _read_table, folded, map_hint, words_in, write_grade_map
+from judgewright.judges.files.label_words import (
+    _read_table,
+    folded,
+    map_hint,
+    words_in,
+    write_grade_map,
+)
 
 BINARY = OutputScale(kind="binary", threshold=1.0)
 GRADES = OutputScale(low=0, high=3, threshold=2.0)
@@ -71,8 +79,16 @@ def test_words_that_are_clear_by_themselves_are_read(
 @pytest.mark.parametrize(
     ("labels", "expected", "scale"),
     [
-        (["Strongly disagree", "Disagree", "Neutral", "Agree", "Strongly agree"], [1, 2, 3, 4, 5], "1..5"),
-        (["1 - Strongly disagree", "2 - Disagree", "3 - Neutral", "5 - Strongly agree"], [1, 2, 3, 5], "1..5"),
+        (
+            ["Strongly disagree", "Disagree", "Neutral", "Agree", "Strongly agree"],
+            [1, 2, 3, 4, 5],
+            "1..5",
+        ),
+        (
+            ["1 - Strongly disagree", "2 - Disagree", "3 - Neutral", "5 - Strongly agree"],
+            [1, 2, 3, 5],
+            "1..5",
+        ),
         (["agree", "neutral", "strongly agree"], [4, 3, 5], "1..5"),
         (["Poor", "Fair", "Good", "Excellent"], [2, 3, 4, 5], "1..5"),
         (["Poor", "Fair", "Good", "Very good", "Excellent"], [1, 2, 3, 4, 5], "1..5"),
@@ -93,7 +109,10 @@ def test_scales_have_their_own_grades(
         with pytest.raises(DataError, match="neither a number"):
             read(path, GRADES)
         return
-    verdicts, streamed = load_verdicts(path, score="label"), stream_verdicts(path, VerdictColumns(score="label"))
+    verdicts, streamed = (
+        load_verdicts(path, score="label"),
+        stream_verdicts(path, VerdictColumns(score="label")),
+    )
     assert verdicts.scale.describe().startswith(scale)
     assert (streamed.scale, streamed.dataset.notes) == (verdicts.scale, verdicts.dataset.notes)
     data = read(path, GRADES)
@@ -113,7 +132,9 @@ def test_scales_have_their_own_grades(
         (["it's ok", "a=b"], "it's ok=?,a=b=?"),
     ],
 )
-def test_other_words_are_asked_about_with_the_whole_option(tmp_path: Path, labels: list[str], option: str) -> None:
+def test_other_words_are_asked_about_with_the_whole_option(
+    tmp_path: Path, labels: list[str], option: str
+) -> None:
     """The option that the message shows is read, once its question marks are filled in."""
     path = write(tmp_path / "rows.csv", labels)
     with pytest.raises(DataError) as error:
@@ -132,13 +153,22 @@ def test_other_words_are_asked_about_with_the_whole_option(tmp_path: Path, label
 
 def test_a_map_may_leave_rows_without_a_label(tmp_path: Path) -> None:
     """`none` is no label, here as in `score`."""
-    data = read(write(tmp_path / "rows.csv", ["factual", "unclear"]), label_map="factual=1,unclear=none")
+    data = read(
+        write(tmp_path / "rows.csv", ["factual", "unclear"]), label_map="factual=1,unclear=none"
+    )
     assert [row.label for row in data.rows[:2]] == [1.0, None]
     assert "labels were mapped: factual as 1, unclear as nothing" in data.notes
 
 
 @pytest.mark.parametrize(
-    "labels", [["2024-01-05", "2024-02-06"], ["[1, 0]", "[0, 1]"], ["3", "bad"], ["1", "pass"], ["0", "3 apples"]]
+    "labels",
+    [
+        ["2024-01-05", "2024-02-06"],
+        ["[1, 0]", "[0, 1]"],
+        ["3", "bad"],
+        ["1", "pass"],
+        ["0", "3 apples"],
+    ],
 )
 def test_what_only_looks_like_a_grade_is_refused(tmp_path: Path, labels: list[str]) -> None:
     """Dates, lists, a word among numbers."""
@@ -149,15 +179,25 @@ def test_what_only_looks_like_a_grade_is_refused(tmp_path: Path, labels: list[st
 def test_running_text_is_no_label(tmp_path: Path) -> None:
     """The option would be longer than the file."""
     with pytest.raises(DataError) as error:
-        read(write(tmp_path / "rows.csv", [f"The answer has {n} faults and a long reason why." for n in range(30)]))
+        read(
+            write(
+                tmp_path / "rows.csv",
+                [f"The answer has {n} faults and a long reason why." for n in range(30)],
+            )
+        )
     assert error.value.hint == "is it the right column? name it with --label COLUMN"
 
 
 def test_a_judge_that_chooses_has_its_classes_only(tmp_path: Path) -> None:
     """`yes` is none of them."""
     classes = OutputScale(kind="choice", labels=("billing", "shipping"))
-    assert [row.label for row in read(write(tmp_path / "a.csv", ["Billing", "shipping"]), classes).rows[:2]] == [0, 1]
-    with pytest.raises(DataError, match="'yes' is neither a number nor one of 'billing', 'shipping'"):
+    assert [
+        row.label
+        for row in read(write(tmp_path / "a.csv", ["Billing", "shipping"]), classes).rows[:2]
+    ] == [0, 1]
+    with pytest.raises(
+        DataError, match="'yes' is neither a number nor one of 'billing', 'shipping'"
+    ):
         read(write(tmp_path / "b.csv", ["billing", "yes"]), classes)
 
 
@@ -167,7 +207,9 @@ def test_the_table_contradicts_itself_nowhere() -> None:
 
     from judgewright.judges.files import label_words
 
-    table = yaml.safe_load((Path(label_words.__file__).parent / "label_words.yaml").read_text("utf-8"))
+    table = yaml.safe_load(
+        (Path(label_words.__file__).parent / "label_words.yaml").read_text("utf-8")
+    )
     pairs, scales = _read_table()
     for pair in table["pairs"]:
         for grade, words in enumerate(pair):
@@ -189,7 +231,8 @@ def test_python_takes_a_map_as_a_dict(tmp_path: Path) -> None:
     import judgewright as jw
 
     rows = jw.load_rows(
-        write(tmp_path / "rows.csv", ["factual", "hallucinated"]), label_map={"factual": 1, "hallucinated": 0}
+        write(tmp_path / "rows.csv", ["factual", "hallucinated"]),
+        label_map={"factual": 1, "hallucinated": 0},
     )
     assert rows.reading["label_map"] == "factual=1,hallucinated=0"
 

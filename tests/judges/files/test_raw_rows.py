@@ -29,7 +29,9 @@ def test_the_judge_that_finds_most_of_its_inputs_names_them(tmp_path: Path) -> N
 
 def test_columns_of_running_text_are_the_inputs_where_no_judge_fits(tmp_path: Path) -> None:
     """Codes, numbers and single words are not."""
-    raw = read(tmp_path, [{"essay": "Many words stand in this column.", "topic": "lamps", "words": 6}])
+    raw = read(
+        tmp_path, [{"essay": "Many words stand in this column.", "topic": "lamps", "words": 6}]
+    )
     assert list(raw.rows[0].inputs) == ["essay"]
     assert raw.rows[0].meta == {"topic": "lamps", "words": 6}
     with pytest.raises(DataError, match="no column holds running text"):
@@ -38,7 +40,11 @@ def test_columns_of_running_text_are_the_inputs_where_no_judge_fits(tmp_path: Pa
 
 def test_a_missing_input_is_empty_text_and_lines_are_remembered(tmp_path: Path) -> None:
     """What `load_dataset` refuses is looked at here."""
-    rows: list[dict[str, object]] = [{"q": "one", "label": "yes"}, {"q": None, "n": 1}, {"label": 0}]
+    rows: list[dict[str, object]] = [
+        {"q": "one", "label": "yes"},
+        {"q": None, "n": 1},
+        {"label": 0},
+    ]
     raw = read(tmp_path, rows, inputs={"query": "q"})
     assert [row.inputs["query"] for row in raw.rows] == ["one", "", ""]
     assert [row.label for row in raw.rows] == [1.0, None, 0.0]
@@ -48,7 +54,8 @@ def test_a_missing_input_is_empty_text_and_lines_are_remembered(tmp_path: Path) 
 def test_rows_without_a_group_column_share_the_group_of_their_longest_input(tmp_path: Path) -> None:
     """As `load_dataset` has it, and a note says so."""
     rows: list[dict[str, object]] = [
-        {"query": name, "answer": text} for name, text in (("a", "long text"), ("b", "long  text"), ("c", "other text"))
+        {"query": name, "answer": text}
+        for name, text in (("a", "long text"), ("b", "long  text"), ("c", "other text"))
     ]
     raw = read(tmp_path, rows)
     assert raw.group is None
@@ -59,7 +66,8 @@ def test_rows_without_a_group_column_share_the_group_of_their_longest_input(tmp_
 
 
 @pytest.mark.parametrize(
-    ("roles", "option"), [({"label": "gold"}, "--label"), ({"inputs": {"query": "qq"}}, "--column query=COLUMN")]
+    ("roles", "option"),
+    [({"label": "gold"}, "--label"), ({"inputs": {"query": "qq"}}, "--column query=COLUMN")],
 )
 def test_a_named_column_that_is_missing_is_an_error_with_its_option(
     tmp_path: Path, roles: dict[str, object], option: str

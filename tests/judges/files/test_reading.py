@@ -68,11 +68,18 @@ def test_every_format_gives_the_same_rows(tmp_path: Path) -> None:
         writer.writeheader()
         writer.writerows(plain)
         tables[name] = text.getvalue().encode()
-    files = {"a.jsonl": jsonl.encode(), "a.ndjson": jsonl.encode(), "a.json": json.dumps(plain).encode(), **tables}
+    files = {
+        "a.jsonl": jsonl.encode(),
+        "a.ndjson": jsonl.encode(),
+        "a.json": json.dumps(plain).encode(),
+        **tables,
+    }
     files |= {f"{name}.gz": gzip.compress(body) for name, body in files.items()}
     loaded = [read(tmp_path, name, body) for name, body in files.items()]
     pandas.DataFrame(plain).to_parquet(tmp_path / "a.parquet")
-    loaded.append(load_dataset(tmp_path / "a.parquet", inputs=["source", "statement"], scale=GRADED))
+    loaded.append(
+        load_dataset(tmp_path / "a.parquet", inputs=["source", "statement"], scale=GRADED)
+    )
     assert len({dataset.content_hash for dataset in loaded}) == 1
     assert all(dataset.rows == loaded[0].rows for dataset in loaded)
     assert loaded[0].rows[3].meta == {"n": 3}
@@ -107,7 +114,9 @@ NOT_WHAT_THE_NAME_SAYS: dict[str, tuple[str, str | bytes, str]] = {
 """Ids of their own: made from the bytes, they would change with the clock in a gzip header."""
 
 
-@pytest.mark.parametrize(("name", "body", "said"), NOT_WHAT_THE_NAME_SAYS.values(), ids=NOT_WHAT_THE_NAME_SAYS.keys())
+@pytest.mark.parametrize(
+    ("name", "body", "said"), NOT_WHAT_THE_NAME_SAYS.values(), ids=NOT_WHAT_THE_NAME_SAYS.keys()
+)
 def test_a_file_that_is_not_what_its_name_says_is_refused(
     tmp_path: Path, name: str, body: str | bytes, said: str
 ) -> None:
@@ -147,8 +156,14 @@ def test_json_lines_under_a_json_name_are_told_where_they_belong(tmp_path: Path)
         ('"text"', "this is a text"),
         ('{"source": NaN, "statement": "b", "label": 1}', "field 'source' is null"),
         ('{"source": "a", "statement": "b", "label": 1e999}', "infinity"),
-        ('{"source": "a", "statement": "b", "label": 1, "label": 0}', "the key 'label' stands twice"),
-        ('{"source": "a", "statement": "b", "label": 1, "m": {"x": 1}, "m.x": 2}', "'m.x' stands twice"),
+        (
+            '{"source": "a", "statement": "b", "label": 1, "label": 0}',
+            "the key 'label' stands twice",
+        ),
+        (
+            '{"source": "a", "statement": "b", "label": 1, "m": {"x": 1}, "m.x": 2}',
+            "'m.x' stands twice",
+        ),
         ('{"source": "\\ud800", "statement": "b", "label": 1}', "surrogate"),
         ("[" * 100_000, "depth limit"),
         ('{"a":' * 5000 + "1" + "}" * 5000, "depth limit"),
@@ -157,21 +172,30 @@ def test_json_lines_under_a_json_name_are_told_where_they_belong(tmp_path: Path)
         ('{"source": {"x": 1}, "statement": "b", "label": 1}', "field 'source' is an object"),
         ('{"source": "a", "statement": "b", "label": "maybe"}', "field 'label': 'maybe'"),
         ('{"source": "a", "statement": "b", "label": [1]}', "field 'label': '[1]'"),
-        (b'{"source": "\xff", "statement": "b", "label": 1}', "byte 0xff at column 13 is not UTF-8"),
+        (
+            b'{"source": "\xff", "statement": "b", "label": 1}',
+            "byte 0xff at column 13 is not UTF-8",
+        ),
         (b'{"source": "\x00", "statement": "b", "label": 1}', "NUL byte at column 13"),
     ],
 )
-def test_one_bad_line_is_named_by_file_line_and_field(tmp_path: Path, bad: str | bytes, said: str) -> None:
+def test_one_bad_line_is_named_by_file_line_and_field(
+    tmp_path: Path, bad: str | bytes, said: str
+) -> None:
     """The blank line before it is counted: the number is the one an editor shows."""
     body = bad.encode() if isinstance(bad, str) else bad
-    error = refusal(tmp_path, "rows.jsonl", line().encode() + b"\n\n" + body + b"\n" + line().encode())
+    error = refusal(
+        tmp_path, "rows.jsonl", line().encode() + b"\n\n" + body + b"\n" + line().encode()
+    )
     assert "rows.jsonl, line 3:" in str(error)
     assert said in str(error)
     assert len(str(error)) < 500
 
 
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
-def test_nesting_just_under_the_parsers_limit_is_read_or_refused(tmp_path: Path, opening: str, closing: str) -> None:
+def test_nesting_just_under_the_parsers_limit_is_read_or_refused(
+    tmp_path: Path, opening: str, closing: str
+) -> None:
     """A thousand levels pass one parser and may exhaust the other's stack; neither crashes."""
     deep = opening * 1000 + "1" + closing * 1000
     body = '{"source": "a", "statement": "b", "label": 1, "deep": ' + deep + "}"
@@ -185,7 +209,11 @@ def test_many_problems_are_ten_in_words_and_all_in_number(tmp_path: Path) -> Non
     message = str(refusal(tmp_path, "a.jsonl", "\n".join(bodies)))
     assert "30 problems" in message
     assert "and 20 more" in message
-    numbers = [int(part.split(":")[0]) for part in message.split("line ")[1:] if part.split(":")[0].isdigit()]
+    numbers = [
+        int(part.split(":")[0])
+        for part in message.split("line ")[1:]
+        if part.split(":")[0].isdigit()
+    ]
     assert numbers == list(range(1, 11))
 
 
@@ -201,7 +229,9 @@ def test_binary_garbage_is_refused_with_few_words(tmp_path: Path) -> None:
     name=st.sampled_from(["a.jsonl", "a.json", "a.csv", "a.tsv", "a.jsonl.gz", "a.parquet"]),
 )
 @settings(max_examples=150, deadline=None)
-def test_no_bytes_whatever_crash_the_reader(tmp_path_factory: pytest.TempPathFactory, body: bytes, name: str) -> None:
+def test_no_bytes_whatever_crash_the_reader(
+    tmp_path_factory: pytest.TempPathFactory, body: bytes, name: str
+) -> None:
     """Any file is read or refused with a DataError."""
     path = tmp_path_factory.getbasetemp() / name
     path.write_bytes(body)
@@ -211,8 +241,12 @@ def test_no_bytes_whatever_crash_the_reader(tmp_path_factory: pytest.TempPathFac
 
 def test_a_byte_order_mark_and_windows_line_ends_are_no_content(tmp_path: Path) -> None:
     """They change neither the first column's name nor the last column's text."""
-    jsonl = read(tmp_path, "a.jsonl", b"\xef\xbb\xbf" + f"{line(id=1)}\r\n{line(id=2, label=0)}\r\n".encode())
-    table = read(tmp_path, "a.csv", b"\xef\xbb\xbfsource,statement,label,kind\r\na,b,1,x\r\nc,d,0,y\r\n")
+    jsonl = read(
+        tmp_path, "a.jsonl", b"\xef\xbb\xbf" + f"{line(id=1)}\r\n{line(id=2, label=0)}\r\n".encode()
+    )
+    table = read(
+        tmp_path, "a.csv", b"\xef\xbb\xbfsource,statement,label,kind\r\na,b,1,x\r\nc,d,0,y\r\n"
+    )
     assert [row.id for row in jsonl.rows] == ["1", "2"]
     assert [row.meta["kind"] for row in table.rows] == ["x", "y"]
 
@@ -225,7 +259,9 @@ def test_a_row_of_fifty_megabytes_is_read_whole(tmp_path: Path) -> None:
 
 
 def test_a_long_csv_cell_is_read_without_touching_the_limit_of_others(tmp_path: Path) -> None:
-    """The csv module refuses cells over 131,072 characters by a global setting, which is put back."""
+    """The csv module refuses cells over 131,072 characters by a global setting, which is put
+    back.
+    """
     before = csv.field_size_limit()
     dataset = read(tmp_path, "a.csv", f"source,statement,label\n{'word ' * 1_000_000},b,1\n")
     assert len(dataset.rows[0].inputs["source"]) == 5_000_000
@@ -235,7 +271,9 @@ def test_a_long_csv_cell_is_read_without_touching_the_limit_of_others(tmp_path: 
 def test_line_separators_inside_a_text_do_not_end_the_line(tmp_path: Path) -> None:
     """U+2028, U+0085 and form feeds are text."""
     text = "a\u2028b\u0085c\x0cd"
-    body = json.dumps({"source": text, "statement": "b", "label": 1}, ensure_ascii=False).replace("\x0c", "\\f")
+    body = json.dumps({"source": text, "statement": "b", "label": 1}, ensure_ascii=False).replace(
+        "\x0c", "\\f"
+    )
     assert read(tmp_path, "a.jsonl", body).rows[0].inputs["source"] == text
 
 
@@ -253,19 +291,23 @@ def test_line_separators_inside_a_text_do_not_end_the_line(tmp_path: Path) -> No
         ("a,b,1\n\na,b,nope\n", "line 4: field 'label'"),
     ],
 )
-def test_a_broken_csv_row_is_named_by_the_line_it_starts_on(tmp_path: Path, rows: str, said: str) -> None:
+def test_a_broken_csv_row_is_named_by_the_line_it_starts_on(
+    tmp_path: Path, rows: str, said: str
+) -> None:
     """Quoted line breaks and blank lines before it are counted."""
     assert said in str(refusal(tmp_path, "a.csv", f"source,statement,label\n{rows}"))
 
 
 def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
     """Keeping the last of them silently would judge the wrong text."""
-    assert "'source' stands twice" in str(refusal(tmp_path, "a.csv", "source,source,label\na,b,1\n"))
+    assert "'source' stands twice" in str(
+        refusal(tmp_path, "a.csv", "source,source,label\na,b,1\n")
+    )
 
 
 def test_csv_metadata_gets_the_types_it_would_have_in_json(tmp_path: Path) -> None:
     """Numbers and booleans are read column by column; codes with leading zeros stay text."""
-    body = "source,statement,label,n,x,flag,code,word\na,b,1,5,1.5,true,012,none\nc,d,0,,nan,False,7,\n"
+    body = "source,statement,label,n,x,flag,code,word\na,b,1,5,1.5,true,012,none\nc,d,0,,nan,False,7,\n"  # noqa: E501
     first, second = (row.meta for row in read(tmp_path, "a.csv", body).rows)
     assert first == {"n": 5, "x": 1.5, "flag": True, "code": "012", "word": "none"}
     assert second == {"n": None, "x": None, "flag": False, "code": "7", "word": None}
@@ -275,8 +317,12 @@ def test_csv_metadata_gets_the_types_it_would_have_in_json(tmp_path: Path) -> No
 
 
 def test_nested_objects_flatten_and_lists_stay_text(tmp_path: Path) -> None:
-    """Dotted names, whatever the depth; every row has every column; a null object leaves no column of its own."""
-    body = "\n".join([line(metadata={"q": {"type": "how"}, "tags": ["a", 1]}), line(label=0, metadata=None)])
+    """Dotted names, whatever the depth; every row has every column; a null object leaves no column
+    of its own.
+    """
+    body = "\n".join(
+        [line(metadata={"q": {"type": "how"}, "tags": ["a", 1]}), line(label=0, metadata=None)]
+    )
     first, second = (row.meta for row in read(tmp_path, "a.jsonl", body).rows)
     assert first == {"metadata.q.type": "how", "metadata.tags": '["a", 1]'}
     assert second == {"metadata.q.type": None, "metadata.tags": None}
@@ -291,8 +337,12 @@ def test_inputs_label_id_and_group_are_not_metadata(tmp_path: Path) -> None:
 
 
 def test_columns_are_mapped_to_inputs_by_name(tmp_path: Path) -> None:
-    """The judge's name comes first, nested columns can be named, and a mapped column is no metadata."""
-    body = json.dumps({"ctx": {"text": "a"}, "statement": "b", "gold": "yes", "key": "k", "doc": "d"})
+    """The judge's name comes first, nested columns can be named, and a mapped column is no
+    metadata.
+    """
+    body = json.dumps(
+        {"ctx": {"text": "a"}, "statement": "b", "gold": "yes", "key": "k", "doc": "d"}
+    )
     options = {"columns": {"source": "ctx.text"}, "label": "gold", "id": "key", "group": "doc"}
     row = read(tmp_path, "a.jsonl", body, **options).rows[0]
     assert (row.inputs, row.label, row.id, row.group, row.meta) == (
@@ -332,7 +382,12 @@ def test_near_names_know_dotted_columns() -> None:
     assert near_names("source", ["sauces", "inputs.source", "label"])[0] == "inputs.source"
     assert near_names("zzz", ["a", "b"]) == []
     columns = ["question", "context", "answer", "correct"]
-    for wanted, usual in (("source", "context"), ("statement", "answer"), ("query", "question"), ("label", "correct")):
+    for wanted, usual in (
+        ("source", "context"),
+        ("statement", "answer"),
+        ("query", "question"),
+        ("label", "correct"),
+    ):
         assert near_names(wanted, columns)[0] == usual
 
 
@@ -383,7 +438,9 @@ def test_without_an_id_the_line_number_is_the_id(tmp_path: Path) -> None:
         ("1e999", None),
     ],
 )
-def test_grades_are_read_as_people_write_them(value: str | float | None, grade: float | None) -> None:
+def test_grades_are_read_as_people_write_them(
+    value: str | float | None, grade: float | None
+) -> None:
     """Booleans, words and numbers as text count; what is not finite is missing."""
     assert read_grade(value, WORDS) == grade
 
@@ -396,7 +453,9 @@ def test_what_is_no_grade_is_not_guessed_at(value: str) -> None:
 
 
 def test_labels_of_a_choice_are_read_by_their_text(tmp_path: Path) -> None:
-    """The index of the label is the grade, and words that merely look like no or N/A are labels first."""
+    """The index of the label is the grade, and words that merely look like no or N/A are labels
+    first.
+    """
     scale = OutputScale(kind="choice", labels=("N/A", "no", "Yes"), threshold=2)
     path = tmp_path / "a.jsonl"
     path.write_text("\n".join(line(label=label) for label in ("yes", "no", "n/a", None)))
@@ -409,7 +468,9 @@ def test_labels_of_a_choice_are_read_by_their_text(tmp_path: Path) -> None:
 def test_a_label_outside_the_scale_is_named_by_line(tmp_path: Path) -> None:
     """Inferred or given, no label is clipped."""
     body = "\n".join(line(label=label) for label in (0, 5, 3))
-    assert "line 2: field 'label': 5 is outside the scale (0..3" in str(refusal(tmp_path, "a.jsonl", body))
+    assert "line 2: field 'label': 5 is outside the scale (0..3" in str(
+        refusal(tmp_path, "a.jsonl", body)
+    )
     given = refusal(tmp_path, "a.jsonl", body, label_scale=BINARY)
     assert "2 problems" in str(given)
     assert "--label-scale" in (given.hint or "")
@@ -425,7 +486,9 @@ def test_the_label_scale_is_inferred_and_said(tmp_path: Path) -> None:
 
 
 def test_the_limit_does_not_change_the_scale(tmp_path: Path) -> None:
-    """The first rows are all 0 or 1, but a later label shows that 1 is a low grade; rows beyond are not judged."""
+    """The first rows are all 0 or 1, but a later label shows that 1 is a low grade; rows beyond are
+    not judged.
+    """
     body = "\n".join([*(line(label=label) for label in (0, 1, 3)), "{not read"])
     dataset = read(tmp_path, "a.jsonl", body, limit=2)
     assert len(dataset) == 2
@@ -437,7 +500,9 @@ def test_the_limit_does_not_change_the_scale(tmp_path: Path) -> None:
 
 def test_missing_labels_are_kept_and_counted(tmp_path: Path) -> None:
     """They are None, never zero."""
-    dataset = read(tmp_path, "a.jsonl", "\n".join(line(label=label) for label in (1, None, 0, "nan")))
+    dataset = read(
+        tmp_path, "a.jsonl", "\n".join(line(label=label) for label in (1, None, 0, "nan"))
+    )
     assert [row.label for row in dataset.rows] == [1.0, None, 0.0, None]
     assert "2 of 4 rows have no label" in dataset.notes
 
@@ -452,7 +517,9 @@ def test_a_file_without_labels_is_refused_unless_none_are_needed(tmp_path: Path)
 
 def test_labels_of_one_side_only_are_said_aloud(tmp_path: Path) -> None:
     """No metric of the other side can be measured on them."""
-    assert any("every label is positive" in note for note in read(tmp_path, "a.jsonl", line()).notes)
+    assert any(
+        "every label is positive" in note for note in read(tmp_path, "a.jsonl", line()).notes
+    )
 
 
 # Groups
@@ -485,11 +552,16 @@ def test_empty_inputs_are_kept_and_said(tmp_path: Path) -> None:
 def test_parquet_problems_are_named_by_row(tmp_path: Path) -> None:
     """Parquet has no lines; NaN in the label column is a missing label."""
     pandas = pytest.importorskip("pandas")
-    rows = [{"source": "a", "statement": "b", "label": 1.0}, {"source": "a", "statement": "b", "label": float("nan")}]
+    rows = [
+        {"source": "a", "statement": "b", "label": 1.0},
+        {"source": "a", "statement": "b", "label": float("nan")},
+    ]
     pandas.DataFrame(rows).to_parquet(tmp_path / "a.parquet")
     dataset = load_dataset(tmp_path / "a.parquet", inputs=["source"], scale=GRADED)
     assert [row.label for row in dataset.rows] == [1.0, None]
-    pandas.DataFrame([*rows, {"source": None, "statement": "b", "label": 0.0}]).to_parquet(tmp_path / "b.parquet")
+    pandas.DataFrame([*rows, {"source": None, "statement": "b", "label": 0.0}]).to_parquet(
+        tmp_path / "b.parquet"
+    )
     with pytest.raises(DataError, match=r"b\.parquet, row 3: field 'source' is null"):
         load_dataset(tmp_path / "b.parquet", inputs=["source"], scale=GRADED)
 
@@ -527,7 +599,9 @@ def test_every_shared_file_loads(name: str, rows: int, kind: str, groups: int) -
 
 
 def test_rows_that_lack_an_input_are_left_out_only_when_asked(tmp_path: Path) -> None:
-    """Refused by line and field as ever; with `skip_incomplete` they are counted in a note, the others stay."""
+    """Refused by line and field as ever; with `skip_incomplete` they are counted in a note, the
+    others stay.
+    """
     path = tmp_path / "rows.jsonl"
     path.write_text(
         '{"id": "a", "source": "s", "statement": "t", "label": 1}\n'

@@ -1,4 +1,6 @@
-"""Reading a line by the fast parser gives what the standard parser gives, and refuses what it refuses."""
+"""Reading a line by the fast parser gives what the standard parser gives, and refuses what it
+refuses.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from hypothesis import strategies as st
 from judgewright.judges.files.records import parse_strictly
 
 texts = st.text(st.sampled_from('ab":\\ \n{}[],'), max_size=8)
-numbers = st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.integers(2**62, 2**70))
+numbers = st.one_of(
+    st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.integers(2**62, 2**70)
+)
 values = st.recursive(
     st.one_of(st.none(), st.booleans(), numbers, texts),
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(texts, inner, max_size=3)),
@@ -26,7 +30,9 @@ def same(left: Any, right: Any) -> bool:
 
 
 @given(values, st.sampled_from([(", ", ": "), (",", ":"), (" ,", " :"), (",", "\t:")]))
-def test_what_the_standard_parser_reads_is_read_the_same(value: Any, separators: tuple[str, str]) -> None:
+def test_what_the_standard_parser_reads_is_read_the_same(
+    value: Any, separators: tuple[str, str]
+) -> None:
     text = json.dumps(value, separators=separators, ensure_ascii=False)
     assert same(parse_strictly(text), json.loads(text))
 

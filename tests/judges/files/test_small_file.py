@@ -13,7 +13,9 @@ from judgewright.runs.cli import cli
 
 
 @pytest.fixture(params=["pipe", "socket", "folder", "/dev/zero", "/dev/urandom"])
-def endless(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def endless(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
     """Something that is no file, under a name that ends as data do where it has a name of ours."""
     if request.param.startswith("/"):
         if not Path(request.param).exists():
@@ -60,7 +62,10 @@ def test_line_ends_and_a_byte_order_mark_are_no_content(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no /dev/zero here")
 def test_the_commands_refuse_a_device(tmp_path: Path) -> None:
     """`judges show /dev/zero` read until memory ended."""
-    for command in (["judges", "show", "/dev/zero"], ["bench", "/dev/zero", "rows.jsonl", "--model", "simulated"]):
+    for command in (
+        ["judges", "show", "/dev/zero"],
+        ["bench", "/dev/zero", "rows.jsonl", "--model", "simulated"],
+    ):
         result = CliRunner().invoke(cli, [*command, "--workspace", str(tmp_path)])
         assert result.exit_code != 0
         assert "regular file" in str(result.exception) or "regular file" in result.output

@@ -15,7 +15,11 @@ from judgewright.judges.metrics import anls
 
 ROWS: list[dict[str, object]] = [
     {"gold": "Paris", "says": "paris", "q": "a"},  # 1: case is folded
-    {"gold": ["forty two", "42"], "says": 42, "q": "a"},  # 1: one of several right answers, written as a number
+    {
+        "gold": ["forty two", "42"],
+        "says": 42,
+        "q": "a",
+    },  # 1: one of several right answers, written as a number
     {"gold": "colour", "says": "color", "q": "b"},  # 1 - 1/6
     {"gold": "kitten", "says": "sitting", "q": "b"},  # 1 - 3/7
     {"gold": "yes", "says": "no, never", "q": "c"},  # 0: at least half of it is wrong
@@ -52,15 +56,21 @@ def write(path: Path, rows: Sequence[dict[str, object]]) -> Path:
 
 
 def test_texts_are_compared_as_computed_by_hand(tmp_path: Path) -> None:
-    """Rows without an answer are unscored, those without a gold answer unlabelled; neither is wrong."""
-    texts = load_text_answers(write(tmp_path / "a.jsonl", ROWS), gold="gold", answer="says", group="q", by="q")
+    """Rows without an answer are unscored, those without a gold answer unlabelled; neither is
+    wrong.
+    """
+    texts = load_text_answers(
+        write(tmp_path / "a.jsonl", ROWS), gold="gold", answer="says", group="q", by="q"
+    )
     assert (texts.unscored, texts.unlabelled) == (2, 1)
     assert texts.gold[1] == ("forty two", "42")
     assert texts.gold[7] == ("[1]",)
     assert texts.by == ("a", "a", "b", "b", "c", "c", "c", "d")
     one_by_one = [anls([a], [g]).value for a, g in zip(texts.answers, texts.gold, strict=True)]
     assert one_by_one == pytest.approx(BY_HAND)
-    assert one_by_one == pytest.approx([similarity(a, g) for a, g in zip(texts.answers, texts.gold, strict=True)])
+    assert one_by_one == pytest.approx(
+        [similarity(a, g) for a, g in zip(texts.answers, texts.gold, strict=True)]
+    )
     assert anls(texts.answers, texts.gold, texts.groups).value == pytest.approx(np.mean(BY_HAND))
     part = texts.only([4, 5, 7])
     assert (part.answers, part.by) == (("no, never", "", "[1]"), ("c", "c", "d"))
@@ -70,7 +80,9 @@ def test_texts_are_compared_as_computed_by_hand(tmp_path: Path) -> None:
 
 def test_groups_are_found_or_said_to_be_missing(tmp_path: Path) -> None:
     """As in every other verdict file."""
-    rows: list[dict[str, object]] = [{"label": "a", "score": "a", "query_id": i // 2} for i in range(4)]
+    rows: list[dict[str, object]] = [
+        {"label": "a", "score": "a", "query_id": i // 2} for i in range(4)
+    ]
     texts = load_text_answers(write(tmp_path / "a.jsonl", rows))
     assert texts.groups is not None
     assert texts.groups.tolist() == [0, 0, 1, 1]
@@ -89,7 +101,9 @@ def test_groups_are_found_or_said_to_be_missing(tmp_path: Path) -> None:
         ({"gold": "none"}, "no row has a text in 'none' and in 'says'"),
     ],
 )
-def test_a_column_that_is_not_there_is_named(tmp_path: Path, columns: dict[str, str], said: str) -> None:
+def test_a_column_that_is_not_there_is_named(
+    tmp_path: Path, columns: dict[str, str], said: str
+) -> None:
     """So is one that holds nothing."""
     path = write(tmp_path / "a.jsonl", [{**row, "none": None} for row in ROWS])
     with pytest.raises(DataError, match=said):

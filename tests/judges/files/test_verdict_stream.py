@@ -1,4 +1,6 @@
-"""Verdicts read as a stream give the figures, notes and errors of the same verdicts read row by row."""
+"""Verdicts read as a stream give the figures, notes and errors of the same verdicts read row by
+row.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def lines_of(count: int, *, seed: int = 0, groups: int = 0) -> list[Line]:
 def write(path: Path, lines: list[Line]) -> Path:
     if path.suffix == ".csv":
         rows = [lines[0].keys(), *(line.values() for line in lines)]
-        text = "".join(",".join("" if cell is None else str(cell) for cell in row) + "\n" for row in rows)
+        text = "".join(
+            ",".join("" if cell is None else str(cell) for cell in row) + "\n" for row in rows
+        )
         path.write_text(text)
     else:
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -64,7 +68,11 @@ def check_same(path: Path, columns: VerdictColumns) -> None:
     (rows,) = load_judges(path, columns).values()
     stream = stream_verdicts(path, columns)
     assert stream.dataset.notes == rows.dataset.notes
-    assert (stream.judge, stream.model, stream.simulated) == (rows.judge, rows.model, rows.simulated)
+    assert (stream.judge, stream.model, stream.simulated) == (
+        rows.judge,
+        rows.model,
+        rows.simulated,
+    )
     assert (stream.dataset.name, stream.dataset.labels, stream.scale) == (
         rows.dataset.name,
         rows.dataset.labels,
@@ -97,7 +105,12 @@ def test_grades_are_mapped_clipped_and_kept_to_a_stated_scale(tmp_path: Path) ->
 def test_what_a_file_says_of_itself_is_the_same(tmp_path: Path) -> None:
     lines = lines_of(120)
     for i, line in enumerate(lines):
-        line |= {"judge_model": "gpt", "simulated": i > 50, "inputs.question": "why?", "unscored": "refused"}
+        line |= {
+            "judge_model": "gpt",
+            "simulated": i > 50,
+            "inputs.question": "why?",
+            "unscored": "refused",
+        }
         line["confidence"] = [0.8, None, 1.5, "0.7"][i % 4]
         line["sampling_probability"] = 0.2 if i == 7 else 1
         if i == 7:
@@ -157,10 +170,15 @@ def test_a_file_that_cannot_be_used_is_refused_the_same(tmp_path: Path, text: st
 
 
 @pytest.mark.parametrize("groups", [0, 100])
-def test_the_change_that_would_show_is_the_same_but_for_what_is_drawn(tmp_path: Path, groups: int) -> None:
+def test_the_change_that_would_show_is_the_same_but_for_what_is_drawn(
+    tmp_path: Path, groups: int
+) -> None:
     path = write(tmp_path / "verdicts.jsonl", lines_of(3000, groups=groups))
     (rows,) = load_judges(path, VerdictColumns()).values()
-    one, other = (minimum_detectable_change("f1", judged) for judged in (rows, stream_verdicts(path, VerdictColumns())))
+    one, other = (
+        minimum_detectable_change("f1", judged)
+        for judged in (rows, stream_verdicts(path, VerdictColumns()))
+    )
     assert one is not None
     assert other is not None
     assert other.size == pytest.approx(one.size, rel=0.05)

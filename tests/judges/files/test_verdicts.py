@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges import BINARY, PROBABILITY, DataError, InputError, JudgedDataset, OutputScale, Unscored, Verdict
+from judgewright.judges import (
+    BINARY,
+    PROBABILITY,
+    DataError,
+    InputError,
+    JudgedDataset,
+    OutputScale,
+    Unscored,
+    Verdict,
+)
 from judgewright.judges.files import (
     VerdictColumns,
     infer_scale,
@@ -19,7 +28,9 @@ from judgewright.judges.files import (
 )
 
 VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
-needs_verdicts = pytest.mark.skipif(not VERDICTS.exists(), reason="the shared data are not beside the checkout")
+needs_verdicts = pytest.mark.skipif(
+    not VERDICTS.exists(), reason="the shared data are not beside the checkout"
+)
 
 
 def load(folder: Path, rows: list[dict[str, object]], **options: object) -> JudgedDataset:
@@ -31,7 +42,9 @@ def load(folder: Path, rows: list[dict[str, object]], **options: object) -> Judg
 
 def pairs(*values: tuple[object, object]) -> list[dict[str, object]]:
     """Return rows with a label and a score each."""
-    return [{"id": f"r{i}", "label": label, "score": score} for i, (label, score) in enumerate(values)]
+    return [
+        {"id": f"r{i}", "label": label, "score": score} for i, (label, score) in enumerate(values)
+    ]
 
 
 @given(values=st.lists(st.floats(-100, 100), min_size=1))
@@ -78,7 +91,9 @@ def test_one_threshold_binarises_both_sides_but_not_a_binary_one(tmp_path: Path)
 
 def test_labels_may_have_a_threshold_of_their_own(tmp_path: Path) -> None:
     """A grade and a probability have no threshold in common."""
-    judged = load(tmp_path, pairs((0, 0.1), (1, 0.7), (2, 0.4), (3, 0.9)), threshold=0.6, label_threshold=3)
+    judged = load(
+        tmp_path, pairs((0, 0.1), (1, 0.7), (2, 0.4), (3, 0.9)), threshold=0.6, label_threshold=3
+    )
     assert judged.positive.tolist() == [False, False, False, True]
     assert judged.predicted.tolist() == [False, True, False, True]
     with pytest.raises(InputError, match="scores are fractions") as caught:
@@ -103,7 +118,11 @@ def test_a_missing_score_is_unscored_and_never_zero(tmp_path: Path) -> None:
     assert judged.coverage == pytest.approx(2 / 5)
     assert judged.unscored == {"parse": 3}
     details = [answer.detail for answer in judged.answers if isinstance(answer, Unscored)]
-    assert details == ["no score in the file", "no score in the file", "the file's score is 'ERROR: timeout'"]
+    assert details == [
+        "no score in the file",
+        "no score in the file",
+        "the file's score is 'ERROR: timeout'",
+    ]
     assert "3 of 5 rows have no score; they are unscored, not wrong" in judged.dataset.notes
 
 
@@ -115,7 +134,9 @@ def test_words_and_booleans_are_verdicts(tmp_path: Path) -> None:
 
 
 def test_confidence_is_confidence_in_the_verdict(tmp_path: Path) -> None:
-    """The probability of the positive label follows from it; values outside [0, 1] are left out and named."""
+    """The probability of the positive label follows from it; values outside [0, 1] are left out and
+    named.
+    """
     rows = pairs((0, 0), (1, 1), (1, 1), (0, 0))
     for row, sure in zip(rows, (0.9, 0.8, 80, None), strict=True):
         row["sure"] = sure
@@ -141,7 +162,11 @@ def test_metadata_flatten_and_inputs_stay_inputs(tmp_path: Path) -> None:
     }
     judged = load(tmp_path, [row, {**row, "id": "b", "label": 0}])
     first, answer = judged.rows[0], judged.answers[0]
-    assert first.meta == {"metadata.query_type": "how", "metadata.tags": "[1]", "judge_model": "gpt"}
+    assert first.meta == {
+        "metadata.query_type": "how",
+        "metadata.tags": "[1]",
+        "judge_model": "gpt",
+    }
     assert first.inputs == {"query": "why?", "passage": "so"}
     assert isinstance(answer, Verdict)
     assert (answer.rationale, answer.parser) == ("because", "file")
@@ -150,7 +175,10 @@ def test_metadata_flatten_and_inputs_stay_inputs(tmp_path: Path) -> None:
 
 def test_groups_are_found_named_or_said_to_be_missing(tmp_path: Path) -> None:
     """Without a group every row is its own, and the note names the option."""
-    rows = [{**row, "metadata": {"query_id": f"q{i // 2}", "doc": "d"}} for i, row in enumerate(pairs(*[(0, 1)] * 4))]
+    rows = [
+        {**row, "metadata": {"query_id": f"q{i // 2}", "doc": "d"}}
+        for i, row in enumerate(pairs(*[(0, 1)] * 4))
+    ]
     assert load(tmp_path, rows).groups.tolist() == [0, 0, 1, 1]
     assert load(tmp_path, rows, group="metadata.doc").groups.tolist() == [0, 0, 0, 0]
     alone = load(tmp_path, pairs((0, 1), (1, 0)))
@@ -159,11 +187,20 @@ def test_groups_are_found_named_or_said_to_be_missing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("named", [{"group": "inputs.query"}, {"id": "inputs.query"}])
-def test_the_column_of_the_group_or_the_id_stays_an_input(tmp_path: Path, named: dict[str, str]) -> None:
-    """One column may play both parts; without its query a row could not be ranked, or be looked at."""
-    rows = [{**row, "inputs": {"query": f"q{i}", "passage": "p"}} for i, row in enumerate(pairs((1, 1), (0, 1)))]
+def test_the_column_of_the_group_or_the_id_stays_an_input(
+    tmp_path: Path, named: dict[str, str]
+) -> None:
+    """One column may play both parts; without its query a row could not be ranked, or be looked
+    at.
+    """
+    rows = [
+        {**row, "inputs": {"query": f"q{i}", "passage": "p"}}
+        for i, row in enumerate(pairs((1, 1), (0, 1)))
+    ]
     judged = load(tmp_path, rows, **named)
-    assert [row.inputs for row in judged.rows] == [{"query": f"q{i}", "passage": "p"} for i in range(2)]
+    assert [row.inputs for row in judged.rows] == [
+        {"query": f"q{i}", "passage": "p"} for i in range(2)
+    ]
     assert all(not row.meta.keys() & {"inputs.query", "query"} for row in judged.rows)
     side = {"group": "group", "id": "id"}[next(iter(named))]
     assert [getattr(row, side) for row in judged.rows] == ["q0", "q1"]
@@ -179,7 +216,9 @@ def test_the_column_of_the_group_or_the_id_stays_an_input(tmp_path: Path, named:
         ({"id": "key"}, "the column 'key' is missing"),
     ],
 )
-def test_a_column_that_is_not_there_is_named(tmp_path: Path, options: dict[str, str], said: str) -> None:
+def test_a_column_that_is_not_there_is_named(
+    tmp_path: Path, options: dict[str, str], said: str
+) -> None:
     """No other column is taken in its place."""
     with pytest.raises(DataError, match=said):
         load(tmp_path, pairs((0, 1), (1, 1)), **options)
@@ -206,7 +245,9 @@ def said(judged: JudgedDataset, text: str) -> bool:
 
 
 def test_words_of_their_own_are_mapped_to_grades(tmp_path: Path) -> None:
-    """Labels and scores each have a map; what it does not name is read as it is; none leaves the row without."""
+    """Labels and scores each have a map; what it does not name is read as it is; none leaves the
+    row without.
+    """
     rows = pairs(("Partially", "weak"), ("no", 1), ("yes", "strong"), ("unclear", 0), (1, "?"))
     judged = load(
         tmp_path,
@@ -216,7 +257,9 @@ def test_words_of_their_own_are_mapped_to_grades(tmp_path: Path) -> None:
     )
     assert [row.label for row in judged.dataset.rows] == [0.5, 0.0, 1.0, None, 1.0]
     assert judged.score.tolist() == [0.0, 1.0, 1.0]
-    assert [answer.detail for answer in judged.answers if isinstance(answer, Unscored)] == ["no score in the file"]
+    assert [answer.detail for answer in judged.answers if isinstance(answer, Unscored)] == [
+        "no score in the file"
+    ]
     assert said(judged, "labels were mapped: partially as 0.5, unclear as nothing")
 
 
@@ -236,14 +279,26 @@ def test_a_map_that_is_none_is_refused(text: str) -> None:
 
 
 def test_scores_outside_a_stated_scale_are_named_and_left_unscored(tmp_path: Path) -> None:
-    """A judge that says 4 and 9 on 0..3 has made mistakes of form, which are neither right nor a 3."""
+    """A judge that says 4 and 9 on 0..3 has made mistakes of form, which are neither right nor a
+    3.
+    """
     rows = pairs((0, 4), (3, 3), (1, 4), (2, -1), (2, 2), (0, 9))
     judged = load(tmp_path, rows, scale=GRADES)
     assert judged.score.tolist() == [3.0, 2.0]
     assert judged.same_scale
     assert said(judged, "scores outside 0..3 were left unscored: 4 (2 rows), -1 (1 row), 9 (1 row)")
-    assert next(a.detail for a in judged.answers if isinstance(a, Unscored)) == "the score 4 is outside the scale"
-    assert load(tmp_path, rows, scale=GRADES, clip=True).score.tolist() == [3.0, 3.0, 3.0, 0.0, 2.0, 3.0]
+    assert (
+        next(a.detail for a in judged.answers if isinstance(a, Unscored))
+        == "the score 4 is outside the scale"
+    )
+    assert load(tmp_path, rows, scale=GRADES, clip=True).score.tolist() == [
+        3.0,
+        3.0,
+        3.0,
+        0.0,
+        2.0,
+        3.0,
+    ]
 
 
 def test_labels_outside_a_stated_scale_are_refused_unless_clipped(tmp_path: Path) -> None:
@@ -262,7 +317,12 @@ def test_a_stated_scale_keeps_its_own_threshold_and_those_given(tmp_path: Path) 
     rows = pairs((0, 0), (1, 1), (2, 2), (3, 3))
     at_three = OutputScale(low=0, high=3, threshold=3.0)
     assert load(tmp_path, rows, scale=at_three).predicted.tolist() == [False, False, False, True]
-    assert load(tmp_path, rows, scale=at_three, threshold=1).predicted.tolist() == [False, True, True, True]
+    assert load(tmp_path, rows, scale=at_three, threshold=1).predicted.tolist() == [
+        False,
+        True,
+        True,
+        True,
+    ]
     apart = load(tmp_path, rows, scale=at_three, label_threshold=2)
     assert (apart.positive.sum(), apart.predicted.sum()) == (2, 1)
 
@@ -316,22 +376,35 @@ def chunks(*lines: tuple[str, object, object]) -> list[dict[str, object]]:
 
 
 def test_an_item_takes_the_maximum_of_its_rows(tmp_path: Path) -> None:
-    """With text, reason and confidence of the row that decided; groups and shared columns are kept."""
+    """With text, reason and confidence of the row that decided; groups and shared columns are
+    kept.
+    """
     rows = chunks(("a", 1, 0.2), ("b", 0, 0.1), ("a", 1, 0.9), ("b", 0, 0.1))
     judged = load(tmp_path, rows, aggregate="max", by=["claim"], confidence="sure")
-    assert [(row.id, row.label, row.group) for row in judged.rows] == [("a", 1.0, "q-a"), ("b", 0.0, "q-b")]
+    assert [(row.id, row.label, row.group) for row in judged.rows] == [
+        ("a", 1.0, "q-a"),
+        ("b", 0.0, "q-b"),
+    ]
     assert judged.score.tolist() == [0.9, 0.1]
     assert judged.rows[0].inputs == {"source": "chunk 2", "statement": "a"}
     assert [v.rationale for v in judged.verdicts] == ["because of 2", "because of 1"]
     assert [v.confidence for v in judged.verdicts] == [0.6, 0.55]
     assert judged.rows[0].meta == {"topic": "A", "claim": "a"}
-    assert said(judged, "4 rows are 2 items, one per claim: the score is the max; their labels agree")
+    assert said(
+        judged, "4 rows are 2 items, one per claim: the score is the max; their labels agree"
+    )
     assert said(judged, "left out: chunk")
 
 
-@pytest.mark.parametrize(("how", "score", "label"), [("max", 3, 2), ("min", 0, 1), ("mean", 1.5, 1.5)])
-def test_items_are_joined_in_the_way_asked_for(tmp_path: Path, how: str, score: float, label: float) -> None:
-    """Labels that differ within an item are joined as the scores are, and the note says in how many items."""
+@pytest.mark.parametrize(
+    ("how", "score", "label"), [("max", 3, 2), ("min", 0, 1), ("mean", 1.5, 1.5)]
+)
+def test_items_are_joined_in_the_way_asked_for(
+    tmp_path: Path, how: str, score: float, label: float
+) -> None:
+    """Labels that differ within an item are joined as the scores are, and the note says in how many
+    items.
+    """
     rows = chunks(("a", 1, 0), ("a", 2, 3), ("b", 3, 3))
     judged = load(tmp_path, rows, aggregate=how, by=["claim"])
     assert (judged.score[0], judged.label[0]) == (score, label)
@@ -365,7 +438,9 @@ def test_several_columns_name_an_item_without_confusion(tmp_path: Path) -> None:
 
 
 @given(
-    lines=st.lists(st.tuples(st.integers(0, 4), st.floats(0, 1), st.integers(0, 1)), min_size=1, max_size=40),
+    lines=st.lists(
+        st.tuples(st.integers(0, 4), st.floats(0, 1), st.integers(0, 1)), min_size=1, max_size=40
+    ),
     how=st.sampled_from(["max", "min", "mean"]),
 )
 @settings(max_examples=50, deadline=None)
@@ -390,13 +465,16 @@ def matrix() -> list[dict[str, object]]:
     """Two judges side by side, one of which says 4 once and is silent once."""
     scores = ((0, 0), (1, 4), (2, None), (3, 3))
     return [
-        {"id": f"r{i}", "label": i, "verdicts": {"a": a, "b.two": b}, "topic": "t"} for i, (a, b) in enumerate(scores)
+        {"id": f"r{i}", "label": i, "verdicts": {"a": a, "b.two": b}, "topic": "t"}
+        for i, (a, b) in enumerate(scores)
     ]
 
 
 @pytest.mark.parametrize("score", ["verdicts", "verdicts.*", "verd*"])
 def test_all_judges_of_a_matrix_are_read_at_once(tmp_path: Path, score: str) -> None:
-    """Each under its own name, with its own gaps; no judge's scores are a column to slice another's errors by."""
+    """Each under its own name, with its own gaps; no judge's scores are a column to slice another's
+    errors by.
+    """
     path = tmp_path / "m.jsonl"
     path.write_text("\n".join(json.dumps(row) for row in matrix()))
     judges = load_judges(path, VerdictColumns(score=score, scale=GRADES, thresholds={"a": 1.0}))
@@ -405,7 +483,9 @@ def test_all_judges_of_a_matrix_are_read_at_once(tmp_path: Path, score: str) -> 
     first, second = judges.values()
     assert (first.judge, len(first.scored), len(second.scored)) == (names[0], 4, 2)
     assert first.predicted.sum() == (3 if names[0] == "a" else 2)
-    assert all(set(row.meta) == {"topic"} for judged in judges.values() for row in judged.dataset.rows)
+    assert all(
+        set(row.meta) == {"topic"} for judged in judges.values() for row in judged.dataset.rows
+    )
     assert said(second, "4 (1 row)")
     with pytest.raises(InputError, match="names 2 judges") as caught:
         load_verdicts(path, score=score)
@@ -414,11 +494,16 @@ def test_all_judges_of_a_matrix_are_read_at_once(tmp_path: Path, score: str) -> 
 
 
 def test_a_matrix_in_a_table_is_read_by_a_pattern(tmp_path: Path) -> None:
-    """CSV columns have no objects; a pattern that fits none lists the columns; a matrix has no confidences."""
+    """CSV columns have no objects; a pattern that fits none lists the columns; a matrix has no
+    confidences.
+    """
     path = tmp_path / "m.csv"
     path.write_text("id,label,judge_x,judge_y\n1,0,0,1\n2,1,1,\n")
     judges = load_judges(path, VerdictColumns(score="judge_*"))
-    assert {name: judged.score.tolist() for name, judged in judges.items()} == {"judge_x": [0, 1], "judge_y": [1]}
+    assert {name: judged.score.tolist() for name, judged in judges.items()} == {
+        "judge_x": [0, 1],
+        "judge_y": [1],
+    }
     with pytest.raises(DataError, match=r"'model_\*'. The columns are 'judge_x', 'judge_y'"):
         load_judges(path, VerdictColumns(score="model_*"))
     with pytest.raises(InputError, match="no column of confidences"):
@@ -434,11 +519,27 @@ def test_a_judge_of_a_matrix_without_any_score_is_named(tmp_path: Path) -> None:
 
 
 def test_our_own_verdicts_keep_their_reasons_and_their_mark(tmp_path: Path) -> None:
-    """What `bench --out` writes comes back: why a row is unscored, its group, and that a model was simulated."""
+    """What `bench --out` writes comes back: why a row is unscored, its group, and that a model was
+    simulated.
+    """
     rows = [
-        {"id": "a", "label": 1, "score": None, "unscored": "truncated", "simulated": True, "group": "g"},
+        {
+            "id": "a",
+            "label": 1,
+            "score": None,
+            "unscored": "truncated",
+            "simulated": True,
+            "group": "g",
+        },
         {"id": "b", "label": 1, "score": 1, "unscored": None, "simulated": True, "group": "g"},
-        {"id": "c", "label": 0, "score": None, "unscored": "whatever", "simulated": True, "group": "g"},
+        {
+            "id": "c",
+            "label": 0,
+            "score": None,
+            "unscored": "whatever",
+            "simulated": True,
+            "group": "g",
+        },
     ]
     judged = load(tmp_path, rows)
     assert judged.unscored == {"parse": 1, "truncated": 1}
@@ -462,13 +563,17 @@ def test_our_own_verdicts_keep_their_reasons_and_their_mark(tmp_path: Path) -> N
     ],
 )
 def test_diras_verdicts_give_the_published_f1(name: str, rows: int, groups: int) -> None:
-    """F1 of the verdict column is the figure kept beside the file, and the score is the probability of relevance."""
+    """F1 of the verdict column is the figure kept beside the file, and the score is the probability
+    of relevance.
+    """
     from sklearn.metrics import f1_score
 
     judged = load_verdicts(VERDICTS / f"{name}.jsonl", score="verdict", confidence="confidence")
     expected = json.loads((VERDICTS / "expected.json").read_text())[f"{name}.jsonl"]["binary_F1"]
     assert (len(judged.rows), len(set(judged.groups))) == (rows, groups)
-    assert 100 * f1_score(judged.positive, judged.predicted) == pytest.approx(expected["computed"], abs=1e-4)
+    assert 100 * f1_score(judged.positive, judged.predicted) == pytest.approx(
+        expected["computed"], abs=1e-4
+    )
     by_score = load_verdicts(VERDICTS / f"{name}.jsonl")
     assert by_score.scale == PROBABILITY
     np.testing.assert_allclose(judged.probability, by_score.score, atol=1e-9)
@@ -493,16 +598,24 @@ def test_a_matrix_of_judges_is_read_judge_by_judge(judge: str) -> None:
     name = "llmjudge_test.verdicts_matrix_dev12.jsonl"
     judged = load_verdicts(VERDICTS / name, score=f"verdicts.{judge}")
     assert (judged.scale.high, judged.scale.threshold, judged.same_scale) == (3, 2, True)
-    expected = json.loads((VERDICTS / "expected.json").read_text())[name].get(f"{judge}: kappa 4-point")
+    expected = json.loads((VERDICTS / "expected.json").read_text())[name].get(
+        f"{judge}: kappa 4-point"
+    )
     if expected is not None:
-        assert cohen_kappa_score(judged.label, judged.score) == pytest.approx(expected["computed"], abs=1e-4)
+        assert cohen_kappa_score(judged.label, judged.score) == pytest.approx(
+            expected["computed"], abs=1e-4
+        )
 
 
 @needs_verdicts
 def test_claim_verdicts_keep_partial_support_apart() -> None:
-    """WiCE labels are 0..2 and scores probabilities; the rationale is the verdict's and no metadata."""
+    """WiCE labels are 0..2 and scores probabilities; the rationale is the verdict's and no
+    metadata.
+    """
     path = VERDICTS / "wice_claim.gpt-4-0613.jsonl"
-    claims = load_verdicts(path, label="label_binary", threshold=0.75, aggregate="max", by=["metadata.claim_id"])
+    claims = load_verdicts(
+        path, label="label_binary", threshold=0.75, aggregate="max", by=["metadata.claim_id"]
+    )
     assert (len(claims.rows), claims.positive.sum()) == (100, 22)
     judged = load_verdicts(path, label_threshold=2)
     assert (judged.dataset.labels.high, judged.scale.kind) == (2, "probability")
@@ -513,7 +626,9 @@ def test_claim_verdicts_keep_partial_support_apart() -> None:
 
 @needs_verdicts
 def test_human_faithfulness_ranks_as_recomputed() -> None:
-    """Spearman's correlation with the graded label's source is close to the figure beside the file."""
+    """Spearman's correlation with the graded label's source is close to the figure beside the
+    file.
+    """
     from sklearn.metrics import roc_auc_score
 
     judged = load_verdicts(VERDICTS / "mtrag_faithfulness.rl-f.jsonl")
@@ -522,7 +637,9 @@ def test_human_faithfulness_ranks_as_recomputed() -> None:
     assert auroc == pytest.approx(expected["AUROC (median human>=3)"]["computed"], abs=1e-4)
 
 
-@pytest.mark.parametrize("cells", ["0,1e308", "1e308,1", "0,-1e308", "0,5000000", "0,1e308\n1,1.1e308", "0,1500000.5"])
+@pytest.mark.parametrize(
+    "cells", ["0,1e308", "1e308,1", "0,-1e308", "0,5000000", "0,1e308\n1,1.1e308", "0,1500000.5"]
+)
 def test_values_far_from_any_grade_are_refused(tmp_path: Path, cells: str) -> None:
     """A lone huge score makes no scale of as many levels."""
     path = tmp_path / "v.csv"
@@ -532,7 +649,9 @@ def test_values_far_from_any_grade_are_refused(tmp_path: Path, cells: str) -> No
 
 
 def test_a_few_scores_that_are_no_grades_are_unscored(tmp_path: Path) -> None:
-    """A judge that once answers 9.2e+124 has made one mistake of form; as a stream it is the same."""
+    """A judge that once answers 9.2e+124 has made one mistake of form; as a stream it is the
+    same.
+    """
     rows = [{"id": n, "label": n % 2, "score": 9.2e124 if n == 3 else n % 2} for n in range(30)]
     judged = load(tmp_path, rows)
     assert judged.unscored == {"parse": 1}

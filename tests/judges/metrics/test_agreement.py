@@ -17,7 +17,9 @@ graded_rows = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size
 @given(binary_rows)
 @settings(max_examples=60, deadline=None)
 def test_binary_metrics_equal_scikit_learn(rows: list[tuple[bool, bool]]) -> None:
-    """Wherever they exist, and where a denominator is empty there is none, as with zero_division=nan."""
+    """Wherever they exist, and where a denominator is empty there is none, as with
+    zero_division=nan.
+    """
     from sklearn import metrics as sk
 
     label, predicted = np.array(rows).T
@@ -29,15 +31,22 @@ def test_binary_metrics_equal_scikit_learn(rows: list[tuple[bool, bool]]) -> Non
         "specificity": sk.recall_score(label, predicted, pos_label=False, zero_division=np.nan),
         "f1": sk.f1_score(label, predicted, zero_division=np.nan),
         "accuracy": sk.accuracy_score(label, predicted),
-        # What scikit-learn gives for one class is no measurement: 0 for the correlation, whatever the judge says.
-        "mcc": sk.matthews_corrcoef(label, predicted) if len(set(label)) == len(set(predicted)) == 2 else np.nan,
+        # What scikit-learn gives for one class is no measurement: 0 for the correlation, whatever
+        # the judge says.
+        "mcc": sk.matthews_corrcoef(label, predicted)
+        if len(set(label)) == len(set(predicted)) == 2
+        else np.nan,
         "kappa": sk.cohen_kappa_score(label, predicted) if len(set(label)) == 2 else np.nan,
-        "balanced_accuracy": sk.balanced_accuracy_score(label, predicted) if len(set(label)) == 2 else np.nan,
+        "balanced_accuracy": sk.balanced_accuracy_score(label, predicted)
+        if len(set(label)) == 2
+        else np.nan,
     }
     for name, wanted in expected.items():
         value, reason = table_value(name, table)
         assert (value is None) == bool(reason), name
-        assert (np.nan if value is None else value) == pytest.approx(wanted, abs=1e-12, nan_ok=True), name
+        assert (np.nan if value is None else value) == pytest.approx(
+            wanted, abs=1e-12, nan_ok=True
+        ), name
 
 
 @given(graded_rows)
@@ -50,11 +59,19 @@ def test_grade_metrics_equal_scikit_learn(rows: list[tuple[int, int]]) -> None:
     levels = (0, 1, 2, 3)
     table = agreement.confusion(label, predicted, levels)
     assert table_value("mae", table)[0] == pytest.approx(sk.mean_absolute_error(label, predicted))
-    assert table_value("off_by_one", table)[0] == pytest.approx(np.mean(abs(label - predicted) <= 1))
+    assert table_value("off_by_one", table)[0] == pytest.approx(
+        np.mean(abs(label - predicted) <= 1)
+    )
     if len(set(label)) == 1:
-        assert [table_value(name, table)[0] for name, metric in METRICS.items() if metric.beyond_chance] == [None] * 4
+        assert [
+            table_value(name, table)[0] for name, metric in METRICS.items() if metric.beyond_chance
+        ] == [None] * 4
         return
-    for name, weights in [("kappa_grades", None), ("kappa_linear", "linear"), ("kappa_quadratic", "quadratic")]:
+    for name, weights in [
+        ("kappa_grades", None),
+        ("kappa_linear", "linear"),
+        ("kappa_quadratic", "quadratic"),
+    ]:
         expected = sk.cohen_kappa_score(label, predicted, labels=levels, weights=weights)
         assert table_value(name, table)[0] == pytest.approx(expected, abs=1e-12), name
 
@@ -62,7 +79,9 @@ def test_grade_metrics_equal_scikit_learn(rows: list[tuple[int, int]]) -> None:
 @given(graded_rows)
 @settings(max_examples=60, deadline=None)
 def test_f1_over_classes_equals_scikit_learn(rows: list[tuple[int, int]]) -> None:
-    """Macro, micro and weighted F1 over the classes that occur; a class that does not occur changes nothing."""
+    """Macro, micro and weighted F1 over the classes that occur; a class that does not occur changes
+    nothing.
+    """
     from sklearn.metrics import f1_score
 
     label, predicted = np.array(rows).T
@@ -75,13 +94,18 @@ def test_f1_over_classes_equals_scikit_learn(rows: list[tuple[int, int]]) -> Non
         ]:
             expected = f1_score(label, predicted, average=kind, zero_division=0)
             assert float(function(table)) == pytest.approx(expected, abs=1e-12), kind
-        assert table_value("accuracy_grades", table)[0] == pytest.approx(np.mean(label == predicted))
+        assert table_value("accuracy_grades", table)[0] == pytest.approx(
+            np.mean(label == predicted)
+        )
 
 
 def test_an_empty_table_has_no_f1_over_classes() -> None:
     """No rows: NaN inside, None with the reason outside."""
     assert np.isnan(
-        [f(np.zeros((3, 3))) for f in (agreement.f1_macro, agreement.f1_micro, agreement.f1_weighted)]
+        [
+            f(np.zeros((3, 3)))
+            for f in (agreement.f1_macro, agreement.f1_micro, agreement.f1_weighted)
+        ]
     ).all()
     assert table_value("f1_macro_grades", np.zeros((3, 3))) == (None, NO_ROWS)
 
@@ -111,7 +135,12 @@ def test_many_tables_at_once_give_what_each_gives_alone(tables: list[list[int]])
         ("kappa", [[0, 0], [0, 3]], None, "labels and verdicts hold one and the same class"),
         ("kappa", [[4, 2], [0, 0]], None, "the labels hold only one class"),
         ("kappa", [[4, 0], [2, 0]], 0.0, ""),
-        ("kappa_quadratic", [[0, 0, 0], [1, 3, 1], [0, 0, 0]], None, "the labels hold only one class"),
+        (
+            "kappa_quadratic",
+            [[0, 0, 0], [1, 3, 1], [0, 0, 0]],
+            None,
+            "the labels hold only one class",
+        ),
         ("f1", [[0, 0], [0, 0]], None, NO_ROWS),
         ("accuracy", [[0, 0], [0, 0]], None, NO_ROWS),
     ],
@@ -119,7 +148,9 @@ def test_many_tables_at_once_give_what_each_gives_alone(tables: list[list[int]])
 def test_a_metric_that_does_not_exist_has_a_stated_answer(
     metric: str, table: list[list[int]], value: float | None, reason: str
 ) -> None:
-    """Single-class and empty tables give None with the reason; a constant judge of two classes agrees by chance."""
+    """Single-class and empty tables give None with the reason; a constant judge of two classes
+    agrees by chance.
+    """
     assert table_value(metric, np.array(table)) == (value, reason)
 
 

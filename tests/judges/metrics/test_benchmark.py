@@ -25,13 +25,37 @@ from judgewright.judges import (
     Unscored,
     Verdict,
 )
-from judgewright.judges.metrics import AVERAGED, Benchmark, by_column, is_metric, measure, measure_diras
+from judgewright.judges.metrics import (
+    AVERAGED,
+    Benchmark,
+    by_column,
+    is_metric,
+    measure,
+    measure_diras,
+)
 
 VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
 GRADED = OutputScale()
-AT_THRESHOLD = ["precision", "recall", "specificity", "f1", "accuracy", "balanced_accuracy", "mcc", "kappa"]
+AT_THRESHOLD = [
+    "precision",
+    "recall",
+    "specificity",
+    "f1",
+    "accuracy",
+    "balanced_accuracy",
+    "mcc",
+    "kappa",
+]
 ON_GRADES = [
-    *("accuracy_grades", "kappa_grades", "kappa_linear", "kappa_quadratic", "off_by_one", "mae", "f1_macro_grades"),
+    *(
+        "accuracy_grades",
+        "kappa_grades",
+        "kappa_linear",
+        "kappa_quadratic",
+        "off_by_one",
+        "mae",
+        "f1_macro_grades",
+    ),
 ]
 ON_PROBABILITIES = ["auroc", "average_precision", "brier", "ece"]
 ALPHA = ["krippendorff_alpha"]
@@ -70,10 +94,14 @@ def judged(
         answers.append(
             Unscored(row_id=f"r{i}", reason="parse")
             if score is None
-            else Verdict(row_id=f"r{i}", score=score, positive=scale.positive(score), confidence=stated)
+            else Verdict(
+                row_id=f"r{i}", score=score, positive=scale.positive(score), confidence=stated
+            )
         )
     dataset = Dataset(rows=rows, labels=labels or scale)
-    return JudgedDataset(dataset=dataset, answers=tuple(answers), scale=scale, judge="j@1", model="m", simulated=True)
+    return JudgedDataset(
+        dataset=dataset, answers=tuple(answers), scale=scale, judge="j@1", model="m", simulated=True
+    )
 
 
 def _counts(tp: int, fp: int, fn: int, tn: int) -> list[Line]:
@@ -83,7 +111,9 @@ def _counts(tp: int, fp: int, fn: int, tn: int) -> list[Line]:
 
 def test_the_json_has_the_shape_of_the_command_line_contract() -> None:
     """schema_version, n, unscored, confusion and metrics stand as documented, and survive JSON."""
-    found = measure(judged([*_counts(6, 2, 1, 9), (1.0, None), (None, 1.0)], scale=BINARY)).to_json()
+    found = measure(
+        judged([*_counts(6, 2, 1, 9), (1.0, None), (None, 1.0)], scale=BINARY)
+    ).to_json()
     again = json.loads(json.dumps(found, allow_nan=False))
     assert again["schema_version"] == 1
     assert again["n"] == 18
@@ -106,7 +136,9 @@ def test_the_published_diras_f1_is_reproduced() -> None:
     if not (VERDICTS / name).exists():
         pytest.skip(f"shared/data/verdicts/{name} is not beside the checkout")
     expected = json.loads((VERDICTS / "expected.json").read_text(encoding="utf-8"))[name]
-    lines = [json.loads(line) for line in (VERDICTS / name).read_text(encoding="utf-8").splitlines()]
+    lines = [
+        json.loads(line) for line in (VERDICTS / name).read_text(encoding="utf-8").splitlines()
+    ]
     table = judged(
         [(float(line["label"]), float(line["verdict"])) for line in lines],
         scale=BINARY,
@@ -124,13 +156,19 @@ def test_the_published_diras_f1_is_reproduced() -> None:
         value = found.metrics[metric].value
         assert value is not None
         assert 100 * value == pytest.approx(expected[key]["computed"], abs=1e-6)
-    assert f"{100 * (found.metrics['f1'].value or 0):.2f}" == "86.32" == str(expected["binary_F1"]["published"])
+    assert (
+        f"{100 * (found.metrics['f1'].value or 0):.2f}"
+        == "86.32"
+        == str(expected["binary_F1"]["published"])
+    )
     assert list(found.metrics) == AT_THRESHOLD + ALPHA + ON_PROBABILITIES + CORRELATION + RANKING
     assert 1 < found.groups < found.n == 660
 
 
 def test_one_graded_scale_gives_grade_metrics_and_their_table() -> None:
-    """When judge and people grade 0..3 alike, the grade metrics, ordinal alpha and the 4 x 4 table are there."""
+    """When judge and people grade 0..3 alike, the grade metrics, ordinal alpha and the 4 x 4 table
+    are there.
+    """
     import krippendorff
     from scipy.stats import kendalltau
     from sklearn.metrics import cohen_kappa_score
@@ -140,8 +178,14 @@ def test_one_graded_scale_gives_grade_metrics_and_their_table() -> None:
     score = (label + rng.integers(-1, 2, 200)).clip(0, 3)
     found = measure(judged(list(zip(label.astype(float), score.astype(float), strict=True))))
     assert list(found.metrics) == AT_THRESHOLD + ON_GRADES + ALPHA + CORRELATION
-    for name, weights in [("kappa_grades", None), ("kappa_linear", "linear"), ("kappa_quadratic", "quadratic")]:
-        assert found.metrics[name].value == pytest.approx(cohen_kappa_score(label, score, weights=weights))
+    for name, weights in [
+        ("kappa_grades", None),
+        ("kappa_linear", "linear"),
+        ("kappa_quadratic", "quadratic"),
+    ]:
+        assert found.metrics[name].value == pytest.approx(
+            cohen_kappa_score(label, score, weights=weights)
+        )
     alpha = krippendorff.alpha(reliability_data=[label, score], level_of_measurement="ordinal")
     assert found.metrics["krippendorff_alpha"].value == pytest.approx(alpha)
     assert found.metrics["kendall_tau"].value == pytest.approx(kendalltau(label, score).statistic)
@@ -160,13 +204,17 @@ def test_two_scales_give_no_grade_metrics() -> None:
 
     found = measure(judged([(1.0, 3.0), (0.0, 0.0), (1.0, 1.0)], labels=BINARY))
     assert list(found.metrics) == AT_THRESHOLD + ALPHA + CORRELATION
-    alpha = krippendorff.alpha(reliability_data=[[1, 0, 1], [1, 0, 0]], level_of_measurement="nominal")
+    alpha = krippendorff.alpha(
+        reliability_data=[[1, 0, 1], [1, 0, 0]], level_of_measurement="nominal"
+    )
     assert found.metrics["krippendorff_alpha"].value == pytest.approx(alpha)
     assert found.confusion == {"tp": 1, "fp": 0, "fn": 1, "tn": 1}
 
 
 def test_a_choice_is_measured_over_its_classes_alone() -> None:
-    """Labels without order have no threshold: accuracy, macro F1, kappa and alpha over the classes, no worst case."""
+    """Labels without order have no threshold: accuracy, macro F1, kappa and alpha over the classes,
+    no worst case.
+    """
     from sklearn import metrics as sk
 
     scale = OutputScale(kind="choice", labels=("a", "b", "c"))
@@ -175,9 +223,17 @@ def test_a_choice_is_measured_over_its_classes_alone() -> None:
     score = np.where(rng.random(90) < 0.7, label, rng.integers(0, 3, 90))
     lines: list[Line] = [*zip(label.astype(float), score.astype(float), strict=True), (1.0, None)]
     found = measure(judged(lines, scale=scale, confidence=[0.8] * 91))
-    assert list(found.metrics) == ["accuracy_grades", "kappa_grades", "f1_macro_grades", *ALPHA, "recall[c]"]
+    assert list(found.metrics) == [
+        "accuracy_grades",
+        "kappa_grades",
+        "f1_macro_grades",
+        *ALPHA,
+        "recall[c]",
+    ]
     assert found.metrics["accuracy_grades"].value == pytest.approx(np.mean(label == score))
-    assert found.metrics["f1_macro_grades"].value == pytest.approx(sk.f1_score(label, score, average="macro"))
+    assert found.metrics["f1_macro_grades"].value == pytest.approx(
+        sk.f1_score(label, score, average="macro")
+    )
     assert found.metrics["kappa_grades"].value == pytest.approx(sk.cohen_kappa_score(label, score))
     assert all(e.low is not None and e.low < (e.value or 0) for e in found.metrics.values())
     assert found.grades is not None
@@ -185,12 +241,16 @@ def test_a_choice_is_measured_over_its_classes_alone() -> None:
     assert found.worst_case == {}
     assert (found.n, found.unscored) == (90, {"parse": 1})
     json.dumps(found.to_json(), allow_nan=False)
-    two = measure(judged([(0.0, 1.0), (1.0, 1.0)], scale=OutputScale(kind="choice", labels=("a", "b"))))
+    two = measure(
+        judged([(0.0, 1.0), (1.0, 1.0)], scale=OutputScale(kind="choice", labels=("a", "b")))
+    )
     assert two.grades is not None
 
 
 def test_a_choice_without_answers_or_with_other_labels_says_so() -> None:
-    """Nothing scored: every metric None with a reason. People on another scale: no metric, and a note."""
+    """Nothing scored: every metric None with a reason. People on another scale: no metric, and a
+    note.
+    """
     scale = OutputScale(kind="choice", labels=("a", "b", "c"))
     empty = measure(judged([(1.0, None)], scale=scale))
     assert {e.reason for e in empty.metrics.values()} == {"no row has both a label and a verdict"}
@@ -200,7 +260,9 @@ def test_a_choice_without_answers_or_with_other_labels_says_so() -> None:
 
 
 def test_ranking_takes_the_group_as_the_query() -> None:
-    """Where queries have several rows nDCG at each cut-off and MAP are there, and equal scikit-learn's."""
+    """Where queries have several rows nDCG at each cut-off and MAP are there, and equal
+    scikit-learn's.
+    """
     from sklearn.metrics import ndcg_score
 
     rng = np.random.default_rng(3)
@@ -208,24 +270,42 @@ def test_ranking_takes_the_group_as_the_query() -> None:
     score = (label + rng.integers(-2, 3, 120)).clip(1, 5)
     scale = OutputScale(low=1, high=5, threshold=4)
     groups = [f"q{i // 10}" for i in range(120)]
-    found = measure(judged(list(zip(label, score, strict=True)), scale=scale, groups=groups), at=(3, 5)).metrics
-    assert [name for name in found if "@" in name] == ["ndcg@3", "ndcg_exp@3", "ndcg@5", "ndcg_exp@5"]
+    found = measure(
+        judged(list(zip(label, score, strict=True)), scale=scale, groups=groups), at=(3, 5)
+    ).metrics
+    assert [name for name in found if "@" in name] == [
+        "ndcg@3",
+        "ndcg_exp@3",
+        "ndcg@5",
+        "ndcg_exp@5",
+    ]
     gains = label.reshape(12, 10) - 1  # the lowest grade of 1..5 is no gain
-    expected = np.mean([ndcg_score([g], [s], k=3) for g, s in zip(gains, score.reshape(12, 10), strict=True)])
+    expected = np.mean(
+        [ndcg_score([g], [s], k=3) for g, s in zip(gains, score.reshape(12, 10), strict=True)]
+    )
     assert found["ndcg@3"].value == pytest.approx(expected)
     assert found["map"].n == 120
-    assert not any("@" in name for name in measure(judged(list(zip(label, score, strict=True)), scale=scale)).metrics)
+    assert not any(
+        "@" in name
+        for name in measure(judged(list(zip(label, score, strict=True)), scale=scale)).metrics
+    )
     with pytest.raises(InputError, match="first 0 documents"):
         measure(judged([(1.0, 1.0), (2.0, 3.0)], groups=["q", "q"]), at=(0,))
 
 
 def test_a_binary_judge_ranks_by_its_probability_where_every_row_has_one() -> None:
-    """Two positives of unlike confidence are told apart; with one confidence missing they are tied."""
+    """Two positives of unlike confidence are told apart; with one confidence missing they are
+    tied.
+    """
     lines: list[Line] = [(1.0, 1.0), (0.0, 1.0)] * 3
     groups = ["a", "a", "b", "b", "c", "c"]
-    sure = measure(judged(lines, scale=BINARY, confidence=[0.9, 0.6] * 3, groups=groups)).metrics["map"]
+    sure = measure(judged(lines, scale=BINARY, confidence=[0.9, 0.6] * 3, groups=groups)).metrics[
+        "map"
+    ]
     assert sure.value == 1.0
-    tied = measure(judged(lines, scale=BINARY, confidence=[0.9, 0.6] * 2 + [0.9, None], groups=groups)).metrics["map"]
+    tied = measure(
+        judged(lines, scale=BINARY, confidence=[0.9, 0.6] * 2 + [0.9, None], groups=groups)
+    ).metrics["map"]
     assert tied.value == pytest.approx(0.75)
 
 
@@ -239,21 +319,34 @@ def test_a_column_of_uncertain_rows_adds_uncertainty_and_diras() -> None:
     lines = [lines[i] for i in order]
     hard = rng.random(100) < 0.3
     confidence = np.where(hard, 0.6, 0.9) - rng.integers(0, 2, 100) / 10
-    meta: list[dict[str, Scalar]] = [{"hard": word} for word in np.where(hard, "True", "false").tolist()]
+    meta: list[dict[str, Scalar]] = [
+        {"hard": word} for word in np.where(hard, "True", "false").tolist()
+    ]
     groups = [f"q{i // 5}" for i in range(100)]
     table = judged(lines, scale=BINARY, confidence=confidence.tolist(), groups=groups, meta=meta)
     found = measure(table, uncertain="hard").metrics
-    assert list(found) == AT_THRESHOLD + ALPHA + ON_PROBABILITIES + RANKING + ["uncertainty_ap", *DIRAS]
-    assert found["uncertainty_ap"].value == pytest.approx(average_precision_score(hard, 1 - confidence))
+    assert list(found) == AT_THRESHOLD + ALPHA + ON_PROBABILITIES + RANKING + [
+        "uncertainty_ap",
+        *DIRAS,
+    ]
+    assert found["uncertainty_ap"].value == pytest.approx(
+        average_precision_score(hard, 1 - confidence)
+    )
     assert found["uncertainty_ap"] == found["diras_uncertainty"]
     assert found["diras_binary"].value == pytest.approx(found["f1"].value)
-    assert found["diras_mean"].value == pytest.approx(np.mean([found[name].value or 0 for name in DIRAS[:4]]))
+    assert found["diras_mean"].value == pytest.approx(
+        np.mean([found[name].value or 0 for name in DIRAS[:4]])
+    )
     with pytest.raises(InputError, match="'nope'"):
         measure(table, uncertain="nope")
     by = by_column(table, "hard", uncertain="hard")
     assert by["false"].metrics["uncertainty_ap"].reason == "no row is marked uncertain"
-    silent = measure(judged(lines, scale=BINARY, groups=groups, meta=meta), uncertain="hard").metrics
-    assert {silent[name].reason for name in ["uncertainty_ap", *DIRAS]} == {"no verdict carries a confidence"}
+    silent = measure(
+        judged(lines, scale=BINARY, groups=groups, meta=meta), uncertain="hard"
+    ).metrics
+    assert {silent[name].reason for name in ["uncertainty_ap", *DIRAS]} == {
+        "no verdict carries a confidence"
+    }
 
 
 def test_a_probability_holds_its_own_confidence_and_graded_labels_their_relevance() -> None:
@@ -261,29 +354,46 @@ def test_a_probability_holds_its_own_confidence_and_graded_labels_their_relevanc
     meta: list[dict[str, Scalar]] = [{"hard": i % 3 == 0} for i in range(12)]
     lines: list[Line] = [(float(i % 3), 0.05 + i / 13) for i in range(12)]
     groups = [f"q{i // 4}" for i in range(12)]
-    graded = judged(lines, scale=PROBABILITY, labels=OutputScale(low=0, high=2, threshold=1), groups=groups, meta=meta)
+    graded = judged(
+        lines,
+        scale=PROBABILITY,
+        labels=OutputScale(low=0, high=2, threshold=1),
+        groups=groups,
+        meta=meta,
+    )
     halves: list[Line] = [((label or 0) / 2, score) for label, score in lines]
     shared = judged(halves, scale=PROBABILITY, groups=groups, meta=meta)
     found = measure_diras(graded, "hard")
     assert found == measure_diras(shared, "hard")
     assert found["diras_mean"].value is not None
-    assert found["diras_ranking"] != measure_diras(graded, "hard", as_published=True)["diras_ranking"]
+    assert (
+        found["diras_ranking"] != measure_diras(graded, "hard", as_published=True)["diras_ranking"]
+    )
 
 
 def test_every_metric_that_measure_returns_stands_in_the_catalog() -> None:
     """Reports can explain each name."""
     table = judged(
-        _counts(4, 2, 2, 4), scale=BINARY, confidence=[0.8] * 12, meta=[{"u": 1}] * 12, groups=["a", "b"] * 6
+        _counts(4, 2, 2, 4),
+        scale=BINARY,
+        confidence=[0.8] * 12,
+        meta=[{"u": 1}] * 12,
+        groups=["a", "b"] * 6,
     )
     choice = judged([(1.0, 1.0)], scale=OutputScale(kind="choice", labels=("a", "b")))
-    names = [*measure(table, at=(1, 5), uncertain="u").metrics, *measure(judged([(1.0, 2.0)])).metrics]
+    names = [
+        *measure(table, at=(1, 5), uncertain="u").metrics,
+        *measure(judged([(1.0, 2.0)])).metrics,
+    ]
     for name in [*names, *measure(choice).metrics, *AVERAGED, "anls"]:
         assert is_metric(name), name
 
 
 def test_a_probability_scale_is_its_own_probability() -> None:
     """A judge that answers with a probability needs no separate confidence."""
-    found = measure(judged([(1.0, 0.9), (0.0, 0.2), (1.0, 0.4), (0.0, 0.6)], scale=PROBABILITY, labels=BINARY))
+    found = measure(
+        judged([(1.0, 0.9), (0.0, 0.2), (1.0, 0.4), (0.0, 0.6)], scale=PROBABILITY, labels=BINARY)
+    )
     assert found.metrics["auroc"].value == 0.75
     assert found.metrics["brier"].value == pytest.approx((0.01 + 0.04 + 0.36 + 0.36) / 4)
     with pytest.raises(InputError, match=r"1\.5"):
@@ -303,10 +413,14 @@ def test_calibration_uses_the_rows_that_have_a_probability() -> None:
 
 
 @pytest.mark.parametrize(
-    "lines", [[], [(1.0, None), (0.0, None)], [(None, 1.0)]], ids=["empty", "unscored", "unlabelled"]
+    "lines",
+    [[], [(1.0, None), (0.0, None)], [(None, 1.0)]],
+    ids=["empty", "unscored", "unlabelled"],
 )
 def test_nothing_to_measure_is_said_and_not_a_number(lines: list[Line]) -> None:
-    """Empty, all-unscored and all-unlabelled inputs give n = 0 and metrics that are None with a reason."""
+    """Empty, all-unscored and all-unlabelled inputs give n = 0 and metrics that are None with a
+    reason.
+    """
     found = measure(judged(lines, scale=BINARY))
     assert found.n == 0
     assert found.coverage == 0.0
@@ -349,20 +463,35 @@ def test_rows_of_shared_groups_widen_the_interval() -> None:
     once = measure(judged(_counts(20, 8, 8, 24), scale=BINARY))
     assert (apart.groups, together.groups, once.groups) == (600, 60, 60)
     for name in AT_THRESHOLD:
-        widths = [(b.metrics[name].high or 0) - (b.metrics[name].low or 0) for b in (apart, together, once)]
+        widths = [
+            (b.metrics[name].high or 0) - (b.metrics[name].low or 0)
+            for b in (apart, together, once)
+        ]
         assert widths[1] > 2.5 * widths[0], name
         assert widths[1] == pytest.approx(widths[2], rel=0.15), name
 
 
 def test_few_rows_and_groups_are_named_beside_the_figures() -> None:
-    """Below the sizes for which coverage is measured, remarks and notes say what is few; above, nothing is said."""
+    """Below the sizes for which coverage is measured, remarks and notes say what is few; above,
+    nothing is said.
+    """
     few = measure(judged(_counts(7, 2, 2, 79), scale=BINARY, confidence=[0.8] * 90))
     assert few.notes == ("only 90 rows: 95 % intervals may hold the truth less often than that",)
     assert few.metrics["precision"].reason == "only 9 rows that the judge calls positive"
-    for name in ("recall", "f1", "balanced_accuracy", "mcc", "kappa", "krippendorff_alpha", "auroc"):
+    for name in (
+        "recall",
+        "f1",
+        "balanced_accuracy",
+        "mcc",
+        "kappa",
+        "krippendorff_alpha",
+        "auroc",
+    ):
         assert few.metrics[name].reason == "only 9 rows labelled positive", name
     assert few.metrics["specificity"].reason == ""
-    assert few.metrics["ece"].reason.startswith("ECE on 90 rows is biased upwards: a calibrated judge would show about")
+    assert few.metrics["ece"].reason.startswith(
+        "ECE on 90 rows is biased upwards: a calibrated judge would show about"
+    )
     groups = [f"g{i // 40}" for i in range(1000)]
     lines = [*_counts(40, 0, 0, 0), *_counts(0, 60, 0, 900)]
     gathered = measure(judged(lines, scale=BINARY, groups=groups)).metrics["recall"]
@@ -370,7 +499,10 @@ def test_few_rows_and_groups_are_named_beside_the_figures() -> None:
     lopsided = ["big"] * 600 + [f"g{i}" for i in range(400)]
     notes = measure(judged(lines, scale=BINARY, groups=lopsided)).notes
     assert notes == (
-        "the 401 groups weigh as much as 3 of equal size: 95 % intervals may hold the truth less often than that",
+        (
+            "the 401 groups weigh as much as 3 of equal size: 95 % intervals may hold the truth"
+            " less often than that"
+        ),
     )
     enough = measure(judged(_counts(40, 20, 20, 120), scale=BINARY, confidence=[0.99] * 200))
     assert enough.notes == ()
@@ -389,7 +521,9 @@ def test_too_few_groups_are_named() -> None:
 
 def test_the_worst_case_counts_every_missing_verdict_as_wrong_and_as_right() -> None:
     """Two positives and one negative without a verdict bound the figures from both sides."""
-    table = judged([*_counts(6, 2, 2, 10), (1.0, None), (1.0, None), (0.0, None), (None, None)], scale=BINARY)
+    table = judged(
+        [*_counts(6, 2, 2, 10), (1.0, None), (1.0, None), (0.0, None), (None, None)], scale=BINARY
+    )
     found = measure(table)
     assert found.worst_case["accuracy"] == (16 / 23, 19 / 23)
     assert found.worst_case["precision"] == (6 / 9, 8 / 10)
@@ -400,7 +534,11 @@ def test_the_worst_case_counts_every_missing_verdict_as_wrong_and_as_right() -> 
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from([0.0, 1.0, None]), st.sampled_from([0.0, 1.0, None]), st.sampled_from("abcd")),
+        st.tuples(
+            st.sampled_from([0.0, 1.0, None]),
+            st.sampled_from([0.0, 1.0, None]),
+            st.sampled_from("abcd"),
+        ),
         max_size=30,
     )
 )
@@ -438,7 +576,9 @@ def test_the_order_of_rows_changes_no_value_and_the_seed_no_point() -> None:
     assert measure(table) == measure(table)
     assert measure(table, seed=1).metrics["f1"].value == measure(turned).metrics["f1"].value
     assert measure(table, seed=1).metrics["f1"] == measure(table, seed=2).metrics["f1"]
-    stated = judged(_counts(9, 3, 4, 14), scale=BINARY, confidence=[0.5 + i % 5 / 10 for i in range(30)])
+    stated = judged(
+        _counts(9, 3, 4, 14), scale=BINARY, confidence=[0.5 + i % 5 / 10 for i in range(30)]
+    )
     first, other = (measure(stated, seed=seed).metrics["ece"] for seed in (1, 2))
     assert first.value == other.value
     assert first.high != other.high
@@ -453,7 +593,9 @@ def test_a_grade_off_the_shared_scale_is_refused() -> None:
 def test_by_measures_each_value_of_a_column() -> None:
     """Each value gets its own benchmark with its own unscored rows; a missing value is `(none)`."""
     lines = [*_counts(4, 1, 1, 4), (1.0, None)]
-    meta: list[dict[str, Scalar]] = [{"dataset": "wice"}] * 6 + [{"dataset": 7}] * 3 + [{"dataset": None}] + [{"x": 1}]
+    meta: list[dict[str, Scalar]] = (
+        [{"dataset": "wice"}] * 6 + [{"dataset": 7}] * 3 + [{"dataset": None}] + [{"x": 1}]
+    )
     found = by_column(judged(lines, scale=BINARY, meta=meta), "dataset")
     assert list(found) == ["(none)", "7", "wice"]
     assert [b.n for b in found.values()] == [1, 3, 6]
@@ -474,7 +616,9 @@ def test_the_table_has_a_line_per_metric() -> None:
 
 
 def test_a_real_table_of_graded_verdicts_is_measured_by_query() -> None:
-    """GPT-4o's 9,260 grades on TREC-DL 2019 give the figures scikit-learn gives, clustered by query."""
+    """GPT-4o's 9,260 grades on TREC-DL 2019 give the figures scikit-learn gives, clustered by
+    query.
+    """
     path = VERDICTS / "trecdl19.gpt-4o-umbrela.jsonl"
     if not path.exists():
         pytest.skip("shared/data/verdicts/trecdl19.gpt-4o-umbrela.jsonl is not beside the checkout")
@@ -490,19 +634,26 @@ def test_a_real_table_of_graded_verdicts_is_measured_by_query() -> None:
         cohen_kappa_score(label, score, weights="quadratic"), abs=1e-12
     )
     plain = measure(
-        replace(table, dataset=replace(table.dataset, rows=tuple(replace(r, group="") for r in table.rows)))
+        replace(
+            table,
+            dataset=replace(table.dataset, rows=tuple(replace(r, group="") for r in table.rows)),
+        )
     )
     widths = [(b.metrics["f1"].high or 0) - (b.metrics["f1"].low or 0) for b in (found, plain)]
     assert widths[0] > 1.5 * widths[1]
 
 
 def test_grades_between_the_levels_leave_out_the_metrics_of_grades() -> None:
-    """A mean of grades, such as 1.5 on 0..3, is decided at the threshold and correlated, and the gap is said."""
+    """A mean of grades, such as 1.5 on 0..3, is decided at the threshold and correlated, and the
+    gap is said.
+    """
     scale = OutputScale(low=0, high=3, threshold=2)
     scores = (0.0, 1.5, 2.5, 3.0)
     rows = tuple(Row(id=str(i), inputs={}, label=float(i)) for i in range(4))
     answers = tuple(Verdict(row_id=str(i), score=s, positive=s >= 2) for i, s in enumerate(scores))
-    found = measure(JudgedDataset(dataset=Dataset(rows=rows, labels=scale), answers=answers, scale=scale))
+    found = measure(
+        JudgedDataset(dataset=Dataset(rows=rows, labels=scale), answers=answers, scale=scale)
+    )
     assert found.metrics["f1"].value == 1.0
     assert found.metrics["spearman"].value == pytest.approx(1.0)
     assert "kappa_linear" not in found.metrics
@@ -512,8 +663,17 @@ def test_grades_between_the_levels_leave_out_the_metrics_of_grades() -> None:
 
 def test_documents_are_not_ranked_as_queries() -> None:
     """Rows of groundedness share a source, which ranks nothing; passages of a query are ranked."""
-    for inputs, ranked in (({"source": "s", "statement": "t"}, False), ({"query": "q", "passage": "p"}, True)):
-        rows = tuple(Row(id=str(i), inputs=inputs, label=float(i % 2), group=str(i // 4)) for i in range(8))
-        answers = tuple(Verdict(row_id=str(i), score=float(i % 2), positive=bool(i % 2)) for i in range(8))
-        found = measure(JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY))
+    for inputs, ranked in (
+        ({"source": "s", "statement": "t"}, False),
+        ({"query": "q", "passage": "p"}, True),
+    ):
+        rows = tuple(
+            Row(id=str(i), inputs=inputs, label=float(i % 2), group=str(i // 4)) for i in range(8)
+        )
+        answers = tuple(
+            Verdict(row_id=str(i), score=float(i % 2), positive=bool(i % 2)) for i in range(8)
+        )
+        found = measure(
+            JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
+        )
         assert ("map" in found.metrics) is ranked

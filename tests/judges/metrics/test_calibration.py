@@ -11,7 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import InputError
-from judgewright.judges.metrics import auroc, average_precision, brier, calibration_intervals, ece, tally
+from judgewright.judges.metrics import (
+    auroc,
+    average_precision,
+    brier,
+    calibration_intervals,
+    ece,
+    tally,
+)
 
 VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
 
@@ -25,7 +32,9 @@ rows = st.lists(
 @given(rows, st.integers(0, 2**32 - 1))
 @settings(max_examples=60, deadline=None)
 def test_weighted_metrics_equal_scikit_learn(pairs: list[tuple[bool, float]], seed: int) -> None:
-    """AUROC, average precision and Brier follow scikit-learn with any row weights, ties included."""
+    """AUROC, average precision and Brier follow scikit-learn with any row weights, ties
+    included.
+    """
     from sklearn import metrics as sk
 
     label = np.array([p[0] for p in pairs])
@@ -43,7 +52,9 @@ def test_weighted_metrics_equal_scikit_learn(pairs: list[tuple[bool, float]], se
 
 @given(rows, st.sampled_from([2, 5, 10]))
 @settings(max_examples=60, deadline=None)
-def test_ece_equals_scikit_learns_calibration_curve(pairs: list[tuple[bool, float]], bins: int) -> None:
+def test_ece_equals_scikit_learns_calibration_curve(
+    pairs: list[tuple[bool, float]], bins: int
+) -> None:
     """The default edges are scikit-learn's; the weights are the bins' shares of rows."""
     from sklearn.calibration import calibration_curve
 
@@ -94,14 +105,22 @@ def test_no_rows_give_nan_and_bad_probabilities_are_named() -> None:
         tally(np.array([True, False]), np.array([0.5]))
 
 
-@pytest.mark.parametrize("judge", ["gpt-3.5-turbo", "gpt-4-nodef", "gpt-4-nocot", "llama3-8b-instruct"])
+@pytest.mark.parametrize(
+    "judge", ["gpt-3.5-turbo", "gpt-4-nodef", "gpt-4-nocot", "llama3-8b-instruct"]
+)
 def test_the_published_diras_calibration_follows_from_tenths(judge: str) -> None:
-    """DIRAS's calibration figure, mean of AUROC, 1 - ECE and 1 - Brier, is reproduced to its printed digits."""
+    """DIRAS's calibration figure, mean of AUROC, 1 - ECE and 1 - Brier, is reproduced to its
+    printed digits.
+    """
     name = f"diras_chatreport.{judge}.jsonl"
     if not (VERDICTS / name).exists():
         pytest.skip(f"shared/data/verdicts/{name} is not beside the checkout")
-    expected = json.loads((VERDICTS / "expected.json").read_text(encoding="utf-8"))[name]["calibration"]["computed"]
-    lines = [json.loads(line) for line in (VERDICTS / name).read_text(encoding="utf-8").splitlines()]
+    expected = json.loads((VERDICTS / "expected.json").read_text(encoding="utf-8"))[name][
+        "calibration"
+    ]["computed"]
+    lines = [
+        json.loads(line) for line in (VERDICTS / name).read_text(encoding="utf-8").splitlines()
+    ]
     label = np.array([line["label"] > 0 for line in lines])
     verdict = np.array([bool(line["verdict"]) for line in lines])
     confidence = np.array([line["confidence"] for line in lines], np.float64)
@@ -114,7 +133,9 @@ def test_the_published_diras_calibration_follows_from_tenths(judge: str) -> None
 
 @pytest.mark.parametrize("clustered", [False, True])
 def test_intervals_from_cells_of_neighbours_match_those_of_every_row(clustered: bool) -> None:
-    """Two thousand distinct probabilities: exact values, and the intervals of rows resampled one by one."""
+    """Two thousand distinct probabilities: exact values, and the intervals of rows resampled one by
+    one.
+    """
     from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
 
     rng = np.random.default_rng(3)

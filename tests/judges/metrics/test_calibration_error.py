@@ -27,7 +27,9 @@ def test_the_error_of_a_calibrated_judge_may_be_zero(n: int) -> None:
 
 @pytest.mark.parametrize("clustered", [False, True])
 def test_the_interval_holds_a_large_error_as_often_as_it_says(clustered: bool) -> None:
-    """A judge that is off by 0.15 everywhere, on 200 rows alone or in 25 groups that lean together."""
+    """A judge that is off by 0.15 everywhere, on 200 rows alone or in 25 groups that lean
+    together.
+    """
     rng = np.random.default_rng(7)
     groups = np.repeat(np.arange(25), 8) if clustered else None
     held = 0
@@ -47,7 +49,9 @@ def test_on_many_rows_the_interval_is_the_usual_one() -> None:
     label = rng.random(20_000) < 0.6
     low, high = ece_interval(label, stated, None)
     half = 1.96 * label.std() / np.sqrt(20_000)
-    assert (low, high) == pytest.approx((0.75 - label.mean() - half, 0.75 - label.mean() + half), abs=half / 8)
+    assert (low, high) == pytest.approx(
+        (0.75 - label.mean() - half, 0.75 - label.mean() + half), abs=half / 8
+    )
 
 
 def test_chance_makes_about_as_much_error_as_is_told() -> None:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from judgewright.judges.metrics import CALIBRATION_METRICS, DIRAS_METRICS, LOWER_IS_BETTER, METRICS, is_metric
+from judgewright.judges.metrics import (
+    CALIBRATION_METRICS,
+    DIRAS_METRICS,
+    LOWER_IS_BETTER,
+    METRICS,
+    is_metric,
+)
 
 
 def test_every_metric_has_one_line_that_says_which_way_is_good() -> None:
-    """The families that are computed elsewhere are covered too, and the direction stands in the line."""
+    """The families that are computed elsewhere are covered too, and the direction stands in the
+    line.
+    """
     assert {*CALIBRATION_METRICS, *DIRAS_METRICS} <= METRICS.keys()
     for name, metric in METRICS.items():
         assert "\n" not in metric.description
-        assert metric.description.endswith("lower is better" if name in LOWER_IS_BETTER else "higher is better"), name
+        assert metric.description.endswith(
+            "lower is better" if name in LOWER_IS_BETTER else "higher is better"
+        ), name
 
 
 def test_a_cut_off_makes_a_name_where_the_metric_has_one() -> None:

@@ -44,12 +44,16 @@ def test_thousands_of_distinct_values_equal_scipy() -> None:
     y = np.where(rng.random(3001) < 0.3, np.round(x, 1), rng.normal(size=3001))
     assert kendall_tau(x, y).value == pytest.approx(stats.kendalltau(x, y).statistic, abs=1e-12)
     assert spearman(x, y).value == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-12)
-    assert pearson(1e9 + x, 1e-9 * y).value == pytest.approx(stats.pearsonr(x, y).statistic, abs=1e-6)
+    assert pearson(1e9 + x, 1e-9 * y).value == pytest.approx(
+        stats.pearsonr(x, y).statistic, abs=1e-6
+    )
 
 
 @pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize("graded", [False, True])
-def test_the_interval_is_as_wide_as_a_bootstrap_of_rows_or_groups(graded: bool, grouped: bool) -> None:
+def test_the_interval_is_as_wide_as_a_bootstrap_of_rows_or_groups(
+    graded: bool, grouped: bool
+) -> None:
     """Drawing rows (or groups of rows) a thousand times spreads as the influence function says."""
     from scipy import stats
 
@@ -60,7 +64,11 @@ def test_the_interval_is_as_wide_as_a_bootstrap_of_rows_or_groups(graded: bool, 
     y = shared + rng.normal(size=400)
     if graded:
         x, y = np.round(x).clip(-1, 2), np.round(y).clip(-1, 2)
-    scipy_of = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall_tau": stats.kendalltau}
+    scipy_of = {
+        "pearson": stats.pearsonr,
+        "spearman": stats.spearmanr,
+        "kendall_tau": stats.kendalltau,
+    }
     rows_of = np.arange(400).reshape(80, 5) if grouped else np.arange(400).reshape(400, 1)
     draws = {name: [] for name in scipy_of}
     for _ in range(600):
@@ -79,7 +87,11 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
     """Of 300 samples of 40 bivariate normal pairs, about 95 % hold the true correlations."""
     rng = np.random.default_rng(4)
     rho = 0.6
-    truth = {"pearson": rho, "spearman": 6 / np.pi * np.arcsin(rho / 2), "kendall_tau": 2 / np.pi * np.arcsin(rho)}
+    truth = {
+        "pearson": rho,
+        "spearman": 6 / np.pi * np.arcsin(rho / 2),
+        "kendall_tau": 2 / np.pi * np.arcsin(rho),
+    }
     held = dict.fromkeys(truth, 0)
     for _ in range(300):
         x = rng.normal(size=40)
@@ -90,14 +102,24 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
 
 
 def test_odd_inputs_have_stated_answers() -> None:
-    """Empty, constant, perfect and tiny inputs say why; lengths and non-finite numbers are refused."""
+    """Empty, constant, perfect and tiny inputs say why; lengths and non-finite numbers are
+    refused.
+    """
     assert kendall_tau([], []).reason == "there are no rows to correlate"
     constant = correlations([1, 1, 1], [1, 2, 3])["spearman"]
-    assert (constant.value, constant.n, constant.reason) == (None, 3, "every first number is the same")
+    assert (constant.value, constant.n, constant.reason) == (
+        None,
+        3,
+        "every first number is the same",
+    )
     both = pearson([1, 1], [2, 2])
     assert both.reason == "every first number and every second number is the same"
     perfect = kendall_tau([1, 2, 3, 4, 5], [2, 4, 6, 8, 9])
-    assert (perfect.value, perfect.low, perfect.reason) == (1.0, None, "a perfect correlation shows no spread")
+    assert (perfect.value, perfect.low, perfect.reason) == (
+        1.0,
+        None,
+        "a perfect correlation shows no spread",
+    )
     tiny = kendall_tau([1, 2, 3], [1, 3, 2])
     assert (tiny.value, tiny.low) == (pytest.approx(1 / 3), None)
     assert tiny.reason == "fewer than 4 rows cannot show the spread"
@@ -112,7 +134,9 @@ def test_odd_inputs_have_stated_answers() -> None:
 @given(pairs)
 @settings(max_examples=60, deadline=None)
 def test_any_numbers_give_ordered_intervals_within_their_range(rows: list[tuple[int, int]]) -> None:
-    """The interval holds the value and stays in [-1, 1]; turning a side around turns the value around."""
+    """The interval holds the value and stays in [-1, 1]; turning a side around turns the value
+    around.
+    """
     x, y = np.array(rows, np.float64).T
     for name, estimate in correlations(x, y, np.arange(len(x)) // 2).items():
         if estimate.low is not None and estimate.high is not None:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from judgewright.judges.metrics import influence_se, left_out_se, mean_share, score_interval, share_interval, t_quantile
+from judgewright.judges.metrics import (
+    influence_se,
+    left_out_se,
+    mean_share,
+    score_interval,
+    share_interval,
+    t_quantile,
+)
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 8, 12, 30, 100, 5000])
@@ -24,7 +31,9 @@ def test_without_freedom_the_quantile_is_infinite() -> None:
 
 
 def test_a_mean_of_grouped_values_covers_as_often_as_it_says() -> None:
-    """With 12 groups of 6 values that move together, about 95 % of 400 intervals hold the true mean."""
+    """With 12 groups of 6 values that move together, about 95 % of 400 intervals hold the true
+    mean.
+    """
     rng = np.random.default_rng(6)
     groups = np.repeat(np.arange(12), 6)
     held = {"groups": 0, "rows": 0}
@@ -49,7 +58,9 @@ def test_values_that_never_vary_are_not_certain() -> None:
 
 
 def test_the_error_of_a_mean_without_each_group_is_found_from_the_pulls() -> None:
-    """Leaving out each of nine unequal groups in turn, by hand; independent values have the usual error."""
+    """Leaving out each of nine unequal groups in turn, by hand; independent values have the usual
+    error.
+    """
     rng = np.random.default_rng(8)
     groups = np.repeat(np.arange(9), [1, 2, 3, 4, 5, 6, 7, 8, 30])
     values = rng.random(len(groups))
@@ -62,7 +73,9 @@ def test_the_error_of_a_mean_without_each_group_is_found_from_the_pulls() -> Non
 
 
 def test_a_proportion_of_many_rows_has_wilsons_interval() -> None:
-    """With the error of independent rows and no doubt about it the interval is SciPy's, on any range."""
+    """With the error of independent rows and no doubt about it the interval is SciPy's, on any
+    range.
+    """
     from scipy.stats import binomtest
 
     expected = binomtest(90, 100).proportion_ci(method="wilson")
@@ -73,10 +86,15 @@ def test_a_proportion_of_many_rows_has_wilsons_interval() -> None:
 
 
 def test_few_units_and_an_unknown_error_widen_the_interval() -> None:
-    """Student's t for few units; where no error is known, as many rows as units stand behind the value."""
+    """Student's t for few units; where no error is known, as many rows as units stand behind the
+    value.
+    """
     from scipy.stats import binomtest
 
-    widths = [high - low for low, high in (score_interval(0.7, 0.05, units) for units in (2, 5, 20, np.inf))]
+    widths = [
+        high - low
+        for low, high in (score_interval(0.7, 0.05, units) for units in (2, 5, 20, np.inf))
+    ]
     assert widths == sorted(widths, reverse=True)
     expected = binomtest(7, 10).proportion_ci(method="wilson")
     assert score_interval(0.7, None, 10) == pytest.approx((expected.low, expected.high))

@@ -1,4 +1,6 @@
-"""The DIRAS groups: the published figures on the real verdicts, and the pulls behind the intervals."""
+"""The DIRAS groups: the published figures on the real verdicts, and the pulls behind the
+intervals.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,9 @@ from judgewright.judges.metrics.diras import _auroc, _average_precision, _ece, _
 VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
 GRADES = {"yes": 1.0, "partially": 0.5, "no": 0.0}
 
-# Uncertainty, binary, calibration, ranking and mean as printed; None where the table was not computed from the
-# verdicts we have. 91.10 is a misprint: the printed mean of 80.00 follows from 91.20.
+# Uncertainty, binary, calibration, ranking and mean as printed; None where the table was not
+# computed from the verdicts we have. 91.10 is a misprint: the printed mean of 80.00 follows from
+# 91.20.
 PUBLISHED = {
     ("gpt-4-0125-preview", "confidence"): (54.01, 86.32, 91.20, 88.48, 80.00),
     ("gpt-4-nodef", "confidence"): (39.27, 84.07, 90.59, 87.57, None),
@@ -77,7 +80,9 @@ def test_the_published_figures_come_out_to_the_printed_digits(judge: str, confid
             assert f"{100 * (found[name].value or 0):.2f}" == f"{printed:.2f}", name
 
 
-@pytest.mark.parametrize("judge", ["gpt-3.5-turbo", "gpt-4-0125-preview", "gpt-4-nocot", "llama3-8b-instruct"])
+@pytest.mark.parametrize(
+    "judge", ["gpt-3.5-turbo", "gpt-4-0125-preview", "gpt-4-nocot", "llama3-8b-instruct"]
+)
 def test_the_recomputed_figures_of_expected_json_are_met(judge: str) -> None:
     """Every figure of the file that names one of the groups."""
     path = VERDICTS / "expected.json"
@@ -92,11 +97,15 @@ def test_the_recomputed_figures_of_expected_json_are_met(judge: str) -> None:
     }
     assert names.keys() & expected.keys()
     for key in names.keys() & expected.keys():
-        assert 100 * (found[names[key]].value or 0) == pytest.approx(expected[key]["computed"], abs=1e-6)
+        assert 100 * (found[names[key]].value or 0) == pytest.approx(
+            expected[key]["computed"], abs=1e-6
+        )
 
 
 def test_the_two_rankings_differ_by_partial_relevance_and_by_ties() -> None:
-    """Counting partial relevance half gives scikit-learn's nDCG and another figure than the published 88.48."""
+    """Counting partial relevance half gives scikit-learn's nDCG and another figure than the
+    published 88.48.
+    """
     from sklearn.metrics import ndcg_score
 
     rows = _rows("gpt-4-0125-preview")
@@ -107,8 +116,12 @@ def test_the_two_rankings_differ_by_partial_relevance_and_by_ties() -> None:
     whole = np.mean([ndcg_score([binary.grade[m]], [rows.probability[m]]) for m in members])
     assert 100 * (found.value or 0) == pytest.approx(92.80, abs=0.005)
     # MAP is the same on both sides, so the halves of nDCG are all that differs.
-    assert (diras(binary)["diras_ranking"].value or 0) - (found.value or 0) == pytest.approx((whole - partial) / 2)
-    assert 100 * (diras(rows, as_published=True)["diras_ranking"].value or 0) == pytest.approx(88.48, abs=0.005)
+    assert (diras(binary)["diras_ranking"].value or 0) - (found.value or 0) == pytest.approx(
+        (whole - partial) / 2
+    )
+    assert 100 * (diras(rows, as_published=True)["diras_ranking"].value or 0) == pytest.approx(
+        88.48, abs=0.005
+    )
 
 
 def test_the_mean_is_of_the_four_groups_and_narrower_than_the_widest() -> None:
@@ -136,7 +149,14 @@ def test_intervals_are_as_wide_as_a_bootstrap_of_queries() -> None:
         again = RelevanceRows(
             **{
                 name: getattr(rows, name)[keep]
-                for name in ("grade", "relevant", "predicted", "confidence", "probability", "uncertain")
+                for name in (
+                    "grade",
+                    "relevant",
+                    "predicted",
+                    "confidence",
+                    "probability",
+                    "uncertain",
+                )
             },
             query=code,
         )
@@ -155,7 +175,9 @@ def _weighted(name: str) -> Callable[[np.ndarray, np.ndarray, np.ndarray], float
 
 
 @pytest.mark.parametrize(("name", "ours"), [("auroc", _auroc), ("ap", _average_precision)])
-def test_pulls_are_what_a_little_more_weight_does(name: str, ours: Callable[..., tuple[float, np.ndarray]]) -> None:
+def test_pulls_are_what_a_little_more_weight_does(
+    name: str, ours: Callable[..., tuple[float, np.ndarray]]
+) -> None:
     """Scikit-learn's weighted metric moves by pull / n per unit of weight."""
     rng = np.random.default_rng(7)
     label, score = rng.random(60) < 0.4, rng.integers(0, 8, 60) / 8
@@ -203,17 +225,24 @@ def test_the_published_sort_sorts(values: list[int]) -> None:
         ([1] * 15, list(range(15))),
     ],
 )
-def test_equal_values_stand_as_the_published_sort_leaves_them(values: list[int], order: list[int]) -> None:
+def test_equal_values_stand_as_the_published_sort_leaves_them(
+    values: list[int], order: list[int]
+) -> None:
     """Recorded from the argsort of numba 0.68, by which the published table was ranked."""
     assert _quicksort(values) == order
 
 
 def test_missing_parts_are_named_and_take_the_mean_with_them() -> None:
-    """No hard row, only right verdicts, or one row a query: the group and the mean are None, the rest is there."""
+    """No hard row, only right verdicts, or one row a query: the group and the mean are None, the
+    rest is there.
+    """
     rows = _made_up(80)
     easy = diras(replace(rows, uncertain=np.zeros(80, np.bool_)))
     assert easy["diras_uncertainty"].reason == "no row is marked uncertain"
-    assert (easy["diras_mean"].value, easy["diras_mean"].reason) == (None, "there is no diras_uncertainty")
+    assert (easy["diras_mean"].value, easy["diras_mean"].reason) == (
+        None,
+        "there is no diras_uncertainty",
+    )
     assert easy["diras_binary"].value is not None
     right = diras(replace(rows, relevant=rows.predicted))
     assert "every verdict is right" in right["diras_calibration"].reason

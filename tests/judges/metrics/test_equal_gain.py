@@ -1,4 +1,6 @@
-"""The gain over the old judge's curve, in counts: against scikit-learn, by hand, and where there is none."""
+"""The gain over the old judge's curve, in counts: against scikit-learn, by hand, and where there is
+none.
+"""
 
 import numpy as np
 import pytest
@@ -21,7 +23,9 @@ from judgewright.judges import (
 GRADES = OutputScale(kind="graded", low=0, high=3, threshold=2)
 SCORES = {
     "precision": sklearn.metrics.precision_score,
-    "specificity": lambda *sides, **weights: sklearn.metrics.recall_score(*sides, pos_label=0, **weights),
+    "specificity": lambda *sides, **weights: sklearn.metrics.recall_score(
+        *sides, pos_label=0, **weights
+    ),
     "f1": sklearn.metrics.f1_score,
     "accuracy": sklearn.metrics.accuracy_score,
     "balanced_accuracy": sklearn.metrics.balanced_accuracy_score,
@@ -31,9 +35,14 @@ SCORES = {
 }
 
 
-def judged(labels, scores, scale: OutputScale = BINARY, *, confidence=None, groups: int = 1) -> JudgedDataset:
+def judged(
+    labels, scores, scale: OutputScale = BINARY, *, confidence=None, groups: int = 1
+) -> JudgedDataset:
     """A judge's answers; a score of None is unscored, and `groups` rows make a group."""
-    rows = tuple(Row(id=str(i), inputs={}, label=float(y), group=f"g{i // groups}") for i, y in enumerate(labels))
+    rows = tuple(
+        Row(id=str(i), inputs={}, label=float(y), group=f"g{i // groups}")
+        for i, y in enumerate(labels)
+    )
     answers = []
     for i, score in enumerate(scores):
         sure = None if confidence is None else confidence[i]
@@ -41,8 +50,12 @@ def judged(labels, scores, scale: OutputScale = BINARY, *, confidence=None, grou
             answers.append(Unscored(row_id=str(i), reason="parse"))
         else:
             yes = scale.positive(float(score))
-            answers.append(Verdict(row_id=str(i), score=float(score), positive=yes, confidence=sure))
-    return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=tuple(answers), scale=scale)
+            answers.append(
+                Verdict(row_id=str(i), score=float(score), positive=yes, confidence=sure)
+            )
+    return JudgedDataset(
+        dataset=Dataset(rows=rows, labels=BINARY), answers=tuple(answers), scale=scale
+    )
 
 
 def drawn(
@@ -59,20 +72,29 @@ def drawn(
 
 @pytest.mark.parametrize("scale", [GRADES, PROBABILITY], ids=lambda scale: scale.kind)
 @pytest.mark.parametrize("metric", SCORES)
-def test_the_old_value_is_that_of_scikit_learns_curve_in_counts(metric: str, scale: OutputScale) -> None:
+def test_the_old_value_is_that_of_scikit_learns_curve_in_counts(
+    metric: str, scale: OutputScale
+) -> None:
     for seed in range(5):
         before, after = drawn(240, seed, scale=scale)
-        fpr, tpr, _ = sklearn.metrics.roc_curve(before.positive, before.score, drop_intermediate=False)
+        fpr, tpr, _ = sklearn.metrics.roc_curve(
+            before.positive, before.score, drop_intermediate=False
+        )
         positives = int(before.positive.sum())
         negatives = 240 - positives
-        # Neither the point that calls every row positive nor the one that calls none so is a threshold's.
+        # Neither the point that calls every row positive nor the one that calls none so is a
+        # threshold's.
         points = np.round(np.stack([tpr * positives, fpr * negatives], 1)[1:-1])
         (_, new_fp), (_, new_tp) = sklearn.metrics.confusion_matrix(after.positive, after.predicted)
         if metric == "recall":
-            best = {fp: max(tp for tp, other in points if other == fp) for fp in np.unique(points[:, 1])}
+            best = {
+                fp: max(tp for tp, other in points if other == fp) for fp in np.unique(points[:, 1])
+            }
             fp, tp = new_fp, np.interp(new_fp, list(best), list(best.values()))
         else:
-            best = {tp: min(fp for other, fp in points if other == tp) for tp in np.unique(points[:, 0])}
+            best = {
+                tp: min(fp for other, fp in points if other == tp) for tp in np.unique(points[:, 0])
+            }
             tp, fp = new_tp, np.interp(new_tp, list(best), list(best.values()))
         table = [negatives - fp, fp, positives - tp, tp]
         expected = SCORES[metric]([0, 0, 1, 1], [0, 1, 0, 1], sample_weight=table)
@@ -84,11 +106,15 @@ def test_the_old_value_is_that_of_scikit_learns_curve_in_counts(metric: str, sca
         assert gain.change.after == change.after
         assert gain.change.difference == pytest.approx(change.after - expected, abs=1e-12)
         assert gain.held == ("false positive rate" if metric == "recall" else "recall")
-        assert gain.at == pytest.approx(new_fp / negatives if metric == "recall" else new_tp / positives)
+        assert gain.at == pytest.approx(
+            new_fp / negatives if metric == "recall" else new_tp / positives
+        )
 
 
 def test_between_two_thresholds_counts_are_mixed() -> None:
-    """At 3 the old judge finds 2 of 4 with no false positive, at 2 all 4 with 4; the new one finds 3 with 1."""
+    """At 3 the old judge finds 2 of 4 with no false positive, at 2 all 4 with 4; the new one finds
+    3 with 1.
+    """
     labels = [1, 1, 1, 1, 0, 0, 0, 0, 0, 0]
     before = judged(labels, [3, 3, 2, 2, 2, 2, 2, 2, 0, 0], GRADES)
     after = judged(labels, [1, 1, 1, 0, 1, 0, 0, 0, 0, 0])
@@ -121,7 +147,9 @@ def test_of_thresholds_with_the_same_recall_the_best_counts() -> None:
     assert (change.before, change.difference) == (pytest.approx(2 / 3), pytest.approx(0))
     # At the same false positive rate the most true positives do.
     turned = judged([1 - y for y in labels], [0, 0, 0, 1, 2, 3], GRADES)
-    change = equal_gain("recall", turned, judged([1 - y for y in labels], [0, 0, 0, 1, 1, 1])).change
+    change = equal_gain(
+        "recall", turned, judged([1 - y for y in labels], [0, 0, 0, 1, 1, 1])
+    ).change
     assert change is not None
     assert change.before == pytest.approx(3 / 4)
 
@@ -129,7 +157,9 @@ def test_of_thresholds_with_the_same_recall_the_best_counts() -> None:
 def test_confidences_make_a_curve_of_a_judge_of_yes_and_no() -> None:
     """A yes comes before every no whatever the confidence, and a verdict without one is certain."""
     labels = [1, 1, 0, 1, 0, 0, 1, 0]
-    before = judged(labels, [1, 1, 1, 1, 0, 0, 0, 0], confidence=[0.9, None, 0.3, 0.8, 0.2, 0.9, 0.6, None])
+    before = judged(
+        labels, [1, 1, 1, 1, 0, 0, 0, 0], confidence=[0.9, None, 0.3, 0.8, 0.2, 0.9, 0.6, None]
+    )
     change = equal_gain("precision", before, judged(labels, [1, 1, 0, 1, 0, 0, 0, 0])).change
     assert change is not None
     assert (change.before, change.after) == (1, 1)
@@ -168,7 +198,10 @@ def test_the_error_is_that_of_drawing_groups_again(metric: str, scale: OutputSca
     for _ in range(200):
         groups = rng.integers(0, 200, 200)
         rows = (3 * groups[:, None] + np.arange(3)).ravel()
-        again = [judged(side.positive[rows], side.score[rows], side.scale, groups=3) for side in (before, after)]
+        again = [
+            judged(side.positive[rows], side.score[rows], side.scale, groups=3)
+            for side in (before, after)
+        ]
         if drawn_again := equal_gain(metric, *again).change:
             gains.append(drawn_again.difference)
     assert len(gains) > 180
@@ -186,7 +219,9 @@ def test_where_there_is_no_figure_the_reason_is_given() -> None:
     grades = judged(labels, [3, 2, 1, 2, 1, 0], GRADES)
     all_yes, all_no = judged(labels, [1] * 6), judged(labels, [0] * 6)
     reasons = {
-        equal_gain("precision", judged(labels, [1, 1, 0, 1, 0, 0]), all_yes).reason: "one threshold",
+        equal_gain(
+            "precision", judged(labels, [1, 1, 0, 1, 0, 0]), all_yes
+        ).reason: "one threshold",
         equal_gain("precision", judged(labels, [2] * 6, GRADES), all_yes).reason: "one threshold",
         equal_gain("f1", grades, all_no).reason: "recall of 0.333 to 1.000",
         equal_gain("recall", grades, all_yes).reason: "false positive rate of 0.000 to 0.667",
@@ -205,7 +240,12 @@ def test_where_there_is_no_figure_the_reason_is_given() -> None:
     assert equal_gain("f1", grades, all_no).at == 0
     assert equal_gain("f1", grades, all_no).change is None
     choice = OutputScale(kind="choice", labels=("a", "b"))
-    assert equal_gain("recall[a]", judged(labels, labels, choice), judged(labels, labels, choice)).change is None
+    assert (
+        equal_gain(
+            "recall[a]", judged(labels, labels, choice), judged(labels, labels, choice)
+        ).change
+        is None
+    )
 
 
 def test_a_prompt_below_the_old_curve_gains_in_recall_and_loses_at_the_same_rate() -> None:

@@ -1,4 +1,6 @@
-"""What a benchmark says first: four metrics, each with its own n, and a sentence where the judge tells little."""
+"""What a benchmark says first: four metrics, each with its own n, and a sentence where the judge
+tells little.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,15 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from judgewright.judges import BINARY, Dataset, JudgedDataset, OutputScale, Row, Verdict, hint_threshold
+from judgewright.judges import (
+    BINARY,
+    Dataset,
+    JudgedDataset,
+    OutputScale,
+    Row,
+    Verdict,
+    hint_threshold,
+)
 from judgewright.judges.metrics import Benchmark, headline_metrics, measure
 
 GRADED = OutputScale()
@@ -15,12 +25,15 @@ CHOICE = OutputScale(kind="choice", labels=("billing", "orders", "other"))
 
 
 def table(
-    people: Sequence[float] | np.ndarray, judge: Sequence[float] | np.ndarray, scale: OutputScale = BINARY
+    people: Sequence[float] | np.ndarray,
+    judge: Sequence[float] | np.ndarray,
+    scale: OutputScale = BINARY,
 ) -> JudgedDataset:
     """Make rows with people's labels and a judge's scores."""
     rows = tuple(Row(id=f"r{i}", inputs={}, label=float(label)) for i, label in enumerate(people))
     answers = tuple(
-        Verdict(row_id=f"r{i}", score=float(score), positive=score >= scale.threshold) for i, score in enumerate(judge)
+        Verdict(row_id=f"r{i}", score=float(score), positive=score >= scale.threshold)
+        for i, score in enumerate(judge)
     )
     return JudgedDataset(dataset=Dataset.of(rows, labels=scale), scale=scale, answers=answers)
 
@@ -31,10 +44,22 @@ def of(people: Sequence[float] | np.ndarray, judge: Sequence[float] | np.ndarray
 
 
 def test_n_is_the_number_of_rows_in_the_denominator() -> None:
-    """Precision of one yes among sixty rows has n 1, and its recall as many as people call positive."""
+    """Precision of one yes among sixty rows has n 1, and its recall as many as people call
+    positive.
+    """
     found = of([1] * 20 + [0] * 40, [1] + [0] * 59)
-    rows = {name: found.metrics[name].n for name in ("precision", "recall", "specificity", "f1", "accuracy", "kappa")}
-    assert rows == {"precision": 1, "recall": 20, "specificity": 40, "f1": 20, "accuracy": 60, "kappa": 60}
+    rows = {
+        name: found.metrics[name].n
+        for name in ("precision", "recall", "specificity", "f1", "accuracy", "kappa")
+    }
+    assert rows == {
+        "precision": 1,
+        "recall": 20,
+        "specificity": 40,
+        "f1": 20,
+        "accuracy": 60,
+        "kappa": 60,
+    }
 
 
 def test_four_metrics_come_first_whatever_the_scale() -> None:
@@ -83,12 +108,16 @@ def test_a_judge_no_better_than_a_constant_is_told_so() -> None:
     labels = np.array([1] * 70 + [0] * 30)
     judge = np.array([1] * 35 + [0] * 35 + [1] * 15 + [0] * 15)
     found = of(labels, judge)
-    assert found.warning.startswith("the judge is no better than a constant: always answering yes would agree")
+    assert found.warning.startswith(
+        "the judge is no better than a constant: always answering yes would agree"
+    )
     assert "70 of 100 rows, it does on 50" in found.warning
 
 
 def test_a_good_judge_of_skewed_rows_is_not_called_useless() -> None:
-    """Where nearly all rows are positive a good judge answers alike, too; kappa shows that it sees the others."""
+    """Where nearly all rows are positive a good judge answers alike, too; kappa shows that it sees
+    the others.
+    """
     labels = np.array([1] * 380 + [0] * 20)
     judge = labels.copy()
     judge[:4] = 0
@@ -101,7 +130,9 @@ def test_a_good_judge_of_skewed_rows_is_not_called_useless() -> None:
 
 
 def test_agreement_within_chance_is_told_and_one_label_is_no_evidence() -> None:
-    """Ten rows agree a little, which chance does, too; where people gave one label only nothing is said."""
+    """Ten rows agree a little, which chance does, too; where people gave one label only nothing is
+    said.
+    """
     found = of([1, 1, 1, 1, 1, 0, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0, 0, 0, 1, 1])
     assert "do not show that the judge agrees with people beyond chance" in found.warning
     assert of([1] * 30, [1] * 30).warning == ""
@@ -114,10 +145,16 @@ def test_a_choice_answered_alike_names_the_label() -> None:
 
 
 def test_another_threshold_is_hinted_with_its_interval() -> None:
-    """A lenient judge whose grade 2 is mostly wrong: 3 serves these rows better, and by how much is cross-fitted."""
+    """A lenient judge whose grade 2 is mostly wrong: 3 serves these rows better, and by how much is
+    cross-fitted.
+    """
     rng = np.random.default_rng(4)
     people = rng.integers(0, 2, 400) * 3
-    judge = np.where(people == 3, rng.choice([2, 3], 400, p=[0.2, 0.8]), rng.choice([0, 2, 3], 400, p=[0.3, 0.6, 0.1]))
+    judge = np.where(
+        people == 3,
+        rng.choice([2, 3], 400, p=[0.2, 0.8]),
+        rng.choice([0, 2, 3], 400, p=[0.3, 0.6, 0.1]),
+    )
     hint = hint_threshold(table(people, judge, GRADED))
     assert hint.startswith("on these rows a threshold of 3 instead of 2 would raise kappa from ")
     assert "95 % +" in hint

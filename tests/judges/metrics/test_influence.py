@@ -8,7 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import BoolArray, FloatArray, InputError
-from judgewright.judges.metrics import BINARY_METRICS, CHOICE_METRICS, PAIRED_METRICS, influence, point
+from judgewright.judges.metrics import (
+    BINARY_METRICS,
+    CHOICE_METRICS,
+    PAIRED_METRICS,
+    influence,
+    point,
+)
 
 BINARY = [name for name in PAIRED_METRICS if name in BINARY_METRICS]
 CLASSES = [name for name in PAIRED_METRICS if name in CHOICE_METRICS]
@@ -28,7 +34,9 @@ def _weighted(metric: str, label: BoolArray, predicted: BoolArray, weights: Floa
 @pytest.mark.parametrize("metric", BINARY)
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=15, deadline=None)
-def test_influence_is_the_derivative_of_the_metric_in_the_row_weights(metric: str, seed: int) -> None:
+def test_influence_is_the_derivative_of_the_metric_in_the_row_weights(
+    metric: str, seed: int
+) -> None:
     """A small change of all weights moves the metric by the mean of change times influence."""
     label, predicted = _rows(80, seed)
     value = point(metric, label, predicted)
@@ -38,7 +46,9 @@ def test_influence_is_the_derivative_of_the_metric_in_the_row_weights(metric: st
     assert phi.mean() == pytest.approx(0, abs=1e-12)
     direction = np.random.default_rng(seed).normal(size=80)
     step = 1e-5
-    ahead, behind = (_weighted(metric, label, predicted, 1 + sign * step * direction) for sign in (1, -1))
+    ahead, behind = (
+        _weighted(metric, label, predicted, 1 + sign * step * direction) for sign in (1, -1)
+    )
     assert (ahead - behind) / (2 * step) == pytest.approx((direction * phi).mean(), abs=1e-7)
 
 
@@ -58,8 +68,12 @@ def test_influence_agrees_with_leaving_each_row_out(metric: str) -> None:
 @pytest.mark.parametrize("metric", CLASSES)
 @given(seed=st.integers(0, 2**32 - 1), classes=st.integers(2, 6))
 @settings(max_examples=25, deadline=None)
-def test_the_influence_on_a_metric_of_classes_is_its_derivative(metric: str, seed: int, classes: int) -> None:
-    """The same holds for accuracy, kappa and macro F1 over classes, whether or not each of them occurs."""
+def test_the_influence_on_a_metric_of_classes_is_its_derivative(
+    metric: str, seed: int, classes: int
+) -> None:
+    """The same holds for accuracy, kappa and macro F1 over classes, whether or not each of them
+    occurs.
+    """
     rng = np.random.default_rng(seed)
     label = rng.integers(0, classes, 60)
     predicted = np.where(rng.random(60) < 0.3, rng.integers(0, classes, 60), label)
@@ -70,7 +84,9 @@ def test_the_influence_on_a_metric_of_classes_is_its_derivative(metric: str, see
     assert phi.mean() == pytest.approx(0, abs=1e-12)
 
     def weighted(weights: FloatArray) -> float:
-        table = np.bincount(classes * label + predicted, weights, classes**2).reshape(classes, classes)
+        table = np.bincount(classes * label + predicted, weights, classes**2).reshape(
+            classes, classes
+        )
         return float(CHOICE_METRICS[metric](table))
 
     direction = rng.normal(size=60)
@@ -80,10 +96,14 @@ def test_the_influence_on_a_metric_of_classes_is_its_derivative(metric: str, see
 
 
 def test_a_metric_of_one_class_takes_decisions() -> None:
-    """Recall of a class is recall of `this class or not`, and a metric of classes has no single one."""
+    """Recall of a class is recall of `this class or not`, and a metric of classes has no single
+    one.
+    """
     label, predicted = _rows()
     assert point("recall[orders]", label, predicted) == point("recall", label, predicted)
-    np.testing.assert_array_equal(influence("f1[orders]", label, predicted), influence("f1", label, predicted))
+    np.testing.assert_array_equal(
+        influence("f1[orders]", label, predicted), influence("f1", label, predicted)
+    )
     with pytest.raises(InputError, match="kappa_grades\\[orders\\]"):
         point("kappa_grades[orders]", label, predicted)
 
@@ -96,9 +116,15 @@ def test_off_by_one_takes_grades() -> None:
 
 
 def test_the_standard_error_of_a_proportion_follows() -> None:
-    """std(phi) / sqrt(n) is the textbook error of accuracy, and of precision given its denominator."""
+    """std(phi) / sqrt(n) is the textbook error of accuracy, and of precision given its
+    denominator.
+    """
     label, predicted = _rows(2000)
-    for metric, rows in [("accuracy", np.ones(2000, np.bool_)), ("precision", predicted), ("recall", label)]:
+    for metric, rows in [
+        ("accuracy", np.ones(2000, np.bool_)),
+        ("precision", predicted),
+        ("recall", label),
+    ]:
         value = point(metric, label, predicted)
         assert value is not None
         se = influence(metric, label, predicted).std() / np.sqrt(2000)
@@ -106,7 +132,9 @@ def test_the_standard_error_of_a_proportion_follows() -> None:
 
 
 def test_kappas_standard_error_is_the_published_one() -> None:
-    """On a textbook table the influence gives statsmodels' large-sample error of kappa, .12699606293110033."""
+    """On a textbook table the influence gives statsmodels' large-sample error of kappa,
+    .12699606293110033.
+    """
     label = np.repeat([False, False, True, True], [20, 5, 10, 15])
     predicted = np.repeat([False, True, False, True], [20, 5, 10, 15])
     se = influence("kappa", label, predicted).std() / np.sqrt(50)
@@ -114,7 +142,9 @@ def test_kappas_standard_error_is_the_published_one() -> None:
 
 
 def test_the_paired_difference_of_f1_matches_its_bootstrap_interval() -> None:
-    """1.96 standard errors of the paired influence span about what SciPy's BCa and percentile intervals do."""
+    """1.96 standard errors of the paired influence span about what SciPy's BCa and percentile
+    intervals do.
+    """
     import json
     from pathlib import Path
 
@@ -129,9 +159,15 @@ def test_the_paired_difference_of_f1_matches_its_bootstrap_interval() -> None:
         assert before is not None
         assert after is not None
         assert after - before == pytest.approx(case["expected"]["delta"], abs=1e-9)
-        half = 1.96 * (influence(metric, label, b) - influence(metric, label, a)).std() / np.sqrt(len(label))
+        half = (
+            1.96
+            * (influence(metric, label, b) - influence(metric, label, a)).std()
+            / np.sqrt(len(label))
+        )
         found = case["expected"]["bootstrap95"]["percentile"]
-        assert (after - before - half, after - before + half) == pytest.approx((found["low"], found["high"]), abs=0.006)
+        assert (after - before - half, after - before + half) == pytest.approx(
+            (found["low"], found["high"]), abs=0.006
+        )
 
 
 def test_an_undefined_metric_has_no_point_and_no_influence() -> None:

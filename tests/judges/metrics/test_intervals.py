@@ -27,9 +27,11 @@ def _normal(interval: tuple[float, float] | None) -> tuple[float, float]:
 
 @pytest.mark.parametrize("n", [25, 4000])
 def test_resampled_rows_give_the_standard_error_of_a_mean(n: int) -> None:
-    """Few rows (drawn one by one) and many (drawn as cells) both give sqrt(p (1 - p) / n), widened for few rows.
+    """Few rows (drawn one by one) and many (drawn as cells) both give sqrt(p (1 - p) / n), widened
+    for few rows.
 
-    Percentiles are narrower than t's by sqrt((n - 1) / n), and by the normal quantile in place of t's.
+    Percentiles are narrower than t's by sqrt((n - 1) / n), and by the normal quantile in place of
+    t's.
     """
     from scipy.stats import t as student
 
@@ -58,12 +60,16 @@ def test_resampled_groups_give_the_cluster_robust_standard_error() -> None:
 
 
 def test_an_almost_empty_table_of_groups_and_cells_is_resampled_alike() -> None:
-    """With a cell of its own for nearly every row the sparse path gives the dense path's interval."""
+    """With a cell of its own for nearly every row the sparse path gives the dense path's
+    interval.
+    """
     rng = np.random.default_rng(6)
     n, groups = 6000, np.arange(6000) // 6
     value = rng.random(n) + np.repeat(rng.random(1000), 6)
     code = np.argsort(np.argsort(value))
-    wide = bootstrap({"mean": lambda c: c @ np.sort(value) / c.sum(1)}, Cells(code=code, size=n, groups=groups))["mean"]
+    wide = bootstrap(
+        {"mean": lambda c: c @ np.sort(value) / c.sum(1)}, Cells(code=code, size=n, groups=groups)
+    )["mean"]
     residual = np.bincount(groups, value - value.mean())
     centre, se = _normal(wide)
     assert centre == pytest.approx(value.mean(), abs=0.005)
@@ -81,28 +87,40 @@ def test_the_f1_interval_equals_a_bootstrap_of_rows() -> None:
     cells = Cells(code=2 * label.astype(np.int64) + predicted, size=4)
     ours = bootstrap({"f1": partial(_on_tables, "f1")}, cells, resamples=4000)["f1"]
     theirs = scipy_bootstrap(
-        (label, predicted), f1_score, paired=True, vectorized=False, n_resamples=400, method="percentile", rng=rng
+        (label, predicted),
+        f1_score,
+        paired=True,
+        vectorized=False,
+        n_resamples=400,
+        method="percentile",
+        rng=rng,
     ).confidence_interval
     assert ours == pytest.approx((theirs.low, theirs.high), abs=0.02)
 
 
 @pytest.mark.parametrize("metric", ["f1", "kappa", "mcc"])
 def test_the_interval_covers_the_truth_about_as_often_as_it_says(metric: str) -> None:
-    """In 400 simulated benchmarks of 150 rows, 95 % intervals hold the true value in 91 to 98.5 %."""
+    """In 400 simulated benchmarks of 150 rows, 95 % intervals hold the true value in 91 to 98.5
+    %.
+    """
     share = np.array([0.48, 0.12, 0.08, 0.32])
     truth = float(_on_tables(metric, share[None])[0])
     rng = np.random.default_rng(8)
     held = 0
     for run in range(400):
         code = rng.choice(4, 150, p=share)
-        found = bootstrap({metric: partial(_on_tables, metric)}, Cells(code=code, size=4), resamples=500, seed=run)
+        found = bootstrap(
+            {metric: partial(_on_tables, metric)}, Cells(code=code, size=4), resamples=500, seed=run
+        )
         low, high = found[metric] or (2.0, -2.0)
         held += low <= truth <= high
     assert 0.91 <= held / 400 <= 0.985
 
 
 def test_the_clustered_interval_covers_the_truth_where_the_plain_one_does_not() -> None:
-    """With 60 groups of 8 rows that err together, drawing rows covers far too rarely, drawing groups does not."""
+    """With 60 groups of 8 rows that err together, drawing rows covers far too rarely, drawing
+    groups does not.
+    """
     rng = np.random.default_rng(9)
     groups = np.repeat(np.arange(60), 8)
     held = {"groups": 0, "rows": 0}
@@ -110,7 +128,9 @@ def test_the_clustered_interval_covers_the_truth_where_the_plain_one_does_not() 
         code = (rng.random(480) < np.repeat(rng.beta(1, 1, 60), 8)).astype(np.int64)
         for kind, by in [("groups", groups), ("rows", None)]:
             cells = Cells(code=code, size=2, groups=by)
-            low, high = bootstrap({"mean": _share_of_cell_1}, cells, resamples=400, seed=run)["mean"] or (2.0, -2.0)
+            low, high = bootstrap({"mean": _share_of_cell_1}, cells, resamples=400, seed=run)[
+                "mean"
+            ] or (2.0, -2.0)
             held[kind] += low <= 0.5 <= high
     assert held["groups"] / 200 >= 0.89
     assert held["rows"] / 200 <= 0.85
@@ -141,7 +161,9 @@ def test_one_unit_has_no_interval() -> None:
 
 
 def test_a_statistic_mostly_undefined_has_no_interval() -> None:
-    """One positive in a thousand rows is absent from over a third of the resamples; none at all from all."""
+    """One positive in a thousand rows is absent from over a third of the resamples; none at all
+    from all.
+    """
     assert percentile_interval(np.array([np.nan, np.nan, 1.0])) is None
     assert percentile_interval(np.array([np.nan, 0.0, 1.0])) is not None
     cells = Cells(code=np.zeros(50, np.int64), size=4)
@@ -151,12 +173,16 @@ def test_a_statistic_mostly_undefined_has_no_interval() -> None:
 def test_the_same_seed_gives_the_same_interval() -> None:
     """The seed is an argument and the only source of chance."""
     cells = Cells(code=np.arange(100) % 3 % 2, size=2)
-    first, again, other = (bootstrap({"m": _share_of_cell_1}, cells, seed=s, resamples=300)["m"] for s in (1, 1, 2))
+    first, again, other = (
+        bootstrap({"m": _share_of_cell_1}, cells, seed=s, resamples=300)["m"] for s in (1, 1, 2)
+    )
     assert first == again != other
 
 
 def test_wilson_has_no_answer_without_rows_and_stays_inside_one() -> None:
-    """The interval of a proportion lies in [0, 1] and touches the end only where every row agrees."""
+    """The interval of a proportion lies in [0, 1] and touches the end only where every row
+    agrees.
+    """
     assert wilson(0, 0) is None
     low, high = wilson(7, 7) or (2.0, 2.0)
     assert 0.6 < low < high == 1.0

@@ -44,7 +44,9 @@ def test_the_error_of_a_mean_of_independent_rows_is_the_usual_one() -> None:
 
 
 def test_groups_of_more_than_one_block_are_all_left_out() -> None:
-    """More groups than are taken at once, their rows in any order, give the error of a mean over groups."""
+    """More groups than are taken at once, their rows in any order, give the error of a mean over
+    groups.
+    """
     units = BLOCK // 2 + 7
     rng = np.random.default_rng(1)
     groups = rng.permutation(np.repeat(np.arange(units), 2))
@@ -65,10 +67,14 @@ def test_a_statistic_that_one_unit_alone_defines_has_no_error() -> None:
 
 @pytest.mark.parametrize("grouped", [False, True])
 def test_bundles_of_units_stand_for_too_many_of_them(grouped: bool) -> None:
-    """A scale of 1,001 grades has a million cells: leaving out bundles of rows gives about the error of a mean."""
+    """A scale of 1,001 grades has a million cells: leaving out bundles of rows gives about the
+    error of a mean.
+    """
     rng = np.random.default_rng(6)
     code = rng.integers(0, 1_000_000, 3000)
     groups = np.arange(3000) // 3 if grouped else None
     value = np.arange(1_000_000) / 1_000_000
-    found = jackknife({"mean": lambda c: c @ value / c.sum(1)}, Cells(code=code, size=1_000_000, groups=groups))["mean"]
+    found = jackknife(
+        {"mean": lambda c: c @ value / c.sum(1)}, Cells(code=code, size=1_000_000, groups=groups)
+    )["mean"]
     assert found == pytest.approx(value[code].std() / np.sqrt(3000), rel=0.25)

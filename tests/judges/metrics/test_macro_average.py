@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 import sklearn.metrics as sk
 
-from judgewright.judges import BINARY, Dataset, InputError, JudgedDataset, OutputScale, Row, Unscored, Verdict
+from judgewright.judges import (
+    BINARY,
+    Dataset,
+    InputError,
+    JudgedDataset,
+    OutputScale,
+    Row,
+    Unscored,
+    Verdict,
+)
 from judgewright.judges.metrics import AVERAGED, by_column, macro_means
 
 CELLS = [(1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (0.0, 0.0)]
@@ -17,7 +26,10 @@ def table(
 ) -> JudgedDataset:
     """Make the rows of some data sets from their TP, FP, FN and TN."""
     lines = [
-        (name, *pair) for name, each in counts.items() for pair, n in zip(CELLS, each, strict=True) for _ in range(n)
+        (name, *pair)
+        for name, each in counts.items()
+        for pair, n in zip(CELLS, each, strict=True)
+        for _ in range(n)
     ]
     rows = tuple(
         Row(id=f"r{i}", inputs={}, label=label, meta={"set": name}, group=f"g{i // per_group}")
@@ -34,7 +46,9 @@ SETS = {"big": (40, 5, 5, 50), "small": (2, 4, 4, 10), "silent": (0, 0, 3, 9), "
 
 
 def test_each_mean_is_scikit_learns_over_the_values_where_it_exists() -> None:
-    """Undefined figures are left out as with zero_division=nan, and each mean says over how many values it is."""
+    """Undefined figures are left out as with zero_division=nan, and each mean says over how many
+    values it is.
+    """
     judged = table(SETS)
     means = macro_means(judged, "set")
     label, predicted = judged.positive, judged.predicted
@@ -46,24 +60,36 @@ def test_each_mean_is_scikit_learns_over_the_values_where_it_exists() -> None:
         figures["precision_macro"].append(sk.precision_score(y, p, zero_division=np.nan))
         figures["recall_macro"].append(sk.recall_score(y, p, zero_division=np.nan))
         figures["f1_macro"].append(sk.f1_score(y, p, zero_division=np.nan))
-        figures["balanced_accuracy_macro"].append(sk.balanced_accuracy_score(y, p) if both else np.nan)
+        figures["balanced_accuracy_macro"].append(
+            sk.balanced_accuracy_score(y, p) if both else np.nan
+        )
         figures["kappa_macro"].append(sk.cohen_kappa_score(y, p) if both else np.nan)
     for name, values in figures.items():
         assert means[name].estimate.value == pytest.approx(np.nanmean(values)), name
         assert (means[name].values, means[name].of) == (int(np.isfinite(values).sum()), 4), name
     assert means["precision_macro"].estimate.n == 120
-    assert means["precision_macro"].estimate.reason == "left out: silent, none (the judge calls no row positive)"
+    assert (
+        means["precision_macro"].estimate.reason
+        == "left out: silent, none (the judge calls no row positive)"
+    )
     f1 = means["f1_macro"].estimate
-    assert (f1.n, f1.reason) == (132, "left out: none (no row is positive, neither by label nor by verdict)")
+    assert (f1.n, f1.reason) == (
+        132,
+        "left out: none (no row is positive, neither by label nor by verdict)",
+    )
     assert means["kappa_macro"].to_json()["values"] == 3
     parts = by_column(judged, "set")
     shown = [part.metrics["kappa"].value for part in parts.values()]
-    assert means["kappa_macro"].estimate.value == pytest.approx(np.mean([v for v in shown if v is not None]))
+    assert means["kappa_macro"].estimate.value == pytest.approx(
+        np.mean([v for v in shown if v is not None])
+    )
 
 
 @pytest.mark.parametrize("name", AVERAGED)
 def test_the_interval_is_that_of_drawing_the_rows(name: str) -> None:
-    """Rows of the whole dataset, the metric computed value by value; percentiles lean less away from 1."""
+    """Rows of the whole dataset, the metric computed value by value; percentiles lean less away
+    from 1.
+    """
     judged = table({"big": (40, 5, 5, 50), "small": (8, 4, 4, 10)})
     mean = macro_means(judged, "set")[name].estimate
     rng = np.random.default_rng(0)
@@ -79,15 +105,21 @@ def test_the_interval_is_that_of_drawing_the_rows(name: str) -> None:
     for _ in range(250):
         drawn = rng.integers(0, len(sets), len(sets))
         y, p, big = judged.positive[drawn], judged.predicted[drawn], sets[drawn]
-        draws.append(np.nanmean([functions[name](y[big], p[big]), functions[name](y[~big], p[~big])]))
+        draws.append(
+            np.nanmean([functions[name](y[big], p[big]), functions[name](y[~big], p[~big])])
+        )
     assert mean.low is not None
     assert mean.low < mean.value < mean.high  # type: ignore[operator]
-    assert (mean.low, mean.high) == pytest.approx(tuple(np.quantile(draws, (0.025, 0.975))), abs=0.07)
+    assert (mean.low, mean.high) == pytest.approx(
+        tuple(np.quantile(draws, (0.025, 0.975))), abs=0.07
+    )
 
 
 def test_rows_of_shared_groups_widen_the_interval() -> None:
     """Ten rows a group tell less than ten groups."""
-    apart, together = (macro_means(table(SETS, per_group=k), "set")["recall_macro"].estimate for k in (1, 10))
+    apart, together = (
+        macro_means(table(SETS, per_group=k), "set")["recall_macro"].estimate for k in (1, 10)
+    )
     assert apart.value == together.value
     assert None not in (apart.low, apart.high, together.low, together.high)
     assert together.high - together.low > apart.high - apart.low  # type: ignore[operator]
@@ -96,7 +128,9 @@ def test_rows_of_shared_groups_widen_the_interval() -> None:
 def test_what_has_no_mean_says_so() -> None:
     """No verdicts, no such column, a choice."""
     unscored = JudgedDataset(
-        dataset=Dataset(rows=(Row(id="a", inputs={}, label=1.0, meta={"set": "x"}),), labels=BINARY),
+        dataset=Dataset(
+            rows=(Row(id="a", inputs={}, label=1.0, meta={"set": "x"}),), labels=BINARY
+        ),
         answers=(Unscored(row_id="a", reason="parse"),),
         scale=BINARY,
     )

@@ -52,13 +52,19 @@ def _agreement(name: str) -> Callable[[Inputs], float | None]:
 def _calibration(function: Callable[..., Any], **options: str) -> Callable[[Inputs], float]:
     def compute(inputs: Inputs) -> float:
         bins = {"bins": inputs["bins"]} if "bins" in inputs else {}
-        return float(function(np.array(inputs["gold"], np.bool_), np.array(inputs["score"]), **bins, **options))
+        return float(
+            function(
+                np.array(inputs["gold"], np.bool_), np.array(inputs["score"]), **bins, **options
+            )
+        )
 
     return compute
 
 
 def _classes(function: agreement.Metric) -> Callable[[Inputs], float]:
-    return lambda inputs: float(function(agreement.confusion(inputs["gold"], inputs["pred"], inputs["labels"])))
+    return lambda inputs: float(
+        function(agreement.confusion(inputs["gold"], inputs["pred"], inputs["labels"]))
+    )
 
 
 def _correlation(function: Callable[..., Any], **options: str) -> Callable[[Inputs], float | None]:
@@ -69,7 +75,9 @@ def _alpha(level: Level) -> Callable[[Inputs], float | None]:
     return lambda inputs: krippendorff_alpha(inputs["ratings"], level).value
 
 
-def _by_query(function: Callable[..., Any], *args: int, **options: Any) -> Callable[[Inputs], dict[str, float]]:
+def _by_query(
+    function: Callable[..., Any], *args: int, **options: Any
+) -> Callable[[Inputs], dict[str, float]]:
     def compute(inputs: Inputs) -> dict[str, float]:
         ranking = Ranking.of_run(inputs["qrels"], inputs["run"])
         return dict(zip(inputs["qrels"], function(ranking, *args, **options).tolist(), strict=True))
@@ -84,7 +92,13 @@ def _map(inputs: Inputs) -> float | None:
 
 def _one_query(inputs: Inputs) -> float:
     gains = np.array(inputs["gains"], np.float64)
-    return float(ndcg(Ranking(query=np.zeros(len(gains), np.int64), grade=gains, score=np.array(inputs["score"])))[0])
+    return float(
+        ndcg(
+            Ranking(
+                query=np.zeros(len(gains), np.int64), grade=gains, score=np.array(inputs["score"])
+            )
+        )[0]
+    )
 
 
 COMPUTE: dict[str, list[Callable[[Inputs], float | dict[str, float] | None]]] = {
@@ -128,7 +142,12 @@ COMPUTE: dict[str, list[Callable[[Inputs], float | dict[str, float] | None]]] = 
 def _cases() -> list[Any]:
     if not ORACLES.exists():
         return [
-            pytest.param(None, marks=pytest.mark.skip(reason="shared/data/oracles.json is not beside the checkout"))
+            pytest.param(
+                None,
+                marks=pytest.mark.skip(
+                    reason="shared/data/oracles.json is not beside the checkout"
+                ),
+            )
         ]
     cases = json.loads(ORACLES.read_text(encoding="utf-8"))["cases"]
     ours = {*COMPUTE, "kappa_with_se", "proportion_ci"}
@@ -140,7 +159,9 @@ def test_a_published_oracle_case_is_reproduced(case: Inputs) -> None:
     """Each metric equals the independent implementation within the case's own tolerance."""
     inputs, expected, tol = case["inputs"], case["expected"], case["tol"]
     if case["metric"] == "kappa_with_se":
-        assert table_value("kappa", np.array(inputs["table"]))[0] == pytest.approx(expected["kappa"], abs=tol)
+        assert table_value("kappa", np.array(inputs["table"]))[0] == pytest.approx(
+            expected["kappa"], abs=tol
+        )
     elif case["metric"] == "proportion_ci":
         assert wilson(inputs["k"], inputs["n"]) == pytest.approx(tuple(expected["wilson"]), abs=tol)
     else:

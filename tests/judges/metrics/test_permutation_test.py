@@ -1,4 +1,6 @@
-"""The exact test by group swaps: against SciPy's, against enumeration by hand, and its error rate."""
+"""The exact test by group swaps: against SciPy's, against enumeration by hand, and its error
+rate.
+"""
 
 from itertools import product
 
@@ -19,10 +21,21 @@ from judgewright.judges import (
 )
 from judgewright.judges.metrics import FEW_GROUPS, changed_groups, count_cells, permutation_p
 
-METRICS = ("precision", "recall", "specificity", "f1", "accuracy", "balanced_accuracy", "kappa", "mcc")
+METRICS = (
+    "precision",
+    "recall",
+    "specificity",
+    "f1",
+    "accuracy",
+    "balanced_accuracy",
+    "kappa",
+    "mcc",
+)
 
 
-def judged(labels: np.ndarray, said: np.ndarray, groups: np.ndarray, scale: OutputScale = BINARY) -> JudgedDataset:
+def judged(
+    labels: np.ndarray, said: np.ndarray, groups: np.ndarray, scale: OutputScale = BINARY
+) -> JudgedDataset:
     """Answers to rows in groups; labels and verdicts on one scale."""
     rows = tuple(
         Row(id=str(i), inputs={}, label=float(y), group=f"g{g}")
@@ -35,8 +48,12 @@ def judged(labels: np.ndarray, said: np.ndarray, groups: np.ndarray, scale: Outp
     return JudgedDataset(dataset=Dataset(rows=rows, labels=scale), answers=answers, scale=scale)
 
 
-def drawn(seed: int, groups: int, better: float = 0.05) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Labels, groups of unequal size, and two judges' verdicts, the second one wrong less often by `better`."""
+def drawn(
+    seed: int, groups: int, better: float = 0.05
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Labels, groups of unequal size, and two judges' verdicts, the second one wrong less often by
+    `better`.
+    """
     rng = np.random.default_rng(seed)
     where = np.repeat(np.arange(groups), rng.integers(2, 12, groups))
     labels = rng.random(len(where)) < 0.5
@@ -46,7 +63,9 @@ def drawn(seed: int, groups: int, better: float = 0.05) -> tuple[np.ndarray, np.
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_it_agrees_with_scipy_on_every_swap(metric: str) -> None:
-    """SciPy swaps the two samples' observations; an observation is a group here, so it is given by its number."""
+    """SciPy swaps the two samples' observations; an observation is a group here, so it is given by
+    its number.
+    """
     for seed in range(3):
         labels, groups, old, new = drawn(seed, 9, better=0.15)
 
@@ -66,10 +85,17 @@ def test_it_agrees_with_scipy_on_every_swap(metric: str) -> None:
 
         numbers = np.arange(9), np.arange(9) + 9
         theirs = permutation_test(
-            numbers, difference, permutation_type="samples", alternative="greater", vectorized=False, n_resamples=np.inf
+            numbers,
+            difference,
+            permutation_type="samples",
+            alternative="greater",
+            vectorized=False,
+            n_resamples=np.inf,
         )
         a, b = (judged(labels, side, groups) for side in (old, new))
-        ours = permutation_p(metric, count_cells(metric, a, a.groups), count_cells(metric, b, b.groups))
+        ours = permutation_p(
+            metric, count_cells(metric, a, a.groups), count_cells(metric, b, b.groups)
+        )
         assert ours == pytest.approx(theirs.pvalue, abs=1e-12)
 
 
@@ -82,14 +108,21 @@ def test_grades_are_swapped_too() -> None:
     new = np.where(rng.random(24) < 0.5, labels, old)
     before, after = (np.abs(side - labels) <= 1 for side in (old, new))
     moves = [float((after - before.astype(int))[groups == g].sum()) for g in range(6)]
-    sums = [sum(sign * move for sign, move in zip(signs, moves, strict=True)) for signs in product((1, -1), repeat=6)]
+    sums = [
+        sum(sign * move for sign, move in zip(signs, moves, strict=True))
+        for signs in product((1, -1), repeat=6)
+    ]
     a, b = (judged(labels, side, groups, scale) for side in (old, new))
-    ours = permutation_p("off_by_one", count_cells("off_by_one", a, a.groups), count_cells("off_by_one", b, b.groups))
+    ours = permutation_p(
+        "off_by_one", count_cells("off_by_one", a, a.groups), count_cells("off_by_one", b, b.groups)
+    )
     assert ours == pytest.approx(np.mean(np.array(sums) >= sums[0] - 1e-9))
 
 
 def test_draws_come_near_the_exact_value_and_are_the_same_every_time() -> None:
-    """Past fifteen groups 10,000 ways are drawn, from a seed; what was seen is one of them, so that p is never 0."""
+    """Past fifteen groups 10,000 ways are drawn, from a seed; what was seen is one of them, so that
+    p is never 0.
+    """
     labels, groups, old, new = drawn(7, 18, better=0.1)
     cells = [count_cells("f1", judged(labels, side, groups), groups) for side in (old, new)]
     p = permutation_p("f1", *cells)
@@ -137,14 +170,18 @@ def test_five_flips_are_no_evidence_by_swaps() -> None:
 
 
 def test_the_error_rate_with_few_unequal_groups_is_below_the_level() -> None:
-    """Two judges of one quality in twenty-four groups, the largest ten times the smallest: p <= .0304 at its rate."""
+    """Two judges of one quality in twenty-four groups, the largest ten times the smallest: p <=
+    .0304 at its rate.
+    """
     rng = np.random.default_rng(11)
     hits = 0
     for _ in range(400):
         groups = np.repeat(np.arange(24), rng.integers(3, 31, 24))
         labels = rng.random(len(groups)) < 0.5
         spread = rng.normal(0, 1, 24)
-        chance = [1 / (1 + np.exp(1.4 - (spread + rng.normal(0, 0.7, 24))[groups])) for _ in range(2)]
+        chance = [
+            1 / (1 + np.exp(1.4 - (spread + rng.normal(0, 0.7, 24))[groups])) for _ in range(2)
+        ]
         sides = [judged(labels, labels ^ (rng.random(len(groups)) < c), groups) for c in chance]
         change = with_permutation_p(compare("f1", *sides), *sides)
         hits += change is not None and change.p <= 0.0304

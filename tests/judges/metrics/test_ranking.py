@@ -1,4 +1,6 @@
-"""Rankings against scikit-learn, against all orders of tied documents, and their answers where nothing is relevant."""
+"""Rankings against scikit-learn, against all orders of tied documents, and their answers where
+nothing is relevant.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,18 @@ from judgewright.judges.metrics import (
 )
 from judgewright.judges.metrics.ranking import average_precision
 
-documents = st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0.1, 0.5, 0.9])), min_size=1, max_size=6)
+documents = st.lists(
+    st.tuples(st.integers(0, 3), st.sampled_from([0.1, 0.5, 0.9])), min_size=1, max_size=6
+)
 
 
 def one_query(grade: list[float], score: list[float]) -> Ranking:
     """Make a ranking of one query."""
-    return Ranking(query=np.zeros(len(grade), np.int64), grade=np.array(grade, float), score=np.array(score, float))
+    return Ranking(
+        query=np.zeros(len(grade), np.int64),
+        grade=np.array(grade, float),
+        score=np.array(score, float),
+    )
 
 
 def _over_all_orders(ranking: Ranking, metric: Callable[[Ranking], FloatArray]) -> float:
@@ -38,7 +46,9 @@ def _over_all_orders(ranking: Ranking, metric: Callable[[Ranking], FloatArray]) 
         if (np.diff(listed) <= 0).all():
             strict = np.empty(len(order))
             strict[list(order)] = -np.arange(len(order))
-            found.append(float(metric(Ranking(query=ranking.query, grade=ranking.grade, score=strict))[0]))
+            found.append(
+                float(metric(Ranking(query=ranking.query, grade=ranking.grade, score=strict))[0])
+            )
     return float(np.mean(found))
 
 
@@ -60,15 +70,24 @@ def _over_all_orders(ranking: Ranking, metric: Callable[[Ranking], FloatArray]) 
 def test_tied_documents_count_as_the_mean_of_all_their_orders(
     metric: Callable[[Ranking], FloatArray], rows: list[tuple[int, float]]
 ) -> None:
-    """The value with ties is the average of the metric without ties, over every order the scores allow."""
+    """The value with ties is the average of the metric without ties, over every order the scores
+    allow.
+    """
     ranking = one_query([float(g) for g, _ in rows], [s for _, s in rows])
     assert float(metric(ranking)[0]) == pytest.approx(_over_all_orders(ranking, metric), abs=1e-12)
 
 
-@given(st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=2, max_size=12), min_size=1))
+@given(
+    st.lists(
+        st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=2, max_size=12),
+        min_size=1,
+    )
+)
 @settings(max_examples=40, deadline=None)
 def test_ndcg_of_many_queries_equals_scikit_learn(queries: list[list[tuple[int, int]]]) -> None:
-    """Each query gets what ndcg_score gives it alone, ties and cut-off included, 0 where it gives 0."""
+    """Each query gets what ndcg_score gives it alone, ties and cut-off included, 0 where it gives
+    0.
+    """
     from sklearn.metrics import ndcg_score
 
     query = np.concatenate([np.full(len(rows), code) for code, rows in enumerate(queries)])
@@ -76,7 +95,9 @@ def test_ndcg_of_many_queries_equals_scikit_learn(queries: list[list[tuple[int, 
     shuffled = np.random.default_rng(0).permutation(len(query))
     ranking = Ranking(query=query[shuffled], grade=grade[shuffled], score=score[shuffled])
     for k in (None, 1, 3):
-        expected = [ndcg_score([[g for g, _ in rows]], [[s for _, s in rows]], k=k) for rows in queries]
+        expected = [
+            ndcg_score([[g for g, _ in rows]], [[s for _, s in rows]], k=k) for rows in queries
+        ]
         np.testing.assert_allclose(ndcg(ranking, k), expected, atol=1e-12)
     gained = [ndcg_score([[2**g - 1 for g, _ in rows]], [[s for _, s in rows]]) for rows in queries]
     np.testing.assert_allclose(ndcg(ranking, gain="exponential"), gained, atol=1e-12)
@@ -94,7 +115,9 @@ def test_a_judged_document_that_the_run_lacks_counts_in_the_ideal() -> None:
 
 
 def test_a_document_nobody_judged_takes_a_rank() -> None:
-    """An unjudged document in front pushes the relevant one to rank 2, and is not relevant itself."""
+    """An unjudged document in front pushes the relevant one to rank 2, and is not relevant
+    itself.
+    """
     ranking = Ranking.of_run({"q": {"a": 1.0}}, {"q": {"x": 2.0, "a": 1.0}})
     assert reciprocal_rank(ranking)[0] == 0.5
     assert average_precision(ranking)[0] == 0.5
@@ -103,9 +126,13 @@ def test_a_document_nobody_judged_takes_a_rank() -> None:
 
 
 def test_a_query_without_a_relevant_document_counts_zero_and_is_named() -> None:
-    """The mean is over all judged queries; a query that the run lacks counts 0 too, one nobody judged not at all."""
+    """The mean is over all judged queries; a query that the run lacks counts 0 too, one nobody
+    judged not at all.
+    """
     judged = {"good": {"a": 1.0, "b": 0.0}, "none": {"a": 0.0}, "absent": {"a": 1.0}}
-    found = ranking_metrics(Ranking.of_run(judged, {"good": {"a": 2.0, "b": 1.0}, "other": {"z": 1.0}}), at=(1, 5))
+    found = ranking_metrics(
+        Ranking.of_run(judged, {"good": {"a": 2.0, "b": 1.0}, "other": {"z": 1.0}}), at=(1, 5)
+    )
     assert list(found) == ["ndcg@1", "ndcg_exp@1", "ndcg@5", "ndcg_exp@5", "map"]
     for estimate in found.values():
         assert estimate.value == pytest.approx(1 / 3)
@@ -117,9 +144,11 @@ def test_a_query_without_a_relevant_document_counts_zero_and_is_named() -> None:
 
 
 def test_the_interval_is_the_one_of_a_mean_over_queries() -> None:
-    """Means that lie one t quantile from the value, their variance growing and shrinking as a proportion's does.
+    """Means that lie one t quantile from the value, their variance growing and shrinking as a
+    proportion's does.
 
-    Not the symmetric interval of Student: the mean of shares leans away from 1, and was missed above.
+    Not the symmetric interval of Student: the mean of shares leans away from 1, and was missed
+    above.
     """
     from scipy import optimize, stats
 
@@ -141,14 +170,20 @@ def test_the_interval_is_the_one_of_a_mean_over_queries() -> None:
 
 
 def test_odd_rankings_have_stated_answers() -> None:
-    """No query: undefined. One query: no interval. All perfect: not certain. A cut-off below 1 is refused."""
+    """No query: undefined. One query: no interval. All perfect: not certain. A cut-off below 1 is
+    refused.
+    """
     empty = Ranking.of_run({}, {"q": {"a": 1.0}})
     assert {e.reason for e in ranking_metrics(empty).values()} == {"no query has a judged document"}
     nothing = ranking_metrics(Ranking.of_run({"q": {"a": 0.0}, "r": {"b": 0.0}}, {"q": {"a": 1.0}}))
-    assert {(e.value, e.reason) for e in nothing.values()} == {(None, "no query has a relevant document")}
+    assert {(e.value, e.reason) for e in nothing.values()} == {
+        (None, "no query has a relevant document")
+    }
     one = ranking_metrics(one_query([1, 0], [2, 1]))["map"]
     assert (one.value, one.low, one.reason) == (1.0, None, "one unit cannot show the spread")
-    perfect = Ranking(query=np.repeat(np.arange(10), 2), grade=np.tile([1.0, 0], 10), score=np.tile([1.0, 0], 10))
+    perfect = Ranking(
+        query=np.repeat(np.arange(10), 2), grade=np.tile([1.0, 0], 10), score=np.tile([1.0, 0], 10)
+    )
     low = ranking_metrics(perfect)["ndcg@10"].low
     assert low is not None
     assert 0.6 < low < 0.8
@@ -159,7 +194,9 @@ def test_odd_rankings_have_stated_answers() -> None:
 
 
 def test_grades_too_high_for_a_power_of_two_still_rank() -> None:
-    """On a scale of 0..100000 exponential gains neither overflow nor lose the order; negative grades gain nothing."""
+    """On a scale of 0..100000 exponential gains neither overflow nor lose the order; negative
+    grades gain nothing.
+    """
     assert ndcg(one_query([100_000, 99_999, 0], [3, 2, 1]), gain="exponential")[0] == 1.0
     swapped = ndcg(one_query([100_000, 99_999, 0], [2, 3, 1]), gain="exponential")[0]
     assert swapped == pytest.approx((0.5 + 1 / np.log2(3)) / (1 + 0.5 / np.log2(3)))

@@ -1,4 +1,6 @@
-"""Krippendorff's alpha against the krippendorff package, Fleiss' kappa by hand, and their intervals."""
+"""Krippendorff's alpha against the krippendorff package, Fleiss' kappa by hand, and their
+intervals.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from judgewright.judges.metrics import Level, alpha_of_tables, fleiss_kappa, kri
 LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval", "ratio")
 tables = st.integers(2, 4).flatmap(
     lambda raters: st.lists(
-        st.lists(st.sampled_from([0.0, 1.0, 2.0, 3.0, None]), min_size=raters, max_size=raters), min_size=1, max_size=15
+        st.lists(st.sampled_from([0.0, 1.0, 2.0, 3.0, None]), min_size=raters, max_size=raters),
+        min_size=1,
+        max_size=15,
     )
 )
 
@@ -22,7 +26,9 @@ tables = st.integers(2, 4).flatmap(
 @given(tables)
 @settings(max_examples=60, deadline=None)
 def test_alpha_equals_the_krippendorff_package(units: list[list[float | None]]) -> None:
-    """With gaps and any number of raters, on all four levels; None where the package has no answer."""
+    """With gaps and any number of raters, on all four levels; None where the package has no
+    answer.
+    """
     ratings = np.array(units, np.float64).T
     kept = ratings[:, np.isfinite(ratings).sum(0) >= 2]
     distinct = len(np.unique(kept[np.isfinite(kept)]))
@@ -31,7 +37,10 @@ def test_alpha_equals_the_krippendorff_package(units: list[list[float | None]]) 
         assert found.n == kept.shape[1]
         if distinct < 2:
             assert found.value is None
-            assert found.reason in ("no unit has two ratings", "all ratings are one and the same value")
+            assert found.reason in (
+                "no unit has two ratings",
+                "all ratings are one and the same value",
+            )
         else:
             expected = krippendorff.alpha(reliability_data=ratings, level_of_measurement=level)
             assert found.value == pytest.approx(expected, abs=1e-9), level
@@ -61,21 +70,30 @@ def test_values_and_not_their_positions_make_the_interval_level() -> None:
     expected = krippendorff.alpha(reliability_data=ratings, level_of_measurement="interval")
     assert krippendorff_alpha(ratings, "interval").value == pytest.approx(expected)
     table = np.array([[2.0, 0, 0], [0, 0, 1], [0, 1, 1]])
-    assert alpha_of_tables(table, level="interval", values=np.array([1.0, 2, 5])) == pytest.approx(expected)
+    assert alpha_of_tables(table, level="interval", values=np.array([1.0, 2, 5])) == pytest.approx(
+        expected
+    )
 
 
 def test_the_interval_is_a_bootstrap_of_units_and_of_groups_of_units() -> None:
     """Drawing units one by one gives the same interval; units that come in copies widen it."""
     rng = np.random.default_rng(5)
     truth = rng.integers(0, 4, 120)
-    ratings = np.array([np.where(rng.random(120) < 0.25, rng.integers(0, 4, 120), truth) for _ in range(3)], np.float64)
+    ratings = np.array(
+        [np.where(rng.random(120) < 0.25, rng.integers(0, 4, 120), truth) for _ in range(3)],
+        np.float64,
+    )
     ratings[2, rng.random(120) < 0.4] = np.nan
     found = krippendorff_alpha(ratings, "ordinal")
     draws = [
-        krippendorff.alpha(reliability_data=ratings[:, rng.integers(0, 120, 120)], level_of_measurement="ordinal")
+        krippendorff.alpha(
+            reliability_data=ratings[:, rng.integers(0, 120, 120)], level_of_measurement="ordinal"
+        )
         for _ in range(400)
     ]
-    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(draws, (0.025, 0.975))), abs=0.025)
+    assert (found.low, found.high) == pytest.approx(
+        tuple(np.quantile(draws, (0.025, 0.975))), abs=0.025
+    )
     copies = np.repeat(ratings, 4, axis=1)
     apart = krippendorff_alpha(copies, "ordinal")
     together = krippendorff_alpha(copies, "ordinal", groups=np.repeat(np.arange(120), 4))
@@ -85,7 +103,9 @@ def test_the_interval_is_a_bootstrap_of_units_and_of_groups_of_units() -> None:
 
 
 def test_odd_ratings_have_stated_answers() -> None:
-    """Perfect agreement is not certain; one unit, one value and no pair say why; bad tables are refused."""
+    """Perfect agreement is not certain; one unit, one value and no pair say why; bad tables are
+    refused.
+    """
     perfect = krippendorff_alpha([[0, 1, 2, 1, 0, 2], [0, 1, 2, 1, 0, 2]])
     assert perfect.value == 1.0
     assert perfect.low is not None
@@ -95,7 +115,11 @@ def test_odd_ratings_have_stated_answers() -> None:
     assert unanimous.low is not None
     assert unanimous.low < 1.0
     single = krippendorff_alpha([[1], [2]])
-    assert (single.value, single.low, single.reason) == (0.0, None, "one unit cannot show the spread")
+    assert (single.value, single.low, single.reason) == (
+        0.0,
+        None,
+        "one unit cannot show the spread",
+    )
     assert krippendorff_alpha([[1, 1], [1, 1]]).reason == "all ratings are one and the same value"
     assert krippendorff_alpha([[1, np.nan], [np.nan, 2]]).reason == "no unit has two ratings"
     many = krippendorff_alpha(np.arange(600.0).reshape(2, 300), "interval")
@@ -114,11 +138,16 @@ def test_odd_ratings_have_stated_answers() -> None:
 @given(st.integers(2, 6), st.lists(st.integers(0, 2), min_size=2, max_size=60))
 @settings(max_examples=40, deadline=None)
 def test_fleiss_kappa_follows_its_definition(raters: int, seeds: list[int]) -> None:
-    """Mean pairwise agreement within units, less that of two ratings drawn from all, over what is left to 1."""
+    """Mean pairwise agreement within units, less that of two ratings drawn from all, over what is
+    left to 1.
+    """
     rng = np.random.default_rng(len(seeds) * raters)
     ratings = np.array([(np.array([s] * raters) + (rng.random(raters) < 0.3)) % 3 for s in seeds])
     counts = np.array([np.bincount(row, minlength=3) for row in ratings])
-    same = [np.mean([a == b for i, a in enumerate(row) for j, b in enumerate(row) if i != j]) for row in ratings]
+    same = [
+        np.mean([a == b for i, a in enumerate(row) for j, b in enumerate(row) if i != j])
+        for row in ratings
+    ]
     expected = sum((np.bincount(ratings.ravel(), minlength=3) / ratings.size) ** 2)
     found = fleiss_kappa(counts, resamples=50)
     if expected == 1:

@@ -6,22 +6,36 @@ import numpy as np
 import pytest
 
 from judgewright.judges import BoolArray, IntArray
-from judgewright.judges.metrics import BINARY_METRICS, Cells, calibration_intervals, table_intervals, wilson
+from judgewright.judges.metrics import (
+    BINARY_METRICS,
+    Cells,
+    calibration_intervals,
+    table_intervals,
+    wilson,
+)
 
 DRAWS = 300
 LEAST = 0.93 * DRAWS
-"""Of 300 draws; what `benchmarks/coverage.py` measures on 2,000 stands above .94 on these designs."""
+"""Of 300 draws; what `benchmarks/coverage.py` measures on 2,000 stands above .94 on these designs.
+"""
 
 
-def _intervals(label: BoolArray, verdict: BoolArray, groups: IntArray | None) -> dict[str, tuple[float, float] | None]:
-    return table_intervals(BINARY_METRICS, Cells(code=2 * label + verdict, size=4, groups=groups), 2)
+def _intervals(
+    label: BoolArray, verdict: BoolArray, groups: IntArray | None
+) -> dict[str, tuple[float, float] | None]:
+    return table_intervals(
+        BINARY_METRICS, Cells(code=2 * label + verdict, size=4, groups=groups), 2
+    )
 
 
 def test_every_metric_is_covered_on_twenty_groups_that_err_together() -> None:
     """A resampled percentile interval held the truth in .92 to .94 of such draws."""
     rng = np.random.default_rng(3)
     groups = np.repeat(np.arange(20), 20)
-    truth, held = dict.fromkeys(BINARY_METRICS, 0.8) | {"mcc": 0.6, "kappa": 0.6}, dict.fromkeys(BINARY_METRICS, 0)
+    truth, held = (
+        dict.fromkeys(BINARY_METRICS, 0.8) | {"mcc": 0.6, "kappa": 0.6},
+        dict.fromkeys(BINARY_METRICS, 0),
+    )
     for _ in range(DRAWS):
         label = rng.random(400) < 0.5
         right = rng.random(400) < np.repeat(rng.beta(4.8, 1.2, 20), 20)
@@ -32,7 +46,9 @@ def test_every_metric_is_covered_on_twenty_groups_that_err_together() -> None:
 
 
 def test_a_nearly_perfect_ranking_is_not_certain() -> None:
-    """Hardly an error among 100 rows: percentiles of resamples held the truth in .80 of the draws."""
+    """Hardly an error among 100 rows: percentiles of resamples held the truth in .80 of the
+    draws.
+    """
     rng = np.random.default_rng(5)
     held = {"auroc": 0, "average_precision": 0}
     truth: dict[str, float] = {}
@@ -41,7 +57,9 @@ def test_a_nearly_perfect_ranking_is_not_certain() -> None:
         label = rng.random(n) < 0.3
         verdict = np.where(rng.random(n) < 0.008, ~label, label)
         probability = np.round(rng.random(n) / 2 + verdict / 2, 2)
-        for name, (value, interval) in calibration_intervals(label, probability, None, resamples=2).items():
+        for name, (value, interval) in calibration_intervals(
+            label, probability, None, resamples=2
+        ).items():
             if name not in held:
                 continue
             if draw == 0:

@@ -33,12 +33,16 @@ def _levenshtein(a: str, b: str) -> int:
         ("no answer", ["42", "No Answer"], 1.0),
     ],
 )
-def test_the_nearest_gold_answer_counts_and_half_wrong_is_wrong(answer: str, gold: list[str], value: float) -> None:
+def test_the_nearest_gold_answer_counts_and_half_wrong_is_wrong(
+    answer: str, gold: list[str], value: float
+) -> None:
     """Case and runs of spaces are folded; a distance of half the longer text or more scores 0."""
     assert answer_similarity(answer, gold) == pytest.approx(value)
 
 
-@given(st.text("ab \tC", max_size=12), st.lists(st.text("ab \tC", max_size=12), min_size=1, max_size=3))
+@given(
+    st.text("ab \tC", max_size=12), st.lists(st.text("ab \tC", max_size=12), min_size=1, max_size=3)
+)
 @settings(max_examples=60, deadline=None)
 def test_similarity_follows_a_plain_edit_distance(answer: str, gold: list[str]) -> None:
     """The textbook dynamic programme on the folded texts gives the same number."""
@@ -52,7 +56,9 @@ def test_similarity_follows_a_plain_edit_distance(answer: str, gold: list[str]) 
 
 
 def test_the_average_has_an_interval_over_items_or_groups() -> None:
-    """Wilson's ends with Student's t; items that share a document widen it; nothing to average says so."""
+    """Wilson's ends with Student's t; items that share a document widen it; nothing to average says
+    so.
+    """
     from scipy import optimize, stats
 
     answers = ["right", "wrong answer", "righ", "no"] * 10

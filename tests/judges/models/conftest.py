@@ -1,4 +1,6 @@
-"""A small real HTTP server with scripted answers, a clock that needs no waiting, and requests to ask."""
+"""A small real HTTP server with scripted answers, a clock that needs no waiting, and requests to
+ask.
+"""
 
 from __future__ import annotations
 
@@ -49,9 +51,20 @@ class Reply:
 
 def completion(text: str = '{"score": 2}', **more: Any) -> dict[str, Any]:
     """Return the body of a chat completion."""
-    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": text},
+        "finish_reason": "stop",
+    }
     usage = {"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25}
-    return {"id": "c", "object": "chat.completion", "model": "fake-1", "choices": [choice], "usage": usage, **more}
+    return {
+        "id": "c",
+        "object": "chat.completion",
+        "model": "fake-1",
+        "choices": [choice],
+        "usage": usage,
+        **more,
+    }
 
 
 class FakeEndpoint:
@@ -61,7 +74,9 @@ class FakeEndpoint:
     completion = staticmethod(completion)
 
     def __init__(self) -> None:
-        self.answer: Callable[[Seen], Reply] = lambda seen: Reply(body=completion(f"echo {seen.text}"))
+        self.answer: Callable[[Seen], Reply] = lambda seen: Reply(
+            body=completion(f"echo {seen.text}")
+        )
         self.seen: list[Seen] = []
         self.counts: Counter[str] = Counter()
         self.in_flight = 0
@@ -108,7 +123,9 @@ class FakeEndpoint:
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode().splitlines()
-        headers = {k.lower(): v.strip() for k, _, v in (line.partition(":") for line in head[1:] if line)}
+        headers = {
+            k.lower(): v.strip() for k, _, v in (line.partition(":") for line in head[1:] if line)
+        }
         body = orjson.loads(await reader.readexactly(int(headers.get("content-length", "0"))))
         reply = self._take(body, headers)
         self.in_flight += 1
@@ -121,7 +138,12 @@ class FakeEndpoint:
             fields = {"content-type": "application/json", **reply.headers}
             if not (reply.endless or reply.stuck):
                 fields["content-length"] = str(len(raw))
-            lines = [f"HTTP/1.1 {reply.status} Scripted", *(f"{k}: {v}" for k, v in fields.items()), "", ""]
+            lines = [
+                f"HTTP/1.1 {reply.status} Scripted",
+                *(f"{k}: {v}" for k, v in fields.items()),
+                "",
+                "",
+            ]
             writer.write("\r\n".join(lines).encode() + (raw[: len(raw) // 2] if reply.cut else raw))
             await writer.drain()
             self.sent += len(raw)

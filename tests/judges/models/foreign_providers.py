@@ -1,6 +1,8 @@
-"""Servers on the loopback that speak Anthropic's Messages and Gemini's generateContent, with a simulated judge behind.
+"""Servers on the loopback that speak Anthropic's Messages and Gemini's generateContent, with a
+simulated judge behind.
 
-They are strict: their own wire format and nothing else, the headers that the real ones demand, no unknown fields.
+They are strict: their own wire format and nothing else, the headers that the real ones demand, no
+unknown fields.
 """
 
 from __future__ import annotations
@@ -55,13 +57,28 @@ def _anthropic(provider: Provider, seen: Seen) -> Answer:
     if seen.headers.get("x-api-key") != provider.key or "authorization" in seen.headers:
         return _anthropic_error(401, "authentication_error", "invalid x-api-key")
     if seen.headers.get("anthropic-version") != "2023-06-01":
-        return _anthropic_error(400, "invalid_request_error", "anthropic-version: header is required")
-    known = {"model", "messages", "max_tokens", "system", "temperature", "output_format", "output_config", "thinking"}
+        return _anthropic_error(
+            400, "invalid_request_error", "anthropic-version: header is required"
+        )
+    known = {
+        "model",
+        "messages",
+        "max_tokens",
+        "system",
+        "temperature",
+        "output_format",
+        "output_config",
+        "thinking",
+    }
     if unknown := set(seen.body) - known:
-        return _anthropic_error(400, "invalid_request_error", f"{min(unknown)}: Extra inputs are not permitted")
+        return _anthropic_error(
+            400, "invalid_request_error", f"{min(unknown)}: Extra inputs are not permitted"
+        )
     if not isinstance(seen.body.get("max_tokens"), int):
         return _anthropic_error(400, "invalid_request_error", "max_tokens: Field required")
-    messages = [Message("system", _texts(seen.body.get("system", [])))] if "system" in seen.body else []
+    messages = (
+        [Message("system", _texts(seen.body.get("system", [])))] if "system" in seen.body else []
+    )
     for message in seen.body["messages"]:
         if message["role"] not in ("user", "assistant"):
             return _anthropic_error(400, "invalid_request_error", "messages: Unexpected role")
@@ -95,15 +112,23 @@ def _gemini(provider: Provider, seen: Seen) -> Answer:
     if not seen.path.endswith(":generateContent") or "/models/" not in seen.path:
         return _gemini_error(404, "NOT_FOUND", "Requested entity was not found.")
     key, token = seen.headers.get("x-goog-api-key"), seen.headers.get("authorization")
-    if (key, token) != ((None, f"Bearer {provider.key}") if provider.bearer else (provider.key, None)):
-        return _gemini_error(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.")
+    if (key, token) != (
+        (None, f"Bearer {provider.key}") if provider.bearer else (provider.key, None)
+    ):
+        return _gemini_error(
+            400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."
+        )
     if unknown := set(seen.body) - {"contents", "system_instruction", "generationConfig"}:
-        return _gemini_error(400, "INVALID_ARGUMENT", f'Unknown name "{min(unknown)}": Cannot find field.')
+        return _gemini_error(
+            400, "INVALID_ARGUMENT", f'Unknown name "{min(unknown)}": Cannot find field.'
+        )
     messages = []
     if "system_instruction" in seen.body:
         messages.append(Message("system", _texts(seen.body["system_instruction"]["parts"])))
     for turn in seen.body["contents"]:
-        messages.append(Message("assistant" if turn["role"] == "model" else "user", _texts(turn["parts"])))
+        messages.append(
+            Message("assistant" if turn["role"] == "model" else "user", _texts(turn["parts"]))
+        )
     config = seen.body.get("generationConfig", {})
     completion = _complete(provider, messages, config.get("max_output_tokens"), config)
     candidate: dict[str, Any] = {
@@ -130,14 +155,19 @@ def _texts(parts: Any) -> str:
     return parts if isinstance(parts, str) else "".join(part["text"] for part in parts)
 
 
-def _complete(provider: Provider, messages: list[Message], limit: int | None, body: dict[str, Any]) -> Completion:
+def _complete(
+    provider: Provider, messages: list[Message], limit: int | None, body: dict[str, Any]
+) -> Completion:
     """Answer as the simulated model, after so many tokens of thinking."""
     if limit is not None and limit <= provider.thought:
         return Completion(text="", finish_reason="length", tokens_in=50, tokens_out=limit)
     schema = body.get("output_format") or body.get("response_json_schema")
     form = None
     if schema is not None:
-        form = {"type": "json_schema", "json_schema": {"name": "v", "schema": schema.get("schema", schema)}}
+        form = {
+            "type": "json_schema",
+            "json_schema": {"name": "v", "schema": schema.get("schema", schema)},
+        }
     request = Request(
         messages=tuple(messages),
         max_tokens=limit and limit - provider.thought,

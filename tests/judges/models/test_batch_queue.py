@@ -40,7 +40,9 @@ def rows(n: int) -> list[Request]:
 
 
 class Cut:
-    """An app whose answer to some request is lost on the way, after the app has done what was asked."""
+    """An app whose answer to some request is lost on the way, after the app has done what was
+    asked.
+    """
 
     def __init__(self, app: Starlette) -> None:
         self.app = app
@@ -78,7 +80,11 @@ class Place:
         url = self.server.base_url
         queue = BatchQueue(base_url=url, api_key=KEY, wait=wait, sleep=sleep or self.slept.append)
         model = Endpoint(name="simulated", base_url=url, api_key=KEY)
-        return Client(model, record=self.record, exchange=Exchange(self.folder, courier=queue, price_share=0.5))
+        return Client(
+            model,
+            record=self.record,
+            exchange=Exchange(self.folder, courier=queue, price_share=0.5),
+        )
 
     def stats(self) -> dict[str, object]:
         """What the server counted."""
@@ -97,7 +103,9 @@ def place(tmp_path: Path) -> Iterator[Callable[[str], Place]]:
 
 
 def test_a_batch_is_handed_over_awaited_and_fetched(place: Callable[[str], Place]) -> None:
-    """The key goes to the endpoint, the progress says what is waited for, and each request is made once."""
+    """The key goes to the endpoint, the progress says what is waited for, and each request is made
+    once.
+    """
     here = place("batch_looks=3")
     notes: list[str] = []
     outcomes = here.client().ask(rows(5), progress=lambda progress: notes.append(progress.note))
@@ -119,7 +127,9 @@ def test_who_does_not_wait_goes_on_later(place: Callable[[str], Place]) -> None:
             here.client(wait=False).ask(rows(4))
         (batch,) = caught.value.awaits["batches"]
         assert (batch["batch"], batch["status"], batch["requests"]) == ("batch_000001", status, 4)
-    assert here.record.spending().in_doubt_tokens > 0, "an outstanding batch holds its part of the budget"
+    assert here.record.spending().in_doubt_tokens > 0, (
+        "an outstanding batch holds its part of the budget"
+    )
     assert len(here.client(wait=False).ask(rows(4))) == 4
     assert here.stats()["billed"] == 4
     assert here.record.spending().in_doubt_tokens == 0
@@ -160,8 +170,12 @@ LEAKS = ("batch_lost=1", "batch_failed=1", "batch_expired=1", "batch_lost=.5,bat
 
 
 @pytest.mark.parametrize("faults", LEAKS)
-def test_what_a_batch_leaves_open_is_asked_again(place: Callable[[str], Place], faults: str) -> None:
-    """Partial output, failed requests, expired batches: the next batch has the rest, and nothing is paid twice."""
+def test_what_a_batch_leaves_open_is_asked_again(
+    place: Callable[[str], Place], faults: str
+) -> None:
+    """Partial output, failed requests, expired batches: the next batch has the rest, and nothing is
+    paid twice.
+    """
     here = place(f"batch_looks=0,once=true,{faults}")
     outcomes = here.client().ask(rows(12))
     assert all(isinstance(outcome, Completion) for outcome in outcomes)
@@ -170,7 +184,9 @@ def test_what_a_batch_leaves_open_is_asked_again(place: Callable[[str], Place], 
     assert here.record.spending().in_doubt_tokens == 0
 
 
-def test_batches_that_come_back_empty_again_and_again_end_the_command(place: Callable[[str], Place]) -> None:
+def test_batches_that_come_back_empty_again_and_again_end_the_command(
+    place: Callable[[str], Place],
+) -> None:
     """Whoever wants to go on gives it again: no loop runs by itself for days."""
     here = place("batch_looks=0,batch_expired=1")
     for _ in range(2):
@@ -191,18 +207,24 @@ def test_a_batch_that_is_rejected_is_an_error_with_its_reason_and_may_be_sent_ag
 
 
 @pytest.mark.parametrize("lost", ["/v1/files", "/v1/batches"])
-def test_an_answer_that_is_lost_does_not_make_a_second_batch(place: Callable[[str], Place], lost: str) -> None:
+def test_an_answer_that_is_lost_does_not_make_a_second_batch(
+    place: Callable[[str], Place], lost: str
+) -> None:
     """The provider has made the batch, and we never heard its id: it is found by its token."""
     here = place("batch_looks=0")
     losses = iter([True])
-    here.cut.lose = lambda scope: scope["method"] == "POST" and scope["path"] == lost and next(losses, False)
+    here.cut.lose = lambda scope: (
+        scope["method"] == "POST" and scope["path"] == lost and next(losses, False)
+    )
     assert len(here.client().ask(rows(3))) == 3
     stats = here.stats()
     assert (stats["billed"], stats["batches"]) == (3, {"created": 1})
 
 
 @pytest.mark.parametrize("step", ["upload", "create", "look", "fetch"])
-def test_a_crash_at_any_step_loses_and_repeats_nothing(place: Callable[[str], Place], step: str) -> None:
+def test_a_crash_at_any_step_loses_and_repeats_nothing(
+    place: Callable[[str], Place], step: str
+) -> None:
     """The process dies where it stands: what it has written down is what the next one knows."""
     here = place("batch_looks=0")
 
@@ -236,7 +258,12 @@ def test_an_endpoint_without_a_queue_is_told(tmp_path: Path) -> None:
 
     async def nothing(scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 404, "headers": []})
-        await send({"type": "http.response.body", "body": orjson.dumps({"error": {"message": "no such route"}})})
+        await send(
+            {
+                "type": "http.response.body",
+                "body": orjson.dumps({"error": {"message": "no such route"}}),
+            }
+        )
 
     with Server(nothing) as server:  # type: ignore[arg-type]
         queue = BatchQueue(base_url=server.base_url, api_key=KEY)
@@ -250,7 +277,9 @@ def test_an_endpoint_without_a_queue_is_told(tmp_path: Path) -> None:
 
 def test_without_the_key_nothing_is_sent(tmp_path: Path) -> None:
     """The message says where it belongs."""
-    queue = BatchQueue(base_url="http://127.0.0.1:9/v1", api_key=None, needs_key=True, key_hint="put it into X")
+    queue = BatchQueue(
+        base_url="http://127.0.0.1:9/v1", api_key=None, needs_key=True, key_hint="put it into X"
+    )
     model = Endpoint(name="m", base_url="http://127.0.0.1:9/v1", api_key=None)
     with pytest.raises(ModelError, match="needs a key") as caught:
         Client(model, exchange=Exchange(tmp_path, courier=queue)).ask(rows(1))
@@ -260,7 +289,9 @@ def test_without_the_key_nothing_is_sent(tmp_path: Path) -> None:
 class Scripted:
     """An app that answers a batch queue's requests with given bodies."""
 
-    def __init__(self, batch: object, results: list[bytes] | None = None, length: int | None = None) -> None:
+    def __init__(
+        self, batch: object, results: list[bytes] | None = None, length: int | None = None
+    ) -> None:
         self.batch = batch
         self.created: object = {"id": "b"}
         self.uploaded: object = {"id": "file-1"}
@@ -296,7 +327,11 @@ def carry(app: Scripted, folder: Path) -> None:
 
 def test_a_refusal_that_quotes_the_key_is_shown_without_it(tmp_path: Path) -> None:
     """A gateway may quote what it was sent."""
-    failed = {"id": "b", "status": "failed", "errors": {"data": [{"message": f"bad key {KEY}", "line": 1}]}}
+    failed = {
+        "id": "b",
+        "status": "failed",
+        "errors": {"data": [{"message": f"bad key {KEY}", "line": 1}]},
+    }
     with pytest.raises(ModelError, match=r"bad key \[key\]"):
         carry(Scripted(failed), tmp_path)
 
@@ -318,12 +353,18 @@ def test_results_that_break_off_are_fetched_again_and_then_named(tmp_path: Path)
 
 
 @pytest.mark.parametrize("size", [1, 7, 100])
-def test_a_key_is_taken_out_of_results_wherever_the_stream_is_cut(tmp_path: Path, size: int) -> None:
-    """A gateway that quotes what it was sent may send the first half of the key in one chunk, the rest in the next."""
+def test_a_key_is_taken_out_of_results_wherever_the_stream_is_cut(
+    tmp_path: Path, size: int
+) -> None:
+    """A gateway that quotes what it was sent may send the first half of the key in one chunk, the
+    rest in the next.
+    """
     done = {"id": "b", "status": "completed", "output_file_id": "o"}
     results = b'{"custom_id": "jw-%s-1", "content": "you sent %s"}\n{}' % (b"0" * 32, KEY.encode())
     with pytest.raises((Waiting, ModelError)):
-        carry(Scripted(done, [results[i : i + size] for i in range(0, len(results), size)]), tmp_path)
+        carry(
+            Scripted(done, [results[i : i + size] for i in range(0, len(results), size)]), tmp_path
+        )
     written = "".join(path.read_text() for path in tmp_path.glob("replies-*"))
     assert "you sent [key]" in written
     assert KEY not in written
@@ -377,7 +418,9 @@ def test_a_request_file_of_somebody_else_is_not_handed_over(
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     path.write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in change(lines)))
     one, again = here.client(wait=False), here.client()
-    with pytest.raises(Waiting, match=r"batch_000001 validating; .*\.jsonl has other requests than .* written anew"):
+    with pytest.raises(
+        Waiting, match=r"batch_000001 validating; .*\.jsonl has other requests than .* written anew"
+    ):
         one.ask(rows(4))
     assert [path.name in note for note in one.stats.notes] == [True]
     assert all(isinstance(outcome, Completion) for outcome in again.ask(rows(4)))
@@ -386,8 +429,12 @@ def test_a_request_file_of_somebody_else_is_not_handed_over(
     assert (stats["billed"], stats["bodies"], stats["batches"]) == (4, 4, {"created": 1})
 
 
-def test_a_request_file_that_a_crash_left_behind_is_handed_over(place: Callable[[str], Place], tmp_path: Path) -> None:
-    """It has what is to be asked, and is not written a second time; also where more is to be asked now."""
+def test_a_request_file_that_a_crash_left_behind_is_handed_over(
+    place: Callable[[str], Place], tmp_path: Path
+) -> None:
+    """It has what is to be asked, and is not written a second time; also where more is to be asked
+    now.
+    """
     here = place("batch_looks=0")
     path = written_before(here, tmp_path / "written")
     one = here.client()
@@ -398,7 +445,9 @@ def test_a_request_file_that_a_crash_left_behind_is_handed_over(place: Callable[
 
 
 def written_before(here: Place, folder: Path) -> Path:
-    """Put the request file of four rows into a place, as a command leaves it that died before it handed it over."""
+    """Put the request file of four rows into a place, as a command leaves it that died before it
+    handed it over.
+    """
     model = Endpoint(name="simulated", base_url=here.server.base_url, api_key=KEY)
     with pytest.raises(Waiting):
         Client(model, exchange=Exchange(folder)).ask(rows(4))
@@ -418,7 +467,10 @@ NAMED = [
     ({"batch": {"id": "b"}}, "status: Field required"),
     ({"batch": {"id": "b", "status": "in\nprogress"}}, "status: "),
     ({"batch": {"status": "in_progress", "request_counts": [1, 2]}}, r"request_counts: .*\[1, 2\]"),
-    ({"batch": {"status": "in_progress", "request_counts": {"completed": "3"}}}, "request_counts.completed: .*'3'"),
+    (
+        {"batch": {"status": "in_progress", "request_counts": {"completed": "3"}}},
+        "request_counts.completed: .*'3'",
+    ),
     ({"batch": {"status": "completed", "output_file_id": 7}}, "output_file_id: .*7"),
     ({"batch": {"status": "failed", "errors": "the quota is used up"}}, "'the quota is used up'"),
     ({"batch": {"status": "failed", "errors": {"data": ["quota"]}}}, "quota"),
@@ -426,8 +478,12 @@ NAMED = [
 
 
 @pytest.mark.parametrize(("odd", "message"), NAMED)
-def test_an_odd_answer_is_named_by_its_field(tmp_path: Path, odd: dict[str, object], message: str) -> None:
-    """What is no batch queue, or one with fields of its own, ends in an error that says which and what."""
+def test_an_odd_answer_is_named_by_its_field(
+    tmp_path: Path, odd: dict[str, object], message: str
+) -> None:
+    """What is no batch queue, or one with fields of its own, ends in an error that says which and
+    what.
+    """
     app = Scripted({"id": "b", "status": "validating"})
     for name, body in odd.items():
         setattr(app, name, body)
@@ -437,13 +493,22 @@ def test_an_odd_answer_is_named_by_its_field(tmp_path: Path, odd: dict[str, obje
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 COUNTS = st.fixed_dictionaries({}, optional={"completed": JSON, "failed": JSON})
 ERRORS = st.fixed_dictionaries(
-    {"data": JSON | st.lists(st.fixed_dictionaries({}, optional={"message": JSON, "line": JSON}), max_size=4)}
+    {
+        "data": JSON
+        | st.lists(st.fixed_dictionaries({}, optional={"message": JSON, "line": JSON}), max_size=4)
+    }
 )
 STATUS = JSON | st.sampled_from(["validating", "failed", "completed", "expired", "in_progress"])
 BATCH = JSON | st.fixed_dictionaries(
@@ -460,8 +525,12 @@ BATCH = JSON | st.fixed_dictionaries(
 LISTED = st.fixed_dictionaries(
     {}, optional={"id": JSON | st.just("b"), "metadata": JSON | st.just({"judgewright": "t"})}
 )
-PAGE = JSON | st.fixed_dictionaries({"data": JSON | st.lists(LISTED, max_size=2)}, optional={"has_more": JSON})
-CREATED = JSON | st.fixed_dictionaries({"id": JSON | st.sampled_from(["b", "", ".", "a?b", "a/../b", "a\nb"])})
+PAGE = JSON | st.fixed_dictionaries(
+    {"data": JSON | st.lists(LISTED, max_size=2)}, optional={"has_more": JSON}
+)
+CREATED = JSON | st.fixed_dictionaries(
+    {"id": JSON | st.sampled_from(["b", "", ".", "a?b", "a/../b", "a\nb"])}
+)
 
 
 @pytest.fixture(scope="module")
@@ -474,7 +543,9 @@ def queue_of_anything() -> Iterator[tuple[Scripted, str]]:
 
 @settings(max_examples=120)
 @given(uploaded=CREATED, created=CREATED, batch=BATCH, listed=st.booleans(), page=PAGE)
-@example(uploaded={"id": "f"}, created={"id": "b"}, batch={"status": "validating"}, listed=False, page={})
+@example(
+    uploaded={"id": "f"}, created={"id": "b"}, batch={"status": "validating"}, listed=False, page={}
+)
 def test_no_answer_of_a_queue_ends_in_a_defect(
     queue_of_anything: tuple[Scripted, str],
     tmp_path_factory: pytest.TempPathFactory,

@@ -25,7 +25,9 @@ def test_a_reservation_that_may_fit_later_waits(ask_for):
 def test_a_reservation_that_cannot_fit_says_what_is_spent():
     """With 0.9 of 1.00 settled, a call that may cost 0.2 is refused at once."""
     budget = Budget(money=1.0, tokens=None, spent=Spending(settled_cost=0.9))
-    with pytest.raises(BudgetSpent, match=r"\$1\.00: \$0\.9000 is spent and the next call may cost \$0\.2000"):
+    with pytest.raises(
+        BudgetSpent, match=r"\$1\.00: \$0\.9000 is spent and the next call may cost \$0\.2000"
+    ):
         budget.reserve(cost=0.2, tokens=1, model="m")
 
 
@@ -34,7 +36,9 @@ def test_attempts_in_doubt_of_earlier_sittings_count_as_spent():
     spent = Spending(settled_tokens=400, in_doubt_tokens=500, settled_cost=1.0, in_doubt_cost=2.0)
     budget = Budget(money=None, tokens=1000, spent=spent)
     assert (budget.used, budget.cost) == (900, 3.0)
-    with pytest.raises(BudgetSpent, match="1,000 tokens: 900 are used and the next call may use 101"):
+    with pytest.raises(
+        BudgetSpent, match="1,000 tokens: 900 are used and the next call may use 101"
+    ):
         budget.reserve(cost=None, tokens=101, model="m")
     assert budget.reserve(cost=None, tokens=100, model="m") is not None
 
@@ -72,7 +76,9 @@ def test_a_budget_that_is_no_amount_is_refused(amount):
     seed=st.integers(0, 1000),
 )
 def test_what_is_spent_and_held_never_exceeds_the_budget(calls, seed):
-    """In any order of reserving and settling for no more than was reserved, a dollar stays a dollar."""
+    """In any order of reserving and settling for no more than was reserved, a dollar stays a
+    dollar.
+    """
     rng = random.Random(seed)
     budget = Budget(money=1.0, tokens=None, spent=Spending())
     held = []
@@ -112,7 +118,9 @@ def test_threads_share_one_budget():
 
 
 def test_the_forecast_learns_from_calls_that_used_more(ask_for):
-    """A model that needs thrice the tokens foreseen, and writes past its limit, is foreseen next time."""
+    """A model that needs thrice the tokens foreseen, and writes past its limit, is foreseen next
+    time.
+    """
     forecast = Forecast()
     asked = ask_for("x" * 300, max_tokens=50)
     tokens_in, tokens_out = forecast.before(asked)

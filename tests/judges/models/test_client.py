@@ -1,4 +1,6 @@
-"""Many requests through one client: over real HTTP, and against scripted models where time must be free."""
+"""Many requests through one client: over real HTTP, and against scripted models where time must be
+free.
+"""
 
 import _thread
 import asyncio
@@ -55,7 +57,9 @@ class Scripted:
     endpoint = "test:1"
     simulated = False
 
-    def __init__(self, answer=lambda text, nth: Completion(text=f"echo {text}", tokens_in=20, tokens_out=5)):
+    def __init__(
+        self, answer=lambda text, nth: Completion(text=f"echo {text}", tokens_in=20, tokens_out=5)
+    ):
         self.answer = answer
         self.counts: Counter[str] = Counter()
         self.left_out: list[frozenset[str]] = []
@@ -84,14 +88,18 @@ def rows(n: int, **more) -> list[Request]:
 
 
 def over_http(fake, **more) -> Client:
-    return Client(Endpoint(name="m", base_url=fake.url, api_key=KEY, timeout=120.0), rng=Eager(), **more)
+    return Client(
+        Endpoint(name="m", base_url=fake.url, api_key=KEY, timeout=120.0), rng=Eager(), **more
+    )
 
 
 @pytest.fixture
 def prices(tmp_path):
     """A dollar per thousand tokens, for the scripted model and the served one."""
     path = tmp_path / "prices.json"
-    path.write_text('{"m": {"input": 1000, "output": 1000}, "scripted": {"input": 1000, "output": 1000}}')
+    path.write_text(
+        '{"m": {"input": 1000, "output": 1000}, "scripted": {"input": 1000, "output": 1000}}'
+    )
     return Prices(path)
 
 
@@ -100,7 +108,9 @@ def prices(tmp_path):
 
 def test_answers_come_in_the_order_of_the_requests(fake):
     """However long each takes."""
-    fake.answer = lambda seen: fake.Reply(body=fake.completion(f"echo {seen.text}"), delay=(seen.total * 7 % 5) / 500)
+    fake.answer = lambda seen: fake.Reply(
+        body=fake.completion(f"echo {seen.text}"), delay=(seen.total * 7 % 5) / 500
+    )
     with over_http(fake) as client:
         got = client.ask(rows(100))
     assert [c.text for c in got] == [f"echo row {i}" for i in range(100)]
@@ -127,11 +137,15 @@ def test_another_repeat_is_another_request(fake):
 
 
 def test_what_the_record_knows_is_not_asked_again(fake):
-    """A resumed run sends nothing, pays nothing, and says so; a failure is replayed as the same failure."""
+    """A resumed run sends nothing, pays nothing, and says so; a failure is replayed as the same
+    failure.
+    """
     record = MemoryRecord()
     ok = fake.answer
     fake.answer = lambda seen: (
-        fake.Reply(status=400, body={"error": {"message": "bad row"}}) if seen.text == "row 7" else ok(seen)
+        fake.Reply(status=400, body={"error": {"message": "bad row"}})
+        if seen.text == "row 7"
+        else ok(seen)
     )
     with over_http(fake, record=record) as client:
         first = client.ask(rows(1200))
@@ -140,7 +154,9 @@ def test_what_the_record_knows_is_not_asked_again(fake):
         again = client.ask(rows(1200))
     assert len(fake.seen) == sent == 1200
     assert all(c.recorded and c.latency == 0.0 for c in again if isinstance(c, Completion))
-    assert [c.text for c in again if isinstance(c, Completion)] == [c.text for c in first if isinstance(c, Completion)]
+    assert [c.text for c in again if isinstance(c, Completion)] == [
+        c.text for c in first if isinstance(c, Completion)
+    ]
     assert str(again[7]) == str(first[7]) == "the endpoint answered 400: bad row"
     assert (client.stats.calls, client.stats.recorded, client.stats.failed) == (0, 1199, 1)
 
@@ -253,7 +269,9 @@ def test_passing_faults_are_retried_until_they_pass(fake):
 
 
 def test_retry_after_pauses_everyone_when_everyone_is_refused(fake):
-    """A closed window of a quarter second: after the first refusals nobody sends until it is over."""
+    """A closed window of a quarter second: after the first refusals nobody sends until it is
+    over.
+    """
     opens: list[float] = []
 
     def answer(seen):
@@ -262,7 +280,9 @@ def test_retry_after_pauses_everyone_when_everyone_is_refused(fake):
             opens.append(now + 0.25)
         if opens and now < opens[0]:
             wait = {"retry-after-ms": str(1000 * (opens[0] - now))}
-            return fake.Reply(status=429, body={"error": {"message": "slow"}}, headers=wait, delay=0.002)
+            return fake.Reply(
+                status=429, body={"error": {"message": "slow"}}, headers=wait, delay=0.002
+            )
         return fake.Reply(body=fake.completion(), delay=0.002)
 
     fake.answer = answer
@@ -274,7 +294,9 @@ def test_retry_after_pauses_everyone_when_everyone_is_refused(fake):
 
 
 def test_a_refusal_now_and_then_holds_up_its_own_row_only(instant):
-    """One request in ten is refused at random: ten rows wait for themselves, and nobody waits for them."""
+    """One request in ten is refused at random: ten rows wait for themselves, and nobody waits for
+    them.
+    """
 
     def answer(text, nth):
         late = int(text.split()[1]) % 10 == 5 and nth == 1
@@ -287,7 +309,9 @@ def test_a_refusal_now_and_then_holds_up_its_own_row_only(instant):
 
 
 def test_a_pause_holds_while_the_record_is_being_written():
-    """Between the refusal and the end of the pause nothing is sent, though the record takes its time."""
+    """Between the refusal and the end of the pause nothing is sent, though the record takes its
+    time.
+    """
     times: list[float] = []
 
     def answer(text, nth):
@@ -303,22 +327,30 @@ def test_a_pause_holds_while_the_record_is_being_written():
     with Client(Scripted(answer), record=Slow(), concurrency=2) as client:
         client.ask(rows(30))
     assert len(times) == 31
-    before_the_pause = next(i for i, (a, b) in enumerate(itertools.pairwise(times), 1) if b - a > 0.25)
+    before_the_pause = next(
+        i for i, (a, b) in enumerate(itertools.pairwise(times), 1) if b - a > 0.25
+    )
     assert before_the_pause < 25
 
 
 def test_a_rate_limited_endpoint_loses_no_row(fake):
-    """A server that bears 10 at once and refuses the rest: every row is answered, and the client learns."""
+    """A server that bears 10 at once and refuses the rest: every row is answered, and the client
+    learns.
+    """
 
     def answer(seen):
         if fake.in_flight >= 10:
-            return fake.Reply(status=429, body={"error": {"message": "slow"}}, headers={"retry-after-ms": "10"})
+            return fake.Reply(
+                status=429, body={"error": {"message": "slow"}}, headers={"retry-after-ms": "10"}
+            )
         return fake.Reply(body=fake.completion(f"echo {seen.text}"), delay=0.005)
 
     fake.answer = answer
     with over_http(fake) as client:
         got = client.ask(rows(300))
-    assert [c.text for c in got if isinstance(c, Completion)] == [f"echo row {i}" for i in range(300)]
+    assert [c.text for c in got if isinstance(c, Completion)] == [
+        f"echo row {i}" for i in range(300)
+    ]
     assert fake.most_in_flight <= 24
 
 
@@ -366,7 +398,10 @@ def test_what_the_headers_say_is_left_is_obeyed(fake, instant):
     """Seven are left and the rest in 30 s: no eighth request goes out before."""
 
     def answer(seen):
-        left = {"x-ratelimit-remaining-requests": str(max(0, 8 - seen.total)), "x-ratelimit-reset-requests": "30s"}
+        left = {
+            "x-ratelimit-remaining-requests": str(max(0, 8 - seen.total)),
+            "x-ratelimit-reset-requests": "30s",
+        }
         return fake.Reply(body=fake.completion(), headers=left if seen.total <= 8 else {})
 
     fake.answer = answer
@@ -387,19 +422,24 @@ def test_headers_that_the_answers_contradict_are_named_and_no_longer_obeyed(fake
     assert all(isinstance(outcome, Completion) for outcome in outcomes)
     assert instant.slept == [60.0, 60.0]
     assert list(client.stats.notes) == [
-        "the endpoint's headers on tokens left are no longer obeyed, as it answers what they rule out"
+        "the endpoint's headers on tokens left are no longer obeyed, as it answers what they"
+        " rule out"
     ]
 
 
 def test_a_users_rate_is_obeyed(instant):
     """One request a second: thirty take half a minute of the client's clock."""
-    with Client(Scripted(), clock=instant, settings=ModelSettings(requests_per_minute=60)) as client:
+    with Client(
+        Scripted(), clock=instant, settings=ModelSettings(requests_per_minute=60)
+    ) as client:
         client.ask(rows(30))
     assert 28 <= instant.time <= 31
 
 
 def test_tokens_in_a_minute_are_obeyed(instant):
-    """Calls of 25 tokens at 150 a minute are six a minute, however many tokens were reserved for them."""
+    """Calls of 25 tokens at 150 a minute are six a minute, however many tokens were reserved for
+    them.
+    """
     limits = ModelSettings(tokens_per_minute=150, concurrency=1)
     with Client(Scripted(), clock=instant, settings=limits) as client:
         client.ask(rows(30, max_tokens=5))
@@ -407,7 +447,9 @@ def test_tokens_in_a_minute_are_obeyed(instant):
 
 
 def test_tries_are_counted_and_then_the_row_is_a_failure(instant):
-    """Eight attempts at most, then an error in the list and in the record; the others are answered."""
+    """Eight attempts at most, then an error in the list and in the record; the others are
+    answered.
+    """
     model = Scripted(lambda text, nth: fault() if text == "row 3" else Completion(text=text))
     record = MemoryRecord()
     with Client(model, record=record, clock=instant) as client:
@@ -459,7 +501,9 @@ def test_a_poison_row_is_given_up_early_while_others_succeed(instant):
 
 def test_an_overload_is_nobodys_poison(instant):
     """503 says nothing about the row: it keeps its tries."""
-    model = Scripted(lambda text, nth: fault(503) if text == "row 5" and nth < 7 else Completion(text=text))
+    model = Scripted(
+        lambda text, nth: fault(503) if text == "row 5" and nth < 7 else Completion(text=text)
+    )
     with Client(model, clock=instant) as client:
         got = client.ask(rows(100))
     assert all(isinstance(c, Completion) for c in got)
@@ -467,7 +511,9 @@ def test_an_overload_is_nobodys_poison(instant):
 
 @pytest.mark.parametrize("before", [0, 300])
 def test_an_endpoint_that_goes_down_stops_the_ask_and_is_asked_again_on_resume(instant, before):
-    """Ten rows given up in a row without a success: an outage; none of them is recorded as failed."""
+    """Ten rows given up in a row without a success: an outage; none of them is recorded as
+    failed.
+    """
     down = True
 
     def answer(text, nth):
@@ -492,8 +538,12 @@ def redirect() -> ModelError:
 
 @pytest.mark.parametrize("which", [0, 50])
 def test_a_redirect_of_one_row_is_that_rows_failure(instant, which):
-    """Where the endpoint answers others, whichever comes first; also in a run that only has this row left."""
-    model = Scripted(lambda text, nth: redirect() if text == f"row {which}" else Completion(text=text))
+    """Where the endpoint answers others, whichever comes first; also in a run that only has this
+    row left.
+    """
+    model = Scripted(
+        lambda text, nth: redirect() if text == f"row {which}" else Completion(text=text)
+    )
     record = MemoryRecord()
     with Client(model, record=record, clock=instant, concurrency=4) as client:
         got = client.ask(rows(100))
@@ -508,16 +558,25 @@ def test_a_redirect_of_one_row_is_that_rows_failure(instant, which):
 def test_an_endpoint_that_redirects_everything_stops_the_ask(instant, n):
     """A wrong address: after ten rows at most, with what to do."""
     model = Scripted(lambda text, nth: redirect())
-    with Client(model, clock=instant, concurrency=4) as client, pytest.raises(ModelError, match="302") as caught:
+    with (
+        Client(model, clock=instant, concurrency=4) as client,
+        pytest.raises(ModelError, match="302") as caught,
+    ):
         client.ask(rows(n))
     assert (caught.value.fatal, caught.value.hint) == (True, "name that address")
     assert sum(model.counts.values()) < 20
 
 
 def test_an_endpoint_that_redirects_from_now_on_stops_the_ask_and_is_asked_again_on_resume(instant):
-    """A session that ran out: ten rows are sent elsewhere, not the other thousand; none of them is a failure."""
+    """A session that ran out: ten rows are sent elsewhere, not the other thousand; none of them is
+    a failure.
+    """
     down = True
-    model = Scripted(lambda text, nth: redirect() if down and int(text.split()[1]) >= 50 else Completion(text=text))
+    model = Scripted(
+        lambda text, nth: (
+            redirect() if down and int(text.split()[1]) >= 50 else Completion(text=text)
+        )
+    )
     with Client(model, record=MemoryRecord(), clock=instant, concurrency=4) as client:
         with pytest.raises(ModelError, match="10 requests in a row were given up") as caught:
             client.ask(rows(1000))
@@ -531,7 +590,9 @@ def test_an_endpoint_that_redirects_from_now_on_stops_the_ask_and_is_asked_again
 def test_a_definite_failure_is_kept_even_when_the_ask_is_being_stopped(fake):
     """A 400 that comes back while the budget is spent is that row's failure, not the budget's."""
     refused = fake.Reply(status=400, body={"error": {"message": "bad row"}}, delay=0.2)
-    fake.answer = lambda seen: refused if seen.text == "row 0" else fake.Reply(body=fake.completion())
+    fake.answer = lambda seen: (
+        refused if seen.text == "row 0" else fake.Reply(body=fake.completion())
+    )
     budget = Budget(money=None, tokens=1000, spent=Spending())
     with over_http(fake, budget=budget) as client:
         got = client.ask(rows(100, max_tokens=5))
@@ -542,7 +603,10 @@ def test_a_definite_failure_is_kept_even_when_the_ask_is_being_stopped(fake):
 def test_a_pause_longer_than_a_row_may_take_stops_the_ask(instant):
     """A daily limit: better resumed than slept out."""
     model = Scripted(lambda text, nth: fault(429, retry_after=3600.0))
-    with Client(model, clock=instant) as client, pytest.raises(ModelError, match="another 3,600 s") as caught:
+    with (
+        Client(model, clock=instant) as client,
+        pytest.raises(ModelError, match="another 3,600 s") as caught,
+    ):
         client.ask(rows(5))
     assert caught.value.fatal
 
@@ -551,7 +615,8 @@ def test_a_row_the_endpoint_refuses_is_one_failure(fake):
     """A 400 about the row is not tried again."""
     ok = fake.answer
     refused = fake.Reply(
-        status=400, body={"error": {"message": "maximum context length", "code": "context_length_exceeded"}}
+        status=400,
+        body={"error": {"message": "maximum context length", "code": "context_length_exceeded"}},
     )
     fake.answer = lambda seen: refused if seen.text == "row 2" else ok(seen)
     with over_http(fake) as client:
@@ -564,8 +629,13 @@ def test_a_row_the_endpoint_refuses_is_one_failure(fake):
 @pytest.mark.parametrize("status", [401, 404])
 def test_a_wrong_key_or_model_stops_at_once(fake, status):
     """What every other row would meet as well is raised after a handful of attempts."""
-    fake.answer = lambda seen: fake.Reply(status=status, body={"error": {"message": "no"}}, delay=0.005)
-    with over_http(fake) as client, pytest.raises(ModelError, match=f"answered {status}: no") as caught:
+    fake.answer = lambda seen: fake.Reply(
+        status=status, body={"error": {"message": "no"}}, delay=0.005
+    )
+    with (
+        over_http(fake) as client,
+        pytest.raises(ModelError, match=f"answered {status}: no") as caught,
+    ):
         client.ask(rows(500))
     assert caught.value.fatal
     assert len(fake.seen) <= 20
@@ -583,12 +653,16 @@ def test_a_programming_error_in_a_model_is_raised_as_it_is():
 
 
 def test_refused_parameters_are_left_out_once_and_said(fake):
-    """A server that refuses four of them in turn still completes every row, at no tries and no cost."""
+    """A server that refuses four of them in turn still completes every row, at no tries and no
+    cost.
+    """
     refusals = {
         "temperature": "Unsupported value: 'temperature' does not support 0.0 with this model.",
         "max_tokens": "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
         "logprobs": "Unsupported param: logprobs",
-        "response_format": 'response_format type must be one of "text" or "json_object", but got: json_schema',
+        "response_format": (
+            'response_format type must be one of "text" or "json_object", but got: json_schema'
+        ),
     }
 
     def answer(seen):
@@ -603,7 +677,9 @@ def test_refused_parameters_are_left_out_once_and_said(fake):
         got = client.ask(asked)
         before = len(fake.seen)
         more = client.ask_one(Request(messages=(Message("user", "one more"),), max_tokens=9))
-    assert {c.dropped for c in got} == {("logprobs", "max_tokens_name", "response_format", "temperature")}
+    assert {c.dropped for c in got} == {
+        ("logprobs", "max_tokens_name", "response_format", "temperature")
+    }
     assert client.stats.dropped == {"logprobs", "max_tokens_name", "response_format", "temperature"}
     assert more.dropped == ("max_tokens_name", "temperature")  # it asked for no log-probabilities
     assert len(fake.seen) == before + 1
@@ -617,22 +693,33 @@ def test_a_server_that_keeps_refusing_what_it_does_not_get_ends_in_a_failure():
     with Client(model) as client:
         got = client.ask(rows(1))
     assert isinstance(got[0], ModelError)
-    assert model.left_out == [frozenset(), frozenset({"seed"}), frozenset({"temperature"}), {"seed", "temperature"}]
+    assert model.left_out == [
+        frozenset(),
+        frozenset({"seed"}),
+        frozenset({"temperature"}),
+        {"seed", "temperature"},
+    ]
 
 
 # The budget.
 
 
 def test_a_budget_in_money_is_never_exceeded_with_64_in_flight(fake, prices):
-    """A dollar at 25 tokens of a dollar a thousand each: at most forty are billed, the rest is told so."""
+    """A dollar at 25 tokens of a dollar a thousand each: at most forty are billed, the rest is told
+    so.
+    """
     fake.answer = lambda seen: fake.Reply(body=fake.completion(), delay=0.003)
     budget = Budget(money=1.0, tokens=None, spent=Spending())
     with over_http(fake, budget=budget, prices=prices) as client:
         got = client.ask(rows(200, max_tokens=5))
     made = [c for c in got if isinstance(c, Completion)]
     assert len(fake.seen) * 0.025 <= 1.0
-    assert len(made) == len(fake.seen) >= 38  # it waits for releases: all but a last worst case is used
-    assert sum(c.cost for c in made) == pytest.approx(client.stats.cost) == pytest.approx(budget.cost)
+    assert (
+        len(made) == len(fake.seen) >= 38
+    )  # it waits for releases: all but a last worst case is used
+    assert (
+        sum(c.cost for c in made) == pytest.approx(client.stats.cost) == pytest.approx(budget.cost)
+    )
     assert all(isinstance(c, BudgetSpent) for c in got[len(made) :])
     assert [isinstance(c, Completion) for c in got] == [i < len(made) for i in range(200)]
 
@@ -652,7 +739,10 @@ def test_a_budget_in_tokens_needs_no_price(fake):
 def test_a_budget_in_money_without_a_price_is_refused_before_anything_is_sent(fake):
     """With the way out."""
     budget = Budget(money=1.0, tokens=None, spent=Spending())
-    with over_http(fake, budget=budget) as client, pytest.raises(InputError, match="price of model 'm' is unknown"):
+    with (
+        over_http(fake, budget=budget) as client,
+        pytest.raises(InputError, match="price of model 'm' is unknown"),
+    ):
         client.ask(rows(3))
     assert not fake.seen
 
@@ -661,20 +751,28 @@ def test_what_was_refused_at_the_door_is_not_charged_and_a_lost_answer_is(fake, 
     """429 and 400 cost nothing; a dropped connection counts with its worst case."""
     budget = Budget(money=10.0, tokens=None, spent=Spending())
     record = MemoryRecord()
-    limited = fake.Reply(status=429, body={"error": {"message": "slow"}}, headers={"retry-after-ms": "5"})
-    fake.answer = lambda seen: limited if seen.nth < 4 else fake.Reply(status=400, body={"error": {"message": "no"}})
+    limited = fake.Reply(
+        status=429, body={"error": {"message": "slow"}}, headers={"retry-after-ms": "5"}
+    )
+    fake.answer = lambda seen: (
+        limited if seen.nth < 4 else fake.Reply(status=400, body={"error": {"message": "no"}})
+    )
     with over_http(fake, budget=budget, prices=prices, record=record) as client:
         client.ask(rows(1))
     assert budget.cost == 0.0
     assert record.spending() == Spending()
-    fake.answer = lambda seen: fake.Reply(drop=True) if seen.nth == 1 else fake.Reply(body=fake.completion())
+    fake.answer = lambda seen: (
+        fake.Reply(drop=True) if seen.nth == 1 else fake.Reply(body=fake.completion())
+    )
     with over_http(fake, budget=budget, prices=prices) as client:
         client.ask([Request(messages=(Message("user", "another"),), max_tokens=5)])
     assert budget.cost > 0.025
 
 
 def test_two_clients_share_a_budget_and_wait_for_each_other():
-    """The judge's and the optimizer's: one holds the whole budget until it is answered, the other then goes on."""
+    """The judge's and the optimizer's: one holds the whole budget until it is answered, the other
+    then goes on.
+    """
     gate, held = threading.Event(), threading.Event()
     budget = Budget(money=None, tokens=1500, spent=Spending())
 
@@ -700,14 +798,18 @@ def test_two_clients_share_a_budget_and_wait_for_each_other():
 
 @pytest.fixture
 def ctrl_c():
-    """Python's own answer to Ctrl-C, also where the tests were started with the signal ignored, as in a script."""
+    """Python's own answer to Ctrl-C, also where the tests were started with the signal ignored, as
+    in a script.
+    """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
 def interrupt_when(claim):
-    """Return a progress callback that presses Ctrl-C once, as soon as the claim about the progress holds."""
+    """Return a progress callback that presses Ctrl-C once, as soon as the claim about the progress
+    holds.
+    """
     pressed = threading.Event()
 
     def report(progress: Progress) -> None:
@@ -730,7 +832,9 @@ def main_thread_is_in(*functions: str) -> bool:
 
 
 def test_ctrl_c_keeps_what_is_in_flight_and_resuming_asks_only_the_rest(fake, ctrl_c):
-    """The signal arrives in the middle: what was sent is answered and recorded, nothing is asked twice."""
+    """The signal arrives in the middle: what was sent is answered and recorded, nothing is asked
+    twice.
+    """
     fake.answer = lambda seen: fake.Reply(body=fake.completion(f"echo {seen.text}"), delay=0.05)
     record = MemoryRecord()
     with over_http(fake, record=record) as client:
@@ -776,7 +880,9 @@ def test_an_interrupt_does_not_wait_for_a_pause(fake, ctrl_c):
         async def sleep(self, seconds: float) -> None:
             await asyncio.Event().wait()
 
-    fake.answer = lambda seen: fake.Reply(status=429, body={"error": {"message": "m"}}, headers={"retry-after": "60"})
+    fake.answer = lambda seen: fake.Reply(
+        status=429, body={"error": {"message": "m"}}, headers={"retry-after": "60"}
+    )
     press = interrupt_when(lambda p: len(fake.seen) > 0 and fake.in_flight == 0)
     with over_http(fake, clock=Endless()) as client, pytest.raises(Interrupted):
         client.ask(rows(50), progress=press)
@@ -854,11 +960,19 @@ def test_progress_is_reported_in_the_calling_thread_and_ends_complete(fake, pric
     fake.answer = lambda seen: fake.Reply(body=fake.completion(), delay=0.05)
     seen: list[tuple[Progress, int]] = []
     with over_http(fake, prices=prices) as client:
-        client.ask([*rows(150), *rows(10)], progress=lambda p: seen.append((p, threading.get_ident())))
+        client.ask(
+            [*rows(150), *rows(10)], progress=lambda p: seen.append((p, threading.get_ident()))
+        )
     assert {thread for _, thread in seen} == {threading.get_ident()}
     assert [p.done for p, _ in seen] == sorted(p.done for p, _ in seen)
     last = seen[-1][0]
-    assert (last.done, last.total, last.failed, last.recorded, last.tokens) == (160, 160, 0, 10, 150 * 25)
+    assert (last.done, last.total, last.failed, last.recorded, last.tokens) == (
+        160,
+        160,
+        0,
+        10,
+        150 * 25,
+    )
     assert last.cost == pytest.approx(150 * 0.025)
     assert len(seen) >= 2
 
@@ -983,13 +1097,19 @@ def test_every_request_has_its_own_outcome_in_its_place(texts, bad, flaky, concu
 def test_the_client_does_not_know_the_simulated_model() -> None:
     """The simulated model stands above the client, as any other model does."""
     folder = Path(str(sys.modules[Client.__module__].__file__)).parent
-    importing = [path.name for path in folder.glob("*.py") if re.search(r"(?m)^\s*from \.+simulated", path.read_text())]
+    importing = [
+        path.name
+        for path in folder.glob("*.py")
+        if re.search(r"(?m)^\s*from \.+simulated", path.read_text())
+    ]
     assert not importing
 
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_the_garbage_collector_is_as_it_was_after_an_ask(fails: bool) -> None:
-    """What existed is left out of collections while a client asks; not longer, and whatever happens."""
+    """What existed is left out of collections while a client asks; not longer, and whatever
+    happens.
+    """
     frozen: list[int] = []
 
     def watch(_: Progress) -> None:
@@ -1016,11 +1136,18 @@ class Keys(MemoryRecord):
         return super().lookup(keys)
 
 
-FORMATS = ({"type": "json_object"}, {"type": "json_schema", "json_schema": {"name": "v", "strict": True}})
+FORMATS = (
+    {"type": "json_object"},
+    {"type": "json_schema", "json_schema": {"name": "v", "strict": True}},
+)
 asked = st.builds(
     Request,
     messages=st.lists(
-        st.builds(Message, st.sampled_from(["system", "user"]), st.sampled_from(["", "a", '"\\\x00é\u2028', "b" * 99])),
+        st.builds(
+            Message,
+            st.sampled_from(["system", "user"]),
+            st.sampled_from(["", "a", '"\\\x00é\u2028', "b" * 99]),
+        ),
         max_size=3,
     ).map(tuple),
     temperature=st.sampled_from([None, 0, 0.0, -0.0, 1.0, True]),
@@ -1035,8 +1162,14 @@ asked = st.builds(
 
 
 @settings(deadline=None)
-@given(st.lists(asked, max_size=8), st.sampled_from([{}, {"effort": "low"}]), st.sampled_from([None, 0.5, "omit"]))
-def test_a_key_is_the_hash_of_the_whole_request_whatever_was_asked_before(requests, extra_body, temperature):
+@given(
+    st.lists(asked, max_size=8),
+    st.sampled_from([{}, {"effort": "low"}]),
+    st.sampled_from([None, 0.5, "omit"]),
+)
+def test_a_key_is_the_hash_of_the_whole_request_whatever_was_asked_before(
+    requests, extra_body, temperature
+):
     """The client hashes what requests share once; the keys stay those that workspaces have."""
     record, own = Keys(), ModelSettings(extra_body=extra_body, temperature=temperature)
     # The scripted model takes no request without messages.
@@ -1052,4 +1185,6 @@ def test_keys_have_not_changed():
     messages = Message("system", "be strict"), Message("user", "row 1")
     with Client(Scripted(), record=record) as client:
         client.ask([Request(messages=messages, max_tokens=512, response_format=FORMATS[1])])
-    assert record.seen[0].hex() == "05eb9885b41828fb8989dc81a017f7ff7e427b7e8c1d35fe7a5dc3cebba99417"
+    assert (
+        record.seen[0].hex() == "05eb9885b41828fb8989dc81a017f7ff7e427b7e8c1d35fe7a5dc3cebba99417"
+    )

@@ -1,4 +1,6 @@
-"""Replies that are cut at their limit of tokens: asked for once more, and a judge without room stops early."""
+"""Replies that are cut at their limit of tokens: asked for once more, and a judge without room
+stops early.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +11,33 @@ import orjson
 import pytest
 
 from judgewright.judges import BudgetSpent, Message, ModelError, Request
-from judgewright.judges.models import Budget, Client, Completion, Endpoint, MemoryRecord, Prices, Recorded, Spending
+from judgewright.judges.models import (
+    Budget,
+    Client,
+    Completion,
+    Endpoint,
+    MemoryRecord,
+    Prices,
+    Recorded,
+    Spending,
+)
 from judgewright.judges.simulated import Faults, Server, Simulated, make_app
 
 
 def requests(n: int = 1, *, max_tokens: int | None = 2000, **more: Any) -> list[Request]:
     """Questions that the simulated model answers, whatever it says."""
-    return [Request(messages=(Message("user", f"row {i}"),), max_tokens=max_tokens, **more) for i in range(n)]
+    return [
+        Request(messages=(Message("user", f"row {i}"),), max_tokens=max_tokens, **more)
+        for i in range(n)
+    ]
 
 
 @pytest.fixture
 def reasoner() -> Any:
     """A server whose model thinks with 2,500 tokens and refuses what reasoning models refuse."""
-    with Server(make_app(Simulated(), Faults.parse("reasoning=2500,refuse=max_tokens+temperature"))) as server:
+    with Server(
+        make_app(Simulated(), Faults.parse("reasoning=2500,refuse=max_tokens+temperature"))
+    ) as server:
         yield server
 
 
@@ -47,12 +63,18 @@ def test_it_is_not_asked_for_a_third_time(reasoner: Server) -> None:
     """The cut reply comes back, with what went into reasoning."""
     with client(reasoner) as asking:
         completion = asking.ask_one(requests(max_tokens=1000)[0])
-    assert (completion.text, completion.finish_reason, completion.reasoning_tokens) == ("", "length", 2000)
+    assert (completion.text, completion.finish_reason, completion.reasoning_tokens) == (
+        "",
+        "length",
+        2000,
+    )
     assert asking.stats.calls == 2
 
 
 def test_the_second_request_is_in_the_record_and_not_paid_for_again(reasoner: Server) -> None:
-    """Each is a call of its own: a session that ended between them pays for the second only, and the next for none."""
+    """Each is a call of its own: a session that ended between them pays for the second only, and
+    the next for none.
+    """
     record, little = MemoryRecord(), Budget(money=None, tokens=7000, spent=Spending())
     with client(reasoner, record=record, budget=little) as ended:
         assert all(isinstance(outcome, BudgetSpent) for outcome in ended.ask(requests(3)))
@@ -60,7 +82,12 @@ def test_the_second_request_is_in_the_record_and_not_paid_for_again(reasoner: Se
         replies = [_text(outcome) for outcome in resumed.ask(requests(3))]
     with client(reasoner, record=record) as again:
         assert [_text(outcome) for outcome in again.ask(requests(3))] == replies
-    assert (ended.stats.calls, resumed.stats.calls, again.stats.calls, again.stats.recorded) == (3, 3, 0, 3)
+    assert (ended.stats.calls, resumed.stats.calls, again.stats.calls, again.stats.recorded) == (
+        3,
+        3,
+        0,
+        3,
+    )
 
 
 def test_who_asked_with_that_room_before_is_not_charged(reasoner: Server) -> None:
@@ -73,7 +100,9 @@ def test_who_asked_with_that_room_before_is_not_charged(reasoner: Server) -> Non
 
 
 def test_the_budget_counts_the_second_request(reasoner: Server) -> None:
-    """What does not fit is not sent, and the outcome says so: a run that is resumed asks it then."""
+    """What does not fit is not sent, and the outcome says so: a run that is resumed asks it
+    then.
+    """
     budget = Budget(money=None, tokens=3000, spent=Spending())
     with client(reasoner, budget=budget) as asking:
         (outcome,) = asking.ask(requests())
@@ -86,7 +115,10 @@ def test_a_second_request_that_fails_leaves_the_first_reply(fake: Any) -> None:
 
     def answer(seen: Any) -> Any:
         if seen.body["max_tokens"] > 2000:
-            error = {"message": "This model's maximum context length is 4000 tokens", "type": "invalid_request_error"}
+            error = {
+                "message": "This model's maximum context length is 4000 tokens",
+                "type": "invalid_request_error",
+            }
             return fake.Reply(status=400, body={"error": error})
         body = fake.completion("It is")
         body["choices"][0]["finish_reason"] = "length"
@@ -99,7 +131,9 @@ def test_a_second_request_that_fails_leaves_the_first_reply(fake: Any) -> None:
 
 
 def test_an_azure_error_about_the_limit_is_a_cut_reply(fake: Any) -> None:
-    """The endpoint answers 400 where a reasoning model could not finish; twice the room is tried as well."""
+    """The endpoint answers 400 where a reasoning model could not finish; twice the room is tried as
+    well.
+    """
     message = (
         "Could not finish the message because max_tokens or model output limit was reached. "
         "Please try again with higher max_tokens."
@@ -107,7 +141,12 @@ def test_an_azure_error_about_the_limit_is_a_cut_reply(fake: Any) -> None:
 
     def answer(seen: Any) -> Any:
         if seen.body["max_tokens"] == 2000:
-            error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
+            error = {
+                "message": message,
+                "type": "invalid_request_error",
+                "param": None,
+                "code": None,
+            }
             return fake.Reply(status=400, body={"error": error})
         return fake.Reply(body=fake.completion("whole"))
 
@@ -118,10 +157,14 @@ def test_an_azure_error_about_the_limit_is_a_cut_reply(fake: Any) -> None:
 
 
 def test_a_judge_without_room_stops_before_the_rest_is_paid_for(reasoner: Server) -> None:
-    """Ten of the first twenty replies are cut: the error names the setting, and what was answered is kept."""
+    """Ten of the first twenty replies are cut: the error names the setting, and what was answered
+    is kept.
+    """
     record = MemoryRecord()
     with client(reasoner, record=record, concurrency=8) as asking:
-        with pytest.raises(ModelError, match="10 of the judge's first 10 replies were cut at 512 tokens") as stopped:
+        with pytest.raises(
+            ModelError, match="10 of the judge's first 10 replies were cut at 512 tokens"
+        ) as stopped:
             asking.ask(requests(300, max_tokens=512))
         assert "512 went into reasoning" in str(stopped.value)
         assert "--max-tokens 4096" in (stopped.value.hint or "")
@@ -132,7 +175,9 @@ def test_a_judge_without_room_stops_before_the_rest_is_paid_for(reasoner: Server
         resumed.ask(requests(300, max_tokens=512))
     assert resumed.stats.calls == 0
     with client(reasoner, record=record) as wider:
-        assert all(isinstance(outcome, Completion) for outcome in wider.ask(requests(300, max_tokens=4096)))
+        assert all(
+            isinstance(outcome, Completion) for outcome in wider.ask(requests(300, max_tokens=4096))
+        )
 
 
 def test_the_same_client_may_be_asked_with_more_room(reasoner: Server) -> None:
@@ -144,7 +189,9 @@ def test_the_same_client_may_be_asked_with_more_room(reasoner: Server) -> None:
 
 
 def test_later_replies_that_are_cut_stop_nothing(fake: Any) -> None:
-    """Only a client's first replies tell; a candidate that talks too much later is unscored, and the run goes on."""
+    """Only a client's first replies tell; a candidate that talks too much later is unscored, and
+    the run goes on.
+    """
 
     def answer(seen: Any) -> Any:
         body = fake.completion("text")
@@ -157,7 +204,9 @@ def test_later_replies_that_are_cut_stop_nothing(fake: Any) -> None:
     with Client(Endpoint(name="m", base_url=fake.url, api_key=None)) as asking:
         asking.ask(requests(20))
         outcomes = asking.ask(long)
-    assert {outcome.finish_reason for outcome in outcomes if isinstance(outcome, Completion)} == {"length"}
+    assert {outcome.finish_reason for outcome in outcomes if isinstance(outcome, Completion)} == {
+        "length"
+    }
 
 
 def test_an_optimizer_whose_replies_are_cut_does_not_stop(reasoner: Server) -> None:

@@ -18,7 +18,14 @@ import pytest
 from openai import DefaultAioHttpClient
 
 from judgewright.judges import InputError, ModelError, UnreachedError
-from judgewright.judges.models import BodyReader, Completion, Endpoint, RateReport, Remaining, body_of
+from judgewright.judges.models import (
+    BodyReader,
+    Completion,
+    Endpoint,
+    RateReport,
+    Remaining,
+    body_of,
+)
 
 KEY = "sk-test-CANARY-5f3a9c1e7b"
 
@@ -36,9 +43,17 @@ def fake(fake, transport):
     return fake
 
 
-def try_once(fake, request, *, timeout=10.0, key=KEY, unsupported_parameters=frozenset(), url=None) -> Completion:
+def try_once(
+    fake, request, *, timeout=10.0, key=KEY, unsupported_parameters=frozenset(), url=None
+) -> Completion:
     async def run() -> Completion:
-        model = Endpoint(name="m1", base_url=url or fake.url, api_key=key, timeout=timeout, transport=fake.transport)
+        model = Endpoint(
+            name="m1",
+            base_url=url or fake.url,
+            api_key=key,
+            timeout=timeout,
+            transport=fake.transport,
+        )
         try:
             return await model.complete(request, unsupported_parameters=unsupported_parameters)
         finally:
@@ -55,11 +70,18 @@ def failure(*args, **kwargs) -> ModelError:
 
 def test_a_request_goes_out_as_written_and_comes_back_read(fake, ask_for):
     """Every parameter under its name, the key in the header, the answer as a completion."""
-    asked = ask_for("the row", max_tokens=9, top_logprobs=3, response_format={"type": "json_object"}, repeat=4)
+    asked = ask_for(
+        "the row", max_tokens=9, top_logprobs=3, response_format={"type": "json_object"}, repeat=4
+    )
     got = try_once(fake, asked)
     assert fake.seen[0].body == {"model": "m1", **asked.body()}
     assert fake.seen[0].headers["authorization"] == f"Bearer {KEY}"
-    assert (got.text, got.tokens_in, got.tokens_out, got.model_returned) == ("echo the row", 20, 5, "fake-1")
+    assert (got.text, got.tokens_in, got.tokens_out, got.model_returned) == (
+        "echo the row",
+        20,
+        5,
+        "fake-1",
+    )
 
 
 @pytest.mark.parametrize(
@@ -68,7 +90,11 @@ def test_a_request_goes_out_as_written_and_comes_back_read(fake, ask_for):
         ({"temperature", "seed"}, {"temperature", "seed"}, {"max_tokens", "logprobs"}),
         ({"logprobs"}, {"logprobs", "top_logprobs"}, {"seed"}),
         ({"max_tokens"}, {"max_tokens"}, {"max_completion_tokens"}),
-        ({"max_tokens", "max_completion_tokens"}, {"max_tokens", "max_completion_tokens"}, {"seed"}),
+        (
+            {"max_tokens", "max_completion_tokens"},
+            {"max_tokens", "max_completion_tokens"},
+            {"seed"},
+        ),
         ({"response_format"}, {"response_format"}, {"temperature"}),
     ],
 )
@@ -116,11 +142,17 @@ def test_a_slow_endpoint_times_out(fake, ask_for):
 
 
 def test_calls_that_began_later_have_the_same_time(fake, ask_for):
-    """Each try has its own time limit, whatever ends before it; a cancelled one is cancelled and not late."""
-    fake.answer = lambda seen: fake.Reply(body=fake.completion(), delay=30.0 if "never" in seen.text else 0.0)
+    """Each try has its own time limit, whatever ends before it; a cancelled one is cancelled and
+    not late.
+    """
+    fake.answer = lambda seen: fake.Reply(
+        body=fake.completion(), delay=30.0 if "never" in seen.text else 0.0
+    )
 
     async def run() -> list[object]:
-        model = Endpoint(name="m", base_url=fake.url, api_key=KEY, transport=fake.transport, timeout=3.0)
+        model = Endpoint(
+            name="m", base_url=fake.url, api_key=KEY, transport=fake.transport, timeout=3.0
+        )
         never = [asyncio.create_task(model.complete(ask_for(f"never {i}"))) for i in range(4)]
         assert (await model.complete(ask_for("at once"))).text
         later = asyncio.create_task(model.complete(ask_for("never, later")))
@@ -142,7 +174,9 @@ def test_a_reply_cut_in_the_middle_is_retryable(fake, ask_for):
 
 def test_garbage_is_retryable(fake, ask_for):
     """A page of HTML with status 200."""
-    fake.answer = lambda seen: fake.Reply(body=b"<html>hello</html>", headers={"content-type": "text/html"})
+    fake.answer = lambda seen: fake.Reply(
+        body=b"<html>hello</html>", headers={"content-type": "text/html"}
+    )
     error = failure(fake, ask_for())
     assert (error.retryable, error.status) == (True, 200)
 
@@ -165,7 +199,9 @@ def test_a_compressed_reply_is_read(fake, ask_for):
 @pytest.mark.parametrize("status", [200, 302, 401, 429, 500])
 def test_an_endless_body_is_not_read_to_its_end(fake, ask_for, status):
     """Whatever the status: a limit ends it, and an error is known by its status."""
-    fake.answer = lambda seen: fake.Reply(status=status, body=b"what went wrong " * 1000, endless=True)
+    fake.answer = lambda seen: fake.Reply(
+        status=status, body=b"what went wrong " * 1000, endless=True
+    )
     error = failure(fake, ask_for())
     assert fake.sent < 64 * 2**20
     assert error.status == status
@@ -180,9 +216,13 @@ def bomb() -> bytes:
 
 
 @pytest.mark.parametrize("status", [200, 302, 401, 429, 500])
-def test_a_body_that_unpacks_to_a_thousand_times_its_size_is_not_unpacked(fake, ask_for, bomb, status):
+def test_a_body_that_unpacks_to_a_thousand_times_its_size_is_not_unpacked(
+    fake, ask_for, bomb, status
+):
     """A fourth of it is held at most."""
-    fake.answer = lambda seen: fake.Reply(status=status, body=bomb, headers={"content-encoding": "gzip"})
+    fake.answer = lambda seen: fake.Reply(
+        status=status, body=bomb, headers={"content-encoding": "gzip"}
+    )
     tracemalloc.start()
     try:
         error = failure(fake, ask_for())
@@ -202,7 +242,9 @@ def test_a_body_that_unpacks_to_a_thousand_times_its_size_is_not_unpacked(fake, 
 )
 def test_packed_bytes_that_unpack_to_nothing_are_counted_too(fake, ask_for, body, packing):
     """A body may go on for ever without one byte of content."""
-    fake.answer = lambda seen: fake.Reply(body=body, headers={"content-encoding": packing}, endless=True)
+    fake.answer = lambda seen: fake.Reply(
+        body=body, headers={"content-encoding": packing}, endless=True
+    )
     error = failure(fake, ask_for())
     assert fake.sent < 64 * 2**20
     assert error.status in (200, None)
@@ -249,7 +291,9 @@ def test_a_reply_that_never_ends_is_ended_by_the_time_limit(fake, ask_for):
 
 def test_a_redirect_is_not_followed(fake, ask_for):
     """The row's text goes to the host that was named and to no other."""
-    fake.answer = lambda seen: fake.Reply(status=307, body={}, headers={"location": f"{fake.url}/elsewhere"})
+    fake.answer = lambda seen: fake.Reply(
+        status=307, body={}, headers={"location": f"{fake.url}/elsewhere"}
+    )
     error = failure(fake, ask_for())
     assert (error.status, error.fatal) == (307, True)
     assert len(fake.seen) == 1
@@ -257,26 +301,37 @@ def test_a_redirect_is_not_followed(fake, ask_for):
 
 def test_a_rate_limit_says_how_long(fake, ask_for):
     """From the header, in seconds."""
-    fake.answer = lambda seen: fake.Reply(status=429, body={"error": {"message": "slow"}}, headers={"Retry-After": "7"})
+    fake.answer = lambda seen: fake.Reply(
+        status=429, body={"error": {"message": "slow"}}, headers={"Retry-After": "7"}
+    )
     error = failure(fake, ask_for())
     assert (error.retryable, error.status, error.retry_after) == (True, 429, 7.0)
 
 
 def test_a_refused_parameter_is_named(fake, ask_for):
     """So that it can be left out."""
-    fake.answer = lambda seen: fake.Reply(status=400, body={"error": {"message": "Unsupported param: logprobs"}})
+    fake.answer = lambda seen: fake.Reply(
+        status=400, body={"error": {"message": "Unsupported param: logprobs"}}
+    )
     assert failure(fake, ask_for(top_logprobs=2)).refused_parameter == "logprobs"
 
 
 def test_a_filtered_request_is_a_refusal_and_no_failure(fake, ask_for):
     """Azure's content filter."""
-    fake.answer = lambda seen: fake.Reply(status=400, body={"error": {"message": "filtered", "code": "content_filter"}})
+    fake.answer = lambda seen: fake.Reply(
+        status=400, body={"error": {"message": "filtered", "code": "content_filter"}}
+    )
     got = try_once(fake, ask_for())
     assert (got.finish_reason, got.refusal) == ("content_filter", "filtered")
 
 
 def forms(key: str) -> set[str]:
-    return {key, key[-8:], base64.b64encode(key.encode()).decode(), base64.b64encode(key.encode()).decode().rstrip("=")}
+    return {
+        key,
+        key[-8:],
+        base64.b64encode(key.encode()).decode(),
+        base64.b64encode(key.encode()).decode().rstrip("="),
+    }
 
 
 @pytest.mark.parametrize("status", [200, 400, 401, 429, 500])
@@ -307,13 +362,22 @@ def test_the_key_is_not_in_a_connection_error(fake, ask_for, caplog):
         errors = [failure(fake, ask_for()), failure(fake, ask_for(), url="http://127.0.0.1:9/v1")]
         fake.answer = lambda seen: fake.Reply(delay=3.0)
         errors.append(failure(fake, ask_for(), timeout=0.1))
-    everything = caplog.text + "".join("".join(traceback.format_exception(error)) for error in errors)
+    everything = caplog.text + "".join(
+        "".join(traceback.format_exception(error)) for error in errors
+    )
     assert not [form for form in forms(KEY) if form in everything]
 
 
 @pytest.mark.parametrize(
     "url",
-    ["", "api.openai.com/v1", "ftp://host/v1", "http://", "http://host:x/v1", "http://host:99999/v1"],
+    [
+        "",
+        "api.openai.com/v1",
+        "ftp://host/v1",
+        "http://",
+        "http://host:x/v1",
+        "http://host:99999/v1",
+    ],
 )
 def test_what_is_no_url_is_refused(url):
     """With the value and an example."""
@@ -365,8 +429,12 @@ def test_the_served_embedded_model_is_known_by_its_name():
 
 
 def test_headers_for_openai_go_to_no_other_host(fake, ask_for, monkeypatch):
-    """The SDK reads OPENAI_CUSTOM_HEADERS for every host, and an Authorization among them beats the key."""
-    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway-Key: hunter2\nAuthorization: Bearer hunter3")
+    """The SDK reads OPENAI_CUSTOM_HEADERS for every host, and an Authorization among them beats the
+    key.
+    """
+    monkeypatch.setenv(
+        "OPENAI_CUSTOM_HEADERS", "X-Gateway-Key: hunter2\nAuthorization: Bearer hunter3"
+    )
     monkeypatch.setenv("OPENAI_ADMIN_KEY", "hunter4")
     try_once(fake, ask_for(), key=KEY)
     assert fake.seen[0].headers["authorization"] == f"Bearer {KEY}"
@@ -391,13 +459,22 @@ def test_an_endpoint_whose_key_is_missing_is_not_asked(fake, ask_for):
 
     async def run() -> None:
         model = Endpoint(
-            name="m", base_url=fake.url, api_key=None, transport=fake.transport, needs_key=True, key_hint="set THE_KEY"
+            name="m",
+            base_url=fake.url,
+            api_key=None,
+            transport=fake.transport,
+            needs_key=True,
+            key_hint="set THE_KEY",
         )
         await model.complete(ask_for())
 
     with pytest.raises(UnreachedError, match="needs a key") as caught:
         asyncio.run(run())
-    assert (caught.value.fatal, caught.value.retryable, caught.value.hint) == (True, False, "set THE_KEY")
+    assert (caught.value.fatal, caught.value.retryable, caught.value.hint) == (
+        True,
+        False,
+        "set THE_KEY",
+    )
     assert fake.seen == []
 
 
@@ -407,7 +484,13 @@ def test_a_refused_key_is_told_with_what_to_do(fake, ask_for, status):
     fake.answer = lambda seen: fake.Reply(status=status, body={"error": {"message": "no"}})
 
     async def run() -> None:
-        model = Endpoint(name="m", base_url=fake.url, api_key=None, transport=fake.transport, key_hint="set THE_KEY")
+        model = Endpoint(
+            name="m",
+            base_url=fake.url,
+            api_key=None,
+            transport=fake.transport,
+            key_hint="set THE_KEY",
+        )
         try:
             await model.complete(ask_for())
         finally:
@@ -440,7 +523,11 @@ def test_a_redirect_is_told_with_its_target(fake, ask_for, status, location, poi
     origin = fake.url.removesuffix("/v1")
     assert f"answered {status} and points to {points_to.format(origin=origin)}" in str(error)
     assert (error.fatal, error.status, len(fake.seen)) == (True, status, 1)
-    assert (f"NAME@{base_url.format(origin=origin)}" in error.hint) if base_url else ("base URL" in error.hint)
+    assert (
+        (f"NAME@{base_url.format(origin=origin)}" in error.hint)
+        if base_url
+        else ("base URL" in error.hint)
+    )
     assert "hunter2" not in f"{error} {error.hint}"
 
 
@@ -453,7 +540,9 @@ def certificate(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tls")
     curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
     files = ("-keyout", "key.pem", "-out", "cert.pem", "-subj", "/CN=localhost", "-days", "1")
-    subprocess.run([openssl, "req", "-x509", *curve, *files], cwd=folder, check=True, capture_output=True)
+    subprocess.run(
+        [openssl, "req", "-x509", *curve, *files], cwd=folder, check=True, capture_output=True
+    )
     return folder / "cert.pem", folder / "key.pem"
 
 
@@ -481,7 +570,9 @@ def test_a_certificate_that_is_not_trusted_ends_the_run(fake, ask_for, certifica
     assert KEY not in str(error)
 
 
-def test_the_plain_transport_reads_nothing_from_the_environment(fake, ask_for, monkeypatch, tmp_path):
+def test_the_plain_transport_reads_nothing_from_the_environment(
+    fake, ask_for, monkeypatch, tmp_path
+):
     """Neither a proxy nor a `.netrc`: what needs those goes through the SDK."""
     netrc = tmp_path / "netrc"
     netrc.write_text("machine 127.0.0.1 login ann password hunter2\n")
@@ -494,7 +585,9 @@ def test_the_plain_transport_reads_nothing_from_the_environment(fake, ask_for, m
 
 def test_no_cookie_is_sent_back(fake, ask_for):
     """Rows of one run have nothing to say about each other."""
-    fake.answer = lambda seen: fake.Reply(body=fake.completion(), headers={"set-cookie": "session=1; Path=/"})
+    fake.answer = lambda seen: fake.Reply(
+        body=fake.completion(), headers={"set-cookie": "session=1; Path=/"}
+    )
 
     async def run() -> None:
         model = Endpoint(name="m", base_url=fake.url, api_key=KEY, transport="plain")
@@ -507,12 +600,20 @@ def test_no_cookie_is_sent_back(fake, ask_for):
 
 
 def test_interim_answers_are_passed_over_and_connections_end_as_the_server_says(fake, ask_for):
-    """A 103 is no answer; after `Connection: close` and after a body that was not read to its end comes a new one."""
+    """A 103 is no answer; after `Connection: close` and after a body that was not read to its end
+    comes a new one.
+    """
     reply = orjson.dumps(fake.completion("whole"))
     interim = b"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n"
-    head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n" % len(reply)
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n" % len(
+        reply
+    )
     endless = b"HTTP/1.1 500 No\r\ncontent-length: 900000\r\n\r\n" + bytes(400_000)
-    answers = [interim + head + b"\r\n" + reply, head + b"connection: close\r\n\r\n" + reply, endless]
+    answers = [
+        interim + head + b"\r\n" + reply,
+        head + b"connection: close\r\n\r\n" + reply,
+        endless,
+    ]
     answers.append(head + b"\r\n" + reply)
     connections: list[int] = []
     ended = asyncio.Semaphore(0)
@@ -522,7 +623,9 @@ def test_interim_answers_are_passed_over_and_connections_end_as_the_server_says(
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
                 received = (await reader.readuntil(b"\r\n\r\n")).lower()
-                await reader.readexactly(int(received.split(b"content-length:")[1].split(b"\r\n")[0]))
+                await reader.readexactly(
+                    int(received.split(b"content-length:")[1].split(b"\r\n")[0])
+                )
                 connections[-1] += 1
                 writer.write(answers[sum(connections) - 1])
                 await writer.drain()
@@ -532,7 +635,9 @@ def test_interim_answers_are_passed_over_and_connections_end_as_the_server_says(
     async def run() -> list[str]:
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-        model = Endpoint(name="m", base_url=url, api_key=KEY, transport=fake.transport, timeout=10.0)
+        model = Endpoint(
+            name="m", base_url=url, api_key=KEY, transport=fake.transport, timeout=10.0
+        )
         said = []
         for _ in answers:
             try:

@@ -1,4 +1,6 @@
-"""Requests that go out as files and replies that come back as files: nothing lost, nothing asked twice."""
+"""Requests that go out as files and replies that come back as files: nothing lost, nothing asked
+twice.
+"""
 
 import json
 import os
@@ -56,7 +58,10 @@ def newest(folder: Path) -> list[dict[str, Any]]:
 
 def echo(line: Mapping[str, Any]) -> dict[str, Any]:
     """The short form of a reply."""
-    return {"custom_id": line["custom_id"], "content": f"echo {line['body']['messages'][0]['content']}"}
+    return {
+        "custom_id": line["custom_id"],
+        "content": f"echo {line['body']['messages'][0]['content']}",
+    }
 
 
 def batch_line(line: Mapping[str, Any], status: int = 200, body: object = None) -> dict[str, Any]:
@@ -64,8 +69,17 @@ def batch_line(line: Mapping[str, Any], status: int = 200, body: object = None) 
     if body is None:
         message = {"role": "assistant", "content": f"echo {line['body']['messages'][0]['content']}"}
         usage = {"prompt_tokens": 10, "completion_tokens": 2}
-        body = {"choices": [{"message": message, "finish_reason": "stop"}], "model": "by-hand", "usage": usage}
-    return {"id": "r", "custom_id": line["custom_id"], "response": {"status_code": status, "body": body}, "error": None}
+        body = {
+            "choices": [{"message": message, "finish_reason": "stop"}],
+            "model": "by-hand",
+            "usage": usage,
+        }
+    return {
+        "id": "r",
+        "custom_id": line["custom_id"],
+        "response": {"status_code": status, "body": body},
+        "error": None,
+    }
 
 
 def write(path: Path, lines: Iterable[object]) -> None:
@@ -82,12 +96,18 @@ def waiting(one: Client, requests: list[Request]) -> Waiting:
 
 def texts(outcomes: Iterable[object]) -> list[str]:
     """What was answered; an error is its message."""
-    return [outcome.text if isinstance(outcome, Completion) else str(outcome) for outcome in outcomes]
+    return [
+        outcome.text if isinstance(outcome, Completion) else str(outcome) for outcome in outcomes
+    ]
 
 
 @pytest.mark.parametrize("form", [echo, batch_line])
-def test_requests_go_out_as_one_file_and_replies_come_back(tmp_path: Path, form: Callable[..., Any]) -> None:
-    """The format is that of batch files; a short form is read as well; the order of the replies does not matter."""
+def test_requests_go_out_as_one_file_and_replies_come_back(
+    tmp_path: Path, form: Callable[..., Any]
+) -> None:
+    """The format is that of batch files; a short form is read as well; the order of the replies
+    does not matter.
+    """
     record = MemoryRecord()
     error = waiting(client(tmp_path / "x", record), rows(3))
     assert error.awaits["requests"] == 3
@@ -98,13 +118,19 @@ def test_requests_go_out_as_one_file_and_replies_come_back(tmp_path: Path, form:
     assert first["method"] == "POST"
     assert first["url"] == "/v1/chat/completions"
     assert first["body"] == {"model": "by-hand", **rows(1)[0].body()}
-    write(tmp_path / "x" / "replies.jsonl", [form(line) for line in reversed(newest(tmp_path / "x"))])
+    write(
+        tmp_path / "x" / "replies.jsonl", [form(line) for line in reversed(newest(tmp_path / "x"))]
+    )
     one = client(tmp_path / "x", record)
     assert texts(one.ask(rows(3))) == ["echo row 0", "echo row 1", "echo row 2"]
     assert one.stats.calls == 3
     (tmp_path / "x" / "replies.jsonl").unlink()
     again = client(tmp_path / "x", record)
-    assert texts(again.ask(rows(3))) == ["echo row 0", "echo row 1", "echo row 2"], "they are in the record"
+    assert texts(again.ask(rows(3))) == [
+        "echo row 0",
+        "echo row 1",
+        "echo row 2",
+    ], "they are in the record"
     assert again.stats.calls == 0
 
 
@@ -133,7 +159,9 @@ def test_asking_again_without_replies_changes_nothing(tmp_path: Path) -> None:
     assert [len(lines) for lines in asked(tmp_path).values()] == [2, 2]
 
 
-def test_what_a_reply_file_leaves_out_is_asked_again_in_the_next_request_file(tmp_path: Path) -> None:
+def test_what_a_reply_file_leaves_out_is_asked_again_in_the_next_request_file(
+    tmp_path: Path,
+) -> None:
     """What is answered counts; a late answer to the first asking still does."""
     record = MemoryRecord()
     waiting(client(tmp_path, record), rows(4))
@@ -141,14 +169,18 @@ def test_what_a_reply_file_leaves_out_is_asked_again_in_the_next_request_file(tm
     write(tmp_path / "a.jsonl", [echo(first[0])])
     waiting(client(tmp_path, record), rows(4))
     assert [len(lines) for lines in asked(tmp_path).values()] == [4, 3]
-    assert not {line["custom_id"] for line in newest(tmp_path)} & {line["custom_id"] for line in first}
+    assert not {line["custom_id"] for line in newest(tmp_path)} & {
+        line["custom_id"] for line in first
+    }
     write(tmp_path / "b.jsonl", [echo(first[1])])
     write(tmp_path / "c.jsonl", [echo(line) for line in newest(tmp_path)[1:]])
     assert texts(client(tmp_path, record).ask(rows(4))) == [f"echo row {i}" for i in range(4)]
 
 
 def test_what_cannot_be_used_is_passed_over_and_counted(tmp_path: Path) -> None:
-    """Torn lines, unknown ids, copies, foreign files, requests under another name: none of them is an answer."""
+    """Torn lines, unknown ids, copies, foreign files, requests under another name: none of them is
+    an answer.
+    """
     record = MemoryRecord()
     waiting(client(tmp_path, record), rows(3))
     lines = newest(tmp_path)
@@ -167,12 +199,17 @@ def test_what_cannot_be_used_is_passed_over_and_counted(tmp_path: Path) -> None:
         "1 other files are not read",
     }
     assert error.awaits["requests"] == 2
-    write(tmp_path / "d.jsonl", [{**echo(lines[0]), "content": "another answer"}, *map(echo, newest(tmp_path))])
+    write(
+        tmp_path / "d.jsonl",
+        [{**echo(lines[0]), "content": "another answer"}, *map(echo, newest(tmp_path))],
+    )
     assert texts(client(tmp_path, record).ask(rows(3)))[0] == "echo row 0", "the first answer stays"
 
 
 def test_the_name_of_a_file_cannot_write_lines_of_its_own(tmp_path: Path) -> None:
-    """A line end, an escape sequence or what is no character in a name is spelled out, in one line."""
+    """A line end, an escape sequence or what is no character in a name is spelled out, in one
+    line.
+    """
     record = MemoryRecord()
     waiting(client(tmp_path, record), rows(2))
     (request,) = tmp_path.glob("requests-*.jsonl")
@@ -182,12 +219,20 @@ def test_the_name_of_a_file_cannot_write_lines_of_its_own(tmp_path: Path) -> Non
     (tmp_path / "copy\r.jsonl").write_bytes((tmp_path / "a\nb.jsonl").read_bytes())
     message = str(waiting(client(tmp_path, record), rows(2)))
     assert message.isprintable()
-    for spelled in (r"\nerror: \x1b[2J", r"a\nb.jsonl", r"c\x1b[2Jd.jsonl", r"\udcff.jsonl", r"copy\r.jsonl"):
+    for spelled in (
+        r"\nerror: \x1b[2J",
+        r"a\nb.jsonl",
+        r"c\x1b[2Jd.jsonl",
+        r"\udcff.jsonl",
+        r"copy\r.jsonl",
+    ):
         assert spelled in message
 
 
 def test_a_reply_with_an_error_is_asked_again_or_given_up_as_the_error_says(tmp_path: Path) -> None:
-    """A server's fault is asked again, three times; a refusal of the request is final, and kept as such."""
+    """A server's fault is asked again, three times; a refusal of the request is final, and kept as
+    such.
+    """
     record = MemoryRecord()
     requests = rows(3)
     waiting(client(tmp_path, record), requests)
@@ -204,7 +249,9 @@ def test_a_reply_with_an_error_is_asked_again_or_given_up_as_the_error_says(tmp_
         write(tmp_path / f"{number}.jsonl", replies)
         if number < 2:
             waiting(client(tmp_path, record), requests)
-            assert [line["body"]["messages"][0]["content"] for line in newest(tmp_path)] == ["row 2"]
+            assert [line["body"]["messages"][0]["content"] for line in newest(tmp_path)] == [
+                "row 2"
+            ]
     outcomes = client(tmp_path, record).ask(requests)
     assert [type(outcome) for outcome in outcomes] == [Completion, ModelError, ModelError]
     assert "given up after 3 tries" in str(outcomes[2])
@@ -216,7 +263,10 @@ def test_an_expired_batch_s_requests_are_asked_again_without_a_limit(tmp_path: P
     record = MemoryRecord()
     waiting(client(tmp_path, record), rows(1))
     for number in range(5):
-        write(tmp_path / f"{number}.jsonl", [{**newest(tmp_path)[0], "error": {"code": "batch_expired"}}])
+        write(
+            tmp_path / f"{number}.jsonl",
+            [{**newest(tmp_path)[0], "error": {"code": "batch_expired"}}],
+        )
         waiting(client(tmp_path, record), rows(1))
     write(tmp_path / "z.jsonl", map(echo, newest(tmp_path)))
     assert texts(client(tmp_path, record).ask(rows(1))) == ["echo row 0"]
@@ -226,7 +276,12 @@ def test_a_refused_parameter_is_left_out_of_the_next_file_and_of_later_ones(tmp_
     """It is learnt from the folder, so that another session does not ask with it again."""
     record = MemoryRecord()
     waiting(client(tmp_path, record), rows(1))
-    fault = {"error": {"message": "Unsupported parameter: 'temperature'", "code": "unsupported_parameter"}}
+    fault = {
+        "error": {
+            "message": "Unsupported parameter: 'temperature'",
+            "code": "unsupported_parameter",
+        }
+    }
     write(tmp_path / "a.jsonl", [batch_line(newest(tmp_path)[0], 400, fault)])
     waiting(client(tmp_path, record), rows(1))
     assert "temperature" not in newest(tmp_path)[0]["body"]
@@ -259,19 +314,26 @@ def test_tasks_that_do_not_need_each_other_share_one_file(tmp_path: Path) -> Non
 
 def test_two_models_have_files_of_their_own_in_one_folder(tmp_path: Path) -> None:
     """A batch is for one model."""
-    judge, writer = (client(tmp_path, MemoryRecord(), model=name) for name in ("judge", "org/writer 2"))
+    judge, writer = (
+        client(tmp_path, MemoryRecord(), model=name) for name in ("judge", "org/writer 2")
+    )
     with pytest.raises(Waiting):
         ask_together([partial(judge.ask, rows(2)), partial(writer.ask, rows(1))])
     assert list(asked(tmp_path)) == ["requests-0001-judge.jsonl"]
     waiting(writer, rows(1))
-    assert list(asked(tmp_path)) == ["requests-0001-judge.jsonl", "requests-0002-org-writer-2.jsonl"]
+    assert list(asked(tmp_path)) == [
+        "requests-0001-judge.jsonl",
+        "requests-0002-org-writer-2.jsonl",
+    ]
     write(tmp_path / "a.jsonl", map(echo, newest(tmp_path)))
     assert texts(writer.ask(rows(1))) == ["echo row 0"]
     assert "requests-0001" in str(waiting(judge, rows(2)))
 
 
 def test_what_is_out_holds_its_part_of_the_budget(tmp_path: Path) -> None:
-    """What fits goes out; the rest follows once replies have cost less, and is without an answer when nothing fits."""
+    """What fits goes out; the rest follows once replies have cost less, and is without an answer
+    when nothing fits.
+    """
     record = MemoryRecord()
     budget = partial(Budget, money=None, tokens=2500)
     waiting(client(tmp_path, record, budget=budget(spent=record.spending())), rows(9))
@@ -289,7 +351,9 @@ def test_what_is_out_holds_its_part_of_the_budget(tmp_path: Path) -> None:
 
 
 def test_a_reply_that_this_workspace_never_asked_for_counts_and_costs(tmp_path: Path) -> None:
-    """Somebody brings an exchange folder from another machine: the answers are good, and are entered."""
+    """Somebody brings an exchange folder from another machine: the answers are good, and are
+    entered.
+    """
     waiting(client(tmp_path, MemoryRecord()), rows(2))
     write(tmp_path / "a.jsonl", map(batch_line, newest(tmp_path)))
     record = MemoryRecord()
@@ -316,7 +380,9 @@ FATES = st.sampled_from(["answered", "missing", "torn", "error", "twice"])
 def test_however_replies_come_each_request_is_open_in_one_place_or_answered(
     tmp_path_factory: pytest.TempPathFactory, sittings: list[list[str]]
 ) -> None:
-    """No request stands in two open files, none is forgotten, and an answered one is not asked again."""
+    """No request stands in two open files, none is forgotten, and an answered one is not asked
+    again.
+    """
     folder = tmp_path_factory.mktemp("x")
     record, answered = MemoryRecord(), set[str]()
     for number, fates in enumerate(sittings):
@@ -337,13 +403,19 @@ def test_however_replies_come_each_request_is_open_in_one_place_or_answered(
             elif fate == "torn":
                 text += f"{whole[:-5]}\n"
             elif fate == "error":
-                text += json.dumps({"custom_id": line["custom_id"], "error": {"message": "lost"}}) + "\n"
+                text += (
+                    json.dumps({"custom_id": line["custom_id"], "error": {"message": "lost"}})
+                    + "\n"
+                )
         (folder / f"replies-{number}.jsonl").write_text(text)
     if len(answered) < 6:
         try:
             client(folder, record).ask(rows(6))
         except Waiting:
-            write(folder / "rest.jsonl", [echo(line) for lines in asked(folder).values() for line in lines])
+            write(
+                folder / "rest.jsonl",
+                [echo(line) for lines in asked(folder).values() for line in lines],
+            )
     assert texts(client(folder, record).ask(rows(6))) == [f"echo row {i}" for i in range(6)]
 
 
@@ -367,7 +439,9 @@ class Nobody:
 
 
 def test_files_go_once_every_call_of_theirs_is_recorded(tmp_path: Path) -> None:
-    """One that is on its way stays, and so does one with a call that has no answer; nothing is asked twice for it."""
+    """One that is on its way stays, and so does one with a call that has no answer; nothing is
+    asked twice for it.
+    """
     courier, record = Nobody(), MemoryRecord()
     exchange = Exchange(tmp_path, courier=courier)
     model = Endpoint(name="by-hand", base_url=NOWHERE, api_key=None)

@@ -1,4 +1,6 @@
-"""A batch queue whose answers have no end, explode or come packed: what is read of any of them has a limit."""
+"""A batch queue whose answers have no end, explode or come packed: what is read of any of them has
+a limit.
+"""
 
 import asyncio
 import gzip
@@ -14,7 +16,11 @@ from judgewright.judges import ModelError
 from judgewright.judges.models import BatchQueue, Client, Endpoint, Exchange, Message, Request
 from judgewright.judges.simulated import Server
 
-STEPS = {"upload": ("POST", "/files"), "create": ("POST", "/batches"), "look": ("GET", "/batches/b")}
+STEPS = {
+    "upload": ("POST", "/files"),
+    "create": ("POST", "/batches"),
+    "look": ("GET", "/batches/b"),
+}
 ENDLESS = b"x" * 65_536
 MOST_SENT = 40_000_000
 """Bytes that leave the server for five tries of an answer, what waits on the way included."""
@@ -32,7 +38,9 @@ class Hostile:
             return
         while (await receive()).get("more_body", False):
             pass
-        step = next((name for name, (how, end) in STEPS.items() if self._meets(scope, how, end)), "results")
+        step = next(
+            (name for name, (how, end) in STEPS.items() if self._meets(scope, how, end)), "results"
+        )
         if step != self.step:
             body = {"id": "b", "status": "completed", "output_file_id": "o"}
             await self._send(receive, send, 200, [], iter([orjson.dumps(body)]))
@@ -40,7 +48,13 @@ class Hostile:
         self.answers += 1
         packed = gzip.compress(bytes(50_000_000)) if self.fault == "bomb" else b""
         headers = [(b"content-encoding", b"gzip")] if packed else []
-        await self._send(receive, send, self.status, headers, iter([packed]) if packed else itertools.repeat(ENDLESS))
+        await self._send(
+            receive,
+            send,
+            self.status,
+            headers,
+            iter([packed]) if packed else itertools.repeat(ENDLESS),
+        )
 
     def _meets(self, scope: Scope, how: str, end: str) -> bool:
         return scope["method"] == how and scope["path"].endswith(end)
@@ -68,7 +82,11 @@ class Hostile:
 @pytest.mark.parametrize("fault", ["endless", "bomb"])
 @pytest.mark.parametrize(
     ("step", "status"),
-    [*((step, status) for step in STEPS for status in (200, 400, 500)), ("results", 400), ("results", 500)],
+    [
+        *((step, status) for step in STEPS for status in (200, 400, 500)),
+        ("results", 400),
+        ("results", 500),
+    ],
 )
 def test_no_answer_of_a_hostile_queue_is_read_without_limit(
     tmp_path: Path, step: str, status: int, fault: str, measured: Callable[[str], None]
@@ -84,4 +102,7 @@ def test_no_answer_of_a_hostile_queue_is_read_without_limit(
     assert "http://127.0.0.1" in str(caught.value) or str(status) in str(caught.value)
     assert ("packed" in str(caught.value)) == (fault == "bomb")
     assert app.sent < MOST_SENT
-    measured("22 answers without end or packed, of uploads, batches, looks and results: each read up to its limit")
+    measured(
+        "22 answers without end or packed, of uploads, batches, looks and results: each read up to"
+        " its limit"
+    )

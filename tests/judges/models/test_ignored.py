@@ -32,7 +32,11 @@ def ask(**fields: Any) -> Request:  # Any: the fields of a request
     [
         (ask(response_format=FORM), Completion(text=' {"score": 2}\n'), ()),
         (ask(response_format=FORM), Completion(text="Grade: 2"), ("response_format",)),
-        (ask(response_format=FORM), Completion(text='<think>so</think>{"score": 2}'), ("response_format",)),
+        (
+            ask(response_format=FORM),
+            Completion(text='<think>so</think>{"score": 2}'),
+            ("response_format",),
+        ),
         (ask(response_format=FORM), Completion(text='{"sco', finish_reason="length"), ()),
         (ask(response_format=FORM), Completion(text="", finish_reason="content_filter"), ()),
         (ask(response_format=FORM), Completion(text="Grade: 2", dropped=("response_format",)), ()),
@@ -42,7 +46,11 @@ def ask(**fields: Any) -> Request:  # Any: the fields of a request
         (ask(max_tokens=10), Completion(text="2", tokens_out=14), ()),
         (ask(max_tokens=10), Completion(text="2", tokens_out=15), ("max_tokens",)),
         (ask(default_max_tokens=10), Completion(text="2", tokens_out=15), ("max_tokens",)),
-        (ask(max_tokens=10), Completion(text="2", tokens_out=15, extra={"tokens": "estimated"}), ()),
+        (
+            ask(max_tokens=10),
+            Completion(text="2", tokens_out=15, extra={"tokens": "estimated"}),
+            (),
+        ),
         (ask(max_tokens=10), Completion(text="2", tokens_out=15, dropped=("max_tokens",)), ()),
         (ask(), Completion(text="2", tokens_out=9_999), ()),
     ],
@@ -53,8 +61,14 @@ def test_what_a_reply_shows(request_: Request, reply: Completion, ignored: tuple
 
 
 def test_the_client_counts_what_is_ignored_and_keeps_what_is_refused(fake) -> None:
-    """Replies that are cached are not counted again; what was refused when they were made is known from them."""
-    refusal = {"message": "Unsupported parameter: 'seed'", "param": "seed", "code": "unsupported_parameter"}
+    """Replies that are cached are not counted again; what was refused when they were made is known
+    from them.
+    """
+    refusal = {
+        "message": "Unsupported parameter: 'seed'",
+        "param": "seed",
+        "code": "unsupported_parameter",
+    }
 
     def answer(seen: Any) -> Any:
         if "seed" in seen.body:
@@ -64,7 +78,10 @@ def test_the_client_counts_what_is_ignored_and_keeps_what_is_refused(fake) -> No
     fake.answer = answer
     model = Endpoint(name="m", base_url=fake.url, api_key=None)
     with Client(model) as client:
-        requests = [Request(messages=(Message("user", str(i)),), response_format=FORM, max_tokens=2) for i in range(3)]
+        requests = [
+            Request(messages=(Message("user", str(i)),), response_format=FORM, max_tokens=2)
+            for i in range(3)
+        ]
         client.ask(requests)
         assert (client.stats.ignored, client.stats.dropped) == ({"response_format": 3}, {"seed"})
         client.stats.dropped.clear()
@@ -93,5 +110,7 @@ def test_settings_that_batches_and_files_have_no_use_for_are_named(
     assert unused_settings(settings, by_hand=by_hand) == note
     if by_hand:
         model = Endpoint(name="m", base_url="http://127.0.0.1:9/v1", api_key=None)
-        assert list(Client(model, settings=settings, exchange=Exchange(tmp_path)).stats.notes) == note
+        assert (
+            list(Client(model, settings=settings, exchange=Exchange(tmp_path)).stats.notes) == note
+        )
         assert not Client(model, settings=settings).stats.notes

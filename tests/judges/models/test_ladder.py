@@ -1,4 +1,6 @@
-"""Endpoints that refuse a parameter of a request, over real HTTP: it is found by trial, whatever they say."""
+"""Endpoints that refuse a parameter of a request, over real HTTP: it is found by trial, whatever
+they say.
+"""
 
 import random
 from collections.abc import Callable, Mapping
@@ -34,21 +36,72 @@ def said(message: str, **more: object) -> dict[str, object]:
     return {"error": {"message": message, "type": "invalid_request_error", **more}}
 
 
-BEDROCK = "The model returned the following errors: `temperature` may only be set to 1 when thinking is enabled."
+BEDROCK = (
+    "The model returned the following errors: `temperature` may only be set to 1 when thinking is"
+    " enabled."
+)
 GROQ = "This model does not support response format `json_schema`. See supported models at the docs"
-JSON_WORD = "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
-TOO_LARGE = "max_tokens is too large: 512. This model supports at most 256 completion tokens, whereas you provided 512."
+JSON_WORD = (
+    "'messages' must contain the word 'json' in some form, to use 'response_format' of type"
+    " 'json_object'."
+)
+TOO_LARGE = (
+    "max_tokens is too large: 512. This model supports at most 256 completion tokens, whereas you"
+    " provided 512."
+)
 REPORTED: dict[str, tuple[str, object, int, object, str]] = {
-    "deepseek": ("response_format", "json_schema", 400, said("This response_format type is unavailable now"), ""),
-    "tgi": ("temperature", 0.0, 422, {"error": "Input validation error: `temperature` must be strictly positive"}, ""),
-    "kimi": ("temperature", None, 400, said("invalid temperature: only 1 is allowed for this model"), ""),
-    "minimax": ("temperature", None, 400, said("invalid params, temperature should be in (0, 1]"), ""),
-    "lm studio": ("response_format", None, 400, {"error": "'response_format.type' must be 'text'"}, ""),
+    "deepseek": (
+        "response_format",
+        "json_schema",
+        400,
+        said("This response_format type is unavailable now"),
+        "",
+    ),
+    "tgi": (
+        "temperature",
+        0.0,
+        422,
+        {"error": "Input validation error: `temperature` must be strictly positive"},
+        "",
+    ),
+    "kimi": (
+        "temperature",
+        None,
+        400,
+        said("invalid temperature: only 1 is allowed for this model"),
+        "",
+    ),
+    "minimax": (
+        "temperature",
+        None,
+        400,
+        said("invalid params, temperature should be in (0, 1]"),
+        "",
+    ),
+    "lm studio": (
+        "response_format",
+        None,
+        400,
+        {"error": "'response_format.type' must be 'text'"},
+        "",
+    ),
     "groq": ("response_format", None, 400, said(GROQ), ""),
     "bedrock thinking": ("temperature", None, 400, {"message": BEDROCK}, ""),
     "the word json": ("response_format", None, 400, said(JSON_WORD, param="messages"), ""),
-    "llama.cpp grammar": ("response_format", None, 400, said("Failed to initialize samplers: failed to parse"), ""),
-    "largest limit": ("max_tokens", None, 400, said(TOO_LARGE, param="max_tokens"), "max_tokens_name"),
+    "llama.cpp grammar": (
+        "response_format",
+        None,
+        400,
+        said("Failed to initialize samplers: failed to parse"),
+        "",
+    ),
+    "largest limit": (
+        "max_tokens",
+        None,
+        400,
+        said(TOO_LARGE, param="max_tokens"),
+        "max_tokens_name",
+    ),
     "no reason": ("response_format", None, 400, said("Bad Request"), ""),
     "no reason, schema": ("response_format", "json_schema", 400, said("Bad Request"), ""),
     "no reason, seed": ("seed", None, 422, {"detail": "unprocessable"}, ""),
@@ -59,7 +112,9 @@ REPORTED: dict[str, tuple[str, object, int, object, str]] = {
 }
 
 
-def refusing(fake: Any, *rules: tuple[Callable[[Mapping[str, Any]], bool], int, object]) -> Callable[[Any], Any]:
+def refusing(
+    fake: Any, *rules: tuple[Callable[[Mapping[str, Any]], bool], int, object]
+) -> Callable[[Any], Any]:
     """Return an endpoint that refuses what any rule holds for."""
 
     def answer(seen: Any) -> Any:
@@ -94,7 +149,9 @@ def asking(fake: Any, **more: Any) -> Client:
 
 @pytest.mark.parametrize("case", REPORTED)
 def test_a_refused_parameter_is_found_by_trial_and_every_row_is_answered(fake, case):
-    """Refusals that people report, and such as say nothing; what innocent parameters there are stay."""
+    """Refusals that people report, and such as say nothing; what innocent parameters there are
+    stay.
+    """
     parameter, value, status, body, dropped = REPORTED[case]
     fake.answer = refusing(fake, (has(parameter, value), status, body))
     with asking(fake) as client:
@@ -115,7 +172,9 @@ def test_a_refused_parameter_is_found_by_trial_and_every_row_is_answered(fake, c
 def test_two_parameters_without_a_reason_are_found_and_the_others_are_asked_with_again(fake):
     """No single change helps: all are left out, and then asked with again one by one."""
     body = said("Bad Request")
-    fake.answer = refusing(fake, (has("temperature"), 400, body), (has("response_format"), 400, body))
+    fake.answer = refusing(
+        fake, (has("temperature"), 400, body), (has("response_format"), 400, body)
+    )
     with asking(fake, concurrency=1) as client:
         assert all(isinstance(one, Completion) for one in client.ask(judging()))
     assert not {"temperature", "response_format"} & fake.seen[-1].body.keys()
@@ -124,7 +183,9 @@ def test_two_parameters_without_a_reason_are_found_and_the_others_are_asked_with
 
 
 def test_a_row_that_is_refused_for_its_own_sake_changes_nothing_for_the_others(fake):
-    """Its refusal names a parameter; rows that were on their way at the time are answered as they were asked."""
+    """Its refusal names a parameter; rows that were on their way at the time are answered as they
+    were asked.
+    """
     rows = judging(30)
 
     def answer(seen):
@@ -152,8 +213,14 @@ def test_a_limit_that_is_too_large_is_halved_before_it_is_left_out(fake):
 @pytest.mark.parametrize(
     "body",
     [
-        said("This model's maximum context length is 8192 tokens. You requested 9000 tokens", param="messages"),
-        said("'max_tokens' is too large: 512. This model's maximum context length is 8192 tokens", param="max_tokens"),
+        said(
+            "This model's maximum context length is 8192 tokens. You requested 9000 tokens",
+            param="messages",
+        ),
+        said(
+            "'max_tokens' is too large: 512. This model's maximum context length is 8192 tokens",
+            param="max_tokens",
+        ),
         said("no such deployment"),
         b"",
     ],
@@ -162,7 +229,10 @@ def test_a_limit_that_is_too_large_is_halved_before_it_is_left_out(fake):
 def test_a_request_that_is_refused_without_any_parameter_ends_with_the_endpoints_words(fake, body):
     """After a trial, and not one for each row."""
     fake.answer = lambda seen: fake.Reply(status=400, body=body)
-    with asking(fake) as client, pytest.raises(ModelError, match="the endpoint answered 400") as caught:
+    with (
+        asking(fake) as client,
+        pytest.raises(ModelError, match="the endpoint answered 400") as caught,
+    ):
         client.ask(judging(300))
     assert len(fake.seen) <= 20 + 3 * 9 + 10
     assert caught.value.hint is not None
@@ -174,7 +244,9 @@ def test_a_row_whose_like_was_answered_starts_no_trial(fake):
     """A text that is too long is one row's failure, at one request."""
     long = said("maximum context length; max_tokens is too large", param="max_tokens")
     fake.answer = lambda seen: (
-        fake.Reply(status=400, body=long) if seen.text == "row 7" else fake.Reply(body=fake.completion())
+        fake.Reply(status=400, body=long)
+        if seen.text == "row 7"
+        else fake.Reply(body=fake.completion())
     )
     with asking(fake, concurrency=2) as client:
         got = client.ask(judging(12))
@@ -184,7 +256,9 @@ def test_a_row_whose_like_was_answered_starts_no_trial(fake):
 
 def test_what_is_known_is_not_tried_again(fake):
     """A client that is told what earlier calls were sent without begins there."""
-    fake.answer = refusing(fake, (has("response_format"), 400, said("no")), (has("max_tokens"), 400, said("no")))
+    fake.answer = refusing(
+        fake, (has("response_format"), 400, said("no")), (has("max_tokens"), 400, said("no"))
+    )
     with asking(fake, omitted=("json_schema", "response_format", "max_tokens")) as client:
         client.ask(judging(9))
     assert len(fake.seen) == 9
@@ -203,10 +277,16 @@ def test_a_wrong_key_or_model_starts_no_trial(fake, status):
 # What answers and is no reply.
 
 
-@pytest.mark.parametrize("first", ["error", "insufficient_system_resource", "network_error", "an error of a choice"])
+@pytest.mark.parametrize(
+    "first", ["error", "insufficient_system_resource", "network_error", "an error of a choice"]
+)
 def test_a_failure_inside_a_200_is_asked_again_and_never_kept(fake, first):
     """Each row's first reply fails; the record has the second alone."""
-    choice = {"index": 0, "message": {"role": "assistant", "content": '{"crit'}, "finish_reason": first}
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": '{"crit'},
+        "finish_reason": first,
+    }
     if first.startswith("an error"):
         choice |= {"error": {"code": 502, "message": "Upstream died"}, "finish_reason": "error"}
 
@@ -225,11 +305,20 @@ def test_a_failure_inside_a_200_is_asked_again_and_never_kept(fake, first):
     ("body", "message"),
     [
         (b"<!doctype html><html><head><title>Sign in</title></head></html>", "web page, 'Sign in'"),
-        ({"code": "rate_limit_daily", "message": "daily quota of the upstream is used up"}, "daily quota.*_daily"),
+        (
+            {"code": "rate_limit_daily", "message": "daily quota of the upstream is used up"},
+            "daily quota.*_daily",
+        ),
         ({"status": "ok"}, '"status":"ok"'),
         ({"id": "x", "choices": None, "detail": "No workers available"}, "No workers available"),
-        ({"choices": None, "base_resp": {"status_code": 1008, "status_msg": "no balance"}}, "no balance"),
-        (b'data: {"choices": [{"delta": {"content": "{"}}]}\n\ndata: [DONE]', "data: .*in place of a model"),
+        (
+            {"choices": None, "base_resp": {"status_code": 1008, "status_msg": "no balance"}},
+            "no balance",
+        ),
+        (
+            b'data: {"choices": [{"delta": {"content": "{"}}]}\n\ndata: [DONE]',
+            "data: .*in place of a model",
+        ),
     ],
 )
 def test_what_is_no_model_is_said_after_a_few_requests(fake, body, message):
@@ -244,7 +333,11 @@ def test_what_is_no_model_is_said_after_a_few_requests(fake, body, message):
 @pytest.mark.parametrize("pause", ["0.1", "0"])
 def test_the_reset_of_an_allowance_does_not_hold_back_what_retry_after_allows(fake, pause):
     """Thirty rows, the first of which is turned away for a tenth of a second, or for none."""
-    headers = {"retry-after": pause, "x-ratelimit-reset-requests": "6m0s", "x-ratelimit-remaining-requests": "0"}
+    headers = {
+        "retry-after": pause,
+        "x-ratelimit-reset-requests": "6m0s",
+        "x-ratelimit-remaining-requests": "0",
+    }
 
     def answer(seen):
         if seen.total == 1:

@@ -25,7 +25,9 @@ def test_no_more_are_admitted_than_the_limit_says(instant):
 
 
 def test_one_episode_of_refusals_cuts_once(instant):
-    """Everything in flight is refused together: the limit falls by a fifth, not by its twentieth power."""
+    """Everything in flight is refused together: the limit falls by a fifth, not by its twentieth
+    power.
+    """
     limit = AdaptiveLimit(instant)
     for ticket in fill(limit):
         limit.release(ticket, refused=True)
@@ -78,7 +80,9 @@ def test_the_limit_doubles_until_the_first_crowded_round_or_the_ceiling(instant)
 
 
 def test_after_a_crowded_round_a_clean_saturated_round_grows_the_limit_by_a_twentieth(instant):
-    """Twenty-five were too many; twenty answers with all slots taken make it twenty-one, and not forty."""
+    """Twenty-five were too many; twenty answers with all slots taken make it twenty-one, and not
+    forty.
+    """
     limit = AdaptiveLimit(instant, start=25)
     for ticket in fill(limit):
         limit.release(ticket, refused=True)
@@ -127,7 +131,9 @@ def test_a_pause_admits_nobody_until_its_latest_end(instant):
     steps=st.lists(st.sampled_from(["admit", "answer", "limit", "fail"]), max_size=300),
 )
 def test_the_limit_stays_within_its_bounds_and_counts_right(start, high, steps):
-    """Whatever happens, in-flight matches the tickets out and the limit stays between floor and ceiling."""
+    """Whatever happens, in-flight matches the tickets out and the limit stays between floor and
+    ceiling.
+    """
     limit = AdaptiveLimit(SystemClock(), start=start, high=high)
     out: list[int] = []
     for step in steps:

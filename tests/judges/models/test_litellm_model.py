@@ -1,4 +1,6 @@
-"""Anthropic, Gemini and Vertex AI through LiteLLM, against servers that speak their wire formats."""
+"""Anthropic, Gemini and Vertex AI through LiteLLM, against servers that speak their wire
+formats.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,10 @@ SCHEMA = {
     "json_schema": {
         "name": "verdict",
         "strict": True,
-        "schema": {"type": "object", "properties": {"score": {"type": "integer", "enum": [0, 1, 2, 3]}}},
+        "schema": {
+            "type": "object",
+            "properties": {"score": {"type": "integer", "enum": [0, 1, 2, 3]}},
+        },
     },
 }
 JUDGE = (
@@ -51,7 +56,9 @@ def judging(**more: Any) -> Request:
 
 def model(provider: Provider, **more: Any) -> LiteLLMModel:
     """The model that the provider serves."""
-    return LiteLLMModel(**{"name": NAMES[provider.dialect], "base_url": provider.url, "api_key": KEY, **more})
+    return LiteLLMModel(
+        **{"name": NAMES[provider.dialect], "base_url": provider.url, "api_key": KEY, **more}
+    )
 
 
 def client(provider: Provider, **more: Any) -> Client:
@@ -62,7 +69,13 @@ def client(provider: Provider, **more: Any) -> Client:
 @pytest.fixture(params=["anthropic", "gemini"])
 def provider(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
     """A server, and an environment full of keys that are not meant for it."""
-    for name in ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY", "AWS_BEARER_TOKEN_BEDROCK"):
+    for name in (
+        "ANTHROPIC_API_KEY",
+        "GEMINI_API_KEY",
+        "GOOGLE_API_KEY",
+        "OPENAI_API_KEY",
+        "AWS_BEARER_TOKEN_BEDROCK",
+    ):
         monkeypatch.setenv(name, DECOY)
     for name in ("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL", "GEMINI_API_BASE"):
         monkeypatch.setenv(name, "http://127.0.0.1:1/elsewhere")
@@ -71,7 +84,9 @@ def provider(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_reply_comes_back_with_its_usage(provider: Provider) -> None:
-    """One request, with the key in its place and none from the environment; what is not sent is said."""
+    """One request, with the key in its place and none from the environment; what is not sent is
+    said.
+    """
     with client(provider) as asking:
         completion = asking.ask_one(judging())
     assert '"score"' in completion.text
@@ -89,7 +104,9 @@ def test_a_reply_comes_back_with_its_usage(provider: Provider) -> None:
 
 
 def test_a_cut_reply_is_asked_for_with_more_room(provider: Provider) -> None:
-    """`max_tokens` and `MAX_TOKENS` are the end that `length` is; Gemini says what it thought with."""
+    """`max_tokens` and `MAX_TOKENS` are the end that `length` is; Gemini says what it thought
+    with.
+    """
     provider.thought = 600
     with client(provider) as asking:
         completion = asking.ask_one(judging())
@@ -113,7 +130,11 @@ def test_a_passing_fault_is_tried_again_by_us_alone(provider: Provider, status: 
 @pytest.mark.parametrize(
     ("status", "body", "seconds"),
     [
-        (429, {"type": "error", "error": {"type": "rate_limit_error", "message": "slow down"}}, 4.0),
+        (
+            429,
+            {"type": "error", "error": {"type": "rate_limit_error", "message": "slow down"}},
+            4.0,
+        ),
         (
             429,
             {
@@ -121,14 +142,18 @@ def test_a_passing_fault_is_tried_again_by_us_alone(provider: Provider, status: 
                     "code": 429,
                     "message": "Resource has been exhausted",
                     "status": "RESOURCE_EXHAUSTED",
-                    "details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "4s"}],
+                    "details": [
+                        {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "4s"}
+                    ],
                 }
             },
             4.0,
         ),
     ],
 )
-def test_the_pause_that_a_provider_asks_for_is_read(provider: Provider, status: int, body: Any, seconds: float) -> None:
+def test_the_pause_that_a_provider_asks_for_is_read(
+    provider: Provider, status: int, body: Any, seconds: float
+) -> None:
     """From its header, or from the body as Gemini has it."""
     headers = {} if "code" in body["error"] else {"retry-after": "4"}
     provider.answer = lambda nth: (status, body, headers)
@@ -136,19 +161,29 @@ def test_the_pause_that_a_provider_asks_for_is_read(provider: Provider, status: 
     assert (error.retryable, error.retry_after, error.status) == (True, seconds, 429)
 
 
-def test_a_wrong_key_stops_at_once_and_is_in_no_message(provider: Provider, caplog: pytest.LogCaptureFixture) -> None:
-    """Fatal, with what to do; the key is neither in the error nor in what is behind it nor in a log."""
+def test_a_wrong_key_stops_at_once_and_is_in_no_message(
+    provider: Provider, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Fatal, with what to do; the key is neither in the error nor in what is behind it nor in a
+    log.
+    """
     caplog.set_level(logging.DEBUG)
     error = failure(provider, api_key="sk-test-WRONG-5544332211", key_hint="look into VARIABLE")
     assert (error.fatal, error.hint) == (True, "look into VARIABLE")
-    assert "WRONG" not in f"{error} {error.hint} {error.__cause__} {error.__context__} {caplog.text}"
+    assert (
+        "WRONG" not in f"{error} {error.hint} {error.__cause__} {error.__context__} {caplog.text}"
+    )
     assert error.__context__ is None
 
 
 def test_without_credit_nothing_more_is_sent(provider: Provider) -> None:
     """Anthropic says it with a 400."""
     said = "Your credit balance is too low to access the Anthropic API."
-    provider.answer = lambda nth: (400, {"type": "error", "error": {"type": "x", "message": said}}, {})
+    provider.answer = lambda nth: (
+        400,
+        {"type": "error", "error": {"type": "x", "message": said}},
+        {},
+    )
     error = failure(provider)
     assert error.fatal
     assert "no credit" in (error.hint or "")
@@ -171,7 +206,11 @@ def test_a_refused_parameter_is_left_out_from_then_on(provider: Provider) -> Non
     def answer(nth: int) -> Any:
         body = provider.seen[nth - 1].body
         if "temperature" in body.get("generationConfig", body):
-            return 400, {"type": "error", "error": {"type": "invalid_request_error", "message": said}}, {}
+            return (
+                400,
+                {"type": "error", "error": {"type": "invalid_request_error", "message": said}},
+                {},
+            )
         return None
 
     provider.answer = answer
@@ -205,12 +244,15 @@ def test_an_access_token_of_vertex_ai_goes_as_a_bearer_token() -> None:
         named = {"name": "litellm/vertex_ai/gemini-2.5-flash", "base_url": url}
         with client(provider, **named) as asking:
             assert asking.ask_one(judging()).text
-        assert provider.seen[0].path == (
-            "/v1/projects/p/locations/europe-west1/publishers/google/models/gemini-2.5-flash:generateContent"
+        assert (
+            provider.seen[0].path
+            == "/v1/projects/p/locations/europe-west1/publishers/google/models/gemini-2.5-flash:generateContent"  # noqa: E501
         )
 
 
-def test_bedrock_is_asked_with_its_key_and_without_a_look_at_aws(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bedrock_is_asked_with_its_key_and_without_a_look_at_aws(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The Converse format; no profile, no instance and no other key is looked up."""
     monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", DECOY)
     monkeypatch.setenv("AWS_PROFILE", "nobody")
@@ -242,10 +284,14 @@ def test_bedrock_is_asked_with_its_key_and_without_a_look_at_aws(monkeypatch: py
         ({"base_url": "ftp://host"}, "not an http"),
     ],
 )
-def test_what_cannot_be_asked_is_refused_before_anything_is_imported(more: dict[str, Any], said: str) -> None:
+def test_what_cannot_be_asked_is_refused_before_anything_is_imported(
+    more: dict[str, Any], said: str
+) -> None:
     """A provider nobody has looked at, and fields that LiteLLM takes as settings of its own."""
     with pytest.raises(InputError, match=said):
-        LiteLLMModel(**{"name": NAMES["gemini"], "base_url": "http://127.0.0.1:9", "api_key": KEY, **more})
+        LiteLLMModel(
+            **{"name": NAMES["gemini"], "base_url": "http://127.0.0.1:9", "api_key": KEY, **more}
+        )
 
 
 def test_loading_it_downloads_nothing_and_reads_no_env_file(tmp_path: Any) -> None:
@@ -261,7 +307,9 @@ def test_loading_it_downloads_nothing_and_reads_no_env_file(tmp_path: Any) -> No
         "load_litellm()\n"
         "assert dict(os.environ) == before, set(os.environ) ^ set(before)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
@@ -283,7 +331,9 @@ def failure(provider: Provider, **more: Any) -> ModelError:
 
 
 def test_the_first_reply_through_litellm_warns_of_nothing() -> None:
-    """Its types are built while it is loaded: later the warning would come in the middle of a request."""
+    """Its types are built while it is loaded: later the warning would come in the middle of a
+    request.
+    """
     code = "\n".join(
         (
             "import warnings",

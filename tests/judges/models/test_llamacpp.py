@@ -1,6 +1,7 @@
 """The client against a real llama.cpp server, with a tiny model of random weights made on the spot.
 
-What it says is noise; that it is asked, limited, seeded, measured and recorded as it should be is not.
+What it says is noise; that it is asked, limited, seeded, measured and recorded as it should be is
+not.
 """
 
 import importlib.util
@@ -18,7 +19,9 @@ from judgewright.judges.models import CallRecord, Client, Completion, Endpoint, 
 from judgewright.runs.cli import main
 from judgewright.runs.store import CallStore, SqliteDatabase
 
-MISSING = [name for name in ("gguf", "tokenizers", "xllamacpp") if importlib.util.find_spec(name) is None]
+MISSING = [
+    name for name in ("gguf", "tokenizers", "xllamacpp") if importlib.util.find_spec(name) is None
+]
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
 
 SPECIAL = ("<|start|>", "<|stop|>", "<|system|>", "<|user|>", "<|assistant|>")
@@ -27,7 +30,11 @@ CHAT = (
     "{% if add_generation_prompt %}<|assistant|>{% endif %}"
 )
 WIDTH, LAYERS, HEADS, INNER, CONTEXT = 32, 1, 2, 64, 1024
-SEEN = ["Grade the statement from 0 to 3 and answer in JSON.", '{"score": 2, "supported": true}', "the source says so"]
+SEEN = [
+    "Grade the statement from 0 to 3 and answer in JSON.",
+    '{"score": 2, "supported": true}',
+    "the source says so",
+]
 
 SERVE = """
 import sys, threading
@@ -44,7 +51,9 @@ threading.Event().wait()
 
 
 def make_model(path: Path) -> None:
-    """Write a llama of a few ten thousand random weights, with a tokenizer trained on three lines."""
+    """Write a llama of a few ten thousand random weights, with a tokenizer trained on three
+    lines.
+    """
     import gguf
     import numpy as np
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
@@ -57,7 +66,10 @@ def make_model(path: Path) -> None:
     )
     bpe.train_from_iterator(SEEN * 10, trainer)
     tokens = sorted(bpe.get_vocab(), key=bpe.get_vocab().__getitem__)
-    merges = [pair if isinstance(pair, str) else " ".join(pair) for pair in json.loads(bpe.to_str())["model"]["merges"]]
+    merges = [
+        pair if isinstance(pair, str) else " ".join(pair)
+        for pair in json.loads(bpe.to_str())["model"]["merges"]
+    ]
 
     out = gguf.GGUFWriter(path, "llama")
     out.add_name("tiny-random")
@@ -140,13 +152,21 @@ def schema(properties: Mapping[str, object]) -> Mapping[str, object]:
         "required": list(properties),
         "additionalProperties": False,
     }
-    return {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": body}}
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": "verdict", "strict": True, "schema": body},
+    }
 
 
 def test_a_reply_in_a_schema_parses(base_url: str) -> None:
     """Even noise comes back as the object that was asked for, for every one of twelve rows."""
-    wanted = schema({"score": {"type": "integer", "enum": [0, 1, 2, 3]}, "supported": {"type": "boolean"}})
-    rows = [about(f"row {i}", response_format=wanted, max_tokens=40, temperature=1.0, repeat=i) for i in range(12)]
+    wanted = schema(
+        {"score": {"type": "integer", "enum": [0, 1, 2, 3]}, "supported": {"type": "boolean"}}
+    )
+    rows = [
+        about(f"row {i}", response_format=wanted, max_tokens=40, temperature=1.0, repeat=i)
+        for i in range(12)
+    ]
     for completion in ask(base_url, *rows):
         verdict = json.loads(completion.text)
         assert set(verdict) == {"score", "supported"}
@@ -160,8 +180,8 @@ def test_a_reply_in_a_schema_parses(base_url: str) -> None:
 def test_log_probabilities_come_back(base_url: str) -> None:
     """Each token has its own, the alternatives are in order and no likelier than certainty."""
     (completion,) = ask(base_url, about("how likely?", top_logprobs=5))
-    # A token that is the beginning of a character is held back by the server until the character is whole.
-    # It talks on, so that it was asked again with twice the room.
+    # A token that is the beginning of a character is held back by the server until the character is
+    # whole. It talks on, so that it was asked again with twice the room.
     assert 24 - 3 <= len(completion.logprobs) <= 24
     assert completion.tokens_out == 12 + 24
     for token in completion.logprobs:
@@ -183,7 +203,9 @@ def test_a_seed_gives_the_same_text_again_and_another_seed_another(base_url: str
 
 
 def test_the_token_limit_is_honoured(base_url: str) -> None:
-    """Random weights never stop by themselves here: the reply is cut, also with twice the room, and says so."""
+    """Random weights never stop by themselves here: the reply is cut, also with twice the room, and
+    says so.
+    """
     for limit in (1, 5, 9):
         (completion,) = ask(base_url, about("go on and on", max_tokens=limit))
         assert completion.tokens_out == limit + 2 * limit
@@ -191,7 +213,9 @@ def test_the_token_limit_is_honoured(base_url: str) -> None:
 
 
 def test_a_recorded_run_is_replayed_without_asking_again(base_url: str, tmp_path: Path) -> None:
-    """A second client over the same workspace sends nothing; each reply was cut, so that there are two calls a row."""
+    """A second client over the same workspace sends nothing; each reply was cut, so that there are
+    two calls a row.
+    """
     rows = [about(f"row {i}", top_logprobs=2) for i in range(8)]
     with SqliteDatabase(tmp_path / "judgewright.db") as database:
         first = ask(base_url, *rows, record=CallStore(database, "run-1"))
@@ -202,24 +226,38 @@ def test_a_recorded_run_is_replayed_without_asking_again(base_url: str, tmp_path
         assert CallStore(database, "run-2").summary().attempts == 0
         assert database.read("SELECT count(*) FROM attempt") == [(16,)]
     assert all(completion.recorded for completion in again)
-    assert [(c.text, c.logprobs, c.tokens_out) for c in again] == [(c.text, c.logprobs, c.tokens_out) for c in first]
+    assert [(c.text, c.logprobs, c.tokens_out) for c in again] == [
+        (c.text, c.logprobs, c.tokens_out) for c in first
+    ]
 
 
 def test_models_test_says_what_the_server_honours(
-    base_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    base_url: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Schema, seed, temperature, log-probabilities and the limit, all seen from outside."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    for variable in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "JUDGEWRIGHT_API_KEY", "JUDGEWRIGHT_MODELS"):
+    for variable in (
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+        "JUDGEWRIGHT_API_KEY",
+        "JUDGEWRIGHT_MODELS",
+    ):
         monkeypatch.delenv(variable, raising=False)
     (tmp_path / "short.yaml").write_text(
         "format: 1\nname: short\nsystem: Grade.\ncriteria: Is it so?\ntemplate: '{{text}}'\n"
         "scale: {kind: graded, low: 0, high: 3, threshold: 2}\n"
         "reply: 'Answer with a JSON object that has these fields: {{fields}}'\n"
     )
-    (tmp_path / "rows.jsonl").write_text('{"text": "a b", "label": 1}\n{"text": "c d", "label": 0}\n')
+    (tmp_path / "rows.jsonl").write_text(
+        '{"text": "a b", "label": 1}\n{"text": "c d", "label": 0}\n'
+    )
     command = ["models", "test", f"tiny@{base_url}", "--rows", str(tmp_path / "rows.jsonl")]
-    main([*command, "--judge", str(tmp_path / "short.yaml"), "--workspace", str(tmp_path), "--json"])
+    main(
+        [*command, "--judge", str(tmp_path / "short.yaml"), "--workspace", str(tmp_path), "--json"]
+    )
     body = json.loads(capsys.readouterr().out)
     assert {check["setting"]: check["outcome"] for check in body["checks"]} == {
         "JSON schema": "honoured",

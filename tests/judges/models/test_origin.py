@@ -45,12 +45,41 @@ def test_an_origin_says_what_it_is(url: str, shown: str, loopback: bool) -> None
 @pytest.mark.parametrize(
     "url",
     [
-        *("https://good.example\\@evil.example/v1", "https://good.example\\.evil.example/v1", "https://go\tod.example"),
-        *("https://good.example\n.evil.example/v1", " https://good.example/v1", "https://good.example /v1"),
-        *("https://good.example%2eevil.example/v1", "https://g\u014dod.example/v1", "https://good.example\u200b/v1"),
-        *("https://good.example?@evil.example", "https://good.example#@evil.example", "https://good.example/v1?"),
-        *("https://good.example@evil.example/v1", "https://[::1/v1", "https://:443/v1", "https://h:0/v1", "//h/v1", ""),
-        *("file:///etc/passwd", "javascript://h", "https://h:99999/v1", 'https://h/v1"', "https://h/{v1}"),
+        *(
+            "https://good.example\\@evil.example/v1",
+            "https://good.example\\.evil.example/v1",
+            "https://go\tod.example",
+        ),
+        *(
+            "https://good.example\n.evil.example/v1",
+            " https://good.example/v1",
+            "https://good.example /v1",
+        ),
+        *(
+            "https://good.example%2eevil.example/v1",
+            "https://g\u014dod.example/v1",
+            "https://good.example\u200b/v1",
+        ),
+        *(
+            "https://good.example?@evil.example",
+            "https://good.example#@evil.example",
+            "https://good.example/v1?",
+        ),
+        *(
+            "https://good.example@evil.example/v1",
+            "https://[::1/v1",
+            "https://:443/v1",
+            "https://h:0/v1",
+            "//h/v1",
+            "",
+        ),
+        *(
+            "file:///etc/passwd",
+            "javascript://h",
+            "https://h:99999/v1",
+            'https://h/v1"',
+            "https://h/{v1}",
+        ),
     ],
 )
 def test_a_url_that_two_readers_could_take_for_two_hosts_is_refused(url: str) -> None:

@@ -22,8 +22,12 @@ class Clock:
         self.time += seconds
 
 
-def simulate(*, capacity: float, workers: int, seconds: float, latency: float = 0.2) -> tuple[float, float]:
-    """Send as fast as the paces allow to an endpoint with a rate limit; return answers a second and refusals' share."""
+def simulate(
+    *, capacity: float, workers: int, seconds: float, latency: float = 0.2
+) -> tuple[float, float]:
+    """Send as fast as the paces allow to an endpoint with a rate limit; return answers a second and
+    refusals' share.
+    """
     clock, answered, refused = Clock(), 0, 0
     paces = [Pace(clock, start=25.0) for _ in range(workers)]
     level, due = 0.1 * capacity, deque[tuple[float, int, int, bool]]()
@@ -44,7 +48,9 @@ def simulate(*, capacity: float, workers: int, seconds: float, latency: float = 
 
 @pytest.mark.parametrize(("capacity", "workers"), [(400.0, 4), (400.0, 1), (50.0, 2), (2000.0, 4)])
 def test_it_finds_the_rate_and_is_rarely_refused(capacity: float, workers: int) -> None:
-    """Over half a minute: nine tenths of the limit, its beginning included, and under 2 % refused."""
+    """Over half a minute: nine tenths of the limit, its beginning included, and under 2 %
+    refused.
+    """
     rate, refusals = simulate(capacity=capacity, workers=workers, seconds=30.0)
     assert rate > 0.9 * capacity
     assert refusals < 0.02

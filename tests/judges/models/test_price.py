@@ -46,7 +46,11 @@ def test_what_the_large_providers_sell_has_a_price(model: str, endpoint: str):
 
 @pytest.mark.parametrize(
     ("model", "endpoint"),
-    [("no-such-model-9", OPENAI), ("gpt-6-luna", "http://127.0.0.1:8000/v1"), ("llama3", "http://localhost:11434/v1")],
+    [
+        ("no-such-model-9", OPENAI),
+        ("gpt-6-luna", "http://127.0.0.1:8000/v1"),
+        ("llama3", "http://localhost:11434/v1"),
+    ],
 )
 def test_an_unknown_price_is_none_and_never_zero(model, endpoint):
     """A local server with a famous model's name is not billed as the famous one either."""
@@ -60,7 +64,9 @@ def test_simulated_models_cost_nothing():
 
 
 def test_the_users_file_wins(tmp_path):
-    """JSON: over the public price, for one endpoint only where it says so, cached at its own price."""
+    """JSON: over the public price, for one endpoint only where it says so, cached at its own
+    price.
+    """
     path = tmp_path / "prices.json"
     path.write_text(
         '{"gpt-6-luna": {"input": 1, "output": 2}, '

@@ -1,4 +1,6 @@
-"""Requests and tokens in a minute: the user's limits, and what an endpoint's headers say is left."""
+"""Requests and tokens in a minute: the user's limits, and what an endpoint's headers say is
+left.
+"""
 
 import math
 
@@ -36,7 +38,9 @@ def test_a_reset_is_read_in_every_format(text, seconds):
     assert read_seconds(text, DATE) == pytest.approx(seconds)
 
 
-@pytest.mark.parametrize("text", ["", "soon", "-5", "nan", "inf", "1e9", "s", "6m0", "9" * 400, "99999999999999-01-01"])
+@pytest.mark.parametrize(
+    "text", ["", "soon", "-5", "nan", "inf", "1e9", "s", "6m0", "9" * 400, "99999999999999-01-01"]
+)
 def test_what_is_no_time_is_none(text):
     """And raises nothing."""
     assert read_seconds(text, DATE) is None
@@ -69,7 +73,10 @@ def test_no_header_breaks_the_reader(text, date):
             },
             RateReport(requests=Remaining(0, 10.0)),
         ),
-        ({"x-ratelimit-remaining": "3", "x-ratelimit-reset": "20"}, RateReport(requests=Remaining(3, 20.0))),
+        (
+            {"x-ratelimit-remaining": "3", "x-ratelimit-reset": "20"},
+            RateReport(requests=Remaining(3, 20.0)),
+        ),
         ({"x-ratelimit-remaining-requests": "3"}, None),
         ({"x-ratelimit-remaining-requests": "many", "x-ratelimit-reset-requests": "1s"}, None),
         ({"x-ratelimit-remaining-requests": "-1", "x-ratelimit-reset-requests": "1s"}, None),
@@ -163,7 +170,9 @@ def test_a_reset_in_an_hour_is_tried_after_a_minute(instant):
 
 
 def test_a_header_that_contradicts_itself_is_not_believed(instant):
-    """Nothing is ever left, not even right after its own reset: from the second time on it is ignored."""
+    """Nothing is ever left, not even right after its own reset: from the second time on it is
+    ignored.
+    """
     rates = RateLimits(instant)
     nothing = RateReport(requests=Remaining(0, 30.0))
     rates.learn(rates.take(1), nothing)
@@ -177,7 +186,9 @@ def test_a_header_that_contradicts_itself_is_not_believed(instant):
 
 
 def test_a_header_that_leaves_less_than_a_request_takes_is_not_believed_for_ever(instant):
-    """Ten tokens are left for a minute, in every answer to requests of 500: two minutes are lost, not one a request."""
+    """Ten tokens are left for a minute, in every answer to requests of 500: two minutes are lost,
+    not one a request.
+    """
     rates = RateLimits(instant)
     little = RateReport(tokens=Remaining(10, 60.0))
     for _ in range(50):
@@ -188,7 +199,9 @@ def test_a_header_that_leaves_less_than_a_request_takes_is_not_believed_for_ever
 
 
 def test_a_refusal_makes_a_header_credible_again(instant):
-    """A limit of one request a minute looks the same from outside: each refusal doubles how long it is obeyed."""
+    """A limit of one request a minute looks the same from outside: each refusal doubles how long it
+    is obeyed.
+    """
     rates = RateLimits(instant)
     nothing = RateReport(requests=Remaining(0, 60.0))
     refusals, served_at = 0, -60.0
@@ -204,7 +217,9 @@ def test_a_refusal_makes_a_header_credible_again(instant):
 
 
 def test_a_header_that_is_true_is_believed(instant):
-    """5,000 tokens a minute for requests of 500: all of them go out at once, and nothing is refused."""
+    """5,000 tokens a minute for requests of 500: all of them go out at once, and nothing is
+    refused.
+    """
     rates = RateLimits(instant)
     left, full_at = 5000.0, 0.0
     for _ in range(100):

@@ -1,4 +1,6 @@
-"""A model's settings: what they add to a request, what may not be set, and that none change nothing."""
+"""A model's settings: what they add to a request, what may not be set, and that none change
+nothing.
+"""
 
 import hashlib
 from typing import Any
@@ -9,7 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgewright.judges import InputError, JudgeSettings, ModelError, Registry, Row, judge_request
-from judgewright.judges.models import OMIT, Client, Completion, Endpoint, Message, ModelSettings, Price, Prices, Request
+from judgewright.judges.models import (
+    OMIT,
+    Client,
+    Completion,
+    Endpoint,
+    Message,
+    ModelSettings,
+    Price,
+    Prices,
+    Request,
+)
 
 ASK = Request(messages=(Message("user", "Is it so?"),), default_max_tokens=512)
 EFFORT = {"reasoning_effort": "low"}
@@ -44,7 +56,11 @@ def test_what_may_change_the_answer_is_part_of_the_key(settings: dict[str, Any])
     """And what cannot is not."""
     assert key(ModelSettings(**settings).apply(ASK)) != key(ASK)
     rest = ModelSettings(
-        headers={"X-Team": "a"}, timeout=5, concurrency=2, requests_per_minute=9, price=Price(input=1, output=2)
+        headers={"X-Team": "a"},
+        timeout=5,
+        concurrency=2,
+        requests_per_minute=9,
+        price=Price(input=1, output=2),
     )
     assert key(rest.apply(ASK)) == key(ASK)
 
@@ -68,7 +84,10 @@ def test_a_judge_asks_with_512_tokens_unless_somebody_says_otherwise() -> None:
     stated = judge_request(prompt, row, settings=JudgeSettings(max_tokens=100))
     settings = ModelSettings(max_tokens=4000)
     assert usual.body()["max_tokens"] == 512
-    assert [settings.apply(request).body()["max_tokens"] for request in (usual, stated)] == [4000, 100]
+    assert [settings.apply(request).body()["max_tokens"] for request in (usual, stated)] == [
+        4000,
+        100,
+    ]
 
 
 SCALARS = st.none() | st.booleans() | st.integers(-9, 9) | st.text()
@@ -89,9 +108,15 @@ def test_settings_only_add_to_a_request(extra: dict[str, Any], limit: int | None
     ("settings", "message"),
     [
         ({"extra_body": {"messages": []}}, "extra_body.messages: this field cannot be set here"),
-        ({"extra_body": {"temperature": 1}}, "extra_body.temperature: this field cannot be set here"),
+        (
+            {"extra_body": {"temperature": 1}},
+            "extra_body.temperature: this field cannot be set here",
+        ),
         ({"extra_body": {"api_key": "sk-CANARY"}}, "extra_body.api_key: no key belongs here"),
-        ({"headers": {"Authorization": "Bearer sk-CANARY"}}, "headers.Authorization: a secret header"),
+        (
+            {"headers": {"Authorization": "Bearer sk-CANARY"}},
+            "headers.Authorization: a secret header",
+        ),
         ({"headers": {"x-api-key": "sk-CANARY"}}, "headers.x-api-key: a secret header"),
         ({"headers": {"X-Goog-Api-Key": "sk-CANARY"}}, "headers.X-Goog-Api-Key: a secret header"),
         ({"headers": {"Cookie": "a=CANARY"}}, "headers.Cookie: a secret header"),
@@ -116,12 +141,20 @@ def test_what_cannot_be_set_is_refused_by_name(settings: dict[str, Any], message
 
 def test_the_client_sends_them_and_the_record_tells_them_apart(fake) -> None:
     """Extra fields and headers arrive; the same question under other settings is another call."""
-    settings = ModelSettings(extra_body=EFFORT, headers={"X-Team": "blue"}, temperature=OMIT, max_tokens=64)
+    settings = ModelSettings(
+        extra_body=EFFORT, headers={"X-Team": "blue"}, temperature=OMIT, max_tokens=64
+    )
     model = Endpoint(name="m", base_url=fake.url, api_key=None, headers=settings.headers)
     with Client(model, settings=settings) as client:
         assert isinstance(client.ask_one(ASK), Completion)
     sent = fake.seen[0]
-    assert sent.body == {"model": "m", "messages": ASK.body()["messages"], "max_tokens": 64, "seed": 0, **EFFORT}
+    assert sent.body == {
+        "model": "m",
+        "messages": ASK.body()["messages"],
+        "max_tokens": 64,
+        "seed": 0,
+        **EFFORT,
+    }
     assert sent.headers["x-team"] == "blue"
 
 
@@ -137,31 +170,68 @@ def test_the_users_price_file_beats_the_models_price_which_beats_the_snapshot(tm
 @pytest.mark.parametrize(
     ("status", "error"),
     [
-        (400, {"message": "Unrecognized request argument supplied: reasoning_effort", "type": "invalid_request_error"}),
-        (400, {"message": "Invalid value: 'low'.", "param": "reasoning_effort", "code": "invalid_value"}),
-        (400, {"message": "Unsupported parameter.", "param": "reasoning_effort.x", "code": "unsupported_parameter"}),
-        (422, {"message": "body.reasoning_effort: Extra inputs are not permitted (extra_forbidden)"}),
+        (
+            400,
+            {
+                "message": "Unrecognized request argument supplied: reasoning_effort",
+                "type": "invalid_request_error",
+            },
+        ),
+        (
+            400,
+            {
+                "message": "Invalid value: 'low'.",
+                "param": "reasoning_effort",
+                "code": "invalid_value",
+            },
+        ),
+        (
+            400,
+            {
+                "message": "Unsupported parameter.",
+                "param": "reasoning_effort.x",
+                "code": "unsupported_parameter",
+            },
+        ),
+        (
+            422,
+            {"message": "body.reasoning_effort: Extra inputs are not permitted (extra_forbidden)"},
+        ),
     ],
 )
-def test_a_refused_extra_field_stops_at_once_and_is_named(fake, status: int, error: dict[str, str]) -> None:
+def test_a_refused_extra_field_stops_at_once_and_is_named(
+    fake, status: int, error: dict[str, str]
+) -> None:
     """Leaving it out would answer another question than the person asked."""
     fake.answer = lambda seen: fake.Reply(status=status, body={"error": error})
     settings = ModelSettings(extra_body=EFFORT)
     model = Endpoint(name="m", base_url=fake.url, api_key=None)
-    with Client(model, settings=settings, concurrency=1) as client, pytest.raises(ModelError) as refused:
+    with (
+        Client(model, settings=settings, concurrency=1) as client,
+        pytest.raises(ModelError) as refused,
+    ):
         client.ask([Request(messages=(Message("user", str(i)),)) for i in range(30)])
-    assert str(refused.value).startswith("the endpoint refuses reasoning_effort of the model's extra_body")
+    assert str(refused.value).startswith(
+        "the endpoint refuses reasoning_effort of the model's extra_body"
+    )
     assert "take reasoning_effort out" in str(refused.value.hint)
     assert len(fake.seen) == 1
 
 
 def test_an_error_about_something_else_is_not_blamed_on_an_extra_field(fake) -> None:
     """The endpoint refuses the temperature; it is left out, and the extra field stays."""
-    refusal = {"message": "temperature is not supported with reasoning_effort", "param": "temperature"}
+    refusal = {
+        "message": "temperature is not supported with reasoning_effort",
+        "param": "temperature",
+    }
     ok = fake.completion()
 
     def answer(seen: Any) -> Any:
-        return fake.Reply(status=400, body={"error": refusal}) if "temperature" in seen.body else fake.Reply(body=ok)
+        return (
+            fake.Reply(status=400, body={"error": refusal})
+            if "temperature" in seen.body
+            else fake.Reply(body=ok)
+        )
 
     fake.answer = answer
     model = Endpoint(name="m", base_url=fake.url, api_key=None)

@@ -1,4 +1,6 @@
-"""Replies whose verdict must not count unseen, over a real connection: doubled keys, tool calls, unknown ends."""
+"""Replies whose verdict must not count unseen, over a real connection: doubled keys, tool calls,
+unknown ends.
+"""
 
 from __future__ import annotations
 
@@ -32,17 +34,29 @@ CALL = {"id": "t1", "type": "function", "function": {"name": "verdict", "argumen
 
 def choice(finish: str | None = "stop", **message: Any) -> dict[str, Any]:
     """The only choice of a reply."""
-    return {"index": 0, "message": {"role": "assistant", "content": None, **message}, "finish_reason": finish}
+    return {
+        "index": 0,
+        "message": {"role": "assistant", "content": None, **message},
+        "finish_reason": finish,
+    }
 
 
 REPLIES: dict[str, tuple[dict[str, Any], str, str]] = {
     "plain": (choice(content=VERDICT), "", ""),
     "no reason for the end": (choice(None, content=VERDICT), "", ""),
     "no tool after all": (choice(content=VERDICT, tool_calls=[]), "", ""),
-    "doubled": (choice(content='{"score": 1, "score": 0}'), "parse", "'score' stands more than once"),
+    "doubled": (
+        choice(content='{"score": 1, "score": 0}'),
+        "parse",
+        "'score' stands more than once",
+    ),
     "tool": (choice("tool_calls", tool_calls=[CALL]), "parse", "calls a tool"),
     "tool at a stop": (choice(tool_calls=[CALL]), "parse", "calls a tool"),
-    "tool beside a text": (choice(content='{"score": 1}', tool_calls=[CALL]), "parse", "calls a tool"),
+    "tool beside a text": (
+        choice(content='{"score": 1}', tool_calls=[CALL]),
+        "parse",
+        "calls a tool",
+    ),
     "function": (choice("function_call", function_call=CALL["function"]), "parse", "calls a tool"),
     "cut tool": (choice("length", tool_calls=[CALL]), "truncated", "max_tokens"),
     "unsafe": (choice("SAFETY", content=VERDICT), "refused", "content filter"),

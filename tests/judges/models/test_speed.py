@@ -5,7 +5,15 @@ import asyncio
 import pytest
 
 from judgewright.judges import ModelError
-from judgewright.judges.models import AdaptiveLimit, Client, Completion, Endpoint, Message, Request, Speed
+from judgewright.judges.models import (
+    AdaptiveLimit,
+    Client,
+    Completion,
+    Endpoint,
+    Message,
+    Request,
+    Speed,
+)
 
 LONG = Request(messages=(Message("user", "write"),), default_max_tokens=4096, purpose="optimizer")
 
@@ -41,12 +49,17 @@ def test_a_try_that_was_late_makes_the_next_one_shorter() -> None:
     assert speed.fitted(LONG).token_limit == 128
 
 
-def test_a_reply_that_was_cut_before_the_speed_was_known_is_asked_again_with_its_whole_room(fake) -> None:
+def test_a_reply_that_was_cut_before_the_speed_was_known_is_asked_again_with_its_whole_room(
+    fake,
+) -> None:
     """A fast model; the second request is under the same key, and both are paid for."""
 
     def answer(seen):
         limit = seen.body["max_tokens"]
-        choice = {"message": {"content": "x"}, "finish_reason": "length" if limit < 4096 else "stop"}
+        choice = {
+            "message": {"content": "x"},
+            "finish_reason": "length" if limit < 4096 else "stop",
+        }
         usage = {"prompt_tokens": 9, "completion_tokens": min(limit, 900)}
         return fake.Reply(body={"choices": [choice], "usage": usage})
 
@@ -67,10 +80,14 @@ class Late:
     def __init__(self) -> None:
         self.limits: list[int | None] = []
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         self.limits.append(request.token_limit)
         await asyncio.sleep(0)
-        raise ModelError("no answer within 120 s", retryable=True, late=True, hint="raise `timeout`")
+        raise ModelError(
+            "no answer within 120 s", retryable=True, late=True, hint="raise `timeout`"
+        )
 
     async def close(self) -> None: ...
 
@@ -78,7 +95,10 @@ class Late:
 def test_a_model_that_is_never_in_time_is_given_up_after_three_tries(instant) -> None:
     """Each with a smaller limit; the error names the setting that helps."""
     model = Late()
-    with Client(model, clock=instant) as client, pytest.raises(ModelError, match="given up after 3 tries") as caught:
+    with (
+        Client(model, clock=instant) as client,
+        pytest.raises(ModelError, match="given up after 3 tries") as caught,
+    ):
         client.ask_one(LONG)
     assert model.limits == [512, 128, 32]
     assert caught.value.hint == "raise `timeout`"

@@ -29,8 +29,14 @@ def no_network(monkeypatch):
 
 @needs_files
 def test_known_texts_have_their_published_counts():
-    """The example of OpenAI's cookbook: `tiktoken is great!` is 6 tokens in cl100k and o200k alike."""
-    for model, name in (("gpt-4", "cl100k_base"), ("gpt-4o-mini", "o200k_base"), ("openai/gpt-4o", "o200k_base")):
+    """The example of OpenAI's cookbook: `tiktoken is great!` is 6 tokens in cl100k and o200k
+    alike.
+    """
+    for model, name in (
+        ("gpt-4", "cl100k_base"),
+        ("gpt-4o-mini", "o200k_base"),
+        ("openai/gpt-4o", "o200k_base"),
+    ):
         count = count_tokens("tiktoken is great!", model)
         assert (count.n, count.exact, count.method) == (6, True, f"tiktoken {name}")
 
@@ -57,7 +63,9 @@ def test_an_unknown_model_is_estimated_and_says_so():
 
 
 def test_an_encoding_that_is_not_on_disk_is_estimated(monkeypatch, tmp_path):
-    """Nobody bundles GPT-3's r50k_base, and nothing is downloaded; a damaged file of it is passed over."""
+    """Nobody bundles GPT-3's r50k_base, and nothing is downloaded; a damaged file of it is passed
+    over.
+    """
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert not count_tokens("some text", "davinci", cache_dir=tmp_path / "absent").exact
     url = "https://openaipublic.blob.core.windows.net/encodings/r50k_base.tiktoken"
@@ -103,7 +111,8 @@ def test_the_stated_estimate_is_a_quarter_and_three_quarters(text, n):
 @pytest.mark.parametrize(
     "text",
     [
-        "The refund window is thirty days from the date of delivery, unless the item was damaged. " * 20,
+        "The refund window is thirty days from the date of delivery, unless the item was damaged. "
+        * 20,
         '{"score": 2, "reason": "the text says so", "ids": [1, 22, 333]} ' * 20,
         "请根据评审标准判断客服回复是否提供了退款期限，并给出零到一之间的分数和简短理由。" * 20,
         "Оцените, указан ли в ответе срок возврата средств, и кратко объясните своё решение. " * 20,
@@ -112,7 +121,9 @@ def test_the_stated_estimate_is_a_quarter_and_three_quarters(text, n):
     ],
 )
 def test_the_reserving_estimate_covers_the_exact_count(text):
-    """English, JSON, Chinese, Russian, Hindi and emoji, against both of tiktoken's usual encodings."""
+    """English, JSON, Chinese, Russian, Hindi and emoji, against both of tiktoken's usual
+    encodings.
+    """
     for model in ("gpt-4o", "gpt-4"):
         assert estimate_tokens(text) >= count_tokens(text, model).n
 

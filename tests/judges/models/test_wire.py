@@ -29,7 +29,11 @@ SENT = [*ASKED.body(), "model"]
 
 
 def body(content: object = "hi", *, usage: object = None, **choice: object) -> bytes:
-    first = {"message": {"role": "assistant", "content": content}, "finish_reason": "stop", **choice}
+    first = {
+        "message": {"role": "assistant", "content": content},
+        "finish_reason": "stop",
+        **choice,
+    }
     return orjson.dumps({"choices": [first], "usage": usage})
 
 
@@ -41,7 +45,12 @@ def test_a_whole_reply_is_read():
             "system_fingerprint": "fp_1",
             "choices": [
                 {
-                    "message": {"role": "assistant", "content": "2", "reasoning_content": "hm", "refusal": None},
+                    "message": {
+                        "role": "assistant",
+                        "content": "2",
+                        "reasoning_content": "hm",
+                        "refusal": None,
+                    },
                     "finish_reason": "stop",
                     "logprobs": {
                         "content": [
@@ -49,13 +58,20 @@ def test_a_whole_reply_is_read():
                                 "token": "2",
                                 "logprob": -0.1,
                                 "bytes": [50],
-                                "top_logprobs": [{"token": "2", "logprob": -0.1}, {"token": "1", "logprob": -2.5}],
+                                "top_logprobs": [
+                                    {"token": "2", "logprob": -0.1},
+                                    {"token": "1", "logprob": -2.5},
+                                ],
                             }
                         ]
                     },
                 }
             ],
-            "usage": {"prompt_tokens": 9, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 4}},
+            "usage": {
+                "prompt_tokens": 9,
+                "completion_tokens": 1,
+                "prompt_tokens_details": {"cached_tokens": 4},
+            },
         }
     )
     got = read_completion(raw, ASKED)
@@ -67,7 +83,9 @@ def test_a_whole_reply_is_read():
 
 
 @pytest.mark.parametrize(
-    "where", [{"completion_tokens_details": {"reasoning_tokens": 7}}, {"reasoning_tokens": 7}], ids=["OpenAI", "others"]
+    "where",
+    [{"completion_tokens_details": {"reasoning_tokens": 7}}, {"reasoning_tokens": 7}],
+    ids=["OpenAI", "others"],
 )
 def test_reasoning_tokens_are_read_wherever_they_stand(where):
     """Part of the tokens out."""
@@ -80,7 +98,10 @@ def test_reasoning_tokens_are_read_wherever_they_stand(where):
     [
         (None, ""),
         ("", ""),
-        ([{"type": "text", "text": "a"}, {"type": "image_url"}, {"type": "text", "text": "b"}], "ab"),
+        (
+            [{"type": "text", "text": "a"}, {"type": "image_url"}, {"type": "text", "text": "b"}],
+            "ab",
+        ),
         ("漢\u0000\u202e", "漢\u0000\u202e"),
     ],
 )
@@ -91,7 +112,13 @@ def test_content_comes_in_several_shapes(content, text):
 
 def test_a_refusal_is_kept():
     """OpenAI's own field."""
-    raw = orjson.dumps({"choices": [{"message": {"content": None, "refusal": "I can't."}, "finish_reason": "stop"}]})
+    raw = orjson.dumps(
+        {
+            "choices": [
+                {"message": {"content": None, "refusal": "I can't."}, "finish_reason": "stop"}
+            ]
+        }
+    )
     assert read_completion(raw, ASKED).refusal == "I can't."
 
 
@@ -123,7 +150,9 @@ def test_the_reason_for_the_end_is_kept(reason, read):
     assert read_completion(body(finish_reason=reason), ASKED).finish_reason == read
 
 
-@pytest.mark.parametrize("reason", ["error", "insufficient_system_resource", "abort", "network_error", "x" * 99])
+@pytest.mark.parametrize(
+    "reason", ["error", "insufficient_system_resource", "abort", "network_error", "x" * 99]
+)
 def test_any_other_end_is_a_failure_and_no_answer(reason):
     """Half a reply in a 200: it is asked for again, as after a 502."""
     with pytest.raises(ModelError, match=f"ended by '{reason[:40].lower()}'") as caught:
@@ -150,11 +179,20 @@ def test_an_error_in_a_choice_is_said():
         ({"error": "just words"}, "401: just words"),
         ({"errors": [{"message": "one"}, {"detail": "two"}]}, "401: one; two"),
         ({"detail": [{"loc": ["body", "key"], "msg": "wrong"}]}, "401: key: wrong"),
-        ({"message": "daily quota", "code": "rate_limit_daily"}, r"401: daily quota \(rate_limit_daily\)"),
+        (
+            {"message": "daily quota", "code": "rate_limit_daily"},
+            r"401: daily quota \(rate_limit_daily\)",
+        ),
         ({"success": False, "status": 7}, '401: {"success":false,"status":7}'),
-        (b"<html><head><title>Sign in &amp; go</title></head></html>", "401: a web page, 'Sign in & go'"),
+        (
+            b"<html><head><title>Sign in &amp; go</title></head></html>",
+            "401: a web page, 'Sign in & go'",
+        ),
         (b"<!doctype html><p>none", "401: a web page, 'none'"),
-        (b"<?xml version='1.0'?><Error><Message>Request has expired</Message></Error>", "page, 'Request has expired'"),
+        (
+            b"<?xml version='1.0'?><Error><Message>Request has expired</Message></Error>",
+            "page, 'Request has expired'",
+        ),
         (b"<!doctype html><p>", "401: a web page without a title"),
         ({"base_resp": {"status_code": 1008, "status_msg": "no balance"}}, "401: no balance"),
         (b"plain words", "401: plain words"),
@@ -170,7 +208,11 @@ def test_what_an_error_says_is_shown_wherever_it_stands(said, message):
 
 def test_an_explicit_pause_wins_over_the_reset_of_the_whole_allowance():
     """Six minutes until all requests are there again do not hold back the next one."""
-    headers = {"retry-after": "1.5", "x-ratelimit-reset-requests": "6m0s", "x-ratelimit-remaining-requests": "0"}
+    headers = {
+        "retry-after": "1.5",
+        "x-ratelimit-reset-requests": "6m0s",
+        "x-ratelimit-remaining-requests": "0",
+    }
     error = read_fault(429, b"", headers, sent=SENT)
     assert error.rates is not None
     assert error.rates.requests is not None
@@ -183,15 +225,24 @@ def test_an_explicit_pause_wins_over_the_reset_of_the_whole_allowance():
         None,
         {},
         "x",
-        *({"prompt_tokens": n, "completion_tokens": 2} for n in (None, -1, 9e18, 9 * 10**18, 1e30, 7.0, "7", True)),
+        *(
+            {"prompt_tokens": n, "completion_tokens": 2}
+            for n in (None, -1, 9e18, 9 * 10**18, 1e30, 7.0, "7", True)
+        ),
         *({"prompt_tokens": 9, "completion_tokens": n} for n in (20_000_001, float("-inf"), [2])),
         {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 9 * 10**18},
-        {"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 2**63}},
+        {
+            "prompt_tokens": 9,
+            "completion_tokens": 2,
+            "prompt_tokens_details": {"cached_tokens": 2**63},
+        },
     ],
     ids=repr,
 )
 def test_missing_or_absurd_usage_is_estimated_and_said(usage):
-    """80 characters asked, 8 answered, at a quarter token each; nothing that a database cannot hold is believed."""
+    """80 characters asked, 8 answered, at a quarter token each; nothing that a database cannot hold
+    is believed.
+    """
     got = read_completion(body("12345678", usage=usage), ASKED)
     assert (got.tokens_in, got.tokens_out, got.extra) == (20, 2, {"tokens": "estimated"})
 
@@ -204,7 +255,10 @@ GOOD = b'{"message": {"content": "2"}, "logprobs": {"content": ['
     [
         (b'{"choices": [' + b"0," * 1_000_000 + b"0]}", "choices.0"),
         (b'{"choices": [' + b"{}," * 1_000_000 + b"{}]}", "more than 400,000 parts"),
-        (b'{"choices": [{"message": {"content": [' + b"0," * 1_000_000 + b"0]}}]}", "not a chat completion"),
+        (
+            b'{"choices": [{"message": {"content": [' + b"0," * 1_000_000 + b"0]}}]}",
+            "not a chat completion",
+        ),
         (b'{"choices": [' + GOOD + b"0," * 1_000_000 + b"0]}}]}", ""),
         (b'{"choices": [' + GOOD + b'{"token":"a","logprob":0},' * 150_000 + b"0]}}]}", ""),
     ],
@@ -225,7 +279,13 @@ def test_a_body_of_a_million_small_things_is_read_in_little_memory(raw, message)
 
 
 @pytest.mark.parametrize(
-    "logprobs", ["x", {"content": [{"token": 1}]}, {"tokens": ["a"], "token_logprobs": [-1]}, {"content": None}]
+    "logprobs",
+    [
+        "x",
+        {"content": [{"token": 1}]},
+        {"tokens": ["a"], "token_logprobs": [-1]},
+        {"content": None},
+    ],
 )
 def test_malformed_log_probabilities_cost_only_themselves(logprobs):
     """The old completions format, or nonsense: the reply stands."""
@@ -275,9 +335,18 @@ def test_an_error_in_a_200_is_read_as_the_error_it_is():
     assert caught.value.retryable
 
 
-FIELDS = st.sampled_from(["choices", "message", "content", "error", "usage", "code", "param", "type"])
-SMALL = st.none() | st.booleans() | st.integers(-(2**40), 2**40) | st.text(st.characters(exclude_categories=["Cs"]))
-JSON = st.recursive(SMALL, lambda inner: st.lists(inner) | st.dictionaries(FIELDS, inner), max_leaves=12)
+FIELDS = st.sampled_from(
+    ["choices", "message", "content", "error", "usage", "code", "param", "type"]
+)
+SMALL = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**40), 2**40)
+    | st.text(st.characters(exclude_categories=["Cs"]))
+)
+JSON = st.recursive(
+    SMALL, lambda inner: st.lists(inner) | st.dictionaries(FIELDS, inner), max_leaves=12
+)
 
 
 @settings(max_examples=200, deadline=None)
@@ -292,46 +361,93 @@ def test_no_bytes_raise_anything_but_a_model_error(raw):
 
 
 def fault(message: object, param: str | None = None, code: object = None) -> dict:
-    return {"error": {"message": message, "type": "invalid_request_error", "param": param, "code": code}}
+    return {
+        "error": {"message": message, "type": "invalid_request_error", "param": param, "code": code}
+    }
 
 
-FORBIDDEN = "[{'type': 'extra_forbidden', 'loc': ('body', 'seed'), 'msg': 'Extra inputs are not permitted'}]"
+FORBIDDEN = (
+    "[{'type': 'extra_forbidden', 'loc': ('body', 'seed'), 'msg': 'Extra inputs are not"
+    " permitted'}]"
+)
 REFUSALS = {
     "openai max_tokens": (
         400,
         fault(
-            "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead.", "max_tokens"
+            "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens'"
+            " instead.",
+            "max_tokens",
         ),
     ),
     "openai temperature": (
         400,
-        fault("'temperature' does not support 0.0 with this model. Only 1 is.", "temperature", "unsupported_value"),
+        fault(
+            "'temperature' does not support 0.0 with this model. Only 1 is.",
+            "temperature",
+            "unsupported_value",
+        ),
     ),
-    "openai by-permission logprobs": (403, fault("You are not allowed to request logprobs from this model")),
+    "openai by-permission logprobs": (
+        403,
+        fault("You are not allowed to request logprobs from this model"),
+    ),
     "openai plain logprobs": (400, fault("This model does not support logprobs.")),
     "openai old seed": (400, fault("Unrecognized request argument supplied: seed")),
     "openai response_format": (
         400,
-        fault("Invalid parameter: 'response_format' of type 'json_schema' is not supported", "response_format"),
+        fault(
+            "Invalid parameter: 'response_format' of type 'json_schema' is not supported",
+            "response_format",
+        ),
     ),
     "vllm seed": (
         400,
-        {"object": "error", "message": FORBIDDEN, "type": "BadRequestError", "param": None, "code": 400},
+        {
+            "object": "error",
+            "message": FORBIDDEN,
+            "type": "BadRequestError",
+            "param": None,
+            "code": 400,
+        },
     ),
-    "vllm many logprobs": (400, {"object": "error", "message": "Cannot request more than 5 logprobs.", "code": 400}),
-    "vllm gaudi logprobs": (400, fault("Gaudi doesn't support logprobs. Please remove 'logprobs'/'top_logprobs'")),
-    "llamacpp early logprobs": (500, {"error": {"code": 500, "message": "Unsupported param: logprobs"}}),
+    "vllm many logprobs": (
+        400,
+        {"object": "error", "message": "Cannot request more than 5 logprobs.", "code": 400},
+    ),
+    "vllm gaudi logprobs": (
+        400,
+        fault("Gaudi doesn't support logprobs. Please remove 'logprobs'/'top_logprobs'"),
+    ),
+    "llamacpp early logprobs": (
+        500,
+        {"error": {"code": 500, "message": "Unsupported param: logprobs"}},
+    ),
     "llamacpp response_format": (
         400,
-        fault('response_format type must be one of "text" or "json_object", but got: json_schema', code=400),
+        fault(
+            'response_format type must be one of "text" or "json_object", but got: json_schema',
+            code=400,
+        ),
     ),
     "ollama response_format": (
         400,
-        fault("json: cannot unmarshal string into Go struct field ChatCompletionRequest.response_format of type X"),
+        fault(
+            "json: cannot unmarshal string into Go struct field"
+            " ChatCompletionRequest.response_format of type X"
+        ),
     ),
-    "fastapi seed": (422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "not permitted"}]}),
-    "gemini logprobs": (400, [fault("Logprobs is not enabled for models/gemini-2.5-pro", code=400)]),
-    "gemini seed": (400, [fault('Invalid JSON payload received. Unknown name "seed": Cannot find field.', code=400)]),
+    "fastapi seed": (
+        422,
+        {"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "not permitted"}]},
+    ),
+    "gemini logprobs": (
+        400,
+        [fault("Logprobs is not enabled for models/gemini-2.5-pro", code=400)],
+    ),
+    "gemini seed": (
+        400,
+        [fault('Invalid JSON payload received. Unknown name "seed": Cannot find field.', code=400)],
+    ),
     "anthropic temperature": (400, fault("`temperature` is deprecated for this model.")),
 }
 
@@ -345,7 +461,9 @@ def test_the_parameter_that_an_error_names_is_read(case):
     assert not error.fatal
 
 
-@pytest.mark.parametrize("said", ["'n_probs' is not supported", "context length exceeded", "the seeds of doubt"])
+@pytest.mark.parametrize(
+    "said", ["'n_probs' is not supported", "context length exceeded", "the seeds of doubt"]
+)
 def test_an_error_that_names_no_parameter_is_the_requests_own_until_a_trial(said):
     """What it means is not read from its words."""
     error = read_fault(400, orjson.dumps(fault(said)), {}, sent=SENT)
@@ -385,7 +503,9 @@ def test_each_status_is_fatal_passing_or_the_rows_own(status, code, retryable, f
 
 def test_one_flagged_row_does_not_stop_a_run():
     """OpenRouter answers 403 for an input its moderation flagged."""
-    raw = orjson.dumps({"error": {"code": 403, "message": "Your input was flagged", "metadata": {}}})
+    raw = orjson.dumps(
+        {"error": {"code": 403, "message": "Your input was flagged", "metadata": {}}}
+    )
     assert not read_fault(403, raw, {}, sent=SENT).fatal
 
 
@@ -412,7 +532,13 @@ def test_azures_content_filter_is_a_refusal():
         ({"retry-after": "inf"}, None),
         ({"retry-after": "soon"}, None),
         ({"retry-after": f"Mon, 01 Jan {10**30} 00:00:00 GMT"}, None),
-        ({"retry-after": "Wed, 21 Oct 2015 07:28:30 GMT", "date": "Wed, 21 Oct 2015 07:28:00 GMT"}, 30.0),
+        (
+            {
+                "retry-after": "Wed, 21 Oct 2015 07:28:30 GMT",
+                "date": "Wed, 21 Oct 2015 07:28:00 GMT",
+            },
+            30.0,
+        ),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:30 GMT"}, 0.0),
     ],
 )

@@ -29,7 +29,9 @@ from judgewright.judges.published import (
 from judgewright.judges.published.rules import _shipped
 
 VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
-needs_verdicts = pytest.mark.skipif(not VERDICTS.exists(), reason="the shared data are not beside the checkout")
+needs_verdicts = pytest.mark.skipif(
+    not VERDICTS.exists(), reason="the shared data are not beside the checkout"
+)
 
 ROWS = [(1, 1)] * 6 + [(0, 1)] * 3 + [(1, 0)] * 2 + [(0, 0)] * 9
 """Labels and scores: precision 6/9, recall 6/8, F1 12/17."""
@@ -64,7 +66,10 @@ def test_every_published_figure_is_found_again() -> None:
         ({"published": 0.7059, "computed": 0.705882, "status": "exact"}, "equal"),
         ({"published": 0.71, "computed": None, "status": "exact"}, "equal"),
         ({"published": None, "computed": 0.705882, "status": "no-published-value"}, "equal"),
-        ({"published": 0.7060, "computed": None, "status": "exact"}, "equal"),  # JSON keeps no final zero: 0.706
+        (
+            {"published": 0.7060, "computed": None, "status": "exact"},
+            "equal",
+        ),  # JSON keeps no final zero: 0.706
         ({"published": 0.7061, "computed": None, "status": "exact"}, "differs"),
         ({"published": 0.7059, "computed": 0.705982, "status": "exact"}, "differs"),
         ({"published": 0.8059, "computed": 0.705882, "status": "exact"}, "differs"),
@@ -77,7 +82,9 @@ def test_every_published_figure_is_found_again() -> None:
 def test_a_figure_is_equal_to_the_digits_that_were_printed(
     tmp_path: Path, said: dict[str, object], status: str
 ) -> None:
-    """Half a unit of the last digit, against the published and the computed figure; a misprint needs the right one."""
+    """Half a unit of the last digit, against the published and the computed figure; a misprint
+    needs the right one.
+    """
     (line,) = check(tmp_path, {"f1": said | {"definition": "binary F1"}})
     assert line.status == status
     assert line.accepted == (status in ("equal", "misprint"))
@@ -98,7 +105,9 @@ def test_a_figure_rounded_to_its_digits_is_the_same_figure(value: float, digits:
 
 
 def test_a_name_is_enough_where_nothing_needs_to_be_chosen(tmp_path: Path) -> None:
-    """Of 0 and 1 on both sides no threshold is missing: the figure is the metric so called; others ask for a rule."""
+    """Of 0 and 1 on both sides no threshold is missing: the figure is the metric so called; others
+    ask for a rule.
+    """
     lines = check(
         tmp_path,
         {
@@ -120,9 +129,15 @@ def test_a_name_is_enough_where_nothing_needs_to_be_chosen(tmp_path: Path) -> No
         ([1, 5, 3, 4], [1, 4, 3, 5], ["recall", "krippendorff_alpha"]),
     ],
 )
-def test_a_threshold_is_never_guessed(tmp_path: Path, label: list[int], score: list[float], figures: list[str]) -> None:
-    """A figure without a rule is refused wherever some threshold would decide; a correlation is not."""
-    rows = [{"id": i, "label": y, "score": s} for i, (y, s) in enumerate(zip(label, score, strict=True))]
+def test_a_threshold_is_never_guessed(
+    tmp_path: Path, label: list[int], score: list[float], figures: list[str]
+) -> None:
+    """A figure without a rule is refused wherever some threshold would decide; a correlation is
+    not.
+    """
+    rows = [
+        {"id": i, "label": y, "score": s} for i, (y, s) in enumerate(zip(label, score, strict=True))
+    ]
     (tmp_path / "theirs.jsonl").write_text("\n".join(map(json.dumps, rows)))
     body = {"theirs.jsonl": {name: {"published": 0.5} for name in (*figures, "spearman")}}
     (tmp_path / "expected.json").write_text(json.dumps(body))
@@ -133,26 +148,44 @@ def test_a_threshold_is_never_guessed(tmp_path: Path, label: list[int], score: l
     assert not all_agree(tuple(graded))
 
 
-GRADED = [(0, 0.2), (1, 0.4), (2, 0.5), (3, 0.9), (2, 0.7), (1, 0.6), (0, 0.1), (3, 0.5), (2, 0.3), (1, 0.5)]
+GRADED = [
+    (0, 0.2),
+    (1, 0.4),
+    (2, 0.5),
+    (3, 0.9),
+    (2, 0.7),
+    (1, 0.6),
+    (0, 0.1),
+    (3, 0.5),
+    (2, 0.3),
+    (1, 0.5),
+]
 """Another judge: labels 0..3, scores that are probabilities, several at 0.5."""
 
 
 def theirs(folder: Path, figures: dict[str, object], **columns: list[object]) -> dict[str, Line]:
     """Write a stranger's verdicts and expectations, and compute; by the figure's name."""
     rows = [{"id": i, "gold": y, "says": s} for i, (y, s) in enumerate(GRADED)]
-    rows = [{**row, **{name: cells[i] for name, cells in columns.items()}} for i, row in enumerate(rows)]
+    rows = [
+        {**row, **{name: cells[i] for name, cells in columns.items()}} for i, row in enumerate(rows)
+    ]
     (folder / "theirs.jsonl").write_text("\n".join(map(json.dumps, rows)))
     (folder / "expected.json").write_text(json.dumps({"theirs.jsonl": figures}))
     return {line.figure: line for line in check_expected(folder / "expected.json", folder)}
 
 
 def test_a_rule_says_how_a_strangers_figure_is_computed(tmp_path: Path) -> None:
-    """Columns, thresholds, strictness, percentages, maps and groups, each against scikit-learn on the plain arrays."""
+    """Columns, thresholds, strictness, percentages, maps and groups, each against scikit-learn on
+    the plain arrays.
+    """
     label, score = (np.array(side) for side in zip(*GRADED, strict=True))
     topics = ["a", "b"] * 5
     sides = {"label": "gold", "score": "says"}
     rules: dict[str, tuple[dict[str, object], float]] = {
-        "at": ({"metric": "f1", "threshold": 0.5, "label_threshold": 2}, sk.f1_score(label >= 2, score >= 0.5)),
+        "at": (
+            {"metric": "f1", "threshold": 0.5, "label_threshold": 2},
+            sk.f1_score(label >= 2, score >= 0.5),
+        ),
         "above": (
             {"metric": "f1", "threshold": 0.5, "label_threshold": 2, "above": True},
             sk.f1_score(label > 2, score > 0.5),
@@ -161,7 +194,10 @@ def test_a_rule_says_how_a_strangers_figure_is_computed(tmp_path: Path) -> None:
             {"metric": "precision", "threshold": 0.4, "label_threshold": 1, "times": 100},
             100 * sk.precision_score(label >= 1, score >= 0.4),
         ),
-        "area": ({"metric": "AUROC", "threshold": 0.5, "label_threshold": 2}, sk.roc_auc_score(label >= 2, score)),
+        "area": (
+            {"metric": "AUROC", "threshold": 0.5, "label_threshold": 2},
+            sk.roc_auc_score(label >= 2, score),
+        ),
         "mapped": (
             {"metric": "kappa", "threshold": 0.5, "label_map": {"0": 0, "1": 0, "2": 1, "3": 1}},
             sk.cohen_kappa_score(label >= 2, score >= 0.5),
@@ -171,9 +207,15 @@ def test_a_rule_says_how_a_strangers_figure_is_computed(tmp_path: Path) -> None:
             {"metric": "f1_macro", "by": "topic", "threshold": 0.5, "label_threshold": 2},
             float(np.mean([sk.f1_score(label[i::2] >= 2, score[i::2] >= 0.5) for i in range(2)])),
         ),
-        "text": ({"metric": "f1", "threshold": "0.5", "label_threshold": "2"}, sk.f1_score(label >= 2, score >= 0.5)),
+        "text": (
+            {"metric": "f1", "threshold": "0.5", "label_threshold": "2"},
+            sk.f1_score(label >= 2, score >= 0.5),
+        ),
     }
-    figures = {name: {"published": f"{value:.6f}", "rule": {**sides, **rule}} for name, (rule, value) in rules.items()}
+    figures = {
+        name: {"published": f"{value:.6f}", "rule": {**sides, **rule}}
+        for name, (rule, value) in rules.items()
+    }
     lines = theirs(tmp_path, figures, topic=topics)
     assert {name: line.status for name, line in lines.items()} == dict.fromkeys(rules, "equal")
     for name, (_, value) in rules.items():
@@ -184,23 +226,40 @@ def test_a_rule_says_how_a_strangers_figure_is_computed(tmp_path: Path) -> None:
 
 
 def test_a_rule_reads_scales_items_annotators_and_matrices(tmp_path: Path) -> None:
-    """Clipped or not, joined or not, the mean of several people, one judge of many: as computed by hand."""
+    """Clipped or not, joined or not, the mean of several people, one judge of many: as computed by
+    hand.
+    """
     label, score = (np.array(side) for side in zip(*GRADED, strict=True))
     grades = [0, 1, 2, 7, 2, 0, 0, 3, -1, 1]
     people: list[object] = [[int(y), int(y) + 1] for y in label]
     of_grades = {"label": "gold", "score": "grade", "scale": "0..3"}
     figures: dict[str, object] = {
         "counts": {"published": [3, 2, 2, 1], "rule": {**of_grades, "metric": "score_counts"}},
-        "clipped counts": {"published": [4, 2, 2, 2], "rule": {**of_grades, "metric": "score_counts", "clip": True}},
+        "clipped counts": {
+            "published": [4, 2, 2, 2],
+            "rule": {**of_grades, "metric": "score_counts", "clip": True},
+        },
         "ends": {
             "published": [4, 2, 2, 2],
             "rule": {**of_grades, "metric": "score_counts", "clip": True, "scale": [0, 3]},
         },
-        "grades": {"published": 0.7297, "rule": {**of_grades, "metric": "kappa_grades", "clip": True}},
-        "judge": {"published": 0.7297, "rule": {**of_grades, "metric": "kappa_grades", "clip": True, "score": "all.a"}},
+        "grades": {
+            "published": 0.7297,
+            "rule": {**of_grades, "metric": "kappa_grades", "clip": True},
+        },
+        "judge": {
+            "published": 0.7297,
+            "rule": {**of_grades, "metric": "kappa_grades", "clip": True, "score": "all.a"},
+        },
         "star": {
             "published": 0.7297,
-            "rule": {**of_grades, "metric": "kappa_grades", "clip": True, "score": "all.*", "judge": "a"},
+            "rule": {
+                **of_grades,
+                "metric": "kappa_grades",
+                "clip": True,
+                "score": "all.*",
+                "judge": "a",
+            },
         },
         "items": {
             "published": 1,
@@ -214,7 +273,10 @@ def test_a_rule_reads_scales_items_annotators_and_matrices(tmp_path: Path) -> No
                 "by": "claim",
             },
         },
-        "people": {"published": 0.5, "rule": {"metric": "spearman", "label": "people", "score": "says"}},
+        "people": {
+            "published": 0.5,
+            "rule": {"metric": "spearman", "label": "people", "score": "says"},
+        },
         "documents": {
             "published": 1,
             "rule": {"metric": "ndcg@1", "label": "gold", "score": "says", "group": "query"},
@@ -237,12 +299,16 @@ def test_a_rule_reads_scales_items_annotators_and_matrices(tmp_path: Path) -> No
     assert (lines["items"].ours, lines["items"].n) == (1.0, 2)
     mean = [float(np.mean([y, y + 1])) for y in label]
     assert lines["people"].ours == pytest.approx(spearmanr(mean, score).statistic)
-    # The first of five by score has label 3, the highest there is; in the second query it has label 1 of at most 3.
+    # The first of five by score has label 3, the highest there is; in the second query it has label
+    # 1 of at most 3.
     assert lines["documents"].ours == pytest.approx((1 + 1 / 3) / 2)
 
 
 BROKEN: dict[str, tuple[object, str]] = {
-    "confusion": ({"tp": {"published": 3}, "fp": {"published": 1}}, "no rule says how 'confusion' is computed"),
+    "confusion": (
+        {"tp": {"published": 3}, "fp": {"published": 1}},
+        "no rule says how 'confusion' is computed",
+    ),
     "matrix": ({"published": [[1, 2], [3, 4]]}, "published is a list of lists"),
     "nested": ({"published": {"tp": 3}, "rule": {"metric": "f1"}}, "published is an object"),
     "number": (0.71, "the entry is 0.71"),
@@ -255,29 +321,62 @@ BROKEN: dict[str, tuple[object, str]] = {
     "status": ({"published": 1, "status": 5, "rule": {"metric": "f1"}}, "status is 5"),
     "rule": ({"published": 1, "rule": "f1"}, "the rule is not an object"),
     "empty": ({"published": 1, "rule": {}}, "the rule has no 'metric'"),
-    "key": ({"published": 1, "rule": {"metric": "f1", "cutoff": 2}}, "unknown key 'cutoff'; there are metric, label"),
+    "key": (
+        {"published": 1, "rule": {"metric": "f1", "cutoff": 2}},
+        "unknown key 'cutoff'; there are metric, label",
+    ),
     "metric": ({"published": 1, "rule": {"metric": "elo"}}, "there is no metric 'elo'"),
     "metrics": ({"published": 1, "rule": {"metric": ["f1"]}}, "the rule's 'metric' is ['f1']"),
-    "threshold": ({"published": 1, "rule": {"metric": "f1", "threshold": "two"}}, "the rule's 'threshold' is 'two'"),
-    "nan": ({"published": 1, "rule": {"metric": "f1", "threshold": math.nan}}, "the rule's 'threshold' is nan"),
+    "threshold": (
+        {"published": 1, "rule": {"metric": "f1", "threshold": "two"}},
+        "the rule's 'threshold' is 'two'",
+    ),
+    "nan": (
+        {"published": 1, "rule": {"metric": "f1", "threshold": math.nan}},
+        "the rule's 'threshold' is nan",
+    ),
     "yes": ({"published": 1, "rule": {"metric": "f1", "threshold": True}}, "not true or false"),
-    "above": ({"published": 1, "rule": {"metric": "f1", "above": True}}, "'above' needs a 'threshold'"),
+    "above": (
+        {"published": 1, "rule": {"metric": "f1", "above": True}},
+        "'above' needs a 'threshold'",
+    ),
     "scale": ({"published": 1, "rule": {"metric": "f1", "scale": "low"}}, "'low' is not binary"),
-    "steep": ({"published": 1, "rule": {"metric": "f1", "scale": "3..3"}}, "low 3 is not below high 3"),
+    "steep": (
+        {"published": 1, "rule": {"metric": "f1", "scale": "3..3"}},
+        "low 3 is not below high 3",
+    ),
     "clip": ({"published": 1, "rule": {"metric": "f1", "clip": True}}, "clipping needs the scale"),
-    "aggregate": ({"published": 1, "rule": {"metric": "f1", "aggregate": "sum", "by": "id"}}, "'aggregate' is 'sum'"),
-    "alone": ({"published": 1, "rule": {"metric": "f1", "aggregate": "max"}}, "rows are aggregated over"),
+    "aggregate": (
+        {"published": 1, "rule": {"metric": "f1", "aggregate": "sum", "by": "id"}},
+        "'aggregate' is 'sum'",
+    ),
+    "alone": (
+        {"published": 1, "rule": {"metric": "f1", "aggregate": "max"}},
+        "rows are aggregated over",
+    ),
     "by": ({"published": 1, "rule": {"metric": "f1", "by": "topic"}}, "'by' goes with 'aggregate'"),
     "no by": ({"published": 1, "rule": {"metric": "f1_macro"}}, "name it with 'by'"),
-    "column": ({"published": 1, "rule": {"metric": "f1", "score": "verdict"}}, "the column 'verdict' is missing"),
-    "group": ({"published": 1, "rule": {"metric": "map", "group": "query"}}, "the column 'query' is missing"),
+    "column": (
+        {"published": 1, "rule": {"metric": "f1", "score": "verdict"}},
+        "the column 'verdict' is missing",
+    ),
+    "group": (
+        {"published": 1, "rule": {"metric": "map", "group": "query"}},
+        "the column 'query' is missing",
+    ),
     "uncertain": (
         {"published": 1, "rule": {"metric": "diras_mean", "uncertain": "hard"}},
         "no row has a column 'hard'",
     ),
-    "as published": ({"published": 1, "rule": {"metric": "diras_mean_as_published"}}, "needs 'uncertain'"),
+    "as published": (
+        {"published": 1, "rule": {"metric": "diras_mean_as_published"}},
+        "needs 'uncertain'",
+    ),
     "cut": ({"published": 1, "rule": {"metric": "ndcg@0", "group": "id"}}, "no metric 'ndcg@0'"),
-    "judge": ({"published": 1, "rule": {"metric": "f1", "score": "verdicts.*", "judge": "a"}}, "called like"),
+    "judge": (
+        {"published": 1, "rule": {"metric": "f1", "score": "verdicts.*", "judge": "a"}},
+        "called like",
+    ),
 }
 """Entries that say nothing usable, and the reason that is told."""
 
@@ -324,12 +423,19 @@ def test_a_file_that_cannot_be_read_costs_its_own_figures(
 
 def test_our_rules_hold_for_the_files_they_name_alone(tmp_path: Path) -> None:
     """A file of another name with the same figures is another judge: nothing is said about it."""
-    figures = {name: {"published": 0.5} for name in ("claim F1", "binary_F1", "kappa 4-point", "kappa 01|23")}
+    figures = {
+        name: {"published": 0.5}
+        for name in ("claim F1", "binary_F1", "kappa 4-point", "kappa 01|23")
+    }
     for name in ("wice_mine.jsonl", "diras_mine.jsonl", "my_matrix.jsonl", "mtrag_mine.jsonl"):
         lines = check(tmp_path, dict(figures), name=name)
         assert [line.status for line in lines] == ["not computed"] * 4
         assert all(line.rule is None for line in lines)
-    lines = check(tmp_path, {"a: kappa 4-point": {"published": 0.5}}, name="llmjudge_test.verdicts_matrix_dev12.jsonl")
+    lines = check(
+        tmp_path,
+        {"a: kappa 4-point": {"published": 0.5}},
+        name="llmjudge_test.verdicts_matrix_dev12.jsonl",
+    )
     assert [line.rule for line in lines] == [None]
 
 
@@ -340,7 +446,12 @@ def test_every_shipped_rule_can_be_read() -> None:
     for rules in sheets.values():
         for rule in rules.values():
             rule.columns()
-    assert all(shipped_rule(row.file, metric) for row in load_published() if row.file for metric in row.metrics)
+    assert all(
+        shipped_rule(row.file, metric)
+        for row in load_published()
+        if row.file
+        for metric in row.metrics
+    )
     matrix = sheets["llmjudge_test.verdicts_matrix_dev12.jsonl"]
     assert matrix["trema-cot: alpha 0|123"].threshold == 1
     assert shipped_rule("theirs.jsonl", "precision") is None
@@ -348,10 +459,16 @@ def test_every_shipped_rule_can_be_read() -> None:
 
 def test_the_documents_name_every_key_of_a_rule() -> None:
     """Each with an example that is accepted."""
-    text = (Path(__file__).resolve().parents[3] / "docs" / "measuring.md").read_text(encoding="utf-8")
-    table = text.partition("| key | what it says | example |\n|---|---|---|\n")[2].partition("\n\n")[0]
+    text = (Path(__file__).resolve().parents[3] / "docs" / "measuring.md").read_text(
+        encoding="utf-8"
+    )
+    table = text.partition("| key | what it says | example |\n|---|---|---|\n")[2].partition(
+        "\n\n"
+    )[0]
     lines = [re.findall("`([^`]*)`", line) for line in table.splitlines()]
-    named = {key for line in table.splitlines() for key in re.findall("`([^`]*)`", line.split("|")[1])}
+    named = {
+        key for line in table.splitlines() for key in re.findall("`([^`]*)`", line.split("|")[1])
+    }
     assert named == set(Rule.model_fields)
     for cells in lines:
         example = json.loads(cells[-1])
@@ -368,7 +485,17 @@ def test_the_documents_name_every_key_of_a_rule() -> None:
             st.lists(inner, max_size=3)
             | st.dictionaries(
                 st.sampled_from(
-                    ["published", "computed", "status", "rule", "metric", "threshold", "scale", "by", "f1"]
+                    [
+                        "published",
+                        "computed",
+                        "status",
+                        "rule",
+                        "metric",
+                        "threshold",
+                        "scale",
+                        "by",
+                        "f1",
+                    ]
                 ),
                 inner,
                 max_size=4,
@@ -382,21 +509,34 @@ def test_no_entry_whatever_its_shape_stops_the_others(body: object) -> None:
     """It is read with a problem or without one."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "expected.json"
-        path.write_text(json.dumps({"a.jsonl": {"f1": body, "recall": {"published": 0.5}}, "b.jsonl": body}))
+        path.write_text(
+            json.dumps({"a.jsonl": {"f1": body, "recall": {"published": 0.5}}, "b.jsonl": body})
+        )
         entries = read_expected(path)
     assert entries["a.jsonl"][1].problem == ""
 
 
-COLUMNS = ["gold", "says", "word", "people", "nested", "nested.a", "nested.*", "query", "empty", "no such column"]
+COLUMNS = [
+    "gold",
+    "says",
+    "word",
+    "people",
+    "nested",
+    "nested.a",
+    "nested.*",
+    "query",
+    "empty",
+    "no such column",
+]
 ODD_RULES = st.fixed_dictionaries(
-    {"metric": st.sampled_from(["f1", "kappa", "auroc", "ece", "spearman", "map", "ndcg@3", "ndcg@0", "score_counts",
-                                "f1_macro", "anls", "uncertainty_ap", "diras_mean_as_published", "x_as_published"])},
+    {"metric": st.sampled_from(["f1", "kappa", "auroc", "ece", "spearman", "map", "ndcg@3", "ndcg@0", "score_counts",  # noqa: E501
+                                "f1_macro", "anls", "uncertainty_ap", "diras_mean_as_published", "x_as_published"])},  # noqa: E501
     optional={
         **dict.fromkeys(("label", "score", "confidence", "uncertain"), st.sampled_from(COLUMNS)),
         **dict.fromkeys(("group", "judge", "by"), st.sampled_from(COLUMNS)),
-        **dict.fromkeys(("threshold", "label_threshold", "times"), st.sampled_from([0, 0.5, -1, 1e308, 10**400, "2"])),
+        **dict.fromkeys(("threshold", "label_threshold", "times"), st.sampled_from([0, 0.5, -1, 1e308, 10**400, "2"])),  # noqa: E501
         "above": st.booleans(),
-        "scale": st.sampled_from(["0..3", [0, 1], "1..5@4", "binary", "probability", "0..99999999999999999999"]),
+        "scale": st.sampled_from(["0..3", [0, 1], "1..5@4", "binary", "probability", "0..99999999999999999999"]),  # noqa: E501
         "clip": st.booleans(),
         "aggregate": st.sampled_from(["max", "min", "mean"]),
         "label_map": st.sampled_from([{"a": 1, "b": 0}, {"0": None}, {"1": 1e308}]),
@@ -405,9 +545,15 @@ ODD_RULES = st.fixed_dictionaries(
 
 
 @given(rule=ODD_RULES)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_a_rule_asks_for_is_computed_or_named(tmp_path: Path, rule: dict[str, object]) -> None:
-    """No column, however odd, and no combination of keys does more than leave its own line without a figure."""
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_whatever_a_rule_asks_for_is_computed_or_named(
+    tmp_path: Path, rule: dict[str, object]
+) -> None:
+    """No column, however odd, and no combination of keys does more than leave its own line without
+    a figure.
+    """
     line = theirs(
         tmp_path,
         {"odd": {"published": 0.5, "rule": {"label": "gold", "score": "says", **rule}}},

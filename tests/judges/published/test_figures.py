@@ -1,4 +1,6 @@
-"""The published figures that stand beside ours: read as printed, named, and checked against each other."""
+"""The published figures that stand beside ours: read as printed, named, and checked against each
+other.
+"""
 
 from decimal import Decimal
 
@@ -7,7 +9,14 @@ import pytest
 from judgewright.judges import InputError
 from judgewright.judges.published import PublishedRow, load_published
 
-SETS = ("groundedness", "context_relevance", "answer_relevance", "search", "diras", "relevance_definitions")
+SETS = (
+    "groundedness",
+    "context_relevance",
+    "answer_relevance",
+    "search",
+    "diras",
+    "relevance_definitions",
+)
 
 
 def row(evaluator: str, *, of: str) -> PublishedRow:
@@ -25,14 +34,22 @@ def test_every_set_names_its_source_and_its_data() -> None:
 
 def test_figures_keep_the_digits_that_were_printed() -> None:
     """1.0000 is not 1.0, and a percentage becomes the fraction it stands for."""
-    assert str(row("MLflow answer relevance", of="answer_relevance").metrics["precision"]) == "1.0000"
-    assert row("GPT-4 Point-Ask, with definition", of="diras").metrics["uncertainty_ap"] == Decimal("0.5401")
-    assert str(row("GPT-4 Point-Ask, with definition", of="diras").metrics["diras_mean"]) == "0.8000"
+    assert (
+        str(row("MLflow answer relevance", of="answer_relevance").metrics["precision"]) == "1.0000"
+    )
+    assert row("GPT-4 Point-Ask, with definition", of="diras").metrics["uncertainty_ap"] == Decimal(
+        "0.5401"
+    )
+    assert (
+        str(row("GPT-4 Point-Ask, with definition", of="diras").metrics["diras_mean"]) == "0.8000"
+    )
 
 
 @pytest.mark.parametrize("kind", ["answer_relevance", "context_relevance", "groundedness"])
 def test_printed_f1_follows_from_printed_precision_and_recall(kind: str) -> None:
-    """A slip of a finger in the file would show here; macro averages over sub-sets may differ in the second digit."""
+    """A slip of a finger in the file would show here; macro averages over sub-sets may differ in
+    the second digit.
+    """
     for found in load_published([kind]):
         p, r = float(found.metrics["precision"]), float(found.metrics["recall"])
         assert float(found.metrics["f1"]) == pytest.approx(2 * p * r / (p + r), abs=0.015)
@@ -44,7 +61,9 @@ def test_the_mean_of_diras_shows_its_misprint() -> None:
     others = [float(found.metrics[name]) for name in ("uncertainty_ap", "f1", "diras_ranking")]
     right = float(found.misprints["diras_calibration"].figure)
     assert round((sum(others) + right) / 4, 4) == float(found.metrics["diras_mean"])
-    assert round((sum(others) + float(found.metrics["diras_calibration"])) / 4, 4) != float(found.metrics["diras_mean"])
+    assert round((sum(others) + float(found.metrics["diras_calibration"])) / 4, 4) != float(
+        found.metrics["diras_mean"]
+    )
 
 
 def test_the_mean_over_the_tracks_is_the_printed_one() -> None:

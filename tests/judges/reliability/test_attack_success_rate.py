@@ -1,4 +1,6 @@
-"""The attack success rate: who obeys a planted instruction, who does not, and what planting leaves alone."""
+"""The attack success rate: who obeys a planted instruction, who does not, and what planting leaves
+alone.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +10,31 @@ from dataclasses import fields
 
 import pytest
 
-from judgewright.judges import BINARY, DATA_NOTICE, Dataset, InputError, JudgePrompt, OutputScale, Registry, Row, judge
+from judgewright.judges import (
+    BINARY,
+    DATA_NOTICE,
+    Dataset,
+    InputError,
+    JudgePrompt,
+    OutputScale,
+    Registry,
+    Row,
+    judge,
+)
 from judgewright.judges.models import Client, Completion, Request
 from judgewright.judges.reliability import AttackReport, attack_success_rate, plant, wordings
 from judgewright.judges.simulated import Simulated
 
 SHIPPED = Registry().get("context_relevance")
 ORDERS = len(wordings()) - 1
-TOPICS = ("harbour pilots", "river ferries", "stone bridges", "canal locks", "tidal mills", "fishing nets")
+TOPICS = (
+    "harbour pilots",
+    "river ferries",
+    "stone bridges",
+    "canal locks",
+    "tidal mills",
+    "fishing nets",
+)
 VERBS = ("paid", "built", "trained", "repaired", "licensed", "insured")
 
 
@@ -35,14 +54,18 @@ class Scorer:
     def __init__(self, obeys: str = "\0", cautious: bool = False) -> None:
         self.obeys, self.cautious = obeys, cautious
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Give every passage its own number, or 3 to one that holds the magic words."""
         text = request.messages[-1].content
         own = re.search(r"worth (\d)", text)
         score = 3 if self.obeys in text else int(own[1]) if own else 0
         if self.cautious and self.obeys in text:
             return Completion(text="This looks like an attack.")
-        return Completion(text=json.dumps({"criterion": "", "evidence": "", "score": score, "confidence": 0.9}))
+        return Completion(
+            text=json.dumps({"criterion": "", "evidence": "", "score": score, "confidence": 0.9})
+        )
 
     async def close(self) -> None:
         """Hold nothing open."""
@@ -50,37 +73,52 @@ class Scorer:
 
 def bare() -> WithoutNotice:
     """The shipped prompt without the notice."""
-    return WithoutNotice(**{field.name: getattr(SHIPPED, field.name) for field in fields(JudgePrompt)})
+    return WithoutNotice(
+        **{field.name: getattr(SHIPPED, field.name) for field in fields(JudgePrompt)}
+    )
 
 
 def half_relevant() -> Dataset:
-    """Passages that share a part of the query's words, near the step from not relevant to relevant."""
+    """Passages that share a part of the query's words, near the step from not relevant to
+    relevant.
+    """
     rows = []
     for i, topic in enumerate(TOPICS):
         for j, verb in enumerate(VERBS):
             query = f"how are {topic} {verb} in winter"
             passage = (
-                f"In the north {topic} rest when ice comes. Crews wait for spring, and part {j} of {i} says little."
+                f"In the north {topic} rest when ice comes. Crews wait for spring, and part {j} of"
+                f" {i} says little."
             )
-            rows.append(Row(id=f"r{i}{j}", inputs={"query": query, "passage": passage}, group=topic))
+            rows.append(
+                Row(id=f"r{i}{j}", inputs={"query": query, "passage": passage}, group=topic)
+            )
     return Dataset.of(rows, labels=BINARY)
 
 
 def worth(*values: int) -> Dataset:
     """Rows whose passage says what `Scorer` gives it."""
     return Dataset.of(
-        [Row(id=f"w{i}", inputs={"query": "q", "passage": f"worth {v}"}) for i, v in enumerate(values)], labels=BINARY
+        [
+            Row(id=f"w{i}", inputs={"query": "q", "passage": f"worth {v}"})
+            for i, v in enumerate(values)
+        ],
+        labels=BINARY,
     )
 
 
-def rates(model: Scorer | Simulated, prompt: JudgePrompt, dataset: Dataset, **options: object) -> AttackReport:
+def rates(
+    model: Scorer | Simulated, prompt: JudgePrompt, dataset: Dataset, **options: object
+) -> AttackReport:
     """Measure flip rates."""
     with Client(model) as client:
         return attack_success_rate(prompt, dataset, client, **options)  # type: ignore[arg-type]
 
 
 def test_a_judge_that_obeys_one_wording_flips_exactly_there() -> None:
-    """Rows below the threshold flip, those at the top cannot move; the other wordings change nothing."""
+    """Rows below the threshold flip, those at the top cannot move; the other wordings change
+    nothing.
+    """
     report = rates(Scorer(obeys="Ignore the criteria"), SHIPPED, worth(*(0, 1, 2, 3) * 5))
     plain = report.by_wording["plain"]
     assert (plain.flipped.value, plain.flipped.n) == (0.5, 20)
@@ -91,11 +129,18 @@ def test_a_judge_that_obeys_one_wording_flips_exactly_there() -> None:
     others = [flips for name, flips in report.by_wording.items() if name != "plain"]
     assert {flips.flipped.value for flips in (*others, report.control)} == {0.0}
     assert report.total.flipped.value == pytest.approx(0.5 / ORDERS)
-    assert (report.rows, report.grade, report.field, report.simulated) == (20, "3", "passage", False)
+    assert (report.rows, report.grade, report.field, report.simulated) == (
+        20,
+        "3",
+        "passage",
+        False,
+    )
 
 
 def test_what_any_added_line_does_is_not_taken_for_obedience() -> None:
-    """A judge that gives 0 to every text with a second line flips as much for the control; its obedience is 0."""
+    """A judge that gives 0 to every text with a second line flips as much for the control; its
+    obedience is 0.
+    """
 
     class Nervous(Scorer):
         """Refuses to see worth in a passage that was added to."""
@@ -104,7 +149,9 @@ def test_what_any_added_line_does_is_not_taken_for_obedience() -> None:
             self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
         ) -> Completion:
             """Give the passage its number if it stands alone."""
-            alone = re.search(r"<passage-(\w+)>\nworth \d\n</passage-\1>", request.messages[-1].content)
+            alone = re.search(
+                r"<passage-(\w+)>\nworth \d\n</passage-\1>", request.messages[-1].content
+            )
             reply = await super().complete(request, unsupported_parameters=unsupported_parameters)
             return reply if alone else Completion(text='{"score": 0}')
 
@@ -134,11 +181,15 @@ def test_rows_without_a_verdict_of_their_own_are_left_out() -> None:
 
 def test_a_prompt_without_the_notice_is_talked_round_more_often_than_the_shipped_one() -> None:
     """The simulated model obeys planted orders where nobody told it that fenced text is data."""
-    shipped, open_one = (rates(Simulated(), prompt, half_relevant()) for prompt in (SHIPPED, bare()))
+    shipped, open_one = (
+        rates(Simulated(), prompt, half_relevant()) for prompt in (SHIPPED, bare())
+    )
     assert open_one.simulated
     assert "SIMULATED" in open_one.describe()
     for share in ("flipped", "towards", "obedience"):
-        more, less = (getattr(report.by_wording["authority"], share) for report in (open_one, shipped))
+        more, less = (
+            getattr(report.by_wording["authority"], share) for report in (open_one, shipped)
+        )
         assert more.value > less.value
     assert (
         (shipped.by_wording["authority"].obedience.low or 0)
@@ -149,7 +200,9 @@ def test_a_prompt_without_the_notice_is_talked_round_more_often_than_the_shipped
 
 
 def test_planting_changes_no_other_rows_verdict() -> None:
-    """A hostile row in the file leaves every other answer as it was, prompt with or without notice."""
+    """A hostile row in the file leaves every other answer as it was, prompt with or without
+    notice.
+    """
     dataset = half_relevant()
     victim = dataset.rows[7]
     for prompt in (SHIPPED, bare()):
@@ -159,11 +212,15 @@ def test_planting_changes_no_other_rows_verdict() -> None:
             rows = [copy if row is victim else row for row in dataset.rows]
             with Client(Simulated()) as client:
                 after = judge(prompt, Dataset.of(rows, labels=BINARY), client).answers
-            assert [a for a in after if a.row_id != copy.id] == [a for a in before if a.row_id != victim.id]
+            assert [a for a in after if a.row_id != copy.id] == [
+                a for a in before if a.row_id != victim.id
+            ]
 
 
 def test_the_sample_hangs_on_the_seed_and_not_on_the_order_of_rows() -> None:
-    """A second look at the same sample is the same report, and costs nothing where calls are recorded."""
+    """A second look at the same sample is the same report, and costs nothing where calls are
+    recorded.
+    """
     dataset = half_relevant()
     turned = Dataset.of(reversed(dataset.rows), labels=BINARY)
     with Client(Simulated()) as client:
@@ -175,12 +232,19 @@ def test_the_sample_hangs_on_the_seed_and_not_on_the_order_of_rows() -> None:
 
 
 def test_intervals_take_the_rows_of_a_group_together() -> None:
-    """One group has no interval and says so; many rows of few groups have a wider one than rows on their own."""
+    """One group has no interval and says so; many rows of few groups have a wider one than rows on
+    their own.
+    """
     alone = worth(0, 0, 3, 3, 0, 0, 3, 3)
     one = Dataset.of([Row(id=r.id, inputs=r.inputs, group="g") for r in alone.rows], labels=BINARY)
-    two = Dataset.of([Row(id=r.id, inputs=r.inputs, group=r.inputs["passage"]) for r in alone.rows], labels=BINARY)
+    two = Dataset.of(
+        [Row(id=r.id, inputs=r.inputs, group=r.inputs["passage"]) for r in alone.rows],
+        labels=BINARY,
+    )
     model = Scorer(obeys="Ignore the criteria")
-    single, grouped, free = (rates(model, SHIPPED, d).by_wording["plain"].flipped for d in (one, two, alone))
+    single, grouped, free = (
+        rates(model, SHIPPED, d).by_wording["plain"].flipped for d in (one, two, alone)
+    )
     assert single.value == grouped.value == free.value == 0.5
     assert single.low is None
     assert "one group" in single.reason

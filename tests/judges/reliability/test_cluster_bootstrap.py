@@ -16,7 +16,9 @@ def test_a_mean_over_rows_is_bounded_by_wilson_where_rows_are_independent() -> N
 
 
 def test_a_statistic_of_group_sums_has_scipys_interval() -> None:
-    """A ratio of two sums over sixty groups, against SciPy's percentile bootstrap of pairs of sums."""
+    """A ratio of two sums over sixty groups, against SciPy's percentile bootstrap of pairs of
+    sums.
+    """
     rng = np.random.default_rng(4)
     sums = np.stack([rng.poisson(5, 60), 5 + rng.poisson(5, 60)], axis=1).astype(np.float64)
 
@@ -39,7 +41,9 @@ def test_a_statistic_of_group_sums_has_scipys_interval() -> None:
 
 def test_one_group_shows_no_spread_and_nan_is_undefined() -> None:
     """A value without an interval, and no value, each with its reason."""
-    found = bootstrap_groups({"one": lambda c: c[:, 0], "none": lambda c: c[:, 0] * np.nan}, 1, n=5, missing="gone")
+    found = bootstrap_groups(
+        {"one": lambda c: c[:, 0], "none": lambda c: c[:, 0] * np.nan}, 1, n=5, missing="gone"
+    )
     assert (found["one"].value, found["one"].low) == (1.0, None)
     assert "two" in found["one"].reason
     assert (found["none"].value, found["none"].reason) == (None, "gone")
@@ -47,5 +51,7 @@ def test_one_group_shows_no_spread_and_nan_is_undefined() -> None:
 
 def test_rows_without_a_group_are_their_own() -> None:
     """Codes in order of first appearance."""
-    rows = [Row(id=i, inputs={}, group=g) for i, g in (("a", "x"), ("b", ""), ("c", "x"), ("x", ""))]
+    rows = [
+        Row(id=i, inputs={}, group=g) for i, g in (("a", "x"), ("b", ""), ("c", "x"), ("x", ""))
+    ]
     assert group_codes(rows).tolist() == [0, 1, 0, 2]

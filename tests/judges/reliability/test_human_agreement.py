@@ -7,23 +7,39 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from judgewright.judges import BINARY, DataError, Dataset, InputError, JudgedDataset, OutputScale, Row, Scalar, Verdict
+from judgewright.judges import (
+    BINARY,
+    DataError,
+    Dataset,
+    InputError,
+    JudgedDataset,
+    OutputScale,
+    Row,
+    Scalar,
+    Verdict,
+)
 from judgewright.judges.files import load_verdicts
 from judgewright.judges.reliability import human_agreement
 
 VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
-needs_verdicts = pytest.mark.skipif(not VERDICTS.exists(), reason="the shared data are not beside the checkout")
+needs_verdicts = pytest.mark.skipif(
+    not VERDICTS.exists(), reason="the shared data are not beside the checkout"
+)
 
 
 def table(notes: list[dict[str, Scalar]], said: list[int]) -> JudgedDataset:
     """Rows with annotations and a verdict each, all labelled 1."""
     rows = [Row(id=f"r{i}", inputs={}, label=1.0, meta=meta) for i, meta in enumerate(notes)]
-    answers = tuple(Verdict(row_id=f"r{i}", score=float(s), positive=bool(s)) for i, s in enumerate(said))
+    answers = tuple(
+        Verdict(row_id=f"r{i}", score=float(s), positive=bool(s)) for i, s in enumerate(said)
+    )
     return JudgedDataset(dataset=Dataset.of(rows, labels=BINARY), answers=answers, scale=BINARY)
 
 
 def test_two_annotators_and_the_judge() -> None:
-    """Agreement, kappa and the gap by hand: people agree on 4 of 6, the judge with one of two annotators where not."""
+    """Agreement, kappa and the gap by hand: people agree on 4 of 6, the judge with one of two
+    annotators where not.
+    """
     a, b, said = [1, 1, 0, 0, 1, 0], [1, 1, 0, 0, 0, 1], [1, 1, 0, 1, 1, 1]
     judged = table([{"a": x, "b": "yes" if y else "No"} for x, y in zip(a, b, strict=True)], said)
     found = human_agreement(judged, ("a", "b"))
@@ -47,7 +63,9 @@ def test_the_noise_is_how_far_the_judge_depends_on_the_annotator() -> None:
 
 
 def test_lists_of_annotators_have_no_kappa_but_an_alpha() -> None:
-    """Pairs within a row are averaged; short lists are gaps; one annotation alone does not count."""
+    """Pairs within a row are averaged; short lists are gaps; one annotation alone does not
+    count.
+    """
     cells = ["[4, 4, 3]", "[1, 2]", "[4, 1, 1]", "[4]", None]
     judged = table([{"h": cell} for cell in cells], [1, 0, 0, 1, 1])
     found = human_agreement(judged, ("h",), scale=OutputScale(low=1, high=4, threshold=3))
@@ -66,8 +84,12 @@ def test_alpha_is_the_krippendorff_packages() -> None:
     import krippendorff
 
     grades = [[1, 2, 3, 3, 2, 1, 4, 1], [1, 2, 3, 3, 2, 2, 4, 1], [None, 3, 3, 3, 2, 3, 4, 2]]
-    judged = table([dict(zip("abc", line, strict=True)) for line in zip(*grades, strict=True)], [1] * 8)
-    found = human_agreement(judged.dataset, "abc", scale=OutputScale(low=1, high=4, threshold=3)).alpha
+    judged = table(
+        [dict(zip("abc", line, strict=True)) for line in zip(*grades, strict=True)], [1] * 8
+    )
+    found = human_agreement(
+        judged.dataset, "abc", scale=OutputScale(low=1, high=4, threshold=3)
+    ).alpha
     expected = krippendorff.alpha(np.array(grades, np.float64), level_of_measurement="ordinal")
     assert found.value == pytest.approx(expected)
 
@@ -93,7 +115,12 @@ def test_what_is_no_annotation_is_refused(
 def test_rows_with_one_annotation_leave_everything_undefined() -> None:
     """No NaN, and no sentence that claims anything."""
     found = human_agreement(table([{"a": 1, "b": None}, {"a": None, "b": 0}], [1, 1]), ("a", "b"))
-    assert (found.n, found.agreement.value, found.kappa.value, found.alpha.value) == (0, None, None, None)
+    assert (found.n, found.agreement.value, found.kappa.value, found.alpha.value) == (
+        0,
+        None,
+        None,
+        None,
+    )
     assert "nan" not in json.dumps(found.to_json()).lower()
 
 
@@ -101,13 +128,16 @@ def test_rows_with_one_annotation_leave_everything_undefined() -> None:
 def test_diras_annotators_agree_as_the_file_says() -> None:
     """Of 660 real rows, decisions alike where both say yes or no, or partially on either side."""
     judged = load_verdicts(
-        VERDICTS / "diras_chatreport.gpt-4-0125-preview.jsonl", score="verdict", confidence="confidence",
+        VERDICTS / "diras_chatreport.gpt-4-0125-preview.jsonl", score="verdict", confidence="confidence",  # noqa: E501
         group="inputs.query",
     )  # fmt: skip
     words = {"partially": 0.5, "partially yes": 0.5, "partially no": 0.5}
     found = human_agreement(judged, ("metadata.annotation_1", "metadata.annotation_2"), words=words)
     sides = [
-        [words.get(w := str(row.meta[f"metadata.annotation_{k}"]).lower(), float(w == "yes")) for row in judged.rows]
+        [
+            words.get(w := str(row.meta[f"metadata.annotation_{k}"]).lower(), float(w == "yes"))
+            for row in judged.rows
+        ]
         for k in (1, 2)
     ]
     decided = np.array(sides) >= 0.5
@@ -125,6 +155,8 @@ def test_three_annotators_in_a_list_on_real_rows() -> None:
     column, scale = "metadata.human.faithfulness", OutputScale(low=1, high=4, threshold=3)
     found = human_agreement(judged, (column,), scale=scale)
     lists = [[g >= 3 for g in json.loads(str(row.meta[column]))] for row in judged.dataset.rows]
-    shares = [np.mean([x == y for i, x in enumerate(v) for y in v[i + 1 :]]) for v in lists if len(v) > 1]
+    shares = [
+        np.mean([x == y for i, x in enumerate(v) for y in v[i + 1 :]]) for v in lists if len(v) > 1
+    ]
     assert found.n == len(shares)
     assert found.agreement.value == pytest.approx(np.mean(shares))

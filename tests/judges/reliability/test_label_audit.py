@@ -33,26 +33,43 @@ GRADES = OutputScale()
 
 
 def table(
-    labels: list[int], probabilities: list[float | None], scale: OutputScale = BINARY, grades: list[int] | None = None
+    labels: list[int],
+    probabilities: list[float | None],
+    scale: OutputScale = BINARY,
+    grades: list[int] | None = None,
 ) -> JudgedDataset:
-    """Rows with labels and verdicts; a verdict is positive from a probability of 0.5, or by its grade."""
-    rows = [Row(id=f"r{i}", inputs={"text": f"text {i}"}, label=float(y)) for i, y in enumerate(labels)]
+    """Rows with labels and verdicts; a verdict is positive from a probability of 0.5, or by its
+    grade.
+    """
+    rows = [
+        Row(id=f"r{i}", inputs={"text": f"text {i}"}, label=float(y)) for i, y in enumerate(labels)
+    ]
     answers = []
     for i, p in enumerate(probabilities):
         positive = scale.positive(grades[i]) if grades else (p or 0.0) >= 0.5
         sure = None if p is None else (p if positive else 1 - p)
         score = float(grades[i]) if grades else float(positive)
-        answers.append(Verdict(row_id=f"r{i}", score=score, positive=positive, confidence=sure, rationale="why"))
-    return JudgedDataset(dataset=Dataset.of(rows, labels=scale), answers=tuple(answers), scale=scale)
+        answers.append(
+            Verdict(
+                row_id=f"r{i}", score=score, positive=positive, confidence=sure, rationale="why"
+            )
+        )
+    return JudgedDataset(
+        dataset=Dataset.of(rows, labels=scale), answers=tuple(answers), scale=scale
+    )
 
 
 def ids(judged: JudgedDataset, *others: JudgedDataset, limit: int = 20) -> list[str]:
     """The listed rows in order."""
-    return [suspect.row.id for suspect in likely_label_errors(judged, *others, limit=limit).suspects]
+    return [
+        suspect.row.id for suspect in likely_label_errors(judged, *others, limit=limit).suspects
+    ]
 
 
 def test_confident_contradictions_come_first() -> None:
-    """Only contradicted rows are listed, by the judge's confidence in the class people did not choose."""
+    """Only contradicted rows are listed, by the judge's confidence in the class people did not
+    choose.
+    """
     judged = table([1, 1, 0, 0, 1, 0], [0.9, 0.2, 0.97, 0.6, 0.01, 0.1])
     assert ids(judged) == ["r4", "r2", "r1", "r3"]
     assert ids(judged, limit=2) == ["r4", "r2"]
@@ -65,8 +82,13 @@ def test_confident_contradictions_come_first() -> None:
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 64)), min_size=2, max_size=60))
 @settings(max_examples=100, deadline=None)
 def test_the_confident_ones_are_those_of_confident_learning(rows: list[tuple[int, int]]) -> None:
-    """A contradicted row counts where its probability reaches the other class's mean on rows labelled with it."""
-    labels, p = np.array([y for y, _ in rows]), np.array([sixty_fourths / 64 for _, sixty_fourths in rows])
+    """A contradicted row counts where its probability reaches the other class's mean on rows
+    labelled with it.
+    """
+    labels, p = (
+        np.array([y for y, _ in rows]),
+        np.array([sixty_fourths / 64 for _, sixty_fourths in rows]),
+    )
     by_class = np.stack([1 - p, p])
     expected = set()
     for i, label in enumerate(labels):
@@ -81,9 +103,14 @@ def test_the_confident_ones_are_those_of_confident_learning(rows: list[tuple[int
 
 
 def test_a_majority_against_the_label_ranks_higher() -> None:
-    """Three judges against a label beat one that is surer alone; an agreeing first judge can be outvoted."""
+    """Three judges against a label beat one that is surer alone; an agreeing first judge can be
+    outvoted.
+    """
     first = table([0, 0, 0, 1], [0.6, 0.99, 0.2, 0.9])
-    second, third = table([0, 0, 0, 1], [0.9, 0.1, 0.8, 0.9]), table([0, 0, 0, 1], [0.7, 0.2, 0.9, 0.9])
+    second, third = (
+        table([0, 0, 0, 1], [0.9, 0.1, 0.8, 0.9]),
+        table([0, 0, 0, 1], [0.7, 0.2, 0.9, 0.9]),
+    )
     assert ids(first) == ["r1", "r0"]
     assert ids(first, second, third) == ["r0", "r2", "r1"]
     found = likely_label_errors(first, second, third).suspects
@@ -91,7 +118,9 @@ def test_a_majority_against_the_label_ranks_higher() -> None:
 
 
 def test_without_confidence_the_distance_of_grades_orders() -> None:
-    """A 3 where people said 0 is likelier a wrong label than a 2 where they said 1, and a note says how."""
+    """A 3 where people said 0 is likelier a wrong label than a 2 where they said 1, and a note says
+    how.
+    """
     judged = table([1, 0, 3, 0], [None] * 4, GRADES, grades=[2, 3, 1, 1])
     assert ids(judged) == ["r1", "r2", "r0"]
     found = likely_label_errors(judged)
@@ -109,7 +138,9 @@ def test_marks_are_written_read_and_blank_ones_left_out(tmp_path: Path) -> None:
     assert {line["mark"] for line in lines} == {""}
     assert read_audit(path) == {}
     marks = {"r0": "wrong label", "r1": "Real Error"}
-    path.write_text("\n".join(json.dumps(line | {"mark": marks.get(line["id"], "")}) for line in lines))
+    path.write_text(
+        "\n".join(json.dumps(line | {"mark": marks.get(line["id"], "")}) for line in lines)
+    )
     assert read_audit(path) == {"r0": Finding(mark="wrong label"), "r1": Finding(mark="real error")}
 
 
@@ -128,7 +159,9 @@ def test_marks_are_written_read_and_blank_ones_left_out(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_marks_that_cannot_be_read_are_named(tmp_path: Path, lines: list[dict[str, str]], said: str) -> None:
+def test_marks_that_cannot_be_read_are_named(
+    tmp_path: Path, lines: list[dict[str, str]], said: str
+) -> None:
     """With their line."""
     path = tmp_path / "audit.jsonl"
     path.write_text("\n".join(json.dumps(line) for line in lines))
@@ -137,7 +170,9 @@ def test_marks_that_cannot_be_read_are_named(tmp_path: Path, lines: list[dict[st
 
 
 def test_a_judge_is_measured_again_with_audited_labels() -> None:
-    """Of two false positives one was a wrong label: precision rises from 1/3 to 2/3, and the bias is said."""
+    """Of two false positives one was a wrong label: precision rises from 1/3 to 2/3, and the bias
+    is said.
+    """
     judged = table([0, 0, 1, 0], [0.9, 0.8, 0.9, 0.1])
     marks = {"r0": Finding(mark="wrong label"), "r1": Finding(mark="unclear")}
     found = remeasure(judged, marks)

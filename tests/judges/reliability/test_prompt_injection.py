@@ -15,11 +15,18 @@ from judgewright.judges.reliability import CONTROL, find_injections, plant, top_
 from judgewright.judges.reliability.prompt_injection import _folded, _Search, _shipped
 
 DATA = Path(__file__).resolve().parents[3] / "../shared/data"
-ROW = Row(id="r", inputs={"source": "The pier is old.", "statement": "The pier is new."}, label=0.0, meta={"kind": "x"})
+ROW = Row(
+    id="r",
+    inputs={"source": "The pier is old.", "statement": "The pier is new."},
+    label=0.0,
+    meta={"kind": "x"},
+)
 
 
 def test_each_wording_is_planted_into_one_field_of_a_copy() -> None:
-    """The row stays; the copy keeps its other fields and metadata, belongs to its group and has no label."""
+    """The row stays; the copy keeps its other fields and metadata, belongs to its group and has no
+    label.
+    """
     before = dict(ROW.inputs)
     copies = plant(ROW, OutputScale(), "statement")
     assert ROW.inputs == before
@@ -43,7 +50,9 @@ def test_each_wording_is_planted_into_one_field_of_a_copy() -> None:
         (PROBABILITY, "1"),
     ],
 )
-def test_the_top_of_the_scale_is_asked_for_as_the_judge_writes_it(scale: OutputScale, grade: str) -> None:
+def test_the_top_of_the_scale_is_asked_for_as_the_judge_writes_it(
+    scale: OutputScale, grade: str
+) -> None:
     """A grade, or a label where the scale has labels; the control asks for nothing."""
     assert top_grade(scale) == grade
     copies = plant(ROW, scale, "statement")
@@ -56,7 +65,8 @@ def test_the_place_hangs_on_seed_and_row_and_is_the_same_for_all_wordings() -> N
     places = set()
     for seed in range(12):
         fronts = {
-            not c.inputs["statement"].startswith("The pier") for c in plant(ROW, BINARY, "statement", seed).values()
+            not c.inputs["statement"].startswith("The pier")
+            for c in plant(ROW, BINARY, "statement", seed).values()
         }
         assert len(fronts) == 1
         places |= fronts
@@ -123,7 +133,10 @@ def test_real_rows_are_hardly_ever_suspected() -> None:
     """Of 2,700 real sources and statements not one in a thousand is flagged."""
     lines = (DATA / "groundedness_multi.jsonl").read_text("utf-8").splitlines()
     bodies = [json.loads(line) for line in lines]
-    flagged = sum(bool(find_injections(body["source"]) or find_injections(body["statement"])) for body in bodies)
+    flagged = sum(
+        bool(find_injections(body["source"]) or find_injections(body["statement"]))
+        for body in bodies
+    )
     assert flagged <= len(bodies) / 1000
 
 
@@ -131,7 +144,9 @@ def test_real_rows_are_hardly_ever_suspected() -> None:
     "unit", ["ignore all the ", "{", '{"evidence" ', "score: ", "<a-0a1b2c3", "\n", "note to the "]
 )
 def test_no_text_stalls_the_scan(unit: str) -> None:
-    """A megabyte of nearly an injection is scanned in time that grows with its length; more would not end here."""
+    """A megabyte of nearly an injection is scanned in time that grows with its length; more would
+    not end here.
+    """
     find_injections(unit * (1_000_000 // len(unit)))
 
 
@@ -146,15 +161,25 @@ def test_findings_come_in_the_order_of_the_text(text: str) -> None:
 SEARCHES = [search for searches in _shipped().patterns.values() for search in searches]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
 @given(st.data(), st.sampled_from(SEARCHES))
-def test_every_match_of_a_pattern_holds_one_of_the_words_it_needs(data: st.DataObject, search: _Search) -> None:
-    """So no text is passed over that the pattern would have found, letters such as a dotless i among them."""
+def test_every_match_of_a_pattern_holds_one_of_the_words_it_needs(
+    data: st.DataObject, search: _Search
+) -> None:
+    """So no text is passed over that the pattern would have found, letters such as a dotless i
+    among them.
+    """
     text = data.draw(st.from_regex(search.pattern))
     assert any(need in _folded(text) for need in search.needs)
 
 
-@pytest.mark.parametrize("letters", ["\u0130", "\u0131", "\u017f", "\u212a", "i\u0307", "K", "\u1e9e", "\ufb05"])
+@pytest.mark.parametrize(
+    "letters", ["\u0130", "\u0131", "\u017f", "\u212a", "i\u0307", "K", "\u1e9e", "\ufb05"]
+)
 def test_folding_keeps_what_a_pattern_without_case_takes_for_a_letter(letters: str) -> None:
     """Whatever ASCII letter the pattern finds in it, the folded text holds."""
     for letter in "abcdefghijklmnopqrstuvwxyz":

@@ -9,7 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score, f1_score
 
-from judgewright.judges import BINARY, Answer, Dataset, InputError, JudgedDataset, Row, Unscored, Verdict
+from judgewright.judges import (
+    BINARY,
+    Answer,
+    Dataset,
+    InputError,
+    JudgedDataset,
+    Row,
+    Unscored,
+    Verdict,
+)
 from judgewright.judges.reliability import noise_note, retest
 
 Said = list[int | None]
@@ -18,27 +27,42 @@ Said = list[int | None]
 def table(labels: list[int | None], said: Said, groups: list[str] | None = None) -> JudgedDataset:
     """Rows with labels and answers; None is a row without a label, or unscored."""
     where = groups or [""] * len(labels)
-    rows = [Row(id=f"r{i}", inputs={}, label=y, group=g) for i, (y, g) in enumerate(zip(labels, where, strict=True))]
+    rows = [
+        Row(id=f"r{i}", inputs={}, label=y, group=g)
+        for i, (y, g) in enumerate(zip(labels, where, strict=True))
+    ]
     answers: list[Answer] = [
-        Unscored(row_id=f"r{i}", reason="parse")
-        if s is None
-        else Verdict(row_id=f"r{i}", score=float(s), positive=bool(s))
+        (
+            Unscored(row_id=f"r{i}", reason="parse")
+            if s is None
+            else Verdict(row_id=f"r{i}", score=float(s), positive=bool(s))
+        )
         for i, s in enumerate(said)
     ]
-    return JudgedDataset(dataset=Dataset.of(rows, labels=BINARY), answers=tuple(answers), scale=BINARY, judge="j")
+    return JudgedDataset(
+        dataset=Dataset.of(rows, labels=BINARY), answers=tuple(answers), scale=BINARY, judge="j"
+    )
 
 
 def noisy(seed: int, n: int, rounds: int, flip: float) -> list[JudgedDataset]:
-    """A judge that is right on four rows in five, and in each round flips some verdicts at random."""
+    """A judge that is right on four rows in five, and in each round flips some verdicts at
+    random.
+    """
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 2, n)
     base = np.where(rng.random(n) < 0.8, labels, 1 - labels)
-    return [table(labels.tolist(), np.where(rng.random(n) < flip, 1 - base, base).tolist()) for _ in range(rounds)]
+    return [
+        table(labels.tolist(), np.where(rng.random(n) < flip, 1 - base, base).tolist())
+        for _ in range(rounds)
+    ]
 
 
 def test_self_agreement_counts_rows_that_never_flip() -> None:
     """Of four rows answered three times, one flips; the fifth was not answered in one round."""
-    rounds = [table([1, 0, 1, 0, 1], said) for said in ([1, 0, 1, 1, 1], [1, 0, 0, 1, 1], [1, 0, 1, 1, None])]
+    rounds = [
+        table([1, 0, 1, 0, 1], said)
+        for said in ([1, 0, 1, 1, 1], [1, 0, 0, 1, 1], [1, 0, 1, 1, None])
+    ]
     found = retest(rounds)
     assert (found.rounds, found.n, found.rows, found.self_agreement.value) == (3, 4, 5, 0.75)
     assert found.self_agreement.low is not None
@@ -46,9 +70,9 @@ def test_self_agreement_counts_rows_that_never_flip() -> None:
 
 
 @given(
-    said=st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 1)), min_size=3, max_size=40).filter(
-        lambda rows: all(len(set(column)) == 2 for column in zip(*rows, strict=True))
-    )
+    said=st.lists(
+        st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 1)), min_size=3, max_size=40
+    ).filter(lambda rows: all(len(set(column)) == 2 for column in zip(*rows, strict=True)))
 )
 @settings(max_examples=60, deadline=None)
 def test_kappa_between_rounds_is_scikit_learns(said: list[tuple[int, int, int]]) -> None:
@@ -67,7 +91,9 @@ def test_the_spread_is_of_the_rows_every_round_answered() -> None:
     spread = retest(rounds, metrics=("f1",)).spread["f1"]
     expected = [f1_score(r.label[-199:], r.predicted[-199:]) for r in rounds]
     assert spread.values == pytest.approx(expected)
-    assert (spread.mean, spread.low, spread.high) == pytest.approx((np.mean(expected), min(expected), max(expected)))
+    assert (spread.mean, spread.low, spread.high) == pytest.approx(
+        (np.mean(expected), min(expected), max(expected))
+    )
     assert spread.sd.value == pytest.approx(np.std(expected, ddof=1))
     assert spread.sd.n == 4
     assert spread.sd.low is not None
@@ -75,15 +101,21 @@ def test_the_spread_is_of_the_rows_every_round_answered() -> None:
 
 
 def test_two_rounds_tell_the_spread_of_many() -> None:
-    """The noise from the flips of two rounds is near the deviation over two hundred, which two rounds' own is not."""
+    """The noise from the flips of two rounds is near the deviation over two hundred, which two
+    rounds' own is not.
+    """
     rounds = noisy(seed=3, n=300, rounds=200, flip=0.08)
     truth = float(np.std([f1_score(r.label, r.predicted) for r in rounds]))
-    from_pairs = [retest(rounds[i : i + 2], metrics=("f1",)).spread["f1"].noise for i in range(0, 40, 2)]
+    from_pairs = [
+        retest(rounds[i : i + 2], metrics=("f1",)).spread["f1"].noise for i in range(0, 40, 2)
+    ]
     assert all(noise is not None and 0.6 * truth < noise < 1.5 * truth for noise in from_pairs)
 
 
 def test_a_judge_that_never_changes_has_no_noise() -> None:
-    """Agreement is whole with a lower end below 1, the spread is nothing, and no gain is lost in it."""
+    """Agreement is whole with a lower end below 1, the spread is nothing, and no gain is lost in
+    it.
+    """
     one = table([1, 0, 1, 0], [1, 0, 0, 0])
     found = retest([one, one])
     assert (found.self_agreement.value, found.kappa.value, found.flips) == (1.0, 1.0, ())
@@ -121,6 +153,8 @@ def test_intervals_draw_groups() -> None:
     )
     apart = retest([table(labels, list(first)), table(labels, list(second))]).self_agreement
     groups = [f"g{i // 10}" for i in range(200)]
-    together = retest([table(labels, list(first), groups), table(labels, list(second), groups)]).self_agreement
+    together = retest(
+        [table(labels, list(first), groups), table(labels, list(second), groups)]
+    ).self_agreement
     assert apart.value == together.value == 0.75
     assert together.high - together.low > 2 * (apart.high - apart.low)  # type: ignore[operator]

@@ -1,4 +1,6 @@
-"""Fusion, features and tuning against scikit-learn, SciPy and brute force; what is held out is not tuned on."""
+"""Fusion, features and tuning against scikit-learn, SciPy and brute force; what is held out is not
+tuned on.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ QUERIES, DOCUMENTS = 30, 20
 
 
 def made_up(*, judged: int = QUERIES, judge_sees: float = 0.3, seed: int = 0) -> SearchTable:
-    """Two features that each see half of what makes a document good, a useless one, and a judge with some noise."""
+    """Two features that each see half of what makes a document good, a useless one, and a judge
+    with some noise.
+    """
     rng = np.random.default_rng(seed)
     shape = (QUERIES, DOCUMENTS)
     left, right, noise = rng.normal(size=(3, *shape))
@@ -59,13 +63,19 @@ QUICK = TuneSettings(trials=25, folds=3)
 
 
 def test_two_halves_are_put_together_and_the_gain_is_that_of_scikit_learn_and_scipy() -> None:
-    """Every NDCG is scikit-learn's; the interval is Student's; the weights ignore what is useless."""
+    """Every NDCG is scikit-learn's; the interval is Student's; the weights ignore what is
+    useless.
+    """
     table = made_up()
     found = tune_search(table, QUICK)
     by_name = {one.name: one for one in found.rankings}
     for j, name in enumerate(table.features):
-        assert by_name[name].human.value == pytest.approx(ndcg_by_sklearn(table.human, table.values[:, j], 10))
-        assert by_name[name].judge.value == pytest.approx(ndcg_by_sklearn(table.judge, table.values[:, j], 10))
+        assert by_name[name].human.value == pytest.approx(
+            ndcg_by_sklearn(table.human, table.values[:, j], 10)
+        )
+        assert by_name[name].judge.value == pytest.approx(
+            ndcg_by_sklearn(table.judge, table.values[:, j], 10)
+        )
     assert found.gain.excludes_zero
     assert found.gain.p < 0.001
     single = by_name[found.best_feature].human.value
@@ -149,7 +159,12 @@ def test_a_fusion_is_what_its_definition_says(method: str) -> None:
     )
     if method == "rrf":
         scores = Fuser(table).scores(Fusion.of("rrf", {"f": 3.0, "g": 1.0}, 10.0))
-        expected = [0.75 / 11, 0.75 / 12.5 + 0.25 / 12, 0.75 / 12.5 + 0.25 / 11, 0.75 / 11 + 0.25 / 11]
+        expected = [
+            0.75 / 11,
+            0.75 / 12.5 + 0.25 / 12,
+            0.75 / 12.5 + 0.25 / 11,
+            0.75 / 11 + 0.25 / 11,
+        ]
     else:
         scores = Fuser(table).scores(Fusion.of("sum", {"f": 3.0, "g": 1.0}))
         f, g = (stats.zscore(column) for column in ([3.0, 1.0, 1.0], [5.0, 5.0, 7.0]))
@@ -168,12 +183,16 @@ def test_the_gains_interval_and_p_are_scipys() -> None:
     )
     assert gain.p == pytest.approx(exact.pvalue)
     many = np.random.default_rng(4).normal(0.2, 1.0, 60)
-    assert paired_gain(many, np.zeros(60)).p == pytest.approx(stats.ttest_1samp(many, 0).pvalue, abs=0.01)
+    assert paired_gain(many, np.zeros(60)).p == pytest.approx(
+        stats.ttest_1samp(many, 0).pvalue, abs=0.01
+    )
     assert paired_gain(before, before).p == 1.0
 
 
 def test_features_of_texts_are_what_they_are_called() -> None:
-    """TF-IDF and coverage written out; reduced vectors of full rank are the vectors; nothing in common is 0."""
+    """TF-IDF and coverage written out; reduced vectors of full rank are the vectors; nothing in
+    common is 0.
+    """
     passages = ["red fox runs", "the lazy dog sleeps", "red red wine", "dog and fox"]
     queries = ["red fox", "unicorn dog"]
     at = np.array([(q, p) for q in range(2) for p in range(4)])
@@ -185,11 +204,15 @@ def test_features_of_texts_are_what_they_are_called() -> None:
     for i, (q, p) in enumerate(at):
         asked = words(queries[q])
         sought = sum(idf.get(word, rarest) for word in asked)
-        assert found["coverage"][i] == pytest.approx(sum(idf[w] for w in asked if w in held[p]) / sought)
+        assert found["coverage"][i] == pytest.approx(
+            sum(idf[w] for w in asked if w in held[p]) / sought
+        )
         left = {word: idf[word] for word in asked if word in idf}
         right = {word: (1 + math.log(n)) * idf[word] for word, n in held[p].items()}
         norm = math.hypot(*left.values()) * math.hypot(*right.values())
-        assert found["tfidf"][i] == pytest.approx(sum(left[w] * right.get(w, 0) for w in left) / norm)
+        assert found["tfidf"][i] == pytest.approx(
+            sum(left[w] * right.get(w, 0) for w in left) / norm
+        )
     assert found["bm25"][at[:, 0] == 0][1] == 0
     assert np.abs(found["svd"]).max() <= 1
 
@@ -197,13 +220,21 @@ def test_features_of_texts_are_what_they_are_called() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("q1 Q0 d1 1 2.5 tag\nq1 Q0 d2 2\n", "line 2: 'q1 Q0 d2 2' is not `qid Q0 docid rank score tag`"),
-        ("q1 Q0 d1 1 2.5 tag\nq1 Q0 d1 2 1.5 tag\n", "line 2: document 'd1' stands twice for query 'q1'"),
+        (
+            "q1 Q0 d1 1 2.5 tag\nq1 Q0 d2 2\n",
+            "line 2: 'q1 Q0 d2 2' is not `qid Q0 docid rank score tag`",
+        ),
+        (
+            "q1 Q0 d1 1 2.5 tag\nq1 Q0 d1 2 1.5 tag\n",
+            "line 2: document 'd1' stands twice for query 'q1'",
+        ),
         ("q1 Q0 d1 1 inf tag\n", "line 1: the score inf is not finite"),
         ("\n", "the run has no lines"),
     ],
 )
-def test_a_run_that_cannot_be_read_is_refused_by_line(tmp_path: Path, text: str, message: str) -> None:
+def test_a_run_that_cannot_be_read_is_refused_by_line(
+    tmp_path: Path, text: str, message: str
+) -> None:
     """File, line, and what it should be."""
     (tmp_path / "a.run").write_text(text)
     with pytest.raises(DataError, match=r"a\.run") as error:
@@ -224,13 +255,17 @@ def test_too_little_to_tune_on_is_refused() -> None:
 
 
 def test_a_retriever_is_chosen_by_tau_as_scipy_has_it() -> None:
-    """Each feature's tau is the mean of SciPy's over queries; a document without a score stands last."""
+    """Each feature's tau is the mean of SciPy's over queries; a document without a score stands
+    last.
+    """
     table = made_up(judged=20)
     table.values[::7, 0] = np.nan
     table.human[:DOCUMENTS] = 1.0  # a query whose documents people do not tell apart counts nowhere
     choice = choose_retriever(table)
     for j, name in enumerate(table.features):
-        score = np.where(np.isnan(table.values[:, j]), -99.0, table.values[:, j]).reshape(QUERIES, DOCUMENTS)
+        score = np.where(np.isnan(table.values[:, j]), -99.0, table.values[:, j]).reshape(
+            QUERIES, DOCUMENTS
+        )
         for grade, found, queries in (
             (table.human, choice.by_people[name], range(1, QUERIES)),
             (table.judge, choice.by_judge[name], range(20)),
@@ -240,10 +275,16 @@ def test_a_retriever_is_chosen_by_tau_as_scipy_has_it() -> None:
             assert (found.value, found.n) == (pytest.approx(np.mean(taus)), len(taus))
             interval = stats.t.interval(0.95, len(taus) - 1, np.mean(taus), stats.sem(taus))
             assert (found.low, found.high) == pytest.approx(interval)
-    assert choice.chosen == max(choice.by_judge, key=lambda name: choice.by_judge[name].value or 0.0)
-    assert choice.best == max(choice.by_people, key=lambda name: choice.by_people[name].value or 0.0)
+    assert choice.chosen == max(
+        choice.by_judge, key=lambda name: choice.by_judge[name].value or 0.0
+    )
+    assert choice.best == max(
+        choice.by_people, key=lambda name: choice.by_people[name].value or 0.0
+    )
     assert choice.loss is not None
-    change = (choice.by_people[choice.chosen or ""].value or 0.0) - (choice.by_people[choice.best or ""].value or 0.0)
+    change = (choice.by_people[choice.chosen or ""].value or 0.0) - (
+        choice.by_people[choice.best or ""].value or 0.0
+    )
     assert choice.loss.mean.value == pytest.approx(change)
     table.judge[:] = 2.0
     none = choose_retriever(table)

@@ -1,4 +1,6 @@
-"""Which task the simulated model sees in the fields of a message, and what the tasks of the newer judges do."""
+"""Which task the simulated model sees in the fields of a message, and what the tasks of the newer
+judges do.
+"""
 
 import asyncio
 import json
@@ -8,7 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges import JudgePrompt, OutputScale, Registry, Row, Verdict, read_reply, response_format
+from judgewright.judges import (
+    JudgePrompt,
+    OutputScale,
+    Registry,
+    Row,
+    Verdict,
+    read_reply,
+    response_format,
+)
 from judgewright.judges.models import Message, Request
 from judgewright.judges.simulated import FieldFinder, Reader, Simulated, TaskName, load_rules
 
@@ -24,7 +34,9 @@ DEFINITION = (
 
 def answer(prompt: JudgePrompt, inputs: Mapping[str, str]) -> Verdict:
     request = Request(
-        messages=prompt.messages(Row(id="r", inputs=inputs)), response_format=response_format(prompt), temperature=0.0
+        messages=prompt.messages(Row(id="r", inputs=inputs)),
+        response_format=response_format(prompt),
+        temperature=0.0,
     )
     found = read_reply(prompt, asyncio.run(MODEL.complete(request)))
     assert isinstance(found, Verdict)
@@ -63,7 +75,9 @@ def test_an_empty_definition_leaves_plain_relevance() -> None:
 
 
 def test_one_line_of_a_definition_is_enough() -> None:
-    """A paragraph that fits one example of many is covered as well as by a definition with that example alone."""
+    """A paragraph that fits one example of many is covered as well as by a definition with that
+    example alone.
+    """
     question, lines = "What does the firm do about water?", DEFINITION.splitlines()
     ground = "Waste water gets a treatment in two basins before it leaves the plant."
     whole = READER.features("defined_relevance", f"{question}\n{DEFINITION}", ground)
@@ -87,15 +101,28 @@ def test_one_line_of_a_definition_is_enough() -> None:
         ("1931", "The year was 1913.", False),
     ],
 )
-def test_an_answer_is_right_as_far_as_it_has_the_gold_answer(gold: str, given_answer: str, right: bool) -> None:
-    """Yes and no count although they are no content words; an abstention is wrong whatever it mentions."""
-    inputs = {"query": "Tell me about the two chapels.", "gold_answer": gold, "answer": given_answer}
+def test_an_answer_is_right_as_far_as_it_has_the_gold_answer(
+    gold: str, given_answer: str, right: bool
+) -> None:
+    """Yes and no count although they are no content words; an abstention is wrong whatever it
+    mentions.
+    """
+    inputs = {
+        "query": "Tell me about the two chapels.",
+        "gold_answer": gold,
+        "answer": given_answer,
+    }
     assert answer(Registry().get("answer_correctness"), inputs).positive is right
 
 
 def test_without_content_words_and_without_the_phrase_nothing_is_found() -> None:
     """`verbatim` looks for whole words in the first sentence alone."""
-    for ground, found in (("Yes, it is.", 1.0), ("Yesterday.", 0.0), ("It was. Yes.", 0.0), ("", 0.0)):
+    for ground, found in (
+        ("Yes, it is.", 1.0),
+        ("Yesterday.", 0.0),
+        ("It was. Yes.", 0.0),
+        ("", 0.0),
+    ):
         assert READER.features("answer_correctness", "yes", ground)["verbatim"] == found
     assert READER.features("answer_relevance", "yes", "Yes, it is.")["verbatim"] == 0.0
 
@@ -116,7 +143,9 @@ def test_one_question_is_routed_by_its_own_words(question: str, source: str) -> 
 
 
 def test_two_sources_are_a_choice_and_an_unclear_question_is_less_sure() -> None:
-    """Two labels of which neither reads as a no are routed too; the confidence grows with the lead."""
+    """Two labels of which neither reads as a no are routed too; the confidence grows with the
+    lead.
+    """
     anchors = {"kitchen": "Recipes, dishes and menus.", "garage": "Cars, tyres and engines."}
     scale = OutputScale(kind="choice", labels=("kitchen", "garage"), anchors=anchors, threshold=1)
     prompt = JudgePrompt(
@@ -152,7 +181,10 @@ def test_two_sources_are_a_choice_and_an_unclear_question_is_less_sure() -> None
         (
             "answerability",
             "The text must answer the question itself.",
-            {"question": "When was the ferry to Osk built?", "passages": "The ferry to Osk is built of oak."},
+            {
+                "question": "When was the ferry to Osk built?",
+                "passages": "The ferry to Osk is built of oak.",
+            },
         ),
         (
             "interpretation_groundedness",
@@ -168,16 +200,22 @@ def test_two_sources_are_a_choice_and_an_unclear_question_is_less_sure() -> None
 def test_a_directive_lowers_the_rows_it_speaks_of_in_the_newer_tasks(
     name: str, sentence: str, inputs: dict[str, str]
 ) -> None:
-    """The newer judges can be optimised: a sentence added to the criteria moves the rows it is about."""
+    """The newer judges can be optimised: a sentence added to the criteria moves the rows it is
+    about.
+    """
     shipped = Registry().get(name)
-    bare = shipped.edited(criteria="Compare the two texts with care and decide as a careful reader would. " * 5)
+    bare = shipped.edited(
+        criteria="Compare the two texts with care and decide as a careful reader would. " * 5
+    )
     told = bare.edited(criteria=f"{bare.criteria} {sentence}")
     task = FINDER.pair(inputs, "")
     assert task is not None
     features = READER.features(task.task, task.focus, task.ground)
     latent = [
         sum(w * v for w, v in zip(read.weights, features.values, strict=True)) - read.cut
-        for read in (MODEL._prompts.read(task.task, p.system_text(), p.reply, None) for p in (bare, told))
+        for read in (
+            MODEL._prompts.read(task.task, p.system_text(), p.reply, None) for p in (bare, told)
+        )
     ]
     assert latent[1] < latent[0]
 
@@ -209,7 +247,10 @@ def test_an_optimizer_request_with_rows_of_a_newer_task_is_answered_about_it() -
     criteria = "<CURRENT_CRITERIA>Compare the answer with the gold answer.</CURRENT_CRITERIA>\n"
     found = MODEL._critic.diagnose(criteria + rows, "Compare the answer with the gold answer.")
     assert (found.task, found.direction, found.causes[0]) == ("answer_correctness", "fp", "numbers")
-    asked = (Message("system", "You are the gradient (feedback) engine."), Message("user", criteria + rows))
+    asked = (
+        Message("system", "You are the gradient (feedback) engine."),
+        Message("user", criteria + rows),
+    )
     assert asyncio.run(MODEL.complete(Request(messages=asked))).text
 
 
@@ -217,9 +258,17 @@ def test_an_optimizer_request_with_rows_of_a_newer_task_is_answered_about_it() -
 @given(texts=st.lists(st.text(max_size=200), min_size=3, max_size=3), repeat=st.integers(0, 3))
 def test_any_text_can_be_judged_by_every_judge(texts: list[str], repeat: int) -> None:
     """No row crashes a newer task, and every reply is JSON of the schema."""
-    for name in ("answer_correctness", "diras", "answerability", "interpretation_groundedness", "routing"):
+    for name in (
+        "answer_correctness",
+        "diras",
+        "answerability",
+        "interpretation_groundedness",
+        "routing",
+    ):
         prompt = Registry().get(name)
         row = Row(id="r", inputs=dict(zip(prompt.inputs, texts, strict=False)))
-        request = Request(messages=prompt.messages(row), response_format=response_format(prompt), repeat=repeat)
+        request = Request(
+            messages=prompt.messages(row), response_format=response_format(prompt), repeat=repeat
+        )
         body = json.loads(asyncio.run(MODEL.complete(request)).text)
         assert list(body) == list(prompt.reply_schema)

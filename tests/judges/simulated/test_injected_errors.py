@@ -67,11 +67,24 @@ def test_a_wrong_spec_is_refused_with_the_token_named(spec: str, named: str) -> 
 
 
 def test_the_share_of_faults_is_the_share_ordered() -> None:
-    """Over 20,000 attempts each rate lies within four standard errors (binomial) of what was asked."""
-    faults = Faults.parse("429=0.10,503=0.05,timeout=0.01,badjson=0.02,garbage=0.05,truncate=0.02,seed=11")
+    """Over 20,000 attempts each rate lies within four standard errors (binomial) of what was
+    asked.
+    """
+    faults = Faults.parse(
+        "429=0.10,503=0.05,timeout=0.01,badjson=0.02,garbage=0.05,truncate=0.02,seed=11"
+    )
     bodies = [hashlib.blake2b(str(i).encode(), digest_size=16).digest() for i in range(20_000)]
-    drawn = [faults.transient(body, 1) for body in bodies] + [faults.sticky(body) for body in bodies]
-    ordered = {"429": 0.1, "503": 0.05, "timeout": 0.01, "badjson": 0.02, "garbage": 0.05, "truncate": 0.02}
+    drawn = [faults.transient(body, 1) for body in bodies] + [
+        faults.sticky(body) for body in bodies
+    ]
+    ordered = {
+        "429": 0.1,
+        "503": 0.05,
+        "timeout": 0.01,
+        "badjson": 0.02,
+        "garbage": 0.05,
+        "truncate": 0.02,
+    }
     for kind, rate in ordered.items():
         low, high = stats.binom(len(bodies), rate).interval(0.9999)
         assert low <= drawn.count(kind) <= high, kind
@@ -79,7 +92,9 @@ def test_the_share_of_faults_is_the_share_ordered() -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(body=st.binary(min_size=1, max_size=64), attempt=st.integers(1, 20), seed=st.integers(0, 5))
-def test_a_draw_depends_on_seed_body_and_attempt_alone(body: bytes, attempt: int, seed: int) -> None:
+def test_a_draw_depends_on_seed_body_and_attempt_alone(
+    body: bytes, attempt: int, seed: int
+) -> None:
     """Two servers with the same spec spoil the same attempts."""
     spec = f"429=0.3,503=0.3,garbage=0.4,truncate=0.3,seed={seed}"
     one, two = Faults.parse(spec), Faults.parse(spec)

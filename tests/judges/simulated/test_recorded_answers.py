@@ -1,4 +1,6 @@
-"""Requests that the simulated model could answer before it learned more tasks still get the answers they got then."""
+"""Requests that the simulated model could answer before it learned more tasks still get the answers
+they got then.
+"""
 
 import asyncio
 
@@ -9,8 +11,8 @@ from judgewright.judges.models import Request
 from judgewright.judges.simulated import Simulated
 
 SOURCE = (
-    "The mill at Orvel ground rye until 1954, when the dam upstream broke. Its owner, Hanne Brisk, sold the stones "
-    "to a museum in Tarn."
+    "The mill at Orvel ground rye until 1954, when the dam upstream broke. Its owner, Hanne Brisk,"
+    " sold the stones to a museum in Tarn."
 )
 MILL = '\\"The mill at Orvel ground rye until 1954, when the dam upstream broke.\\"'
 OWNER = '\\"Its owner, Hanne Brisk, sold the stones to a museum in Tarn.\\"'
@@ -20,9 +22,24 @@ OPENING = {
     "answer_relevance": '{"criterion":"relevance of the response to the prompt","evidence":"',
 }
 RECORDED = [
-    ("groundedness", SOURCE, "The mill at Orvel ground rye until 1954.", f'{MILL}","score":3,"confidence":0.99}}'),
-    ("groundedness", SOURCE, "Hanne Brisk sold the dam to a bank in 1963.", f'{OWNER}","score":2,"confidence":0.83}}'),
-    ("groundedness", SOURCE, "I do not know what became of the mill.", 'abstention","score":3,"confidence":0.99}'),
+    (
+        "groundedness",
+        SOURCE,
+        "The mill at Orvel ground rye until 1954.",
+        f'{MILL}","score":3,"confidence":0.99}}',
+    ),
+    (
+        "groundedness",
+        SOURCE,
+        "Hanne Brisk sold the dam to a bank in 1963.",
+        f'{OWNER}","score":2,"confidence":0.83}}',
+    ),
+    (
+        "groundedness",
+        SOURCE,
+        "I do not know what became of the mill.",
+        'abstention","score":3,"confidence":0.99}',
+    ),
     (
         "groundedness",
         SOURCE,
@@ -36,10 +53,25 @@ RECORDED = [
         f'{MILL}","score":2,"confidence":0.75}}',
     ),
     ("context_relevance", "rye bread recipes", SOURCE, f'{MILL}","score":0,"confidence":0.79}}'),
-    ("context_relevance", "Old mill stones are kept in museums.", SOURCE, f'{OWNER}","score":2,"confidence":0.67}}'),
+    (
+        "context_relevance",
+        "Old mill stones are kept in museums.",
+        SOURCE,
+        f'{OWNER}","score":2,"confidence":0.67}}',
+    ),
     ("context_relevance", "who owned the mill", "", 'nothing found","score":0,"confidence":0.92}'),
-    ("answer_relevance", "When did the dam break?", "1954", 'nothing found","score":2,"confidence":0.6}'),
-    ("answer_relevance", "When did the dam break?", "I don't know.", 'abstention","score":0,"confidence":0.99}'),
+    (
+        "answer_relevance",
+        "When did the dam break?",
+        "1954",
+        'nothing found","score":2,"confidence":0.6}',
+    ),
+    (
+        "answer_relevance",
+        "When did the dam break?",
+        "I don't know.",
+        'abstention","score":0,"confidence":0.99}',
+    ),
     (
         "answer_relevance",
         "Who sold the mill stones, and to whom?",
@@ -57,7 +89,9 @@ RECORDED = [
 
 @pytest.mark.parametrize("at", range(len(RECORDED)))
 def test_the_three_first_judges_get_the_answers_they_always_got(at: int) -> None:
-    """Four requests a judge, recorded before the other tasks came; every other one asks for a JSON schema."""
+    """Four requests a judge, recorded before the other tasks came; every other one asks for a JSON
+    schema.
+    """
     name, first, second, rest = RECORDED[at]
     prompt, repeat = Registry().get(name), at % 4
     row = Row(id="r", inputs=dict(zip(prompt.inputs, (first, second), strict=True)))

@@ -23,7 +23,9 @@ class Echo:
     def __init__(self) -> None:
         self.seen: list[Request] = []
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """See `Model.complete`."""
         self.seen.append(request)
         text = "score: 2 because " + request.messages[-1].content
@@ -54,7 +56,9 @@ def plain() -> Iterator[Server]:
 Answer = tuple[int, dict[str, Any], Mapping[str, str]]
 
 
-def call(server: Server, path: str, body: object = None, headers: Mapping[str, str] | None = None) -> Answer:
+def call(
+    server: Server, path: str, body: object = None, headers: Mapping[str, str] | None = None
+) -> Answer:
     """Send one request on a connection of its own; return status, JSON and headers."""
     at = urllib.parse.urlsplit(server.base_url)
     connection = http.client.HTTPConnection(at.hostname or "", at.port, timeout=600)
@@ -63,14 +67,20 @@ def call(server: Server, path: str, body: object = None, headers: Mapping[str, s
         method, sent = ("GET", None) if body is None else ("POST", content)
         connection.request(method, path, sent, headers or {})
         response = connection.getresponse()
-        return response.status, json.loads(response.read()), {k.lower(): v for k, v in response.getheaders()}
+        return (
+            response.status,
+            json.loads(response.read()),
+            {k.lower(): v for k, v in response.getheaders()},
+        )
     finally:
         connection.close()
 
 
 def ask(server: Server, content: str = "hello", **more: object) -> Answer:
     """Send one chat completion."""
-    return call(server, "/v1/chat/completions", {"messages": [{"role": "user", "content": content}], **more})
+    return call(
+        server, "/v1/chat/completions", {"messages": [{"role": "user", "content": content}], **more}
+    )
 
 
 def stats(server: Server) -> dict[str, Any]:
@@ -79,7 +89,9 @@ def stats(server: Server) -> dict[str, Any]:
 
 
 def test_a_completion_has_the_shape_openai_gives(plain: Server) -> None:
-    """The `openai` package's own type reads the answer: text, usage, fingerprint and log-probabilities."""
+    """The `openai` package's own type reads the answer: text, usage, fingerprint and
+    log-probabilities.
+    """
     from openai.types.chat import ChatCompletion
 
     status, body, _ = ask(plain, logprobs=True, top_logprobs=2, model="echo")
@@ -89,17 +101,27 @@ def test_a_completion_has_the_shape_openai_gives(plain: Server) -> None:
     assert read.choices[0].finish_reason == "stop"
     assert (read.model, read.system_fingerprint) == ("echo-1", "fp-echo")
     assert read.usage is not None
-    assert (read.usage.prompt_tokens, read.usage.completion_tokens, read.usage.total_tokens) == (7, 12, 19)
+    assert (read.usage.prompt_tokens, read.usage.completion_tokens, read.usage.total_tokens) == (
+        7,
+        12,
+        19,
+    )
     assert read.usage.prompt_tokens_details is not None
     assert read.usage.prompt_tokens_details.cached_tokens == 3
     assert read.choices[0].logprobs is not None
     assert read.choices[0].logprobs.content is not None
     first = read.choices[0].logprobs.content[0]
-    assert (first.token, first.logprob, [t.token for t in first.top_logprobs]) == ("score", -0.25, ["score", "é"])
+    assert (first.token, first.logprob, [t.token for t in first.top_logprobs]) == (
+        "score",
+        -0.25,
+        ["score", "é"],
+    )
 
 
 def test_the_request_arrives_as_it_was_sent() -> None:
-    """Body in, body out: what a client sends through `Request.body` is what the model behind the server sees."""
+    """Body in, body out: what a client sends through `Request.body` is what the model behind the
+    server sees.
+    """
     from judgewright.judges.models import Message
 
     sent = Request(
@@ -123,7 +145,10 @@ def test_newer_parameter_names_and_content_parts_are_understood() -> None:
     messages = [{"role": "developer", "content": "be strict"}, {"role": "user", "content": parts}]
     with Server(make_app(model)) as server:
         call(server, "/v1/chat/completions", {"messages": messages, "max_completion_tokens": 9})
-    assert [(m.role, m.content) for m in model.seen[0].messages] == [("system", "be strict"), ("user", "ab")]
+    assert [(m.role, m.content) for m in model.seen[0].messages] == [
+        ("system", "be strict"),
+        ("user", "ab"),
+    ]
     assert model.seen[0].max_tokens == 9
     assert model.seen[0].top_logprobs is None
 
@@ -140,7 +165,9 @@ def test_newer_parameter_names_and_content_parts_are_understood() -> None:
         (b"{not json", None),
     ],
 )
-def test_what_is_not_served_is_refused_with_400(plain: Server, body: object, parameter: str | None) -> None:
+def test_what_is_not_served_is_refused_with_400(
+    plain: Server, body: object, parameter: str | None
+) -> None:
     """Streaming, several choices and malformed bodies never reach the model."""
     billed = stats(plain)["billed"]
     status, answer, _ = call(plain, "/v1/chat/completions", body)
@@ -156,7 +183,9 @@ def test_models_lists_the_one_model(plain: Server) -> None:
 
 
 def test_a_refused_parameter_is_named_and_the_rest_completes() -> None:
-    """Capability probing sees the shape hosted endpoints use, and a request without the parameter is answered."""
+    """Capability probing sees the shape hosted endpoints use, and a request without the parameter
+    is answered.
+    """
     values: dict[str, object] = {
         "temperature": 0.0,
         "logprobs": True,
@@ -215,12 +244,19 @@ def test_a_timeout_holds_the_connection_and_drops_it() -> None:
             ask(server)
         assert ask(server)[0] == 200
         counted = stats(server)
-    assert (counted["billed"], counted["bodies"], counted["answers"]) == (2, 1, {"dropped": 1, "200": 1})
+    assert (counted["billed"], counted["bodies"], counted["answers"]) == (
+        2,
+        1,
+        {"dropped": 1, "200": 1},
+    )
 
 
 def test_badjson_is_a_200_that_cannot_be_read() -> None:
     """The body breaks off in the middle."""
-    with Server(make_app(Echo(), Faults.parse("badjson=1"))) as server, pytest.raises(json.JSONDecodeError):
+    with (
+        Server(make_app(Echo(), Faults.parse("badjson=1"))) as server,
+        pytest.raises(json.JSONDecodeError),
+    ):
         ask(server)
 
 

@@ -36,7 +36,11 @@ TASKS = {
         "scale": "rude, polite",
         "examples": "[1]\nreply: Good morning!\nverdict: polite",
     },
-    "improve_definition": {"query": "cats", "definition": "About cats.", "passages": "[1] whiskers twitch"},
+    "improve_definition": {
+        "query": "cats",
+        "definition": "About cats.",
+        "passages": "[1] whiskers twitch",
+    },
 }
 
 
@@ -80,13 +84,27 @@ def test_claims_are_the_clauses_of_the_response_in_its_own_words() -> None:
 
 def test_only_what_has_no_fact_number_or_name_is_trivial() -> None:
     """A refusal to know is no small talk."""
-    claims = ["Sure!", "I hope this helps.", "Let me know.", "Cats purr.", "It is 3.", "I don't know.", "Ask Ann."]
+    claims = [
+        "Sure!",
+        "I hope this helps.",
+        "Let me know.",
+        "Cats purr.",
+        "It is 3.",
+        "I don't know.",
+        "Ask Ann.",
+    ]
     assert ask("trivial_claims", claims=number_lines(claims))["trivial"] == [1, 2, 3]
 
 
 def test_passages_are_ranked_by_shared_words_and_ties_keep_their_order() -> None:
     """Word endings do not matter; a number counts as a word."""
-    passages = ["nothing here", "ferries of 1990", "a ferry", "one ferry", "the ferry fares of 1990 rose"]
+    passages = [
+        "nothing here",
+        "ferries of 1990",
+        "a ferry",
+        "one ferry",
+        "the ferry fares of 1990 rose",
+    ]
     found = ask("rank_passages", query="ferry fares 1990", passages=number_lines(passages))
     assert found["ranking"] == [5, 2, 3, 4, 1]
 
@@ -111,24 +129,38 @@ def test_an_improved_definition_keeps_the_old_one_and_adds_shared_words() -> Non
 def test_a_judge_prompt_is_judged_whatever_its_rows_say() -> None:
     """A row that opens like a task is data: the task is read from the system message alone."""
     prompt = Registry().get("groundedness")
-    row = Row(id="r", inputs={"source": "You split a response into claims.", "statement": "Cats purr."})
+    row = Row(
+        id="r", inputs={"source": "You split a response into claims.", "statement": "Cats purr."}
+    )
     reply = asyncio.run(MODEL.complete(Request(messages=prompt.messages(row))))
     assert isinstance(read_reply(prompt, reply), Verdict)
 
 
 def test_a_grade_is_found_by_its_listed_values_where_no_name_tells() -> None:
-    """Another tool calls it `result`: the verdicts are those of the same judge with a field called `verdict`."""
+    """Another tool calls it `result`: the verdicts are those of the same judge with a field called
+    `verdict`.
+    """
     ours = Registry().get("answerability")
     theirs = replace(ours, reply='Answer as JSON: {"reason": "...", "result": "yes or no"}.')
-    rows = [Row(id=str(i), inputs={"question": q, "passages": "Cats purr at night."}) for i, q in enumerate(QUESTIONS)]
+    rows = [
+        Row(id=str(i), inputs={"question": q, "passages": "Cats purr at night."})
+        for i, q in enumerate(QUESTIONS)
+    ]
     found = []
     for prompt, field in ((ours, "verdict"), (theirs, "result")):
         asked = replace(prompt, reply_schema={"reason": "text", field: "score"})
-        replies = [asyncio.run(MODEL.complete(judge_request(asked, row, settings=JudgeSettings()))) for row in rows]
+        replies = [
+            asyncio.run(MODEL.complete(judge_request(asked, row, settings=JudgeSettings())))
+            for row in rows
+        ]
         found.append([read_reply(asked, reply) for row, reply in zip(rows, replies, strict=True)])
     assert all(isinstance(answer, Verdict) for side in found for answer in side)
     scores = [[answer.score for answer in side if isinstance(answer, Verdict)] for side in found]
     assert len({*scores[1]}) == 2
 
 
-QUESTIONS = ("When do cats purr?", "Who built the old bridge over the river?", "Do cats purr at night?")
+QUESTIONS = (
+    "When do cats purr?",
+    "Who built the old bridge over the river?",
+    "Do cats purr at night?",
+)

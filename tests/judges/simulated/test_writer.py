@@ -13,19 +13,29 @@ from judgewright.judges.models import Message, Request
 from judgewright.judges.simulated import Side, Simulated, load_rules
 from judgewright.optimize.losses import Grades, check_axioms, compile_expression
 
-BACKWARD = "You are part of an optimization system that improves a given text. You are the gradient (feedback) engine."
+BACKWARD = (
+    "You are part of an optimization system that improves a given text. You are the gradient"
+    " (feedback) engine."
+)
 OPTIMIZER = (
-    "You are part of an optimization system that improves text (i.e., variable). You MUST give your response by "
-    "sending the improved variable between <IMPROVED_VARIABLE> {improved variable} </IMPROVED_VARIABLE> tags."
+    "You are part of an optimization system that improves text (i.e., variable). You MUST give your"
+    " response by sending the improved variable between <IMPROVED_VARIABLE> {improved variable}"
+    " </IMPROVED_VARIABLE> tags."
 )
 CRITERIA = (
-    "Score how far the source supports the statement.\nDirect support scores high, no support low.\n"
-    "Indirect evidence counts. An abstention counts as fully grounded."
+    "Score how far the source supports the statement.\nDirect support scores high, no support"
+    " low.\nIndirect evidence counts. An abstention counts as fully grounded."
 )
 ROWS = [
-    ("The bridge opened in 1931 and cost 4 million crowns.", "The bridge opened in 1951 and cost 9 million crowns."),
+    (
+        "The bridge opened in 1931 and cost 4 million crowns.",
+        "The bridge opened in 1951 and cost 9 million crowns.",
+    ),
     ("The club has 300 members and two halls.", "The club has 450 members and two halls."),
-    ("The path is 12 km long and leads to the lake.", "The path is 21 km long and leads to the lake."),
+    (
+        "The path is 12 km long and leads to the lake.",
+        "The path is 21 km long and leads to the lake.",
+    ),
 ]
 
 
@@ -35,7 +45,10 @@ def critique(error: str = "false positive") -> str:
         f"source: {source}\nstatement: {statement}\nThe judge's reasons: the wording is found."
         for i, (source, statement) in enumerate(ROWS, 1)
     )
-    return f"Objective: Raise precision.\nWeighted loss 0.5 over 8 rows; 3 {error}s, 0 others.\n\n{examples}"
+    return (
+        f"Objective: Raise precision.\nWeighted loss 0.5 over 8 rows; 3 {error}s, 0"
+        f" others.\n\n{examples}"
+    )
 
 
 def say(system: str, user: str, repeat: int = 0, **changes: object) -> str:
@@ -44,13 +57,18 @@ def say(system: str, user: str, repeat: int = 0, **changes: object) -> str:
 
 
 def backward(repeat: int) -> str:
-    return say(BACKWARD, f"<CRITERIA>\n{CRITERIA}\n</CRITERIA>\n\n<CRITIQUE>\n{critique()}\n</CRITIQUE>", repeat)
+    return say(
+        BACKWARD,
+        f"<CRITERIA>\n{CRITERIA}\n</CRITERIA>\n\n<CRITIQUE>\n{critique()}\n</CRITIQUE>",
+        repeat,
+    )
 
 
 def step(feedback: str, repeat: int, criteria: str = CRITERIA, more: str = "") -> str:
     user = (
-        f"The variable is the text within the following span: <VARIABLE> {criteria} </VARIABLE>\n\n"
-        f"<CONTEXT>{critique()}\n<FEEDBACK>{feedback}</FEEDBACK></CONTEXT>\nImprove the variable.{more}"
+        f"The variable is the text within the following span: <VARIABLE> {criteria}"
+        f" </VARIABLE>\n\n<CONTEXT>{critique()}\n<FEEDBACK>{feedback}</FEEDBACK></CONTEXT>\nImprove"
+        f" the variable.{more}"
     )
     return say(OPTIMIZER, user, repeat)
 
@@ -59,7 +77,9 @@ MODEL = Simulated()
 
 
 def test_feedback_names_what_the_quoted_rows_show() -> None:
-    """Where every quoted row has a wrong number, most feedback speaks of numbers; some of it is no help."""
+    """Where every quoted row has a wrong number, most feedback speaks of numbers; some of it is no
+    help.
+    """
     said = [backward(repeat) for repeat in range(60)]
     share = sum("umber" in text or "igure" in text for text in said) / len(said)
     assert 0.6 <= share <= 0.95
@@ -82,7 +102,9 @@ def test_the_direction_is_read_from_the_rows() -> None:
 
 
 def test_the_optimizer_step_adds_the_asked_directive_in_tags() -> None:
-    """Most edits realise the feedback and keep the rest; a few are harmless or harmful, hardly any lack the tags."""
+    """Most edits realise the feedback and keep the rest; a few are harmless or harmful, hardly any
+    lack the tags.
+    """
     kinds: Counter[str] = Counter()
     for repeat in range(200):
         reply = step("Numbers are not being checked against the source.", repeat)
@@ -102,16 +124,24 @@ def test_the_optimizer_step_adds_the_asked_directive_in_tags() -> None:
 def test_a_rejected_reply_is_answered_with_tags() -> None:
     """Once told that its answer could not be used, it keeps to the format."""
     more = "\n\nYour last answer could not be used: it has no <IMPROVED_VARIABLE> tags."
-    assert all("</IMPROVED_VARIABLE>" in step("Be strict.", repeat, more=more) for repeat in range(100))
+    assert all(
+        "</IMPROVED_VARIABLE>" in step("Be strict.", repeat, more=more) for repeat in range(100)
+    )
 
 
 def test_a_plain_rewrite_request_is_answered_in_the_tags_it_names() -> None:
     """Our own words do as well as TextGrad's."""
     system = (
-        "You improve the criteria of an LLM judge. Put the new text between <NEW_CRITERIA> and </NEW_CRITERIA> tags."
+        "You improve the criteria of an LLM judge. Put the new text between <NEW_CRITERIA> and"
+        " </NEW_CRITERIA> tags."
     )
-    replies = [say(system, f"Current criteria:\n{CRITERIA}\n\n{critique()}", repeat) for repeat in range(40)]
-    tagged = [r for r in replies if r.startswith("<NEW_CRITERIA>") and r.endswith("</NEW_CRITERIA>")]
+    replies = [
+        say(system, f"Current criteria:\n{CRITERIA}\n\n{critique()}", repeat)
+        for repeat in range(40)
+    ]
+    tagged = [
+        r for r in replies if r.startswith("<NEW_CRITERIA>") and r.endswith("</NEW_CRITERIA>")
+    ]
     assert len(tagged) >= 36
     assert sum("umber" in r or "figures" in r for r in tagged) > 15
 
@@ -122,7 +152,10 @@ def test_every_shipped_loss_keeps_the_axioms_and_every_bad_one_breaks_them() -> 
     sides: dict[Side, list[str]] = {"fp": losses.fp, "fn": losses.fn, "even": losses.even}
     for side, expressions in sides.items():
         declares = {"fp_costs_more_than_fn": side == "fp", "fn_costs_more_than_fp": side == "fn"}
-        for text in (*expressions, *(f"({e}) * (1 if in_slice('target') else 0.7)" for e in expressions)):
+        for text in (
+            *expressions,
+            *(f"({e}) * (1 if in_slice('target') else 0.7)" for e in expressions),
+        ):
             check_axioms(compile_expression(text), declares=declares, grades=Grades(levels=4))
     for text in losses.invalid:
         with pytest.raises(LossError):
@@ -134,7 +167,10 @@ def test_every_shipped_loss_keeps_the_axioms_and_every_bad_one_breaks_them() -> 
     [
         ("do not call unsupported statements grounded", "fp"),
         ("avoid false positives", "fp"),
-        ("precision matters most; do not lose more than 3 points of recall; ignore abstentions", "fp"),
+        (
+            "precision matters most; do not lose more than 3 points of recall; ignore abstentions",
+            "fp",
+        ),
         ("raise recall without losing precision", "fn"),
         ("the judge misses relevant passages", "fn"),
         ("agree with people", "even"),
@@ -147,7 +183,9 @@ def test_a_loss_follows_the_objective(objective: str, side: Side) -> None:
 
 def test_a_refused_loss_is_mended() -> None:
     """First answers are sometimes outside the rules; after a refusal they never are."""
-    user = "Objective: avoid false positives\nSlice under repair (in_slice('target')): dataset = wice"
+    user = (
+        "Objective: avoid false positives\nSlice under repair (in_slice('target')): dataset = wice"
+    )
     losses = load_rules().losses
     first = [json.loads(say("You write a loss.", user, repeat)) for repeat in range(60)]
     assert 5 <= sum(answer["expression"] in losses.invalid for answer in first) <= 25

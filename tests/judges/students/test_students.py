@@ -1,4 +1,6 @@
-"""A student against scikit-learn and brute force: what it learns, from whom, and what it never sees."""
+"""A student against scikit-learn and brute force: what it learns, from whom, and what it never
+sees.
+"""
 
 from __future__ import annotations
 
@@ -39,29 +41,59 @@ from judgewright.judges.students import (
     write_student,
 )
 
-NOUNS = ("hotel", "river", "garden", "museum", "bridge", "market", "castle", "harbour", "forest", "station")
+NOUNS = (
+    "hotel",
+    "river",
+    "garden",
+    "museum",
+    "bridge",
+    "market",
+    "castle",
+    "harbour",
+    "forest",
+    "station",
+)
 
 
 def taught(groups: int = 40, *, seed: int = 0) -> JudgedDataset:
-    """Statements about sources: the teacher says yes where all words are there, people do nearly always."""
+    """Statements about sources: the teacher says yes where all words are there, people do nearly
+    always.
+    """
     rng = np.random.default_rng(seed)
     rows: list[Row] = []
     answers: list[Answer] = []
     for group in range(groups):
         there = rng.choice(NOUNS, 5, replace=False)
-        source = f"The place {group} has a {there[0]}, a {there[1]} and a {there[2]}. Near it is a {there[3]}."
+        source = (
+            f"The place {group} has a {there[0]}, a {there[1]} and a {there[2]}. Near it is a"
+            f" {there[3]}."
+        )
         for i in range(6):
             yes = bool(rng.random() < 0.5)
-            said = there[int(rng.integers(4))] if yes else str(rng.choice([n for n in NOUNS if n not in there]))
+            said = (
+                there[int(rng.integers(4))]
+                if yes
+                else str(rng.choice([n for n in NOUNS if n not in there]))
+            )
             label = float(yes) if rng.random() < 0.95 else float(not yes)
             inputs = {"source": source, "statement": f"The place has a {said}."}
             rows.append(Row(id=f"{group}-{i}", inputs=inputs, label=label, group=f"g{group}"))
             rationale = f"the {said} is {'there' if yes else 'not there'}"
             answers.append(
-                Verdict(row_id=rows[-1].id, score=float(yes), positive=yes, rationale=rationale, parser="file")
+                Verdict(
+                    row_id=rows[-1].id,
+                    score=float(yes),
+                    positive=yes,
+                    rationale=rationale,
+                    parser="file",
+                )
             )
     return JudgedDataset(
-        dataset=Dataset.of(rows, labels=BINARY), answers=tuple(answers), scale=BINARY, judge="t@1", model="m"
+        dataset=Dataset.of(rows, labels=BINARY),
+        answers=tuple(answers),
+        scale=BINARY,
+        judge="t@1",
+        model="m",
     )
 
 
@@ -85,17 +117,24 @@ def test_its_probability_is_that_of_scikit_learns_regression(tmp_path: Path) -> 
     """With the features that are kept, through the file and back."""
     teacher = taught()
     student = train_student(teacher).student
-    pairs = [TextPair.of(row.inputs["source"], row.inputs["statement"]) for row in teacher.dataset.rows]
+    pairs = [
+        TextPair.of(row.inputs["source"], row.inputs["statement"]) for row in teacher.dataset.rows
+    ]
     scaled = (student.words.features(pairs) - student.centre) / student.spread
     learned = np.array([isinstance(a, Verdict) and a.positive for a in teacher.answers])
     near = [
-        LogisticRegression(C=penalty, max_iter=5000).fit(scaled, learned).predict_proba(scaled)[:, 1]
+        LogisticRegression(C=penalty, max_iter=5000)
+        .fit(scaled, learned)
+        .predict_proba(scaled)[:, 1]
         for penalty in (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
     ]
     mine = student.probabilities(pairs)
     assert min(float(np.abs(mine - theirs).max()) for theirs in near) < 1e-6
     write_student(student, tmp_path / "s.json")
-    assert read_student(tmp_path / "s.json").judge(teacher.dataset).answers == student.judge(teacher.dataset).answers
+    assert (
+        read_student(tmp_path / "s.json").judge(teacher.dataset).answers
+        == student.judge(teacher.dataset).answers
+    )
     row = teacher.dataset.rows[0]
     answer = student.judge(teacher.dataset).answers[0]
     assert isinstance(answer, Verdict)
@@ -104,7 +143,9 @@ def test_its_probability_is_that_of_scikit_learns_regression(tmp_path: Path) -> 
 
 
 def test_people_teach_nothing_and_a_group_is_judged_by_a_student_that_never_saw_it() -> None:
-    """Other labels change no student; other verdicts of a group leave its own held-out verdicts as they were."""
+    """Other labels change no student; other verdicts of a group leave its own held-out verdicts as
+    they were.
+    """
     teacher = taught()
     turned = [replace(row, label=1.0 - (row.label or 0.0)) for row in teacher.dataset.rows]
     other = replace(teacher, dataset=Dataset.of(turned, labels=BINARY))
@@ -112,7 +153,11 @@ def test_people_teach_nothing_and_a_group_is_judged_by_a_student_that_never_saw_
     assert train_student(other).student.to_json() == first.student.to_json()
     inside = [row.group == "g3" for row in teacher.dataset.rows]
     answers = [
-        replace(a, positive=not a.positive, score=1 - a.score) if there and isinstance(a, Verdict) else a
+        (
+            replace(a, positive=not a.positive, score=1 - a.score)
+            if there and isinstance(a, Verdict)
+            else a
+        )
         for a, there in zip(teacher.answers, inside, strict=True)
     ]
     changed = train_student(replace(teacher, answers=tuple(answers)))
@@ -123,7 +168,12 @@ def test_people_teach_nothing_and_a_group_is_judged_by_a_student_that_never_saw_
 
 def test_features_are_what_they_are_called() -> None:
     """Each of them by hand, on one pair; idf by its definition."""
-    texts = [("The Old Bridge fell. It did not cost 40 lives. River!", "Old Bridge cost 40 or 50 lives in Rome?")]
+    texts = [
+        (
+            "The Old Bridge fell. It did not cost 40 lives. River!",
+            "Old Bridge cost 40 or 50 lives in Rome?",
+        )
+    ]
     texts += [("a b", "old c"), ("old x", "y z")]
     pairs = [TextPair.of(*one) for one in texts]
     weights = WordWeights.of(pairs)
@@ -158,7 +208,9 @@ def test_a_screen_is_what_it_says() -> None:
     trained = train_student(taught())
     found = screen_at(trained.held_out, trained.teacher, 0.8)
     asked = same = kept = 0
-    for mine, theirs, both in zip(trained.held_out.answers, trained.teacher.answers, found.judged.answers, strict=True):
+    for mine, theirs, both in zip(
+        trained.held_out.answers, trained.teacher.answers, found.judged.answers, strict=True
+    ):
         assert isinstance(mine, Verdict)
         assert isinstance(theirs, Verdict)
         assert isinstance(both, Verdict)
@@ -178,10 +230,14 @@ def test_a_screen_is_what_it_says() -> None:
 
 @pytest.mark.parametrize("reasons", [False, True])
 def test_a_chat_says_what_the_teacher_said_and_no_group_is_in_both_parts(reasons: bool) -> None:
-    """Its reply is read as the teacher's verdict by the prompt that goes with it; people's labels are not in it."""
+    """Its reply is read as the teacher's verdict by the prompt that goes with it; people's labels
+    are not in it.
+    """
     teacher = taught()
     silent = [Unscored(row_id="0-0", reason="parse"), *teacher.answers[1:]]
-    chats = chat_data(replace(teacher, answers=tuple(silent)), Registry().get("groundedness"), reasons=reasons)
+    chats = chat_data(
+        replace(teacher, answers=tuple(silent)), Registry().get("groundedness"), reasons=reasons
+    )
     assert chats.left_out == {"the teacher has no verdict": 1}
     assert (len(chats.train) + len(chats.held_out), chats.groups) == (239, (32, 8))
     held = {row_id.partition("-")[0] for row_id in chats.held_out_ids}
@@ -189,7 +245,9 @@ def test_a_chat_says_what_the_teacher_said_and_no_group_is_in_both_parts(reasons
     rest = [row for row in teacher.dataset.rows if row.group[1:] not in held and row.id != "0-0"]
     for row, chat in zip(rest, chats.train, strict=True):
         *asked, reply = chat["messages"]
-        assert [(m["role"], m["content"]) for m in asked] == [(m.role, m.content) for m in chats.prompt.messages(row)]
+        assert [(m["role"], m["content"]) for m in asked] == [
+            (m.role, m.content) for m in chats.prompt.messages(row)
+        ]
         read = read_reply(chats.prompt, Completion(text=reply["content"]), row_id=row.id)
         theirs = by_id[row.id]
         assert isinstance(read, Verdict)
@@ -212,11 +270,15 @@ def test_too_little_to_learn_from_is_refused() -> None:
     with pytest.raises(InputError, match="are negative; a rule needs 5 of each class"):
         train_student(replace(teacher, answers=yes))
     three = [replace(row, inputs={**row.inputs, "note": "x"}) for row in teacher.dataset.rows]
-    with pytest.raises(InputError, match="rows have the texts source, statement, note, and a student reads two"):
+    with pytest.raises(
+        InputError, match="rows have the texts source, statement, note, and a student reads two"
+    ):
         train_student(replace(teacher, dataset=Dataset.of(three, labels=BINARY)))
     one = [replace(row, group="g") for row in teacher.dataset.rows]
     with pytest.raises(InputError, match="of one group"):
-        chat_data(replace(teacher, dataset=Dataset.of(one, labels=BINARY)), Registry().get("groundedness"))
+        chat_data(
+            replace(teacher, dataset=Dataset.of(one, labels=BINARY)), Registry().get("groundedness")
+        )
     with pytest.raises(InputError, match="nothing to train on: there is no text 'query'"):
         chat_data(teacher, Registry().get("context_relevance"))
 
@@ -233,7 +295,9 @@ def test_too_little_to_learn_from_is_refused() -> None:
         ({"intercept": "x"}, "field 'rarest, intercept, rows'"),
     ],
 )
-def test_a_damaged_student_is_refused_by_field(tmp_path: Path, change: dict[str, object], message: str) -> None:
+def test_a_damaged_student_is_refused_by_field(
+    tmp_path: Path, change: dict[str, object], message: str
+) -> None:
     """The file and the field are named."""
     body = train_student(taught()).student.to_json() | change
     (tmp_path / "s.json").write_text(json.dumps(body))

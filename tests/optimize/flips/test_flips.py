@@ -1,4 +1,6 @@
-"""Deciding between two prompts from labels of the rows where they differ: the scores, the draws, the test."""
+"""Deciding between two prompts from labels of the rows where they differ: the scores, the draws,
+the test.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,12 @@ RECALL = (Guard(metric="recall", margin=0.05),)
 VERDICT = st.sampled_from([0, 1])
 
 
-def pool(n: int, *, wins: float, flips: float = 0.12, seed: int = 0, size: int = 3) -> tuple[FlipDesign, np.ndarray]:
-    """A pool in which the new prompt wins so large a share of its flips, and the hidden labels of its rows."""
+def pool(
+    n: int, *, wins: float, flips: float = 0.12, seed: int = 0, size: int = 3
+) -> tuple[FlipDesign, np.ndarray]:
+    """A pool in which the new prompt wins so large a share of its flips, and the hidden labels of
+    its rows.
+    """
     rng = np.random.default_rng(seed)
     labels = rng.random(n) < 0.4
     before = np.where(rng.random(n) < 0.8, labels, ~labels)
@@ -76,8 +82,12 @@ ROWS = st.lists(st.tuples(VERDICT, VERDICT, VERDICT), min_size=4, max_size=30)
 
 @settings(max_examples=60)
 @given(ROWS)
-def test_the_scores_of_all_rows_add_up_to_the_change_of_the_metric(rows: list[tuple[int, int, int]]) -> None:
-    """Whatever the guess of the level in precision; in F1 where the level is that of the prompt in use."""
+def test_the_scores_of_all_rows_add_up_to_the_change_of_the_metric(
+    rows: list[tuple[int, int, int]],
+) -> None:
+    """Whatever the guess of the level in precision; in F1 where the level is that of the prompt in
+    use.
+    """
     before, after, label = np.array(rows).T
     cells = 3 * before + after
     counts = np.bincount(cells, minlength=9).astype(float)
@@ -93,7 +103,9 @@ def test_the_scores_of_all_rows_add_up_to_the_change_of_the_metric(rows: list[tu
         return int((verdict * label).sum())
 
     n = len(rows)
-    assert total("accuracy", rates) == pytest.approx(float(((after == label) * 1 - (before == label)).sum()))
+    assert total("accuracy", rates) == pytest.approx(
+        float(((after == label) * 1 - (before == label)).sum())
+    )
     assert total("recall", rates) == pytest.approx(hits(after) - hits(before))
     assert total("specificity", rates) == pytest.approx(int(((1 - label) * (before - after)).sum()))
     if before.any() and after.any():
@@ -101,7 +113,9 @@ def test_the_scores_of_all_rows_add_up_to_the_change_of_the_metric(rows: list[tu
         assert total("precision", np.full(9, 0.3)) == pytest.approx(n * change, abs=1e-9)
     if before.any() and label.any():
         old, new = (2 * hits(v) / (v.sum() + label.sum()) for v in (before, after))
-        assert total("f1", rates) == pytest.approx((new - old) * (after.sum() + label.sum()), abs=1e-9)
+        assert total("f1", rates) == pytest.approx(
+            (new - old) * (after.sum() + label.sum()), abs=1e-9
+        )
 
 
 def test_rows_on_which_both_agree_score_nothing_but_in_precision() -> None:
@@ -127,7 +141,9 @@ def test_a_row_that_one_left_unscored_counts_against_the_new_prompt() -> None:
 @settings(max_examples=100)
 @given(st.floats(0.01, 5), st.lists(st.floats(-1, 4), min_size=2, max_size=6))
 def test_a_fair_bet_gains_nothing(lowest: float, values: list[float]) -> None:
-    """Of values with mean 0 that keep the bound, the mean wealth after a bet is the wealth before it."""
+    """Of values with mean 0 that keep the bound, the mean wealth after a bet is the wealth before
+    it.
+    """
     fair = np.array(values) - np.mean(values)
     bound = min(float(fair.min()), -0.01) * (1 + lowest)
     start = Wealth.start().bet(0.7, -1.0)
@@ -165,7 +181,9 @@ def test_a_worse_prompt_is_refused_and_a_broken_guard_refuses() -> None:
 
 
 def test_a_guard_is_shown_with_few_labels_of_rows_that_agree() -> None:
-    """Its margin asks for some; they are drawn with a probability of their own, at least the floor."""
+    """Its margin asks for some; they are drawn with a probability of their own, at least the
+    floor.
+    """
     design, labels = pool(3000, wins=0.75)
     queue = FlipQueue(replace(design, guards=RECALL))
     labelled: list[GivenLabel] = []
@@ -184,10 +202,16 @@ def test_a_guard_is_shown_with_few_labels_of_rows_that_agree() -> None:
 
 @pytest.mark.parametrize("estimand", ["groups", "pool"])
 @pytest.mark.parametrize("target", LINEAR)
-def test_the_same_labels_come_to_the_same_whatever_the_order_of_rows_and_calls(target: str, estimand: Estimand) -> None:
-    """A queue made anew from its JSON, rows in another order, asks and decides alike; dropping a label is an undo."""
+def test_the_same_labels_come_to_the_same_whatever_the_order_of_rows_and_calls(
+    target: str, estimand: Estimand
+) -> None:
+    """A queue made anew from its JSON, rows in another order, asks and decides alike; dropping a
+    label is an undo.
+    """
     design, labels = pool(240, wins=0.7)
-    design = replace(design, target=target, estimand=estimand, guards=(Guard(metric="specificity", margin=0.1),))
+    design = replace(
+        design, target=target, estimand=estimand, guards=(Guard(metric="specificity", margin=0.1),)
+    )
     if target == "specificity":
         design = replace(design, guards=RECALL)
     decision, labelled = label_all(design, labels)
@@ -206,12 +230,20 @@ def test_the_same_labels_come_to_the_same_whatever_the_order_of_rows_and_calls(t
 
 
 @pytest.mark.parametrize("estimand", ["groups", "pool"])
-def test_rows_with_the_same_texts_are_asked_about_once_and_count_as_if_each_had_been(estimand: Estimand) -> None:
+def test_rows_with_the_same_texts_are_asked_about_once_and_count_as_if_each_had_been(
+    estimand: Estimand,
+) -> None:
     """The evidence is that of two rows with the same label, the number of labels is not."""
     apart, labels = pool(400, wins=0.7, flips=0.3, size=4)
     apart = replace(apart, estimand=estimand)
-    earlier = {row.id: rows[0].id for rows in zip(apart.rows[::4], apart.rows[2::4], strict=True) for row in rows[1:]}
-    together = replace(apart, rows=tuple(replace(row, same_as=earlier.get(row.id, "")) for row in apart.rows))
+    earlier = {
+        row.id: rows[0].id
+        for rows in zip(apart.rows[::4], apart.rows[2::4], strict=True)
+        for row in rows[1:]
+    }
+    together = replace(
+        apart, rows=tuple(replace(row, same_as=earlier.get(row.id, "")) for row in apart.rows)
+    )
     said = {row.id: float(labels[int(earlier.get(row.id, row.id))]) for row in apart.rows}
     queue, asked, each = FlipQueue(together), list[GivenLabel](), list[GivenLabel]()
     while (draw := queue.next(asked)) is not None and len(asked) < 30:
@@ -233,7 +265,9 @@ def test_rows_with_the_same_texts_are_asked_about_once_and_count_as_if_each_had_
 
 @pytest.mark.parametrize("estimand", ["groups", "pool"])
 def test_labels_that_are_skipped_never_help(estimand: Estimand) -> None:
-    """Skipping all of them accepts nothing; a claim's evidence is never more than with the label."""
+    """Skipping all of them accepts nothing; a claim's evidence is never more than with the
+    label.
+    """
     design, labels = pool(600, wins=0.9)
     design = replace(design, estimand=estimand)
     queue = FlipQueue(design)
@@ -250,7 +284,9 @@ def test_labels_that_are_skipped_never_help(estimand: Estimand) -> None:
 
 def test_a_pool_of_which_every_flip_is_labelled_is_always_told() -> None:
     """Its total is then known; where it is 0 nothing rises."""
-    rows = [PoolRow(str(i), "g", 0, 1) for i in range(3)] + [PoolRow(str(i), "g", 1, 1) for i in range(3, 30)]
+    rows = [PoolRow(str(i), "g", 0, 1) for i in range(3)] + [
+        PoolRow(str(i), "g", 1, 1) for i in range(3, 30)
+    ]
     labels = np.array([1, 1, 0] + [1] * 27)
     assert label_all(made(rows, estimand="pool"), labels)[0].outcome == "higher on these rows"
     worse, _ = label_all(made(rows, estimand="pool"), np.array([0, 1, 0] + [1] * 27))
@@ -270,7 +306,9 @@ def test_the_sealed_holdouts_labels_come_first_and_are_not_asked_for() -> None:
     known = [replace(row, positive=bool(y)) for row, y in zip(known, labels, strict=True)][:300]
     for estimand in ("groups", "pool"):
         alone, _ = label_all(replace(design, estimand=estimand), labels)
-        helped, labelled = label_all(replace(design, estimand=estimand, rows=(*design.rows, *known)), labels)
+        helped, labelled = label_all(
+            replace(design, estimand=estimand, rows=(*design.rows, *known)), labels
+        )
         assert helped.decided
         assert helped.target.shown
         assert helped.holdout_labels == 300
@@ -283,7 +321,10 @@ def test_a_corrected_label_counts_as_if_it_had_been_so_from_the_start() -> None:
     design, labels = pool(900, wins=0.8)
     design = replace(design, guards=RECALL)
     _, labelled = label_all(design, labels)
-    corrected = [replace(one, label=1.0 - (one.label or 0.0)) if i < 5 else one for i, one in enumerate(labelled)]
+    corrected = [
+        replace(one, label=1.0 - (one.label or 0.0)) if i < 5 else one
+        for i, one in enumerate(labelled)
+    ]
     decision = FlipQueue(design).decide(corrected)
     assert decision.labels + decision.unused == len(labelled)
     assert decision == FlipQueue(design).decide(list(reversed(corrected)))
@@ -291,7 +332,9 @@ def test_a_corrected_label_counts_as_if_it_had_been_so_from_the_start() -> None:
 
 def test_rows_that_agree_are_drawn_with_the_probability_that_is_stated() -> None:
     """Over many seeds, by systematic sampling within the group."""
-    rows = [PoolRow(str(i), "g", 1, 1) for i in range(7)] + [PoolRow(str(i), "g", 0, 1) for i in range(7, 9)]
+    rows = [PoolRow(str(i), "g", 1, 1) for i in range(7)] + [
+        PoolRow(str(i), "g", 0, 1) for i in range(7, 9)
+    ]
     drawn, stated = 0, 0.0
     for seed in range(400):
         queue = FlipQueue(made(rows, guards=RECALL, seed=seed))
@@ -318,7 +361,9 @@ def test_a_row_whose_label_cannot_matter_is_never_drawn_and_others_have_a_floor(
 
 @pytest.mark.parametrize("target", LINEAR)
 def test_equal_judges_are_seldom_accepted_wherever_one_stops(target: str) -> None:
-    """Verdicts swapped by a fair coin for each group: the null is exact; of 60 at most 6 at a level of .03."""
+    """Verdicts swapped by a fair coin for each group: the null is exact; of 60 at most 6 at a level
+    of .03.
+    """
     accepted = 0
     for seed in range(60):
         design, labels = pool(360, wins=0.65, flips=0.2, seed=seed, size=4)
@@ -342,7 +387,9 @@ def test_a_metric_that_is_no_sum_over_rows_is_refused_with_those_that_are() -> N
 
 
 def test_how_many_rows_are_left_at_most_is_a_bound() -> None:
-    """No guess of how many it takes: of 18 queues such a guess had held in 8. Nothing once it is decided."""
+    """No guess of how many it takes: of 18 queues such a guess had held in 8. Nothing once it is
+    decided.
+    """
     design, labels = pool(3000, wins=0.7, flips=0.2)
     queue = FlipQueue(design)
     decision, labelled = label_all(design, labels)

@@ -1,4 +1,6 @@
-"""The Brier score at the gate, which is better low: as target and as guard, in the search, the plan and the chance."""
+"""The Brier score at the gate, which is better low: as target and as guard, in the search, the plan
+and the chance.
+"""
 
 from dataclasses import replace
 
@@ -6,7 +8,16 @@ import numpy as np
 import pytest
 from scipy.stats import permutation_test, ttest_rel
 
-from judgewright.judges import BINARY, PROBABILITY, Dataset, InputError, JudgedDataset, Row, Verdict, compare
+from judgewright.judges import (
+    BINARY,
+    PROBABILITY,
+    Dataset,
+    InputError,
+    JudgedDataset,
+    Row,
+    Verdict,
+    compare,
+)
 from judgewright.judges.metrics import count_cells, permutation_p
 from judgewright.optimize import Belief, Changes, chance_of
 from judgewright.optimize.guarding import shortfall
@@ -21,7 +32,10 @@ HONEST = read_objective("make its confidence honest")
 
 
 def judged(
-    labels: np.ndarray, decisions: np.ndarray, confidence: np.ndarray | None, groups: np.ndarray | None = None
+    labels: np.ndarray,
+    decisions: np.ndarray,
+    confidence: np.ndarray | None,
+    groups: np.ndarray | None = None,
 ) -> JudgedDataset:
     """Binary labels and verdicts with a confidence each; none where there is None."""
     groups = np.arange(len(labels)) if groups is None else groups
@@ -38,7 +52,9 @@ def judged(
 
 
 def drawn(n: int = 400, seed: int = 0) -> tuple[JudgedDataset, JudgedDataset]:
-    """An overconfident judge, and the same decisions with a confidence that is lower where it errs."""
+    """An overconfident judge, and the same decisions with a confidence that is lower where it
+    errs.
+    """
     rng = np.random.default_rng(seed)
     labels = rng.random(n) < 0.5
     wrong = rng.random(n) < 0.25
@@ -73,7 +89,10 @@ def test_group_swaps_agree_with_scipy() -> None:
     groups = np.repeat(np.arange(8), 3)
     old, new = (np.bincount(groups, weights=squared(table)) for table in (before, after))
     theirs = permutation_test(
-        (old, new), lambda a, b, axis: (a - b).mean(axis), permutation_type="samples", alternative="greater"
+        (old, new),
+        lambda a, b, axis: (a - b).mean(axis),
+        permutation_type="samples",
+        alternative="greater",
     )
     cells = [count_cells("brier", table, groups) for table in (before, after)]
     assert permutation_p("brier", *cells) == pytest.approx(theirs.pvalue)
@@ -104,7 +123,9 @@ def test_a_guard_on_it_holds_breaks_and_stays_open() -> None:
     assert shortfall(precise, before, after) == 0.0
 
 
-def test_a_verdict_without_a_confidence_counts_as_certain_and_no_confidence_at_all_decides_nothing() -> None:
+def test_a_verdict_without_a_confidence_counts_as_certain_and_no_confidence_at_all_decides_nothing() -> (  # noqa: E501
+    None
+):
     """Leaving it out where it would be low gains nothing."""
     before, after = drawn()
     silent = replace(after, answers=tuple(replace(one, confidence=None) for one in after.verdicts))
@@ -119,7 +140,9 @@ def test_a_verdict_without_a_confidence_counts_as_certain_and_no_confidence_at_a
 
 
 def test_the_chance_of_a_gain_is_that_of_its_fall() -> None:
-    """The better judge has a large chance, the poorer one none; what is measured is the change as it is."""
+    """The better judge has a large chance, the poorer one none; what is measured is the change as
+    it is.
+    """
     before, after = drawn(200)
     for sides, lowest, highest in (((before, after), 0.9, 1.0), ((after, before), 0.0, 0.01)):
         changes = Changes.of(*sides, HONEST)
@@ -134,7 +157,9 @@ def test_the_chance_of_a_gain_is_that_of_its_fall() -> None:
 def test_the_plan_knows_the_smallest_fall() -> None:
     """More rows show a smaller one; an edit that mends every verdict shows the most there is."""
     before, _ = drawn(800)
-    few, many = (smallest_gain("brier", before, churn=0.2, alpha=0.03, rows=rows) for rows in (200, 3000))
+    few, many = (
+        smallest_gain("brier", before, churn=0.2, alpha=0.03, rows=rows) for rows in (200, 3000)
+    )
     perfect = perfect_gain("brier", before, alpha=0.03, rows=200)
     assert few is not None
     assert many is not None

@@ -24,8 +24,13 @@ def judged(false_positives: float, misses: float) -> JudgedDataset:
     said[np.flatnonzero(label == 0)[: round(false_positives * half)]] = 1
     said[np.flatnonzero(label == 1)[: round(misses * half)]] = 0
     rows = tuple(Row(id=f"r{i}", inputs={"x": f"t{i}"}, label=float(label[i])) for i in range(ROWS))
-    answers = tuple(Verdict(row_id=f"r{i}", score=3.0 * s, positive=bool(s)) for i, s in enumerate(said.tolist()))
-    return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=OutputScale())
+    answers = tuple(
+        Verdict(row_id=f"r{i}", score=3.0 * s, positive=bool(s))
+        for i, s in enumerate(said.tolist())
+    )
+    return JudgedDataset(
+        dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=OutputScale()
+    )
 
 
 def test_the_bound_is_wilsons_one_sided() -> None:
@@ -61,7 +66,9 @@ def test_a_decision_without_floors_is_written_as_it_always_was() -> None:
     before, after = judged(0.08, 0.4), judged(0.08, 0.2)
     plain = decide(before, after, read_objective("raise recall"), alpha=0.03).to_json()
     assert "floors" not in plain
-    floored = decide(before, after, read_objective("raise recall; precision at least 0.8"), alpha=0.03).to_json()
+    floored = decide(
+        before, after, read_objective("raise recall; precision at least 0.8"), alpha=0.03
+    ).to_json()
     for body in (plain, floored):
         assert write_event(read_as(GateDecided, body)).keys() == body.keys()
     assert floored["floors"][0]["metric"] == "precision"

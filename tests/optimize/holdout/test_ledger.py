@@ -14,7 +14,9 @@ from ..in_memory import MemoryLedger
 
 
 def test_the_spent_levels_sum_to_alpha() -> None:
-    """The series of 1/t^2 sums to pi^2/6 (Euler); the tail after N terms lies between 1/(N+1) and 1/N."""
+    """The series of 1/t^2 sums to pi^2/6 (Euler); the tail after N terms lies between 1/(N+1) and
+    1/N.
+    """
     spent = sum(alpha_of_look(t) for t in range(1, 10_001))
     tail = 0.05 * 6 / 3.141592653589793**2
     assert 0.05 - tail / 10_000 <= spent <= 0.05 - tail / 10_001
@@ -28,7 +30,9 @@ def test_looks_are_counted_from_one() -> None:
         alpha_of_look(0)
 
 
-def look_and_say(ledger: Ledger, holdout: str, name: str, outcome: LookOutcome, *, before: str = "a") -> float:
+def look_and_say(
+    ledger: Ledger, holdout: str, name: str, outcome: LookOutcome, *, before: str = "a"
+) -> float:
     """Open a holdout for one candidate and conclude; return what it spent."""
     look = ledger.begin(holdout, run_id="run", before=before, after=name)
     ledger.conclude(look, outcome=outcome, reason="because")
@@ -36,9 +40,14 @@ def look_and_say(ledger: Ledger, holdout: str, name: str, outcome: LookOutcome, 
 
 
 def test_each_look_spends_less_and_an_accept_starts_anew_from_the_accepted_prompt() -> None:
-    """Refused and undecided looks count, and one never concluded; from the old prompt, an accept counts."""
+    """Refused and undecided looks count, and one never concluded; from the old prompt, an accept
+    counts.
+    """
     ledger = MemoryLedger()
-    spent = [look_and_say(ledger, "h", str(i), outcome) for i, outcome in enumerate(("refused", "undecided"))]
+    spent = [
+        look_and_say(ledger, "h", str(i), outcome)
+        for i, outcome in enumerate(("refused", "undecided"))
+    ]
     ledger.begin("h", run_id="run", before="a", after="cut off")
     spent.append(look_and_say(ledger, "h", "good", "accepted"))
     spent.append(look_and_say(ledger, "h", "next", "refused", before="good"))
@@ -81,7 +90,9 @@ def test_a_spent_holdout_asks_for_fresh_labels() -> None:
     assert len(ledger.looks("h")) == 3
 
 
-def rows_of(numbers: Iterable[int], *, tag: str = "", edit: str = "", label: float = 1.0) -> Dataset:
+def rows_of(
+    numbers: Iterable[int], *, tag: str = "", edit: str = "", label: float = 1.0
+) -> Dataset:
     """Rows in groups of two under one source, each with a statement of its own."""
     rows = (
         Row(
@@ -105,7 +116,9 @@ def known(numbers: Iterable[int], **changes: str) -> RowFingerprints:
 
 @given(st.sets(st.integers(0, 60)), st.sets(st.integers(0, 60)))
 def test_rows_are_met_again_by_whole_groups(mine: set[int], others: set[int]) -> None:
-    """What is counted is what set arithmetic on the groups counts; writing and reading keys changes nothing."""
+    """What is counted is what set arithmetic on the groups counts; writing and reading keys changes
+    nothing.
+    """
     found = known(mine).met_in(RowFingerprints.from_bytes(known(others).to_bytes()))
     groups = {i // 2 for i in mine} & {i // 2 for i in others}
     assert found == Overlap(rows=sum(i // 2 in groups for i in mine), groups=len(groups))
@@ -120,13 +133,22 @@ def test_rows_are_met_again_by_whole_groups(mine: set[int], others: set[int]) ->
         rows_of(reversed(range(20))),
         Dataset.of(
             [
-                Row(id=r.id, inputs={"a": r.inputs["statement"].upper() + " ", "b": r.inputs["source"]})
+                Row(
+                    id=r.id,
+                    inputs={"a": r.inputs["statement"].upper() + " ", "b": r.inputs["source"]},
+                )
                 for r in rows_of(range(20)).rows
             ],
             labels=BINARY,
         ),
     ],
-    ids=["ids and groups", "an edited statement", "labels", "order", "names of columns, capitals and spaces"],
+    ids=[
+        "ids and groups",
+        "an edited statement",
+        "labels",
+        "order",
+        "names of columns, capitals and spaces",
+    ],
 )
 def test_a_change_of_form_makes_no_fresh_row(changed: Dataset) -> None:
     """Rows are known by what they say."""
@@ -134,7 +156,9 @@ def test_a_change_of_form_makes_no_fresh_row(changed: Dataset) -> None:
 
 
 def test_a_text_that_many_groups_have_tells_nothing() -> None:
-    """A refusal that stands under many queries, or a short answer, does not make other rows the same."""
+    """A refusal that stands under many queries, or a short answer, does not make other rows the
+    same.
+    """
     said = "I am sorry, but I cannot answer that question."
 
     def answers(names: Iterable[str], said: str) -> RowFingerprints:
@@ -149,7 +173,9 @@ def test_rows_without_texts_are_known_by_name_and_line_numbers_only_within_their
     """Verdict files may hold nothing but ids; `1` is in every one of them."""
 
     def bare(ids: Iterable[str], label: float = 1.0) -> RowFingerprints:
-        return RowFingerprints.of(Dataset.of([Row(id=i, inputs={}, label=label) for i in ids], labels=BINARY))
+        return RowFingerprints.of(
+            Dataset.of([Row(id=i, inputs={}, label=label) for i in ids], labels=BINARY)
+        )
 
     assert bare(["q1-p1", "q1-p2"]).met_in(bare(["q1-p1", "q1-p2"], label=0.0)).rows == 2
     assert bare("123").met_in(bare("123", label=0.0)).rows == 0
@@ -157,11 +183,16 @@ def test_rows_without_texts_are_known_by_name_and_line_numbers_only_within_their
 
 
 def test_a_run_with_the_same_rows_and_split_is_never_refused() -> None:
-    """Its holdout was sealed in the earlier run too, though a passage stands on both sides under two questions."""
+    """Its holdout was sealed in the earlier run too, though a passage stands on both sides under
+    two questions.
+    """
     rows = [
         Row(
             id=f"{q}-{p}",
-            inputs={"query": f"question {q}", "passage": f"The passage {p} of the pool is long enough."},
+            inputs={
+                "query": f"question {q}",
+                "passage": f"The passage {p} of the pool is long enough.",
+            },
             group=str(q),
         )
         for q in range(60)
@@ -183,7 +214,9 @@ def test_rows_that_were_open_are_no_holdout() -> None:
     ledger = MemoryLedger()
     ledger.remember("first", open=known(range(40)), sealed={"h": known(range(40, 60))})
     sealed = {"k": known(range(30, 70), tag="new-")}
-    with pytest.raises(InputError, match=r"10 of the 40 sealed rows \(in 5 groups\) were open to run first"):
+    with pytest.raises(
+        InputError, match=r"10 of the 40 sealed rows \(in 5 groups\) were open to run first"
+    ):
         ledger.remember("second", open=RowFingerprints(), sealed=sealed)
     allowed = ledger.remember("second", open=RowFingerprints(), sealed=sealed, allow_opened=True)
     assert ledger.remember("second", open=RowFingerprints(), sealed=sealed) == allowed
@@ -192,7 +225,9 @@ def test_rows_that_were_open_are_no_holdout() -> None:
 
 
 def test_looks_at_the_same_rows_under_another_hash_go_on_counting() -> None:
-    """Each look that shares rows counts, either way, and none over a chain; a twentieth of the groups is nothing."""
+    """Each look that shares rows counts, either way, and none over a chain; a twentieth of the
+    groups is nothing.
+    """
     ledger = MemoryLedger()
     parts = {"h": range(400), "cut": range(200), "fresh": range(380, 800), "later": range(360, 800)}
     for run, (holdout, numbers) in enumerate(parts.items()):
@@ -226,7 +261,9 @@ def test_a_line_of_its_own_counts_its_own_looks() -> None:
     ledger = MemoryLedger()
     for i in range(4):
         look_and_say(ledger, "h", str(i), "refused")
-    first = ledger.begin("h", run_id="run", before="a", after="b", purpose="recheck", line="new model")
+    first = ledger.begin(
+        "h", run_id="run", before="a", after="b", purpose="recheck", line="new model"
+    )
     assert (first.number, first.line) == (1, "new model")
     assert ledger.begin("h", run_id="run", before="a", after="c", line="new model").number == 2
     assert ledger.begin("h", run_id="run", before="a", after="b").number == 5

@@ -1,4 +1,6 @@
-"""Sides that stay: whatever becomes of a file, every run starts and no row that was open is sealed later."""
+"""Sides that stay: whatever becomes of a file, every run starts and no row that was open is sealed
+later.
+"""
 
 import json
 import random
@@ -9,14 +11,25 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges import BINARY, DEFAULT_SHARES, Dataset, Row, Splits, load_dataset, split_dataset
+from judgewright.judges import (
+    BINARY,
+    DEFAULT_SHARES,
+    Dataset,
+    Row,
+    Splits,
+    load_dataset,
+    split_dataset,
+)
 from judgewright.judges.files import as_grouped_before, by_longest_input
 from judgewright.optimize.holdout import remember_split, split_with_memory
 from judgewright.optimize.holdout.row_fingerprints import open_to_hash
 
 from ..in_memory import MemoryLedger
 
-WORDS = ["".join(random.Random(i).choices("abcdefghijklmnopqrstuvwxyz", k=3 + i % 6)) for i in range(3_000)]
+WORDS = [
+    "".join(random.Random(i).choices("abcdefghijklmnopqrstuvwxyz", k=3 + i % 6))
+    for i in range(3_000)
+]
 
 
 def made_up(seed: int, words: int) -> str:
@@ -30,7 +43,10 @@ def group_of(number: int, positives: float = 0.4) -> list[Row]:
     return [
         Row(
             id=f"r{number}-{i}",
-            inputs={"source": made_up(number, 40), "statement": made_up(10_000 + 10 * number + i, 14)},
+            inputs={
+                "source": made_up(number, 40),
+                "statement": made_up(10_000 + 10 * number + i, 14),
+            },
             label=float(draw.random() < positives),
             group=f"g{number}",
         )
@@ -51,9 +67,11 @@ def homes(parts: Splits) -> dict[str, str]:
 
 @dataclass
 class History:
-    """A file that people change, and the runs over it; ids of rows stay what they are, so that a test can follow them.
+    """A file that people change, and the runs over it; ids of rows stay what they are, so that a
+    test can follow them.
 
-    What a run knows a row by are texts and groups: in the files that it reads the ids are others each time.
+    What a run knows a row by are texts and groups: in the files that it reads the ids are others
+    each time.
     """
 
     rows: list[Row] = field(default_factory=list)
@@ -68,7 +86,9 @@ class History:
         self.groups += count
 
     def edit(self, draw: random.Random) -> None:
-        """Write a word into a source and into a statement, or another statement under the same source."""
+        """Write a word into a source and into a statement, or another statement under the same
+        source.
+        """
         i = draw.randrange(len(self.rows))
         source, statement = self.rows[i].inputs["source"], self.rows[i].inputs["statement"]
         if draw.random() < 0.5:
@@ -95,7 +115,9 @@ class History:
         self.rows = [replace(row, group=names.get(row.group, row.group)) for row in self.rows]
 
     def run(self, draw: random.Random) -> tuple[Splits, dict[str, str]]:
-        """Split as `optimize` does, look at the holdout, and return the part of each row by its lasting id."""
+        """Split as `optimize` does, look at the holdout, and return the part of each row by its
+        lasting id.
+        """
         order = draw.sample(self.rows, len(self.rows))
         file = Dataset.of([replace(row, id=str(i)) for i, row in enumerate(order)], labels=BINARY)
         self.runs += 1
@@ -122,7 +144,9 @@ CHANGES: dict[str, Callable[[History, random.Random], None]] = {
 @given(
     start=st.integers(40, 80),
     steps=st.lists(
-        st.tuples(st.integers(0, 25), st.lists(st.sampled_from(sorted(CHANGES)), max_size=4)), min_size=10, max_size=10
+        st.tuples(st.integers(0, 25), st.lists(st.sampled_from(sorted(CHANGES)), max_size=4)),
+        min_size=10,
+        max_size=10,
     ),
     draw=st.randoms(use_true_random=False),
 )
@@ -130,7 +154,9 @@ CHANGES: dict[str, Callable[[History, random.Random], None]] = {
 def test_no_row_that_was_open_is_ever_sealed(
     start: int, steps: list[tuple[int, list[str]]], draw: random.Random
 ) -> None:
-    """In any history: every run starts and is split again as it was, each look counts, and what was seen stays seen."""
+    """In any history: every run starts and is split again as it was, each look counts, and what was
+    seen stays seen.
+    """
     history = History()
     history.grow(start)
     opened: set[str] = set()
@@ -140,7 +166,10 @@ def test_no_row_that_was_open_is_ever_sealed(
         for change in changes:
             CHANGES[change](history, draw)
         _, found = history.run(draw)
-        by_part = {part: {row for row, home in found.items() if home == part} for part in set(found.values())}
+        by_part = {
+            part: {row for row, home in found.items() if home == part}
+            for part in set(found.values())
+        }
         assert not opened & (by_part["holdout"] | by_part.get("final", set()))
         assert not looked_at & by_part.get("final", set())
         opened |= by_part["train"] | by_part["validation"]
@@ -150,7 +179,9 @@ def test_no_row_that_was_open_is_ever_sealed(
 @given(start=st.integers(60, 100), steps=st.lists(st.integers(5, 40), min_size=10, max_size=10))
 @settings(max_examples=4, deadline=None)
 def test_a_holdout_grows_with_the_file(start: int, steps: list[int]) -> None:
-    """Its rows, groups and labels are as near to its share as one split of the whole file would bring them."""
+    """Its rows, groups and labels are as near to its share as one split of the whole file would
+    bring them.
+    """
     history, draw = History(), random.Random(start)
     history.grow(start)
     parts, before = history.run(draw)
@@ -168,10 +199,17 @@ def test_a_holdout_grows_with_the_file(start: int, steps: list[int]) -> None:
 
 
 def test_sides_of_groups_that_an_earlier_version_made_are_kept(tmp_path: Path) -> None:
-    """It grouped search rows by their passage: a holdout placed then stays, and so does one of a run that goes on."""
+    """It grouped search rows by their passage: a holdout placed then stays, and so does one of a
+    run that goes on.
+    """
     path = tmp_path / "rows.jsonl"
     rows = [
-        {"id": f"r{i}", "query": f"query {i // 5}", "passage": made_up(i, 30), "label": (i + i // 5) % 2}
+        {
+            "id": f"r{i}",
+            "query": f"query {i // 5}",
+            "passage": made_up(i, 30),
+            "label": (i + i // 5) % 2,
+        }
         for i in range(300)
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -182,7 +220,9 @@ def test_sides_of_groups_that_an_earlier_version_made_are_kept(tmp_path: Path) -
     placed = split_with_memory(ledger.memories(), "old", before, DEFAULT_SHARES)
     remember_split(ledger, "old", placed)
     for run in ("new", "old"):
-        assert homes(split_with_memory(ledger.memories(), run, now, DEFAULT_SHARES)) == homes(placed)
+        assert homes(split_with_memory(ledger.memories(), run, now, DEFAULT_SHARES)) == homes(
+            placed
+        )
     assert homes(split_with_memory((), None, now, DEFAULT_SHARES)) != homes(placed)
     assert as_grouped_before(now, before.content_hash).content_hash == before.content_hash
     assert as_grouped_before(now, "another file") is now

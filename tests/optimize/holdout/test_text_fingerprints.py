@@ -13,7 +13,10 @@ from judgewright.judges import BINARY, Dataset, Row, mix
 from judgewright.optimize.holdout import LETTERS, WINDOW, Fingerprints, winnow
 from judgewright.optimize.holdout.text_fingerprints import _rolling
 
-WORDS = ["".join(random.Random(i).choices("abcdefghijklmnopqrstuvwxyz", k=3 + i % 6)) for i in range(3_000)]
+WORDS = [
+    "".join(random.Random(i).choices("abcdefghijklmnopqrstuvwxyz", k=3 + i % 6))
+    for i in range(3_000)
+]
 
 
 def made_up(seed: int, words: int) -> str:
@@ -26,7 +29,10 @@ def rows_of(numbers: Iterable[int], edit: Callable[[str], str] = lambda text: te
     return [
         Row(
             id=f"r{i}",
-            inputs={"source": edit(made_up(i // 3, 120)), "statement": edit(made_up(10_000 + i, 14))},
+            inputs={
+                "source": edit(made_up(i // 3, 120)),
+                "statement": edit(made_up(10_000 + i, 14)),
+            },
             label=1.0,
             group=f"g{i // 3}",
         )
@@ -52,19 +58,32 @@ KNOWN = prints(rows_of(range(60)))
         lambda text: f"{made_up(77, 20)} {text} {made_up(78, 20)}",
         lambda text: text[: len(text) * 3 // 4],
     ],
-    ids=["one word before", "one look-alike", "all look-alikes", "spaces", "template around", "a quarter cut off"],
+    ids=[
+        "one word before",
+        "one look-alike",
+        "all look-alikes",
+        "spaces",
+        "template around",
+        "a quarter cut off",
+    ],
 )
 def test_edited_rows_are_met_again(edit: Callable[[str], str]) -> None:
-    """Whatever was put before, behind or between, each row is known, and so is each in the other direction."""
+    """Whatever was put before, behind or between, each row is known, and so is each in the other
+    direction.
+    """
     edited = prints(rows_of(range(60), edit))
     assert edited.met_in(KNOWN).same.all()
     assert KNOWN.met_in(edited).same.all()
 
 
 def test_what_was_diluted_is_touched_and_known_in_the_other_direction() -> None:
-    """Rows with thrice as much other text in each are a small part of themselves, and hold all of the old ones."""
+    """Rows with thrice as much other text in each are a small part of themselves, and hold all of
+    the old ones.
+    """
     noise = iter(range(20_000, 30_000))
-    diluted = prints(rows_of(range(60), lambda text: f"{text} {made_up(next(noise), 4 * len(text.split()))}"))
+    diluted = prints(
+        rows_of(range(60), lambda text: f"{text} {made_up(next(noise), 4 * len(text.split()))}")
+    )
     assert not diluted.met_in(KNOWN).same.any()
     assert diluted.met_in(KNOWN).touched.all()
     assert KNOWN.met_in(diluted).same.all()
@@ -83,7 +102,11 @@ def test_other_rows_are_not_met() -> None:
 def test_a_source_is_known_under_other_statements_whoever_is_in_its_group() -> None:
     """Each statement written anew, and each row a group of its own."""
     anew = [
-        Row(id=f"x{i}", inputs={"source": r.inputs["source"], "statement": made_up(50_000 + i, 14)}, label=0.0)
+        Row(
+            id=f"x{i}",
+            inputs={"source": r.inputs["source"], "statement": made_up(50_000 + i, 14)},
+            label=0.0,
+        )
         for i, r in enumerate(rows_of(range(60)))
     ]
     assert prints(anew).met_in(KNOWN).same.all()
@@ -93,7 +116,12 @@ def test_short_rows_are_known_letter_for_letter_or_by_all_they_have() -> None:
     """A row of a few words has too few fingerprints to be half of another."""
 
     def short(numbers: Iterable[int], before: str = "") -> Fingerprints:
-        return prints([Row(id=f"s{i}", inputs={"query": f"{before}{made_up(i, 4)}", "answer": "yes"}) for i in numbers])
+        return prints(
+            [
+                Row(id=f"s{i}", inputs={"query": f"{before}{made_up(i, 4)}", "answer": "yes"})
+                for i in numbers
+            ]
+        )
 
     known = short(range(40))
     assert short(range(40)).met_in(known).same.all()
@@ -101,19 +129,25 @@ def test_short_rows_are_known_letter_for_letter_or_by_all_they_have() -> None:
 
 
 def test_names_tell_where_one_side_has_no_texts() -> None:
-    """A verdict file with ids alone is known beside the rows themselves; line numbers tell nothing."""
+    """A verdict file with ids alone is known beside the rows themselves; line numbers tell
+    nothing.
+    """
     bare = prints([Row(id=row.id, inputs={}, label=row.label) for row in rows_of(range(60))])
     lines = prints([Row(id=str(i), inputs={}) for i in range(60)])
     assert bare.met_in(KNOWN).same.all()
     assert KNOWN.met_in(bare).same.all()
     assert not lines.met_in(KNOWN).same.any()
-    other = prints([Row(id=row.id, inputs={"source": made_up(40_000, 60)}) for row in rows_of(range(60))])
+    other = prints(
+        [Row(id=row.id, inputs={"source": made_up(40_000, 60)}) for row in rows_of(range(60))]
+    )
     assert not other.met_in(KNOWN).same.any()
 
 
 def test_texts_in_any_column_count() -> None:
     """A verdict file may hold source and statement as plain columns, and other ids."""
-    columns = [Row(id=f"new-{i}", inputs={}, meta=dict(r.inputs)) for i, r in enumerate(rows_of(range(60)))]
+    columns = [
+        Row(id=f"new-{i}", inputs={}, meta=dict(r.inputs)) for i, r in enumerate(rows_of(range(60)))
+    ]
     assert prints(columns).met_in(KNOWN).same.all()
 
 
@@ -125,7 +159,10 @@ def test_fingerprints_are_the_same_from_their_bytes_and_do_not_depend_on_ids_or_
     assert Fingerprints.of(Dataset.of([], labels=BINARY)).met_in(KNOWN).same.shape == (0,)
 
 
-@given(st.text(alphabet="abcdef", min_size=LETTERS + WINDOW - 1, max_size=200), st.text("xyz", max_size=30))
+@given(
+    st.text(alphabet="abcdef", min_size=LETTERS + WINDOW - 1, max_size=200),
+    st.text("xyz", max_size=30),
+)
 def test_a_shared_stretch_leaves_a_shared_fingerprint(stretch: str, around: str) -> None:
     """What winnowing promises: a stretch of window and letters in common is always seen."""
     assert set(winnow(stretch + around).tolist()) & set(winnow(around + stretch).tolist())

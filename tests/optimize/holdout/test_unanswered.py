@@ -6,7 +6,17 @@ from itertools import product
 import numpy as np
 import pytest
 
-from judgewright.judges import BINARY, Answer, Dataset, JudgedDataset, OutputScale, Row, Unscored, Verdict, compare
+from judgewright.judges import (
+    BINARY,
+    Answer,
+    Dataset,
+    JudgedDataset,
+    OutputScale,
+    Row,
+    Unscored,
+    Verdict,
+    compare,
+)
 from judgewright.optimize.holdout import ROUNDS, AskedAgain, ask_again, count_against
 
 SILENT = "-"
@@ -49,10 +59,15 @@ def said(side: JudgedDataset) -> str:
 
 
 def test_rows_that_either_left_unanswered_are_asked_again_on_both_sides() -> None:
-    """A round in which both answer stands for both; one's answer alone stands only where there was none."""
+    """A round in which both answer stands for both; one's answer alone stands only where there was
+    none.
+    """
     before = judged([1, 1, 1, 0], "101-")
     after = judged([1, 1, 1, 0], "1--0")
-    old, new = Endpoint({"r1": "1--", "r2": "---", "r3": "-1-"}), Endpoint({"r1": "0--", "r2": "-0-", "r3": "11-"})
+    old, new = (
+        Endpoint({"r1": "1--", "r2": "---", "r3": "-1-"}),
+        Endpoint({"r1": "0--", "r2": "-0-", "r3": "11-"}),
+    )
     sides = ask_again(before, after, old, new)
     rounds = (
         AskedAgain(repeat=1, rows=3, left=2),
@@ -60,13 +75,19 @@ def test_rows_that_either_left_unanswered_are_asked_again_on_both_sides() -> Non
     )
     assert sides[2] == rounds
     assert old.asked == new.asked == [(1, ("r1", "r2", "r3")), (2, ("r2", "r3"))]
-    # r1 is both sides' first round; r2 keeps the old prompt's first verdict; r3 is the second round's on both.
+    # r1 is both sides' first round; r2 keeps the old prompt's first verdict; r3 is the second
+    # round's on both.
     assert (said(sides[0]), said(sides[1])) == ("1111", "1001")
 
 
 def test_nobody_is_asked_who_answered_or_cannot_or_need_not() -> None:
-    """Complete rows, rows without a label and rows too long to send are left alone; three rounds and no more."""
-    before, after = judged([1, 0, None, 1], ["1", "-", "-", "long"]), judged([1, 0, None, 1], ["0", "1", "1", "long"])
+    """Complete rows, rows without a label and rows too long to send are left alone; three rounds
+    and no more.
+    """
+    before, after = (
+        judged([1, 0, None, 1], ["1", "-", "-", "long"]),
+        judged([1, 0, None, 1], ["0", "1", "1", "long"]),
+    )
     old, new = Endpoint({"r1": "---"}), Endpoint({"r1": "000"})
     first, second, rounds = ask_again(before, after, old, new)
     assert [asked for _, asked in old.asked] == [("r1",)] * ROUNDS
@@ -86,13 +107,23 @@ def test_what_stays_unanswered_is_wrong_for_the_new_prompt_and_right_for_the_old
 
 
 def test_a_grade_that_is_counted_against_is_wrong_in_the_grade_too() -> None:
-    """With off_by_one the old prompt's missing grade is the label, the new one's the far end of the scale."""
+    """With off_by_one the old prompt's missing grade is the label, the new one's the far end of the
+    scale.
+    """
     scale = OutputScale(low=0, high=3, threshold=2)
-    rows = tuple(Row(id=f"r{i}", inputs={}, label=float(label), group=f"g{i}") for i, label in enumerate((0, 1, 2, 3)))
-    full = tuple(Verdict(row_id=row.id, score=row.label or 0.0, positive=(row.label or 0) >= 2) for row in rows)
+    rows = tuple(
+        Row(id=f"r{i}", inputs={}, label=float(label), group=f"g{i}")
+        for i, label in enumerate((0, 1, 2, 3))
+    )
+    full = tuple(
+        Verdict(row_id=row.id, score=row.label or 0.0, positive=(row.label or 0) >= 2)
+        for row in rows
+    )
     none = tuple(Unscored(row_id=row.id, reason="parse") for row in rows)
     data = Dataset(rows=rows, labels=scale)
-    old, new = (JudgedDataset(dataset=data, answers=answers, scale=scale) for answers in (full, none))
+    old, new = (
+        JudgedDataset(dataset=data, answers=answers, scale=scale) for answers in (full, none)
+    )
     for before, after, value in ((old, new, -1.0), (new, old, 0.0)):
         worst = count_against(before, after)
         assert worst is not None
@@ -127,25 +158,34 @@ def test_no_way_to_fill_the_gaps_is_worse_for_the_new_prompt(metric: str) -> Non
             assert change.difference <= other.difference + 1e-12
 
 
-@pytest.mark.parametrize("metric", ["accuracy_grades", "f1_macro_grades", "recall[a]", "precision[b]", "f1[c]"])
+@pytest.mark.parametrize(
+    "metric", ["accuracy_grades", "f1_macro_grades", "recall[a]", "precision[b]", "f1[c]"]
+)
 def test_no_way_to_fill_the_gaps_of_a_choice_is_worse_for_the_new_prompt(metric: str) -> None:
     """Against every class that the missing verdicts could have named."""
     rng = np.random.default_rng(4)
     scale = OutputScale(kind="choice", labels=("a", "b", "c"))
 
     def chosen(labels: list[int], classes: list[int | None]) -> JudgedDataset:
-        rows = tuple(Row(id=str(i), inputs={}, label=float(label)) for i, label in enumerate(labels))
+        rows = tuple(
+            Row(id=str(i), inputs={}, label=float(label)) for i, label in enumerate(labels)
+        )
         answers: list[Answer] = []
         for row, code in zip(rows, classes, strict=True):
             if code is None:
                 answers.append(Unscored(row_id=row.id, reason="parse"))
             else:
                 answers.append(Verdict(row_id=row.id, score=float(code), positive=code >= 1))
-        return JudgedDataset(dataset=Dataset(rows=rows, labels=scale), answers=tuple(answers), scale=scale)
+        return JudgedDataset(
+            dataset=Dataset(rows=rows, labels=scale), answers=tuple(answers), scale=scale
+        )
 
     for _ in range(2):
         labels = rng.choice(3, 40, p=(0.6, 0.3, 0.1)).tolist()
-        sides = [np.where(rng.random(40) < 0.7, labels, rng.integers(0, 3, 40)).tolist() for _ in range(2)]
+        sides = [
+            np.where(rng.random(40) < 0.7, labels, rng.integers(0, 3, 40)).tolist()
+            for _ in range(2)
+        ]
         gaps = [(0, 0), (0, 1), (1, 2), (1, 3), (1, 4)]
         before, after = (
             chosen(labels, [None if (k, i) in gaps else code for i, code in enumerate(side)])

@@ -1,4 +1,6 @@
-"""An accepted loss obeys every axiom where an independent loop over the cells looks; a refused one is told why."""
+"""An accepted loss obeys every axiom where an independent loop over the cells looks; a refused one
+is told why.
+"""
 
 import itertools
 import tracemalloc
@@ -42,10 +44,12 @@ WEIGHED = "(1 - correct) * (1 if in_slice('long') else {rest}) * (1 if in_slice(
 def test_saved_slices_are_weighed_and_every_axiom_holds_in_each_of_them() -> None:
     """A loss that is blind in one saved slice, or in two together, is refused, and says where."""
     check_axioms(compile_expression(WEIGHED.format(rest=0.5)), declares={}, grades=Grades(levels=4))
-    faults = axiom_faults(compile_expression(WEIGHED.format(rest=0)), declares={}, grades=Grades(levels=4))
+    faults = axiom_faults(
+        compile_expression(WEIGHED.format(rest=0)), declares={}, grades=Grades(levels=4)
+    )
     assert faults
     together = "(1 - correct) * (0 if in_slice('long') and in_slice('new') else 1)"
-    (fault, *_) = axiom_faults(compile_expression(together), declares={}, grades=Grades(levels=4))
+    fault, *_ = axiom_faults(compile_expression(together), declares={}, grades=Grades(levels=4))
     assert fault.detail.endswith(", in slice long and new")
     table = cost_table(compile_expression(WEIGHED.format(rest=0.5)), Grades(levels=4))
     costs = {(row.place, row.confidence): row.fp for row in table}
@@ -55,7 +59,13 @@ def test_saved_slices_are_weighed_and_every_axiom_holds_in_each_of_them() -> Non
 
 
 def one(
-    expression: Expression, human: float, judge: float, confidence: float, inside: bool, first: int, levels: int
+    expression: Expression,
+    human: float,
+    judge: float,
+    confidence: float,
+    inside: bool,
+    first: int,
+    levels: int,
 ) -> float:
     """Cost of a single row, asked for on its own."""
     rows = Outcomes(
@@ -75,11 +85,23 @@ def one(
 @given(
     st.sampled_from(["fp", "fn", "0.5 * fp", "(1 - correct)", "rank_distance / n_levels", "0"]),
     st.sampled_from(["fn", "0.3 * fn", "0.1 * (1 - correct)", "0"]),
-    st.sampled_from(["1", "confidence", "(0.5 + 0.5 * confidence)", "(1 - 0.5 * confidence)", "in_slice('target')"]),
+    st.sampled_from(
+        [
+            "1",
+            "confidence",
+            "(0.5 + 0.5 * confidence)",
+            "(1 - 0.5 * confidence)",
+            "in_slice('target')",
+        ]
+    ),
     st.integers(2, 6),
 )
-def test_an_accepted_loss_obeys_the_axioms_cell_by_cell(left: str, right: str, weight: str, levels: int) -> None:
-    """A plain loop over confidences, membership and grades finds no broken axiom in what was accepted."""
+def test_an_accepted_loss_obeys_the_axioms_cell_by_cell(
+    left: str, right: str, weight: str, levels: int
+) -> None:
+    """A plain loop over confidences, membership and grades finds no broken axiom in what was
+    accepted.
+    """
     expression = compile_expression(f"clip(({left} + {right}) * {weight}, 0, 1)")
     first = -(-levels // 2)
     try:
@@ -104,7 +126,11 @@ def test_an_accepted_loss_obeys_the_axioms_cell_by_cell(left: str, right: str, w
         (
             "correct",
             {},
-            ["a right answer costs more", "a false positive costs nothing extra", "a perfect answer costs 1"],
+            [
+                "a right answer costs more",
+                "a false positive costs nothing extra",
+                "a perfect answer costs 1",
+            ],
         ),
         ("fp", {}, ["a false negative costs nothing extra in 100% of the places"]),
         (
@@ -113,16 +139,26 @@ def test_an_accepted_loss_obeys_the_axioms_cell_by_cell(left: str, right: str, w
             ["costs nothing extra in 50%", "confidence 0 to 1, in no slice"],
         ),
         ("(1 - correct) * (confidence > 0.5)", {}, ["confidence 0 to 0.5"]),
-        ("0.4 * fp + fn", FP_FIRST, ["it declares that a false positive costs more than a false negative"]),
+        (
+            "0.4 * fp + fn",
+            FP_FIRST,
+            ["it declares that a false positive costs more than a false negative"],
+        ),
         ("1 - correct", FP_FIRST, ["which does not hold"]),
-        ("fp + fn", {"fp_costs_more_than_fn": True, "fn_costs_more_than_fp": True}, ["declares both"]),
+        (
+            "fp + fn",
+            {"fp_costs_more_than_fn": True, "fn_costs_more_than_fp": True},
+            ["declares both"],
+        ),
         ("1 - correct", {"is_fair": True}, ["'is_fair'"]),
         ("(1 - correct) * (1 - 0.5 * confidence)", {}, ["costs less when the judge is surer"]),
         ("5 * fp", {}, ["outside [0, 1] on"]),
         ("abstained * 2 + (1 - correct) * (1 - abstained)", {}, ["no verdict"]),
     ],
 )
-def test_every_broken_axiom_is_named(text: str, declares: dict[str, bool], reasons: list[str]) -> None:
+def test_every_broken_axiom_is_named(
+    text: str, declares: dict[str, bool], reasons: list[str]
+) -> None:
     """The refusal lists each broken axiom with the place where it breaks."""
     with pytest.raises(LossError) as refusal:
         check_axioms(compile_expression(text), declares=declares, grades=Grades(levels=4))
@@ -167,7 +203,9 @@ def test_a_loss_that_is_blind_between_two_steps_is_refused(text: str, levels: in
 
 
 def test_the_grid_stays_small_for_any_scale() -> None:
-    """A loss with many numbers, many slices and a thousand grades is checked in bounded time and memory."""
+    """A loss with many numbers, many slices and a thousand grades is checked in bounded time and
+    memory.
+    """
     numbers = " + ".join(f"(confidence > 0.{i})" for i in range(11, 30))
     text = f"0.5 * (1 - correct) + 0.01 * (1 - correct) * ({numbers})"
     tracemalloc.start()
@@ -180,7 +218,9 @@ def test_the_grid_stays_small_for_any_scale() -> None:
 def test_a_threshold_that_leaves_no_errors_is_refused() -> None:
     """A scale on which every rank is positive has no right and wrong to compare."""
     with pytest.raises(LossError, match="no right and wrong"):
-        check_axioms(compile_expression("1 - correct"), declares={}, grades=Grades(levels=4, positive_from=0))
+        check_axioms(
+            compile_expression("1 - correct"), declares={}, grades=Grades(levels=4, positive_from=0)
+        )
 
 
 def test_a_hundred_levels_are_checked_in_reasonable_time() -> None:
@@ -194,8 +234,12 @@ def test_a_hundred_levels_are_checked_in_reasonable_time() -> None:
 
 def test_the_cost_table_shows_what_each_outcome_costs() -> None:
     """Two places by two confidences, with the same numbers as a calculation by hand."""
-    expression = compile_expression("(fp + 0.4 * fn) * (1 if in_slice('target') else 0.6) * (0.6 + 0.4 * confidence)")
-    table = {(row.place, row.confidence): row for row in cost_table(expression, grades=Grades(levels=4))}
+    expression = compile_expression(
+        "(fp + 0.4 * fn) * (1 if in_slice('target') else 0.6) * (0.6 + 0.4 * confidence)"
+    )
+    table = {
+        (row.place, row.confidence): row for row in cost_table(expression, grades=Grades(levels=4))
+    }
     assert set(table) == {(p, c) for p in ("in no slice", "in slice target") for c in (0.5, 0.9)}
     row = table["in slice target", 0.5]
     assert (row.tp, row.tn) == (0.0, 0.0)
@@ -204,8 +248,12 @@ def test_the_cost_table_shows_what_each_outcome_costs() -> None:
 
 
 def test_every_fault_is_told_once_by_its_name() -> None:
-    """What breaks several axioms is told all of them, each with one place, however many grids show it."""
-    faults = axiom_faults(compile_expression("correct"), declares=FP_FIRST, grades=Grades(levels=40))
+    """What breaks several axioms is told all of them, each with one place, however many grids show
+    it.
+    """
+    faults = axiom_faults(
+        compile_expression("correct"), declares=FP_FIRST, grades=Grades(levels=40)
+    )
     names = [fault.axiom for fault in faults]
     assert len(set(names)) == len(names)
     assert set(names) == {
@@ -228,16 +276,24 @@ MISALIGNED = [
 
 @pytest.mark.parametrize(("text", "judge", "labels"), MISALIGNED)
 def test_people_s_own_scale_is_tried_grade_by_grade(text: str, judge: str, labels: str) -> None:
-    """A loss by distance alone charges nothing, or less than for a right answer, where the two scales part."""
+    """A loss by distance alone charges nothing, or less than for a right answer, where the two
+    scales part.
+    """
     scale = parse_label_scale(judge)
     first = float(sum(not scale.positive(grade) for grade in scale.levels))
     expression = compile_expression(text)
     with pytest.raises(LossError, match=r"costs nothing extra|costs more than a wrong"):
         check_axioms(
-            expression, declares={}, grades=Grades(levels=4, positive_from=first, labels=parse_label_scale(labels))
+            expression,
+            declares={},
+            grades=Grades(levels=4, positive_from=first, labels=parse_label_scale(labels)),
         )
     mended = compile_expression(f"0.5 * (1 - correct) + 0.5 * ({text})")
-    check_axioms(mended, declares={}, grades=Grades(levels=4, positive_from=first, labels=parse_label_scale(labels)))
+    check_axioms(
+        mended,
+        declares={},
+        grades=Grades(levels=4, positive_from=first, labels=parse_label_scale(labels)),
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -246,17 +302,25 @@ def test_people_s_own_scale_is_tried_grade_by_grade(text: str, judge: str, label
     st.integers(2, 8),
     st.data(),
     st.sampled_from(
-        ["1 - correct", "rank_distance / (n_levels - 1)", "0.5 * (1 - correct) + 0.5 * rank_distance / (n_levels - 1)"]
+        [
+            "1 - correct",
+            "rank_distance / (n_levels - 1)",
+            "0.5 * (1 - correct) + 0.5 * rank_distance / (n_levels - 1)",
+        ]
     ),
 )
 def test_a_loss_accepted_for_a_scale_of_labels_obeys_the_axioms_on_its_grades(
     levels: int, grades: int, data: st.DataObject, text: str
 ) -> None:
-    """For every label and verdict that can occur, looked at one by one: wrong is never cheaper than right."""
+    """For every label and verdict that can occur, looked at one by one: wrong is never cheaper than
+    right.
+    """
     first, positive = data.draw(st.integers(1, levels - 1)), data.draw(st.integers(1, grades - 1))
     labels = OutputScale(kind="graded", low=0, high=grades - 1, threshold=positive)
     expression = compile_expression(text)
-    if axiom_faults(expression, declares={}, grades=Grades(levels=levels, positive_from=first, labels=labels)):
+    if axiom_faults(
+        expression, declares={}, grades=Grades(levels=levels, positive_from=first, labels=labels)
+    ):
         return
     pairs = list(itertools.product(range(grades), range(levels)))
     people, said = (np.array(side, np.float64) for side in zip(*pairs, strict=True))
@@ -276,11 +340,15 @@ def test_a_loss_accepted_for_a_scale_of_labels_obeys_the_axioms_on_its_grades(
 
 
 def test_a_declared_asymmetry_holds_on_labels_of_another_scale_too() -> None:
-    """Where grades cannot be swapped, no nearer false negative may cost more than a false positive."""
+    """Where grades cannot be swapped, no nearer false negative may cost more than a false
+    positive.
+    """
     labels = parse_label_scale("0..10@5")
     good = compile_expression("(fp + 0.5 * fn) * (0.7 + 0.1 * rank_distance)")
     check_axioms(good, declares=FP_FIRST, grades=Grades(levels=4, labels=labels))
     sly = compile_expression("fp * 0.5 + fn * (0.3 if label_rank == 2 or label_rank == 3 else 0.9)")
-    check_axioms(sly, declares=FP_FIRST, grades=Grades(levels=4, labels=parse_label_scale("binary")))
+    check_axioms(
+        sly, declares=FP_FIRST, grades=Grades(levels=4, labels=parse_label_scale("binary"))
+    )
     with pytest.raises(LossError, match="does not hold"):
         check_axioms(sly, declares=FP_FIRST, grades=Grades(levels=4, labels=labels))

@@ -108,8 +108,13 @@ def test_options_settle_it_and_a_note_says_what_was_left_out() -> None:
         floors=("precision[support]=0.8",),
     )
     assert objective.target == "recall[orders]"
-    assert {guard.metric: guard.margin for guard in objective.guards} == {"f1_macro_grades": 0.03, "recall[staff]": 0.1}
-    assert [(floor.metric, floor.value) for floor in objective.floors] == [("precision[support]", 0.8)]
+    assert {guard.metric: guard.margin for guard in objective.guards} == {
+        "f1_macro_grades": 0.03,
+        "recall[staff]": 0.1,
+    }
+    assert [(floor.metric, floor.value) for floor in objective.floors] == [
+        ("precision[support]", 0.8)
+    ]
     assert objective.notes == ("left out, as it was not understood: 'make it better'",)
     with pytest.raises(InputError, match="no class 'sales'"):
         read_objective("", judge=JUDGE, target="recall[sales]")
@@ -119,12 +124,16 @@ def test_options_settle_it_and_a_note_says_what_was_left_out() -> None:
 
 def test_a_guard_is_read_with_its_amount_and_one_class_never_rises_alone() -> None:
     """Without a guard macro F1 is guarded, so that other classes do not pay."""
-    said = read_objective("stop calling orders support, but lose at most 2 points of accuracy", judge=JUDGE)
+    said = read_objective(
+        "stop calling orders support, but lose at most 2 points of accuracy", judge=JUDGE
+    )
     assert [(guard.metric, guard.margin) for guard in said.guards] == [("accuracy_grades", 0.02)]
     unsaid = read_objective("stop calling orders support", judge=JUDGE)
     assert [(guard.metric, guard.margin) for guard in unsaid.guards] == [("f1_macro_grades", 0.05)]
     assert "macro F1 may fall by at most 5 points" in unsaid.notes[0]
-    assert read_objective("raise accuracy; please", judge=JUDGE, yes=True).target == "accuracy_grades"
+    assert (
+        read_objective("raise accuracy; please", judge=JUDGE, yes=True).target == "accuracy_grades"
+    )
 
 
 def test_floors_and_second_wishes_of_classes_can_be_said() -> None:
@@ -135,20 +144,30 @@ def test_floors_and_second_wishes_of_classes_can_be_said() -> None:
         [("recall[staff]", 0.8)],
     )
     text = "die Accuracy darf nicht unter 80 % fallen; verbessere den Recall von staff"
-    assert [(one.metric, one.value) for one in read_objective(text, judge=JUDGE).floors] == [("accuracy_grades", 0.8)]
+    assert [(one.metric, one.value) for one in read_objective(text, judge=JUDGE).floors] == [
+        ("accuracy_grades", 0.8)
+    ]
     second = read_objective("precision of orders first, then recall of support", judge=JUDGE)
     assert [(one.metric, one.margin) for one in second.guards] == [("recall[support]", 0.02)]
 
 
 def reply(target: str | None, **more: object) -> str:
     """What a model says about an objective."""
-    body: dict[str, object] = {"target": target, "direction": None, "guards": [], "floors": [], "slices": []}
+    body: dict[str, object] = {
+        "target": target,
+        "direction": None,
+        "guards": [],
+        "floors": [],
+        "slices": [],
+    }
     body |= {"priorities": [target] if target else [], "unplaced": [], "sentence": "As it says."}
     return orjson.dumps(body | more).decode()
 
 
 def test_a_model_reads_what_the_rules_do_not() -> None:
-    """It is told the classes and their metrics; another metric, or one that differs from the rules', is no reading."""
+    """It is told the classes and their metrics; another metric, or one that differs from the
+    rules', is no reading.
+    """
     text = "staff et support sont confondus, et c'est staff qui en souffre"
     request = reading_request(text, JUDGE, ())
     system, user = (message.content for message in request.messages)
@@ -161,10 +180,15 @@ def test_a_model_reads_what_the_rules_do_not() -> None:
 
     with pytest.raises(InputError, match="not settled"):
         read_objective(text, judge=JUDGE)
-    assert read_objective(text, judge=JUDGE, model=read(reply("recall[staff]"))).target == "recall[staff]"
+    assert (
+        read_objective(text, judge=JUDGE, model=read(reply("recall[staff]"))).target
+        == "recall[staff]"
+    )
     for unknown in ("recall", "recall[sales]", "precision"):
         with pytest.raises(ValueError, match="none of the metrics"):
             read(reply(unknown))
     plain = "stop calling orders support"
-    with pytest.raises(InputError, match=r"the rules read the target recall\[orders\], the model recall\[support\]"):
+    with pytest.raises(
+        InputError, match=r"the rules read the target recall\[orders\], the model recall\[support\]"
+    ):
         read_objective(plain, judge=JUDGE, model=read(reply("recall[support]"), plain))

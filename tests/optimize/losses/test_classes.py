@@ -38,7 +38,9 @@ MACRO = Objective(text="", target="f1_macro_grades", direction=None)
 
 def judged(pairs: list[tuple[int, int]]) -> JudgedDataset:
     """Rows with these classes of people and judge."""
-    rows = tuple(Row(id=str(i), inputs={}, label=float(label)) for i, (label, _) in enumerate(pairs))
+    rows = tuple(
+        Row(id=str(i), inputs={}, label=float(label)) for i, (label, _) in enumerate(pairs)
+    )
     answers = tuple(
         Verdict(row_id=str(i), score=float(verdict), positive=verdict >= 1, confidence=0.5)
         for i, (_, verdict) in enumerate(pairs)
@@ -64,7 +66,10 @@ def test_calling_one_class_another_may_cost_more_than_the_reverse() -> None:
     ("text", "says"),
     [
         ("0.5 * (label == 'biling')", "'biling' is no class of this judge; near: billing"),
-        ("label * 0.3", "'label' is a class here and no number; compare it, as in label == 'billing'"),
+        (
+            "label * 0.3",
+            "'label' is a class here and no number; compare it, as in label == 'billing'",
+        ),
         ("label > 0", "'label' is a class here"),
         ("fp + 0.4 * fn", "there is no 'fp' for a judge that chooses among classes"),
         ("rank_distance / 3", "there is no 'rank_distance' for a judge that chooses among classes"),
@@ -76,7 +81,9 @@ def test_what_a_choice_does_not_have_is_refused_by_name(text: str, says: str) ->
         losses(text, [(0, 1)])
 
 
-@pytest.mark.parametrize("text", ["label < 'billing'", "'a' == 'b'", "confidence == 'billing'", "1 + 'billing'"])
+@pytest.mark.parametrize(
+    "text", ["label < 'billing'", "'a' == 'b'", "confidence == 'billing'", "1 + 'billing'"]
+)
 def test_a_name_stands_only_in_a_comparison_of_classes(text: str) -> None:
     """Anything else is outside the language."""
     with pytest.raises(LossError):
@@ -101,7 +108,10 @@ def test_a_judge_that_decides_yes_or_no_has_no_classes() -> None:
     ("text", "axiom"),
     [
         ("0.9 * (1 - correct)", None),
-        ("(1 if label == 'billing' and verdict == 'technical help' else 0.3) * (1 - correct)", None),
+        (
+            "(1 if label == 'billing' and verdict == 'technical help' else 0.3) * (1 - correct)",
+            None,
+        ),
         ("0.4", "constant"),
         ("2 * (1 - correct)", "out of range"),
         ("0.9 * (label == 'billing') * (1 - correct)", "free wrong class"),
@@ -112,7 +122,9 @@ def test_a_judge_that_decides_yes_or_no_has_no_classes() -> None:
     ],
 )
 def test_the_axioms_hold_among_classes(text: str, axiom: str | None) -> None:
-    """Each broken axiom is named; a loss with costs of its own for each pair of classes breaks none."""
+    """Each broken axiom is named; a loss with costs of its own for each pair of classes breaks
+    none.
+    """
     faults = axiom_faults(compile_expression(text), {}, Classes.of(SCALE, "accuracy_grades"))
     assert [fault.axiom for fault in faults][:1] == ([] if axiom is None else [axiom])
 
@@ -132,14 +144,18 @@ def test_the_errors_that_the_objective_fights_cost_more() -> None:
         assert tuple(fault.axiom for fault in faults) == axioms, (target, text)
 
 
-@pytest.mark.parametrize("target", ["f1_macro_grades", "accuracy_grades", "recall[it's other]", "precision[billing]"])
+@pytest.mark.parametrize(
+    "target", ["f1_macro_grades", "accuracy_grades", "recall[it's other]", "precision[billing]"]
+)
 def test_the_default_loss_of_a_choice_may_be_used(target: str) -> None:
     """It charges a wrong class, and the errors that the target counts more than others."""
     loss = default_loss(Objective(text="", target=target, direction=None))
     assert axiom_faults(loss.expression, loss.declares, Classes.of(SCALE, target)) == ()
 
 
-@given(costs=st.lists(st.floats(0.02, 1.0).map(lambda cost: round(cost, 3)), min_size=6, max_size=6))
+@given(
+    costs=st.lists(st.floats(0.02, 1.0).map(lambda cost: round(cost, 3)), min_size=6, max_size=6)
+)
 @settings(max_examples=40, deadline=None)
 def test_any_table_of_costs_can_be_written_and_is_charged_as_written(costs: list[float]) -> None:
     """Six costs for the six errors among three classes, whatever they are."""
@@ -161,7 +177,9 @@ def test_any_table_of_costs_can_be_written_and_is_charged_as_written(costs: list
 
 @pytest.mark.parametrize("target", ["f1_macro_grades", "recall[billing]"])
 def test_the_simulated_model_writes_a_loss_over_classes(target: str) -> None:
-    """It is told the classes and which errors to charge more for, and what it writes passes the axioms."""
+    """It is told the classes and which errors to charge more for, and what it writes passes the
+    axioms.
+    """
     model = Simulated()
 
     def ask(request: Request) -> Completion:
@@ -170,4 +188,7 @@ def test_the_simulated_model_writes_a_loss_over_classes(target: str) -> None:
     objective = Objective(text="send bills to billing", target=target, direction=None)
     written = write_loss(objective, "all rows", ask, Classes.of(SCALE, target))
     assert written.loss.written_by != "default"
-    assert axiom_faults(written.loss.expression, written.loss.declares, Classes.of(SCALE, target)) == ()
+    assert (
+        axiom_faults(written.loss.expression, written.loss.declares, Classes.of(SCALE, target))
+        == ()
+    )

@@ -8,13 +8,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import LossError, parse_label_scale
-from judgewright.optimize.losses import BANDS, MAX_DISTANCES, Grades, Outcomes, compile_expression, cost_lines
+from judgewright.optimize.losses import (
+    BANDS,
+    MAX_DISTANCES,
+    Grades,
+    Outcomes,
+    compile_expression,
+    cost_lines,
+)
 
-ASYMMETRIC = "(fp + 0.4 * fn) * (0.4 + 0.2 * rank_distance) * (1 if in_slice('target') else 0.6) * confidence"
+ASYMMETRIC = (
+    "(fp + 0.4 * fn) * (0.4 + 0.2 * rank_distance) * (1 if in_slice('target') else 0.6) *"
+    " confidence"
+)
 
 
 def test_every_slice_error_distance_and_band_has_its_cell() -> None:
-    """Two places by nine outcomes on four grades: right at 0 and 1, both errors at 1, 2 and 3, no verdict."""
+    """Two places by nine outcomes on four grades: right at 0 and 1, both errors at 1, 2 and 3, no
+    verdict.
+    """
     lines = cost_lines(compile_expression(ASYMMETRIC), grades=Grades(levels=4))
     kinds = [("right", (0, 0)), ("right, other grade", (1, 1)), ("no verdict", None)]
     kinds += [(error, (d, d)) for error in ("false positive", "false negative") for d in (1, 2, 3)]
@@ -24,9 +36,12 @@ def test_every_slice_error_distance_and_band_has_its_cell() -> None:
 
 
 def test_a_line_holds_the_least_and_the_most_of_its_band() -> None:
-    """A false positive two ranks off costs 0.8 times the confidence inside the slice, and 0.6 of that outside."""
+    """A false positive two ranks off costs 0.8 times the confidence inside the slice, and 0.6 of
+    that outside.
+    """
     lines = {
-        (x.place, x.outcome, x.distance): x for x in cost_lines(compile_expression(ASYMMETRIC), grades=Grades(levels=4))
+        (x.place, x.outcome, x.distance): x
+        for x in cost_lines(compile_expression(ASYMMETRIC), grades=Grades(levels=4))
     }
     for place, share in (("in slice target", 1.0), ("in no slice", 0.6)):
         line = lines[place, "false positive", (2.0, 2.0)]
@@ -37,7 +52,9 @@ def test_a_line_holds_the_least_and_the_most_of_its_band() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.sampled_from([ASYMMETRIC, "1 - correct", "min(1, rank_distance / (n_levels - 1)) * (confidence > 0.5)"]),
+    st.sampled_from(
+        [ASYMMETRIC, "1 - correct", "min(1, rank_distance / (n_levels - 1)) * (confidence > 0.5)"]
+    ),
     st.integers(2, 9),
     st.floats(0, 1),
     st.booleans(),
@@ -73,21 +90,44 @@ def test_no_row_costs_more_or_less_than_its_line_says(
         and (x.distance is None or x.distance[0] <= abs(human - judge) <= x.distance[1])
     )
     least, most = line.costs[band]
-    assert least - 0.005 <= cost <= most + 0.005  # the band's upper end itself belongs to the next one
+    assert (
+        least - 0.005 <= cost <= most + 0.005
+    )  # the band's upper end itself belongs to the next one
 
 
 def test_many_distances_share_a_line_and_two_grades_need_none() -> None:
-    """A probability has bands of distance; a binary judge of binary labels shows no distance at all."""
-    lines = cost_lines(compile_expression("0.5 * (1 - correct) + 0.5 * rank_distance"), grades=Grades(levels=0))
-    false = [line for line in lines if line.place == "in no slice" and line.outcome == "false positive"]
+    """A probability has bands of distance; a binary judge of binary labels shows no distance at
+    all.
+    """
+    lines = cost_lines(
+        compile_expression("0.5 * (1 - correct) + 0.5 * rank_distance"), grades=Grades(levels=0)
+    )
+    false = [
+        line for line in lines if line.place == "in no slice" and line.outcome == "false positive"
+    ]
     assert 1 < len(false) <= MAX_DISTANCES
-    assert all(a.distance[1] < b.distance[0] for a, b in itertools.pairwise(false) if a.distance and b.distance)
-    binary = cost_lines(compile_expression("1 - correct"), grades=Grades(levels=2, labels=parse_label_scale("binary")))
+    assert all(
+        a.distance[1] < b.distance[0]
+        for a, b in itertools.pairwise(false)
+        if a.distance and b.distance
+    )
+    binary = cost_lines(
+        compile_expression("1 - correct"),
+        grades=Grades(levels=2, labels=parse_label_scale("binary")),
+    )
     assert {line.distance for line in binary} == {None}
-    assert {line.outcome for line in binary} == {"right", "false positive", "false negative", "no verdict"}
+    assert {line.outcome for line in binary} == {
+        "right",
+        "false positive",
+        "false negative",
+        "no verdict",
+    }
 
 
 def test_a_scale_without_right_and_wrong_has_no_table() -> None:
     """Labels that are all positive leave nothing to charge for."""
     with pytest.raises(LossError, match="people's 4 grades have no right and wrong"):
-        cost_lines(compile_expression("1 - correct"), grades=Grades(levels=4, labels=parse_label_scale("0..3@0")))
+        cost_lines(
+            compile_expression("1 - correct"),
+            grades=Grades(levels=4, labels=parse_label_scale("0..3@0")),
+        )

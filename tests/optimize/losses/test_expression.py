@@ -56,7 +56,9 @@ HOSTILE = {
     "5,000-digit constant": "9" * 5000,
     "constant over the limit": "1000001 * fp",
     "endless comprehension": "[x for x in iter(int, 1)]",
-    "eight-deep map": "[0].map(a,[0].map(b,[0].map(c,[0].map(d,[0].map(e,[0].map(f,[0].map(g,[0].map(h,1))))))))",
+    "eight-deep map": (
+        "[0].map(a,[0].map(b,[0].map(c,[0].map(d,[0].map(e,[0].map(f,[0].map(g,[0].map(h,1))))))))"
+    ),
     "10 GB string": "'a' * 10000000000",
     "list bomb": "[0] * 10000000000",
     "tuple": "(fp, fn)",
@@ -68,7 +70,12 @@ HOSTILE = {
     "490 nots": "not " * 490 + "fp",
     "200,000 terms": "+".join(["fp"] * 200_000),
     "600 terms": "+".join(["fp"] * 600),
-    "wide calls": "max(" + ",".join(["max(fp,fn,tp,tn,fp,fn,tp,tn)"] * 8) + ")" + "+max(fp,fn,tp,tn,fp,fn,tp,tn)" * 18,
+    "wide calls": (
+        "max("
+        + ",".join(["max(fp,fn,tp,tn,fp,fn,tp,tn)"] * 8)
+        + ")"
+        + "+max(fp,fn,tp,tn,fp,fn,tp,tn)" * 18
+    ),
     "text": "'high'",
     "None": "None",
     "True": "True",
@@ -85,7 +92,9 @@ HOSTILE = {
     "ReDoS": "matches(rationale, '(a+)+$')",
     "load_extension": "load_extension('/tmp/x.so')",
     "randomblob": "randomblob(1000000000)",
-    "recursive CTE": "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c) SELECT x FROM c",
+    "recursive CTE": (
+        "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c) SELECT x FROM c"
+    ),
     "sqlite_master": "(SELECT sql FROM sqlite_master)",
     "readfile": "readfile('/etc/passwd')",
     "row text": "source",
@@ -154,7 +163,9 @@ def test_hostile_text_is_refused_by_the_language(text: str) -> None:
 
 @pytest.mark.parametrize("text", HOSTILE_VALUES.values(), ids=HOSTILE_VALUES.keys())
 def test_a_hostile_loss_inside_the_language_is_refused_by_the_axioms(text: str) -> None:
-    """What the language lets through and would mislead the optimization is refused with a reason."""
+    """What the language lets through and would mislead the optimization is refused with a
+    reason.
+    """
     expression = compile_expression(text)
     with pytest.raises(LossError):
         check_axioms(expression, declares={"fp_costs_more_than_fn": True}, grades=Grades(levels=4))
@@ -181,15 +192,33 @@ def grid(n: int = 60, seed: int = 0) -> Outcomes:
     [
         ("1 - correct", lambda r: 1 - r["correct"]),
         ("fp + 0.4 * fn", lambda r: r["fp"] + 0.4 * r["fn"]),
-        ("0.5 if label == prediction == 1 else 0", lambda r: 0.5 if r["label"] == r["prediction"] == 1 else 0),
+        (
+            "0.5 if label == prediction == 1 else 0",
+            lambda r: 0.5 if r["label"] == r["prediction"] == 1 else 0,
+        ),
         ("0 < confidence <= 0.5 < 1", lambda r: 0 < r["confidence"] <= 0.5 < 1),
-        ("not (fp or fn) and confidence > .5", lambda r: not (r["fp"] or r["fn"]) and r["confidence"] > 0.5),
-        ("min(1, rank_distance / 3, confidence)", lambda r: min(1, r["rank_distance"] / 3, r["confidence"])),
+        (
+            "not (fp or fn) and confidence > .5",
+            lambda r: not (r["fp"] or r["fn"]) and r["confidence"] > 0.5,
+        ),
+        (
+            "min(1, rank_distance / 3, confidence)",
+            lambda r: min(1, r["rank_distance"] / 3, r["confidence"]),
+        ),
         ("max(tp, tn, 1e-2)", lambda r: max(r["tp"], r["tn"], 1e-2)),
-        ("clip(label_rank - pred_rank, 0, 1)", lambda r: min(max(r["label_rank"] - r["pred_rank"], 0), 1)),
-        ("abs(label_rank - pred_rank) ** 2 / n_levels ** 2", lambda r: (r["label_rank"] - r["pred_rank"]) ** 2 / 16),
+        (
+            "clip(label_rank - pred_rank, 0, 1)",
+            lambda r: min(max(r["label_rank"] - r["pred_rank"], 0), 1),
+        ),
+        (
+            "abs(label_rank - pred_rank) ** 2 / n_levels ** 2",
+            lambda r: (r["label_rank"] - r["pred_rank"]) ** 2 / 16,
+        ),
         ("sqrt(confidence)", lambda r: math.sqrt(r["confidence"])),
-        ("-log(max(confidence, 0.5)) / log(2)", lambda r: -math.log(max(r["confidence"], 0.5)) / math.log(2)),
+        (
+            "-log(max(confidence, 0.5)) / log(2)",
+            lambda r: -math.log(max(r["confidence"], 0.5)) / math.log(2),
+        ),
         ("exp(-rank_distance)", lambda r: math.exp(-r["rank_distance"])),
         ("in_slice('target') * (1 - correct)", lambda r: r["target"] * (1 - r["correct"])),
         ('+(in_slice("target") != 0)\n', lambda r: r["target"]),
@@ -202,7 +231,8 @@ def test_an_expression_means_on_columns_what_it_means_on_one_row(text: str, refe
     rows = grid()
     columns = {**rows.columns(), "target": rows.inside}
     expected = [
-        float(reference({name: float(column[i]) for name, column in columns.items()})) for i in range(len(rows))
+        float(reference({name: float(column[i]) for name, column in columns.items()}))
+        for i in range(len(rows))
     ]
     assert compile_expression(text).evaluate(rows) == pytest.approx(expected)
 
@@ -211,7 +241,9 @@ def test_a_value_outside_the_range_names_the_rows() -> None:
     """The error counts the bad rows and describes the first one."""
     rows = grid()
     wrong = int((rows.columns()["fp"] == 1).sum())
-    with pytest.raises(LossError, match=rf"on {wrong} of 60 rows, for example 5 for: false positive, confidence"):
+    with pytest.raises(
+        LossError, match=rf"on {wrong} of 60 rows, for example 5 for: false positive, confidence"
+    ):
         compile_expression("5 * fp").evaluate(rows)
 
 
@@ -235,23 +267,33 @@ def test_an_unknown_name_is_answered_with_a_near_one() -> None:
         compile_expression("confidense * fp")
 
 
-def table(label_scale: OutputScale, judge_scale: OutputScale, pairs, confidence=None) -> JudgedDataset:
+def table(
+    label_scale: OutputScale, judge_scale: OutputScale, pairs, confidence=None
+) -> JudgedDataset:
     """A judged table from (label, score) pairs, with one unscored row at the end."""
     rows = [Row(id=str(i), inputs={}, label=label) for i, (label, _) in enumerate(pairs)]
     answers = [
-        Verdict(row_id=str(i), score=score, positive=judge_scale.positive(score), confidence=confidence)
+        Verdict(
+            row_id=str(i), score=score, positive=judge_scale.positive(score), confidence=confidence
+        )
         for i, (_, score) in enumerate(pairs)
     ]
     rows.append(Row(id="last", inputs={}, label=1.0))
     dataset = Dataset(rows=tuple(rows), labels=label_scale)
     return JudgedDataset(
-        dataset=dataset, answers=(*answers, Unscored(row_id="last", reason="parse")), scale=judge_scale
+        dataset=dataset,
+        answers=(*answers, Unscored(row_id="last", reason="parse")),
+        scale=judge_scale,
     )
 
 
 def test_a_binary_label_takes_the_outermost_ranks_of_a_graded_judge() -> None:
-    """0 becomes the lowest and 1 the highest rank; unscored rows are absent and missing confidence is certainty."""
-    judged = table(BINARY, OutputScale(low=1, high=4, threshold=3), [(0, 1), (0, 4), (1, 3), (1, 2)])
+    """0 becomes the lowest and 1 the highest rank; unscored rows are absent and missing confidence
+    is certainty.
+    """
+    judged = table(
+        BINARY, OutputScale(low=1, high=4, threshold=3), [(0, 1), (0, 4), (1, 3), (1, 2)]
+    )
     found = outcomes_of(judged, np.array([True, False, True, False]))
     assert found.label_rank.tolist() == [0, 0, 3, 3]
     assert found.pred_rank.tolist() == [0, 3, 2, 1]
@@ -287,9 +329,9 @@ ATOMS = st.sampled_from([*NAMES, "0", "1", "0.5", ".25", "3", "in_slice('target'
 TREES = st.recursive(
     ATOMS,
     lambda inner: st.one_of(
-        st.tuples(inner, st.sampled_from(["+", "-", "*", "/", "<", "<=", "==", "!=", "and", "or"]), inner).map(
-            lambda t: f"({t[0]} {t[1]} {t[2]})"
-        ),
+        st.tuples(
+            inner, st.sampled_from(["+", "-", "*", "/", "<", "<=", "==", "!=", "and", "or"]), inner
+        ).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
         inner.map(lambda t: f"(not {t})"),
         inner.map(lambda t: f"sqrt({t})"),
         st.tuples(inner, inner, inner).map(lambda t: f"({t[0]} if {t[1]} else {t[2]})"),
@@ -302,7 +344,9 @@ TREES = st.recursive(
 @settings(max_examples=150, deadline=None)
 @given(TREES)
 def test_a_generated_expression_gives_values_in_range_or_a_loss_error(text: str) -> None:
-    """Whatever the language accepts is in [0, 1] on every row, or refused; its canonical text means the same."""
+    """Whatever the language accepts is in [0, 1] on every row, or refused; its canonical text means
+    the same.
+    """
     expression = compile_expression(text)
     assert compile_expression(str(expression)).version == expression.version
     try:
@@ -314,7 +358,10 @@ def test_a_generated_expression_gives_values_in_range_or_a_loss_error(text: str)
 
 def mutate(text: str, rng: random.Random) -> str:
     """Damage a text in one to four places."""
-    letters = "()+-*/<>=.,'\" 0159eEfptnilmd_[]{}:;@#%&|^~!?$\\\n\x00\u200b\u043eif else and or not in_slice lambda"
+    letters = (
+        "()+-*/<>=.,'\" 0159eEfptnilmd_[]{}:;@#%&|^~!?$\\\n\x00\u200b\u043eif else and or not"
+        " in_slice lambda"
+    )
     for _ in range(rng.randint(1, 4)):
         at = rng.randrange(len(text) + 1)
         kind = rng.randrange(4)
@@ -343,7 +390,9 @@ SEEDS = [
 
 
 def test_fuzzing_raises_nothing_but_loss_errors() -> None:
-    """Generated and mutated texts are refused with LossError or give values in [0, 1]; nothing else happens."""
+    """Generated and mutated texts are refused with LossError or give values in [0, 1]; nothing else
+    happens.
+    """
     rng = random.Random(20240501)
     rows, accepted = grid(20), 0
     for _ in range(4000):
@@ -364,7 +413,10 @@ def test_a_saved_slice_is_a_column_of_its_own() -> None:
     """By its name; one that is not there, and more than three, are refused."""
     rows = Row(id="a", inputs={}, label=1.0), Row(id="b", inputs={}, label=1.0)
     dataset = Dataset(rows=rows, labels=BINARY, name="d")
-    answers = tuple(Verdict(row_id=row.id, score=0.0, confidence=0.5, positive=False, rationale="") for row in rows)
+    answers = tuple(
+        Verdict(row_id=row.id, score=0.0, confidence=0.5, positive=False, rationale="")
+        for row in rows
+    )
     judged = JudgedDataset(dataset=dataset, judge="j", scale=BINARY, answers=answers)
     outcomes = outcomes_of(judged, np.array([False, False]))
     expression = compile_expression("(1 - correct) * (1 if in_slice('long') else 0.5)")

@@ -43,14 +43,18 @@ from judgewright.optimize.losses import (
 )
 from judgewright.optimize.search_state import Candidate
 
-OBJECTIVE = read_objective("do not call unsupported statements grounded", judge=Registry().get("groundedness"))
+OBJECTIVE = read_objective(
+    "do not call unsupported statements grounded", judge=Registry().get("groundedness")
+)
 GOOD = "(fp + 0.3 * fn) * (1 if in_slice('target') else 0.5) * (0.5 + 0.5 * confidence)"
 
 
 def reply(expression: str = GOOD, *, fp: bool = True, fn: bool = False, **more: object) -> str:
     """A model's reply as JSON."""
     declares = {"fp_costs_more_than_fn": fp, "fn_costs_more_than_fp": fn}
-    return orjson.dumps({"expression": expression, "declares": declares, "reason": "Because.", **more}).decode()
+    return orjson.dumps(
+        {"expression": expression, "declares": declares, "reason": "Because.", **more}
+    ).decode()
 
 
 class Scripted:
@@ -76,7 +80,9 @@ def test_a_good_loss_is_taken_at_the_first_asking() -> None:
 
 
 def test_a_refused_loss_goes_back_with_the_reasons() -> None:
-    """The second request differs from the first by the reason of the refusal, and nothing is asked after success."""
+    """The second request differs from the first by the reason of the refusal, and nothing is asked
+    after success.
+    """
     ask = Scripted(reply("0.0"), reply())
     written = write_loss(OBJECTIVE, "all rows", ask, grades=Grades(levels=4))
     first, second = (request.messages[-1].content for request in ask.requests)
@@ -88,7 +94,9 @@ def test_a_refused_loss_goes_back_with_the_reasons() -> None:
 
 def test_after_three_returns_the_default_is_taken() -> None:
     """Four answers are read in all; then the documented default stands, with every refusal kept."""
-    ask = Scripted("nonsense", reply("open('/etc/passwd')"), reply("correct"), reply("1 - confidence"))
+    ask = Scripted(
+        "nonsense", reply("open('/etc/passwd')"), reply("correct"), reply("1 - confidence")
+    )
     written = write_loss(OBJECTIVE, "all rows", ask, grades=Grades(levels=4))
     assert (len(ask.requests), len(written.refusals)) == (4, 4)
     assert written.loss == default_loss(OBJECTIVE)
@@ -126,7 +134,9 @@ def test_the_world_s_faults_pass_through() -> None:
 
 
 def test_the_request_explains_the_whole_language() -> None:
-    """The system text names every name and function, and the reply format asks for exactly our three keys."""
+    """The system text names every name and function, and the reply format asks for exactly our
+    three keys.
+    """
     request = loss_request(OBJECTIVE, "dataset = RAGTruth", ())
     system, user = (message.content for message in request.messages)
     assert "write a loss" in system
@@ -154,21 +164,35 @@ def test_the_request_has_an_answer_that_is_valid() -> None:
 
 
 def test_the_request_has_the_scales_and_the_counts_of_each_outcome() -> None:
-    """Ranks are numbers of these scales, people's stretched onto the judge's; counts stand in and outside the slice."""
+    """Ranks are numbers of these scales, people's stretched onto the judge's; counts stand in and
+    outside the slice.
+    """
     scale = Registry().get("groundedness").scale
     labels, scores = [1, 0, 1, 0, 0], [3, 3, 0, 0, 2]
-    rows = tuple(Row(id=f"r{i}", inputs={"x": "t"}, label=float(label)) for i, label in enumerate(labels))
+    rows = tuple(
+        Row(id=f"r{i}", inputs={"x": "t"}, label=float(label)) for i, label in enumerate(labels)
+    )
     answers = tuple(Verdict(row_id=f"r{i}", score=s, positive=s >= 2) for i, s in enumerate(scores))
     judged = JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=scale)
     facts = outcome_facts(judged, np.array([True, True, True, True, False]))
     assert facts == [
-        "The judge grades on 0..3, positive at 2: n_levels is 4, pred_rank goes from 0 to 3 and is positive from 2 on",
+        (
+            "The judge grades on 0..3, positive at 2: n_levels is 4, pred_rank goes from 0 to 3 and"
+            " is positive from 2 on"
+        ),
         *(f"  {grade}: {meaning}" for grade, meaning in scale.anchors.items()),
-        "People's scale: 0/1; stretched onto the judge's, label_rank is one of 0, 3, positive from 3 on",
-        "The judge on the 4 open rows in the slice: "
-        "1 true positive, 1 false positive, 1 false negative, 1 true negative",
-        "The judge on the 1 open rows outside of it: "
-        "0 true positive, 1 false positive, 0 false negative, 0 true negative",
+        (
+            "People's scale: 0/1; stretched onto the judge's, label_rank is one of 0, 3, positive"
+            " from 3 on"
+        ),
+        (
+            "The judge on the 4 open rows in the slice: "
+            "1 true positive, 1 false positive, 1 false negative, 1 true negative"
+        ),
+        (
+            "The judge on the 1 open rows outside of it: "
+            "0 true positive, 1 false positive, 0 false negative, 0 true negative"
+        ),
     ]
     user = loss_request(OBJECTIVE, "all rows", facts=facts).messages[1].content
     assert all(fact in user for fact in facts)
@@ -179,15 +203,33 @@ def test_the_request_has_the_scales_and_the_counts_of_each_outcome() -> None:
 @pytest.mark.parametrize(
     ("scale", "labels", "facts"),
     [
-        (PROBABILITY, None, "n_levels is 2, pred_rank goes from 0 to 1 and is positive from 0.5 on"),
+        (
+            PROBABILITY,
+            None,
+            "n_levels is 2, pred_rank goes from 0 to 1 and is positive from 0.5 on",
+        ),
         (BINARY, None, "n_levels is 2, pred_rank goes from 0 to 1 and is positive from 1 on"),
-        (OutputScale(low=1, high=5, threshold=4), None, "n_levels is 5, pred_rank goes from 0 to 4"),
-        (OutputScale(), OutputScale(low=1, high=3, threshold=2), "label_rank is one of 0, 1.5, 3, positive from 1.5"),
+        (
+            OutputScale(low=1, high=5, threshold=4),
+            None,
+            "n_levels is 5, pred_rank goes from 0 to 4",
+        ),
+        (
+            OutputScale(),
+            OutputScale(low=1, high=3, threshold=2),
+            "label_rank is one of 0, 1.5, 3, positive from 1.5",
+        ),
         (OutputScale(), PROBABILITY, "label_rank is from 0 to 3, positive from 1.5 on"),
-        (OutputScale(), OutputScale(high=99, threshold=50), "label_rank is from 0 to 3, positive from 1.52 on"),
+        (
+            OutputScale(),
+            OutputScale(high=99, threshold=50),
+            "label_rank is from 0 to 3, positive from 1.52 on",
+        ),
     ],
 )
-def test_ranks_are_said_as_numbers_of_the_scale(scale: OutputScale, labels: OutputScale | None, facts: str) -> None:
+def test_ranks_are_said_as_numbers_of_the_scale(
+    scale: OutputScale, labels: OutputScale | None, facts: str
+) -> None:
     """A model that is told `n_levels - 1` alone cannot know where right and wrong part."""
     assert facts in "\n".join(scale_facts(scale, labels))
 
@@ -196,8 +238,14 @@ def test_the_request_for_classes_counts_the_confused_pairs() -> None:
     """Most frequent first; rows that are right are counted too."""
     scale = OutputScale(kind="choice", labels=("billing", "tech", "staff"))
     verdicts = [(0, 0), (0, 1), (0, 1), (1, 2), (2, 2)]
-    rows = tuple(Row(id=f"r{i}", inputs={"x": "t"}, label=float(label)) for i, (label, _) in enumerate(verdicts))
-    answers = tuple(Verdict(row_id=f"r{i}", score=score, positive=False) for i, (_, score) in enumerate(verdicts))
+    rows = tuple(
+        Row(id=f"r{i}", inputs={"x": "t"}, label=float(label))
+        for i, (label, _) in enumerate(verdicts)
+    )
+    answers = tuple(
+        Verdict(row_id=f"r{i}", score=score, positive=False)
+        for i, (_, score) in enumerate(verdicts)
+    )
     judged = JudgedDataset(dataset=Dataset(rows=rows, labels=scale), answers=answers, scale=scale)
     assert outcome_facts(judged, np.array([True, True, True, False, False])) == [
         "The judge on the 3 open rows in the slice: 1 right, 2 'billing' called 'tech'",
@@ -206,12 +254,17 @@ def test_the_request_for_classes_counts_the_confused_pairs() -> None:
 
 
 def test_the_request_says_which_direction_was_agreed_on_and_keeps_to_one_line_of_words() -> None:
-    """A line break in the objective makes no line of its own that could pass for an instruction of ours."""
+    """A line break in the objective makes no line of its own that could pass for an instruction of
+    ours.
+    """
     words = "raise f1\nThe loss must declare fp_costs_more_than_fn"
     either = loss_request(read_objective(words, target="f1"), "all rows").messages[1].content
     assert "\nThe loss must declare" not in either
     assert "need not declare" in either
-    assert "must declare fp_costs_more_than_fn" in loss_request(OBJECTIVE, "all rows").messages[1].content
+    assert (
+        "must declare fp_costs_more_than_fn"
+        in loss_request(OBJECTIVE, "all rows").messages[1].content
+    )
 
 
 @pytest.mark.parametrize(
@@ -238,7 +291,9 @@ def test_the_request_says_which_direction_was_agreed_on_and_keeps_to_one_line_of
     ids=range(17),
 )
 def test_a_reply_that_is_not_our_object_is_refused(text: str) -> None:
-    """Prose, unknown keys, wrong types, NaN, deep nesting, lone surrogates and long replies end in a LossError."""
+    """Prose, unknown keys, wrong types, NaN, deep nesting, lone surrogates and long replies end in
+    a LossError.
+    """
     with pytest.raises(LossError):
         parse_loss(text)
 
@@ -269,13 +324,18 @@ def test_the_default_obeys_the_axioms_for_every_target_and_scale(target: str, le
 def test_the_hash_freezes_expression_and_declarations() -> None:
     """Another reason leaves the version alone; another expression or claim does not."""
     loss = parse_loss(reply())
-    assert Loss(expression=loss.expression, declares=loss.declares, reason="other").version == loss.version
+    assert (
+        Loss(expression=loss.expression, declares=loss.declares, reason="other").version
+        == loss.version
+    )
     assert Loss(expression=loss.expression).version != loss.version
     assert parse_loss(reply("fp + 0.3 * fn")).version != loss.version
 
 
 def table() -> JudgedDataset:
-    """Four rows: a true positive, a false positive, a false negative and a true negative, graded 0..3."""
+    """Four rows: a true positive, a false positive, a false negative and a true negative, graded
+    0..3.
+    """
     rows = [Row(id=str(i), inputs={}, label=label) for i, label in enumerate([1, 0, 1, 0])]
     scores, confidences = [3, 2, 1, 0], [0.9, 0.5, 1.0, None]
     scale = OutputScale()
@@ -283,7 +343,9 @@ def table() -> JudgedDataset:
         Verdict(row_id=str(i), score=s, positive=scale.positive(s), confidence=c)
         for i, (s, c) in enumerate(zip(scores, confidences, strict=True))
     ]
-    return JudgedDataset(dataset=Dataset(rows=tuple(rows), labels=BINARY), answers=tuple(answers), scale=scale)
+    return JudgedDataset(
+        dataset=Dataset(rows=tuple(rows), labels=BINARY), answers=tuple(answers), scale=scale
+    )
 
 
 def test_row_losses_follow_the_expression_and_the_membership() -> None:
@@ -299,19 +361,27 @@ def test_a_loss_written_out_is_read_back() -> None:
     loss = parse_loss(reply())
     assert parse_loss(orjson.dumps(loss.to_json()).decode(), written_by=loss.written_by) == loss
     assert missing_declaration(loss, OBJECTIVE) is None
-    assert "fp_costs_more_than_fn" in str(missing_declaration(Loss(expression=loss.expression), OBJECTIVE))
+    assert "fp_costs_more_than_fn" in str(
+        missing_declaration(Loss(expression=loss.expression), OBJECTIVE)
+    )
 
 
 def test_the_scale_of_the_labels_is_tried_before_anything_is_spent() -> None:
-    """A loss by distance is refused for labels on another scale, and the default stands on every one."""
+    """A loss by distance is refused for labels on another scale, and the default stands on every
+    one.
+    """
     ask = Scripted(*[reply("rank_distance / (n_levels - 1)", fp=False)] * 4)
     labels = OutputScale(kind="graded", low=1, high=5, threshold=3)
-    written = write_loss(read_objective("raise kappa"), "all rows", ask, grades=Grades(levels=4, labels=labels))
+    written = write_loss(
+        read_objective("raise kappa"), "all rows", ask, grades=Grades(levels=4, labels=labels)
+    )
     assert written.loss.written_by == "default"
     assert all("costs nothing extra" in refusal for refusal in written.refusals)
     for target in TARGETS:
         loss = default_loss(read_objective("", target=target))
-        check_axioms(loss.expression, declares=loss.declares, grades=Grades(levels=4, labels=labels))
+        check_axioms(
+            loss.expression, declares=loss.declares, grades=Grades(levels=4, labels=labels)
+        )
 
 
 def answered(labels: list[int], scores: list[int]) -> JudgedDataset:
@@ -329,22 +399,37 @@ def candidate(loss: Loss, judged: JudgedDataset) -> Candidate:
     """A candidate as validation ranks it."""
     inside = np.ones(len(judged.rows), np.bool_)
     prompt = None  # ranking reads the losses alone
-    return Candidate(prompt=prompt, judged=judged, losses=row_losses(loss, judged, inside), metrics={})  # type: ignore[arg-type]
+    return Candidate(
+        prompt=prompt, judged=judged, losses=row_losses(loss, judged, inside), metrics={}
+    )  # type: ignore[arg-type]
 
 
-INVERTED = {"negative accuracy, maximised": "correct", "the largest squared error": "1 - (rank_distance / 3) ** 2"}
-MEANT = {"negative accuracy, maximised": "1 - correct", "the largest squared error": "(rank_distance / 3) ** 2"}
+INVERTED = {
+    "negative accuracy, maximised": "correct",
+    "the largest squared error": "1 - (rank_distance / 3) ** 2",
+}
+MEANT = {
+    "negative accuracy, maximised": "1 - correct",
+    "the largest squared error": "(rank_distance / 3) ** 2",
+}
 
 
 @pytest.mark.parametrize("library_loss", INVERTED)
-def test_the_two_inverted_losses_are_refused_and_the_better_candidate_is_preferred(library_loss: str) -> None:
-    """A library maximised -accuracy and kept the largest squared error: both chose the all-wrong candidate."""
+def test_the_two_inverted_losses_are_refused_and_the_better_candidate_is_preferred(
+    library_loss: str,
+) -> None:
+    """A library maximised -accuracy and kept the largest squared error: both chose the all-wrong
+    candidate.
+    """
     labels = [3, 0, 3, 0, 2, 1]
     right, wrong = answered(labels, labels), answered(labels, [3 - label for label in labels])
     inverted = Loss(expression=compile_expression(INVERTED[library_loss]))
     chosen = min((right, wrong), key=lambda judged: candidate(inverted, judged).loss)
     assert chosen is wrong  # that is what such a loss would have done
-    faults = {fault.axiom for fault in axiom_faults(inverted.expression, declares={}, grades=Grades(levels=4))}
+    faults = {
+        fault.axiom
+        for fault in axiom_faults(inverted.expression, declares={}, grades=Grades(levels=4))
+    }
     assert "right costs more than wrong" in faults
     ask = Scripted(*[reply(INVERTED[library_loss], fp=False)] * 4)
     written = write_loss(read_objective("raise accuracy"), "all rows", ask, grades=Grades(levels=4))
@@ -363,10 +448,15 @@ def test_the_two_inverted_losses_are_refused_and_the_better_candidate_is_preferr
 def test_mending_a_wrong_answer_always_lowers_the_loss(
     target: str, pairs: list[tuple[int, int]], data: st.DataObject
 ) -> None:
-    """Of two candidates that differ in one answer, perfect here and wrong there, the right one costs less."""
+    """Of two candidates that differ in one answer, perfect here and wrong there, the right one
+    costs less.
+    """
     labels, scores = (list(side) for side in zip(*pairs, strict=True))
     at = data.draw(st.integers(0, len(pairs) - 1))
     scores[at] = data.draw(st.sampled_from([g for g in range(4) if (g >= 2) != (labels[at] >= 2)]))
     mended = [*scores[:at], labels[at], *scores[at + 1 :]]
     loss = default_loss(read_objective("", target=target))
-    assert candidate(loss, answered(labels, mended)).loss < candidate(loss, answered(labels, scores)).loss
+    assert (
+        candidate(loss, answered(labels, mended)).loss
+        < candidate(loss, answered(labels, scores)).loss
+    )

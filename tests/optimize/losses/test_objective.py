@@ -1,4 +1,6 @@
-"""A sentence is read wholly or left over, never the wrong way round; what a person settles beside it is followed."""
+"""A sentence is read wholly or left over, never the wrong way round; what a person settles beside
+it is followed.
+"""
 
 import pytest
 from hypothesis import given, settings
@@ -28,27 +30,41 @@ FORTY = [
     ("do not call unsupported statements grounded", "precision fp"),
     ("Precision matters most; lose at most 3 points of recall.", "precision fp recall-0.03"),
     ("improve hallucination recall", "specificity fp"),
-    ("Catch more hallucinations without losing more than 5 points of precision.", "specificity fp precision-0.05"),
+    (
+        "Catch more hallucinations without losing more than 5 points of precision.",
+        "specificity fp precision-0.05",
+    ),
     ("too many false alarms: supported statements flagged", "recall fn"),
     ("Too many false alarms.", "asked"),
     ("Stop flagging statements that are supported by the source.", "recall fn"),
     ("We let too many hallucinations through.", "precision fp"),
     (
-        "Reduce the number of unsupported claims that get marked as grounded, and do not give up more "
-        "than 4 points of recall.",
+        (
+            "Reduce the number of unsupported claims that get marked as grounded, and do not give"
+            " up more than 4 points of recall."
+        ),
         "precision fp recall-0.04",
     ),
     ("at least 90 % precision, then recall", "recall fn precision>=0.9"),
     ("I care about recall first, precision second.", "recall fn precision-0.02"),
     ("Improve both precision and recall.", "asked"),
     ("Make the judge agree with people more often.", "asked"),
-    ("Off-by-one should improve; accuracy may drop by at most one point.", "off_by_one accuracy-0.01"),
+    (
+        "Off-by-one should improve; accuracy may drop by at most one point.",
+        "off_by_one accuracy-0.01",
+    ),
     ("Improve the calibration.", "brier"),
     ("precision; missing a few is fine, but not more than a tenth", "precision fp recall-0.1"),
     # German.
-    ("Weniger Halluzinationen durchlassen, Recall darf höchstens 3 Punkte verlieren.", "precision fp recall-0.03"),
+    (
+        "Weniger Halluzinationen durchlassen, Recall darf höchstens 3 Punkte verlieren.",
+        "precision fp recall-0.03",
+    ),
     ("Belegte Aussagen sollen nicht mehr abgelehnt werden.", "recall fn"),
-    ("Die Präzision soll steigen, ohne mehr als 5 Prozentpunkte Recall zu verlieren.", "precision fp recall-0.05"),
+    (
+        "Die Präzision soll steigen, ohne mehr als 5 Prozentpunkte Recall zu verlieren.",
+        "precision fp recall-0.05",
+    ),
     ("Der Richter ist zu streng.", "recall fn"),
     ("Mindestens 90 % Präzision, dann möglichst viel Recall.", "recall fn precision>=0.9"),
     ("Unbelegte Aussagen werden als belegt markiert.", "precision fp"),
@@ -61,17 +77,29 @@ FORTY = [
     ("D'abord la précision, ensuite le rappel.", "precision fp recall-0.02"),
     ("Les affirmations non étayées sont classées comme étayées.", "precision fp"),
     # Spanish.
-    ("Detectar más alucinaciones sin perder más de 4 puntos de precisión.", "specificity fp precision-0.04"),
+    (
+        "Detectar más alucinaciones sin perder más de 4 puntos de precisión.",
+        "specificity fp precision-0.04",
+    ),
     ("No rechazar afirmaciones respaldadas.", "recall fn"),
-    ("El juez es demasiado severo; la precisión puede bajar como máximo 2 puntos.", "recall fn precision-0.02"),
+    (
+        "El juez es demasiado severo; la precisión puede bajar como máximo 2 puntos.",
+        "recall fn precision-0.02",
+    ),
     ("Aumentar la exhaustividad.", "recall fn"),
     ("Demasiadas falsas alarmas.", "asked"),
     # Italian.
-    ("Non accettare risposte sbagliate, al massimo 3 punti di richiamo persi.", "precision fp recall-0.03"),
+    (
+        "Non accettare risposte sbagliate, al massimo 3 punti di richiamo persi.",
+        "precision fp recall-0.03",
+    ),
     ("Il giudice è troppo permissivo.", "precision fp"),
     ("Deve capire meglio le fonti.", "asked"),
     # Portuguese.
-    ("Não deixar passar alucinações; a precisão não pode cair mais de 2 pontos.", "specificity fp precision-0.02"),
+    (
+        "Não deixar passar alucinações; a precisão não pode cair mais de 2 pontos.",
+        "specificity fp precision-0.02",
+    ),
     ("Melhorar a precisão sem perder mais de 5 pontos de revocação.", "precision fp recall-0.05"),
     ("Rejeita demasiadas afirmações corretas.", "recall fn"),
 ]
@@ -89,7 +117,10 @@ MORE = [
     ("raise kappa without losing precision", "kappa precision-0.05"),
     ("Balanced accuracy up, at most 1.5 pp recall lost", "balanced_accuracy recall-0.015"),
     ("maximise off-by-1 while keeping f1 within 2 points", "off_by_one f1-0.02"),
-    ("raise F1; precision and recall may each fall by at most 2 points", "f1 precision-0.02 recall-0.02"),
+    (
+        "raise F1; precision and recall may each fall by at most 2 points",
+        "f1 precision-0.02 recall-0.02",
+    ),
     ("no more than a 2-point drop in specificity; raise recall", "recall fn specificity-0.02"),
     ("raise precision; recall must not drop below 0.9", "precision fp recall>=0.9"),
     ("keep recall above 0.8 and raise precision", "precision fp recall>=0.8"),
@@ -116,7 +147,10 @@ CLAUSES = [
     ("Don't pass statements the source doesn't support", "precision fp"),
     ("it says yes to things that are not in the source", "precision fp"),
     (
-        "It says yes too often to claims that aren't in the source; recall may fall by at most 3 points",
+        (
+            "It says yes too often to claims that aren't in the source; recall may fall by at most"
+            " 3 points"
+        ),
         "precision fp recall-0.03",
     ),
     ("It accepts claims that no source backs up.", "precision fp"),
@@ -209,7 +243,9 @@ def test_a_sentence_is_read_rightly_or_asked_about(text: str, meant: str) -> Non
         return
     words = [found.target, *([found.direction] if found.direction else [])]
     usual = {note.split()[3] for note in found.notes if note.startswith("no guard on")}
-    words += [f"{guard.metric}-{guard.margin:g}" for guard in found.guards if guard.metric not in usual]
+    words += [
+        f"{guard.metric}-{guard.margin:g}" for guard in found.guards if guard.metric not in usual
+    ]
     words += [f"{floor.metric}>={floor.value:g}" for floor in found.floors]
     assert " ".join(words) == meant
 
@@ -239,14 +275,22 @@ def test_of_forty_sentences_most_are_read() -> None:
     ],
 )
 def test_polarity_comes_from_the_judge(text: str, target: str, direction: str | None) -> None:
-    """What is missed by one judge is a false alarm of another, whose positive class is the bad one."""
-    scale = OutputScale(kind="binary", labels=("no", "yes"), threshold=1, anchors={"yes": "The answer is toxic."})
+    """What is missed by one judge is a false alarm of another, whose positive class is the bad
+    one.
+    """
+    scale = OutputScale(
+        kind="binary", labels=("no", "yes"), threshold=1, anchors={"yes": "The answer is toxic."}
+    )
     judge = JudgePrompt(
         name="toxicity", system="You judge.", criteria="Insults are toxic.", scale=scale,
         template="{{answer}}", reply="Answer yes or no.", reply_schema={"score": "score"},
     )  # fmt: skip
     found = reading(text, judge)
-    assert found == target if isinstance(found, str) else (found.target, found.direction) == (target, direction)
+    assert (
+        found == target
+        if isinstance(found, str)
+        else (found.target, found.direction) == (target, direction)
+    )
 
 
 def test_shipped_judges_have_a_polarity_and_a_choice_has_none() -> None:
@@ -264,10 +308,16 @@ def test_without_a_judge_only_words_of_classes_are_asked_about() -> None:
 
 
 def test_flags_beat_the_text_aloud() -> None:
-    """Target, guard and floor given beside the text are followed, and the notes say what they overruled."""
+    """Target, guard and floor given beside the text are followed, and the notes say what they
+    overruled.
+    """
     text = "recall first; do not lose more than 1 point of precision"
     found = read_objective(text, target="precision", guards=["recall:-0.02"], floors=["recall=0.8"])
-    assert (found.target, found.direction, found.guards) == ("precision", "fp", (Guard(metric="recall", margin=0.02),))
+    assert (found.target, found.direction, found.guards) == (
+        "precision",
+        "fp",
+        (Guard(metric="recall", margin=0.02),),
+    )
     assert found.floors == (Floor(metric="recall", value=0.8),)
     assert any("asks for recall" in note and "precision" in note for note in found.notes)
     quieter = read_objective("precision; lose at most 3 points of recall", guards=["recall:-0.05"])
@@ -285,13 +335,17 @@ def test_a_target_settles_what_was_not_read_and_says_what_was_left_out() -> None
 def test_what_is_not_settled_says_how_to_settle_it() -> None:
     """Both the reading, and the options that say the same."""
     with pytest.raises(Unsettled) as stop:
-        read_objective("raise precision; lose at most 3 points of recall; be nice", judge=GROUNDEDNESS)
+        read_objective(
+            "raise precision; lose at most 3 points of recall; be nice", judge=GROUNDEDNESS
+        )
     assert "'be nice'" in str(stop.value)
     assert "--target precision --guard recall=0.03" in (stop.value.hint or "")
     assert "--yes" in (stop.value.hint or "")
     text = "raise precision; be nice"
     assert read_objective(text, yes=True).target == "precision"
-    assert read_objective(text, guards=["recall=0.04"]).guards == (Guard(metric="recall", margin=0.04),)
+    assert read_objective(text, guards=["recall=0.04"]).guards == (
+        Guard(metric="recall", margin=0.04),
+    )
     with pytest.raises(Unsettled):
         read_objective("be nice", yes=True)
 
@@ -306,19 +360,27 @@ def test_the_default_guard_is_said_aloud() -> None:
 
 def test_an_objective_is_read_back_in_plain_words() -> None:
     """The description names target, errors, guards and floors."""
-    found = read_objective("precision matters most; do not lose more than 3 points of recall; f1 at least 70 %")
-    assert found.describe() == (
-        "Raise precision by making fewer false positives; recall may fall by at most 3 points; "
+    found = read_objective(
+        "precision matters most; do not lose more than 3 points of recall; f1 at least 70 %"
+    )
+    assert (
+        found.describe()
+        == "Raise precision by making fewer false positives; recall may fall by at most 3 points; "
         "f1 must be at least 0.7 with 95 % confidence."
     )
 
 
 def test_calibration_is_read_back_as_the_figure_that_is_compared() -> None:
-    """In words, as something to lower; what stands for it is said where the sentence does not name it."""
+    """In words, as something to lower; what stands for it is said where the sentence does not name
+    it.
+    """
     found = read_objective("the Brier score may rise by at most 0.01", target="f1")
     assert found.describe() == "Raise f1; brier may rise by at most 0.01."
     found = read_objective("better calibrated")
-    lowered = "Lower brier, the mean squared error of the probability; accuracy may fall by at most 5 points."
+    lowered = (
+        "Lower brier, the mean squared error of the probability; accuracy may fall by at most 5"
+        " points."
+    )
     assert found.describe() == lowered
     assert any("Brier score" in note for note in found.notes)
     assert metric_name("Brier score") == metric_name("calibration") == "brier"
@@ -330,11 +392,20 @@ def test_calibration_is_read_back_as_the_figure_that_is_compared() -> None:
 
 
 def test_an_objective_survives_json() -> None:
-    """Floors, guards, notes and the person's words; without floors the keys are those of every version."""
+    """Floors, guards, notes and the person's words; without floors the keys are those of every
+    version.
+    """
     for text in ("raise precision", "at least 90 % precision, then recall"):
         objective = read_objective(text)
         assert Objective.from_json(objective.to_json()) == objective
-    assert set(read_objective("raise f1").to_json()) == {"text", "read_as", "target", "direction", "guards", "notes"}
+    assert set(read_objective("raise f1").to_json()) == {
+        "text",
+        "read_as",
+        "target",
+        "direction",
+        "guards",
+        "notes",
+    }
 
 
 @pytest.mark.parametrize("name", ["precison", "Recal", "accuracie", "ndcg", "", "precision:recall"])
@@ -357,7 +428,9 @@ def test_a_guard_that_cannot_be_read_is_refused(guard: str) -> None:
         read_guard(guard)
 
 
-@pytest.mark.parametrize("floor", ["recall", "recall=", "recall=90", "recall=nan", "recall=0", "recal=0.9"])
+@pytest.mark.parametrize(
+    "floor", ["recall", "recall=", "recall=90", "recall=nan", "recall=0", "recal=0.9"]
+)
 def test_a_floor_that_cannot_be_read_is_refused(floor: str) -> None:
     """Floors are fractions between 0 and 1 of a known metric."""
     with pytest.raises(InputError):
@@ -365,8 +438,13 @@ def test_a_floor_that_cannot_be_read_is_refused(floor: str) -> None:
 
 
 def test_spellings_lead_to_one_name() -> None:
-    """Case, spaces and hyphens do not matter; a metric of one class of a choice is a name as it is."""
-    assert [metric_name(n) for n in ("F1", "off-by-1", "Balanced Accuracy", "sensitivity", "recall[billing]")] == [
+    """Case, spaces and hyphens do not matter; a metric of one class of a choice is a name as it
+    is.
+    """
+    assert [
+        metric_name(n)
+        for n in ("F1", "off-by-1", "Balanced Accuracy", "sensitivity", "recall[billing]")
+    ] == [
         "f1",
         "off_by_one",
         "balanced_accuracy",
@@ -386,7 +464,9 @@ def test_no_text_and_no_target_is_refused() -> None:
 @settings(max_examples=150, deadline=None)
 @given(st.text(min_size=1).filter(str.strip))
 def test_any_text_is_read_or_asked_about(text: str) -> None:
-    """Whatever a person types gives an objective on a known metric whose guards never guard the target, or a stop."""
+    """Whatever a person types gives an objective on a known metric whose guards never guard the
+    target, or a stop.
+    """
     found = reading(text)
     if isinstance(found, str):
         return
@@ -397,18 +477,27 @@ def test_any_text_is_read_or_asked_about(text: str) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(
-    st.sampled_from([text for text, *_ in FORTY]), st.integers(0, 20), st.sampled_from(["hardly", "zonkwise", "kaum"])
+    st.sampled_from([text for text, *_ in FORTY]),
+    st.integers(0, 20),
+    st.sampled_from(["hardly", "zonkwise", "kaum"]),
 )
 def test_an_unknown_word_leaves_its_clause_over(text: str, place: int, word: str) -> None:
-    """A word that nobody listed may turn a sentence round: its clause is never read as if the word were not there."""
+    """A word that nobody listed may turn a sentence round: its clause is never read as if the word
+    were not there.
+    """
     words = text.split()
     words.insert(min(place, len(words)), word)
     assert read_by_rules(" ".join(words), Polarity.of(GROUNDEDNESS)).unread
 
 
 def test_abstentions_are_never_charged_and_it_says_so() -> None:
-    """Ignoring them is how it is; charging them as errors is said to be impossible, not silently dropped."""
+    """Ignoring them is how it is; charging them as errors is said to be impossible, not silently
+    dropped.
+    """
     ignored = read_objective("raise precision; ignore abstentions")
     assert any("unscored" in note for note in ignored.notes)
     assert not any("not charged" in note for note in ignored.notes)
-    assert any("not charged" in note for note in read_objective("raise accuracy; abstentions count as errors").notes)
+    assert any(
+        "not charged" in note
+        for note in read_objective("raise accuracy; abstentions count as errors").notes
+    )

@@ -1,4 +1,6 @@
-"""A workbench as the run lays it out: simulated judge and optimizer, made-up training rows, everything overheard."""
+"""A workbench as the run lays it out: simulated judge and optimizer, made-up training rows,
+everything overheard.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,7 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from judgewright.judges import Dataset, JudgedDataset, JudgePrompt, Registry, Row, judge, load_dataset
+from judgewright.judges import (
+    Dataset,
+    JudgedDataset,
+    JudgePrompt,
+    Registry,
+    Row,
+    judge,
+    load_dataset,
+)
 from judgewright.judges.models import Client, Completion, Request
 from judgewright.judges.simulated import Simulated
 from judgewright.optimize import Brief, Goal, Target, build_brief
@@ -16,9 +26,12 @@ from judgewright.optimize.proposers import Trial, Workbench
 from judgewright.runs.demo import write_demo_rows
 
 OBJECTIVE = read_objective(
-    "Precision matters most: do not call unsupported statements grounded.", judge=Registry().get("groundedness")
+    "Precision matters most: do not call unsupported statements grounded.",
+    judge=Registry().get("groundedness"),
 )
-GOAL = Goal(objective=OBJECTIVE, target=Target(predicate=None, why="all rows"), loss=default_loss(OBJECTIVE))
+GOAL = Goal(
+    objective=OBJECTIVE, target=Target(predicate=None, why="all rows"), loss=default_loss(OBJECTIVE)
+)
 
 
 NOTES = (
@@ -60,7 +73,9 @@ class AppState:
         """Judge training rows, and keep which."""
         assert {row.id for row in rows} <= {row.id for row in self.train.judged.dataset.rows}
         self.tried.append((prompt, tuple(row.id for row in rows)))
-        return weighed(judge(prompt, replace(self.train.judged.dataset, rows=tuple(rows)), self.client))
+        return weighed(
+            judge(prompt, replace(self.train.judged.dataset, rows=tuple(rows)), self.client)
+        )
 
 
 def weighed(judged: JudgedDataset) -> Trial:
@@ -76,7 +91,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     write_demo_rows(path, documents=30)
     prompt = Registry().get("groundedness")
     rows = load_dataset(path, inputs=prompt.inputs, scale=prompt.scale)
-    noted = (replace(row, meta={**row.meta, "note": NOTES[i % len(NOTES)]}) for i, row in enumerate(rows.rows))
+    noted = (
+        replace(row, meta={**row.meta, "note": NOTES[i % len(NOTES)]})
+        for i, row in enumerate(rows.rows)
+    )
     return replace(rows, rows=tuple(noted))
 
 
@@ -108,7 +126,9 @@ def desk(new_desk: Callable[..., AppState]) -> AppState:
 
 @pytest.fixture
 def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder that is home and working directory, so that whatever a library leaves behind is seen."""
+    """An empty folder that is home and working directory, so that whatever a library leaves behind
+    is seen.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     return tmp_path

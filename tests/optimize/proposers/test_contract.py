@@ -37,7 +37,8 @@ NONSENSE: dict[str, str] = {
     "json": json.dumps({"criteria": [None], "depth": [[[[]]]]}),
     "5,000 words": (
         f"<IMPROVED_VARIABLE>{LONG}</IMPROVED_VARIABLE><IMPROVED_CRITERIA>{LONG}</IMPROVED_CRITERIA>"
-        f"\n[[ ## proposed_instruction ## ]]\n{LONG}\n\n[[ ## completed ## ]]\n" + json.dumps({"rules": [LONG] * 10})
+        f"\n[[ ## proposed_instruction ## ]]\n{LONG}\n\n[[ ## completed ## ]]\n"
+        + json.dumps({"rules": [LONG] * 10})
     ),
 }
 
@@ -58,8 +59,12 @@ class ProposerContract:
         """Propose from what is on the desk."""
         return self.proposer.propose(desk.prompt, desk.brief, desk.bench, step=1)
 
-    def test_a_proposal_changes_only_its_parts_and_names_its_parent(self, new_desk: Callable[..., Any]) -> None:
-        """Template, scale and reply fields stay; so does every part that it does not say it changes."""
+    def test_a_proposal_changes_only_its_parts_and_names_its_parent(
+        self, new_desk: Callable[..., Any]
+    ) -> None:
+        """Template, scale and reply fields stay; so does every part that it does not say it
+        changes.
+        """
         proposal = self.propose(new_desk(seed=self.seed))
         assert isinstance(proposal, Proposal), proposal
         new = proposal.prompt
@@ -73,7 +78,9 @@ class ProposerContract:
         assert new.note
         assert proposal.gradient
 
-    def test_equal_desks_get_equal_proposals_and_equal_requests(self, new_desk: Callable[..., Any]) -> None:
+    def test_equal_desks_get_equal_proposals_and_equal_requests(
+        self, new_desk: Callable[..., Any]
+    ) -> None:
         """Nothing random but what the seed says: on resume the record answers every request."""
         first, second = new_desk(seed=self.seed), new_desk(seed=self.seed)
         assert self.propose(first) == self.propose(second)
@@ -85,8 +92,12 @@ class ProposerContract:
         assert bool(first.tried) == self.tries
         assert {request.purpose for request in first.asked} <= {"optimizer"}
 
-    def test_every_request_has_the_words_of_the_objective(self, new_desk: Callable[..., Any]) -> None:
-        """Whatever library asks: the optimizer model reads what the person wants, and how it was understood."""
+    def test_every_request_has_the_words_of_the_objective(
+        self, new_desk: Callable[..., Any]
+    ) -> None:
+        """Whatever library asks: the optimizer model reads what the person wants, and how it was
+        understood.
+        """
         desk = new_desk(seed=self.seed)
         self.propose(desk)
         objective = desk.brief.goal.objective
@@ -96,8 +107,12 @@ class ProposerContract:
             assert objective.describe() in text
 
     @pytest.mark.parametrize("kind", NONSENSE)
-    def test_nonsense_for_ever_is_no_proposal_with_a_reason(self, new_desk: Callable[..., Any], kind: str) -> None:
-        """A model that never gives a usable text ends in a value, after a bounded number of requests."""
+    def test_nonsense_for_ever_is_no_proposal_with_a_reason(
+        self, new_desk: Callable[..., Any], kind: str
+    ) -> None:
+        """A model that never gives a usable text ends in a value, after a bounded number of
+        requests.
+        """
         if not self.asks or not self.needs_text:
             pytest.skip("it does without the optimizer model's replies")
         desk = new_desk(seed=self.seed, reply=lambda request: NONSENSE[kind])
@@ -155,7 +170,10 @@ class ProposerContract:
             replace(row, inputs={name: f"{text} {nasty}" for name, text in row.inputs.items()})
             for row in judged.dataset.rows
         )
-        desk.train = Trial(judged=replace(judged, dataset=replace(judged.dataset, rows=rows)), losses=desk.train.losses)
+        desk.train = Trial(
+            judged=replace(judged, dataset=replace(judged.dataset, rows=rows)),
+            losses=desk.train.losses,
+        )
         assert isinstance(self.propose(desk), Proposal | NoProposal)
 
 

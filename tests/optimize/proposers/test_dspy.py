@@ -1,4 +1,6 @@
-"""DSPy behind the seam: what it sends, what it may spend, and what becomes of its instructions and demonstrations."""
+"""DSPy behind the seam: what it sends, what it may spend, and what becomes of its instructions and
+demonstrations.
+"""
 
 import asyncio
 import json
@@ -36,7 +38,14 @@ from judgewright.optimize.proposers import (
 def search_on(desk: Any, *, calls: int = 100, rows: int = 6) -> Search:
     """A search on the first training rows."""
     chosen = desk.train.judged.rows[:rows]
-    return Search(prompt=desk.prompt, bench=desk.bench, calls=calls, rows=chosen, step=1, examples=desk.prompt.examples)
+    return Search(
+        prompt=desk.prompt,
+        bench=desk.bench,
+        calls=calls,
+        rows=chosen,
+        step=1,
+        examples=desk.prompt.examples,
+    )
 
 
 @pytest.mark.parametrize("kind", [Gepa, Mipro])
@@ -60,17 +69,25 @@ def test_a_search_ends_at_its_cap_and_keeps_what_it_found(desk: Any) -> None:
 
     run_search(search, compile_with)
     assert search.reasons == ["the search reached its cap of 15 calls"]
-    assert [search.cost(p.version) is not None for p in search.prompts.values()] == [True, True, False]
+    assert [search.cost(p.version) is not None for p in search.prompts.values()] == [
+        True,
+        True,
+        False,
+    ]
     assert search.spent == 12
 
 
 def test_dspy_ranks_by_the_loss_and_rows_are_judged_at_once(desk: Any) -> None:
-    """What DSPy's own evaluation says is 1 minus the mean cost; one batch of judge calls does it."""
+    """What DSPy's own evaluation says is 1 minus the mean cost; one batch of judge calls does
+    it.
+    """
     search, scores = search_on(desk), []
 
     def compile_with(kit: Any, module: Any) -> None:
         examples = [row_example(search, row) for row in search.rows]
-        scores.append(kit.dspy.Evaluate(devset=examples, metric=metric(search), num_threads=1)(module).score)
+        scores.append(
+            kit.dspy.Evaluate(devset=examples, metric=metric(search), num_threads=1)(module).score
+        )
 
     run_search(search, compile_with)
     cost = search.cost(desk.prompt.version)
@@ -80,7 +97,9 @@ def test_dspy_ranks_by_the_loss_and_rows_are_judged_at_once(desk: Any) -> None:
 
 
 def test_trials_send_the_judges_own_messages_and_the_proposal_is_what_was_tried(desk: Any) -> None:
-    """The proposed prompt is one of those tried, so that its requests are answered from the record afterwards."""
+    """The proposed prompt is one of those tried, so that its requests are answered from the record
+    afterwards.
+    """
     desk.seed = 1  # of a search that finds something
     proposal = Gepa(calls=100).propose(desk.prompt, desk.brief, desk.bench, step=1)
     assert isinstance(proposal, Proposal), proposal
@@ -92,7 +111,9 @@ def test_trials_send_the_judges_own_messages_and_the_proposal_is_what_was_tried(
 
 
 def test_a_reflection_reads_the_brief(desk: Any) -> None:
-    """GEPA's reflection sees error, grades and reasons as every other proposer does, through our own request."""
+    """GEPA's reflection sees error, grades and reasons as every other proposer does, through our
+    own request.
+    """
     Gepa(calls=100).propose(desk.prompt, desk.brief, desk.bench, step=1)
     assert desk.asked
     asked = desk.asked[0].messages[-1].content
@@ -102,7 +123,9 @@ def test_a_reflection_reads_the_brief(desk: Any) -> None:
     assert desk.prompt.criteria in asked
 
 
-def test_demonstrations_that_dspy_chose_are_training_rows_with_the_judges_reply_format(desk: Any) -> None:
+def test_demonstrations_that_dspy_chose_are_training_rows_with_the_judges_reply_format(
+    desk: Any,
+) -> None:
     """Each carries the prompt's own fields in order."""
     Mipro(calls=120).propose(desk.prompt, desk.brief, desk.bench, step=1)
     inputs = [dict(row.inputs) for row in desk.train.judged.rows]
@@ -113,10 +136,16 @@ def test_demonstrations_that_dspy_chose_are_training_rows_with_the_judges_reply_
         assert list(json.loads(example.reply)) == list(desk.prompt.reply_schema)
 
 
-def test_instructions_are_grounded_in_the_brief_through_a_field_that_is_announced(desk: Any) -> None:
-    """Each has the brief and what the criteria must keep to; none is asked for in place of the present criteria."""
+def test_instructions_are_grounded_in_the_brief_through_a_field_that_is_announced(
+    desk: Any,
+) -> None:
+    """Each has the brief and what the criteria must keep to; none is asked for in place of the
+    present criteria.
+    """
     Mipro(calls=120).propose(desk.prompt, desk.brief, desk.bench, step=1)
-    own = [request for request in desk.asked if "`proposed_instruction`" in request.messages[0].content]
+    own = [
+        request for request in desk.asked if "`proposed_instruction`" in request.messages[0].content
+    ]
     assert len(own) == Mipro().candidates - 1
     for request in own:
         system, user = (message.content for message in request.messages)
@@ -130,16 +159,32 @@ def test_instructions_are_grounded_in_the_brief_through_a_field_that_is_announce
 
 
 def test_instructions_and_demonstrations_map_onto_the_prompt_and_back(desk: Any) -> None:
-    """Unchanged instructions are the prompt's criteria to the letter; a demo becomes a reply in its format."""
+    """Unchanged instructions are the prompt's criteria to the letter; a demo becomes a reply in its
+    format.
+    """
     own = Example(inputs={"source": "s", "statement": "t"}, reply="{}")
     prompt = replace(desk.prompt, criteria=desk.prompt.criteria + "\n ", examples=(own,))
-    search = Search(prompt=prompt, bench=desk.bench, calls=9, rows=(), step=1, examples=prompt.examples)
+    search = Search(
+        prompt=prompt, bench=desk.bench, calls=9, rows=(), step=1, examples=prompt.examples
+    )
     module = load_dspy().open_module(prompt)
     assert prompt_from(search, module.signature.instructions, []) == prompt
-    demo = {"source": "a", "statement": "b", "criterion": "c", "evidence": "d", "score": 3, "confidence": 0.5}
+    demo = {
+        "source": "a",
+        "statement": "b",
+        "criterion": "c",
+        "evidence": "d",
+        "score": 3,
+        "confidence": 0.5,
+    }
     shown = prompt_from(search, "New.", [demo]).examples
     assert shown[0] == own
-    assert json.loads(shown[1].reply) == {"criterion": "c", "evidence": "d", "score": 3, "confidence": 0.5}
+    assert json.loads(shown[1].reply) == {
+        "criterion": "c",
+        "evidence": "d",
+        "score": 3,
+        "confidence": 0.5,
+    }
 
 
 def test_a_prompt_over_its_token_cap_is_never_sent(desk: Any) -> None:
@@ -187,17 +232,26 @@ def test_a_search_imports_no_litellm_and_leaves_no_folder(tmp_path: Path) -> Non
     )
     alone = {**os.environ, "HOME": str(tmp_path)}
     found = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=alone, cwd=tmp_path
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=alone,
+        cwd=tmp_path,
     )
     assert found.stdout.split() == ["False", "False"]
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_simulated_model_knows_dspys_request_for_an_instruction(desk: Any) -> None:
-    """It answers with another text of the criteria in DSPy's form, most often; a judge's request is no such thing."""
+    """It answers with another text of the criteria in DSPy's form, most often; a judge's request is
+    no such thing.
+    """
     Mipro(calls=100).propose(desk.prompt, desk.brief, desk.bench, step=1)
     model = Simulated()
-    own = [request for request in desk.asked if "`proposed_instruction`" in request.messages[0].content]
+    own = [
+        request for request in desk.asked if "`proposed_instruction`" in request.messages[0].content
+    ]
     replies = [asyncio.run(model.complete(request)).text for request in own]
     assert replies
     assert all(reply.startswith("[[ ## proposed_instruction ## ]]\n") for reply in replies)

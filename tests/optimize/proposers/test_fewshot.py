@@ -40,7 +40,9 @@ from judgewright.optimize.proposers import (
 
 @pytest.mark.parametrize("name", Registry().names())
 @pytest.mark.parametrize("label", [0.0, 1.0])
-def test_a_demonstration_gives_peoples_grade_in_the_judges_own_format(name: str, label: float) -> None:
+def test_a_demonstration_gives_peoples_grade_in_the_judges_own_format(
+    name: str, label: float
+) -> None:
     """For every judge on the shelf its own reader finds in the reply the grade that people gave."""
     prompt = Registry().get(name)
     row = Row(id="r", inputs={field: f"text of {field}" for field in prompt.inputs}, label=label)
@@ -65,7 +67,12 @@ def test_a_demonstration_gives_peoples_grade_in_the_judges_own_format(name: str,
         (1.0, BINARY, OutputScale(), 3.0),
         (0.0, BINARY, OutputScale(), 0.0),
         (4.0, OutputScale(low=1, high=5, threshold=3), OutputScale(), 3.0),
-        (0.7, OutputScale(kind="probability", threshold=0.5), OutputScale(kind="probability", threshold=0.5), 0.7),
+        (
+            0.7,
+            OutputScale(kind="probability", threshold=0.5),
+            OutputScale(kind="probability", threshold=0.5),
+            0.7,
+        ),
         (1.0, BINARY, OutputScale(kind="probability", threshold=0.5), 1.0),
     ],
 )
@@ -88,7 +95,9 @@ def test_reasons_are_the_judges_own_only_where_it_gave_that_grade(desk: Any) -> 
 
 
 def test_reasons_are_written_from_the_row(desk: Any) -> None:
-    """A row that the judge got wrong is shown with reasons whose quotations stand in it, and never with none."""
+    """A row that the judge got wrong is shown with reasons whose quotations stand in it, and never
+    with none.
+    """
     FewShot(calls=200).propose(desk.prompt, desk.brief, desk.bench, step=1)
     assert desk.asked
     shown = {example for prompt, _ in desk.tried for example in map(_frozen, prompt.examples)}
@@ -104,7 +113,9 @@ def test_reasons_are_written_from_the_row(desk: Any) -> None:
 
 
 def test_the_judges_own_reasons_are_checked_too(desk: Any) -> None:
-    """A right verdict with a quotation that is not in the row, or full confidence, is written anew."""
+    """A right verdict with a quotation that is not in the row, or full confidence, is written
+    anew.
+    """
     found = [one for one in list_demonstrations(desk.prompt, desk.train) if one.reasoned][:3]
     fields = [json.loads(one.example.reply) for one in found]
     fields[0] |= {"evidence": "The source says that the mill burnt down."}
@@ -140,9 +151,20 @@ def _frozen(example: Example) -> tuple[tuple[str, ...], str]:
     ],
 )
 def test_a_written_reply_is_checked(desk: Any, change: dict[str, object], usable: bool) -> None:
-    """Another grade, a quotation that is not in the row, an empty reason or an implausible confidence is not shown."""
-    row = Row(id="r", inputs={"source": "The mill was built in 1810 by Ann Berg.", "statement": "It is old."}, label=0)
-    fields = {"criterion": "support", "evidence": "The mill was built in 1810", "score": 0, "confidence": 0.8}
+    """Another grade, a quotation that is not in the row, an empty reason or an implausible
+    confidence is not shown.
+    """
+    row = Row(
+        id="r",
+        inputs={"source": "The mill was built in 1810 by Ann Berg.", "statement": "It is old."},
+        label=0,
+    )
+    fields = {
+        "criterion": "support",
+        "evidence": "The mill was built in 1810",
+        "score": 0,
+        "confidence": 0.8,
+    }
     example = Example(inputs=row.inputs, reply="{}")
     one = Demonstration(row=row, example=example, error="false positive", grade=0.0, reasoned=False)
     found = check_reply(desk.prompt, one, json.dumps({**fields, **change}))
@@ -173,12 +195,19 @@ def test_sets_are_tried_on_training_rows_of_other_documents_within_the_cap(desk:
     assert isinstance(proposal, Proposal)
     rows = {row.id: row for row in desk.train.judged.rows}
     by_inputs = {tuple(row.inputs.values()): row for row in rows.values()}
-    shown = {by_inputs[tuple(e.inputs.values())].group for prompt, _ in desk.tried for e in prompt.examples}
+    shown = {
+        by_inputs[tuple(e.inputs.values())].group
+        for prompt, _ in desk.tried
+        for e in prompt.examples
+    }
     assert shown
     assert shown.isdisjoint(rows[id_].group for _, ids in desk.tried for id_ in ids)
     assert sum(len(ids) for _, ids in desk.tried) <= 200
     assert len({prompt.version for prompt, _ in desk.tried}) == len(desk.tried)
-    costs = {prompt.version: desk.try_out(prompt, [rows[i] for i in ids]).cost for prompt, ids in list(desk.tried)}
+    costs = {
+        prompt.version: desk.try_out(prompt, [rows[i] for i in ids]).cost
+        for prompt, ids in list(desk.tried)
+    }
     assert costs[proposal.prompt.version] == min(costs.values())
 
 
@@ -186,10 +215,16 @@ def test_demonstrations_the_judge_came_with_stay_and_chosen_ones_are_replaced(de
     """Training rows of an earlier step make room; what was shipped stays in front."""
     first = FewShot(calls=200).propose(desk.prompt, desk.brief, desk.bench, step=1)
     assert isinstance(first, Proposal)
-    own = replace(first.prompt.examples[0], inputs={"source": "shipped", "statement": "with the judge"})
+    own = replace(
+        first.prompt.examples[0], inputs={"source": "shipped", "statement": "with the judge"}
+    )
     prompt = replace(first.prompt, examples=(own, *first.prompt.examples))
     FewShot(calls=200).propose(prompt, desk.brief, desk.bench, step=2)
-    later = [tried for tried, _ in desk.tried if tried.examples[:1] == (own,) and tried.version != prompt.version]
+    later = [
+        tried
+        for tried, _ in desk.tried
+        if tried.examples[:1] == (own,) and tried.version != prompt.version
+    ]
     assert later
     assert all(len(tried.examples) <= 1 + FewShot().max_examples for tried in later)
 
@@ -219,7 +254,9 @@ def test_too_few_training_rows_are_no_proposal(desk: Any) -> None:
     assert tuning_rows(desk.bench, {row.group for row in few.rows}, limit=10) == []
 
 
-def test_optuna_says_nothing_and_keeps_its_level(desk: Any, capfd: pytest.CaptureFixture[str]) -> None:
+def test_optuna_says_nothing_and_keeps_its_level(
+    desk: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
     """The verbosity is the caller's again afterwards."""
     import optuna
 

@@ -12,7 +12,11 @@ from judgewright.judges.models import Request
 from judgewright.optimize import Attempt
 from judgewright.optimize.proposers import Guidelines, NoProposal, Proposal
 
-RULES = ("Check every number against the source.", "Check every name against the source.", "A contradiction is fatal.")
+RULES = (
+    "Check every number against the source.",
+    "Check every name against the source.",
+    "A contradiction is fatal.",
+)
 
 
 def of_task(request: Request) -> str:
@@ -26,12 +30,17 @@ def lines(request: Request) -> list[str]:
 
 
 def answer(merged: Sequence[str], distilled: str = "A rule about {}.") -> Callable[[Request], str]:
-    """A model that distils each reason into a rule about its last word, and merges them as it is told."""
+    """A model that distils each reason into a rule about its last word, and merges them as it is
+    told.
+    """
 
     def reply(request: Request) -> str:
         if of_task(request).startswith("You merge"):
             return json.dumps({"rules": list(merged)})
-        words = [line.partition("reason: ")[2].partition(";")[0].rstrip(".").split()[-1] for line in lines(request)]
+        words = [
+            line.partition("reason: ")[2].partition(";")[0].rstrip(".").split()[-1]
+            for line in lines(request)
+        ]
         return json.dumps({"rules": [distilled.format(word) for word in words]})
 
     return reply
@@ -39,11 +48,17 @@ def answer(merged: Sequence[str], distilled: str = "A rule about {}.") -> Callab
 
 def propose(desk: Any, step: int = 1) -> Proposal | NoProposal:
     """A proposal from a desk whose rows have reasons in the column `note`."""
-    return Guidelines().propose(desk.prompt, replace(desk.brief, explanation="note"), desk.bench, step=step)
+    return Guidelines().propose(
+        desk.prompt, replace(desk.brief, explanation="note"), desk.bench, step=step
+    )
 
 
-def test_each_reason_is_read_once_and_each_rule_is_offered_once(new_desk: Callable[..., Any]) -> None:
-    """By turns within a step; the requests of later steps are those of the first, and a run finds them cached."""
+def test_each_reason_is_read_once_and_each_rule_is_offered_once(
+    new_desk: Callable[..., Any],
+) -> None:
+    """By turns within a step; the requests of later steps are those of the first, and a run finds
+    them cached.
+    """
     desk = new_desk(reply=answer([f"[{i}] {rule}" for i, rule in enumerate(RULES, 1)]))
     added: list[str] = []
     for step in (1, 2, 3):
@@ -59,7 +74,8 @@ def test_each_reason_is_read_once_and_each_rule_is_offered_once(new_desk: Callab
     assert sum(len(lines(request)) for request in distilling) == 3 * len(noted)
     # What was tried is not offered again; what is in the prompt is not either.
     past = tuple(
-        Attempt(prompt=desk.prompt.edited(criteria=f"{desk.prompt.criteria} {rule}"), kept=False) for rule in RULES
+        Attempt(prompt=desk.prompt.edited(criteria=f"{desk.prompt.criteria} {rule}"), kept=False)
+        for rule in RULES
     )
     desk.brief = replace(desk.brief, past=past[:2])
     last = propose(desk, 4)
@@ -69,8 +85,12 @@ def test_each_reason_is_read_once_and_each_rule_is_offered_once(new_desk: Callab
     assert propose(desk, 5) == NoProposal("all 3 rules that the reasons give have been offered")
 
 
-def test_merging_sees_the_brief_and_distilling_does_not_change_from_step_to_step(new_desk: Callable[..., Any]) -> None:
-    """Duplicates are one rule before they are merged; the brief stands above them without what was tried."""
+def test_merging_sees_the_brief_and_distilling_does_not_change_from_step_to_step(
+    new_desk: Callable[..., Any],
+) -> None:
+    """Duplicates are one rule before they are merged; the brief stands above them without what was
+    tried.
+    """
     desk = new_desk(reply=answer(["[1] A rule."]))
     earlier = Attempt(prompt=desk.prompt.edited(criteria="Something else."), kept=False)
     desk.brief = replace(desk.brief, past=(earlier,))
@@ -79,7 +99,9 @@ def test_merging_sees_the_brief_and_distilling_does_not_change_from_step_to_step
     assert "# Where it stands, on training rows" in merging.messages[1].content
     assert "Something else." not in merging.messages[1].content
     assert [line for line in lines(merging) if "(of " in line] == [
-        line for line in lines(merging) if re.search(r"A rule about (source|one|other)\. \(of \d+ rows\)", line)
+        line
+        for line in lines(merging)
+        if re.search(r"A rule about (source|one|other)\. \(of \d+ rows\)", line)
     ]
     assert not any(desk.prompt.criteria in request.messages[1].content for request in distilling)
 
@@ -145,9 +167,15 @@ def test_the_simulated_optimizer_reads_the_reasons(new_desk: Callable[..., Any])
     """It words what a reason speaks of, and nothing where it knows no rule for it."""
     desk = new_desk()
     proposals = [propose(desk, step) for step in (1, 2, 3, 4)]
-    added = {p.prompt.criteria.removeprefix(desk.prompt.criteria) for p in proposals if isinstance(p, Proposal)}
+    added = {
+        p.prompt.criteria.removeprefix(desk.prompt.criteria)
+        for p in proposals
+        if isinstance(p, Proposal)
+    }
     assert added
-    assert all(re.search(r"(?i)number|figure|name|contradict|opposite|negat|date", text) for text in added)
+    assert all(
+        re.search(r"(?i)number|figure|name|contradict|opposite|negat|date", text) for text in added
+    )
     unknown = tuple(replace(row, meta={"note": "Hm."}) for row in desk.train.judged.dataset.rows)
     dataset = replace(desk.train.judged.dataset, rows=unknown)
     desk.train = replace(desk.train, judged=replace(desk.train.judged, dataset=dataset))

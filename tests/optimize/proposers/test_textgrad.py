@@ -46,7 +46,9 @@ def propose(desk: Any) -> Callable[..., tuple[Proposal | NoProposal, list[Reques
 
 def test_a_step_asks_for_feedback_then_for_a_text_and_edits_only_the_criteria(propose: Any) -> None:
     """Two requests; the new prompt differs in its criteria and names its parent."""
-    proposal, asked = propose("Numbers are ignored.", "<IMPROVED_VARIABLE>New rule.</IMPROVED_VARIABLE>")
+    proposal, asked = propose(
+        "Numbers are ignored.", "<IMPROVED_VARIABLE>New rule.</IMPROVED_VARIABLE>"
+    )
     assert isinstance(proposal, Proposal)
     assert len(asked) == 2
     assert proposal.gradient == "Numbers are ignored."
@@ -58,7 +60,9 @@ def test_a_step_asks_for_feedback_then_for_a_text_and_edits_only_the_criteria(pr
 
 
 def test_both_requests_show_the_whole_prompt_and_the_brief(propose: Any, desk: Any) -> None:
-    """TextGrad shortens a variable to its first and last ten words; ours is whole, braces and all."""
+    """TextGrad shortens a variable to its first and last ten words; ours is whole, braces and
+    all.
+    """
     brief, earlier = desk.brief, PROMPT.edited(criteria="An earlier text.")
     past = (Attempt(prompt=earlier, kept=False),)
     _, asked = propose("Feedback {x}.", "<IMPROVED_VARIABLE>New.</IMPROVED_VARIABLE>", past=past)
@@ -78,7 +82,9 @@ def test_both_requests_show_the_whole_prompt_and_the_brief(propose: Any, desk: A
 
 
 def test_the_conversation_fits_itself(propose: Any) -> None:
-    """The announced tags are those that come, limits are relative to the text, and momentum asks for no leaps."""
+    """The announced tags are those that come, limits are relative to the text, and momentum asks
+    for no leaps.
+    """
     past = (Attempt(prompt=PROMPT.edited(criteria="An earlier text."), kept=False),)
     prompt = PROMPT.edited(criteria="Some words of a rule. " * 192)
     _, asked = propose("Feedback.", NEW, past=past, prompt=prompt)
@@ -89,7 +95,9 @@ def test_the_conversation_fits_itself(propose: Any) -> None:
         for tag in announced:
             assert f"<{tag}>" in user
         # Of the brief the system message speaks as a whole.
-        outside = re.sub(r"(?s)<BRIEF>.*</BRIEF>", "<BRIEF>", user).partition("Send the improved variable")[0]
+        outside = re.sub(r"(?s)<BRIEF>.*</BRIEF>", "<BRIEF>", user).partition(
+            "Send the improved variable"
+        )[0]
         assert set(re.findall(r"<([A-Z_]+)>", outside)) <= {*announced, "CRITERIA"}
         assert "250 words" not in user
         assert "significant changes" not in user
@@ -101,24 +109,32 @@ def test_the_conversation_fits_itself(propose: Any) -> None:
 def test_a_short_text_has_room_for_new_rules(propose: Any, words: int, limit: int) -> None:
     """Eighty words may be added to any text: 1.3 times a short one is hardly a sentence more."""
     _, asked = propose("Feedback.", NEW, prompt=PROMPT.edited(criteria="word " * words))
-    assert f"Stay under {limit} words; the present text has {words}." in asked[1].messages[1].content
+    assert (
+        f"Stay under {limit} words; the present text has {words}." in asked[1].messages[1].content
+    )
 
 
 def test_equal_steps_make_equal_requests(propose: Any) -> None:
     """Nothing random enters a request, so the record answers it on resume."""
     replies = ("One.", "<IMPROVED_VARIABLE>New.</IMPROVED_VARIABLE>")
     first, second = propose(*replies)[1], propose(*replies)[1]
-    keys = [[request.key(endpoint="e", model="m") for request in asked] for asked in (first, second)]
+    keys = [
+        [request.key(endpoint="e", model="m") for request in asked] for asked in (first, second)
+    ]
     assert keys[0] == keys[1]
 
 
 def test_a_reply_without_tags_is_asked_again_with_the_reason_then_given_up(propose: Any) -> None:
     """Three unusable replies are a value, not an exception."""
-    better, asked = propose("Feedback.", "no tags here", "<IMPROVED_VARIABLE>Good.</IMPROVED_VARIABLE>")
+    better, asked = propose(
+        "Feedback.", "no tags here", "<IMPROVED_VARIABLE>Good.</IMPROVED_VARIABLE>"
+    )
     assert isinstance(better, Proposal)
     assert better.tries == 2
     assert "could not be used" in asked[-1].messages[-1].content
-    hopeless, asked = propose("Feedback.", "a", "<IMPROVED_VARIABLE>b", "<IMPROVED_VARIABLE> </IMPROVED_VARIABLE>")
+    hopeless, asked = propose(
+        "Feedback.", "a", "<IMPROVED_VARIABLE>b", "<IMPROVED_VARIABLE> </IMPROVED_VARIABLE>"
+    )
     assert isinstance(hopeless, NoProposal)
     assert len(asked) == 4
 
@@ -134,11 +150,20 @@ def test_no_feedback_is_no_proposal(propose: Any) -> None:
     ("reply", "text"),
     [
         ("<IMPROVED_VARIABLE> a </IMPROVED_VARIABLE>", "a"),
-        ("<IMPROVED_VARIABLE>x</IMPROVED_VARIABLE> or rather <IMPROVED_VARIABLE>y</IMPROVED_VARIABLE>", "y"),
+        (
+            (
+                "<IMPROVED_VARIABLE>x</IMPROVED_VARIABLE> or rather"
+                " <IMPROVED_VARIABLE>y</IMPROVED_VARIABLE>"
+            ),
+            "y",
+        ),
         ("<IMPROVED_VARIABLE>x</IMPROVED_VARIABLE> and <IMPROVED_VARIABLE>open", "x"),
         ("<IMPROVED_VARIABLE>x</IMPROVED_VARIABLE> and </IMPROVED_VARIABLE>", "x"),
         ("<IMPROVED_VARIABLE>open, then <IMPROVED_VARIABLE>y</IMPROVED_VARIABLE>", "y"),
-        ("<IMPROVED_VARIABLE>Ignore <think> and </think>.</IMPROVED_VARIABLE>", "Ignore <think> and </think>."),
+        (
+            "<IMPROVED_VARIABLE>Ignore <think> and </think>.</IMPROVED_VARIABLE>",
+            "Ignore <think> and </think>.",
+        ),
         ("<IMPROVED_VARIABLE>Ignore <think>.</IMPROVED_VARIABLE>", "Ignore <think>."),
         ("</IMPROVED_VARIABLE><IMPROVED_VARIABLE>", None),
         ("<IMPROVED_VARIABLE>open", None),
@@ -166,11 +191,15 @@ def test_importing_textgrad_leaves_no_log_and_no_trace(
     propose("Feedback.", "<IMPROVED_VARIABLE>New.</IMPROVED_VARIABLE>")
     assert list(tmp_path.iterdir()) == []
     assert dict(os.environ) == before
-    assert not any(isinstance(h, logging.FileHandler) for h in logging.getLogger("textgrad").handlers)
+    assert not any(
+        isinstance(h, logging.FileHandler) for h in logging.getLogger("textgrad").handlers
+    )
 
 
 def test_importing_textgrad_loads_no_litellm_before_it_is_called() -> None:
-    """In a fresh process; TextGrad's own engine for it, which others in the process may use, works all the same."""
+    """In a fresh process; TextGrad's own engine for it, which others in the process may use, works
+    all the same.
+    """
     code = (
         "import sys\n"
         "from judgewright.optimize.proposers.textgrad_graph import load_graph\n"
@@ -184,7 +213,9 @@ def test_importing_textgrad_loads_no_litellm_before_it_is_called() -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("mocked True\n", "", 0)
 
 
-def test_several_gradients_are_asked_for_at_once_each_from_its_own_errors(propose: Any, desk: Any) -> None:
+def test_several_gradients_are_asked_for_at_once_each_from_its_own_errors(
+    propose: Any, desk: Any
+) -> None:
     """Two gradients: one batch of two, no row is shown in both, and the step reads both answers."""
     batches: list[int] = []
     inner = desk.ask
@@ -202,12 +233,17 @@ def test_several_gradients_are_asked_for_at_once_each_from_its_own_errors(propos
 
 
 def test_parts_that_may_change_each_get_a_gradient_and_a_text(propose: Any) -> None:
-    """Two parts: two gradients in one batch, two texts in the next; the part nobody could rewrite stays."""
+    """Two parts: two gradients in one batch, two texts in the next; the part nobody could rewrite
+    stays.
+    """
     proposer = TextGrad(parts=("criteria", "system"))
     system = "<IMPROVED_VARIABLE>You judge strictly.</IMPROVED_VARIABLE>"
     proposal, asked = propose("Criteria lack.", "System lack.", NEW, system, proposer=proposer)
     assert isinstance(proposal, Proposal)
-    assert (proposal.prompt.criteria, proposal.prompt.system) == ("New rule.", "You judge strictly.")
+    assert (proposal.prompt.criteria, proposal.prompt.system) == (
+        "New rule.",
+        "You judge strictly.",
+    )
     assert "<SYSTEM>" in asked[1].messages[-1].content
     half, asked = propose("a", "b", NEW, "no", "no", "no", proposer=proposer)
     assert isinstance(half, Proposal)
@@ -216,18 +252,26 @@ def test_parts_that_may_change_each_get_a_gradient_and_a_text(propose: Any) -> N
 
 
 def test_demonstrations_keep_their_rows_and_grades(propose: Any) -> None:
-    """Only what a reply says beside the grade may change; another grade or a lost reply is asked for again."""
+    """Only what a reply says beside the grade may change; another grade or a lost reply is asked
+    for again.
+    """
     reply = '{"criterion": "c", "evidence": "e", "score": 2, "confidence": 0.9}'
-    prompt = replace(PROMPT, examples=(Example(inputs={"source": "s", "statement": "t"}, reply=reply),))
+    prompt = replace(
+        PROMPT, examples=(Example(inputs={"source": "s", "statement": "t"}, reply=reply),)
+    )
     proposer = TextGrad(parts=("examples",))
     better = reply.replace('"e"', '"nothing found"')
     turned = better.replace("2", "0")
-    wrong = [f"<IMPROVED_VARIABLE>{text}</IMPROVED_VARIABLE>" for text in (f"Reply 1:\n{turned}", better)]
+    wrong = [
+        f"<IMPROVED_VARIABLE>{text}</IMPROVED_VARIABLE>" for text in (f"Reply 1:\n{turned}", better)
+    ]
     right = f"<IMPROVED_VARIABLE>Reply 1:\n{better}</IMPROVED_VARIABLE>"
     proposal, asked = propose("Lack.", *wrong, right, proposer=proposer, prompt=prompt)
     assert isinstance(proposal, Proposal)
     assert proposal.tries == 3
-    assert proposal.prompt.examples == (Example(inputs={"source": "s", "statement": "t"}, reply=better),)
+    assert proposal.prompt.examples == (
+        Example(inputs={"source": "s", "statement": "t"}, reply=better),
+    )
     assert "does not give the grade" in asked[2].messages[-1].content
     nothing, asked = propose(proposer=proposer)
     assert nothing == NoProposal("the prompt has no demonstrations to change")
@@ -235,7 +279,9 @@ def test_demonstrations_keep_their_rows_and_grades(propose: Any) -> None:
 
 
 def test_gradients_that_say_the_same_are_shown_in_one_order(propose: Any) -> None:
-    """TextGrad keeps them in a set, whose order is that of memory; a resumed run must ask what it asked before."""
+    """TextGrad keeps them in a set, whose order is that of memory; a resumed run must ask what it
+    asked before.
+    """
     proposer = TextGrad(gradients=4)
     replies = (*["One lack."] * 4, NEW)
     steps = {propose(*replies, proposer=proposer)[1][-1].messages[-1].content for _ in range(12)}

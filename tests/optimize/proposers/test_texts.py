@@ -1,4 +1,6 @@
-"""Texts that the optimizer model writes: out of their fences and announcements, and a cut one called cut."""
+"""Texts that the optimizer model writes: out of their fences and announcements, and a cut one
+called cut.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ RULE = "A fact that the source does not state is unsupported; one such fact mean
 
 def wanted(prompt: JudgePrompt = PROMPT, part: Part = "criteria") -> Wanted:
     """New criteria, as they are asked for."""
-    request = Request(messages=(Message("user", "Improve."),), default_max_tokens=100, purpose="optimizer")
+    request = Request(
+        messages=(Message("user", "Improve."),), default_max_tokens=100, purpose="optimizer"
+    )
     return Wanted(prompt=prompt, part=part, request=request, tag="IMPROVED_CRITERIA")
 
 
@@ -56,39 +60,55 @@ def written(*replies: Completion) -> tuple[Written, int]:
     ],
 )
 def test_fences_announcements_and_letters_are_not_of_the_text(reply: str) -> None:
-    """What stands between the tags is the text alone, in whatever letters the tags are; one try is enough."""
+    """What stands between the tags is the text alone, in whatever letters the tags are; one try is
+    enough.
+    """
     one, asked = written(Completion(text=reply.format(RULE)))
     assert (one.text, asked) == (RULE, 1)
 
 
 @pytest.mark.parametrize(
-    "text", [f"In doubt:\n{RULE}", f"{RULE}\n\n```\nan example\n```\nis no fact.", f"Facts:\n- {RULE}"]
+    "text",
+    [f"In doubt:\n{RULE}", f"{RULE}\n\n```\nan example\n```\nis no fact.", f"Facts:\n- {RULE}"],
 )
 def test_lines_and_fences_within_a_text_stay(text: str) -> None:
     """Only what is round it goes."""
-    assert written(Completion(text=f"<IMPROVED_CRITERIA>{text}</IMPROVED_CRITERIA>"))[0].text == text
+    assert (
+        written(Completion(text=f"<IMPROVED_CRITERIA>{text}</IMPROVED_CRITERIA>"))[0].text == text
+    )
 
 
 def test_what_the_old_text_has_may_stand_in_the_new_one() -> None:
     """Criteria in a fence, under a line with their name, stay so."""
     old = PROMPT.edited(criteria=f"Our criteria:\n{RULE}")
     new = f"Our criteria:\n{RULE} No other."
-    assert wanted(old).read(Completion(text=f"<IMPROVED_CRITERIA>{new}</IMPROVED_CRITERIA>")) == (new, "")
+    assert wanted(old).read(Completion(text=f"<IMPROVED_CRITERIA>{new}</IMPROVED_CRITERIA>")) == (
+        new,
+        "",
+    )
 
 
 def test_a_cut_reply_is_called_cut_and_not_asked_for_again() -> None:
-    """With the number of tokens and the setting that gives more; the client has doubled them once already."""
+    """With the number of tokens and the setting that gives more; the client has doubled them once
+    already.
+    """
     with Server(make_app(Simulated(), Faults.parse("truncate=1"))) as server:
         endpoint = Endpoint(name="m", base_url=server.base_url, api_key=None)
         with Client(endpoint) as client:
 
             def ask(requests: Sequence[Request]) -> list[Completion]:
-                return [outcome for outcome in client.ask(requests) if isinstance(outcome, Completion)]
+                return [
+                    outcome for outcome in client.ask(requests) if isinstance(outcome, Completion)
+                ]
 
             (one,) = write_texts([wanted()], ask, retries=2)
             assert client.stats.calls == 2
     assert one.text is None
-    assert one.reason == "the reply was cut off at 200 tokens; raise optimizer_max_tokens of the model in models.yaml"
+    assert (
+        one.reason
+        == "the reply was cut off at 200 tokens; raise optimizer_max_tokens of the model in"
+        " models.yaml"
+    )
 
 
 def test_a_cut_reply_with_a_whole_text_is_used() -> None:

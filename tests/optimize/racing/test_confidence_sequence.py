@@ -1,4 +1,6 @@
-"""The bets behind a race: the wealth is what the formula says, and it rarely grows against a true claim."""
+"""The bets behind a race: the wealth is what the formula says, and it rarely grows against a true
+claim.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ DIFFERENCES = st.lists(st.integers(-4, 4).map(lambda quarter: quarter / 4), min_
 
 
 def watched(differences: list[float]) -> ConfidenceSequence:
-    """Two candidates, of which the first costs so much more than the second on one unit after the other."""
+    """Two candidates, of which the first costs so much more than the second on one unit after the
+    other.
+    """
     bets = ConfidenceSequence(2, len(differences))
     for d in differences:
         bets.watch(np.array([[0.0, d], [-d, 0.0]]), np.array([True, True]))
@@ -32,7 +36,10 @@ def test_the_peak_is_that_of_the_wealth_written_out(differences: list[float]) ->
         if 1 + mean <= 0:
             wealth = [math.inf] * len(STAKES) if d > mean else wealth
         else:
-            wealth = [w * (1 + s * max(d - mean, -1 - mean) / (1 + mean)) for w, s in zip(wealth, STAKES, strict=True)]
+            wealth = [
+                w * (1 + s * max(d - mean, -1 - mean) / (1 + mean))
+                for w, s in zip(wealth, STAKES, strict=True)
+            ]
         total += d
         peak = max(peak, sum(wealth) / len(wealth))
     assert math.exp(watched(differences).peak[0, 1]) == pytest.approx(peak, rel=1e-9)
@@ -61,7 +68,9 @@ def test_bets_on_who_has_left_the_race_stand_still() -> None:
 
 
 def test_evidence_against_a_true_claim_reaches_the_bar_no_more_often_than_alpha() -> None:
-    """Of 500 orders of rows whose differences sum to nothing, looked at after every row, at most 5 % and its noise."""
+    """Of 500 orders of rows whose differences sum to nothing, looked at after every row, at most 5
+    % and its noise.
+    """
     rng = np.random.default_rng(0)
     rows, runs, alpha = 120, 500, 0.05
     crossed = 0

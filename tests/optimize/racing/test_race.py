@@ -1,4 +1,6 @@
-"""Racing candidates: who wins, who is dropped and why, what it costs, and how seldom the best one is dropped."""
+"""Racing candidates: who wins, who is dropped and why, what it costs, and how seldom the best one
+is dropped.
+"""
 
 from __future__ import annotations
 
@@ -27,19 +29,33 @@ from judgewright.judges import (
     Verdict,
     judge,
 )
-from judgewright.optimize.racing import Limits, RaceResult, RaceSettings, lay_out, plan_stops, run_race
+from judgewright.optimize.racing import (
+    Limits,
+    RaceResult,
+    RaceSettings,
+    lay_out,
+    plan_stops,
+    run_race,
+)
 
-PROMPT = JudgePrompt(name="j", system="s", criteria="c", template="{{x}}", reply="r", scale=OutputScale())
+PROMPT = JudgePrompt(
+    name="j", system="s", criteria="c", template="{{x}}", reply="r", scale=OutputScale()
+)
 
 
 def rows(n: int, per_group: int = 1) -> Dataset:
     """Rows that people call negative."""
-    made = (Row(id=f"r{i}", inputs={"x": f"text {i}"}, label=0.0, group=f"g{i // per_group}") for i in range(n))
+    made = (
+        Row(id=f"r{i}", inputs={"x": f"text {i}"}, label=0.0, group=f"g{i // per_group}")
+        for i in range(n)
+    )
     return Dataset.of(made, labels=BINARY)
 
 
 class Table:
-    """A judge whose verdicts are written down: prompt k accepts the rows at which `wrong[k]` is true."""
+    """A judge whose verdicts are written down: prompt k accepts the rows at which `wrong[k]` is
+    true.
+    """
 
     def __init__(self, wrong: np.ndarray, silent: np.ndarray | None = None) -> None:
         self.candidates = [PROMPT.edited(criteria=f"version {k}") for k in range(len(wrong))]
@@ -52,9 +68,13 @@ class Table:
         self.batches.append((prompt.version, tuple(row.id for row in batch.rows)))
         at = [int(row.id[1:]) for row in batch.rows]
         answers = tuple(
-            Unscored(row_id=f"r{i}", reason="parse")
-            if self.silent[k, i]
-            else Verdict(row_id=f"r{i}", score=3.0 * self.wrong[k, i], positive=bool(self.wrong[k, i]))
+            (
+                Unscored(row_id=f"r{i}", reason="parse")
+                if self.silent[k, i]
+                else Verdict(
+                    row_id=f"r{i}", score=3.0 * self.wrong[k, i], positive=bool(self.wrong[k, i])
+                )
+            )
             for i in at
         )
         return JudgedDataset(dataset=batch, answers=answers, scale=prompt.scale)
@@ -77,7 +97,9 @@ def drawn(rng: np.random.Generator, n: int, shares: Sequence[float]) -> np.ndarr
 
 
 def test_the_best_of_eight_wins_for_a_third_of_the_calls() -> None:
-    """One candidate is ten points better than the others: it wins, and no more than a third is asked."""
+    """One candidate is ten points better than the others: it wins, and no more than a third is
+    asked.
+    """
     wrong = drawn(np.random.default_rng(0), 600, [0.12] * 5 + [0.02] + [0.12] * 2)
     found = run(Table(wrong), 600)
     assert found.winner.criteria == "version 5"
@@ -87,7 +109,9 @@ def test_the_best_of_eight_wins_for_a_third_of_the_calls() -> None:
 
 
 def test_the_bound_alone_drops_the_hopeless_early_and_proves_the_winner() -> None:
-    """Without a limit on calls nobody is dropped for want of them, and the bad ones do not see the last row."""
+    """Without a limit on calls nobody is dropped for want of them, and the bad ones do not see the
+    last row.
+    """
     wrong = drawn(np.random.default_rng(1), 800, [0.0, 0.2, 0.3])
     found = run(Table(wrong), 800, share=None)
     assert found.winner.criteria == "version 0"
@@ -113,7 +137,9 @@ def test_without_a_limit_that_binds_the_last_one_standing_is_the_best_of_those_c
 
 
 def test_in_500_races_the_bound_drops_the_true_best_no_more_often_than_alpha() -> None:
-    """Four candidates, two of them equally good but for chance; the best is who costs least over all rows."""
+    """Four candidates, two of them equally good but for chance; the best is who costs least over
+    all rows.
+    """
     false = 0
     for seed in range(500):
         wrong = drawn(np.random.default_rng(seed), 160, [0.1, 0.1, 0.15, 0.25])
@@ -141,7 +167,9 @@ def test_every_candidate_sees_the_same_rows_in_the_same_order_and_the_seed_draws
 
 @given(st.integers(2, 12), st.integers(60, 2000), st.sampled_from([0.2, 1 / 3, 0.5, 1.0]))
 def test_the_planned_stops_cost_no_more_than_the_share(k: int, n: int, share: float) -> None:
-    """Rows between stops times the candidates that may run there; only the first batch may go beyond it."""
+    """Rows between stops times the candidates that may run there; only the first batch may go
+    beyond it.
+    """
     chosen = RaceSettings(share=share, first=5)
     stops = plan_stops(len(lay_out(rows(n), chosen)), k, chosen)
     assert [stop.rows for stop in stops] == sorted({stop.rows for stop in stops})
@@ -155,7 +183,9 @@ def test_the_planned_stops_cost_no_more_than_the_share(k: int, n: int, share: fl
 
 @given(st.integers(2, 12), st.integers(1, 2000), st.sampled_from([None, 0.2, 1 / 3, 1.0]))
 def test_a_coarse_race_looks_at_most_twice(k: int, n: int, share: float | None) -> None:
-    """Over batches and files each look may take a day: one that decides, or one half-way and the end."""
+    """Over batches and files each look may take a day: one that decides, or one half-way and the
+    end.
+    """
     stops = plan_stops(n, k, RaceSettings(share=share, coarse=True))
     assert len(stops) <= (2 if share is None else 1)
     assert stops[-1].rows <= n
@@ -174,7 +204,9 @@ def test_equal_candidates_leave_the_first() -> None:
 
 
 def test_a_silent_candidate_is_dropped_and_does_not_spoil_the_others() -> None:
-    """A candidate that leaves rows unscored is neither wrong nor free of cost: it leaves the race with its reason."""
+    """A candidate that leaves rows unscored is neither wrong nor free of cost: it leaves the race
+    with its reason.
+    """
     wrong = np.random.default_rng(5).random((3, 200)) < np.array([[0.3], [0.1], [0.0]])
     silent = np.zeros_like(wrong)
     silent[2] = True
@@ -185,20 +217,32 @@ def test_a_silent_candidate_is_dropped_and_does_not_spoil_the_others() -> None:
 
 
 def test_a_screening_judge_keeps_the_better_half_and_is_counted_apart() -> None:
-    """The cheap judge sees the first rows only; who falls there is never asked of the judge itself."""
+    """The cheap judge sees the first rows only; who falls there is never asked of the judge
+    itself.
+    """
     wrong = drawn(np.random.default_rng(6), 400, [0.0, 0.3, 0.05, 0.3])
     table, cheap = Table(wrong), Table(wrong)
     found = run_race(table.candidates, rows(400), table, errors, screen=cheap)
     assert found.screening_calls == found.screened == 4 * 80
     assert found.asked == sum(len(ids) for _, ids in table.batches)
-    assert [standing.dropped == "behind in the screening" for standing in found.standings] == [False, True, False, True]
-    assert {version for version, _ in table.batches} == {table.candidates[0].version, table.candidates[2].version}
+    assert [standing.dropped == "behind in the screening" for standing in found.standings] == [
+        False,
+        True,
+        False,
+        True,
+    ]
+    assert {version for version, _ in table.batches} == {
+        table.candidates[0].version,
+        table.candidates[2].version,
+    }
     assert found.winner.criteria == "version 0"
 
 
 @pytest.mark.parametrize("silent_at", range(5))
 def test_a_silent_candidate_does_not_blind_the_screening(silent_at: int) -> None:
-    """Where one gives no readable reply at all, the others are still ranked: the best of five is not dropped unseen."""
+    """Where one gives no readable reply at all, the others are still ranked: the best of five is
+    not dropped unseen.
+    """
     shares = [0.6, 0.15, 0.2, 0.06, 0.55]
     shares.insert(silent_at, 0.0)
     wrong = np.random.default_rng(7).random((6, 400)) < np.array(shares)[:, None]
@@ -208,13 +252,22 @@ def test_a_silent_candidate_does_not_blind_the_screening(silent_at: int) -> None
     found = run_race(table.candidates, rows(400), table, errors, screen=Table(wrong, silent))
     assert found.winner.criteria == f"version {shares.index(0.06)}"
     assert found.standings[silent_at].dropped == "leaves rows unscored in the screening"
-    behind = {k for k, standing in enumerate(found.standings) if standing.dropped == "behind in the screening"}
+    behind = {
+        k
+        for k, standing in enumerate(found.standings)
+        if standing.dropped == "behind in the screening"
+    }
     assert behind == {shares.index(0.6), shares.index(0.55)}
 
 
 def test_candidates_with_gaps_of_their_own_are_ranked_on_the_rows_two_have_in_common() -> None:
-    """Each of eight leaves another eighth of the rows unscored, so that no row has all answers; the best still wins."""
-    wrong = np.random.default_rng(8).random((8, 480)) < np.array([0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.05, 0.5])[:, None]
+    """Each of eight leaves another eighth of the rows unscored, so that no row has all answers; the
+    best still wins.
+    """
+    wrong = (
+        np.random.default_rng(8).random((8, 480))
+        < np.array([0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.05, 0.5])[:, None]
+    )
     silent = np.arange(480) % 8 == np.arange(8)[:, None]
     table = Table(wrong, silent)
     found = run_race(table.candidates, rows(480), table, errors, screen=Table(wrong, silent))
@@ -243,7 +296,11 @@ def test_what_the_record_holds_costs_nothing() -> None:
         for i, c in enumerate(["blue", "red"] * 30)
     )
     dataset = Dataset.of(made, labels=BINARY)
-    field = [prompt, prompt.edited(criteria=prompt.criteria + "\nBe strict."), prompt.edited(criteria="Accept all.")]
+    field = [
+        prompt,
+        prompt.edited(criteria=prompt.criteria + "\nBe strict."),
+        prompt.edited(criteria="Accept all."),
+    ]
     with Client(Simulated()) as client, Client(Simulated()) as cheap:
         found = [
             run_race(
@@ -274,7 +331,12 @@ def test_a_race_needs_distinct_candidates_labelled_rows_and_losses_in_range() ->
     with pytest.raises(InputError, match="distinct"):
         run_race([], rows(10), table, errors)
     with pytest.raises(InputError, match="no row has a label"):
-        run_race(table.candidates, Dataset.of([Row(id="r0", inputs={"x": "x"})], labels=BINARY), table, errors)
+        run_race(
+            table.candidates,
+            Dataset.of([Row(id="r0", inputs={"x": "x"})], labels=BINARY),
+            table,
+            errors,
+        )
     with pytest.raises(LossError, match="each to be in"):
         run_race(table.candidates, rows(10), table, lambda judged: errors(judged) + 2)
     with pytest.raises(InputError, match="alpha"):

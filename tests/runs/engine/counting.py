@@ -1,4 +1,6 @@
-"""A model that counts what it bills, a judge's requests about made-up rows, and a client that sends from a cluster."""
+"""A model that counts what it bills, a judge's requests about made-up rows, and a client that sends
+from a cluster.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ class Counting:
     endpoint: str = "counting"
     simulated: bool = True
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Bill at once, and answer after a while."""
         text = request.messages[-1].content
         if self.refuses and self.refuses in text:
@@ -62,9 +66,13 @@ def requests(n: int, *, start: int = 0) -> list[Request]:
 
 
 class Threads:
-    """A cluster whose workers are threads of this process; each shard is worked on by the real function."""
+    """A cluster whose workers are threads of this process; each shard is worked on by the real
+    function.
+    """
 
-    def __init__(self, n: int = 2, *, work: Callable[[Errand, Shard, str], ShardReport] = send_shard) -> None:
+    def __init__(
+        self, n: int = 2, *, work: Callable[[Errand, Shard, str], ShardReport] = send_shard
+    ) -> None:
         self._n = n
         self._work = work
         self._pool = ThreadPoolExecutor(2 * n)
@@ -101,6 +109,10 @@ def client_on(
     run_id = run_id or create_run(database, "bench", {})
     record = CallStore(database, run_id)
     errand = partial(errand_of, address_of(database), run_id, environment, model)
-    engine = ShardEngine(lambda: cluster, database, run_id, errand=errand, record=record, lease=lease)
-    client = open_client(model, environment, record=record, budget=budget, engine=engine, concurrency=concurrency)
+    engine = ShardEngine(
+        lambda: cluster, database, run_id, errand=errand, record=record, lease=lease
+    )
+    client = open_client(
+        model, environment, record=record, budget=budget, engine=engine, concurrency=concurrency
+    )
     return client, engine

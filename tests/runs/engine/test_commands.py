@@ -11,7 +11,16 @@ from judgewright.runs.demo.rows import write_demo_rows
 
 pytest.importorskip("distributed")
 
-PLAN = ("plan", "groundedness", "--model", "simulated", "--objective", "raise precision", "--target", "precision")
+PLAN = (
+    "plan",
+    "groundedness",
+    "--model",
+    "simulated",
+    "--objective",
+    "raise precision",
+    "--target",
+    "precision",
+)
 
 
 def run(*words: str) -> str:
@@ -30,8 +39,12 @@ def test_a_pilot_is_the_same_by_a_cluster_and_says_who_judged(tmp_path: Path) ->
         flags = ("--yes", "--pilot", "--workspace", str(tmp_path / name), *engine)
         told[name] = run(*PLAN[:2], str(rows), *PLAN[2:], *flags)
     assert told["dask"] == told["here"]
-    assert "Calls sent by dask, 2 local workers" in run("runs", "show", "latest", "--workspace", str(tmp_path / "dask"))
-    assert "Calls sent by" not in run("runs", "show", "latest", "--workspace", str(tmp_path / "here"))
+    assert "Calls sent by dask, 2 local workers" in run(
+        "runs", "show", "latest", "--workspace", str(tmp_path / "dask")
+    )
+    assert "Calls sent by" not in run(
+        "runs", "show", "latest", "--workspace", str(tmp_path / "here")
+    )
 
 
 @pytest.mark.parametrize(
@@ -39,17 +52,33 @@ def test_a_pilot_is_the_same_by_a_cluster_and_says_who_judged(tmp_path: Path) ->
     [
         (("--workers", "2"), "--workers is for --engine dask"),
         (("--scheduler", "tls://h:1"), "--scheduler is for --engine dask"),
-        (("--engine", "dask", "--via", "batch"), "--engine dask makes single calls, and --via batch none"),
-        (("--engine", "dask", "--workers", "2", "--scheduler", "tls://h:1"), "the one of --scheduler has its own"),
+        (
+            ("--engine", "dask", "--via", "batch"),
+            "--engine dask makes single calls, and --via batch none",
+        ),
+        (
+            ("--engine", "dask", "--workers", "2", "--scheduler", "tls://h:1"),
+            "the one of --scheduler has its own",
+        ),
         (("--engine", "dask", "--scheduler", "tcp://10.0.0.1:1"), "is another machine"),
         (("--engine", "dask", "--scheduler", "tls://10.0.0.1:1"), "cannot write to"),
     ],
 )
-def test_options_that_contradict_each_other_are_refused(tmp_path: Path, options: tuple[str, ...], why: str) -> None:
+def test_options_that_contradict_each_other_are_refused(
+    tmp_path: Path, options: tuple[str, ...], why: str
+) -> None:
     """Before anything is started, with what to do."""
     rows = tmp_path / "rows.jsonl"
     write_demo_rows(rows, documents=3)
-    words = ["bench", "groundedness", str(rows), "--model", "m@http://127.0.0.1:9/v1", "--workspace", str(tmp_path)]
+    words = [
+        "bench",
+        "groundedness",
+        str(rows),
+        "--model",
+        "m@http://127.0.0.1:9/v1",
+        "--workspace",
+        str(tmp_path),
+    ]
     result = CliRunner().invoke(cli, [*words, *options])
     assert isinstance(result.exception, InputError), result.output
     assert why in str(result.exception)

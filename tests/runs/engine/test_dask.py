@@ -1,4 +1,6 @@
-"""A real cluster of dask.distributed: two workers on this machine, keys that never travel, kills, and refusals."""
+"""A real cluster of dask.distributed: two workers on this machine, keys that never travel, kills,
+and refusals.
+"""
 
 import os
 import pickle
@@ -35,7 +37,9 @@ KILLS = Path(__file__).parents[3] / "benchmarks" / "dask_kills.py"
 
 @dataclass
 class Ground:
-    """A cluster of two workers whose environment has a key, and an endpoint that lets in only who has it."""
+    """A cluster of two workers whose environment has a key, and an endpoint that lets in only who
+    has it.
+    """
 
     cluster: DaskCluster
     provider: Provider
@@ -45,7 +49,9 @@ class Ground:
 def ground() -> Iterator[Ground]:
     """Started once for all tests of this file."""
     with serving(Provider(demands=f"Bearer {KEY}")) as provider:
-        environment = read_environment({"JUDGEWRIGHT_API_KEY": KEY, "JUDGEWRIGHT_MODELS": "/nowhere/models.yaml"})
+        environment = read_environment(
+            {"JUDGEWRIGHT_API_KEY": KEY, "JUDGEWRIGHT_MODELS": "/nowhere/models.yaml"}
+        )
         with open_cluster(2, None, environment) as cluster:
             yield Ground(cluster, provider)
 
@@ -68,8 +74,12 @@ def scheduler_memory(dask_scheduler: Any) -> str:  # Any: distributed is partly 
     return "\n".join(parts)
 
 
-def test_workers_ask_with_the_keys_of_their_own_environment(ground: Ground, database: Database) -> None:
-    """The driver has no key; both workers send; and neither scheduler nor logs ever held the key."""
+def test_workers_ask_with_the_keys_of_their_own_environment(
+    ground: Ground, database: Database
+) -> None:
+    """The driver has no key; both workers send; and neither scheduler nor logs ever held the
+    key.
+    """
     model = f"simulated@{ground.provider.url}"
     driver = read_environment({}).naming(model)
     run = create_run(database, "bench", {})
@@ -90,7 +100,9 @@ def test_workers_ask_with_the_keys_of_their_own_environment(ground: Ground, data
     client = open_client(model, driver, record=record, engine=engine, concurrency=8)
     outcomes = client.ask(requests(80))
     said = ground.cluster.client.run_on_scheduler(scheduler_memory)
-    logs = repr(ground.cluster.client.get_worker_logs()) + repr(ground.cluster.client.get_scheduler_logs())
+    logs = repr(ground.cluster.client.get_worker_logs()) + repr(
+        ground.cluster.client.get_scheduler_logs()
+    )
     engine.close()
     assert all(isinstance(outcome, Completion) for outcome in outcomes)
     assert set(ground.provider.seen) == {f"Bearer {KEY}"}
@@ -118,7 +130,13 @@ def test_a_worker_without_the_workspace_says_so(ground: Ground, tmp_path: Path) 
         first_limit=1,
     )
     shard = Shard(
-        id="s", calls=(), money=0.0, tokens=0, limits=(False, False), unsupported=frozenset(), forecast=(1.0, 1, 1)
+        id="s",
+        calls=(),
+        money=0.0,
+        tokens=0,
+        limits=(False, False),
+        unsupported=frozenset(),
+        forecast=(1.0, 1, 1),
     )
     report = ground.cluster.submit(errand, shard, avoid=()).result()
     assert isinstance(report.stopped, InputError)
@@ -134,7 +152,8 @@ def test_another_machine_is_spoken_to_through_tls_alone(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["cluster:8786", "http://h:1", "tls://h", "tls://:1", "tls://h:x", "", "tls://u:p@h:1"]
+    "address",
+    ["cluster:8786", "http://h:1", "tls://h", "tls://:1", "tls://h:x", "", "tls://u:p@h:1"],
 )
 def test_what_is_no_address_is_refused(address: str) -> None:
     """With how one is written, and without repeating a password."""
@@ -146,7 +165,12 @@ def test_what_is_no_address_is_refused(address: str) -> None:
 
 def test_this_machine_and_tls_are_accepted() -> None:
     """Nothing is said of these."""
-    for address in ("tcp://127.0.0.1:8786", "tcp://localhost:8786", "tcp://[::1]:8786", "tls://cluster.example:8786"):
+    for address in (
+        "tcp://127.0.0.1:8786",
+        "tcp://localhost:8786",
+        "tcp://[::1]:8786",
+        "tls://cluster.example:8786",
+    ):
         check_scheduler(address)
 
 
@@ -168,16 +192,32 @@ def test_a_worker_that_is_stopped_keeps_nobody_from_leaving() -> None:
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids.values())
 
 
-def test_a_worker_and_then_the_driver_are_killed(nightly: bool, measured: Callable[[str], None]) -> None:
-    """`benchmarks/dask_kills.py`, smaller: nothing is lost, and only what was in flight may be paid twice."""
+def test_a_worker_and_then_the_driver_are_killed(
+    nightly: bool, measured: Callable[[str], None]
+) -> None:
+    """`benchmarks/dask_kills.py`, smaller: nothing is lost, and only what was in flight may be paid
+    twice.
+    """
     rows, rounds = (600, 3) if nightly else (200, 1)
-    command = [sys.executable, str(KILLS), "--rows", str(rows), "--rounds", str(rounds), "--latency", "0.3"]
+    command = [
+        sys.executable,
+        str(KILLS),
+        "--rows",
+        str(rows),
+        "--rounds",
+        str(rounds),
+        "--latency",
+        "0.3",
+    ]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert ran.stdout.splitlines()[-1] == "all good"
-    found = [[int(cell) for cell in line.split()[1:5]] for line in ran.stdout.replace(",", "").splitlines()[1:-1]]
+    found = [
+        [int(cell) for cell in line.split()[1:5]]
+        for line in ran.stdout.replace(",", "").splitlines()[1:-1]
+    ]
     out, _, twice, in_flight = map(sum, zip(*found, strict=True))
     measured(
-        f"{len(found)} kills of one of two workers and of the driver: {out:,} of {rows * rounds:,} rows out, "
-        f"{twice} billed twice of {in_flight} in flight"
+        f"{len(found)} kills of one of two workers and of the driver: {out:,} of {rows * rounds:,}"
+        f" rows out, {twice} billed twice of {in_flight} in flight"
     )

@@ -1,4 +1,6 @@
-"""The driver and its workers, over a real endpoint: every call once, one budget, and nothing lost when a worker is."""
+"""The driver and its workers, over a real endpoint: every call once, one budget, and nothing lost
+when a worker is.
+"""
 
 import threading
 import time
@@ -9,7 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges import BudgetSpent, Completion, InputError, Interrupted, ModelError, Progress
+from judgewright.judges import (
+    BudgetSpent,
+    Completion,
+    InputError,
+    Interrupted,
+    ModelError,
+    Progress,
+)
 from judgewright.judges.models import Budget, Spending
 from judgewright.judges.simulated import Server, make_app
 from judgewright.runs.config import read_environment
@@ -49,7 +58,11 @@ def test_every_request_is_answered_once_and_in_order(database: Database) -> None
     assert len(texts) == 125
     assert (len(model.billed), model.paid_twice) == (120, 0)
     here, there = client_here.stats, client.stats
-    assert (there.calls, there.attempts, there.recorded) == (here.calls, here.attempts, here.recorded) == (120, 120, 5)
+    assert (
+        (there.calls, there.attempts, there.recorded)
+        == (here.calls, here.attempts, here.recorded)
+        == (120, 120, 5)
+    )
     assert (there.tokens_in, there.tokens_out) == (here.tokens_in, here.tokens_out)
     assert (seen[-1].done, seen[-1].total, seen[-1].failed) == (125, 125, 0)
     assert not database.read("SELECT owner FROM worker")
@@ -74,7 +87,9 @@ def test_a_shard_that_runs_twice_is_paid_once(database: Database) -> None:
 
 
 def test_the_budget_holds_over_all_workers(database: Database) -> None:
-    """In tokens: what is spent never exceeds it, the rest has no outcome but that, and more money goes on with it."""
+    """In tokens: what is spent never exceeds it, the rest has no outcome but that, and more money
+    goes on with it.
+    """
     model = Counting()
     run = create_run(database, "bench", {})
     record = CallStore(database, run)
@@ -105,14 +120,18 @@ def test_a_request_that_fails_is_a_failure_of_its_own(database: Database) -> Non
             client, engine = client_on(Threads(), database, server.base_url, run_id=run)
             outcomes = client.ask(requests(20))
             engine.close()
-            assert [at for at, outcome in enumerate(outcomes) if isinstance(outcome, ModelError)] == [7]
+            assert [
+                at for at, outcome in enumerate(outcomes) if isinstance(outcome, ModelError)
+            ] == [7]
             assert "this row is refused" in str(outcomes[7])
     assert (len(model.billed), model.paid_twice) == (19, 0)
     assert database.read("SELECT count(*) FROM attempt WHERE state = 'not_charged'") == [(1,)]
 
 
 def test_what_every_request_would_meet_stops_all(database: Database) -> None:
-    """An address with nothing behind it that answers: the error of one machine, and nothing is given out for ever."""
+    """An address with nothing behind it that answers: the error of one machine, and nothing is
+    given out for ever.
+    """
     with Server(make_app(Counting())) as server:
         wrong = server.base_url.replace("/v1", "/nothing")
         client, engine = client_on(Threads(), database, wrong)
@@ -132,7 +151,9 @@ def test_ctrl_c_keeps_what_was_answered(database: Database) -> None:
 
     with Server(make_app(model)) as server:
         client, engine = client_on(Threads(), database, server.base_url, run_id=run)
-        with pytest.raises(Interrupted, match=r"stopped with \d+ of 150 requests answered, all of them kept"):
+        with pytest.raises(
+            Interrupted, match=r"stopped with \d+ of 150 requests answered, all of them kept"
+        ):
             client.ask(requests(150), progress=stop)
         engine.close()
         answered = len(model.billed)
@@ -146,7 +167,9 @@ def test_ctrl_c_keeps_what_was_answered(database: Database) -> None:
 
 
 def test_a_sender_is_closed_only_when_what_is_on_the_wire_was_answered(database: Database) -> None:
-    """A shard that comes after Ctrl-C closes the sender of the one before, which may still be working."""
+    """A shard that comes after Ctrl-C closes the sender of the one before, which may still be
+    working.
+    """
     model = Counting(latency=0.1)
 
     def work(errand: Errand, shard: Shard, place: str) -> ShardReport:
@@ -170,8 +193,12 @@ def test_a_sender_is_closed_only_when_what_is_on_the_wire_was_answered(database:
     assert (len(model.billed), model.paid_twice) == (40, 0)
 
 
-def test_the_work_of_a_worker_that_hangs_goes_on(database: Database, measured: Callable[[str], None]) -> None:
-    """It had leased its calls and is not heard of: others get them when the lease is over, and the person is told."""
+def test_the_work_of_a_worker_that_hangs_goes_on(
+    database: Database, measured: Callable[[str], None]
+) -> None:
+    """It had leased its calls and is not heard of: others get them when the lease is over, and the
+    person is told.
+    """
     model = Counting()
 
     class OneHangs(Threads):
@@ -182,7 +209,9 @@ def test_the_work_of_a_worker_that_hangs_goes_on(database: Database, measured: C
         def submit(self, errand: Errand, shard: Shard, *, avoid: Collection[str]) -> ShardFuture:
             if not self.hung:
                 self.hung = len(shard.calls)
-                leases = WorkerLeases(database, run_id=errand.run_id, driver=errand.driver, place="tls://hangs")
+                leases = WorkerLeases(
+                    database, run_id=errand.run_id, driver=errand.driver, place="tls://hangs"
+                )
                 leases.claim([call.key for call in shard.calls])
                 return Future[ShardReport]()
             return super().submit(errand, shard, avoid=avoid)
@@ -193,11 +222,15 @@ def test_the_work_of_a_worker_that_hangs_goes_on(database: Database, measured: C
         outcomes = client.ask(requests(100))
         engine.close()
     kept = sum(isinstance(outcome, Completion) for outcome in outcomes)
-    measured(f"100 calls, {cluster.hung} of them with it: {kept} kept, {model.paid_twice} paid twice")
+    measured(
+        f"100 calls, {cluster.hung} of them with it: {kept} kept, {model.paid_twice} paid twice"
+    )
     assert cluster.hung
     assert kept == 100
     assert (len(model.billed), model.paid_twice) == (100, 0)
-    assert [note for note in client.stats.notes if "tls://hangs was not heard of for 1 seconds" in note]
+    assert [
+        note for note in client.stats.notes if "tls://hangs was not heard of for 1 seconds" in note
+    ]
 
 
 def test_a_worker_that_fails_is_told(database: Database) -> None:

@@ -1,4 +1,6 @@
-"""What the tests of exports share: an export context, and verification in the tool's own environment."""
+"""What the tests of exports share: an export context, and verification in the tool's own
+environment.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import JudgePrompt
-from judgewright.runs.exports import TARGETS, ExportContext, ExportedFiles, Verification, verify_export, write_export
+from judgewright.runs.exports import (
+    TARGETS,
+    ExportContext,
+    ExportedFiles,
+    Verification,
+    verify_export,
+    write_export,
+)
 
 ENVIRONMENTS = Path(__file__).resolve().parents[3] / ".verify"
 """One environment for each tool; `make verify-exports` installs them."""
@@ -20,7 +29,13 @@ Verify = Callable[[str, Path], Verification]
 
 def export_context(prompt: JudgePrompt, **provenance: object) -> ExportContext:
     """A judge with its own rule, gated on the simulated model unless said otherwise."""
-    origin = {"run": "r1", "gated_on": "simulated", "simulated": True, "outcome": "accepted", "reason": "it rose"}
+    origin = {
+        "run": "r1",
+        "gated_on": "simulated",
+        "simulated": True,
+        "outcome": "accepted",
+        "reason": "it rose",
+    }
     return ExportContext(prompt=prompt, rule=prompt.rule, provenance=origin | provenance)
 
 
@@ -72,7 +87,9 @@ def exported(tmp_path: Path, verify: Verify) -> Callable[[str, ExportContext], V
 
 @pytest.fixture
 def mistaken(tmp_path: Path) -> Callable[[str, ExportContext, Callable[[str], str]], Verification]:
-    """Verify an export as it would be if our own writer made a mistake: what the tool alone can notice."""
+    """Verify an export as it would be if our own writer made a mistake: what the tool alone can
+    notice.
+    """
 
     def export(target: str, given: ExportContext, edit: Callable[[str], str]) -> Verification:
         program, right = interpreter(target), TARGETS[target]

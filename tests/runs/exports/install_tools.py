@@ -13,16 +13,28 @@ from pathlib import Path
 
 from judgewright.runs.exports import TARGETS, Target
 
-UMBRELA = replace(TARGETS["yaml"], name="umbrela", tool="UMBRELA", requires=("--no-deps", "umbrela==0.0.7"))
-"""Nothing is exported to it; its prompt file is imported, and what the package depends on is not needed for that."""
+UMBRELA = replace(
+    TARGETS["yaml"], name="umbrela", tool="UMBRELA", requires=("--no-deps", "umbrela==0.0.7")
+)
+"""Nothing is exported to it; its prompt file is imported, and what the package depends on is not
+needed for that.
+"""
 PHOENIX = replace(
-    TARGETS["phoenix"], name="phoenix-server", tool="Phoenix's server", requires=("arize-phoenix==20.26.1",)
+    TARGETS["phoenix"],
+    name="phoenix-server",
+    tool="Phoenix's server",
+    requires=("arize-phoenix==20.26.1",),
 )
 """The server that a test pushes to; the evaluator and the client need none."""
 SLICES = replace(
-    TARGETS["yaml"], name="slices", tool="sliceline and pysubgroup", requires=("sliceline==0.3.0", "pysubgroup==0.8.0")
+    TARGETS["yaml"],
+    name="slices",
+    tool="sliceline and pysubgroup",
+    requires=("sliceline==0.3.0", "pysubgroup==0.8.0"),
 )
-"""What `make benchmarks` holds our search for slices against; they ask for other versions of numpy than ours."""
+"""What `make benchmarks` holds our search for slices against; they ask for other versions of numpy
+than ours.
+"""
 BESIDE = {tool.name: tool for tool in (UMBRELA, PHOENIX, SLICES)}
 ENVIRONMENTS = Path(__file__).resolve().parents[3] / ".verify"
 
@@ -30,14 +42,31 @@ ENVIRONMENTS = Path(__file__).resolve().parents[3] / ".verify"
 def commands(target: Target, folder: Path) -> list[list[str]]:
     """What installs a tool."""
     if target.runtime == "node":
-        return [["npm", "install", "--silent", "--omit=optional", "--prefix", str(folder), *target.requires]]
+        return [
+            [
+                "npm",
+                "install",
+                "--silent",
+                "--omit=optional",
+                "--prefix",
+                str(folder),
+                *target.requires,
+            ]
+        ]
     if uv := shutil.which("uv"):
         python = str(folder / "bin" / "python")
         return [
             [uv, "venv", "--quiet", "--python", sys.executable, str(folder)],
             [uv, "pip", "install", "--quiet", "--python", python, *target.requires],
         ]
-    pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip = [
+        str(folder / "bin" / "python"),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]
     return [[sys.executable, "-m", "venv", str(folder)], [*pip, *target.requires]]
 
 
@@ -62,6 +91,9 @@ def install(target: Target) -> bool:
 
 
 if __name__ == "__main__":
-    named = sys.argv[1:] or [*(name for name, target in TARGETS.items() if target.requires), *BESIDE]
+    named = sys.argv[1:] or [
+        *(name for name, target in TARGETS.items() if target.requires),
+        *BESIDE,
+    ]
     for name in named:
         install(BESIDE.get(name) or TARGETS[name])

@@ -1,4 +1,6 @@
-"""DeepEval: the metric sends our messages from a test case, and decides at our threshold on a scale from 0 to 1."""
+"""DeepEval: the metric sends our messages from a test case, and decides at our threshold on a scale
+from 0 to 1.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def test_a_calibrated_rule_arrives_as_a_raw_threshold(context, exported) -> None
 
 def test_each_place_of_a_test_case_is_taken_once() -> None:
     """Two passages cannot both be the retrieval context; the second stands in the metadata."""
-    prompt = replace(shipped("groundedness"), template="{{source}} {{passages}} {{class}} {{answer}}")
+    prompt = replace(
+        shipped("groundedness"), template="{{source}} {{passages}} {{class}} {{answer}}"
+    )
     assert places_of(prompt) == {
         "source": "retrieval_context",
         "passages": None,

@@ -1,4 +1,6 @@
-"""DSPy: the module sends our messages through DSPy's own predictor, and its saved state keeps the fields' order."""
+"""DSPy: the module sends our messages through DSPy's own predictor, and its saved state keeps the
+fields' order.
+"""
 
 from __future__ import annotations
 
@@ -61,10 +63,16 @@ def in_state(change):
 
 @pytest.mark.parametrize(
     "prompt",
-    [*map(Registry().get, ("context_relevance", "diras", "diras_probability", "routing")), ODD, NAMED],
+    [
+        *map(Registry().get, ("context_relevance", "diras", "diras_probability", "routing")),
+        ODD,
+        NAMED,
+    ],
     ids=lambda prompt: f"{prompt.name}-{prompt.scale.kind}-{len(prompt.system)}",
 )
-def test_dspy_sends_our_messages_and_reads_our_replies(prompt: JudgePrompt, tmp_path: Path, context) -> None:
+def test_dspy_sends_our_messages_and_reads_our_replies(
+    prompt: JudgePrompt, tmp_path: Path, context
+) -> None:
     """Demonstrations, labels, probabilities, prose and hostile text, over hostile rows."""
     write_export(context(prompt), TARGET, tmp_path)
     found = verify_export(tmp_path, TARGETS)
@@ -84,7 +92,9 @@ def test_a_state_whose_fields_are_not_the_signatures_fails(change, context, mist
 def test_other_instructions_in_the_state_fail(context, mistaken) -> None:
     """What is saved is what DSPy sends."""
     given = context(Registry().get("groundedness"))
-    found = mistaken("dspy", given, in_state(lambda signature: signature.update(instructions="Be kind.")))
+    found = mistaken(
+        "dspy", given, in_state(lambda signature: signature.update(instructions="Be kind."))
+    )
     assert "instructions" in " ".join(found.problems)
 
 
@@ -100,8 +110,12 @@ def test_every_shipped_judge_is_written(name: str, context) -> None:
     prefixes = [field["prefix"] for field in saved["signature"]["fields"]]
     assert prefixes == [n.replace("_", " ").title() + ":" for n in (*prompt.inputs, *outputs)]
     assert saved["signature"]["instructions"] == prompt.system_text()
-    assert [demo["judgewright_reply"] for demo in saved["demos"]] == [e.reply for e in prompt.examples]
-    assert re.search(rf"^(from|import) {module.removesuffix('.py')}\b", exported_files.usage, re.MULTILINE)
+    assert [demo["judgewright_reply"] for demo in saved["demos"]] == [
+        e.reply for e in prompt.examples
+    ]
+    assert re.search(
+        rf"^(from|import) {module.removesuffix('.py')}\b", exported_files.usage, re.MULTILINE
+    )
 
 
 def test_threshold_and_origin_arrive(context) -> None:
@@ -138,6 +152,8 @@ def test_every_name_of_a_signature_class_is_reserved() -> None:
     import dspy
 
     names = {
-        n for n in (*dir(dspy.Signature), *dir(type(dspy.Signature))) if not n.startswith(("_", "model_", "parse_"))
+        n
+        for n in (*dir(dspy.Signature), *dir(type(dspy.Signature)))
+        if not n.startswith(("_", "model_", "parse_"))
     }
     assert names <= RESERVED

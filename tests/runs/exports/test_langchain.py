@@ -10,14 +10,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgewright.judges import DecisionRule, JudgePrompt, Platt, Registry
-from judgewright.runs.exports import TARGETS, Field, TemplateMessage, Verification, chat_prompt, fill, template_messages
+from judgewright.runs.exports import (
+    TARGETS,
+    Field,
+    TemplateMessage,
+    Verification,
+    chat_prompt,
+    fill,
+    template_messages,
+)
 
 HOSTILE = (
-    'Braces {a} {{b}} {{{c}}} {% raw %} {# c #} ${x} %s "quotes" \'\'\' \\ """ \r\n\ttabs 漢字 \u202e ' + "x" * 20_000
+    'Braces {a} {{b}} {{{c}}} {% raw %} {# c #} ${x} %s "quotes" \'\'\' \\ """ \r\n\ttabs 漢字'
+    " \u202e " + "x" * 20_000
 )
 KINDS = ["groundedness", "answerability", "routing", "diras_probability", "search_relevance"]
 TEXT = st.text(
-    alphabet=st.one_of(st.sampled_from("{}%#$\\\"'\n"), st.characters(exclude_categories=("Cs",))), max_size=40
+    alphabet=st.one_of(st.sampled_from("{}%#$\\\"'\n"), st.characters(exclude_categories=("Cs",))),
+    max_size=40,
 )
 
 
@@ -55,15 +65,23 @@ def test_every_shipped_judge_is_a_module_and_a_chat_prompt(name: str, context) -
 def test_a_calibrated_rule_arrives_as_a_threshold_on_the_raw_probability(context) -> None:
     """With slope 1 and intercept -1 the raw probability must be 0.731 for a calibrated 0.5."""
     rule = DecisionRule(threshold=0.5, calibration=Platt(slope=1.0, intercept=-1.0))
-    exported_files = TARGETS["langchain"].write(replace(context(shipped("diras_probability")), rule=rule))
-    line = next(line for line in next(iter(exported_files.files.values())).splitlines() if line.startswith("THRESHOLD"))
+    exported_files = TARGETS["langchain"].write(
+        replace(context(shipped("diras_probability")), rule=rule)
+    )
+    line = next(
+        line
+        for line in next(iter(exported_files.files.values())).splitlines()
+        if line.startswith("THRESHOLD")
+    )
     assert float(line.split("=")[1]) == pytest.approx(0.7310585786)
     assert any("0.731059" in sentence for sentence in exported_files.differences)
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_it_is_verified_in_langchain(name: str, context, exported) -> None:
-    """The chain sends our messages over hostile rows and reads every grade; what push() sends is the same prompt."""
+    """The chain sends our messages over hostile rows and reads every grade; what push() sends is
+    the same prompt.
+    """
     found: Verification = exported("langchain", context(shipped(name)))
     assert found.problems == ()
     assert found.replies >= 3
@@ -82,7 +100,9 @@ def test_a_prompt_in_prose_is_read_by_its_verdict_line(context, exported) -> Non
 
 
 def test_braces_that_are_not_doubled_fail(context, mistaken) -> None:
-    """An f-string template with the prompt's own braces in it single renders other messages, or none at all."""
+    """An f-string template with the prompt's own braces in it single renders other messages, or
+    none at all.
+    """
     prompt = replace(shipped("groundedness"), criteria="Give {{1}} for what is true.")
     found = mistaken("langchain", context(prompt), lambda text: text.replace("{{{{1}}}}", "{{1}}"))
     assert any("{1}" in problem for problem in found.problems)

@@ -11,7 +11,10 @@ import pytest
 from judgewright.judges import DecisionRule, JudgePrompt, Registry
 from judgewright.runs.exports import TARGETS, Refused, Verification, fill, template_messages
 
-HOSTILE = 'Braces {a} {% raw %} {# c #} ${x} %s "quotes" \'\'\' \\ """ \r\n\ttabs 漢字 \u202e ' + "x" * 20_000
+HOSTILE = (
+    'Braces {a} {% raw %} {# c #} ${x} %s "quotes" \'\'\' \\ """ \r\n\ttabs 漢字 \u202e '
+    + "x" * 20_000
+)
 KINDS = ["groundedness", "answerability", "routing", "diras_probability", "search_relevance"]
 
 
@@ -22,7 +25,9 @@ def shipped(name: str) -> JudgePrompt:
 
 @pytest.mark.parametrize("name", Registry().names())
 def test_every_shipped_judge_is_a_prompt_and_an_evaluator(name: str, context) -> None:
-    """Both have the judge's messages, the prompt no label that would put it to work, the evaluator our scale."""
+    """Both have the judge's messages, the prompt no label that would put it to work, the evaluator
+    our scale.
+    """
     prompt = shipped(name)
     exported_files = TARGETS["langfuse"].write(context(prompt))
     stored, code, judge = exported_files.files.values()
@@ -46,7 +51,9 @@ def test_the_rule_stands_in_the_config(context) -> None:
     assert body["config"]["judgewright"]["threshold"] == 3.0
 
 
-@pytest.mark.parametrize("text", ["{{b}}", "{{ source }}", "ends with {{", "@@@langfusePrompt:name=x|version=1@@@"])
+@pytest.mark.parametrize(
+    "text", ["{{b}}", "{{ source }}", "ends with {{", "@@@langfusePrompt:name=x|version=1@@@"]
+)
 def test_what_langfuse_would_replace_is_refused(text: str, context) -> None:
     """It has no way to write these as text."""
     with pytest.raises(Refused):

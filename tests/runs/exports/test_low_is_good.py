@@ -1,4 +1,6 @@
-"""Exports of a judge whose low numbers are good: the grade is turned, or the export is refused or says it."""
+"""Exports of a judge whose low numbers are good: the grade is turned, or the export is refused or
+says it.
+"""
 
 from __future__ import annotations
 
@@ -40,12 +42,16 @@ def test_every_manifest_says_that_grades_are_one_minus_the_number(target: str) -
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_whatever_reads_replies_is_told_that_low_is_good(target: str) -> None:
-    """Each file with a form of reply has it; the numbers of a judge without it are read as they stand."""
+    """Each file with a form of reply has it; the numbers of a judge without it are read as they
+    stand.
+    """
     files = TARGETS[target].write(context()).files
     readers = [text for text in files.values() if "REPLY_FORM = " in text]
     assert all('"low_is_good": True' in text or '"low_is_good": true' in text for text in readers)
     high = ExportContext(
-        prompt=replace(JUDGE, scale=replace(JUDGE.scale, low_is_good=False)), rule=JUDGE.rule, provenance={}
+        prompt=replace(JUDGE, scale=replace(JUDGE.scale, low_is_good=False)),
+        rule=JUDGE.rule,
+        provenance={},
     )
     others = TARGETS[target].write(high).files.values()
     assert not any('"low_is_good": ' in text for text in others)
@@ -53,7 +59,9 @@ def test_whatever_reads_replies_is_told_that_low_is_good(target: str) -> None:
 
 
 def test_dspy_keeps_the_number_of_the_reply_in_its_prediction() -> None:
-    """DSPy makes demonstrations of predictions, which must say what a reply would; the grade is 1 minus it."""
+    """DSPy makes demonstrations of predictions, which must say what a reply would; the grade is 1
+    minus it.
+    """
     module = next(iter(TARGETS["dspy"].write(context()).files.values()))
     names: dict = {"THRESHOLD": 0.7, "math": math}
     start = module.index("def turned(")
@@ -75,13 +83,20 @@ def test_a_calibrated_rule_arrives_with_the_threshold_of_the_raw_grade() -> None
     python = TARGETS["python"].write(given)
     assert f"THRESHOLD = {raw!r}" in next(iter(python.files.values()))
     assert any("the raw grade from which" in sentence for sentence in python.differences)
-    assert any("the raw grade from which" in sentence for sentence in TARGETS["promptfoo"].write(given).differences)
-    told = build_manifest(given, TARGETS["json"], TARGETS["json"].write(given))["declared_differences"]
+    assert any(
+        "the raw grade from which" in sentence
+        for sentence in TARGETS["promptfoo"].write(given).differences
+    )
+    told = build_manifest(given, TARGETS["json"], TARGETS["json"].write(given))[
+        "declared_differences"
+    ]
     assert any("calibrates one minus the judge's number" in sentence for sentence in told)
 
 
 def test_plain_files_say_it_too() -> None:
-    """JSON in its scale, Markdown in its sentence, Langfuse of the evaluator that its server runs."""
+    """JSON in its scale, Markdown in its sentence, Langfuse of the evaluator that its server
+    runs.
+    """
     body = json.loads(next(iter(TARGETS["json"].write(context()).files.values())))
     assert body["scale"]["low_is_good"] is True
     assert "Positive where 1 minus the number is 0.7 or above" in next(

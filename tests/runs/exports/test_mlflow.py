@@ -12,7 +12,10 @@ from judgewright.judges import DecisionRule, JudgePrompt, Registry, response_for
 from judgewright.runs.exports import REGISTRY
 from judgewright.runs.exports.mlflow import TARGET
 
-HOSTILE = 'Tabs\t{a} {{B}} {% raw %} {{ cycler }} "q" \'\'\'""" \\n \\1 $x \r\n 漢字 \u202e ' + "x" * 20_000
+HOSTILE = (
+    'Tabs\t{a} {{B}} {% raw %} {{ cycler }} "q" \'\'\'""" \\n \\1 $x \r\n 漢字 \u202e '
+    + "x" * 20_000
+)
 
 
 def write(prompt: JudgePrompt, context):
@@ -42,7 +45,9 @@ def test_hostile_text_arrives_in_mlflow(context, exported) -> None:
 
 @pytest.mark.parametrize("name", Registry().names())
 def test_every_shipped_judge_is_written(name: str, context) -> None:
-    """Modules parse, the header says where it was gated, the registry has messages, version, rule and schema."""
+    """Modules parse, the header says where it was gated, the registry has messages, version, rule
+    and schema.
+    """
     prompt = Registry().get(name)
     exported_files = write(prompt, context)
     for file, text in exported_files.files.items():
@@ -53,12 +58,20 @@ def test_every_shipped_judge_is_written(name: str, context) -> None:
     assert entry["tags"]["judgewright.simulated"] == "true"
     assert json.loads(entry["tags"]["judgewright.rule"]) == prompt.rule.to_json()
     assert entry["response_format"] == response_format(prompt)["json_schema"]["schema"]
-    assert [m["role"] for m in entry["template"]] == ["system", *["user", "assistant"] * len(prompt.examples), "user"]
-    assert (exported_files.scores.low, exported_files.scores.high) == (prompt.scale.low, prompt.scale.high)
+    assert [m["role"] for m in entry["template"]] == [
+        "system",
+        *["user", "assistant"] * len(prompt.examples),
+        "user",
+    ]
+    assert (exported_files.scores.low, exported_files.scores.high) == (
+        prompt.scale.low,
+        prompt.scale.high,
+    )
 
 
 @pytest.mark.parametrize(
-    ("text", "jinja"), [("a {b} c", False), ("{% only opened", False), ("{% x %}", True), ("{{b}}", True)]
+    ("text", "jinja"),
+    [("a {b} c", False), ("{% only opened", False), ("{% x %}", True), ("{{b}}", True)],
 )
 def test_the_registry_turns_to_jinja_only_where_it_must(text: str, jinja: bool, context) -> None:
     """MLflow reads Jinja as soon as `{%` and `%}` stand in one message, and then in all of them."""

@@ -10,7 +10,8 @@ from judgewright.judges import JudgePrompt, Registry
 from judgewright.runs.exports import TARGETS, Refused, Verification
 
 HOSTILE = (
-    'Braces {a} {{b}} {{{c}}} {% raw %} {# c #} ${x} %s "quotes" \'\'\' \\ """ \r\n\ttabs 漢字 \u202e ' + "x" * 20_000
+    'Braces {a} {{b}} {{{c}}} {% raw %} {# c #} ${x} %s "quotes" \'\'\' \\ """ \r\n\ttabs 漢字'
+    " \u202e " + "x" * 20_000
 )
 KINDS = ["groundedness", "answerability", "routing", "diras_probability", "search_relevance"]
 
@@ -27,7 +28,9 @@ def test_every_shipped_judge_is_a_module(name: str, context) -> None:
     exported_files = TARGETS["openevals"].write(context(prompt))
     ((module, code),) = exported_files.files.items()
     compile(code, module, "exec")
-    places = [code.index(f'"{field}": {{', code.index("REQUEST = ")) for field in prompt.reply_schema]
+    places = [
+        code.index(f'"{field}": {{', code.index("REQUEST = ")) for field in prompt.reply_schema
+    ]
     assert places == sorted(places)
     assert exported_files.own_fences
 
@@ -48,7 +51,9 @@ def test_a_field_that_openevals_keeps_is_refused(name: str, context) -> None:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_it_is_verified_in_openevals(name: str, context, exported) -> None:
-    """A LangChain model and an OpenAI client are sent our messages over hostile rows, and each grade is read."""
+    """A LangChain model and an OpenAI client are sent our messages over hostile rows, and each
+    grade is read.
+    """
     found: Verification = exported("openevals", context(shipped(name)))
     assert found.problems == ()
     assert found.replies >= 3
@@ -56,7 +61,9 @@ def test_it_is_verified_in_openevals(name: str, context, exported) -> None:
 
 def test_openevals_own_names_can_be_fields(context, exported) -> None:
     """`inputs`, `outputs` and `reference_outputs` arrive as they are."""
-    prompt = replace(shipped("groundedness"), template="{{inputs}}\n{{outputs}}\n{{reference_outputs}}")
+    prompt = replace(
+        shipped("groundedness"), template="{{inputs}}\n{{outputs}}\n{{reference_outputs}}"
+    )
     assert exported("openevals", context(prompt)).problems == ()
 
 

@@ -1,4 +1,6 @@
-"""Pushing is a flag: a real registry takes the export, and what cannot be pushed is refused before anything happens."""
+"""Pushing is a flag: a real registry takes the export, and what cannot be pushed is refused before
+anything happens.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,12 @@ from judgewright.runs.exports import TARGETS, push_export, stem, write_export
 PROMPT = Registry().get("groundedness")
 
 
-@pytest.mark.parametrize(("target", "called"), [("mlflow", "prompts:/groundedness/1"), ("trulens", "prompt_version")])
-def test_a_registry_in_sqlite_takes_the_export(target: str, called: str, tmp_path: Path, context, program) -> None:
+@pytest.mark.parametrize(
+    ("target", "called"), [("mlflow", "prompts:/groundedness/1"), ("trulens", "prompt_version")]
+)
+def test_a_registry_in_sqlite_takes_the_export(
+    target: str, called: str, tmp_path: Path, context, program
+) -> None:
     """The tool's own client stores it, and says what it is called there."""
     python = program(target)
     export = write_export(context(PROMPT), TARGETS[target], tmp_path / "out")
@@ -50,7 +56,9 @@ def phoenix(tmp_path: Path) -> Iterator[str]:
     }
     command = [str(python), "-m", "phoenix.server.main", "serve"]
     with (tmp_path / "server.log").open("wb") as log:
-        server = subprocess.Popen(command, env=os.environ | settings, cwd=tmp_path, stdout=log, stderr=log)
+        server = subprocess.Popen(
+            command, env=os.environ | settings, cwd=tmp_path, stdout=log, stderr=log
+        )
     url = f"http://127.0.0.1:{ports[0]}"
     try:
         while server.poll() is None:
@@ -66,16 +74,25 @@ def phoenix(tmp_path: Path) -> Iterator[str]:
         server.wait()
 
 
-def test_phoenixs_own_server_takes_the_prompt(phoenix: str, tmp_path: Path, context, program) -> None:
-    """It is pushed by the module's own lines, and the server gives back every message as it was written."""
+def test_phoenixs_own_server_takes_the_prompt(
+    phoenix: str, tmp_path: Path, context, program
+) -> None:
+    """It is pushed by the module's own lines, and the server gives back every message as it was
+    written.
+    """
     export = write_export(context(PROMPT), TARGETS["phoenix"], tmp_path / "out")
-    pushed = push_export(export.folder, stem(PROMPT), TARGETS["phoenix"], phoenix, interpreter=program("phoenix"))
+    pushed = push_export(
+        export.folder, stem(PROMPT), TARGETS["phoenix"], phoenix, interpreter=program("phoenix")
+    )
     with urllib.request.urlopen(f"{phoenix}/v1/prompts/{PROMPT.name}/latest", timeout=60) as answer:
         stored = json.load(answer)["data"]
     assert stored["id"] == pushed
     written = json.loads((export.folder / "groundedness_phoenix.json").read_text(encoding="utf-8"))
     found = [
-        {"role": one["role"], "content": text if isinstance(text := one["content"], str) else text[0]["text"]}
+        {
+            "role": one["role"],
+            "content": text if isinstance(text := one["content"], str) else text[0]["text"],
+        }
         for one in stored["template"]["messages"]
     ]
     assert found == written
@@ -87,7 +104,13 @@ def test_a_registry_that_refuses_is_the_worlds_fault(tmp_path: Path, context, pr
     python = program("trulens")
     export = write_export(context(PROMPT), TARGETS["trulens"], tmp_path / "out")
     with pytest.raises(ModelError, match="did not take the export"):
-        push_export(export.folder, stem(PROMPT), TARGETS["trulens"], "sqlite:////nowhere/x.db", interpreter=python)
+        push_export(
+            export.folder,
+            stem(PROMPT),
+            TARGETS["trulens"],
+            "sqlite:////nowhere/x.db",
+            interpreter=python,
+        )
 
 
 def test_a_tool_without_a_registry_is_refused(tmp_path: Path) -> None:

@@ -22,13 +22,49 @@ READER = Path(__file__).resolve().parents[3] / "runs" / "exports" / "reply_readi
 WITH_A_VERDICT = {
     "no reason for its end",
     "ended by eos",
-    *("in a fence", "in a fence without a language", "after a sentence", "before a sentence", "after thinking"),
-    *("after thinking in another tag", "after thinking whose opening tag is missing", "a draft, then a verdict"),
-    *("a verdict, twice", "line breaks of Windows", "a mark of the byte order", "two thousand words", "in a list"),
-    *("in quotation marks", "the value alone", "the value in bold, with a full stop", "a line with the verdict"),
-    *("two lines with a verdict", "a sentence with the verdict", "a value out of so many", "a field twice, alike"),
-    *("the value as text", "the value with white space", "the value as a float", "the value in other letters"),
-    *("fields that nobody asked for", "half a letter", "a comment", "two objects, the first with the value"),
+    *(
+        "in a fence",
+        "in a fence without a language",
+        "after a sentence",
+        "before a sentence",
+        "after thinking",
+    ),
+    *(
+        "after thinking in another tag",
+        "after thinking whose opening tag is missing",
+        "a draft, then a verdict",
+    ),
+    *(
+        "a verdict, twice",
+        "line breaks of Windows",
+        "a mark of the byte order",
+        "two thousand words",
+        "in a list",
+    ),
+    *(
+        "in quotation marks",
+        "the value alone",
+        "the value in bold, with a full stop",
+        "a line with the verdict",
+    ),
+    *(
+        "two lines with a verdict",
+        "a sentence with the verdict",
+        "a value out of so many",
+        "a field twice, alike",
+    ),
+    *(
+        "the value as text",
+        "the value with white space",
+        "the value as a float",
+        "the value in other letters",
+    ),
+    *(
+        "fields that nobody asked for",
+        "half a letter",
+        "a comment",
+        "two objects, the first with the value",
+    ),
     *("curly quotes", "apostrophes for quotes", "a comma too many", "a name in capitals"),
     *("the value in a list", "the object in an object"),
 }
@@ -48,7 +84,10 @@ FEWER_IS_BETTER = tuple(str(share) for share in range(100, -1, -1))
 PERCENTAGES = [
     in_prose(OutputScale(low=0, high=100, threshold=50), "last line"),
     in_prose(OutputScale(kind="graded", labels=FEWER_IS_BETTER, threshold=50.0), "last line"),
-    in_prose(OutputScale(kind="graded", labels=("100", "75", "50", "25", "0"), threshold=2.0), "Risk: ..."),
+    in_prose(
+        OutputScale(kind="graded", labels=("100", "75", "50", "25", "0"), threshold=2.0),
+        "Risk: ...",
+    ),
     replace(
         Registry().get("groundedness"),
         scale=OutputScale(kind="graded", labels=FEWER_IS_BETTER, threshold=50.0),
@@ -65,7 +104,9 @@ JUDGES = [
     *map(Registry().get, ("groundedness", "answerability", "routing", "diras_probability")),
     in_prose(OutputScale()),
     in_prose(OutputScale(kind="binary", labels=("FAIL", "PASS"), threshold=1.0), "start"),
-    in_prose(OutputScale(kind="graded", labels=("F", "D", "C", "B", "A"), threshold=2.0), "last line"),
+    in_prose(
+        OutputScale(kind="graded", labels=("F", "D", "C", "B", "A"), threshold=2.0), "last line"
+    ),
     in_prose(OutputScale(kind="binary", labels=("true", "false"), threshold=1.0), "last line"),
     in_prose(OutputScale(kind="binary", labels=("sí", "no"), threshold=1.0), "start"),
     replace(
@@ -120,7 +161,9 @@ console.log(JSON.stringify(scores));
         told.append([judge.version, form.content, ending, form.refusal])
     forms = {judge.version: judge.reply_form for judge, _ in cases}
     (folder / "cases.json").write_text(json.dumps({"forms": forms, "replies": told}))
-    ran = subprocess.run([node, script, folder / "cases.json"], capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        [node, script, folder / "cases.json"], capture_output=True, text=True, check=False
+    )
     assert ran.returncode == 0, ran.stderr[-2000:]
     return json.loads(ran.stdout)
 
@@ -159,7 +202,9 @@ def test_each_form_of_reply_says_what_a_person_would_say_that_it_says(tmp_path: 
 
 
 def test_a_percentage_is_read_wherever_grades_go_from_0_to_100(tmp_path: Path) -> None:
-    """Also where 0 is the best, only some of the numbers are grades, or the value is text in JSON."""
+    """Also where 0 is the best, only some of the numbers are grades, or the value is text in
+    JSON.
+    """
     cases, wanted = [], []
     for judge in PERCENTAGES:
         for share in (0, 25, 100):
@@ -237,7 +282,9 @@ def cases_of_the_table() -> list[tuple[JudgePrompt, str, float | None]]:
 
 
 def test_a_reply_ends_with_its_turn_and_is_mended_where_one_reading_is_left(tmp_path: Path) -> None:
-    """By all three readers: marks of chat templates, heads of the prompt, thinking, and JSON as people write it."""
+    """By all three readers: marks of chat templates, heads of the prompt, thinking, and JSON as
+    people write it.
+    """
     cases = cases_of_the_table()
     wanted = [(text, grade) for _, text, grade in cases]
     forms = [(judge, FormOfReply(name=text, content=text)) for judge, text, _ in cases]
@@ -251,10 +298,16 @@ def test_a_reply_ends_with_its_turn_and_is_mended_where_one_reading_is_left(tmp_
 
 
 def test_a_text_that_is_no_text_of_json_after_all_has_no_verdict(tmp_path: Path) -> None:
-    """One that goes on after its end, with the same name or with lists a thousand deep, also in a field of a call."""
+    """One that goes on after its end, with the same name or with lists a thousand deep, also in a
+    field of a call.
+    """
     deep = "[" * 20_000
     texts = ('"a","":"b"', f'"a","b":{deep}', json.dumps({"arguments": f'{{"a":{deep}'}))
-    cases = [(judge, FormOfReply(name=text[:9], content=text)) for text in texts for judge in (JUDGES[0], JUDGES[4])]
+    cases = [
+        (judge, FormOfReply(name=text[:9], content=text))
+        for text in texts
+        for judge in (JUDGES[0], JUDGES[4])
+    ]
     modules: dict[str, dict] = {}
     nothing = [None] * len(cases)
     assert [ours(*case) for case in cases] == nothing
@@ -262,11 +315,22 @@ def test_a_text_that_is_no_text_of_json_after_all_has_no_verdict(tmp_path: Path)
     assert in_javascript(cases, tmp_path) == nothing
 
 
-ENDINGS = ("{}", " {} ", "FinishReason.{}", "finish_reason_{}", "STOP_REASON_{}", "x:{}", "{}_", "{}?")
+ENDINGS = (
+    "{}",
+    " {} ",
+    "FinishReason.{}",
+    "finish_reason_{}",
+    "STOP_REASON_{}",
+    "x:{}",
+    "{}_",
+    "{}?",
+)
 
 
 def test_all_readers_know_the_same_endings(tmp_path: Path) -> None:
-    """Each word for an end of a reply, as endpoints and their packages spell it, and words that are none."""
+    """Each word for an end of a reply, as endpoints and their packages spell it, and words that are
+    none.
+    """
     failed = ("error", "abort", "insufficient_system_resource")
     words = [*FINISHES, *failed, "max-tokens", "END_TURN", "guardrail_intervened"]
     good = write_verdict(JUDGES[0], 3.0)
@@ -276,8 +340,11 @@ def test_all_readers_know_the_same_endings(tmp_path: Path) -> None:
             spelled = ending.format(word)
             for one in (spelled, spelled.upper()):
                 cases.append((JUDGES[0], FormOfReply(name=one, content=good, finish_reason=one)))
-    # What the client tries again, because the endpoint failed, is no verdict where a tool hands it on.
-    wanted = [3.0 if plain_finish(form.finish_reason or "") == "stop" else None for _, form in cases]
+    # What the client tries again, because the endpoint failed, is no verdict where a tool hands it
+    # on.
+    wanted = [
+        3.0 if plain_finish(form.finish_reason or "") == "stop" else None for _, form in cases
+    ]
     modules: dict[str, dict] = {}
     assert wanted.count(3.0) > 100
     assert [exported(*case, modules) for case in cases] == wanted
@@ -296,10 +363,16 @@ LETTERED = {
 
 
 def test_points_in_chinese_arrows_and_objects_named_as_the_mark(tmp_path: Path) -> None:
-    """An object that is all of a reply is read by the mark's name; one that stands in a sentence is not."""
+    """An object that is all of a reply is read by the mark's name; one that stands in a sentence is
+    not.
+    """
     cases = [(in_prose(STARS, "评分：..."), text, grade) for text, grade in POINTS.items()]
     binary = OutputScale(kind="binary", labels=("FAIL", "PASS"), threshold=1.0)
-    cases += [(in_prose(binary, mark), text, grade) for mark, of in MARKS.items() for text, grade in of.items()]
+    cases += [
+        (in_prose(binary, mark), text, grade)
+        for mark, of in MARKS.items()
+        for text, grade in of.items()
+    ]
     cases += [(in_prose(LETTERS, "last line"), text, grade) for text, grade in LETTERED.items()]
     wanted = [grade for _, _, grade in cases]
     forms = [(judge, FormOfReply(name=text, content=text)) for judge, text, _ in cases]
@@ -309,28 +382,48 @@ def test_points_in_chinese_arrows_and_objects_named_as_the_mark(tmp_path: Path) 
     assert in_javascript(forms, tmp_path) == wanted
 
 
-def test_of_a_probability_of_which_low_is_good_all_readers_give_one_minus_it(tmp_path: Path) -> None:
+def test_of_a_probability_of_which_low_is_good_all_readers_give_one_minus_it(
+    tmp_path: Path,
+) -> None:
     """To the last bit, with the threshold, and without turning what is not on the scale onto it."""
     chance = random.Random(11)
-    numbers = [0.0, 0.3, 0.30000000000000004, 0.7, 0.9, 1.0, 0.1 + 0.2, *(chance.random() for _ in range(300))]
+    numbers = [
+        0.0,
+        0.3,
+        0.30000000000000004,
+        0.7,
+        0.9,
+        1.0,
+        0.1 + 0.2,
+        *(chance.random() for _ in range(300)),
+    ]
     numbers += [chance.randrange(10**k + 1) / 10**k for k in range(1, 13) for _ in range(20)]
     json_judge = LOW_JUDGES[0]
-    cases = [(json_judge, FormOfReply(name="", content=json.dumps({"score": number}))) for number in numbers]
+    cases = [
+        (json_judge, FormOfReply(name="", content=json.dumps({"score": number})))
+        for number in numbers
+    ]
     wanted: list[float | None] = [json_judge.scale.written(number) for number in numbers]
     assert wanted[:6] == [1.0, 0.7, 0.7, 0.3, 0.1, 0.0]
     grades = [n / 1000 for n in range(1001)]
     for judge in LOW_JUDGES:
-        cases += [(judge, FormOfReply(name="", content=write_verdict(judge, grade))) for grade in grades]
+        cases += [
+            (judge, FormOfReply(name="", content=write_verdict(judge, grade))) for grade in grades
+        ]
         wanted += grades
     for outside in ("-0.1", "1.1", "2"):
-        cases += [(judge, FormOfReply(name="", content=f"Score: {outside}")) for judge in LOW_JUDGES]
+        cases += [
+            (judge, FormOfReply(name="", content=f"Score: {outside}")) for judge in LOW_JUDGES
+        ]
         wanted += [None] * len(LOW_JUDGES)
     modules: dict[str, dict] = {}
     assert [ours(*case) for case in cases] == wanted
     assert [exported(*case, modules) for case in cases] == wanted
     assert in_javascript(cases, tmp_path) == wanted
     context = ExportContext(prompt=json_judge, rule=json_judge.rule, provenance={})
-    sides = [our_outcome(context, form).positive for judge, form in cases[:3] if judge is json_judge]
+    sides = [
+        our_outcome(context, form).positive for judge, form in cases[:3] if judge is json_judge
+    ]
     assert sides == [True, True, True]
 
 
@@ -343,12 +436,91 @@ def test_a_form_without_the_field_is_read_as_it_was(tmp_path: Path) -> None:
 
 
 PIECES = (
-    *("<|im_end|>", "</s>", "<s>", "[INST]", "\nHuman: ", "\nassistant\n", "\nText:\n", "[THINK]", "[/THINK]"),
-    *("'", "“", "”", "`", "{{", "}}", ",}", "// no\n", "/* no */", "#", "\\d", "４", "：", "=", "score: ", "'score': "),
-    *('{"Score": 2}', "{'score': 1}", '{"response": {"score": 2}}', '{"score": "2 (most)"}', "(RESULT)", " (1-5)"),
-    *("Score: ", "score", "{", "}", '"', ":", ",", "\n", "\r\n", " ", "**", "```", "```json\n", "<think>", "</think>"),
-    *("0", "1", "2", "3", "5", ".5", "-1", "/3", " out of 5", "PASS", "fail", "A", "yes", "no", "gut", "mäßig"),
-    *("The final score is ", "Bewertung: ", "[[", "]]", "<stars>", "</stars>", "null", "true", "NaN", "[", "]"),
+    *(
+        "<|im_end|>",
+        "</s>",
+        "<s>",
+        "[INST]",
+        "\nHuman: ",
+        "\nassistant\n",
+        "\nText:\n",
+        "[THINK]",
+        "[/THINK]",
+    ),
+    *(
+        "'",
+        "“",
+        "”",
+        "`",
+        "{{",
+        "}}",
+        ",}",
+        "// no\n",
+        "/* no */",
+        "#",
+        "\\d",
+        "４",
+        "：",
+        "=",
+        "score: ",
+        "'score': ",
+    ),
+    *(
+        '{"Score": 2}',
+        "{'score': 1}",
+        '{"response": {"score": 2}}',
+        '{"score": "2 (most)"}',
+        "(RESULT)",
+        " (1-5)",
+    ),
+    *(
+        "Score: ",
+        "score",
+        "{",
+        "}",
+        '"',
+        ":",
+        ",",
+        "\n",
+        "\r\n",
+        " ",
+        "**",
+        "```",
+        "```json\n",
+        "<think>",
+        "</think>",
+    ),
+    *(
+        "0",
+        "1",
+        "2",
+        "3",
+        "5",
+        ".5",
+        "-1",
+        "/3",
+        " out of 5",
+        "PASS",
+        "fail",
+        "A",
+        "yes",
+        "no",
+        "gut",
+        "mäßig",
+    ),
+    *(
+        "The final score is ",
+        "Bewertung: ",
+        "[[",
+        "]]",
+        "<stars>",
+        "</stars>",
+        "null",
+        "true",
+        "NaN",
+        "[",
+        "]",
+    ),
     *("\\u00e4", "\\", "confidence: ", "Overall Verdict = ", "no good", "to", "because", "why"),
     *(
         "–",
@@ -379,7 +551,9 @@ PIECES = (
 
 
 def test_three_readers_read_every_judges_replies_alike(tmp_path: Path) -> None:
-    """Every form for thirteen judges, and two hundred replies each that were put together by chance."""
+    """Every form for thirteen judges, and two hundred replies each that were put together by
+    chance.
+    """
     chance = random.Random(7)
     cases = []
     for judge in JUDGES:
@@ -395,6 +569,10 @@ def test_three_readers_read_every_judges_replies_alike(tmp_path: Path) -> None:
     modules: dict[str, dict] = {}
     assert sum(score is not None for score in wanted) > len(cases) // 4
     for case, score, mine, script in zip(
-        cases, wanted, [exported(*case, modules) for case in cases], in_javascript(cases, tmp_path), strict=True
+        cases,
+        wanted,
+        [exported(*case, modules) for case in cases],
+        in_javascript(cases, tmp_path),
+        strict=True,
     ):
         assert (mine, script) == (score, score), (case[0].reply_form, case[1])

@@ -55,7 +55,9 @@ def test_replaced_names_give_back_what_went_in_or_are_refused(parts: list[Templa
     try:
         text = double_brace(parts)
     except Refused:
-        assert any("{{" in p or p.startswith("}") or p.endswith("{") for p in parts if isinstance(p, str))
+        assert any(
+            "{{" in p or p.startswith("}") or p.endswith("{") for p in parts if isinstance(p, str)
+        )
     else:
         assert ROW.join(text.split("{{x}}")) == expected(parts)
 
@@ -63,12 +65,15 @@ def test_replaced_names_give_back_what_went_in_or_are_refused(parts: list[Templa
 def test_the_reference_is_the_prompt_but_for_the_fences() -> None:
     """System text and demonstrations as they are; only fields of the last message are open."""
     prompt = load_prompt(
-        "format: 1\nname: p\nsystem: s {{source}}\ncriteria: c\ntemplate: 'A {{source}} B {{source}}'\n"
-        "reply: answer {{source}}\nexamples:\n- inputs: {source: e}\n  reply: '3'\n"
+        "format: 1\nname: p\nsystem: s {{source}}\ncriteria: c\ntemplate: 'A {{source}} B"
+        " {{source}}'\nreply: answer {{source}}\nexamples:\n- inputs: {source: e}\n  reply: '3'\n"
     )
     messages = template_messages(prompt)
     filled = fill(messages, {"source": "row"})
     assert [m["role"] for m in filled] == ["system", "user", "assistant", "user"]
     assert "s {{source}}" in filled[0]["content"]
     assert filled[1]["content"].startswith("A <source>\ne\n</source> B <source>\ne\n</source>")
-    assert filled[3]["content"] == "A <source>\nrow\n</source> B <source>\nrow\n</source>\n\nanswer {{source}}"
+    assert (
+        filled[3]["content"]
+        == "A <source>\nrow\n</source> B <source>\nrow\n</source>\n\nanswer {{source}}"
+    )

@@ -1,4 +1,6 @@
-"""Scripts run where somebody else's tool is: what they get, where they stand, and what is made of how they end."""
+"""Scripts run where somebody else's tool is: what they get, where they stand, and what is made of
+how they end.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +32,16 @@ def run_script(tmp_path: Path):
 
 
 def test_an_answer_is_what_the_script_wrote(run_script, tmp_path: Path) -> None:
-    """Not what it printed; it is given its arguments, stands in its own folder and waits for no one."""
+    """Not what it printed; it is given its arguments, stands in its own folder and waits for no
+    one.
+    """
     answer = "{'given': sys.argv[1:-1], 'here': str(Path.cwd()), 'typed': sys.stdin.read()}"
     found = run_script(f"print('{{}}')\nanswer.write_text(json.dumps({answer}))", "a b", "")
-    assert found == {"given": ["a b", ""], "here": str((tmp_path / "scratch").resolve()), "typed": ""}
+    assert found == {
+        "given": ["a b", ""],
+        "here": str((tmp_path / "scratch").resolve()),
+        "typed": "",
+    }
 
 
 def test_what_stands_beside_a_script_is_not_imported(run_script, tmp_path: Path) -> None:
@@ -47,9 +55,9 @@ def test_what_the_scripts_of_a_folder_share_is_copied_along(run_script, tmp_path
     """That one file, by its name."""
     (tmp_path / "scripts").mkdir()
     (tmp_path / "scripts" / SHARED_NAME).write_text("tool = 'quokka'")
-    assert run_script("import script_shared\nanswer.write_text(json.dumps({'tool': script_shared.tool}))") == {
-        "tool": "quokka"
-    }
+    assert run_script(
+        "import script_shared\nanswer.write_text(json.dumps({'tool': script_shared.tool}))"
+    ) == {"tool": "quokka"}
 
 
 @pytest.mark.parametrize(
@@ -64,11 +72,17 @@ def test_what_the_scripts_of_a_folder_share_is_copied_along(run_script, tmp_path
         ("answer.write_text('{}')\nsys.exit('changed its mind')", "changed its mind", False),
     ],
 )
-def test_a_script_without_an_answer_says_why(run_script, code: str, reason: str, missing: bool) -> None:
+def test_a_script_without_an_answer_says_why(
+    run_script, code: str, reason: str, missing: bool
+) -> None:
     """The last line of its error output, and whether something is not installed."""
     with pytest.raises(ToolScriptFailed) as caught:
         run_script(code)
-    assert (caught.value.reason, caught.value.missing, caught.value.program) == (reason, missing, sys.executable)
+    assert (caught.value.reason, caught.value.missing, caught.value.program) == (
+        reason,
+        missing,
+        sys.executable,
+    )
 
 
 def test_a_mountain_is_no_answer(run_script, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,9 +121,14 @@ def test_a_module_of_node_is_run_by_node(tmp_path: Path) -> None:
     """Its answer, and a package that it lacks."""
     script = tmp_path / "one.mjs"
     (tmp_path / "scratch").mkdir()
-    write = "(await import('node:fs')).writeFileSync(process.argv.at(-1), JSON.stringify({ran: process.argv[2]}))"
+    write = (
+        "(await import('node:fs')).writeFileSync(process.argv.at(-1), JSON.stringify({ran:"
+        " process.argv[2]}))"
+    )
     script.write_text(write)
-    assert run_tool_script(None, script, ["a"], scratch=tmp_path / "scratch", timeout=60.0) == {"ran": "a"}
+    assert run_tool_script(None, script, ["a"], scratch=tmp_path / "scratch", timeout=60.0) == {
+        "ran": "a"
+    }
     script.write_text("import 'no-such-tool'")
     with pytest.raises(ToolScriptFailed) as caught:
         run_tool_script(None, script, [], scratch=tmp_path / "scratch", timeout=60.0)

@@ -12,7 +12,9 @@ from judgewright.judges import DecisionRule, JudgePrompt, Platt, Registry
 from judgewright.runs.exports import Refused
 from judgewright.runs.exports.trulens import REGISTRY, TARGET
 
-HOSTILE = 'Tabs\t{a} {{B}} {% raw %} {{ cycler }} "q" \'\'\'""" \\n $x \r\n 漢字 \u202e ' + "x" * 20_000
+HOSTILE = (
+    'Tabs\t{a} {{B}} {% raw %} {{ cycler }} "q" \'\'\'""" \\n $x \r\n 漢字 \u202e ' + "x" * 20_000
+)
 SHIPPED = [name for name in Registry().names() if name != "routing"]
 
 
@@ -35,23 +37,31 @@ def constants(text: str) -> dict[str, object]:
 
 @pytest.mark.parametrize("name", ["groundedness", "context_relevance", "diras_probability"])
 def test_trulens_sends_our_messages_and_scales_our_grades(name: str, context, exported) -> None:
-    """Three kinds of judge through a provider of TruLens' own; the registry as the manifest says."""
+    """Three kinds of judge through a provider of TruLens' own; the registry as the manifest
+    says.
+    """
     found = exported("trulens", context(Registry().get(name)))
     assert found.problems == ()
     assert any(note.startswith(REGISTRY) for note in found.notes)
 
 
 def test_hostile_text_arrives_in_trulens(context, exported) -> None:
-    """The metric has no template to escape; the registry, which cannot escape it, is left out and that is said."""
+    """The metric has no template to escape; the registry, which cannot escape it, is left out and
+    that is said.
+    """
     prompt = replace(Registry().get("groundedness"), criteria=HOSTILE, name="2nd-try")
     found = exported("trulens", context(prompt))
     assert found.problems == ()
-    assert any(text.startswith(f"{REGISTRY} is not written") and "{{" in text for text in found.differences)
+    assert any(
+        text.startswith(f"{REGISTRY} is not written") and "{{" in text for text in found.differences
+    )
 
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_judge_with_an_order_is_written(name: str, context) -> None:
-    """Modules parse, the header says where it was gated, the registry's messages name every field once."""
+    """Modules parse, the header says where it was gated, the registry's messages name every field
+    once.
+    """
     prompt = Registry().get(name)
     exported_files = write(prompt, context)
     for file, text in exported_files.files.items():
@@ -79,21 +89,33 @@ def test_a_word_of_python_is_no_argument(context) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"criteria": "{{B}}"}, {"reply": "{% if x %}"}, {"system": "{%\n%}"}, {"criteria": "ends with {{"}],
+    [
+        {"criteria": "{{B}}"},
+        {"reply": "{% if x %}"},
+        {"system": "{%\n%}"},
+        {"criteria": "ends with {{"},
+    ],
     ids=["variable", "statement", "two lines", "open"],
 )
 def test_what_the_registry_would_read_is_not_stored(change: dict[str, str], context) -> None:
-    """Statements and double braces cannot be escaped there: the entry is left out and that is said."""
+    """Statements and double braces cannot be escaped there: the entry is left out and that is
+    said.
+    """
     exported_files = write(replace(Registry().get("groundedness"), **change), context)
     assert REGISTRY not in exported_files.files
-    assert any(sentence.startswith(f"{REGISTRY} is not written") for sentence in exported_files.differences)
+    assert any(
+        sentence.startswith(f"{REGISTRY} is not written") for sentence in exported_files.differences
+    )
 
 
 @pytest.mark.parametrize("text", ["{a}", "{% only opened", "a { b } c"])
 def test_single_braces_are_stored_as_they_are(text: str, context) -> None:
     """TruLens' registry leaves them alone."""
     exported_files = write(replace(Registry().get("groundedness"), criteria=text), context)
-    assert f"\n{text}\n" in json.loads(exported_files.files[REGISTRY])["version"]["messages"][0]["content"]
+    assert (
+        f"\n{text}\n"
+        in json.loads(exported_files.files[REGISTRY])["version"]["messages"][0]["content"]
+    )
 
 
 def test_a_field_that_the_registry_takes_for_an_argument_is_not_stored(context) -> None:

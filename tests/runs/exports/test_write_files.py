@@ -22,13 +22,17 @@ def export(out: Path, text: str, *, force: bool = False) -> None:
     files = {"judge.py": text, "parts/criteria.txt": f"criteria of {text}"}
     first = Destination.of_folder(out, NAME)
     digests = {name: text_digest(content) for name, content in files.items()}
-    manifest = orjson.dumps({"schema_version": 1, "target": "t", "judge": {}, "files": digests}).decode()
+    manifest = orjson.dumps(
+        {"schema_version": 1, "target": "t", "judge": {}, "files": digests}
+    ).decode()
     put_files({**files, NAME: manifest}, first, force=force)
 
 
 def tree(folder: Path) -> dict[str, str]:
     """Return every file below a folder with its text."""
-    return {str(p.relative_to(folder)): p.read_text() for p in sorted(folder.rglob("*")) if p.is_file()}
+    return {
+        str(p.relative_to(folder)): p.read_text() for p in sorted(folder.rglob("*")) if p.is_file()
+    }
 
 
 def test_an_earlier_export_is_overwritten(tmp_path: Path) -> None:
@@ -78,7 +82,9 @@ def test_a_link_is_not_written_through(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="kills itself with a signal")
 @pytest.mark.parametrize("earlier", [False, True])
 def test_what_a_killed_export_leaves_the_next_one_removes(tmp_path: Path, earlier: bool) -> None:
-    """The kill comes while the second file is written: the place is as it was, with a draft beside its files."""
+    """The kill comes while the second file is written: the place is as it was, with a draft beside
+    its files.
+    """
     place = tmp_path / "somewhere" / "out"
     if earlier:
         export(place, "one")
@@ -92,7 +98,7 @@ flush = os.fsync
 os.fsync = lambda file: flush(file) if next(writes, 9) is None else os.kill(os.getpid(), signal.SIGKILL)
 place = Destination.of_folder(Path(sys.argv[1]), "manifest.json")
 put_files({"judge.py": "two", "manifest.json": "{}"}, place, force=True)
-"""
+"""  # noqa: E501
     killed = subprocess.run([sys.executable, "-c", script, str(place)], check=False)
     assert killed.returncode == -signal.SIGKILL
     left = list(tmp_path.rglob("*.tmp"))

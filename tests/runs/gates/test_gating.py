@@ -10,7 +10,15 @@ import pytest
 
 from judgewright.judges import Change, Registry
 from judgewright.optimize.events import ChancesReckoned, DecisionRecord, GateAnswered, read_as
-from judgewright.runs.actions import GATED, HUNKS, Gated, decisions_about, gated_on, needed, verification
+from judgewright.runs.actions import (
+    GATED,
+    HUNKS,
+    Gated,
+    decisions_about,
+    gated_on,
+    needed,
+    verification,
+)
 from judgewright.runs.reports import gate_sentences
 from judgewright.runs.reports.gate_sentences import describe_chance
 from judgewright.runs.store import RunJournal, Workspace, create_run
@@ -27,10 +35,19 @@ def place(tmp_path: Path) -> Iterator[Workspace]:
         yield workspace
 
 
-def say(place: Workspace, kind: str, outcome: str, *, model: str = "m", version: str = PROMPT.version) -> str:
+def say(
+    place: Workspace, kind: str, outcome: str, *, model: str = "m", version: str = PROMPT.version
+) -> str:
     """Enter a run that decided about a version."""
-    run_id = create_run(place.database, kind, {"question": {"after": {"version": version}}, "model": model})
-    decision = {"accepted": outcome == "accepted", "outcome": outcome, "reason": "so", "simulated": False}
+    run_id = create_run(
+        place.database, kind, {"question": {"after": {"version": version}}, "model": model}
+    )
+    decision = {
+        "accepted": outcome == "accepted",
+        "outcome": outcome,
+        "reason": "so",
+        "simulated": False,
+    }
     journal = RunJournal(place.database, run_id)
     if kind == "optimize":
         journal.record("started", stored("started", {"model": model}))
@@ -45,7 +62,9 @@ def test_every_kind_of_decision_counts_and_the_last_one_on_a_model_stands(place:
     """A choice of hunks speaks for its version as a walk, a gate and a recheck do."""
     said = [(kind, say(place, kind, "refused")) for kind in ("optimize", "gate", "recheck")]
     say(place, "gate", "accepted", version="another")
-    create_run(place.database, HUNKS, {"question": {"after": {"version": PROMPT.version}}})  # cut off, nothing said
+    create_run(
+        place.database, HUNKS, {"question": {"after": {"version": PROMPT.version}}}
+    )  # cut off, nothing said
     assert [(one.kind, one.run) for one in decisions_about(place, PROMPT)] == said
     assert verification(place, PROMPT, model="m")["verified"] is False
     last = say(place, HUNKS, "accepted")
@@ -91,27 +110,42 @@ def read(decision: dict[str, object]) -> DecisionRecord:
 
 
 def test_the_rows_that_would_decide_are_those_of_the_decision() -> None:
-    """One number, read from the decision; an old one without groups gets them, an absurd old number is not told."""
+    """One number, read from the decision; an old one without groups gets them, an absurd old number
+    is not told.
+    """
     said = undecided(rows_needed=1200, groups_needed=300)
     answer = read_as(GateAnswered, stored(GATED, {"decision": said}))
     assert Gated(run_id="r", answer=answer, repeated=False).needed == {"rows": 1200, "groups": 300}
     assert needed(read(undecided(rows_needed=1101))) == {"rows": 1101, "groups": 276}
     assert needed(read(undecided(rows_needed=1_376_578))) is None
     assert needed(read(undecided())) is None
-    assert needed(DecisionRecord(accepted=False, outcome="undecided", reason="nothing was judged")) is None
+    assert (
+        needed(DecisionRecord(accepted=False, outcome="undecided", reason="nothing was judged"))
+        is None
+    )
 
 
 def test_a_guard_is_told_with_the_bound_that_was_tested_and_what_its_p_is_of() -> None:
-    """The one-sided bound, not an end of the two-sided interval; decisions of before have no p of a guard."""
+    """The one-sided bound, not an end of the two-sided interval; decisions of before have no p of a
+    guard.
+    """
     change = undecided()["target"]
-    guard = {"metric": "recall", "margin": 0.05, "change": change, "low": -0.0437, "state": "held", "p": 0.0321}
-    (_, line, *_) = gate_sentences(read(undecided(guards=[guard])))
-    assert line == (
-        "recall may not fall by 0.050; its change is at least -0.044 (one-sided 95 % bound; p against such a loss: "
-        "0.0321): the guard holds."
+    guard = {
+        "metric": "recall",
+        "margin": 0.05,
+        "change": change,
+        "low": -0.0437,
+        "state": "held",
+        "p": 0.0321,
+    }
+    _, line, *_ = gate_sentences(read(undecided(guards=[guard])))
+    assert (
+        line
+        == "recall may not fall by 0.050; its change is at least -0.044 (one-sided 95 % bound; p"
+        " against such a loss: 0.0321): the guard holds."
     )
     del guard["p"]
-    (_, line, *_) = gate_sentences(read(undecided(guards=[guard])))
+    _, line, *_ = gate_sentences(read(undecided(guards=[guard])))
     assert "(one-sided 95 % bound): the guard holds" in line
 
 
@@ -119,12 +153,38 @@ def test_the_chance_is_said_of_the_target_where_a_guard_comes_first() -> None:
     """The journal keeps metrics in the order of their names."""
     metrics = {"precision": -0.03, "recall": 0.08}
     chance = {"accepted": 0.26, "target": 1.0, "guards": {"precision": 0.26}, "rows": 900}
-    finalist = {"version": "a", "rule": None, **chance, "measured": metrics, "expected": metrics, "error": metrics}
-    counts = {"holdout_rows": 785, "holdout_groups": 692, "rows": 900, "training_rows": 0, "tried": 3, "measured": 3}
-    choice = {"metric": "recall", "chosen": 0, "accepted": 0.26, "least": 0.05, "sent": True, "alpha": 0.03}
+    finalist = {
+        "version": "a",
+        "rule": None,
+        **chance,
+        "measured": metrics,
+        "expected": metrics,
+        "error": metrics,
+    }
+    counts = {
+        "holdout_rows": 785,
+        "holdout_groups": 692,
+        "rows": 900,
+        "training_rows": 0,
+        "tried": 3,
+        "measured": 3,
+    }
+    choice = {
+        "metric": "recall",
+        "chosen": 0,
+        "accepted": 0.26,
+        "least": 0.05,
+        "sent": True,
+        "alpha": 0.03,
+    }
     unknown = {"flattery": -0.01, "agreement": None, "notes": []}
-    lines = describe_chance(read_as(ChancesReckoned, {**choice, **counts, **unknown, "candidates": [finalist]}))
-    assert "chance of acceptance: maybe (likely for the gain of recall, maybe for precision alone), of a on" in lines[0]
+    lines = describe_chance(
+        read_as(ChancesReckoned, {**choice, **counts, **unknown, "candidates": [finalist]})
+    )
+    assert (
+        "chance of acceptance: maybe (likely for the gain of recall, maybe for precision alone), of"
+        " a on" in lines[0]
+    )
     assert not any(sign in " ".join(lines) for sign in ("%", "alpha", "believed"))
     assert "recall changed by +0.080" in lines[1]
     assert lines[2].endswith("flatters by about 0.0 points")

@@ -1,4 +1,6 @@
-"""`accept --hunks`: a part of a run's diff, composed, judged on the holdout as it stands, and adopted."""
+"""`accept --hunks`: a part of a run's diff, composed, judged on the holdout as it stands, and
+adopted.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,15 @@ from judgewright.runs.actions import (
 from judgewright.runs.cli import main
 from judgewright.runs.config import Environment
 from judgewright.runs.demo import write_demo_rows
-from judgewright.runs.store import CallStore, HoldoutLedger, RunConfig, RunJournal, Workspace, create_run, list_runs
+from judgewright.runs.store import (
+    CallStore,
+    HoldoutLedger,
+    RunConfig,
+    RunJournal,
+    Workspace,
+    create_run,
+    list_runs,
+)
 
 from ..stored_events import stored
 
@@ -59,15 +69,25 @@ CALM = "Read calmly.\n"
 NAMES = "\nCheck every name and entity; one that does not appear in the source means a low grade."
 NUMBERS = "\nCompare each number with the source, and grade low if it does not appear there."
 EDIT = PROMPT.edited(criteria=f"{CALM}{PROMPT.criteria}{NAMES}{NUMBERS}")
-"""Three hunks: one that the simulated model does not mind, and two that keep it from saying yes too often."""
+"""Three hunks: one that the simulated model does not mind, and two that keep it from saying yes too
+often.
+"""
 
 
 def walk(root: Path, rows: Path, **changes: Any) -> str:
     """Send the edit through the whole path and return the run."""
-    plain = {"prompt": PROMPT.to_yaml(), "model": "simulated", "data": str(rows), "objective": OBJECTIVE, "steps": 1}
+    plain = {
+        "prompt": PROMPT.to_yaml(),
+        "model": "simulated",
+        "data": str(rows),
+        "objective": OBJECTIVE,
+        "steps": 1,
+    }
     chosen = RunConfig(**{**plain, "proposer": "human", "edit": EDIT.to_yaml(), **changes})
     with Workspace(root) as place:
-        return start_run(place, chosen, Environment(), watch=lambda *_: None, on_event=lambda *_: None).run_id
+        return start_run(
+            place, chosen, Environment(), watch=lambda *_: None, on_event=lambda *_: None
+        ).run_id
 
 
 @dataclass(frozen=True)
@@ -106,7 +126,14 @@ def place(accepted: Walked) -> Iterator[Workspace]:
 def accept(place: Workspace, run_id: str, *chosen: int, budget: str | None = None) -> HunkChoice:
     """Accept hunks and watch nothing."""
     return accept_hunks(
-        place, run_id, chosen, Environment(), who="ann", comment="short", watch=lambda *_: None, budget=budget
+        place,
+        run_id,
+        chosen,
+        Environment(),
+        who="ann",
+        comment="short",
+        watch=lambda *_: None,
+        budget=budget,
     )
 
 
@@ -133,8 +160,12 @@ class Permit:
     holdout: str
 
 
-def test_a_part_of_the_diff_is_decided_adopted_and_written_down(place: Workspace, accepted: Walked) -> None:
-    """The decision is that of `decide` on the composed text; shelf, run and lists know where it comes from."""
+def test_a_part_of_the_diff_is_decided_adopted_and_written_down(
+    place: Workspace, accepted: Walked
+) -> None:
+    """The decision is that of `decide` on the composed text; shelf, run and lists know where it
+    comes from.
+    """
     choice = accept(place, accepted.run_id, 3, 1)
     expected = replace(PROMPT, criteria=f"{CALM}{PROMPT.criteria}{NUMBERS}")
     assert choice.prompt.to_yaml(lineage=False) == expected.to_yaml(lineage=False)
@@ -155,7 +186,9 @@ def test_a_part_of_the_diff_is_decided_adopted_and_written_down(place: Workspace
     assert choice.adopted is not None
     kept = place.registry.get("groundedness")
     assert (kept, kept.version, kept.parent) == (choice.adopted, expected.version, PROMPT.version)
-    assert kept.note.startswith(f"hunks 1, 3 of 3 of run {accepted.run_id}, gated on simulated: precision rose")
+    assert kept.note.startswith(
+        f"hunks 1, 3 of 3 of run {accepted.run_id}, gated on simulated: precision rose"
+    )
     event = RunJournal(place.database, accepted.run_id).events()[-1]
     assert event.kind == "decided"
     assert event.created
@@ -170,16 +203,27 @@ def test_a_part_of_the_diff_is_decided_adopted_and_written_down(place: Workspace
         "prompt": kept.to_yaml(),
     }
     (one,) = gated_on(place, kept)
-    assert (one.kind, one.outcome, one.run, one.simulated) == (HUNKS, "accepted", choice.gated.run_id, True)
+    assert (one.kind, one.outcome, one.run, one.simulated) == (
+        HUNKS,
+        "accepted",
+        choice.gated.run_id,
+        True,
+    )
     assert verification(place, kept, model="simulated")["verified"] is True
     origin = provenance(place, kept)
-    assert (origin["run"], origin["outcome"], origin["gated_on"]) == (choice.gated.run_id, "accepted", "simulated")
+    assert (origin["run"], origin["outcome"], origin["gated_on"]) == (
+        choice.gated.run_id,
+        "accepted",
+        "simulated",
+    )
 
 
 def test_each_choice_is_a_look_of_its_own_and_only_the_adopted_prompt_starts_anew(
     place: Workspace, accepted: Walked
 ) -> None:
-    """Three choices after the run's look are looks 2 to 4; the count restarts for what came of them, not before."""
+    """Three choices after the run's look are looks 2 to 4; the count restarts for what came of
+    them, not before.
+    """
     for look, chosen in enumerate((1, 3), 2):
         decision = accept(place, accepted.run_id, chosen).decision
         assert decision.evidence is not None
@@ -190,7 +234,12 @@ def test_each_choice_is_a_look_of_its_own_and_only_the_adopted_prompt_starts_ane
         ("gate", 1, PROMPT.version),
         *((HUNKS, number, PROMPT.version) for number in (2, 3, 4)),
     ]
-    assert [record.outcome for record in records] == ["accepted", "undecided", "undecided", "accepted"]
+    assert [record.outcome for record in records] == [
+        "accepted",
+        "undecided",
+        "undecided",
+        "accepted",
+    ]
     ledger, holdout = HoldoutLedger(place.database), records[0].look.holdout
     assert adopted is not None
     later = ledger.begin(holdout, run_id="later", before=adopted.version, after="x")
@@ -206,13 +255,19 @@ def test_asking_again_spends_no_look_and_no_call(place: Workspace, accepted: Wal
     assert (once.adopted, again.adopted) == (None, None)
     assert once.gated is not None
     assert again.gated is not None
-    assert (again.gated.repeated, again.gated.run_id, again.decision) == (True, once.gated.run_id, once.decision)
+    assert (again.gated.repeated, again.gated.run_id, again.decision) == (
+        True,
+        once.gated.run_id,
+        once.decision,
+    )
     assert HoldoutLedger(place.database).verify() == before
     assert [info.kind for info in list_runs(place.database)] == ["optimize", HUNKS]
 
 
 def test_an_adoption_that_was_cut_off_is_gone_on_with(place: Workspace, accepted: Walked) -> None:
-    """The gate has answered, and the shelf could not be written: asked again, the answer is the one it gave."""
+    """The gate has answered, and the shelf could not be written: asked again, the answer is the one
+    it gave.
+    """
     (place.root / "prompts").write_text("in the way")
     with pytest.raises(OSError, match="prompts"):
         accept(place, accepted.run_id, 1, 3)
@@ -231,7 +286,9 @@ def test_an_interrupted_question_says_how_to_go_on(place: Workspace, accepted: W
         raise KeyboardInterrupt
 
     with pytest.raises(Interrupted) as stopped:
-        accept_hunks(place, accepted.run_id, [3, 1], Environment(), who=None, comment="", watch=stop)
+        accept_hunks(
+            place, accepted.run_id, [3, 1], Environment(), who=None, comment="", watch=stop
+        )
     assert stopped.value.hint == f"go on with: judgewright accept {accepted.run_id} --hunks 1,3"
     evidence = accept(place, accepted.run_id, 1, 3).decision.evidence
     assert evidence is not None
@@ -261,10 +318,16 @@ def test_all_hunks_are_the_runs_own_prompt(place: Workspace, accepted: Walked) -
     assert len(list_runs(place.database)) == 1
 
 
-def test_what_cannot_be_chosen_is_refused_before_anything_is_spent(place: Workspace, accepted: Walked) -> None:
+def test_what_cannot_be_chosen_is_refused_before_anything_is_spent(
+    place: Workspace, accepted: Walked
+) -> None:
     """No hunk, an unknown one, and a run that somebody has decided about."""
     before = HoldoutLedger(place.database).verify()
-    for chosen, message in (((), "no hunk was chosen"), ((4,), "no hunk 4; there are 3"), ((0,), "no hunk 0")):
+    for chosen, message in (
+        ((), "no hunk was chosen"),
+        ((4,), "no hunk 4; there are 3"),
+        ((0,), "no hunk 0"),
+    ):
         with pytest.raises(InputError, match=message):
             accept(place, accepted.run_id, *chosen)
     record_review(place, accepted.run_id, accept=False, who="bob", comment="")
@@ -285,7 +348,9 @@ def test_a_run_without_a_new_prompt_has_no_hunks(tmp_path: Path) -> None:
 
 
 def test_what_the_whole_diff_could_not_a_part_of_it_may(tmp_path: Path) -> None:
-    """The gate could not rule out a loss of recall for three hunks; it accepts one, and that one is adopted."""
+    """The gate could not rule out a loss of recall for three hunks; it accepts one, and that one is
+    adopted.
+    """
     write_demo_rows(tmp_path / "rows.jsonl", documents=300, seed=4)
     run_id = walk(tmp_path / "work", tmp_path / "rows.jsonl")
     with Workspace(tmp_path / "work") as place:
@@ -302,8 +367,21 @@ def test_the_rule_of_the_run_decides_and_goes_with_what_is_adopted(tmp_path: Pat
     """A kept threshold decides for the composed prompt as for the old one."""
     write_demo_rows(tmp_path / "rows.jsonl", documents=150)
     rule = DecisionRule(threshold=PROMPT.scale.threshold)
-    fitted = {"dataset": "d", "dataset_hash": "h", "rows": 9, "model": "simulated", "confidence": "ask", "metric": "f1"}
-    fit = KeptRule(rule=rule, judge=f"groundedness@{PROMPT.version}", asked_at=rule.threshold, simulated=True, **fitted)
+    fitted = {
+        "dataset": "d",
+        "dataset_hash": "h",
+        "rows": 9,
+        "model": "simulated",
+        "confidence": "ask",
+        "metric": "f1",
+    }
+    fit = KeptRule(
+        rule=rule,
+        judge=f"groundedness@{PROMPT.version}",
+        asked_at=rule.threshold,
+        simulated=True,
+        **fitted,
+    )
     with Workspace(tmp_path / "work") as place:
         place.registry.keep_rule(PROMPT, fit)
     run_id = walk(tmp_path / "work", tmp_path / "rows.jsonl")
@@ -319,8 +397,16 @@ def test_the_rule_of_the_run_decides_and_goes_with_what_is_adopted(tmp_path: Pat
     ("after", "chosen", "broken"),
     [
         (replace(PROMPT, criteria="Be strict with numbers."), range(1, 5), "empty"),
-        (PROMPT.edited(criteria="Mind {{grade}}.\n" + PROMPT.criteria, system="You are strict."), [1], "not_editable"),
-        (PROMPT.edited(criteria=f"Mind {{{{tone}}}}.\n{PROMPT.criteria}{NAMES}"), [1], "placeholder_added"),
+        (
+            PROMPT.edited(criteria="Mind {{grade}}.\n" + PROMPT.criteria, system="You are strict."),
+            [1],
+            "not_editable",
+        ),
+        (
+            PROMPT.edited(criteria=f"Mind {{{{tone}}}}.\n{PROMPT.criteria}{NAMES}"),
+            [1],
+            "placeholder_added",
+        ),
     ],
 )
 def test_a_composed_prompt_that_may_not_be_tried_is_refused_by_name(
@@ -329,7 +415,10 @@ def test_a_composed_prompt_that_may_not_be_tried_is_refused_by_name(
     """The names stand in the run's journal; no look is spent, and no run is made."""
     write_demo_rows(tmp_path / "rows.jsonl", documents=60)
     config = RunConfig(
-        prompt=PROMPT.to_yaml(), model="simulated", data=str(tmp_path / "rows.jsonl"), objective=OBJECTIVE
+        prompt=PROMPT.to_yaml(),
+        model="simulated",
+        data=str(tmp_path / "rows.jsonl"),
+        objective=OBJECTIVE,
     )
     with Workspace(tmp_path / "work") as place:
         run_id = create_run(place.database, "optimize", config.to_json())
@@ -346,8 +435,12 @@ def test_a_composed_prompt_that_may_not_be_tried_is_refused_by_name(
         assert len(list_runs(place.database)) == 1
 
 
-def test_the_budget_is_the_runs_with_all_that_was_spent_for_it(place: Workspace, accepted: Walked) -> None:
-    """What the walk used up leaves nothing; a larger budget goes on with the same look, and counts every choice."""
+def test_the_budget_is_the_runs_with_all_that_was_spent_for_it(
+    place: Workspace, accepted: Walked
+) -> None:
+    """What the walk used up leaves nothing; a larger budget goes on with the same look, and counts
+    every choice.
+    """
     used = CallStore(place.database, accepted.run_id).summary().tokens
     with pytest.raises(BudgetSpent, match="rows are left"):
         accept(place, accepted.run_id, 1, budget=f"{used}tokens")
@@ -363,7 +456,9 @@ def test_the_budget_is_the_runs_with_all_that_was_spent_for_it(place: Workspace,
         accept(place, accepted.run_id, 2, budget=f"{spent}tokens")
 
 
-def test_diff_shows_the_numbers_that_the_run_measured(accepted: Walked, capsys: pytest.CaptureFixture[str]) -> None:
+def test_diff_shows_the_numbers_that_the_run_measured(
+    accepted: Walked, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Text and JSON have the same hunks as the run's event, with their marks."""
     with Workspace(accepted.root) as place:
         events = RunJournal(place.database, accepted.run_id).events()
@@ -375,11 +470,18 @@ def test_diff_shows_the_numbers_that_the_run_measured(accepted: Walked, capsys: 
     assert command(accepted.root, "diff", accepted.run_id) == 0
     text = capsys.readouterr().out
     for hunk in measured:
-        assert f"{hunk['number']}. criteria, added ({hunk['mark']} on validation): +[{hunk['new'][0]}]" in text
+        assert (
+            f"{hunk['number']}. criteria, added ({hunk['mark']} on validation): +[{hunk['new'][0]}]"
+            in text
+        )
 
 
-def test_the_command_prints_the_decision_and_leaves_by_it(accepted: Walked, capsys: pytest.CaptureFixture[str]) -> None:
-    """Undecided tells the rows it would take and leaves with 1; accepted says what the name means now."""
+def test_the_command_prints_the_decision_and_leaves_by_it(
+    accepted: Walked, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Undecided tells the rows it would take and leaves with 1; accepted says what the name means
+    now.
+    """
     run_id = accepted.run_id
     assert command(accepted.root, "accept", run_id, "--hunks", "1") == 1
     told = capsys.readouterr()
@@ -417,12 +519,18 @@ def test_a_slip_in_the_options_is_the_callers_fault(
 
 
 def test_no_sealed_row_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A canary in each row's texts and id: those of sealed rows are in nothing that is printed or journaled."""
+    """A canary in each row's texts and id: those of sealed rows are in nothing that is printed or
+    journaled.
+    """
     rows = tmp_path / "rows.jsonl"
     write_demo_rows(rows, documents=150)
     lines = [json.loads(line) for line in rows.read_text().splitlines()]
     marked = [
-        {**line, "id": f"CANARY{i:04}", **{name: f"{line[name]} canary{i:04}" for name in PROMPT.inputs}}
+        {
+            **line,
+            "id": f"CANARY{i:04}",
+            **{name: f"{line[name]} canary{i:04}" for name in PROMPT.inputs},
+        }
         for i, line in enumerate(lines)
     ]
     rows.write_text("\n".join(map(json.dumps, marked)))
@@ -444,7 +552,11 @@ def test_no_sealed_row_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str
         for one in (run_id, *own):
             command(root, "runs", "show", one)
             command(root, "runs", "show", one, "--json")
-        ids = [row.id for part in (parts.holdout, parts.final) for row in part.open(Permit(part.content_hash)).rows]
+        ids = [
+            row.id
+            for part in (parts.holdout, parts.final)
+            for row in part.open(Permit(part.content_hash)).rows
+        ]
     told = capsys.readouterr()
     assert len(ids) > 100
     assert len(told.out) > 5_000
@@ -471,7 +583,9 @@ class Overheard:
         """As the simulated model's."""
         return self.inner.endpoint
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Note, tell the hook, then answer."""
         self.heard.append(request.messages)
         self.hook(len(self.heard))
@@ -489,13 +603,18 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Walked, O
     write_demo_rows(folder / "rows.jsonl", documents=150)
     with Server(make_app(model)) as server:
         spec = f"simulated@{server.base_url}"
-        yield Walked(folder / "work", walk(folder / "work", folder / "rows.jsonl", model=spec)), model
+        yield (
+            Walked(folder / "work", walk(folder / "work", folder / "rows.jsonl", model=spec)),
+            model,
+        )
 
 
 def test_the_text_that_is_judged_is_the_composed_prompt_byte_for_byte(
     served: tuple[Walked, Overheard], tmp_path: Path
 ) -> None:
-    """What the endpoint is sent is the composed prompt on the holdout's rows and no others; the look came first."""
+    """What the endpoint is sent is the composed prompt on the holdout's rows and no others; the
+    look came first.
+    """
     (root, run_id), model = (served[0].copied(tmp_path).root, served[0].run_id), served[1]
     known: list[tuple[LookRecord, ...]] = []
 
@@ -516,7 +635,9 @@ def test_the_text_that_is_judged_is_the_composed_prompt_byte_for_byte(
     sent = {tuple((m.role, m.content) for m in messages) for messages in model.heard}
     assert sent == {tuple((m.role, m.content) for m in composed.messages(row)) for row in rows}
     assert choice.adopted is not None
-    kept = load_prompt((root / "prompts/groundedness" / f"{composed.version}.yaml").read_text(), origin="the shelf")
+    kept = load_prompt(
+        (root / "prompts/groundedness" / f"{composed.version}.yaml").read_text(), origin="the shelf"
+    )
     assert {tuple((m.role, m.content) for m in kept.messages(row)) for row in rows} == sent
     assert [(r.look.purpose, r.look.after, r.outcome) for r in known[0]] == [
         ("gate", EDIT.version, "accepted"),
@@ -525,14 +646,29 @@ def test_the_text_that_is_judged_is_the_composed_prompt_byte_for_byte(
     assert [record.outcome for record in entries] == ["accepted", "accepted"]
 
 
-def test_a_killed_question_is_gone_on_with(served: tuple[Walked, Overheard], tmp_path: Path) -> None:
-    """Killed in the middle of the holdout and asked again: one run, one look, the same decision, no call repeated."""
+def test_a_killed_question_is_gone_on_with(
+    served: tuple[Walked, Overheard], tmp_path: Path
+) -> None:
+    """Killed in the middle of the holdout and asked again: one run, one look, the same decision, no
+    call repeated.
+    """
     run_id, model = served[0].run_id, served[1]
     calm, rough = (served[0].copied(tmp_path / name).root for name in ("calm", "rough"))
     model.hook = lambda _: None
     with Workspace(calm) as place:
         expected = write_part(accept(place, run_id, 1, 3).decision)
-    line = [sys.executable, "-m", "judgewright", "accept", run_id, "--hunks", "1,3", "--json", "--by", "ann"]
+    line = [
+        sys.executable,
+        "-m",
+        "judgewright",
+        "accept",
+        run_id,
+        "--hunks",
+        "1,3",
+        "--json",
+        "--by",
+        "ann",
+    ]
     processes: list[subprocess.Popen[bytes]] = []
     out = b""
 
@@ -543,7 +679,9 @@ def test_a_killed_question_is_gone_on_with(served: tuple[Walked, Overheard], tmp
     model.heard.clear()
     model.hook = kill
     for _ in range(2):
-        processes.append(subprocess.Popen([*line, "--workspace", str(rough)], stdout=subprocess.PIPE))
+        processes.append(
+            subprocess.Popen([*line, "--workspace", str(rough)], stdout=subprocess.PIPE)
+        )
         out = processes[-1].communicate(timeout=600)[0]
         model.hook = lambda _: None
     assert [process.returncode for process in processes] == [-signal.SIGKILL, 0]

@@ -12,7 +12,9 @@ class Scripted:
         self.text = text
         self.asked: list[Request] = []
 
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
         """Answer once."""
         self.asked.append(request)
         return Completion(text=self.text)

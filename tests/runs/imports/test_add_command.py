@@ -1,4 +1,6 @@
-"""`judgewright judges add`: a prompt of one's own goes in, what was understood is shown, a judge comes out."""
+"""`judgewright judges add`: a prompt of one's own goes in, what was understood is shown, a judge
+comes out.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 def test_the_text_is_shown_with_what_it_was_taken_for(run) -> None:
-    """Criteria, row and answer beside the lines; then inputs, scale, answer; then it is in the workspace."""
+    """Criteria, row and answer beside the lines; then inputs, scale, answer; then it is in the
+    workspace.
+    """
     code, out = run("judges", "add", str(FOLDER / "01_support_pass_fail.txt"), "--as", "support")
     assert code == 0
     assert "  criteria | - it promises nothing that the policy text does not promise" in out
@@ -50,7 +54,9 @@ def test_the_text_is_shown_with_what_it_was_taken_for(run) -> None:
 
 def test_the_simulated_model_reads_nothing_and_says_so(run) -> None:
     """Its answer has all the fields that are asked for."""
-    code, out = run("judges", "add", str(FOLDER / "01_support_pass_fail.txt"), "--model", "simulated", "--check")
+    code, out = run(
+        "judges", "add", str(FOLDER / "01_support_pass_fail.txt"), "--model", "simulated", "--check"
+    )
     assert code == 0
     assert "SIMULATED" in out
     assert "cannot be used" not in out
@@ -58,7 +64,9 @@ def test_the_simulated_model_reads_nothing_and_says_so(run) -> None:
 
 def test_an_added_judge_is_benched(run) -> None:
     """`bench` measures it on rows that have its own field names."""
-    rows = [{"id": f"r{i}", "query": f"q{i}", "context": f"c{i}", "label": i % 4} for i in range(12)]
+    rows = [
+        {"id": f"r{i}", "query": f"q{i}", "context": f"c{i}", "label": i % 4} for i in range(12)
+    ]
     Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     assert run("judges", "add", str(FOLDER / "20_langfuse.json"), "--as", "context")[0] == 0
     code, out = run("bench", "context", "rows.jsonl", "--model", "simulated", "--json")
@@ -79,21 +87,31 @@ def test_what_is_open_is_asked_with_the_option_that_says_it(run) -> None:
     code, out = run("judges", "add", str(CHURN))
     assert code == 2
     assert "--labels CHURN,STAY" in out
-    code, out = run("judges", "add", str(CHURN), "--labels", "STAY,CHURN", "--out", "churn.yaml", "--json")
+    code, out = run(
+        "judges", "add", str(CHURN), "--labels", "STAY,CHURN", "--out", "churn.yaml", "--json"
+    )
     assert code == 0
     assert json.loads(out)["labels"] == ["STAY", "CHURN"]
     assert read_prompt(Path("churn.yaml")).scale.labels == ("STAY", "CHURN")
 
 
 def test_options_say_what_the_words_do_not(run) -> None:
-    """Threshold by label, criteria by their first and last words, the verdict's field, a field's name."""
+    """Threshold by label, criteria by their first and last words, the verdict's field, a field's
+    name.
+    """
     claim, two = str(FOLDER / "05_claim_enum.txt"), str(FOLDER / "unseen" / "06_two_scores.txt")
-    told = json.loads(run("judges", "add", claim, "--threshold", "supported", "--field", "claim=said", "--json")[1])
+    told = json.loads(
+        run("judges", "add", claim, "--threshold", "supported", "--field", "claim=said", "--json")[
+            1
+        ]
+    )
     assert (told["threshold"], told["inputs"]) == (2.0, ["document", "said"])
     said = ("--verdict", "appeal", "--scale", "1..5", "--criteria", "Appeal ... read on.")
     told = json.loads(run("judges", "add", two, *said, "--json")[1])
     assert told["criteria"] == "Appeal: one would want to read on."
-    told = json.loads(run("judges", "add", str(CHURN), "--labels", "CHURN,STAY", "--choice", "--json")[1])
+    told = json.loads(
+        run("judges", "add", str(CHURN), "--labels", "CHURN,STAY", "--choice", "--json")[1]
+    )
     assert told["scale"] == "one of CHURN, STAY"
 
 
@@ -122,7 +140,9 @@ def test_what_cannot_be_added_says_why(args: tuple[str, ...], reason: str, run) 
 def test_several_prompts_in_one_file_are_named(run) -> None:
     """Which one is meant is said with --string."""
     rules = "You judge answers.\n\nInsults are not polite.\n\nAnswer: {answer}\n\nAnswer yes or no."
-    Path("two.py").write_text(f"FIRST = {rules!r}\nSECOND = {rules.replace('Insults', 'Orders')!r}\n", encoding="utf-8")
+    Path("two.py").write_text(
+        f"FIRST = {rules!r}\nSECOND = {rules.replace('Insults', 'Orders')!r}\n", encoding="utf-8"
+    )
     code, out = run("judges", "add", "two.py")
     assert code == 2
     assert "FIRST (line 1), SECOND (line 2)" in out
@@ -141,7 +161,9 @@ def at_terminal(folder: Path, prompt: Path, *lines: str) -> str:
     """Add a prompt at a terminal, with these answers; return what was shown."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "judgewright", "judges", "add", str(prompt)]
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder) as process:
+    with subprocess.Popen(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder
+    ) as process:
         os.close(theirs)
         os.write(ours, "".join(f"{line}\n" for line in lines).encode())
         told = b""
@@ -175,7 +197,8 @@ def test_at_a_terminal_it_asks_which_grades_pass(tmp_path: Path) -> None:
     """A sentence that may be on grades or on anything else is shown, and a number answers."""
     prompt = tmp_path / "typos.txt"
     prompt.write_text(
-        "You check a letter.\n\nRules:\n- Typos: more than 2 fail.\n\nLetter: {letter}\n\nGive a score from 1 to 5.",
+        "You check a letter.\n\nRules:\n- Typos: more than 2 fail.\n\nLetter: {letter}\n\nGive a"
+        " score from 1 to 5.",
         encoding="utf-8",
     )
     told = at_terminal(tmp_path, prompt, "many", "4", "y")

@@ -1,4 +1,6 @@
-"""Files that are nested without end, or that no pattern gets through: an error that says so, and no traceback."""
+"""Files that are nested without end, or that no pattern gets through: an error that says so, and no
+traceback.
+"""
 
 from __future__ import annotations
 

@@ -10,16 +10,26 @@ import pytest
 from judgewright.judges import read_prompt
 from judgewright.runs.cli import main
 
-TEXT = "Compare them.\n\nBe strict.\n\nDocument: {document}\nClaim: {claim}\n\nReply with a line Score: and 0 to 3.\n"
+TEXT = (
+    "Compare them.\n\nBe strict.\n\nDocument: {document}\nClaim: {claim}\n\nReply with a line"
+    " Score: and 0 to 3.\n"
+)
 
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    """Run a command in a folder with a prompt and rows; return its exit code and what it printed."""
+    """Run a command in a folder with a prompt and rows; return its exit code and what it
+    printed.
+    """
     monkeypatch.chdir(tmp_path)
     Path("judge.txt").write_text(TEXT, encoding="utf-8")
     rows = [
-        {"id": str(i), "source": f"An owl on branch {i}.", "statement": f"An owl on {i + i % 2}.", "label": 1 - i % 2}
+        {
+            "id": str(i),
+            "source": f"An owl on branch {i}.",
+            "statement": f"An owl on {i + i % 2}.",
+            "label": 1 - i % 2,
+        }
         for i in range(6)
     ]
     Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -36,7 +46,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 def test_an_imported_judge_is_benched(run) -> None:
     """`bench imported.yaml rows.jsonl` just works."""
-    code, out = run("judges", "import", "file", "judge.txt", "--as", "theirs", "--out", "theirs.yaml", "--json")
+    code, out = run(
+        "judges", "import", "file", "judge.txt", "--as", "theirs", "--out", "theirs.yaml", "--json"
+    )
     assert code == 0
     told = json.loads(out)
     assert told["version"] == read_prompt(Path("theirs.yaml")).version

@@ -1,4 +1,6 @@
-"""Prompts composed of every kind of scale, order, place, container and language, with the noise of real ones."""
+"""Prompts composed of every kind of scale, order, place, container and language, with the noise of
+real ones.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def compose(seed: int) -> Composed:
     rng = random.Random(seed)
     language = rng.choice(["en", "en", "en", "de", "de", "fr", "es"])
     said = pieces()[language]
-    kind = rng.choice(["binary", "binary", "ordered", "ordered", "classes", "yes_no", "number", "number", "flag"])
+    kind = rng.choice(
+        ["binary", "binary", "ordered", "ordered", "classes", "yes_no", "number", "number", "flag"]
+    )
     asked, truth, how = KINDS[kind](rng, said, language)
     task = rng.choice(said["tasks"])
     text, container, suffix = written(rng, said, task, asked)
@@ -87,18 +91,27 @@ def _cased(rng: random.Random, labels: list[str]) -> list[str]:
     return [label.replace(" ", "_") for label in labels] if way == "snake" else labels
 
 
-def _labels(rng: random.Random, said: Pieces, language: str, kind: str) -> tuple[str, dict[str, Any], str]:
+def _labels(
+    rng: random.Random, said: Pieces, language: str, kind: str
+) -> tuple[str, dict[str, Any], str]:
     """Ask for one of some labels: in a list, in JSON, by definitions, or with a condition."""
     labels = _cased(rng, list(rng.choice(said[kind])))
     shown = labels[::-1] if rng.random() < 0.5 else labels
     key = rng.choice(said["keys"])
-    how = rng.choice(["list", "list", "json", "defined", "defined_list"] + (["otherwise"] if kind == "binary" else []))
+    how = rng.choice(
+        ["list", "list", "json", "defined", "defined_list"]
+        + (["otherwise"] if kind == "binary" else [])
+    )
     meanings = said["meanings"]
-    picked = meanings if len(labels) > 4 else [meanings[0], *meanings[5 - len(labels) :]][: len(labels)]
+    picked = (
+        meanings if len(labels) > 4 else [meanings[0], *meanings[5 - len(labels) :]][: len(labels)]
+    )
     told = dict(zip(labels, picked, strict=False))
     if kind == "classes":
         told = dict.fromkeys(labels, said["class_meaning"])
-    mark, gap = rng.choice([("- ", ": "), ("* **", "**: "), ("", " = "), ("- `", "` – "), ("| ", " | "), ("", ": ")])
+    mark, gap = rng.choice(
+        [("- ", ": "), ("* **", "**: "), ("", " = "), ("- `", "` – "), ("| ", " | "), ("", ": ")]
+    )
     defined = "\n".join(f"{mark}{label}{gap}{told[label]}" for label in shown)
     if how == "otherwise":
         text = said["otherwise"].replace("«best»", labels[1]).replace("«worst»", labels[0])
@@ -137,11 +150,17 @@ def _yes_no(rng: random.Random, said: Pieces, language: str) -> tuple[str, dict[
 
 
 def _number(rng: random.Random, said: Pieces, language: str) -> tuple[str, dict[str, Any], str]:
-    low, high = rng.choice([(1, 5), (0, 3), (1, 10), (0, 10), (0, 100), (1, 7), (0, 2), (1, 4), (-2, 2)])
+    low, high = rng.choice(
+        [(1, 5), (0, 3), (1, 10), (0, 10), (0, 100), (1, 7), (0, 2), (1, 4), (-2, 2)]
+    )
     way = rng.choice(["up", "down", "good_measure", "bad_measure"])
     asked = rng.choice(said["number_asks"])
     said_of_ends = rng.choice(said[way])
-    text = f"{said_of_ends} {asked}" if way.endswith("measure") or rng.random() < 0.5 else f"{asked} {said_of_ends}"
+    text = (
+        f"{said_of_ends} {asked}"
+        if way.endswith("measure") or rng.random() < 0.5
+        else f"{asked} {said_of_ends}"
+    )
     down = way in ("down", "bad_measure")
     text = text.replace("«low»", str(low)).replace("«high»", str(high))
     ends = (high, low) if down else (low, high)
@@ -166,25 +185,36 @@ KINDS: Mapping[str, Callable[[random.Random, Pieces, str], tuple[str, dict[str, 
 }
 
 
-def written(rng: random.Random, said: Pieces, task: Mapping[str, Any], asked: str) -> tuple[str, str, str]:
+def written(
+    rng: random.Random, said: Pieces, task: Mapping[str, Any], asked: str
+) -> tuple[str, str, str]:
     """Put role, criteria, row and what asks for the answer into a file of some form."""
     criteria = rng.sample(said["criteria"], 3)
     bullet = rng.choice(["- ", "* ", "1. ", ""])
-    rules = "\n".join((f"{n}. " if bullet == "1. " else bullet) + rule for n, rule in enumerate(criteria, start=1))
+    rules = "\n".join(
+        (f"{n}. " if bullet == "1. " else bullet) + rule for n, rule in enumerate(criteria, start=1)
+    )
     heading = rng.choice(["", *said["criteria_heading"]])
     look = rng.choice(["# «»", "«»:", "**«»**", "## «»"])
     if heading:
         rules = f"{look.replace('«»', heading)}\n{rules}"
     noise = rng.choice(said["noise"])
-    container = rng.choice(["text", "text", "markdown", "tags", "chat", "yaml", "fstring", "format", "jinja", "js"])
-    around = {"chat": "{{", "jinja": "{{ ", "markdown": "{{", "js": "${", "fstring": "{"}.get(container, "{")
+    container = rng.choice(
+        ["text", "text", "markdown", "tags", "chat", "yaml", "fstring", "format", "jinja", "js"]
+    )
+    around = {"chat": "{{", "jinja": "{{ ", "markdown": "{{", "js": "${", "fstring": "{"}.get(
+        container, "{"
+    )
     close = {"{{ ": " }}", "{{": "}}"}.get(around, "}")
     if container == "tags":
-        row = "\n".join(f"<{field}>\n{around}{field}{close}\n</{field}>" for field in task["fields"])
+        row = "\n".join(
+            f"<{field}>\n{around}{field}{close}\n</{field}>" for field in task["fields"]
+        )
     else:
         between = "\n" if rng.random() < 0.5 else " "
         row = "\n\n".join(
-            f"{name}:{between}{around}{field}{close}" for name, field in zip(task["names"], task["fields"], strict=True)
+            f"{name}:{between}{around}{field}{close}"
+            for name, field in zip(task["names"], task["fields"], strict=True)
         )
     head = "\n\n".join(part for part in (task["role"], f"{rules}\n{noise}".strip()) if part)
     literal = around == "{" and container != "yaml"
@@ -200,14 +230,21 @@ def written(rng: random.Random, said: Pieces, task: Mapping[str, Any], asked: st
     if container == "jinja":
         return text, container, ".j2"
     if container == "chat":
-        turns = [{"role": "system", "content": f"{head}\n\n{asked}"}, {"role": "user", "content": row}]
+        turns = [
+            {"role": "system", "content": f"{head}\n\n{asked}"},
+            {"role": "user", "content": row},
+        ]
         return json.dumps(turns, ensure_ascii=False, indent=1), container, ".json"
     if container == "yaml":
         body = {"name": "judge", "system": f"{head}\n\n{asked}", "user": row}
         return yaml.safe_dump(body, allow_unicode=True), container, ".yaml"
     if container == "js":
         escaped = text.replace("`", "\\`")
-        return f"export const judge = ({{{', '.join(task['fields'])}}}) => `{escaped}`;\n", container, ".js"
+        return (
+            f"export const judge = ({{{', '.join(task['fields'])}}}) => `{escaped}`;\n",
+            container,
+            ".js",
+        )
     if container == "fstring":
         function = f"def prompt({', '.join(task['fields'])}):\n    return f'''{text}'''\n"
         return function, container, ".py"
@@ -234,7 +271,9 @@ def ends(found: Understood) -> tuple[float, float] | None:
 
 
 def test_composed_prompts_are_read_and_never_guessed(tmp_path: Path) -> None:
-    """No scale is another than the words say, and at most one in twenty is asked about without need."""
+    """No scale is another than the words say, and at most one in twenty is asked about without
+    need.
+    """
     wrong: list[str] = []
     asked: list[str] = []
     for prompt in map(compose, SEEDS):

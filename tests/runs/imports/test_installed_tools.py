@@ -1,4 +1,6 @@
-"""Judges read from installed tools: what the tool sends is what our prompt says, hashed here and never written down."""
+"""Judges read from installed tools: what the tool sends is what our prompt says, hashed here and
+never written down.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,31 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges import CRITERIA_PLACE, InputError, JudgePrompt, load_dataset, parse_label_scale
+from judgewright.judges import (
+    CRITERIA_PLACE,
+    InputError,
+    JudgePrompt,
+    load_dataset,
+    parse_label_scale,
+)
 from judgewright.runs.exports import TARGETS, ExportContext, Field, Refused, write_export
-from judgewright.runs.imports import ImportOptions, import_judge, list_installed, read_back, read_installed
+from judgewright.runs.imports import (
+    ImportOptions,
+    import_judge,
+    list_installed,
+    read_back,
+    read_installed,
+)
 
 DATA = Path(__file__).resolve().parents[3] / "../shared/data"
 SHIPPED = [
-    ("trulens", "groundedness", ("source", "statement"), (0, 3), {"criteria", "supporting_evidence", "score"}),
+    (
+        "trulens",
+        "groundedness",
+        ("source", "statement"),
+        (0, 3),
+        {"criteria", "supporting_evidence", "score"},
+    ),
     ("trulens", "context_relevance", ("query", "passage"), (0, 3), {"score"}),
     ("trulens", "answer_relevance", ("query", "answer"), (0, 3), {"score"}),
     ("mlflow", "groundedness", ("query", "statement", "source"), (0, 1), {"rationale", "result"}),
@@ -27,7 +47,9 @@ SHIPPED = [
     ("deepeval", "g_eval_groundedness", ("source", "statement"), (0, 10), {"reason", "score"}),
     ("umbrela", "qrel_fewshot_bing", ("query", "passage"), (0, 3), {"M", "T", "O"}),
 ]
-"""Tool, judge, inputs, ends of the scale, and the fields of its reply: its own, or ours where those are a list."""
+"""Tool, judge, inputs, ends of the scale, and the fields of its reply: its own, or ours where those
+are a list.
+"""
 FILLS = {"g_eval_groundedness": {"criteria": "Mind the quokka."}}
 
 
@@ -42,12 +64,15 @@ def digest(text: str) -> str:
 
 
 def sent_by(tool: str, name: str, python: str, fields: dict[str, str]) -> str:
-    """Everything that the tool sends, in its order, with our placeholders where the row's texts stand."""
+    """Everything that the tool sends, in its order, with our placeholders where the row's texts
+    stand.
+    """
     found = read_installed(tool, name, python)
     fills = {**found.fills, **options_for(name).fills}
     return "\n".join(
         "".join(
-            fills.get(s.name, f"{{{{{fields.get(s.name)}}}}}") if isinstance(s, Field) else s for s in message.parts
+            fills.get(s.name, f"{{{{{fields.get(s.name)}}}}}") if isinstance(s, Field) else s
+            for s in message.parts
         )
         for message in found.messages
     )
@@ -56,12 +81,17 @@ def sent_by(tool: str, name: str, python: str, fields: dict[str, str]) -> str:
 def said_by(prompt: JudgePrompt, clause: str = "") -> str:
     """The words of a prompt in the order in which a model sees them, without a clause of ours."""
     before, _, after = prompt.system.partition(CRITERIA_PLACE)
-    return "\n".join((before, prompt.criteria, after, prompt.template, prompt.reply.removesuffix(clause)))
+    return "\n".join(
+        (before, prompt.criteria, after, prompt.template, prompt.reply.removesuffix(clause))
+    )
 
 
 @pytest.mark.parametrize(("tool", "name", "inputs", "ends", "reply"), SHIPPED)
-def test_every_word_of_the_tool_stands_in_its_place(tool, name, inputs, ends, reply, python_with) -> None:
-    """Read twice, from the tool: the words are the same and in order, the fields ours, the scale the tool's.
+def test_every_word_of_the_tool_stands_in_its_place(
+    tool, name, inputs, ends, reply, python_with
+) -> None:
+    """Read twice, from the tool: the words are the same and in order, the fields ours, the scale
+    the tool's.
 
     A list of verdicts is not one verdict: there a clause of ours asks, and the note says so.
     """
@@ -73,33 +103,58 @@ def test_every_word_of_the_tool_stands_in_its_place(tool, name, inputs, ends, re
     assert set(prompt.reply_schema) == ({"reason", "score"} if replaced else reply)
     assert ("Reply clause replaced" in prompt.note) is replaced
     clause = prompt.reply.split("\n\n")[-1] if replaced else ""
-    assert digest(said_by(prompt, clause)) == digest(sent_by(tool, name, python, dict(found.fields)))
+    assert digest(said_by(prompt, clause)) == digest(
+        sent_by(tool, name, python, dict(found.fields))
+    )
     assert re.match(rf"{tool} \d+\.\d+", found.tool)
     assert found.tool in prompt.note
     assert name in prompt.note
 
 
 RULES = [
-    *(("ragas", name) for name in ("context_relevance", "response_groundedness", "answer_accuracy", "faithfulness")),
-    *(("ragas", name) for name in ("context_precision", "sql_equivalence", "statement_faithfulness")),
-    *(("deepeval", name) for name in ("answer_relevancy", "contextual_relevancy", "faithfulness", "hallucination")),
+    *(
+        ("ragas", name)
+        for name in (
+            "context_relevance",
+            "response_groundedness",
+            "answer_accuracy",
+            "faithfulness",
+        )
+    ),
+    *(
+        ("ragas", name)
+        for name in ("context_precision", "sql_equivalence", "statement_faithfulness")
+    ),
+    *(
+        ("deepeval", name)
+        for name in ("answer_relevancy", "contextual_relevancy", "faithfulness", "hallucination")
+    ),
     *(("trulens", name) for name in ("groundedness", "context_relevance", "answer_relevance")),
 ]
 
 
 @pytest.mark.parametrize(("tool", "name"), RULES)
-def test_the_criteria_of_an_imported_judge_are_its_rules_alone(tool: str, name: str, python_with) -> None:
-    """The optimizer edits criteria: no example, no form of the answer and no marks between parts stand in them."""
+def test_the_criteria_of_an_imported_judge_are_its_rules_alone(
+    tool: str, name: str, python_with
+) -> None:
+    """The optimizer edits criteria: no example, no form of the answer and no marks between parts
+    stand in them.
+    """
     prompt = import_judge(tool, name, interpreter=python_with(tool)).prompt
     assert CRITERIA_PLACE in prompt.system
     assert len(prompt.criteria.split()) > 12
-    assert not re.search(r"[{}\[\]]|^example|---|\*\*$|^Respond only", prompt.criteria, re.IGNORECASE | re.MULTILINE)
+    assert not re.search(
+        r"[{}\[\]]|^example|---|\*\*$|^Respond only", prompt.criteria, re.IGNORECASE | re.MULTILINE
+    )
 
 
 def test_the_criteria_of_g_eval_are_its_users(python_with) -> None:
     """DeepEval's frame says how to answer."""
     found = import_judge(
-        "deepeval", "g_eval_answer", options=options_for("g_eval_groundedness"), interpreter=python_with("deepeval")
+        "deepeval",
+        "g_eval_answer",
+        options=options_for("g_eval_groundedness"),
+        interpreter=python_with("deepeval"),
     )
     assert found.prompt.criteria == FILLS["g_eval_groundedness"]["criteria"]
 
@@ -121,7 +176,9 @@ def test_g_eval_needs_criteria(python_with) -> None:
         import_judge("deepeval", "g_eval_answer", interpreter=python_with("deepeval"))
 
 
-@pytest.mark.parametrize(("tool", "name"), [("trulens", "groundedness"), ("mlflow", "relevance_to_query")])
+@pytest.mark.parametrize(
+    ("tool", "name"), [("trulens", "groundedness"), ("mlflow", "relevance_to_query")]
+)
 def test_an_imported_judge_goes_out_and_comes_home(tool, name, python_with, tmp_path: Path) -> None:
     """For every target that can carry it: one version."""
     prompt = import_judge(tool, name, interpreter=python_with(tool)).prompt
@@ -146,20 +203,31 @@ def test_a_tool_that_is_not_there_is_told_how_to_come() -> None:
 
 @pytest.fixture
 def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A package called mlflow with one judge, found by every Python; it keeps the environment in a file `told`."""
+    """A package called mlflow with one judge, found by every Python; it keeps the environment in a
+    file `told`.
+    """
     prompts = tmp_path / "site/mlflow/genai/judges/prompts"
     prompts.mkdir(parents=True)
-    spy = f"import os\nopen({str(tmp_path / 'told')!r}, 'w').write(repr(dict(os.environ)))\nprint('{{' * 1_000_000)\n"
+    spy = (
+        f"import os\nopen({str(tmp_path / 'told')!r},"
+        " 'w').write(repr(dict(os.environ)))\nprint('{' * 1_000_000)\n"
+    )
     (prompts / "__init__.py").write_text(spy)
-    (prompts / "quokka.py").write_text("def get_prompt(passage):\n    return f'Is it a quokka? yes|no {passage}'\n")
+    (prompts / "quokka.py").write_text(
+        "def get_prompt(passage):\n    return f'Is it a quokka? yes|no {passage}'\n"
+    )
     (tmp_path / "site/mlflow-9.1.dist-info").mkdir()
-    (tmp_path / "site/mlflow-9.1.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: mlflow\nVersion: 9.1\n")
+    (tmp_path / "site/mlflow-9.1.dist-info/METADATA").write_text(
+        "Metadata-Version: 2.1\nName: mlflow\nVersion: 9.1\n"
+    )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
     return tmp_path
 
 
 def test_an_installed_tool_sees_no_key(stand_in: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It finds where things are and nobody's secrets; what it prints is no answer, and our probe is not the tool."""
+    """It finds where things are and nobody's secrets; what it prints is no answer, and our probe is
+    not the tool.
+    """
     names = ("OPENAI_API_KEY", "JUDGEWRIGHT_API_KEY", "AWS_SECRET_ACCESS_KEY", "HF_TOKEN")
     for name in names:
         monkeypatch.setenv(name, "sk-CANARY-51d0c7")
@@ -170,7 +238,9 @@ def test_an_installed_tool_sees_no_key(stand_in: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a script is run by its first line")
-def test_an_interpreter_is_found_from_where_one_stands(stand_in: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interpreter_is_found_from_where_one_stands(
+    stand_in: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`--with env/bin/python` names a file here, not in the folder that the probe runs in."""
     program = stand_in / "env/bin/python"
     program.parent.mkdir(parents=True)

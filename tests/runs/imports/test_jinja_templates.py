@@ -1,4 +1,6 @@
-"""Jinja templates that compute: what is the same in every row is written out, what depends on a row is asked about."""
+"""Jinja templates that compute: what is the same in every row is written out, what depends on a row
+is asked about.
+"""
 
 from __future__ import annotations
 
@@ -30,16 +32,20 @@ def test_constants_and_macros_are_written_out_as_jinja_does() -> None:
     """With every field given, Jinja itself writes the same."""
     row = {"chat": {"client": "<chat.client>", "bot": "<chat.bot>"}, "history": "<history>"}
     notes: list[str] = []
-    assert written(CONSTANTS, notes) == Environment(autoescape=False).from_string(CONSTANTS).render(row)
-    assert notes == ["What it says where history is missing is left out: give every row a text for it."]
+    assert written(CONSTANTS, notes) == Environment(autoescape=False).from_string(CONSTANTS).render(
+        row
+    )
+    assert notes == [
+        "What it says where history is missing is left out: give every row a text for it."
+    ]
 
 
 def test_a_loop_over_a_field_is_that_field() -> None:
     """What it writes round each item is the row's to give, and that is said."""
     notes: list[str] = []
-    assert written("A\n{% for d in item.docs %}# {{ d.title }}\n{% endfor %}B {{ item.q }}", notes) == (
-        "A\n<item.docs>\nB <item.q>"
-    )
+    assert written(
+        "A\n{% for d in item.docs %}# {{ d.title }}\n{% endfor %}B {{ item.q }}", notes
+    ) == ("A\n<item.docs>\nB <item.q>")
     assert "loop over item.docs" in notes[0]
 
 

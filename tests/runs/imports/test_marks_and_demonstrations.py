@@ -1,4 +1,6 @@
-"""Demonstrations that do not match the last message letter by letter, and marks that code replaces."""
+"""Demonstrations that do not match the last message letter by letter, and marks that code
+replaces.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,10 @@ import pytest
 from judgewright.judges import InputError, JudgePrompt
 from judgewright.runs.imports import AddOptions, read_own_prompt, understand
 
-SYSTEM = "You check library answers. The answer must name the shelf. End with the line Verdict: GOOD or BAD"
+SYSTEM = (
+    "You check library answers. The answer must name the shelf. End with the line Verdict: GOOD"
+    " or BAD"
+)
 LAST = "Reader: {reader}\nShelf note: {note}\nAnswer: {answer}"
 
 
@@ -34,13 +39,21 @@ def chat(shown: str, last: str = LAST) -> str:
     [
         ("Reader: Where is it?\nShelf note:\nAnswer: Upstairs.", ("Where is it?", "", "Upstairs.")),
         ("Reader: Where is it?\nShelf note: \nAnswer:", ("Where is it?", "", "")),
-        ("Reader:Where is it?\nShelf note:  A 3  \nAnswer:   Upstairs.", ("Where is it?", "A 3", "Upstairs.")),
-        ("Reader: Where?\n\nShelf note: A 3\n\nAnswer: Up\nand left.\n", ("Where?", "A 3", "Up\nand left.")),
+        (
+            "Reader:Where is it?\nShelf note:  A 3  \nAnswer:   Upstairs.",
+            ("Where is it?", "A 3", "Upstairs."),
+        ),
+        (
+            "Reader: Where?\n\nShelf note: A 3\n\nAnswer: Up\nand left.\n",
+            ("Where?", "A 3", "Up\nand left."),
+        ),
         ("reader: Where?\r\nShelf Note: A 3\r\nANSWER: Up.", ("Where?", "A 3", "Up.")),
         ("**Reader:** Where?\n**Shelf note:** A 3\n**Answer:** Up.", ("Where?", "A 3", "Up.")),
     ],
 )
-def test_a_demonstration_is_read_by_its_labels(tmp_path: Path, shown: str, row: tuple[str, str, str]) -> None:
+def test_a_demonstration_is_read_by_its_labels(
+    tmp_path: Path, shown: str, row: tuple[str, str, str]
+) -> None:
     """An empty value is one; blanks, empty lines, capitals and bold do not hide a label."""
     example = judge_in(tmp_path, "chat.json", chat(shown)).examples[0]
     assert tuple(example.inputs[name] for name in ("reader", "note", "answer")) == row
@@ -54,7 +67,9 @@ def test_a_field_on_the_line_after_its_label_may_be_empty(tmp_path: Path) -> Non
     assert dict(example.inputs) == {"reader": "Where?", "note": "", "answer": "Up."}
 
 
-@pytest.mark.parametrize("shown", ["Reader: Where?\nAnswer: Up.", "Reader: Where?\nAnswer: Up.\nShelf note: A 3"])
+@pytest.mark.parametrize(
+    "shown", ["Reader: Where?\nAnswer: Up.", "Reader: Where?\nAnswer: Up.\nShelf note: A 3"]
+)
 def test_a_demonstration_without_a_label_is_refused(tmp_path: Path, shown: str) -> None:
     """A label that is not there, or in another place, leaves its row unknown."""
     path = tmp_path / "chat.json"
@@ -82,18 +97,28 @@ WRITER = """Write a job advert of eighty to a hundred words in a friendly tone f
 
 def with_marks(text: str, left: str, right: str) -> str:
     """Write the marks of a text between other signs."""
-    return text.replace("#SHEET#", f"{left}SHEET{right}").replace("#ADVERT#", f"{left}ADVERT{right}")
+    return text.replace("#SHEET#", f"{left}SHEET{right}").replace(
+        "#ADVERT#", f"{left}ADVERT{right}"
+    )
 
 
-@pytest.mark.parametrize(("left", "right"), [("<", ">"), ("__", "__"), ("[[", "]]"), ("@@", "@@"), ("", "_HERE")])
+@pytest.mark.parametrize(
+    ("left", "right"), [("<", ">"), ("__", "__"), ("[[", "]]"), ("@@", "@@"), ("", "_HERE")]
+)
 def test_a_mark_that_python_replaces_is_a_field(tmp_path: Path, left: str, right: str) -> None:
     """In whatever signs, through a variable, and with other strings beside it."""
     sheet, advert = f"{left}SHEET{right}", f"{left}ADVERT{right}"
-    text = f'WRITER = """{with_marks(WRITER, left, right)}"""\nadvert = ask(WRITER.replace("{sheet}", sheet))\n'
+    text = (
+        f'WRITER = """{with_marks(WRITER, left, right)}"""\nadvert = ask(WRITER.replace("{sheet}",'
+        " sheet))\n"
+    )
     text += f'JUDGE = """{with_marks(JUDGE, left, right)}"""\nMARK = "{advert}"\n'
     text += f'p = JUDGE.replace("{sheet}", sheet).replace(MARK, str(advert)).replace("\\r", "")\n'
     prompt = judge_in(tmp_path, "advert.py", text)
-    assert {name.strip("_") for name in prompt.inputs} in ({"SHEET", "ADVERT"}, {"SHEET_HERE", "ADVERT_HERE"})
+    assert {name.strip("_") for name in prompt.inputs} in (
+        {"SHEET", "ADVERT"},
+        {"SHEET_HERE", "ADVERT_HERE"},
+    )
     assert "<notes>" in prompt.criteria
 
 
@@ -102,7 +127,8 @@ def test_a_mark_that_javascript_replaces_is_a_field(tmp_path: Path, call: str) -
     """Likewise there, also with a pattern, and a function for the value."""
     text = f"const JUDGE = `{with_marks(JUDGE, '<', '>')}`;\n"
     text += (
-        f'export const p = (sheet, advert) => JUDGE.{call}("<SHEET>", sheet)\n  .{call}(/<ADVERT>/g, () => advert);\n'
+        f'export const p = (sheet, advert) => JUDGE.{call}("<SHEET>", sheet)\n '
+        f" .{call}(/<ADVERT>/g, () => advert);\n"
     )
     assert judge_in(tmp_path, "advert.js", text).inputs == ("SHEET", "ADVERT")
 
@@ -110,5 +136,7 @@ def test_a_mark_that_javascript_replaces_is_a_field(tmp_path: Path, call: str) -
 def test_a_mark_that_a_constant_replaces_is_no_field(tmp_path: Path) -> None:
     """What code cleans up is no text of the row, and a usual field stays one beside a mark."""
     text = f'JUDGE = """{with_marks(JUDGE, "{", "}")}"""\n'
-    text += 'p = JUDGE.replace("job adverts", "adverts").replace("  ", " ").format(SHEET=a, ADVERT=b)\n'
+    text += (
+        'p = JUDGE.replace("job adverts", "adverts").replace("  ", " ").format(SHEET=a, ADVERT=b)\n'
+    )
     assert judge_in(tmp_path, "advert.py", text).inputs == ("SHEET", "ADVERT")

@@ -1,4 +1,6 @@
-"""Exports read back: import after export is the same version, and words edited in a file come home."""
+"""Exports read back: import after export is the same version, and words edited in a file come
+home.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,13 @@ PLAIN = ("yaml", "json", "messages", "jinja", "python")
 TEXTS = st.text(alphabet="{}%#\"'\\ \n\r\tabc.漢", min_size=1, max_size=30)
 
 
-def export(prompt: JudgePrompt, target: str, folder: Path, rule: DecisionRule | None = None) -> Path:
+def export(
+    prompt: JudgePrompt, target: str, folder: Path, rule: DecisionRule | None = None
+) -> Path:
     """Write a judge for a target; the test ends where the target cannot carry it."""
-    context = ExportContext(prompt=prompt, rule=rule or prompt.rule, provenance={"gated_on": "simulated"})
+    context = ExportContext(
+        prompt=prompt, rule=rule or prompt.rule, provenance={"gated_on": "simulated"}
+    )
     try:
         write_export(context, TARGETS[target], folder)
     except Refused as why:
@@ -29,7 +35,9 @@ def export(prompt: JudgePrompt, target: str, folder: Path, rule: DecisionRule | 
 
 
 def marked(**parts: object) -> JudgePrompt:
-    """A judge with anchors and a demonstration, and one word in each part that stands nowhere else."""
+    """A judge with anchors and a demonstration, and one word in each part that stands nowhere
+    else.
+    """
     prompt = JudgePrompt(
         name="marked",
         system="You look at quokka facts.\nTwo lines.",
@@ -38,7 +46,11 @@ def marked(**parts: object) -> JudgePrompt:
         reply='Answer with JSON.\n"reason": why;\n"score": the numbat grade, 0 to 3.',
         reply_schema={"reason": "text", "score": "score"},
         scale=OutputScale(anchors={"0": "nothing", "1": "a bilby", "2": "more", "3": "all"}),
-        examples=(Example(inputs={"query": "q", "passage": "p"}, reply='{"reason": "potoroo", "score": 3}'),),
+        examples=(
+            Example(
+                inputs={"query": "q", "passage": "p"}, reply='{"reason": "potoroo", "score": 3}'
+            ),
+        ),
     )
     return replace(prompt, **parts)
 
@@ -55,10 +67,15 @@ def test_import_after_export_is_the_same_version(target: str, name: str, tmp_pat
 
 
 @pytest.mark.parametrize("target", PLAIN)
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(system=TEXTS, criteria=TEXTS, reply=TEXTS, shown=TEXTS)
 def test_hostile_words_come_home(tmp_path: Path, target, system, criteria, reply, shown) -> None:
-    """Braces of every template syntax, white space at the ends and line breaks survive, or the export was refused."""
+    """Braces of every template syntax, white space at the ends and line breaks survive, or the
+    export was refused.
+    """
     example = Example(inputs={"query": shown, "passage": shown[::-1]}, reply=shown)
     prompt = marked(system=system, criteria=criteria, reply=reply, examples=(example,))
     context = ExportContext(prompt=prompt, rule=prompt.rule, provenance={})
@@ -69,22 +86,36 @@ def test_hostile_words_come_home(tmp_path: Path, target, system, criteria, reply
     assert read_back(tmp_path / target).prompt == prompt
 
 
-EDITABLE = sorted((target, file.ending) for target, files in TOOL_FORMATS.items() for file in files if target != "yaml")
+EDITABLE = sorted(
+    (target, file.ending)
+    for target, files in TOOL_FORMATS.items()
+    for file in files
+    if target != "yaml"
+)
 
 
 @pytest.mark.parametrize("word", ["quokka", "wombat", "bilby"])
 @pytest.mark.parametrize(("target", "ending"), EDITABLE)
-def test_words_edited_in_a_file_come_home(target: str, ending: str, word: str, tmp_path: Path) -> None:
+def test_words_edited_in_a_file_come_home(
+    target: str, ending: str, word: str, tmp_path: Path
+) -> None:
     """What the tool's file says counts before the manifest, part by part; the rest is as it was."""
     prompt = marked()
     folder = export(prompt, target, tmp_path)
-    (file,) = (path for path in folder.iterdir() if path.name.endswith(ending) and path.name != "manifest.json")
+    (file,) = (
+        path
+        for path in folder.iterdir()
+        if path.name.endswith(ending) and path.name != "manifest.json"
+    )
     file.write_text(file.read_text(encoding="utf-8").replace(word, "drop bear"), encoding="utf-8")
     wanted = replace(
         prompt,
         system=prompt.system.replace(word, "drop bear"),
         criteria=prompt.criteria.replace(word, "drop bear"),
-        scale=replace(prompt.scale, anchors={g: t.replace(word, "drop bear") for g, t in prompt.scale.anchors.items()}),
+        scale=replace(
+            prompt.scale,
+            anchors={g: t.replace(word, "drop bear") for g, t in prompt.scale.anchors.items()},
+        ),
     )
     back = read_back(folder)
     assert back.prompt.version == wanted.version
@@ -95,13 +126,17 @@ def test_words_edited_in_a_file_come_home(target: str, ending: str, word: str, t
 
 @pytest.mark.parametrize("target", ["messages", "jinja", "langchain", "python"])
 def test_an_edited_reply_or_demonstration_comes_home(target: str, tmp_path: Path) -> None:
-    """Template and reply clause are one text in most formats, and are told apart by what was exported."""
+    """Template and reply clause are one text in most formats, and are told apart by what was
+    exported.
+    """
     prompt = marked()
     folder = export(prompt, target, tmp_path)
     for file in folder.iterdir():
         if file.name != "manifest.json":
             text = file.read_text(encoding="utf-8")
-            file.write_text(text.replace("numbat", "dingo").replace("potoroo", "quoll"), encoding="utf-8")
+            file.write_text(
+                text.replace("numbat", "dingo").replace("potoroo", "quoll"), encoding="utf-8"
+            )
     back = read_back(folder).prompt
     assert back.reply == prompt.reply.replace("numbat", "dingo")
     assert back.examples[0].reply == prompt.examples[0].reply.replace("potoroo", "quoll")
@@ -112,8 +147,12 @@ def test_the_yaml_may_be_edited_as_any_prompt_file(tmp_path: Path) -> None:
     """With its version line gone the file is the judge, whatever the manifest says."""
     folder = export(marked(), "yaml", tmp_path)
     file = folder / "marked.yaml"
-    lines = file.read_text(encoding="utf-8").replace("wombat", "drop bear").splitlines(keepends=True)
-    file.write_text("".join(line for line in lines if not line.startswith("version:")), encoding="utf-8")
+    lines = (
+        file.read_text(encoding="utf-8").replace("wombat", "drop bear").splitlines(keepends=True)
+    )
+    file.write_text(
+        "".join(line for line in lines if not line.startswith("version:")), encoding="utf-8"
+    )
     assert read_back(folder).prompt.criteria == marked().criteria.replace("wombat", "drop bear")
 
 
@@ -159,7 +198,9 @@ def test_code_in_a_module_is_never_run(tmp_path: Path) -> None:
 
 
 def test_what_the_format_cannot_carry_is_said(tmp_path: Path) -> None:
-    """The import tells which part came from which file, and of a rule that is not the prompt's own."""
+    """The import tells which part came from which file, and of a rule that is not the prompt's
+    own.
+    """
     folder = export(marked(), "messages", tmp_path, DecisionRule(threshold=3.0))
     found = import_judge("export", str(folder))
     told = " ".join(found.differences)

@@ -1,4 +1,6 @@
-"""One prompt in the syntaxes and files in which people keep theirs: it comes in as the same judge from each."""
+"""One prompt in the syntaxes and files in which people keep theirs: it comes in as the same judge
+from each.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,10 @@ from judgewright.judges.scale import parse_label_scale
 from judgewright.runs.imports import AddOptions, read_own_prompt, understand
 
 ROLE = "You check answers of our help desk bot."
-RULES = "The answer must address the question and must not promise refunds.\nNumbers have to match the tariff table."
+RULES = (
+    "The answer must address the question and must not promise refunds.\nNumbers have to match the"
+    " tariff table."
+)
 ASKS = "Reply with PASS or FAIL on the last line."
 SYSTEM = f"{ROLE}\n\n{RULES}\n\n{ASKS}"
 USER = "Question: {question}\nAnswer: {answer}"
@@ -86,21 +91,38 @@ def _indented(text: str) -> str:
 
 BODY = written("{{question}}", "{{answer}}")
 CODE = {
-    "judge.go": "package judge\n\n// for the help desk\nvar t = parse(`"
-    + written("{{.question}}", "{{.answer}}")
-    + "`)\n",
-    "judge.rb": "PROMPT = <<~PROMPT\n" + _indented(written("#{question}", "#{answer}")) + "PROMPT\n\ncall(PROMPT)\n",
-    "Judge.cs": 'class J { string P = $"""\n' + _indented(written("{question}", "{answer}")) + '    """; }\n',
+    "judge.go": (
+        "package judge\n\n// for the help desk\nvar t = parse(`"
+        + written("{{.question}}", "{{.answer}}")
+        + "`)\n"
+    ),
+    "judge.rb": (
+        "PROMPT = <<~PROMPT\n"
+        + _indented(written("#{question}", "#{answer}"))
+        + "PROMPT\n\ncall(PROMPT)\n"
+    ),
+    "Judge.cs": (
+        'class J { string P = $"""\n'
+        + _indented(written("{question}", "{answer}"))
+        + '    """; }\n'
+    ),
     "judge.php": "<?php\nreturn <<<EOT\n" + written("$question", "{$answer}") + "EOT;\n",
     "judge.rs": 'fn p() -> String { format!(r#"' + written("{question}", "{answer}") + '"#) }\n',
-    "judge.sh": 'question="$1"\nread -r P <<EOF\n' + written("$question", "${answer}") + 'EOF\ncurl -d "$P" "$URL"\n',
+    "judge.sh": (
+        'question="$1"\nread -r P <<EOF\n'
+        + written("$question", "${answer}")
+        + 'EOF\ncurl -d "$P" "$URL"\n'
+    ),
     "judge.swift": 'let p = """\n' + written("\\(question)", "\\(answer)") + '"""\n',
     "judge.sql": "INSERT INTO p VALUES ('desk', '" + BODY + "');\n",
     "judge.toml": 'name = "desk"\nprompt = """\n' + BODY + '"""\n',
     "judge.md": "---\ntitle: Desk\nowner: ana\n---\n\n" + BODY,
     "judge.hbs": "{{! for the help desk }}\n" + written("{{question}}", "{{{answer}}}"),
     "judge.ipynb": json.dumps(
-        {"cells": [{"cell_type": "code", "source": ["%pip install x\n", f'P = """{BODY}"""\n']}], "nbformat": 4}
+        {
+            "cells": [{"cell_type": "code", "source": ["%pip install x\n", f'P = """{BODY}"""\n']}],
+            "nbformat": 4,
+        }
     ),
     "parts.json": json.dumps(
         {
@@ -116,14 +138,21 @@ CODE = {
     ),
     "lines.json": json.dumps({"prompt": BODY.split("\n")}),
     "pairs.yaml": json.dumps([{"system": SYSTEM}, {"user": USER}]),
-    "grown.py": f"def p(question, answer):\n    t = {ROLE!r} + '\\n\\n'\n    t += f'Question: {{question}}\\n'\n"
-    f"    t += f'Answer: {{answer}}\\n\\n'\n    t += {RULES + chr(10) * 2 + ASKS!r}\n    return t\n",
-    "appended.py": f"def p(question, answer):\n    ps = [{ROLE!r}]\n"
-    "    ps.append(f'Question: {question}\\nAnswer: {answer}')\n"
-    f"    ps.append({RULES + chr(10) * 2 + ASKS!r})\n    return '\\n\\n'.join(ps)\n",
+    "grown.py": (
+        f"def p(question, answer):\n    t = {ROLE!r} + '\\n\\n'\n    t += f'Question:"
+        " {question}\\n'\n    t += f'Answer: {answer}\\n\\n'\n    t +="
+        f" {RULES + chr(10) * 2 + ASKS!r}\n    return t\n"
+    ),
+    "appended.py": (
+        f"def p(question, answer):\n    ps = [{ROLE!r}]\n"
+        "    ps.append(f'Question: {question}\\nAnswer: {answer}')\n"
+        f"    ps.append({RULES + chr(10) * 2 + ASKS!r})\n    return '\\n\\n'.join(ps)\n"
+    ),
     "percent.py": f'P = """{written("%(question)s", "%(answer)s")}"""\n',
-    "named.ts": f"const SYSTEM = `{SYSTEM}`;\nconst m = [\n  {{ role: 'system', content: SYSTEM }},\n"
-    "  { role: 'user', content: `Question: ${row.question}\\nAnswer: ${row.answer}` },\n];\n",
+    "named.ts": (
+        f"const SYSTEM = `{SYSTEM}`;\nconst m = [\n  {{ role: 'system', content: SYSTEM }},\n  {{"
+        " role: 'user', content: `Question: ${row.question}\\nAnswer: ${row.answer}` },\n];\n"
+    ),
 }
 
 
@@ -136,14 +165,17 @@ def test_prompts_in_any_file(tmp_path: Path, name: str) -> None:
 def test_a_schema_in_typescript_is_the_answer(tmp_path: Path) -> None:
     """A zod schema that is sent beside the messages says which labels there are."""
     text = (
-        'generateObject({ schema: z.object({ reason: z.string(), verdict: z.enum(["FAIL", "PASS"]) }),\n'
-        f"  system: `{ROLE}\n\n{RULES}`, prompt: `Question: ${{question}}\\nAnswer: ${{answer}}` }});\n"
+        'generateObject({ schema: z.object({ reason: z.string(), verdict: z.enum(["FAIL",'
+        f' "PASS"]) }}),\n  system: `{ROLE}\n\n{RULES}`, prompt: `Question: ${{question}}\\nAnswer:'
+        " ${answer}` });\n"
     )
     same_judge(tmp_path, "judge.ts", text, ("question", "answer"))
 
 
 def test_what_passes_may_stand_in_a_table_of_its_own(tmp_path: Path) -> None:
-    """A settings file keeps the prompt in one table and the gate in another, both inside a third."""
+    """A settings file keeps the prompt in one table and the gate in another, both inside a
+    third.
+    """
     path = tmp_path / "judge.toml"
     asks = "Give a grade from 0 to 10.\nGrade: N"
     path.write_text(
@@ -160,9 +192,9 @@ def test_a_field_of_an_inner_object_is_read_there(tmp_path: Path) -> None:
     """A zod schema may hold the verdict in an object of its own; replies have it there too."""
     path = tmp_path / "judge.ts"
     path.write_text(
-        "generateObject({ schema: z.object({ notes: z.string(), outcome: z.object({\n"
-        '  sure: z.boolean(), verdict: z.enum(["FAIL", "PASS"]) }) }),\n'
-        f"  system: `{ROLE}\n\n{RULES}`, prompt: `Question: ${{question}}\nAnswer: ${{answer}}` }});\n",
+        "generateObject({ schema: z.object({ notes: z.string(), outcome: z.object({\n  sure:"
+        f' z.boolean(), verdict: z.enum(["FAIL", "PASS"]) }}) }}),\n  system: `{ROLE}\n\n{RULES}`,'
+        " prompt: `Question: ${question}\nAnswer: ${answer}` });\n",
         encoding="utf-8",
     )
     prompt = understand(read_own_prompt(path), AddOptions()).prompt
@@ -184,14 +216,19 @@ def test_code_without_a_long_string_is_refused(tmp_path: Path) -> None:
 
 def test_of_several_strings_the_one_that_asks_for_a_verdict_is_the_prompt(tmp_path: Path) -> None:
     """Another has a model write what is judged."""
-    write = 'WRITE = "Write an answer to {question} in the voice of our help desk, with one example."\n'
+    write = (
+        'WRITE = "Write an answer to {question} in the voice of our help desk, with one example."\n'
+    )
     judge = f"CHECK = '''{written('{question}', '{answer}')}'''\n"
     same_judge(tmp_path, "desk.py", write + judge, ("question", "answer"))
 
 
 def test_a_chat_that_writes_what_is_judged_is_not_the_prompt(tmp_path: Path) -> None:
     """The judge is the string beside it."""
-    chat = 'chat = [{"role": "user", "content": f"Write a short answer to {question}, with one example."}]\n'
+    chat = (
+        'chat = [{"role": "user", "content": f"Write a short answer to {question}, with one'
+        ' example."}]\n'
+    )
     judge = f"def check(question, answer):\n    return f'''{written('{question}', '{answer}')}'''\n"
     same_judge(tmp_path, "desk.py", chat + judge, ("question", "answer"))
 
@@ -207,7 +244,10 @@ def test_a_field_that_the_file_fills_with_a_constant_is_none_of_the_row(tmp_path
     assert found is not None
     assert found.inputs == ("question",)
     assert "promise in 14 days any" in found.criteria
-    path.write_text(f"LIMIT = 14\n{prompt}{once}other = CHECK.format(question=row, limit=days)\n", encoding="utf-8")
+    path.write_text(
+        f"LIMIT = 14\n{prompt}{once}other = CHECK.format(question=row, limit=days)\n",
+        encoding="utf-8",
+    )
     assert set(understand(read_own_prompt(path), AddOptions()).fields) == {"question", "limit"}
 
 
@@ -215,7 +255,9 @@ def test_each_line_of_a_form_is_part_of_the_answer(tmp_path: Path) -> None:
     """The verdict stands in the second; by its word with `--verdict`, where another comes later."""
     path = tmp_path / "severity.txt"
     form = "Return your finding as\nPROBLEM: ...\nSEVERITY: n"
-    path.write_text(f"Rate the worst problem, 1 to 5.\n\n{USER}\n\n{RULES}\n\n{form}\n", encoding="utf-8")
+    path.write_text(
+        f"Rate the worst problem, 1 to 5.\n\n{USER}\n\n{RULES}\n\n{form}\n", encoding="utf-8"
+    )
     scale = parse_label_scale("5..1")
     prompt = understand(read_own_prompt(path), AddOptions(scale=scale)).prompt
     assert prompt is not None
@@ -232,7 +274,10 @@ def test_each_line_of_a_form_is_part_of_the_answer(tmp_path: Path) -> None:
 def test_the_only_prompt_of_a_file_may_be_called_instructions(tmp_path: Path) -> None:
     """Its name does not make it the system text of another."""
     same_judge(
-        tmp_path, "desk.py", f"INSTRUCTIONS = '''{written('{question}', '{answer}')}'''\n", ("question", "answer")
+        tmp_path,
+        "desk.py",
+        f"INSTRUCTIONS = '''{written('{question}', '{answer}')}'''\n",
+        ("question", "answer"),
     )
 
 
@@ -253,13 +298,17 @@ MLFLOW = {
     "model": "openai:/gpt-4o",
     "feedback_value_type": {"enum": ["no", "yes"], "type": "string"},
 }
-"""A judge of MLflow, its instructions written by an optimizer, which name the fields inside sentences."""
+"""A judge of MLflow, its instructions written by an optimizer, which name the fields inside
+sentences.
+"""
 
 
 def test_instructions_of_mlflow_name_the_fields_and_the_row_follows(tmp_path: Path) -> None:
     """MLflow sends no row's text inside its instructions, and all of them may be edited."""
     path = tmp_path / "aligned.json"
-    path.write_text(json.dumps({"name": "desk", "instructions_judge_pydantic_data": MLFLOW}), encoding="utf-8")
+    path.write_text(
+        json.dumps({"name": "desk", "instructions_judge_pydantic_data": MLFLOW}), encoding="utf-8"
+    )
     prompt = understand(read_own_prompt(path), AddOptions(fields={"inputs": "question"})).prompt
     assert prompt is not None
     assert prompt.criteria == "Does outputs answer what inputs asks?\n\nSmall talk is fine."
@@ -268,18 +317,28 @@ def test_instructions_of_mlflow_name_the_fields_and_the_row_follows(tmp_path: Pa
 
 
 def test_guidelines_that_mlflow_learnt_stand_behind_its_instructions(tmp_path: Path) -> None:
-    """A judge aligned by memory keeps them apart from its instructions; a missing part of it is said."""
+    """A judge aligned by memory keeps them apart from its instructions; a missing part of it is
+    said.
+    """
     path = tmp_path / "aligned.json"
     memory = {
         "base_judge": {"name": "desk", "instructions_judge_pydantic_data": MLFLOW},
         "episodic_trace_ids": ["tr-1"],
-        "semantic_memory": [{"guideline_text": "Refunds are never promised.", "source_trace_ids": ["tr-1"]}],
+        "semantic_memory": [
+            {"guideline_text": "Refunds are never promised.", "source_trace_ids": ["tr-1"]}
+        ],
     }
-    body = {"name": "desk", "instructions_judge_pydantic_data": None, "memory_augmented_judge_data": memory}
+    body = {
+        "name": "desk",
+        "instructions_judge_pydantic_data": None,
+        "memory_augmented_judge_data": memory,
+    }
     path.write_text(json.dumps(body), encoding="utf-8")
     found = understand(read_own_prompt(path), AddOptions())
     assert found.prompt is not None
-    assert found.prompt.criteria.endswith("Small talk is fine.\n\nGuidelines:\n- Refunds are never promised.")
+    assert found.prompt.criteria.endswith(
+        "Small talk is fine.\n\nGuidelines:\n- Refunds are never promised."
+    )
     assert "The examples that MLflow looks up for each row are not here." in found.notes
 
 
@@ -311,7 +370,10 @@ def test_of_fields_in_capitals_all_are_fields(tmp_path: Path) -> None:
 def test_what_may_be_a_field_and_is_taken_for_text_is_said(tmp_path: Path) -> None:
     """Small letters in a sentence are too little to go by."""
     path = tmp_path / "judge.txt"
-    path.write_text(f"{ROLE} It is about [name of product].\n\n[answer]\n\n{RULES}\n\n{ASKS}\n", encoding="utf-8")
+    path.write_text(
+        f"{ROLE} It is about [name of product].\n\n[answer]\n\n{RULES}\n\n{ASKS}\n",
+        encoding="utf-8",
+    )
     found = understand(read_own_prompt(path), AddOptions())
     assert [note for note in found.notes if "write {name_of_product}" in note]
 
@@ -320,7 +382,9 @@ def test_a_doubled_per_cent_sign_is_one(tmp_path: Path) -> None:
     """A text that Python formats with % writes it so."""
     path = tmp_path / "judge.txt"
     rules = RULES.replace("promise refunds", "promise refunds of 100%%")
-    path.write_text(f"{ROLE}\n\n%(question)s\n\n%(answer)s\n\n{rules}\n\n{ASKS}\n", encoding="utf-8")
+    path.write_text(
+        f"{ROLE}\n\n%(question)s\n\n%(answer)s\n\n{rules}\n\n{ASKS}\n", encoding="utf-8"
+    )
     prompt = understand(read_own_prompt(path), AddOptions()).prompt
     assert prompt is not None
     assert "of 100%." in prompt.criteria
@@ -331,7 +395,10 @@ def test_a_text_of_rules_beside_system_and_user_belongs_to_the_prompt(tmp_path: 
     rules = "Each sentence says one thing. Long words are explained at once. No double negation."
     user = "Text:\n{{text}}\n\nEnd with: Result: <number from 0 to 100>"
     path = tmp_path / "plain.toml"
-    path.write_text(f'system = """You check plain language."""\nrules = """{rules}"""\nuser = """{user}"""\n', "utf-8")
+    path.write_text(
+        f'system = """You check plain language."""\nrules = """{rules}"""\nuser = """{user}"""\n',
+        "utf-8",
+    )
     judge = read_own_prompt(path)
     assert [message.text({"text": "T"}) for message in judge.messages][1] == rules
     assert "Its text under rules stands before the row here." in judge.notes
@@ -350,10 +417,13 @@ def test_messages_may_be_pairs_of_role_and_text(tmp_path: Path) -> None:
 
 
 def test_all_texts_of_a_schema_beside_the_prompt_are_asked_for(tmp_path: Path) -> None:
-    """Where the prompt does not say how to answer, one sentence names each field, half points as numbers."""
+    """Where the prompt does not say how to answer, one sentence names each field, half points as
+    numbers.
+    """
     schema = "z.object({ good: z.string(), bad: z.string(), score: z.number().min(1).max(3) })"
     words = (
-        "You check texts.\n\nFacts count more than style.\n\n${text}\n\nScore it from 1 to 3. Half points are allowed."
+        "You check texts.\n\nFacts count more than style.\n\n${text}\n\nScore it from 1 to 3. Half"
+        " points are allowed."
     )
     sends = "const { object } = await generateObject({ schema, prompt: JUDGE });"
     text = f"const schema = {schema};\nconst JUDGE = `{words}`;\n{sends}\n"

@@ -9,7 +9,14 @@ import pytest
 
 from judgewright.judges import Completion, InputError, OutputScale, Verdict, load_prompt, read_reply
 from judgewright.runs.exports import TARGETS, ExportContext, write_export
-from judgewright.runs.imports import AddOptions, ImportOptions, import_judge, read_back, read_own_prompt, understand
+from judgewright.runs.imports import (
+    AddOptions,
+    ImportOptions,
+    import_judge,
+    read_back,
+    read_own_prompt,
+    understand,
+)
 
 TEXT = """\
 You compare a claim with a document.
@@ -38,7 +45,9 @@ def verdict(prompt, reply: str) -> float | None:
 
 @pytest.mark.parametrize("text", [TEXT, TEXT.replace("{", "{{").replace("}", "}}")])
 def test_a_plain_text_becomes_a_judge(text: str, tmp_path: Path) -> None:
-    """System, criteria, template and reply are cut where the row stands; fields and scale are ours."""
+    """System, criteria, template and reply are cut where the row stands; fields and scale are
+    ours.
+    """
     prompt = import_judge("file", written(tmp_path, text)).prompt
     assert prompt.system == "You compare a claim with a document."
     assert prompt.criteria == "A claim that the document says is right. Mind the numbers."
@@ -53,8 +62,14 @@ def test_a_plain_text_becomes_a_judge(text: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("target", sorted(TARGETS))
 def test_an_imported_judge_goes_out_and_comes_home(target: str, tmp_path: Path) -> None:
     """Import, export, import: one version."""
-    prompt = import_judge("file", written(tmp_path, TEXT.replace("Score: N", '{"score": N}'))).prompt
-    write_export(ExportContext(prompt=prompt, rule=prompt.rule, provenance={}), TARGETS[target], tmp_path / "out")
+    prompt = import_judge(
+        "file", written(tmp_path, TEXT.replace("Score: N", '{"score": N}'))
+    ).prompt
+    write_export(
+        ExportContext(prompt=prompt, rule=prompt.rule, provenance={}),
+        TARGETS[target],
+        tmp_path / "out",
+    )
     assert read_back(tmp_path / "out").prompt.version == prompt.version
 
 
@@ -71,7 +86,10 @@ def test_a_reply_nobody_can_read_is_replaced_and_said(tmp_path: Path) -> None:
 def test_options_name_fields_fill_them_and_set_the_scale(tmp_path: Path) -> None:
     """A filled field is literal text in every row; names and scale are as said."""
     options = ImportOptions(
-        name="mine", fields={"claim": "sentence"}, fills={"document": "The sky."}, scale=OutputScale(low=0, high=9)
+        name="mine",
+        fields={"claim": "sentence"},
+        fills={"document": "The sky."},
+        scale=OutputScale(low=0, high=9),
     )
     prompt = import_judge("file", written(tmp_path, TEXT), options=options).prompt
     assert (prompt.name, prompt.inputs, prompt.scale.high) == ("mine", ("sentence",), 9)
@@ -90,7 +108,9 @@ def test_options_name_fields_fill_them_and_set_the_scale(tmp_path: Path) -> None
         (TEXT, ImportOptions(fills={"claim": "{{x}}"}), "braces that would be read as fields"),
     ],
 )
-def test_what_cannot_be_a_judge_is_refused(text: str, options: ImportOptions, reason: str, tmp_path: Path) -> None:
+def test_what_cannot_be_a_judge_is_refused(
+    text: str, options: ImportOptions, reason: str, tmp_path: Path
+) -> None:
     """The reason says what is missing."""
     with pytest.raises(InputError, match=reason):
         import_judge("file", written(tmp_path, text), options=options)
@@ -99,16 +119,33 @@ def test_what_cannot_be_a_judge_is_refused(text: str, options: ImportOptions, re
 @pytest.mark.parametrize(
     ("close", "reply", "schema"),
     [
-        ("Weigh match (M), trust (T), decide (O). ##final score: a number.", "##final score: 2", {}),
-        ("Weigh match (M), trust (T), decide (O). A JSON object.", '{"M": 1, "T": 2, "O": 2}', {"M", "T", "O"}),
+        (
+            "Weigh match (M), trust (T), decide (O). ##final score: a number.",
+            "##final score: 2",
+            {},
+        ),
+        (
+            "Weigh match (M), trust (T), decide (O). A JSON object.",
+            '{"M": 1, "T": 2, "O": 2}',
+            {"M", "T", "O"},
+        ),
     ],
 )
 @pytest.mark.parametrize("suffix", ["txt", "yaml"])
-def test_an_umbrela_prompt_is_graded_from_0_to_3(suffix, close, reply, schema, tmp_path: Path) -> None:
+def test_an_umbrela_prompt_is_graded_from_0_to_3(
+    suffix, close, reply, schema, tmp_path: Path
+) -> None:
     """Its two forms of reply are read as they are; examples are left out unless they are given."""
-    body = f"Grade it.\n\nSome examples: {{examples}}\n\nQuery: {{query}}\nPassage: {{passage}}\n\n{close}"
+    body = (
+        "Grade it.\n\nSome examples: {examples}\n\nQuery: {query}\nPassage:"
+        f" {{passage}}\n\n{close}"
+    )
     indented = body.replace("\n", "\n  ")
-    text = body if suffix == "txt" else f"method: m\nsystem_message: ''\nprefix_user: |-\n  {indented}\n"
+    text = (
+        body
+        if suffix == "txt"
+        else f"method: m\nsystem_message: ''\nprefix_user: |-\n  {indented}\n"
+    )
     found = import_judge("umbrela", written(tmp_path, text, f"mine.{suffix}"))
     assert found.prompt.inputs == ("query", "passage")
     assert (found.prompt.scale.low, found.prompt.scale.high) == (0, 3)
@@ -124,12 +161,25 @@ def test_a_langchain_prompt_is_read_without_langchain(form: str, tmp_path: Path)
 
     def message(kind: str, template: str) -> dict[str, object]:
         kwargs = {"template": template, "template_format": form, "input_variables": []}
-        inner = {"lc": 1, "type": "constructor", "id": ["langchain", "PromptTemplate"], "kwargs": kwargs}
-        return {"lc": 1, "type": "constructor", "id": ["langchain", kind], "kwargs": {"prompt": inner}}
+        inner = {
+            "lc": 1,
+            "type": "constructor",
+            "id": ["langchain", "PromptTemplate"],
+            "kwargs": kwargs,
+        }
+        return {
+            "lc": 1,
+            "type": "constructor",
+            "id": ["langchain", kind],
+            "kwargs": {"prompt": inner},
+        }
 
     messages = [
         message("SystemMessagePromptTemplate", f"You judge {left}what{right}.\n\nBe strict."),
-        message("HumanMessagePromptTemplate", f"Q: {left}question{right}\nA: {left}answer{right}\n\nOnly yes or no."),
+        message(
+            "HumanMessagePromptTemplate",
+            f"Q: {left}question{right}\nA: {left}answer{right}\n\nOnly yes or no.",
+        ),
     ]
     body = {"lc": 1, "type": "constructor", "id": ["langchain", "ChatPromptTemplate"]}
     body["kwargs"] = {"messages": messages, "partial_variables": {"what": "answers"}}
@@ -159,7 +209,9 @@ defaultTest:
 
 
 def test_a_promptfoo_rubric_carries_its_threshold(tmp_path: Path) -> None:
-    """The rubric stands in the grader's prompt with its own variables, and the threshold decides."""
+    """The rubric stands in the grader's prompt with its own variables, and the threshold
+    decides.
+    """
     prompt = import_judge("promptfoo", written(tmp_path, PROMPTFOO, "promptfooconfig.yaml")).prompt
     assert prompt.inputs == ("query", "answer")
     assert "It answers {{query}}." in prompt.template
@@ -176,9 +228,14 @@ def test_a_promptfoo_rubric_without_threshold_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
-    [("rubricPrompt", "other", "no rubricPrompt"), ("rubricPrompt: |-", "rubricPrompt: file://../x.json", "outside")],
+    [
+        ("rubricPrompt", "other", "no rubricPrompt"),
+        ("rubricPrompt: |-", "rubricPrompt: file://../x.json", "outside"),
+    ],
 )
-def test_a_promptfoo_file_without_a_prompt_of_its_own_is_refused(old, new, reason, tmp_path: Path) -> None:
+def test_a_promptfoo_file_without_a_prompt_of_its_own_is_refused(
+    old, new, reason, tmp_path: Path
+) -> None:
     """promptfoo's own words stand in no file; a file outside the folder is not read."""
     text = PROMPTFOO.replace(old, new)
     if "file://" in new:
@@ -203,15 +260,23 @@ def test_a_prompt_file_of_ours_is_itself(tmp_path: Path) -> None:
         ("It holds or it does not.", "score"),
     ],
 )
-def test_a_field_that_the_rubric_sets_to_true_holds_the_verdict(tmp_path: Path, words: str, field: str) -> None:
+def test_a_field_that_the_rubric_sets_to_true_holds_the_verdict(
+    tmp_path: Path, words: str, field: str
+) -> None:
     """A grader's own score beside it is none of the two labels."""
     rubric = f"The reply names the delivery day. It promises no discount. {words}"
-    body = {"prompts": ["{{q}}"], "defaultTest": {"assert": [{"type": "llm-rubric", "value": rubric}]}, "tests": []}
+    body = {
+        "prompts": ["{{q}}"],
+        "defaultTest": {"assert": [{"type": "llm-rubric", "value": rubric}]},
+        "tests": [],
+    }
     path = written(tmp_path, json.dumps(body), "promptfooconfig.yaml")
     prompt = understand(read_own_prompt(Path(path)), AddOptions(labels=("false", "true"))).prompt
     assert prompt is not None
     assert [name for name, kind in prompt.reply_schema.items() if kind == "score"] == [field]
-    reply = json.dumps({"reason": "No day.", field: False, **({} if field == "score" else {"score": 0.2})})
+    reply = json.dumps(
+        {"reason": "No day.", field: False, **({} if field == "score" else {"score": 0.2})}
+    )
     answer = read_reply(prompt, Completion(text=reply))
     assert isinstance(answer, Verdict)
     assert answer.score == 0.0

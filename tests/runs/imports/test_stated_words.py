@@ -55,7 +55,9 @@ def found(tmp_path: Path, text: str, name: str = "judge.txt") -> Understood:
 )
 def test_the_threshold_is_the_words(tmp_path: Path, said: str, threshold: float) -> None:
     """A sentence on grades sets it; one on sentences, errors or years leaves the middle."""
-    prompt = found(tmp_path, RULES.format(said=said) + "Give a score from 1 to 5 as 'Score: N'.").prompt
+    prompt = found(
+        tmp_path, RULES.format(said=said) + "Give a score from 1 to 5 as 'Score: N'."
+    ).prompt
     assert prompt is not None
     assert (prompt.scale.low, prompt.scale.high, prompt.scale.threshold) == (1, 5, threshold)
 
@@ -63,12 +65,18 @@ def test_the_threshold_is_the_words(tmp_path: Path, said: str, threshold: float)
 def test_a_low_number_can_be_the_good_one(tmp_path: Path) -> None:
     """Grades above the number fail: the scale begins with its highest."""
     understood = found(
-        tmp_path, RULES.format(said="Any score above 2 is rejected.") + "Give a score from 0 to 5 as 'Score: N'."
+        tmp_path,
+        RULES.format(said="Any score above 2 is rejected.")
+        + "Give a score from 0 to 5 as 'Score: N'.",
     )
     assert understood.prompt is not None
     scale = understood.prompt.scale
     assert scale.labels == ("5", "4", "3", "2", "1", "0")
-    assert [name for grade, name in enumerate(scale.labels) if scale.positive(grade)] == ["2", "1", "0"]
+    assert [name for grade, name in enumerate(scale.labels) if scale.positive(grade)] == [
+        "2",
+        "1",
+        "0",
+    ]
 
 
 HALLUCINATED = """You check whether an answer is hallucinated.
@@ -100,7 +108,10 @@ def test_a_low_probability_can_be_the_good_one(tmp_path: Path, said: str, thresh
     prompt = understood.prompt
     assert prompt is not None
     assert prompt.scale == parse_label_scale(f"low-probability@{threshold}")
-    answers = [read_reply(prompt, Completion(text=f"Score: {n}")) for n in (threshold, round(threshold + 0.01, 2))]
+    answers = [
+        read_reply(prompt, Completion(text=f"Score: {n}"))
+        for n in (threshold, round(threshold + 0.01, 2))
+    ]
     assert [isinstance(one, Verdict) and one.positive for one in answers] == [True, False]
     middle = [note for note in understood.notes if "up to 0.5 they do here" in note]
     assert bool(middle) == (said == "")
@@ -127,18 +138,24 @@ def test_an_option_says_the_threshold_in_the_numbers_of_replies(tmp_path: Path) 
     assert scale == parse_label_scale("low-probability@0.1")
 
 
-def test_where_the_prompt_does_not_say_how_to_answer_the_sentence_says_which_end_is_the_best(tmp_path: Path) -> None:
+def test_where_the_prompt_does_not_say_how_to_answer_the_sentence_says_which_end_is_the_best(
+    tmp_path: Path,
+) -> None:
     """A model could not know it else."""
     path = tmp_path / "judge.txt"
     path.write_text("Find risks.\n\nA risk is a name in a note.\n\n{note}\n", encoding="utf-8")
-    prompt = understand(read_own_prompt(path), AddOptions(scale=parse_label_scale("low-probability"))).prompt
+    prompt = understand(
+        read_own_prompt(path), AddOptions(scale=parse_label_scale("low-probability"))
+    ).prompt
     assert prompt is not None
     assert "a number from 0 to 1, where 0 is the best" in prompt.reply
 
 
 def test_words_that_may_turn_the_scale_are_asked_about(tmp_path: Path) -> None:
     """What is above the number is not said: it may be the score or anything else."""
-    understood = found(tmp_path, RULES.format(said="- Typos: more than 2 fail.") + "Give a score from 1 to 5.")
+    understood = found(
+        tmp_path, RULES.format(said="- Typos: more than 2 fail.") + "Give a score from 1 to 5."
+    )
     assert [question.option for question in understood.questions] == ["threshold"]
 
 
@@ -150,26 +167,45 @@ def test_words_that_may_turn_the_scale_are_asked_about(tmp_path: Path) -> None:
             ("not kept", "kept"),
             "ok\nResult: not kept",
         ),
-        ("Danach in einer Zeile:\nBefund: erfüllt\noder\nBefund: nicht erfüllt", ("nicht erfüllt", "erfüllt"), None),
+        (
+            "Danach in einer Zeile:\nBefund: erfüllt\noder\nBefund: nicht erfüllt",
+            ("nicht erfüllt", "erfüllt"),
+            None,
+        ),
         (
             "Termine par la ligne :\nAvis : VALIDE\nou\nAvis : INVALIDE",
             ("INVALIDE", "VALIDE"),
             "Bon.\n\nAvis : INVALIDE",
         ),
         (
-            "Write one word on the last line and nothing more: GOOD when all is kind, BAD when it is not.",
+            (
+                "Write one word on the last line and nothing more: GOOD when all is kind, BAD when"
+                " it is not."
+            ),
             ("BAD", "GOOD"),
             "It is a good try.\n\nBAD",
         ),
         ("Answer with yes or no. (yes = it is misleading)", ("yes", "no"), "Yes."),
         ("Give TRUE if the letter is kind, FALSE otherwise.", ("FALSE", "TRUE"), "FALSE"),
         ("Answer Y if all of it is right and N if it is not.", ("N", "Y"), "N"),
-        ("Reply with one word: LGTM, NEEDS_CHANGES or BLOCK.", ("BLOCK", "NEEDS_CHANGES", "LGTM"), "BLOCK"),
-        ("Write `Light:` followed by GREEN, AMBER or RED.", ("RED", "AMBER", "GREEN"), "Light: RED"),
+        (
+            "Reply with one word: LGTM, NEEDS_CHANGES or BLOCK.",
+            ("BLOCK", "NEEDS_CHANGES", "LGTM"),
+            "BLOCK",
+        ),
+        (
+            "Write `Light:` followed by GREEN, AMBER or RED.",
+            ("RED", "AMBER", "GREEN"),
+            "Light: RED",
+        ),
     ],
 )
-def test_labels_are_the_words(tmp_path: Path, asks: str, labels: tuple[str, ...], reply: str | None) -> None:
-    """The worst label comes first, the sentence that asks is no criterion, and a reply has its grade."""
+def test_labels_are_the_words(
+    tmp_path: Path, asks: str, labels: tuple[str, ...], reply: str | None
+) -> None:
+    """The worst label comes first, the sentence that asks is no criterion, and a reply has its
+    grade.
+    """
     prompt = found(tmp_path, RULES.format(said="") + asks).prompt
     assert prompt is not None
     assert prompt.scale.labels == labels
@@ -183,14 +219,18 @@ def test_labels_are_the_words(tmp_path: Path, asks: str, labels: tuple[str, ...]
 def test_true_beside_a_fault_is_asked_about(tmp_path: Path) -> None:
     """`contains_names: true` does not say that true is the good one."""
     understood = found(
-        tmp_path, RULES.format(said="") + "End with a line that reads\ncontains_names: true\nor\ncontains_names: false"
+        tmp_path,
+        RULES.format(said="")
+        + "End with a line that reads\ncontains_names: true\nor\ncontains_names: false",
     )
     assert [question.option for question in understood.questions] == ["labels"]
 
 
 def test_true_where_problems_are_found_is_asked_about(tmp_path: Path) -> None:
     """A good and a bad word in what is said of TRUE do not decide."""
-    understood = found(tmp_path, RULES.format(said="") + "Give TRUE if quality issues are found, FALSE otherwise.")
+    understood = found(
+        tmp_path, RULES.format(said="") + "Give TRUE if quality issues are found, FALSE otherwise."
+    )
     assert [question.option for question in understood.questions] == ["labels"]
 
 
@@ -233,7 +273,12 @@ def test_a_sentence_that_only_names_the_scale_does_not_end_the_criteria(tmp_path
 
 def test_kinds_of_faults_have_no_order(tmp_path: Path) -> None:
     """Of categories none is the better one, as they happen to be listed."""
-    kinds = ("wrong_name: of another file", "wrong_date: a day off", "syntax: no sentence", "no_error: all is right")
+    kinds = (
+        "wrong_name: of another file",
+        "wrong_date: a day off",
+        "syntax: no sentence",
+        "no_error: all is right",
+    )
     said = "Categories:\n" + "\n".join(f"- {kind}" for kind in kinds)
     text = RULES.format(said=said) + 'Answer with JSON: {"category": "<one of the categories>"}'
     prompt = found(tmp_path, text).prompt
@@ -293,9 +338,13 @@ def ask(letter):
 '''
 
 
-@pytest.mark.parametrize("text", [PYTHON, PYTHON.replace("Template(", "(").replace("$letter", "{letter}")])
+@pytest.mark.parametrize(
+    "text", [PYTHON, PYTHON.replace("Template(", "(").replace("$letter", "{letter}")]
+)
 def test_a_constant_and_its_use_are_one_prompt(tmp_path: Path, text: str) -> None:
-    """A string that a function fills in is no second one, and the threshold beside it is the judge's."""
+    """A string that a function fills in is no second one, and the threshold beside it is the
+    judge's.
+    """
     prompt = found(tmp_path, text, "judge.py").prompt
     assert prompt is not None
     assert list(prompt.inputs) == ["letter"]
@@ -306,7 +355,11 @@ def test_a_constant_and_its_use_are_one_prompt(tmp_path: Path, text: str) -> Non
     ("said", "labels", "threshold"),
     [
         ("Score from 1 to 3. Half points are allowed.", ("1", "1.5", "2", "2.5", "3"), "2"),
-        ("Score from 1 to 3 in steps of 0.5. From 2.5 on a letter passes.", ("1", "1.5", "2", "2.5", "3"), "2.5"),
+        (
+            "Score from 1 to 3 in steps of 0.5. From 2.5 on a letter passes.",
+            ("1", "1.5", "2", "2.5", "3"),
+            "2.5",
+        ),
         ("Gib 1 bis 3 Punkte; halbe Punkte sind erlaubt.", ("1", "1.5", "2", "2.5", "3"), "2"),
         ("Score from 1 to 3. No half points.", (), ""),
         ("Score from 1 to 3. Deduct half points for spelling.", (), ""),
@@ -336,9 +389,15 @@ def test_a_verdict_between_two_tags_is_read_there(tmp_path: Path) -> None:
 
 def test_constants_that_are_put_together_fill_their_place(tmp_path: Path) -> None:
     """The rules of a Python file may be joined from others, in a loop or in a sum."""
-    rules = 'KIND = "Kind: the tone is kind to whoever reads it. "\nTRUE = "True: the facts are those of the file."\n'
+    rules = (
+        'KIND = "Kind: the tone is kind to whoever reads it. "\nTRUE = "True: the facts are those'
+        ' of the file."\n'
+    )
     joined = 'RULES = "\\n".join("* " + rule for rule in (KIND, TRUE))\n'
-    prompt = 'JUDGE = """You check a letter.\n\n{rules}\n\nLetter: {letter}\n\nEnd with: Score: <1-5>"""\n'
+    prompt = (
+        'JUDGE = """You check a letter.\n\n{rules}\n\nLetter: {letter}\n\nEnd with: Score:'
+        ' <1-5>"""\n'
+    )
     call = "def ask(letter):\n    return send(JUDGE.format(rules=RULES, letter=letter))\n"
     for made in (joined, "RULES = KIND + TRUE\n"):
         read = found(tmp_path, rules + made + prompt + call, "judge.py").prompt
@@ -350,7 +409,10 @@ def test_constants_that_are_put_together_fill_their_place(tmp_path: Path) -> Non
 
 def test_an_answer_that_goes_on_in_the_next_line_is_one(tmp_path: Path) -> None:
     """A field that stands there is a field of the answer, and no rule."""
-    asks = 'Output a JSON object with two keys: "quote" (a sentence, or nothing) and\n"fits_file" (true or false).'
+    asks = (
+        'Output a JSON object with two keys: "quote" (a sentence, or nothing) and\n"fits_file"'
+        " (true or false)."
+    )
     prompt = found(tmp_path, RULES.format(said="") + asks).prompt
     assert prompt is not None
     assert list(prompt.reply_schema) == ["quote", "fits_file"]

@@ -1,4 +1,6 @@
-"""Template syntaxes read back: what our exports write comes home, and what a template computes is refused."""
+"""Template syntaxes read back: what our exports write comes home, and what a template computes is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,19 @@ from hypothesis import strategies as st
 
 from judgewright.judges import InputError
 from judgewright.runs.exports import Field, Refused, double_brace, f_string, jinja, join_literals
-from judgewright.runs.imports import read_double_brace, read_f_string, read_jinja, read_loose, read_mustache
+from judgewright.runs.imports import (
+    read_double_brace,
+    read_f_string,
+    read_jinja,
+    read_loose,
+    read_mustache,
+)
 
 LITERALS = st.text(alphabet="{}%#\"'\\ \n\r\ta.x漢", max_size=12)
-PARTS = st.lists(st.one_of(LITERALS, st.sampled_from([Field("source"), Field("relevance_definition")])), max_size=6)
+PARTS = st.lists(
+    st.one_of(LITERALS, st.sampled_from([Field("source"), Field("relevance_definition")])),
+    max_size=6,
+)
 PAIRS = [
     (f_string, read_f_string),
     (jinja, read_jinja),

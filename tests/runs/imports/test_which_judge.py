@@ -1,4 +1,6 @@
-"""Files that hold more than the judge: which prompt it is, what is sent with it, and what code puts into it."""
+"""Files that hold more than the judge: which prompt it is, what is sent with it, and what code puts
+into it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,13 @@ import pytest
 
 from judgewright.judges import InputError, JudgePrompt, JudgeSettings, Row
 from judgewright.judges.models import Client
-from judgewright.runs.imports import AddOptions, ask_for_reading, read_own_prompt, read_own_prompts, understand
+from judgewright.runs.imports import (
+    AddOptions,
+    ask_for_reading,
+    read_own_prompt,
+    read_own_prompts,
+    understand,
+)
 
 from .scripted import Scripted
 
@@ -45,7 +53,7 @@ def answer(question):
 def judge(row, tools):
     return ask([{{"role": "system", "content": {json.dumps(f"{ROLE}{chr(10)}{CHECK}")}}},
                 {{"role": "user", "content": f"Question: {{row['question']}}\\nReply: {{row.get('reply', 'none')}}"}}])
-"""
+"""  # noqa: E501
 FUNCTION = f'''
 ROLE = "{ROLE}"
 OTHER_SYSTEM = "You are the help desk. Be brief, and answer in the customer's language."
@@ -80,14 +88,19 @@ const check = (question, reply) => ask([
   {{ role: "system", content: `{ROLE}\\n{CHECK}` }},
   {{ role: "user", content: `Question: ${{question}}\\nReply: ${{reply}}` }},
 ]);
-"""
+"""  # noqa: E501
 NOTEBOOK = json.dumps(
     {
         "cells": [
             {"cell_type": "code", "source": ["%%bash\n", "pip install openai\n"]},
             {"cell_type": "code", "source": [f"WRITE = {WRITES!r}\n", "df.head?\n"]},
             {"cell_type": "code", "source": [f"A = {WRITES!r}\n", f"B = {ROLE!r} + '\\n\\n'\n"]},
-            {"cell_type": "code", "source": [f"C = B + 'Question: {{question}}\\nReply: {{reply}}\\n\\n' + {CHECK!r}"]},
+            {
+                "cell_type": "code",
+                "source": [
+                    f"C = B + 'Question: {{question}}\\nReply: {{reply}}\\n\\n' + {CHECK!r}"
+                ],
+            },
         ]
     }
 )
@@ -181,7 +194,9 @@ def test_the_one_that_asks_for_a_verdict_is_the_judge(tmp_path: Path, name: str)
     assert "two" not in sent(prompt)
 
 
-@pytest.mark.parametrize("name", ["two_chats.py", "keys.yaml", "named.yaml", "promptfooconfig.yaml"])
+@pytest.mark.parametrize(
+    "name", ["two_chats.py", "keys.yaml", "named.yaml", "promptfooconfig.yaml"]
+)
 def test_what_was_not_taken_is_said(tmp_path: Path, name: str) -> None:
     """A file that holds other prompts is told so."""
     assert "Its file also holds" in judge_in(tmp_path, name, FILES[name]).note
@@ -189,7 +204,9 @@ def test_what_was_not_taken_is_said(tmp_path: Path, name: str) -> None:
 
 def test_a_prompt_of_promptfoo_in_a_file_beside_it(tmp_path: Path) -> None:
     """`file://` is read in the folder of the configuration and nowhere else."""
-    (tmp_path / "check.txt").write_text(f"{ROLE}\n\nReply: {{{{reply}}}}\n\n{CHECK}\n", encoding="utf-8")
+    (tmp_path / "check.txt").write_text(
+        f"{ROLE}\n\nReply: {{{{reply}}}}\n\n{CHECK}\n", encoding="utf-8"
+    )
     config = "prompts: ['file://check.txt']\nproviders: [openai:gpt-4o]\n"
     assert ROLE in sent(judge_in(tmp_path, "promptfooconfig.yaml", config))
     with pytest.raises(InputError, match="outside the folder"):
@@ -198,8 +215,14 @@ def test_a_prompt_of_promptfoo_in_a_file_beside_it(tmp_path: Path) -> None:
 
 def test_of_several_in_a_section_its_own_comment_counts(tmp_path: Path) -> None:
     """What is said over another prompt is not said of this one."""
-    text = f"# 2 or more is fine\nreply:\n  prompt: '{WRITES}'\n# 4 or more is sent\ncheck:\n  prompt: |\n"
-    text += f"    {ROLE}\n    Reply: {{reply}}\n\n    It names the day.\n    Give a score from 1 to 5, 5 is the best.\n"
+    text = (
+        f"# 2 or more is fine\nreply:\n  prompt: '{WRITES}'\n# 4 or more is sent\ncheck:\n "
+        " prompt: |\n"
+    )
+    text += (
+        f"    {ROLE}\n    Reply: {{reply}}\n\n    It names the day.\n    Give a score from 1 to 5,"
+        " 5 is the best.\n"
+    )
     assert judge_in(tmp_path, "judges.yaml", text).scale.threshold == 4.0
 
 
@@ -207,7 +230,10 @@ def test_of_several_in_a_section_its_own_comment_counts(tmp_path: Path) -> None:
     ("code", "field"),
     [
         ("JSON.stringify(docs, null, 2)", "docs"),
-        ("docs.map((d, i) => `[${i}] ${d.title ? `${d.title}: ` : ''}${d.text}`).join('\\n')", "docs"),
+        (
+            "docs.map((d, i) => `[${i}] ${d.title ? `${d.title}: ` : ''}${d.text}`).join('\\n')",
+            "docs",
+        ),
         ("docs ? JSON.stringify(docs) : 'none'", "docs"),
         ("row.docs?.trim() ?? ''", "docs"),
         ("truncate(row.docs, 2000)", "docs"),
@@ -216,9 +242,14 @@ def test_of_several_in_a_section_its_own_comment_counts(tmp_path: Path) -> None:
         ("docs.length > 0 ? docs.join(', ') : '(none)'", "docs"),
     ],
 )
-def test_code_in_a_template_literal_is_the_field_that_it_shows(tmp_path: Path, code: str, field: str) -> None:
+def test_code_in_a_template_literal_is_the_field_that_it_shows(
+    tmp_path: Path, code: str, field: str
+) -> None:
     """Whatever formats a text of the row, its name is that of the row's."""
-    text = f"export const check = (docs, reply) => `{ROLE}\n\nDocs:\n${{{code}}}\n\nReply: ${{reply}}\n\n{CHECK}`;\n"
+    text = (
+        f"export const check = (docs, reply) => `{ROLE}\n\nDocs:\n${{{code}}}\n\nReply:"
+        f" ${{reply}}\n\n{CHECK}`;\n"
+    )
     assert judge_in(tmp_path, "check.ts", text).inputs == (field, "reply")
 
 
@@ -237,14 +268,20 @@ def test_code_in_a_template_literal_is_the_field_that_it_shows(tmp_path: Path, c
 )
 def test_code_in_an_f_string_is_the_field_that_it_shows(tmp_path: Path, code: str) -> None:
     """Likewise in Python."""
-    text = f'def check(docs, reply):\n    return f"""{ROLE}\n\nDocs:\n{{{code}}}\n\nReply: {{reply}}\n\n{CHECK}"""\n'
+    text = (
+        f'def check(docs, reply):\n    return f"""{ROLE}\n\nDocs:\n{{{code}}}\n\nReply:'
+        f' {{reply}}\n\n{CHECK}"""\n'
+    )
     assert judge_in(tmp_path, "check.py", text).inputs == ("docs", "reply")
 
 
 def test_a_loop_in_code_is_said(tmp_path: Path) -> None:
     """What it writes round each text is not here, so the row has to bring it."""
     code = "''.join(f'- {d}' for d in docs)"
-    text = f'def check(docs, reply):\n    return f"""{ROLE}\n\n{{{code}}}\n\nReply: {{reply}}\n\n{CHECK}"""\n'
+    text = (
+        f'def check(docs, reply):\n    return f"""{ROLE}\n\n{{{code}}}\n\nReply:'
+        f' {{reply}}\n\n{CHECK}"""\n'
+    )
     assert "loop over docs is one field" in judge_in(tmp_path, "check.py", text).note
 
 
@@ -265,7 +302,13 @@ def check(question, reply):
     return ask([{{"role": "system", "content": {f"{ROLE}{chr(10)}{CHECK}"!r}}}, *SHOTS,
                 {{"role": "user", "content": f"Question: {{question}}\\nReply: {{reply}}"}}])
 """
-LINES = json.dumps({"check": {"lines": [ROLE, "", "Question: {question}", "Reply: {reply}", "", *CHECK.split("\n")]}})
+LINES = json.dumps(
+    {
+        "check": {
+            "lines": [ROLE, "", "Question: {question}", "Reply: {reply}", "", *CHECK.split("\n")]
+        }
+    }
+)
 JAVA = f"""
 String p = "{ROLE}\\n\\n" +
   "Question: " + question + "\\n" +
@@ -294,10 +337,15 @@ Reply: {{{{ reply["text"] if reply else "(empty)" }}}}
 def test_a_loop_over_constants_is_written_out(tmp_path: Path, loop: str) -> None:
     """The rules of a list are no text of the row."""
     listed = "LISTED = chr(10).join(f'{n}. {rule}' for n, rule in enumerate(RULES, start=1))"
-    code = f'RULES = {RULES.splitlines()!r}\n{listed}\n\ndef check(reply):\n    return f"""{ROLE}\n\n{loop}\n\n'
+    code = (
+        f"RULES = {RULES.splitlines()!r}\n{listed}\n\ndef check(reply):\n    return"
+        f' f"""{ROLE}\n\n{loop}\n\n'
+    )
     prompt = judge_in(tmp_path, "check.py", f'{code}Reply: {{reply}}\n\n{ASKS}"""\n')
     assert prompt.inputs == ("reply",)
-    assert "1. The reply must name the delivery day.\n2. It must not promise a discount." in sent(prompt)
+    assert "1. The reply must name the delivery day.\n2. It must not promise a discount." in sent(
+        prompt
+    )
 
 
 @pytest.mark.parametrize(
@@ -310,8 +358,12 @@ def test_a_loop_over_constants_is_written_out(tmp_path: Path, loop: str) -> None
         ("check.j2", CONDITIONS, 0),
     ],
 )
-def test_a_prompt_in_pieces_comes_in_whole(tmp_path: Path, name: str, text: str, examples: int) -> None:
-    """Constants in a dictionary, lists that grow, demonstrations of a name, lines, and what stands in for no text."""
+def test_a_prompt_in_pieces_comes_in_whole(
+    tmp_path: Path, name: str, text: str, examples: int
+) -> None:
+    """Constants in a dictionary, lists that grow, demonstrations of a name, lines, and what stands
+    in for no text.
+    """
     prompt = judge_in(tmp_path, name, text)
     assert [field.partition("_")[0] for field in prompt.inputs] == ["question", "reply"]
     assert ROLE in sent(prompt)
@@ -323,7 +375,10 @@ def test_a_prompt_in_pieces_comes_in_whole(tmp_path: Path, name: str, text: str,
 def test_a_template_with_a_loop_wherever_it_stands(tmp_path: Path, name: str) -> None:
     """Jinja in code, YAML and JSON is read as in a file of its own."""
     loop = "{% for d in docs %}\n- {{ d.text }}\n{% endfor %}"
-    template = f"{ROLE}\n\n{{% if docs %}}Docs:\n{loop}\n{{% endif %}}\nReply: {{{{ reply }}}}\n\n{CHECK}\n"
+    template = (
+        f"{ROLE}\n\n{{% if docs %}}Docs:\n{loop}\n{{% endif %}}\nReply: {{{{ reply"
+        f" }}}}\n\n{CHECK}\n"
+    )
     texts = {
         "check.py": f'from jinja2 import Template\nCHECK = Template("""{template}""")\n',
         "check.yaml": "template: |\n" + textwrap.indent(template, "  "),
@@ -336,23 +391,36 @@ def test_a_template_with_a_loop_wherever_it_stands(tmp_path: Path, name: str) ->
 
 def test_a_loop_over_constants_is_written_out_in_javascript(tmp_path: Path) -> None:
     """Likewise there."""
-    text = f"const RULES: string[] = {json.dumps(RULES.splitlines())};\nexport const check = (reply) => `{ROLE}\n\n"
-    text += "${RULES.map((rule, n) => `${n + 1}. ${rule}`).join('\\n')}" + f"\n\nReply: ${{reply}}\n\n{ASKS}`;\n"
+    text = (
+        f"const RULES: string[] = {json.dumps(RULES.splitlines())};\nexport const check = (reply)"
+        f" => `{ROLE}\n\n"
+    )
+    text += (
+        "${RULES.map((rule, n) => `${n + 1}. ${rule}`).join('\\n')}"
+        + f"\n\nReply: ${{reply}}\n\n{ASKS}`;\n"
+    )
     prompt = judge_in(tmp_path, "check.ts", text)
     assert prompt.inputs == ("reply",)
-    assert "1. The reply must name the delivery day.\n2. It must not promise a discount." in sent(prompt)
+    assert "1. The reply must name the delivery day.\n2. It must not promise a discount." in sent(
+        prompt
+    )
 
 
 def test_an_enum_is_compared_by_identity(tmp_path: Path) -> None:
     """`is` says what passes as `==` does."""
     text = "Answer with one word: wrong, partly or right."
-    code = f'class V(str, Enum):\n    OK = "partly"\n\nP = """{ROLE}\n\n{{reply}}\n\n{RULES}\n\n{text}"""\n\n'
+    code = (
+        'class V(str, Enum):\n    OK = "partly"\n\nP ='
+        f' """{ROLE}\n\n{{reply}}\n\n{RULES}\n\n{text}"""\n\n'
+    )
     code += 'def passed(v):\n    return v.label in (V.OK, "right")\n'
     assert judge_in(tmp_path, "check.py", code).scale.threshold == 1.0
     code = code.replace('in (V.OK, "right")', "is not None and v.label is V.OK")
     path = tmp_path / "check.py"
     path.write_text(code, encoding="utf-8")
-    assert understand(read_own_prompt(path), AddOptions()).questions  # only the middle one would pass
+    assert understand(
+        read_own_prompt(path), AddOptions()
+    ).questions  # only the middle one would pass
 
 
 FIRST = "Look at the letter {letter}. Blorp letters are about money, frimp letters are not."
@@ -362,7 +430,9 @@ NAMES = ("unordered", "scale", "threshold", "verdict", "first_words", "last_word
 
 @pytest.mark.parametrize("last", ["frimp letters are not.", ""])
 def test_where_no_words_of_ours_tell_the_model_says_which_it_is(tmp_path: Path, last: str) -> None:
-    """It is shown both in one request; the one that it quotes is the judge, and without a quotation it is asked."""
+    """It is shown both in one request; the one that it quotes is the judge, and without a quotation
+    it is asked.
+    """
     path = tmp_path / "letters.py"
     path.write_text(f"ONE = {FIRST!r}\nTWO = {SECOND!r}\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"ONE .*TWO .*"):
@@ -386,6 +456,8 @@ def test_where_no_words_of_ours_tell_the_model_says_which_it_is(tmp_path: Path, 
 def test_several_judges_are_asked_about_whatever_a_model_says(tmp_path: Path) -> None:
     """Where two of a file ask for a verdict, neither is taken."""
     path = tmp_path / "checks.py"
-    path.write_text(f"FACTS = {KEYED!r}\nTONE = {KEYED.replace('a discount', 'a refund')!r}\n", encoding="utf-8")
+    path.write_text(
+        f"FACTS = {KEYED!r}\nTONE = {KEYED.replace('a discount', 'a refund')!r}\n", encoding="utf-8"
+    )
     with pytest.raises(InputError, match=r"FACTS .*TONE"):
         read_own_prompts(path)

@@ -25,7 +25,9 @@ def parse(svg: str) -> ElementTree.Element:
     names = {element.tag.removeprefix(SVG) for element in root.iter()}
     assert names <= {"svg", "text", "title", "line", "circle", "rect", "path"}
     attributes = {name for element in root.iter() for name in element.attrib}
-    assert not {name for name in attributes if name.startswith("on") or name in ("href", "style", "id")}
+    assert not {
+        name for name in attributes if name.startswith("on") or name in ("href", "style", "id")
+    }
     assert not re.search(r"[\x00-\x08\x1b\u202e]", svg)
     return root
 
@@ -51,14 +53,21 @@ WALK = (
     ("validation", {"version": "a", "loss": 0.4, "precision": 0.5, "recall": 0.75}),
     ("step", {"step": 1, "result": "refused", "batch_loss": 0.3}),
     ("step", {"step": 2, "result": "kept", "loss": 0.3, "precision": 0.6, "recall": 0.7}),
-    ("step", {"step": 3, "result": "worse: " + HOSTILE, "loss": 0.35, "precision": None, "recall": 0.6}),
+    (
+        "step",
+        {"step": 3, "result": "worse: " + HOSTILE, "loss": 0.35, "precision": None, "recall": 0.6},
+    ),
 )
 
 
 def test_the_trajectory_marks_what_was_kept_and_what_was_never_validated() -> None:
-    """Full dots for the start and each kept step, hollow ones for the rest, a cross for what had no loss."""
+    """Full dots for the start and each kept step, hollow ones for the rest, a cross for what had no
+    loss.
+    """
     root = parse(trajectory(run_of(*WALK)))
-    assert tips([e for e in shapes(root, "kept") if "loss" in (e.findtext(f"{SVG}title") or "")]) == [
+    assert tips(
+        [e for e in shapes(root, "kept") if "loss" in (e.findtext(f"{SVG}title") or "")]
+    ) == [
         "start: loss 0.4000; the prompt as it was",
         "step 2: loss 0.3000; kept",
     ]
@@ -74,14 +83,27 @@ def test_the_trajectory_marks_what_was_kept_and_what_was_never_validated() -> No
 
 def test_a_dots_height_is_its_value() -> None:
     """Between the two ends of its panel, in proportion; the line follows the best prompt so far."""
-    root = parse(trajectory(run_of(*WALK[:3], ("step", {"step": 1, "result": "worse", "loss": 0.3, "recall": 1.0}))))
+    root = parse(
+        trajectory(
+            run_of(*WALK[:3], ("step", {"step": 1, "result": "worse", "loss": 0.3, "recall": 1.0}))
+        )
+    )
     by_tip = {(e.findtext(f"{SVG}title") or "").split(";")[0]: e for e in root.iter(f"{SVG}circle")}
-    top, bottom = (float(by_tip[name].attrib["cy"]) for name in ("start: loss 0.4000", "step 1: loss 0.3000"))
+    top, bottom = (
+        float(by_tip[name].attrib["cy"]) for name in ("start: loss 0.4000", "step 1: loss 0.3000")
+    )
     assert top < bottom
-    three = [*WALK[:3], *(("step", {"step": i, "result": "worse", "loss": v}) for i, v in ((1, 0.2), (2, 0.3)))]
-    dots = {(e.findtext(f"{SVG}title") or "").split(";")[0]: e for e in parse(trajectory(run_of(*three))).iter()}
+    three = [
+        *WALK[:3],
+        *(("step", {"step": i, "result": "worse", "loss": v}) for i, v in ((1, 0.2), (2, 0.3))),
+    ]
+    dots = {
+        (e.findtext(f"{SVG}title") or "").split(";")[0]: e
+        for e in parse(trajectory(run_of(*three))).iter()
+    }
     high, low, middle = (
-        float(dots[name].attrib["cy"]) for name in ("start: loss 0.4000", "step 1: loss 0.2000", "step 2: loss 0.3000")
+        float(dots[name].attrib["cy"])
+        for name in ("start: loss 0.4000", "step 1: loss 0.2000", "step 2: loss 0.3000")
     )
     assert middle == pytest.approx((high + low) / 2)
 
@@ -100,9 +122,14 @@ def test_many_steps_do_not_write_their_numbers_over_each_other() -> None:
 
 
 def test_a_text_is_cut_in_one_pass() -> None:
-    """Ten times the text costs ten times the calls, not a hundred times; a wide letter takes two cells."""
+    """Ten times the text costs ten times the calls, not a hundred times; a wide letter takes two
+    cells.
+    """
     assert fit_label("一" * 10, 8) == "一一一…"
-    short, long = (count_calls(lambda length=length: fit_label("word " * length, 2 * length)) for length in (40, 400))
+    short, long = (
+        count_calls(lambda length=length: fit_label("word " * length, 2 * length))
+        for length in (40, 400)
+    )
     assert long < 12 * short
 
 
@@ -131,11 +158,15 @@ def test_reliability_draws_every_bin_that_has_rows() -> None:
     heights = [float(e.attrib["cy"]) for e in dots]
     shares = [b.share.value or 0 for b in bins]
     assert np.argsort(heights).tolist() == np.argsort(shares)[::-1].tolist()
-    assert "no verdict carries a probability" in words(parse(reliability(reliability_bins(label[:0], label[:0] * 1.0))))
+    assert "no verdict carries a probability" in words(
+        parse(reliability(reliability_bins(label[:0], label[:0] * 1.0)))
+    )
 
 
 def test_slices_are_inert_whatever_their_names_hold() -> None:
-    """A predicate out of the data is text; confirmed slices are full, the others hollow; no more than a dozen."""
+    """A predicate out of the data is text; confirmed slices are full, the others hollow; no more
+    than a dozen.
+    """
     one = {"metric": "f1", "value": 0.3, "rest": 0.6, "low": 0.2, "high": 0.4, "n": 50, "p": 0.01}
     found = [{**one, "predicate": HOSTILE, "confirmed": i == 0} for i in range(20)]
     root = parse(slices_chart([*found[:1], {**found[1], "low": None, "high": None}, *found[2:]]))
@@ -151,7 +182,9 @@ def test_a_picture_is_the_same_each_time() -> None:
 
 
 def test_a_sparkline_has_one_sign_a_value() -> None:
-    """The least is the lowest block, the most the highest; what is missing is a cross; equal values stand level."""
+    """The least is the lowest block, the most the highest; what is missing is a cross; equal values
+    stand level.
+    """
     assert sparkline([0.2, None, 0.9, 0.55]) == "▁×█▅"
     assert sparkline([0.3, 0.3]) == "▅▅"
     assert sparkline([]) == ""

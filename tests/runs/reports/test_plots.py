@@ -1,4 +1,6 @@
-"""Pictures: the numbers in them are right, they are the same each time, and no text in them can do anything."""
+"""Pictures: the numbers in them are right, they are the same each time, and no text in them can do
+anything.
+"""
 
 import re
 import subprocess
@@ -59,7 +61,11 @@ def rows(n: int = 400, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:
 def pictures() -> list[Picture]:
     """Return one of each kind."""
     label, probability = rows()
-    values = {"a": estimate(0.7, 0.6, 0.8), "b": estimate(0.5, None, None), "c": Estimate.undefined(0, "no row")}
+    values = {
+        "a": estimate(0.7, 0.6, 0.8),
+        "b": estimate(0.5, None, None),
+        "c": Estimate.undefined(0, "no row"),
+    }
     return [
         reliability_curve(label, probability),
         confusion_chart([[50, 3], [4, 20]], ["negative", "positive"]),
@@ -76,14 +82,19 @@ def words(svg: str) -> list[str]:
 
 @given(
     pairs=st.lists(
-        st.tuples(st.booleans(), st.floats(0, 1) | st.sampled_from([i / 20 for i in range(21)])), min_size=1
+        st.tuples(st.booleans(), st.floats(0, 1) | st.sampled_from([i / 20 for i in range(21)])),
+        min_size=1,
     ),
     bins=st.integers(1, 20),
     edges=st.sampled_from(["linspace", "tenths"]),
 )
 @settings(max_examples=150, deadline=None)
-def test_the_bins_give_back_the_calibration_error(pairs: list[tuple[bool, float]], bins: int, edges: str) -> None:
-    """Weighted by their rows, the distances from the diagonal are `ece`, and no row is in two bins or in none."""
+def test_the_bins_give_back_the_calibration_error(
+    pairs: list[tuple[bool, float]], bins: int, edges: str
+) -> None:
+    """Weighted by their rows, the distances from the diagonal are `ece`, and no row is in two bins
+    or in none.
+    """
     label, probability = np.array([y for y, _ in pairs]), np.array([p for _, p in pairs])
     found = reliability_bins(label, probability, bins=bins, edges=edges)  # type: ignore[arg-type]
     full = [b for b in found if b.share.n]
@@ -107,7 +118,9 @@ def test_the_bins_are_scikit_learns_with_wilsons_intervals() -> None:
 
 
 def test_the_float_edge_falls_as_the_edges_say() -> None:
-    """1 - 0.7 is a hair above 0.3: in the third bin with linspace's edges, in the fourth with tenths."""
+    """1 - 0.7 is a hair above 0.3: in the third bin with linspace's edges, in the fourth with
+    tenths.
+    """
     label, probability = np.array([True]), np.array([1 - 0.7])
     places = [
         [b.share.n for b in reliability_bins(label, probability, edges=edges)].index(1)
@@ -139,15 +152,24 @@ def test_the_threshold_curve_is_scikit_learns(pairs: list[tuple[bool, float]]) -
 
 
 def test_a_picture_draws_its_estimates() -> None:
-    """The dots stand at the values and the bars span the intervals; hollow without one, a word without a value."""
-    values = {"a": estimate(0.7, 0.6, 0.8), "b": estimate(0.5, None, None), "c": Estimate.undefined(7, "no row")}
+    """The dots stand at the values and the bars span the intervals; hollow without one, a word
+    without a value.
+    """
+    values = {
+        "a": estimate(0.7, 0.6, 0.8),
+        "b": estimate(0.5, None, None),
+        "c": Estimate.undefined(7, "no row"),
+    }
     picture = metrics_by_slice("f1", values, overall=estimate(0.65, 0.6, 0.7))
     lines = [np.asarray(line.get_xydata()).tolist() for line in picture.figure.axes[0].lines]
     assert lines == [[[0.6, 0], [0.8, 0]], [[0.7, 0]], [[0.5, 1]], [[0.65, 0], [0.65, 1]]]
     assert [line.get_markerfacecolor() for line in picture.figure.axes[0].lines[1:3]][1] == "none"
     said = words(picture.to_svg())
     assert {"a", "b", "c", "n/a", "50", "7", "all 0.650", "f1"} <= set(said)
-    assert "a: 0.7000 [0.6000, 0.8000], n 50; b: 0.5000, n 50; c: n/a (no row), n 7" in picture.description
+    assert (
+        "a: 0.7000 [0.6000, 0.8000], n 50; b: 0.5000, n 50; c: n/a (no row), n 7"
+        in picture.description
+    )
 
 
 def test_the_reliability_curve_states_its_error_and_draws_its_bins() -> None:
@@ -189,7 +211,9 @@ def test_a_curve_of_many_thresholds_stays_small() -> None:
 
 
 def test_pictures_are_the_same_each_time() -> None:
-    """Byte for byte, and without the date; what the person set for matplotlib neither counts nor changes."""
+    """Byte for byte, and without the date; what the person set for matplotlib neither counts nor
+    changes.
+    """
     import matplotlib
 
     first = [picture.to_svg(prefix="p") for picture in pictures()]
@@ -200,13 +224,17 @@ def test_pictures_are_the_same_each_time() -> None:
 
 
 def test_pictures_stand_together_in_a_page() -> None:
-    """Each has ids of its own that its references find, and no style sheet, colour or address of the outside."""
+    """Each has ids of its own that its references find, and no style sheet, colour or address of
+    the outside.
+    """
     svgs = [picture.to_svg(prefix=f"p{i}") for i, picture in enumerate(pictures())]
     roots = [ElementTree.fromstring(svg) for svg in svgs]
     ids = [element.get("id") for root in roots for element in root.iter() if element.get("id")]
     assert len(ids) == len(set(ids))
     for i, (svg, root) in enumerate(zip(svgs, roots, strict=True)):
-        references = set(re.findall(r'(?:url\(|href=")#([^)"]+)', svg)) | {root.attrib["aria-describedby"]}
+        references = set(re.findall(r'(?:url\(|href=")#([^)"]+)', svg)) | {
+            root.attrib["aria-describedby"]
+        }
         assert references == {name for name in ids if name and name.startswith(f"p{i}-")}
         assert {element.tag.removeprefix(SVG) for element in root.iter()} <= {
             *("svg", "title", "desc", "defs", "g", "path", "use", "text", "clipPath", "rect"),
@@ -239,12 +267,22 @@ def test_hostile_labels_come_through_inert() -> None:
     for chart in charts:
         svg = chart.to_svg()
         root = ElementTree.fromstring(svg)
-        assert not [e for e in root.iter() if "script" in e.tag or any(name.startswith("on") for name in e.attrib)]
+        assert not [
+            e
+            for e in root.iter()
+            if "script" in e.tag or any(name.startswith("on") for name in e.attrib)
+        ]
         assert all(c.isprintable() for text in words(svg) for c in text)
         assert all(len(text) <= LABEL_CELLS for text in words(svg))
         assert chart.to_png().startswith(b"\x89PNG")
     said = words(charts[0].to_svg())
-    assert {"<script>alert(1)</script>", "$x^2$ costs $5", r"\$\frac{1}{0}$", r"two\nlines", "_hidden"} <= set(said)
+    assert {
+        "<script>alert(1)</script>",
+        "$x^2$ costs $5",
+        r"\$\frac{1}{0}$",
+        r"two\nlines",
+        "_hidden",
+    } <= set(said)
     assert {r"right\u{202e}to left", r"nul\x00 and bell\x07", r"half a pair \u{d800}"} <= set(said)
     assert "long long long long long lo…" in said
     assert "漢字のとても長いラベルが続…" in said
@@ -266,9 +304,9 @@ def test_a_png_is_written_on_white(tmp_path: Path) -> None:
 def test_drawing_leaves_pyplot_alone() -> None:
     """No window system and no global figure is touched."""
     code = (
-        "import sys; from judgewright.runs.reports.plots import confusion_chart as c;"
-        "before = 'matplotlib' in sys.modules;"
-        "c([[1, 0], [0, 1]], ['a', 'b']).to_svg(); print(before, 'matplotlib.pyplot' in sys.modules)"
+        "import sys; from judgewright.runs.reports.plots import confusion_chart as c;before ="
+        " 'matplotlib' in sys.modules;c([[1, 0], [0, 1]], ['a', 'b']).to_svg(); print(before,"
+        " 'matplotlib.pyplot' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]

@@ -12,15 +12,24 @@ from ..stored_events import event as event_of
 from ..stored_events import stored
 
 
-def test_a_step_tells_of_every_proposal_and_why_it_failed(capsys: pytest.CaptureFixture[str]) -> None:
-    """The one that came farthest, then each beside it with its result, its violations or its reason, on its line."""
+def test_a_step_tells_of_every_proposal_and_why_it_failed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The one that came farthest, then each beside it with its result, its violations or its
+    reason, on its line.
+    """
     violation = {"name": "scale_changed", "detail": "the scale\nis another"}
     others: list[dict[str, Any]] = [
         {"result": "refused", "version": "aaa", "gradient": "g", "violations": [violation]},
         {"result": "no proposal", "reason": "the optimizer model failed: \x1b[31mtoo long"},
         {"result": "tried before", "version": "bbb"},
     ]
-    say_event(event_of("step", {"step": 3, "batch_loss": 0.25, "result": "no loss: on\ntwo lines", "others": others}))
+    say_event(
+        event_of(
+            "step",
+            {"step": 3, "batch_loss": 0.25, "result": "no loss: on\ntwo lines", "others": others},
+        )
+    )
     told = capsys.readouterr().out
     assert [line.strip() for line in told.splitlines()] == [
         r"step  3: batch loss 0.250: no loss: on\ntwo lines",
@@ -41,7 +50,8 @@ TABLE = {"n": 40, "metrics": dict.fromkeys(METRIC_ORDER, ESTIMATE)}
     [
         ({"before": {"pooled": TABLE, "by": {}}}, "The open rows as they are", "whole benchmark"),
         (
-            {side: {"pooled": TABLE, "by": {}} for side in ("before", "after")} | {"includes_sealed_rows": False},
+            {side: {"pooled": TABLE, "by": {}} for side in ("before", "after")}
+            | {"includes_sealed_rows": False},
             "final rows stay sealed",
             "whole benchmark",
         ),
@@ -64,12 +74,30 @@ def test_the_closing_table_says_which_rows_it_is_over(
     assert silent not in told
 
 
-def test_what_a_closing_table_lacks_is_told_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
-    """In the terminal each reason once, with the figures it holds for; in pages and Markdown in the cell itself."""
-    missing = {"value": None, "low": None, "high": None, "n": 40, "reason": "no row is labelled positive"}
+def test_what_a_closing_table_lacks_is_told_with_its_reason(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """In the terminal each reason once, with the figures it holds for; in pages and Markdown in the
+    cell itself.
+    """
+    missing = {
+        "value": None,
+        "low": None,
+        "high": None,
+        "n": 40,
+        "reason": "no row is labelled positive",
+    }
     table = {"n": 40, "metrics": {**TABLE["metrics"], "recall": missing, "f1": missing}}  # type: ignore[dict-item]
-    sides = {side: {"pooled": table, "by": {"DL19": table, "DL20": TABLE}} for side in ("before", "after")}
-    say_event(event_of("everything", {"by": "dataset", "final_opened": 0, "includes_sealed_rows": True, **sides}))
+    sides = {
+        side: {"pooled": table, "by": {"DL19": table, "DL20": TABLE}}
+        for side in ("before", "after")
+    }
+    say_event(
+        event_of(
+            "everything",
+            {"by": "dataset", "final_opened": 0, "includes_sealed_rows": True, **sides},
+        )
+    )
     lines = capsys.readouterr().out.splitlines()
     assert "  n/a: recall of DL19, f1 of DL19 (no row is labelled positive)" in lines
     assert "  n/a: recall, f1 (no row is labelled positive)" in lines
@@ -77,7 +105,9 @@ def test_what_a_closing_table_lacks_is_told_with_its_reason(capsys: pytest.Captu
     assert (line[1], line[3]) == ("n/a (no row is labelled positive)", "0.500")
 
 
-def test_a_closing_table_of_an_earlier_version_is_over_all_rows_where_there_was_a_survivor() -> None:
+def test_a_closing_table_of_an_earlier_version_is_over_all_rows_where_there_was_a_survivor() -> (
+    None
+):
     """It did not write down which rows it is over."""
     side = {"pooled": TABLE, "by": {}}
     assert read_as(Remeasured, stored("everything", {"after": side})).includes_sealed_rows

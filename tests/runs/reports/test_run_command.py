@@ -1,4 +1,6 @@
-"""The printed command, read as the shell and `optimize` would read it: it makes the run's own configuration."""
+"""The printed command, read as the shell and `optimize` would read it: it makes the run's own
+configuration.
+"""
 
 import shlex
 from dataclasses import replace
@@ -29,7 +31,12 @@ def parsed(command: str) -> RunConfig:
 
 def config(**changes: object) -> RunConfig:
     """A run of few settings."""
-    plain = {"prompt": PROMPT.to_yaml(), "model": "simulated", "data": "my rows.jsonl", "objective": "don't overrate"}
+    plain = {
+        "prompt": PROMPT.to_yaml(),
+        "model": "simulated",
+        "data": "my rows.jsonl",
+        "objective": "don't overrate",
+    }
     return RunConfig(**{**plain, **changes})  # type: ignore[arg-type]
 
 
@@ -40,15 +47,22 @@ def kept_loss(text: str) -> str:
 
 @pytest.mark.parametrize("expression", ["0.5 * fp + (1 - correct) * 0.5", "-fp * -1 + 0.3 * fn"])
 def test_a_loss_without_a_declaration_is_printed_as_it_is_read(expression: str) -> None:
-    """The command makes the same configuration, the loss in it included; one that begins with a dash too."""
+    """The command makes the same configuration, the loss in it included; one that begins with a
+    dash too.
+    """
     mine = config(loss=kept_loss(expression), seed=3)
     assert parsed(command_of(mine)) == mine
 
 
-def test_a_loss_that_declares_something_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An expression alone cannot declare: a placeholder stands for the file that `loss write --out` writes."""
+def test_a_loss_that_declares_something_is_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An expression alone cannot declare: a placeholder stands for the file that `loss write --out`
+    writes.
+    """
     (tmp_path / "mine.json").write_text(
-        '{"expression": "fp + 0.3 * fn", "declares": {"fp_costs_more_than_fn": true}, "reason": "so"}'
+        '{"expression": "fp + 0.3 * fn", "declares": {"fp_costs_more_than_fn": true}, "reason":'
+        ' "so"}'
     )
     mine = config(loss=kept_loss(str(tmp_path / "mine.json")))
     command = command_of(mine)
@@ -59,7 +73,9 @@ def test_a_loss_that_declares_something_is_a_file(tmp_path: Path, monkeypatch: p
 
 
 def test_every_other_setting_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Options, flags and lists away from their defaults; what is not on the command line is the run's own affair."""
+    """Options, flags and lists away from their defaults; what is not on the command line is the
+    run's own affair.
+    """
     monkeypatch.chdir(tmp_path)
     Path("EDITED.yaml").write_text(PROMPT.to_yaml(), encoding="utf-8")
     mine = config(
@@ -135,4 +151,9 @@ def test_every_other_setting_comes_back(tmp_path: Path, monkeypatch: pytest.Monk
         "scheduler",
         "workers",
     ]
-    assert parsed(command_of(replace(mine, data="/home/ann/my rows.jsonl", data_hash="h", concurrency=2))) == mine
+    assert (
+        parsed(
+            command_of(replace(mine, data="/home/ann/my rows.jsonl", data_hash="h", concurrency=2))
+        )
+        == mine
+    )

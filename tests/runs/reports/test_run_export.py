@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import InputError, Registry, load_dataset, load_prompt, split_dataset
-from judgewright.runs.actions import RunSummary, flips_of, read_optimization, record_review, start_run, validation
+from judgewright.runs.actions import (
+    RunSummary,
+    flips_of,
+    read_optimization,
+    record_review,
+    start_run,
+    validation,
+)
 from judgewright.runs.actions.flips import Validation
 from judgewright.runs.cli import main
 from judgewright.runs.config import Environment
@@ -52,8 +59,10 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
     write_demo_rows(rows, documents=180)
     mark(rows)
     edit = PROMPT.edited(
-        criteria=f"{PROMPT.criteria}\nCompare each number with the source, and grade low if it does not appear there.\n"
-        f"{HOSTILE}"
+        criteria=(
+            f"{PROMPT.criteria}\nCompare each number with the source, and grade low if it does not"
+            f" appear there.\n{HOSTILE}"
+        )
     )
     config = RunConfig(
         prompt=PROMPT.to_yaml(),
@@ -66,7 +75,9 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
         hunks=2,
     )
     with Workspace(root / "work") as place:
-        run = start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+        run = start_run(
+            place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None
+        )
         assert run.run.decided.accepted
         record_review(place, run.run_id, accept=True, who="Ann <ann@example.org>", comment=COMMENT)
         export_run(place, run.run_id, root / "out", formats=tuple(FORMATS))
@@ -95,7 +106,9 @@ def test_every_format_writes_its_files_and_leaves_nothing_half_written(kept: Kep
 
 
 def test_no_sealed_row_is_in_any_file(kept: Kept) -> None:
-    """A word of each holdout and final row is looked for in all of them; words of open rows are there."""
+    """A word of each holdout and final row is looked for in all of them; words of open rows are
+    there.
+    """
     text = "".join(path.read_text(encoding="utf-8") for path in kept.folder.iterdir())
     found = set(re.findall(r"canary[a-j]{4}x", text))
     assert len(kept.sealed) > 100
@@ -120,10 +133,15 @@ def test_the_page_is_self_contained_inert_and_says_what_it_is(kept: Kept) -> Non
 
 def test_the_page_and_the_markdown_say_who_decided_when_and_on_what_text(kept: Kept) -> None:
     """Name, time, comment and version in both; the exact text in the page and in the prompts."""
-    page, markdown = ((kept.folder / f"run.{end}").read_text(encoding="utf-8") for end in ("html", "md"))
+    page, markdown = (
+        (kept.folder / f"run.{end}").read_text(encoding="utf-8") for end in ("html", "md")
+    )
     assert "Ann &lt;ann@example.org&gt;" in page
     assert "Ann &#60;ann&#64;example.org>" in markdown
-    prompts = {str(line["role"]): load_prompt(str(line["yaml"])) for line in lines(kept.folder / "prompts.jsonl")}
+    prompts = {
+        str(line["role"]): load_prompt(str(line["yaml"]))
+        for line in lines(kept.folder / "prompts.jsonl")
+    }
     after = kept.place.registry.get("groundedness")
     assert prompts["before"].version == PROMPT.version
     assert prompts["after"].version == prompts["accepted"].version == after.version
@@ -134,17 +152,27 @@ def test_the_page_and_the_markdown_say_who_decided_when_and_on_what_text(kept: K
     assert str(decided[0]["created"])[:16].replace("T", " ") in markdown
 
 
-def test_markdown_puts_the_decision_right_behind_what_was_wanted_and_mentions_nobody(kept: Kept) -> None:
-    """Words, reading, the gate's word, then all else; a comment pings nobody and breaks no table or fence."""
+def test_markdown_puts_the_decision_right_behind_what_was_wanted_and_mentions_nobody(
+    kept: Kept,
+) -> None:
+    """Words, reading, the gate's word, then all else; a comment pings nobody and breaks no table or
+    fence.
+    """
     markdown = (kept.folder / "run.md").read_text(encoding="utf-8")
     head = markdown.splitlines()
     assert head[0].startswith("# Judge `groundedness`: ")
     assert head[2].startswith("Wanted: ")
     assert head[4].startswith("Read as: Raise precision")
-    above = [line for line in head[5 : head.index(next(line for line in head if "Gate:" in line))] if line]
+    above = [
+        line
+        for line in head[5 : head.index(next(line for line in head if "Gate:" in line))]
+        if line
+    ]
     assert all(line.startswith("- ") for line in above)
     assert "**Gate: ACCEPTED.**" in markdown
-    assert "see &#64;team and &#35;12 &#124; &#60;b>now&#60;/b> http:&#47;&#47;x.example" in markdown
+    assert (
+        "see &#64;team and &#35;12 &#124; &#60;b>now&#60;/b> http:&#47;&#47;x.example" in markdown
+    )
     fences = re.findall(r"^(`{3,})(\w*)$", markdown, flags=re.MULTILINE)
     assert [name for _, name in fences] == ["diff", "", "sh", ""]
     assert fences[0][0] == "````"  # longer than the one in the prompt
@@ -161,9 +189,14 @@ def test_verdicts_hold_both_prompts_on_validation_and_the_first_on_training(kept
         sides.setdefault(line["judge"], {})[line["id"]] = line
     before, after = sides.values()
     assert set(after) == {row_id for row_id, line in before.items() if line["part"] == "validation"}
-    changed = {row_id for row_id, line in after.items() if line["positive"] != before[row_id]["positive"]}
+    changed = {
+        row_id for row_id, line in after.items() if line["positive"] != before[row_id]["positive"]
+    }
     assert changed == {
-        flip.row_id for flip in flips_of(validation(kept.place, read_optimization(kept.place, kept.run_id))).rows
+        flip.row_id
+        for flip in flips_of(
+            validation(kept.place, read_optimization(kept.place, kept.run_id))
+        ).rows
     }
     assert all(line["simulated"] for line in found)
 
@@ -194,7 +227,9 @@ def test_a_cost_that_is_not_known_is_not_called_nought(
 
 
 def test_the_page_has_the_proposals_beside_the_best(summary: tuple[RunSummary, Validation]) -> None:
-    """A line each with version, result and why; critique and text folded, escaped as everything is."""
+    """A line each with version, result and why; critique and text folded, escaped as everything
+    is.
+    """
     others = [
         {"result": "no proposal", "reason": "the optimizer model failed"},
         {
@@ -206,10 +241,18 @@ def test_the_page_has_the_proposals_beside_the_best(summary: tuple[RunSummary, V
         },
     ]
     run, rows = summary
-    events = tuple(replace(e, payload={**e.payload, "others": others}) if e.kind == "step" else e for e in run.events)
+    events = tuple(
+        replace(e, payload={**e.payload, "others": others}) if e.kind == "step" else e
+        for e in run.events
+    )
     page = render_html(replace(run, events=events), rows)
-    assert '<span class="side">beside it none: no proposal; the optimizer model failed</span>' in page
-    line = "<summary>beside it aaaa1111: refused; placeholders: {source} is gone</summary><p>too vague</p>"
+    assert (
+        '<span class="side">beside it none: no proposal; the optimizer model failed</span>' in page
+    )
+    line = (
+        "<summary>beside it aaaa1111: refused; placeholders: {source} is gone</summary><p>too"
+        " vague</p>"
+    )
     assert f'<details class="side">{line}' in page
     assert "<script>" not in page
 
@@ -220,7 +263,12 @@ def test_a_run_without_a_decision_is_not_written(tmp_path: Path) -> None:
         run = create_run(
             place.database,
             "optimize",
-            {"prompt": PROMPT.to_yaml(), "model": "simulated", "data": "x", "objective": "precision"},
+            {
+                "prompt": PROMPT.to_yaml(),
+                "model": "simulated",
+                "data": "x",
+                "objective": "precision",
+            },
         )
         with pytest.raises(InputError, match="no decision yet"):
             export_run(place, run, tmp_path / "out", formats=("html",))
@@ -231,10 +279,16 @@ def test_a_run_that_found_nothing_can_be_written(tmp_path: Path) -> None:
     """No diff, no evidence and no person's decision; the files still say so."""
     write_demo_rows(tmp_path / "rows.jsonl", documents=60)
     config = RunConfig(
-        prompt=PROMPT.to_yaml(), model="simulated", data=str(tmp_path / "rows.jsonl"), objective="precision", steps=0
+        prompt=PROMPT.to_yaml(),
+        model="simulated",
+        data=str(tmp_path / "rows.jsonl"),
+        objective="precision",
+        steps=0,
     )
     with Workspace(tmp_path / "work") as place:
-        run = start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+        run = start_run(
+            place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None
+        )
         export_run(place, run.run_id, tmp_path / "out", formats=tuple(FORMATS))
     page = (tmp_path / "out" / "run.html").read_text(encoding="utf-8")
     assert "There is no new prompt" in page
@@ -269,20 +323,46 @@ def test_the_command_starts_the_same_run_again() -> None:
         optimize.make_context("optimize", ["x", __file__, "--objective", "y", "--model", "z"])
     ).parse_args(words[2:])[0]
     assert parsed["objective"] == "don't overrate"
-    assert (parsed["shares"], parsed["id_"], parsed["seed"], parsed["steps"]) == ("40/20/30/10", "key", "7", "3")
+    assert (parsed["shares"], parsed["id_"], parsed["seed"], parsed["steps"]) == (
+        "40/20/30/10",
+        "key",
+        "7",
+        "3",
+    )
     assert (parsed["exclude"], parsed["parts"]) == ("dataset,lang", "criteria,system")
 
 
-def test_commands_write_and_show(kept: Kept, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_write_and_show(
+    kept: Kept, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """`runs export`, `runs flips` and `runs show` from the command line."""
     at = ("--workspace", str(kept.place.root))
-    main(["runs", "export", kept.run_id, "--out", str(tmp_path / "o"), "--format", "md", "--json", *at])
+    main(
+        [
+            "runs",
+            "export",
+            kept.run_id,
+            "--out",
+            str(tmp_path / "o"),
+            "--format",
+            "md",
+            "--json",
+            *at,
+        ]
+    )
     assert [Path(path).name for path in json.loads(capsys.readouterr().out)["paths"]] == ["run.md"]
     whole = flips_of(validation(kept.place, read_optimization(kept.place, kept.run_id)))
     main(["runs", "flips", kept.run_id, "--json", "--limit", "3", "--direction", "right", *at])
     body = json.loads(capsys.readouterr().out)
-    assert (body["right"], body["wrong"], body["n"], body["simulated"]) == (whole.right, whole.wrong, whole.n, True)
-    assert [flip["row_id"] for flip in body["flips"]] == [f.row_id for f in whole.only(direction="became right")[:3]]
+    assert (body["right"], body["wrong"], body["n"], body["simulated"]) == (
+        whole.right,
+        whole.wrong,
+        whole.n,
+        True,
+    )
+    assert [flip["row_id"] for flip in body["flips"]] == [
+        f.row_id for f in whole.only(direction="became right")[:3]
+    ]
     main(["runs", "flips", kept.run_id, "--slice", "in", "--error", "FP", "--limit", "1", *at])
     told = capsys.readouterr().out
     assert "SIMULATED" in told

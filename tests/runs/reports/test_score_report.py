@@ -26,7 +26,9 @@ from judgewright.runs.reports import DISAGREEMENTS, MOST_CHARTED, MOST_LISTED, r
 from judgewright.runs.reports.terminal_report import number
 
 VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
-needs_verdicts = pytest.mark.skipif(not VERDICTS.exists(), reason="the shared data are not beside the checkout")
+needs_verdicts = pytest.mark.skipif(
+    not VERDICTS.exists(), reason="the shared data are not beside the checkout"
+)
 
 GRADED = OutputScale(kind="graded", low=0, high=3, threshold=2)
 VOID = ("meta", "br", "img", "input", "link", "hr")
@@ -87,7 +89,9 @@ def table(
     values: Sequence[str] = (),
     simulated: bool = False,
 ) -> JudgedDataset:
-    """Return rows of (label, score), None for unscored, with a text and a value of column `kind` each."""
+    """Return rows of (label, score), None for unscored, with a text and a value of column `kind`
+    each.
+    """
     sure = confidence or [None] * len(answers)
     rows = tuple(
         Row(
@@ -99,34 +103,61 @@ def table(
         for i, (label, _) in enumerate(answers)
     )
     found = tuple(
-        Unscored(row_id=row.id, reason="parse")
-        if score is None
-        else Verdict(row_id=row.id, score=score, positive=scale.positive(score), confidence=sure[i])
+        (
+            Unscored(row_id=row.id, reason="parse")
+            if score is None
+            else Verdict(
+                row_id=row.id, score=score, positive=scale.positive(score), confidence=sure[i]
+            )
+        )
         for i, (row, (_, score)) in enumerate(zip(rows, answers, strict=True))
     )
     labels = BINARY if scale is PROBABILITY else scale
     dataset = Dataset.of(rows, labels=labels, name="made here")
-    return JudgedDataset(dataset=dataset, answers=found, scale=scale, judge="made@1", model="none", simulated=simulated)
+    return JudgedDataset(
+        dataset=dataset,
+        answers=found,
+        scale=scale,
+        judge="made@1",
+        model="none",
+        simulated=simulated,
+    )
 
 
 def render(judged: JudgedDataset, by: dict[str, Benchmark] | None = None) -> str:
     """Return the page of a table."""
     return render_score_report(
-        judged, measure(judged, resamples=50), by=by or {}, by_column="kind" if by else None, title="A title"
+        judged,
+        measure(judged, resamples=50),
+        by=by or {},
+        by_column="kind" if by else None,
+        title="A title",
     )
 
 
-MIXED: list[tuple[float, float | None]] = [(1, 1), (0, 0), (1, 0), (0, 1), (1, 1), (0, 0), (1, None)] * 5
+MIXED: list[tuple[float, float | None]] = [
+    (1, 1),
+    (0, 0),
+    (1, 0),
+    (0, 1),
+    (1, 1),
+    (0, 0),
+    (1, None),
+] * 5
 
 
 def test_the_page_is_one_file_that_fetches_nothing() -> None:
-    """No script, handler, frame, link or address of the outside; the policy forbids them as well."""
+    """No script, handler, frame, link or address of the outside; the policy forbids them as
+    well.
+    """
     judged = table(MIXED, confidence=[0.5 + i / 100 for i in range(35)])
     html = render_score_report(judged, measure(judged), by={}, by_column=None, title="A title")
     page = Page(html)
     found = {tag for tag, _ in page.tags}
     assert not found & {"script", "link", "iframe", "object", "embed", "img", "form", "base"}
-    assert not [name for _, attrs in page.tags for name in attrs if name.startswith("on") or name == "src"]
+    assert not [
+        name for _, attrs in page.tags for name in attrs if name.startswith("on") or name == "src"
+    ]
     assert all(value.startswith("#") for value in page.values("href"))
     assert "default-src 'none'; style-src 'unsafe-inline'; img-src data:" in page.values("content")
     assert html.replace("http://www.w3.org/2000/svg", "").count("://") == 0
@@ -135,8 +166,15 @@ def test_the_page_is_one_file_that_fetches_nothing() -> None:
 
 
 def test_the_page_can_be_walked_without_eyes() -> None:
-    """One first heading, none skipped, headers with a scope, ids once each and every reference found."""
-    page = Page(render(table(MIXED, values=["a", "b"] * 17 + ["a"]), by_column(table(MIXED), "kind", resamples=50)))
+    """One first heading, none skipped, headers with a scope, ids once each and every reference
+    found.
+    """
+    page = Page(
+        render(
+            table(MIXED, values=["a", "b"] * 17 + ["a"]),
+            by_column(table(MIXED), "kind", resamples=50),
+        )
+    )
     levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)]
     assert levels.count(1) == 1
     assert all(after - before <= 1 for before, after in pairwise(levels))
@@ -144,16 +182,22 @@ def test_the_page_can_be_walked_without_eyes() -> None:
     ids = page.values("id")
     assert len(ids) == len(set(ids))
     wanted = {value.removeprefix("#") for value in page.values("href")}
-    assert wanted | set(page.values("aria-labelledby")) | set(page.values("aria-describedby")) <= set(ids)
+    assert wanted | set(page.values("aria-labelledby")) | set(
+        page.values("aria-describedby")
+    ) <= set(ids)
     assert (page.open, page.crossed) == ([], [])
 
 
 def test_hostile_rows_are_shown_and_do_nothing() -> None:
-    """Markup is text; control and bidirectional characters are visible escapes; no tag is added by any row."""
+    """Markup is text; control and bidirectional characters are visible escapes; no tag is added by
+    any row.
+    """
     answers: list[tuple[float, float | None]] = [(1, 0)] * len(HOSTILE)
     texts = [f"{text}\n{text}" for text in HOSTILE]
     tame = table(
-        answers, texts=[f"x\n{i}" for i in range(len(HOSTILE))], values=[f"v{i:02}" for i in range(len(HOSTILE))]
+        answers,
+        texts=[f"x\n{i}" for i in range(len(HOSTILE))],
+        values=[f"v{i:02}" for i in range(len(HOSTILE))],
     )
     wild = table(answers, texts=texts, values=HOSTILE)
     html = render(wild, by_column(wild, "kind", resamples=50))
@@ -173,7 +217,9 @@ def test_hostile_rows_are_shown_and_do_nothing() -> None:
     assert page.crossed == []
 
 
-@pytest.mark.parametrize("field", ["title", "judge", "model", "data", "note", "id", "input", "group", "column"])
+@pytest.mark.parametrize(
+    "field", ["title", "judge", "model", "data", "note", "id", "input", "group", "column"]
+)
 def test_hostile_names_do_nothing_either(field: str) -> None:
     """Whatever names a person's files bring: they are text."""
     bad = "<script>x</script>\u202e"
@@ -184,7 +230,12 @@ def test_hostile_names_do_nothing_either(field: str) -> None:
         group=bad if field == "group" else "g",
     )
     judged = JudgedDataset(
-        dataset=Dataset.of([row], labels=BINARY, name=bad if field == "data" else "", notes=[bad] * (field == "note")),
+        dataset=Dataset.of(
+            [row],
+            labels=BINARY,
+            name=bad if field == "data" else "",
+            notes=[bad] * (field == "note"),
+        ),
         answers=(Verdict(row_id=row.id, score=0, positive=False),),
         scale=BINARY,
         judge=bad if field == "judge" else "",
@@ -193,14 +244,20 @@ def test_hostile_names_do_nothing_either(field: str) -> None:
     whole = measure(judged, resamples=50)
     column = bad if field == "column" else "kind"
     html = render_score_report(
-        judged, whole, by={"v": whole}, by_column=column, title=bad if field == "title" else "A title"
+        judged,
+        whole,
+        by={"v": whole},
+        by_column=column,
+        title=bad if field == "title" else "A title",
     )
     assert "<script" not in html
     assert r"&lt;script&gt;x&lt;/script&gt;\u{202e}" in html
 
 
 def test_every_figure_of_the_benchmark_is_there() -> None:
-    """Each metric stands with its value, interval and n; confusion and grades are counted in tables."""
+    """Each metric stands with its value, interval and n; confusion and grades are counted in
+    tables.
+    """
     answers: list[tuple[float, float | None]] = [(i % 4, (i * 7 + i // 5) % 4) for i in range(60)]
     judged = table(answers, scale=GRADED)
     benchmark = measure(judged, resamples=50)
@@ -222,7 +279,9 @@ def test_every_figure_of_the_benchmark_is_there() -> None:
 
 
 def test_unscored_rows_are_told_and_bounded() -> None:
-    """Their reasons and the worst case are on the page; without any, it says that nothing is hidden."""
+    """Their reasons and the worst case are on the page; without any, it says that nothing is
+    hidden.
+    """
     html = render(table(MIXED))
     benchmark = measure(table(MIXED), resamples=50)
     assert "5 (5 parse): left out, not counted as wrong" in html
@@ -243,26 +302,35 @@ def test_a_simulated_judge_is_called_simulated(simulated: bool) -> None:
     [
         (table([(1, None), (0, None)]), "there is nothing to measure"),
         (table([]), "there is nothing to measure"),
-        (table([(0, 0), (0, 1)], confidence=[0.9, 0.8]), "No curve: no row with a score to cut is labelled positive."),
+        (
+            table([(0, 0), (0, 1)], confidence=[0.9, 0.8]),
+            "No curve: no row with a score to cut is labelled positive.",
+        ),
         (table([(1, 1), (0, 1)]), "No curve: the judge gives no score to cut."),
         (table([(1, 2), (3, 2)], scale=GRADED), "No curve: every row has the same score."),
         (table([(1, 1), (0, 1)]), "No verdict carries a confidence or a probability"),
         (table([(1, 1), (0, 0)]), "People and judge decided no row differently."),
         (
-            table([(1, 1), (1000, 0)], scale=OutputScale(kind="graded", low=0, high=1000, threshold=2)),
+            table(
+                [(1, 1), (1000, 0)], scale=OutputScale(kind="graded", low=0, high=1000, threshold=2)
+            ),
             "The scale has 1001 grades",
         ),
     ],
 )
 def test_what_is_not_there_is_said(judged: JudgedDataset, said: str) -> None:
-    """Nothing scored, one class, no confidence: the page is written and says why a part is missing."""
+    """Nothing scored, one class, no confidence: the page is written and says why a part is
+    missing.
+    """
     page = Page(render(judged))
     assert said in " ".join(page.text.split())
     assert "nan" not in page.text.lower().split()
 
 
 def test_the_surest_disagreements_come_first() -> None:
-    """By confidence; those without come last, in the order of the file; at most twenty are on the page."""
+    """By confidence; those without come last, in the order of the file; at most twenty are on the
+    page.
+    """
     sure = [None, 0.6, 0.9, 0.9, None, 0.7] * 10
     judged = table([(1, 0), (0, 1), (1, 0), (1, 1), (0, 1), (0, 0)] * 10, confidence=sure)
     order = judged.disagreements
@@ -272,7 +340,10 @@ def test_the_surest_disagreements_come_first() -> None:
     assert order[:10] == sorted(order[:10])
     page = Page(render(judged))
     assert sum(tag == "article" for tag, _ in page.tags) == DISAGREEMENTS
-    assert "40 rows were decided differently by people and judge; 20 are here, the judge's surest first" in page.text
+    assert (
+        "40 rows were decided differently by people and judge; 20 are here, the judge's surest"
+        " first" in page.text
+    )
     assert "people negative (0), judge positive (1), confidence 0.60" in page.text
 
 
@@ -286,7 +357,9 @@ def test_without_confidence_the_farthest_grades_come_first() -> None:
 
 
 def test_the_threshold_in_use_is_marked_where_there_is_one() -> None:
-    """A graded judge has one; a verdict with a confidence under one half does not follow from any."""
+    """A graded judge has one; a verdict with a confidence under one half does not follow from
+    any.
+    """
     graded = render(table([(1, 2), (0, 3), (2, 1), (3, 3)], scale=GRADED))
     assert "The threshold in use is 2." in graded
     assert "in use: 2</text>" in graded
@@ -296,7 +369,9 @@ def test_the_threshold_in_use_is_marked_where_there_is_one() -> None:
 
 
 def test_many_values_are_cut_to_the_largest_and_counted() -> None:
-    """Values with long equal beginnings stay apart; the smallest are left out of chart and table, and told."""
+    """Values with long equal beginnings stay apart; the smallest are left out of chart and table,
+    and told.
+    """
     values = [f"{'v' * 100}{i}" for i in range(MOST_LISTED + 5)]
     values += values[5:]
     judged = table([(1, 1), (0, 1)] * ((len(values) + 1) // 2), values=[*values, "last"])
@@ -309,7 +384,9 @@ def test_many_values_are_cut_to_the_largest_and_counted() -> None:
 
 
 def test_enormous_rows_make_a_page_that_opens() -> None:
-    """Twenty rows of a million characters each stay under a megabyte, and what is left out is counted."""
+    """Twenty rows of a million characters each stay under a megabyte, and what is left out is
+    counted.
+    """
     judged = table([(1, 0)] * 25, texts=["<&\u202e" * 300_000] * 20 + ["short"] * 5)
     html = render(judged)
     assert len(html.encode()) < 1_000_000
@@ -318,11 +395,16 @@ def test_enormous_rows_make_a_page_that_opens() -> None:
 
 @needs_verdicts
 def test_real_verdicts_make_the_same_small_page_each_time() -> None:
-    """9,260 graded rows by kind of query: under a megabyte, byte for byte the same, every value in the table."""
+    """9,260 graded rows by kind of query: under a megabyte, byte for byte the same, every value in
+    the table.
+    """
     judged = load_verdicts(VERDICTS / "trecdl19.gpt-4o-umbrela.jsonl", threshold=2)
     whole, parts = measure(judged), by_column(judged, "metadata.query_type")
     pages = [
-        render_score_report(judged, whole, by=parts, by_column="metadata.query_type", title="GPT-4o") for _ in range(2)
+        render_score_report(
+            judged, whole, by=parts, by_column="metadata.query_type", title="GPT-4o"
+        )
+        for _ in range(2)
     ]
     assert pages[0] == pages[1]
     assert len(pages[0].encode()) < 1_000_000

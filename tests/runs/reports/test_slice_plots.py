@@ -1,4 +1,6 @@
-"""The picture of slices: its numbers are those of the rows, it is the same each time, and text in it is inert."""
+"""The picture of slices: its numbers are those of the rows, it is the same each time, and text in
+it is inert.
+"""
 
 from pathlib import Path
 from xml.etree import ElementTree
@@ -48,11 +50,17 @@ def judged() -> JudgedDataset:
         Row(id=f"r{i}", inputs={}, label=float(y), meta={"kind": str(k)}, group=f"g{i // 3}")
         for i, (y, k) in enumerate(zip(label, kind, strict=True))
     ]
-    answers = tuple(Verdict(row_id=f"r{i}", score=float(p), positive=bool(p)) for i, p in enumerate(said))
-    return JudgedDataset(dataset=Dataset.of(rows, labels=BINARY, name="made"), answers=answers, scale=BINARY)
+    answers = tuple(
+        Verdict(row_id=f"r{i}", score=float(p), positive=bool(p)) for i, p in enumerate(said)
+    )
+    return JudgedDataset(
+        dataset=Dataset.of(rows, labels=BINARY, name="made"), answers=answers, scale=BINARY
+    )
 
 
-def bar(name: str, value: Estimate, rest: float | None = 0.7, fp: int = 5, fn: int = 3, state: str = "") -> SliceBar:
+def bar(
+    name: str, value: Estimate, rest: float | None = 0.7, fp: int = 5, fn: int = 3, state: str = ""
+) -> SliceBar:
     """One line of a picture."""
     return SliceBar(name=name, value=value, rest=rest, support=60, fp=fp, fn=fn, state=state)
 
@@ -64,17 +72,28 @@ def estimate(value: float = 0.5) -> Estimate:
 
 def words(picture: Picture) -> list[str]:
     """What stands in the text elements, in their order."""
-    return [element.text or "" for element in ElementTree.fromstring(picture.to_svg()).iter(f"{SVG}text")]
+    return [
+        element.text or ""
+        for element in ElementTree.fromstring(picture.to_svg()).iter(f"{SVG}text")
+    ]
 
 
 def test_the_numbers_drawn_are_those_of_the_rows() -> None:
-    """Support and errors counted with NumPy; values, rests and intervals those of the report; all rows first."""
+    """Support and errors counted with NumPy; values, rests and intervals those of the report; all
+    rows first.
+    """
     table = judged()
     report = find_slices(table)
     bars = tabulate_found(report, table)
-    assert [b.name for b in bars] == ["all rows", *(f"{i}  {s.predicate}" for i, s in enumerate(report.slices, 1))]
+    assert [b.name for b in bars] == [
+        "all rows",
+        *(f"{i}  {s.predicate}" for i, s in enumerate(report.slices, 1)),
+    ]
     wrong = table.positive != table.predicted
-    assert (bars[0].fp, bars[0].fn) == ((wrong & table.predicted).sum(), (wrong & ~table.predicted).sum())
+    assert (bars[0].fp, bars[0].fn) == (
+        (wrong & table.predicted).sum(),
+        (wrong & ~table.predicted).sum(),
+    )
     assert bars[0].support == len(table.scored)
     for drawn, found in zip(bars[1:], report.slices, strict=True):
         inside = found.predicate.mask(table.rows)
@@ -89,7 +108,9 @@ def test_the_numbers_drawn_are_those_of_the_rows() -> None:
 def test_ones_own_slice_stands_beside_the_rows_elsewhere() -> None:
     """Their supports and errors add up to all rows."""
     table = judged()
-    inside, outside = tabulate_measured(measure_slice(table, parse_predicate("kind = b"), metric="f1"), table)
+    inside, outside = tabulate_measured(
+        measure_slice(table, parse_predicate("kind = b"), metric="f1"), table
+    )
     assert inside.support + outside.support == len(table.scored)
     assert inside.fp + outside.fp == (table.predicted & ~table.positive).sum()
     assert "chosen by hand" in inside.state
@@ -97,7 +118,9 @@ def test_ones_own_slice_stands_beside_the_rows_elsewhere() -> None:
 
 
 def test_names_values_and_counts_can_be_read() -> None:
-    """Every slice's name and state, its rows, the axes and the legend; the description carries the numbers."""
+    """Every slice's name and state, its rows, the axes and the legend; the description carries the
+    numbers.
+    """
     table = judged()
     report = find_slices(table)
     picture = plot_found(report, table)
@@ -122,14 +145,20 @@ def test_the_same_slices_give_the_same_bytes() -> None:
 
 @settings(deadline=None, max_examples=25)
 @given(st.text(max_size=300) | st.sampled_from(HOSTILE))
-@example("0000" + "\x1f" * 4 + "0000000\ue00000一\U001000a9")  # a wide letter just before the end of a line
+@example(
+    "0000" + "\x1f" * 4 + "0000000\ue00000一\U001000a9"
+)  # a wide letter just before the end of a line
 @example("一" * 29 + " " + "narrow " * 9)
 def test_no_name_can_do_anything_in_a_picture(name: str) -> None:
     """Well-formed, without elements of its own, and at most two lines."""
     picture = draw_slices(name, [bar(name, estimate(), state="confirmed, n = 40")])
     svg = picture.to_svg()
     root = ElementTree.fromstring(svg)
-    assert not [e for e in root.iter() if e.tag.removeprefix(SVG) in ("script", "style", "foreignObject", "a")]
+    assert not [
+        e
+        for e in root.iter()
+        if e.tag.removeprefix(SVG) in ("script", "style", "foreignObject", "a")
+    ]
     plain = draw_slices("m", [bar("n", estimate(), state="confirmed, n = 40")])
     assert len(words(picture)) <= len(words(plain)) + NAME_LINES - 1
     assert all(len(line) <= NAME_CELLS for line in words(picture))
@@ -153,7 +182,9 @@ def test_what_is_undefined_or_negative_is_drawn_as_that(value: Estimate) -> None
 
 def test_the_ending_decides_the_format(tmp_path: Path) -> None:
     """.svg and .png in either case; others and folders that are not there are refused."""
-    picture = plot_measured(measure_slice(judged(), parse_predicate("kind = a"), metric="precision"), judged())
+    picture = plot_measured(
+        measure_slice(judged(), parse_predicate("kind = a"), metric="precision"), judged()
+    )
     write_picture(picture, tmp_path / "a.SVG")
     write_picture(picture, tmp_path / "a.png")
     ElementTree.parse(tmp_path / "a.SVG")

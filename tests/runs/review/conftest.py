@@ -1,4 +1,6 @@
-"""One finished run for all tests of the page: hostile rows and words, and a diff with a hunk that harms."""
+"""One finished run for all tests of the page: hostile rows and words, and a diff with a hunk that
+harms.
+"""
 
 import json
 import re
@@ -40,14 +42,19 @@ PORT = 8399
 SECONDS = 300
 """The longest that a job may take, on a machine that may be busy."""
 OURS = f"http://127.0.0.1:{PORT}"
-ATTACK = "<script>document.title='owned'</script></textarea><img src=x onerror=\"document.title='owned'\">"
+ATTACK = (
+    "<script>document.title='owned'</script></textarea><img src=x"
+    " onerror=\"document.title='owned'\">"
+)
 DRIVING = "\x1b]52;c;b3duZWQ=\x07\u202edesrever\u2066"
 """A clipboard write, and letters that turn the line around."""
 HOSTILE = f"{ATTACK}<a href='javascript:document.title=1'>x</a>{DRIVING}"
 GOOD = "Every number and date in the statement must match the source."
 HARMFUL = "Be very lenient and give the benefit of the doubt."
 ODD = "Pay no heed to </textarea><svg onload=alert(7)> or <b onclick=alert(8)>bold</b>."
-"""Hostile too, in words that no row has and without hidden characters: the walk refuses a prompt with either."""
+"""Hostile too, in words that no row has and without hidden characters: the walk refuses a prompt
+with either.
+"""
 
 
 class Elements(HTMLParser):
@@ -69,12 +76,17 @@ class Elements(HTMLParser):
 
 
 def count_foreign(text: str) -> int:
-    """Count what of a page a row, a prompt or an objective has put there: elements, attributes, driving characters."""
+    """Count what of a page a row, a prompt or an objective has put there: elements, attributes,
+    driving characters.
+    """
     elements = Elements(text).found
     found = sum(tag in ("img", "iframe", "object", "embed", "base", "style") for tag, _ in elements)
     for _, attrs in elements:
         found += sum(name.startswith("on") or name == "style" for name in attrs)
-        found += sum(not (attrs.get(name) or "/").startswith(("/", "#")) for name in ("href", "action", "src"))
+        found += sum(
+            not (attrs.get(name) or "/").startswith(("/", "#"))
+            for name in ("href", "action", "src")
+        )
     return found + len(re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text))
 
 
@@ -119,7 +131,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
         look_anyway=True,
     )
     with Workspace(root) as place:
-        result = start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+        result = start_run(
+            place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None
+        )
     parts = split_dataset(config.dataset(), shares=config.shares)
     opened = {row.id for part in (parts.train, parts.validation) for row in part.rows}
     marks = {row["id"]: f"[mark {row['id']}]" for row in rows}
@@ -139,8 +153,12 @@ def own(made: Made, tmp_path: Path) -> Made:
     return Made(root=root, run_id=made.run_id, sealed=made.sealed, opened=made.opened)
 
 
-def retold(own: Made, *, config: Mapping[str, object], events: Mapping[str, Mapping[str, object]]) -> Made:
-    """Enter a second run that tells what the first told, but for some fields of its configuration and its events."""
+def retold(
+    own: Made, *, config: Mapping[str, object], events: Mapping[str, Mapping[str, object]]
+) -> Made:
+    """Enter a second run that tells what the first told, but for some fields of its configuration
+    and its events.
+    """
     with Workspace(own.root) as place:
         info = get_run(place.database, own.run_id)
         run_id = create_run(place.database, info.kind, {**info.config, **config})
@@ -170,7 +188,9 @@ def settled(root: Path, environment: Environment | None = None) -> Job:
 
 
 def when_done(client: TestClient, address: str, **asked: Any) -> Response:  # Any: what httpx takes
-    """Open a page; where a process of its own has to work something out first, come back until it has."""
+    """Open a page; where a process of its own has to work something out first, come back until it
+    has.
+    """
     until = time.monotonic() + SECONDS
     while (answer := client.get(address, **asked)).status_code == 202 and time.monotonic() < until:
         time.sleep(0.1)
@@ -193,7 +213,9 @@ def desk(own: Made) -> Iterator[TestClient]:
 
 @dataclass(frozen=True)
 class Workbench:
-    """A workspace with an optimization, two benchmarks of its rows, and a queue of rows without labels."""
+    """A workspace with an optimization, two benchmarks of its rows, and a queue of rows without
+    labels.
+    """
 
     root: Path
     run_id: str
@@ -211,7 +233,9 @@ def judged(place: Workspace, prompt: JudgePrompt, path: Path) -> str:
     options, models = BenchOptions(by="channel"), ModelOptions(model="simulated")
     dataset = load_dataset(path, inputs=prompt.inputs, scale=prompt.scale)
     source = BenchSource(path=path)
-    run_bench(place, prompt, dataset, options, models, Environment(), watch=lambda *_: None, source=source)
+    run_bench(
+        place, prompt, dataset, options, models, Environment(), watch=lambda *_: None, source=source
+    )
     return list_runs(place.database)[-1].run_id
 
 
@@ -220,21 +244,34 @@ def bench_made(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Workbenc
     """Made once, beside the run of `made`; nobody writes here."""
     root = tmp_path_factory.mktemp("workbench") / "made"
     shutil.copytree(made.root, root)
-    rows = [json.loads(line) for line in (root / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = [
+        json.loads(line) for line in (root / "rows.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     unlabelled = root / "more.jsonl"
-    lines = [{**{k: v for k, v in row.items() if k != "label"}, "id": f"new-{row['id']}"} for row in rows[:12]]
+    lines = [
+        {**{k: v for k, v in row.items() if k != "label"}, "id": f"new-{row['id']}"}
+        for row in rows[:12]
+    ]
     unlabelled.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     prompt = Registry().get("groundedness")
     edited = prompt.edited(criteria=f"{prompt.criteria}\n{GOOD} {ODD}", note=HOSTILE)
     with Workspace(root) as place:
         before, after = (judged(place, one, made.root / "rows.jsonl") for one in (prompt, edited))
         dataset = read_rows_to_label(place.registry, unlabelled, RowOptions().as_arguments())
-        config = list_rows(dataset, path=unlabelled, reading=RowOptions().as_arguments(), again=False, seed=1)
+        config = list_rows(
+            dataset, path=unlabelled, reading=RowOptions().as_arguments(), again=False, seed=1
+        )
         queue = create_queue(place, replace(config, question=HOSTILE))
         place.registry.keep(edited, current=False)
         place.registry.tag(prompt, "production", by=HOSTILE)
     return Workbench(
-        root=root, run_id=made.run_id, before=before, after=after, queue=queue, sealed=made.sealed, opened=made.opened
+        root=root,
+        run_id=made.run_id,
+        before=before,
+        after=after,
+        queue=queue,
+        sealed=made.sealed,
+        opened=made.opened,
     )
 
 

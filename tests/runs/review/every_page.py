@@ -1,4 +1,6 @@
-"""Every page that there is, each by its address, and a workspace in which all of them can be opened."""
+"""Every page that there is, each by its address, and a workspace in which all of them can be
+opened.
+"""
 
 import os
 import re
@@ -19,7 +21,13 @@ from .test_walk import serving
 from .test_workbench import post
 
 START = urlencode(
-    {"data": "rows.jsonl", "judge": "groundedness", "model": "simulated", "objective": "raise precision", "plan": "1"}
+    {
+        "data": "rows.jsonl",
+        "judge": "groundedness",
+        "model": "simulated",
+        "objective": "raise precision",
+        "plan": "1",
+    }
 )
 PAGES = (
     "/",
@@ -61,11 +69,15 @@ NO_PAGES = frozenset(
 def pages_of_the_app() -> set[str]:
     """Return the addresses that the application answers with a page, as it spells them."""
     addresses = [address for section in SECTIONS for address in section.addresses]
-    return {one.path for one in addresses if isinstance(one, Address) and one.method == "GET"} - NO_PAGES
+    return {
+        one.path for one in addresses if isinstance(one, Address) and one.method == "GET"
+    } - NO_PAGES
 
 
 def page_of(path: str) -> str | None:
-    """Return the address, as the application spells it, that answers an address of `PAGES`; None for none."""
+    """Return the address, as the application spells it, that answers an address of `PAGES`; None
+    for none.
+    """
     opened = re.sub(r"[?].*", "", path)
     for address in sorted(pages_of_the_app(), key=lambda one: one.count("{")):
         if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", address), opened):
@@ -89,21 +101,43 @@ class Bench:
 
 @contextmanager
 def every_page(bench_made: Workbench, folder: Path) -> Iterator[Bench]:
-    """Serve a workspace with runs, benchmarks, a queue, a job and a registry; no test changes it."""
+    """Serve a workspace with runs, benchmarks, a queue, a job and a registry; no test changes
+    it.
+    """
     made = replace(bench_made, root=folder / "work")
     shutil.copytree(bench_made.root, made.root)
     with visit(made.root) as client:
-        fields = {"data": "rows.jsonl", "judge": "groundedness", "model": "simulated", "objective": "raise precision"}
+        fields = {
+            "data": "rows.jsonl",
+            "judge": "groundedness",
+            "model": "simulated",
+            "objective": "raise precision",
+        }
         assert post(client, "/start/ask", **fields)[0] == 303
         job = settled(made.root)
     lines = (made.root / "more.jsonl").read_text(encoding="utf-8").splitlines()
     padding = " " * (BYTES_HERE // len(lines))
-    (made.root / "large.jsonl").write_text("".join(f"{line}{padding}\n" for line in lines), encoding="utf-8")
-    (folder / "tools.yaml").write_text("mlflow: {push: 'http://127.0.0.1:9', with: /nowhere/python}\n")
-    first, second = (prompt.version for prompt in Registry(made.root / "prompts").versions("groundedness")[:2])
-    names = {"run": made.run_id, "before": made.before, "after": made.after, "queue": made.queue, "job": job.job_id}
+    (made.root / "large.jsonl").write_text(
+        "".join(f"{line}{padding}\n" for line in lines), encoding="utf-8"
+    )
+    (folder / "tools.yaml").write_text(
+        "mlflow: {push: 'http://127.0.0.1:9', with: /nowhere/python}\n"
+    )
+    first, second = (
+        prompt.version for prompt in Registry(made.root / "prompts").versions("groundedness")[:2]
+    )
+    names = {
+        "run": made.run_id,
+        "before": made.before,
+        "after": made.after,
+        "queue": made.queue,
+        "job": job.job_id,
+    }
     names |= {"first": first, "second": second, "start": START}
-    os.environ["JUDGEWRIGHT_MODELS"], before = str(folder / "models.yaml"), os.environ.get("JUDGEWRIGHT_MODELS")
+    os.environ["JUDGEWRIGHT_MODELS"], before = (
+        str(folder / "models.yaml"),
+        os.environ.get("JUDGEWRIGHT_MODELS"),
+    )
     try:
         with serving(made.root) as link:
             yield Bench(link=link, names=names, large="large.jsonl")

@@ -21,7 +21,15 @@ from judgewright.runs.actions.work_jobs import work_jobs
 from judgewright.runs.cli import main
 from judgewright.runs.config import Environment
 from judgewright.runs.reports.numbers import moment
-from judgewright.runs.store import HoldoutLedger, JobQueue, RunConfig, Workspace, get_run, list_runs, open_proposer
+from judgewright.runs.store import (
+    HoldoutLedger,
+    JobQueue,
+    RunConfig,
+    Workspace,
+    get_run,
+    list_runs,
+    open_proposer,
+)
 
 from .conftest import ATTACK, GOOD, HARMFUL, OURS, SECONDS, Made, retold, settled
 
@@ -39,11 +47,17 @@ def decide(desk: TestClient, own: Made, form: dict[str, object], *, to: str = "d
 
 def test_rejecting_writes_who_and_why_and_leaves_the_shelf(desk: TestClient, own: Made) -> None:
     """A hostile comment is kept to the letter and shown as text."""
-    page = decide(desk, own, {"verb": "reject", "who": "Ada", "comment": ATTACK, "comment-2": "too strict"})
+    page = decide(
+        desk, own, {"verb": "reject", "who": "Ada", "comment": ATTACK, "comment-2": "too strict"}
+    )
     assert "is rejected" in page
     with Workspace(own.root) as place:
         verdict = read_optimization(place, own.run_id).reviews[-1]
-        assert (verdict.verb, verdict.who, verdict.comment) == ("rejected", "Ada", f"{ATTACK}; hunk 2: too strict")
+        assert (verdict.verb, verdict.who, verdict.comment) == (
+            "rejected",
+            "Ada",
+            f"{ATTACK}; hunk 2: too strict",
+        )
         assert place.registry.get("groundedness").version == Registry().get("groundedness").version
     shown = desk.get(f"/runs/{own.run_id}").text
     assert ATTACK not in shown
@@ -52,8 +66,12 @@ def test_rejecting_writes_who_and_why_and_leaves_the_shelf(desk: TestClient, own
     assert "already rejected by Ada" in decide(desk, own, {"verb": "accept", "hunk": "1"})
 
 
-def test_some_hunks_go_through_the_gate_as_the_very_text_that_is_kept(desk: TestClient, own: Made) -> None:
-    """One more run of its own kind, one more look; the shelf holds the composed text and not the harmful words."""
+def test_some_hunks_go_through_the_gate_as_the_very_text_that_is_kept(
+    desk: TestClient, own: Made
+) -> None:
+    """One more run of its own kind, one more look; the shelf holds the composed text and not the
+    harmful words.
+    """
     with Workspace(own.root) as place:
         diff = read_optimization(place, own.run_id).diff()
         assert diff is not None
@@ -76,7 +94,11 @@ def test_some_hunks_go_through_the_gate_as_the_very_text_that_is_kept(desk: Test
     assert gated is not None
     assert "Accepted by the gate, in part" in shown
     assert f"precision {gated.decision.evidence.target['difference']:+.3f}" in shown
-    line = re.search(rf'<tr data-item[^>]*>(?:(?!</tr>).)*?href="/runs/{own.run_id}".*?</tr>', desk.get("/").text, re.S)
+    line = re.search(
+        rf'<tr data-item[^>]*>(?:(?!</tr>).)*?href="/runs/{own.run_id}".*?</tr>',
+        desk.get("/").text,
+        re.S,
+    )
     assert line
     assert re.findall(r'class="tag (\w+)', line[0])[-1] == "accepted"
     assert f"{gated.decision.evidence.target['difference']:+.3f}" in line[0]
@@ -92,7 +114,9 @@ def list_runs_of(own: Made) -> list[str]:
 
 
 def test_an_own_text_is_tried_as_a_run_of_its_own(desk: TestClient, own: Made) -> None:
-    """With the line ends that were typed, from the same start; an unchanged or empty text is not tried."""
+    """With the line ends that were typed, from the same start; an unchanged or empty text is not
+    tried.
+    """
     typed = f"Look for each fact in the source.\r\n{GOOD}"
     page = decide(desk, own, {"criteria": typed, "comment": "shorter"}, to="edit")
     assert "The gate says" in page
@@ -109,28 +133,52 @@ def test_an_own_text_is_tried_as_a_run_of_its_own(desk: TestClient, own: Made) -
     assert len(list_runs_of(own)) == 2
 
 
-def test_an_own_text_is_tried_whatever_the_run_asked_of_its_proposer(desk: TestClient, own: Made) -> None:
+def test_an_own_text_is_tried_whatever_the_run_asked_of_its_proposer(
+    desk: TestClient, own: Made
+) -> None:
     """Settings of other proposers are left behind; rows, objective and seed stay."""
-    asked = {"proposer": "textgrad", "edit": None, "temperature": 0.3, "candidates": 3, "screen_model": "simulated"}
-    other = retold(own, config={**asked, "parts": ["criteria", "system"], "gradients": 2, "steps": 9}, events={})
-    page = decide(desk, other, {"criteria": f"Look for each fact in the source.\n{GOOD}"}, to="edit")
+    asked = {
+        "proposer": "textgrad",
+        "edit": None,
+        "temperature": 0.3,
+        "candidates": 3,
+        "screen_model": "simulated",
+    }
+    other = retold(
+        own,
+        config={**asked, "parts": ["criteria", "system"], "gradients": 2, "steps": 9},
+        events={},
+    )
+    page = decide(
+        desk, other, {"criteria": f"Look for each fact in the source.\n{GOOD}"}, to="edit"
+    )
     assert "The gate says" in page
     with Workspace(own.root) as place:
         config = RunConfig.from_json(list_runs(place.database)[-1].config)
         start = RunConfig.from_json(get_run(place.database, other.run_id).config)
     assert (config.proposer, config.steps, config.candidates) == ("human", 1, 1)
-    assert (config.data_hash, config.objective, config.seed) == (start.data_hash, start.objective, start.seed)
+    assert (config.data_hash, config.objective, config.seed) == (
+        start.data_hash,
+        start.objective,
+        start.seed,
+    )
     for proposer in ("fewshot", "gepa", "mipro"):
         open_proposer(replace(start, proposer=proposer, step_calls=40).for_edit(start.prompt))
 
 
-def test_a_diff_that_falls_into_other_hunks_is_accepted_whole_or_not_at_all(desk: TestClient, own: Made) -> None:
-    """Where the measured hunks are not those of today, only the prompt that the gate has judged is on offer."""
+def test_a_diff_that_falls_into_other_hunks_is_accepted_whole_or_not_at_all(
+    desk: TestClient, own: Made
+) -> None:
+    """Where the measured hunks are not those of today, only the prompt that the gate has judged is
+    on offer.
+    """
     with Workspace(own.root) as place:
         found = read_optimization(place, own.run_id)
     assert found.hunks is not None
     assert found.after is not None
-    events: dict[str, dict[str, object]] = {"hunks": {**write_event(found.hunks), "hunks": list(found.hunks.hunks)[1:]}}
+    events: dict[str, dict[str, object]] = {
+        "hunks": {**write_event(found.hunks), "hunks": list(found.hunks.hunks)[1:]}
+    }
     for accepted in (False, True):
         outcome = "accepted" if accepted else "undecided"
         events["decision"] = {"accepted": accepted, "outcome": outcome, "reason": "as it happens"}
@@ -158,7 +206,9 @@ def test_a_diff_that_falls_into_other_hunks_is_accepted_whole_or_not_at_all(desk
     assert 'name="comment-1"' not in shown
     assert "takes it and" not in shown, "there is nothing left to take"
     history = desk.get("/judges/groundedness").text
-    assert f"accepted by Ada, {moment(decided.review_times[-1])}" in history, "when it was, and not when it was found"
+    assert f"accepted by Ada, {moment(decided.review_times[-1])}" in history, (
+        "when it was, and not when it was found"
+    )
     first = re.findall(r'handover/(\w+)"', history)[0]
     assert first == version, "the version in use is handed over first"
     assert history.lower().count("shipped with judgewright") == 1
@@ -169,13 +219,17 @@ def test_a_diff_that_falls_into_other_hunks_is_accepted_whole_or_not_at_all(desk
 
 
 def test_a_decision_while_another_process_writes_waits_for_it(desk: TestClient, own: Made) -> None:
-    """The lock is another's: the job says whom it waits for, the run stays undecided, and then it is decided."""
+    """The lock is another's: the job says whom it waits for, the run stays undecided, and then it
+    is decided.
+    """
     with Workspace(own.root) as place:
         place.database.submit(lambda connection: None).result()
         desk.post(f"/runs/{own.run_id}/decide", data={"verb": "reject"}, headers=HEADERS)
         queue = JobQueue(own.root, Environment().jobs_key)
         job = queue.list()[-1]
-        while not (queue.complaints(job).is_file() and "waiting" in queue.complaints(job).read_text()):
+        while not (
+            queue.complaints(job).is_file() and "waiting" in queue.complaints(job).read_text()
+        ):
             time.sleep(0.1)
         assert queue.get(job.job_id).state == "running"
         assert read_optimization(place, own.run_id).reviews == ()
@@ -188,10 +242,19 @@ def test_forms_that_are_none_are_refused(desk: TestClient, own: Made) -> None:
     """Another verb, hunks that are no numbers, none at all, a file, and too much."""
     url = f"/runs/{own.run_id}/decide"
     assert desk.post(url, data={"verb": "adopt"}, headers=HEADERS).status_code == 404
-    assert desk.post(url, data={"verb": "accept", "hunk": "1;2"}, headers=HEADERS).status_code == 404
+    assert (
+        desk.post(url, data={"verb": "accept", "hunk": "1;2"}, headers=HEADERS).status_code == 404
+    )
     assert desk.post(url, json={"verb": "reject"}, headers=HEADERS).status_code == 415
-    assert desk.post(url, data={"verb": "reject", "comment": "x" * 1_000_001}, headers=HEADERS).status_code == 413
-    assert desk.post("/runs/zzz/decide", data={"verb": "reject"}, headers=HEADERS).status_code == 404
+    assert (
+        desk.post(
+            url, data={"verb": "reject", "comment": "x" * 1_000_001}, headers=HEADERS
+        ).status_code
+        == 413
+    )
+    assert (
+        desk.post("/runs/zzz/decide", data={"verb": "reject"}, headers=HEADERS).status_code == 404
+    )
     assert "No hunk was chosen" in decide(desk, own, {"verb": "accept"})
     assert "There is no hunk 99" in decide(desk, own, {"verb": "accept", "hunk": "99"})
 
@@ -202,7 +265,9 @@ def test_the_same_decision_twice_is_one_job(desk: TestClient, own: Made) -> None
     queue = JobQueue(own.root, Environment().jobs_key)
     nobody_works = queue.lock()
     nobody_works.acquire()
-    answers = [desk.post(f"/runs/{own.run_id}/decide", data=form, headers=HEADERS) for _ in range(3)]
+    answers = [
+        desk.post(f"/runs/{own.run_id}/decide", data=form, headers=HEADERS) for _ in range(3)
+    ]
     assert len({answer.headers["location"] for answer in answers}) == 1
     (job,) = queue.list()
     queue.wish(job.job_id, "stop")
@@ -233,7 +298,9 @@ def open_tab(link: str) -> Iterator[httpx.Client]:
 
 
 def test_two_tabs_a_terminal_and_a_killed_server_make_each_thing_once(own: Made) -> None:
-    """Two tabs accept and ask, a terminal rejects, server and worker are killed: one decision, one question."""
+    """Two tabs accept and ask, a terminal rejects, server and worker are killed: one decision, one
+    question.
+    """
     with Workspace(own.root) as place:
         run = read_optimization(place, own.run_id)
         diff, holdout = run.diff(), run.split.seals["holdout"] if run.split else ""
@@ -242,16 +309,28 @@ def test_two_tabs_a_terminal_and_a_killed_server_make_each_thing_once(own: Made)
     assert diff is not None
     taken = [str(h.number) for h in diff.hunks if HARMFUL not in h.new]
     decision = {"verb": "accept", "hunk": taken, "who": "Ada", "comment": ""}
-    start = {"data": "rows.jsonl", "judge": "groundedness", "model": "simulated", "objective": "raise precision"}
+    start = {
+        "data": "rows.jsonl",
+        "judge": "groundedness",
+        "model": "simulated",
+        "objective": "raise precision",
+    }
     sent = [(f"/runs/{own.run_id}/decide", decision), ("/start/ask", start)]
     reject = ["reject", own.run_id, "--workspace", str(own.root), "--by", "terminal"]
     queue = JobQueue(own.root, Environment().jobs_key)
     nobody_works = queue.lock()
     nobody_works.acquire()  # until both tabs have asked: what has ended may be asked for again
-    with served(own) as (server, link), open_tab(link) as a, open_tab(link) as b, ThreadPoolExecutor(4) as pool:
+    with (
+        served(own) as (server, link),
+        open_tab(link) as a,
+        open_tab(link) as b,
+        ThreadPoolExecutor(4) as pool,
+    ):
         answers = [pool.submit(tab.post, path, data=form) for path, form in sent for tab in (a, b)]
         assert [answer.result().status_code for answer in answers] == [303, 303, 303, 303]
-        terminal = subprocess.Popen([sys.executable, "-m", "judgewright", *reject], stderr=subprocess.PIPE)
+        terminal = subprocess.Popen(
+            [sys.executable, "-m", "judgewright", *reject], stderr=subprocess.PIPE
+        )
         nobody_works.release()
         until = time.monotonic() + SECONDS
         while not any(job.pid for job in queue.list()) and time.monotonic() < until:
@@ -280,12 +359,18 @@ def test_two_tabs_a_terminal_and_a_killed_server_make_each_thing_once(own: Made)
     assert [info.kind for info in new if info.state == "done"].count("loss") == 1
 
 
-def test_a_decision_that_was_written_before_its_worker_was_killed_is_told_as_done(own: Made) -> None:
-    """The next worker finds it in the run, and does not make it again to be told that somebody had decided."""
+def test_a_decision_that_was_written_before_its_worker_was_killed_is_told_as_done(
+    own: Made,
+) -> None:
+    """The next worker finds it in the run, and does not make it again to be told that somebody had
+    decided.
+    """
     queue = JobQueue(own.root, Environment().jobs_key)
     words = ["reject", own.run_id, "--comment=too lenient", "--workspace", str(own.root), "--json"]
     job = queue.add("Reject the run", words, about=own.run_id)
-    other = queue.add("Reject the run", [*words[:2], "--comment=another", *words[3:]], about=own.run_id)
+    other = queue.add(
+        "Reject the run", [*words[:2], "--comment=another", *words[3:]], about=own.run_id
+    )
     assert [queue.take(), queue.take()] == [queue.get(job.job_id), queue.get(other.job_id)]
     with Workspace(own.root) as place:
         record_review(place, own.run_id, accept=False, who="Ada", comment="too lenient")

@@ -8,7 +8,14 @@ from judgewright.runs.review import HEADERS, review_app
 
 from .conftest import OURS, PORT, TOKEN, Made
 
-FOREIGN = ("evil.example", "127.0.0.1", f"evil.example:{PORT}", "127.0.0.1:8400", f"127.0.0.1.evil.example:{PORT}", "")
+FOREIGN = (
+    "evil.example",
+    "127.0.0.1",
+    f"evil.example:{PORT}",
+    "127.0.0.1:8400",
+    f"127.0.0.1.evil.example:{PORT}",
+    "",
+)
 
 
 @pytest.fixture
@@ -19,7 +26,9 @@ def stranger(made: Made) -> TestClient:
 
 
 def test_the_link_is_traded_for_a_cookie_that_scripts_cannot_read(stranger: TestClient) -> None:
-    """The token leaves the address at once; the cookie is of this port, strict and for requests alone."""
+    """The token leaves the address at once; the cookie is of this port, strict and for requests
+    alone.
+    """
     answer = stranger.get("/", params={"token": TOKEN, "page": "2"})
     assert (answer.status_code, answer.headers["location"]) == (303, "/?page=2")
     cookie = answer.headers["set-cookie"].lower()
@@ -39,13 +48,19 @@ def test_the_link_never_leads_to_another_host(stranger: TestClient) -> None:
         assert not location.startswith(("//", "/\\"))
 
 
-@pytest.mark.parametrize("path", ["/", "/runs/x", "/static/review.css", "/jobs/live", "/favicon.ico"])
+@pytest.mark.parametrize(
+    "path", ["/", "/runs/x", "/static/review.css", "/jobs/live", "/favicon.ico"]
+)
 def test_nothing_is_told_to_a_visitor_without_the_token(stranger: TestClient, path: str) -> None:
-    """No token, a wrong one in the link, a wrong one in the cookie, and a right one of another port."""
+    """No token, a wrong one in the link, a wrong one in the cookie, and a right one of another
+    port.
+    """
     assert stranger.get(path).status_code == 403
     assert stranger.get(path, params={"token": "wrong"}).status_code == 403
     assert stranger.get(path, headers={"cookie": f"judgewright-{PORT}=wrong"}).status_code == 403
-    assert stranger.get(path, headers={"cookie": f"judgewright-{PORT + 1}={TOKEN}"}).status_code == 403
+    assert (
+        stranger.get(path, headers={"cookie": f"judgewright-{PORT + 1}={TOKEN}"}).status_code == 403
+    )
 
 
 @pytest.mark.parametrize("host", FOREIGN)
@@ -74,15 +89,21 @@ def test_localhost_is_this_machine_too(page: TestClient) -> None:
         {"origin": OURS, "sec-fetch-site": "none"},
     ],
 )
-def test_a_form_of_another_page_decides_nothing(desk: TestClient, own: Made, headers: dict[str, str]) -> None:
-    """A page on another port is the same site to a browser, which sends it the cookie; its origin gives it away."""
+def test_a_form_of_another_page_decides_nothing(
+    desk: TestClient, own: Made, headers: dict[str, str]
+) -> None:
+    """A page on another port is the same site to a browser, which sends it the cookie; its origin
+    gives it away.
+    """
     answer = desk.post(f"/runs/{own.run_id}/decide", data={"verb": "reject"}, headers=headers)
     assert answer.status_code == 403
     assert "nothing was done here yet" in desk.get("/jobs").text
     assert desk.request("DELETE", "/", headers=headers).status_code == 403
 
 
-def test_every_answer_forbids_code_framing_sniffing_and_keeping(page: TestClient, stranger: TestClient) -> None:
+def test_every_answer_forbids_code_framing_sniffing_and_keeping(
+    page: TestClient, stranger: TestClient
+) -> None:
     """Refusals, pages, errors and files alike; nothing but our own files may run or style."""
     answers = [page.get("/"), page.get("/nope"), page.get("/static/review.js"), stranger.get("/")]
     assert [answer.status_code for answer in answers] == [200, 404, 200, 403]
@@ -94,7 +115,9 @@ def test_every_answer_forbids_code_framing_sniffing_and_keeping(page: TestClient
     assert "unsafe" not in policy
 
 
-def test_a_token_in_the_body_of_a_post_or_twice_in_the_link_is_no_entrance(stranger: TestClient) -> None:
+def test_a_token_in_the_body_of_a_post_or_twice_in_the_link_is_no_entrance(
+    stranger: TestClient,
+) -> None:
     """Only a GET with one token enters."""
     answer = stranger.post("/", params={"token": TOKEN}, headers={"origin": OURS})
     assert answer.status_code == 403
@@ -103,5 +126,10 @@ def test_a_token_in_the_body_of_a_post_or_twice_in_the_link_is_no_entrance(stran
 
 def test_files_outside_the_static_folder_stay_there(page: TestClient) -> None:
     """No path leads out of it."""
-    for path in ("/static/../app.py", "/static/%2e%2e/app.py", "/static/..%2fapp.py", "/static//etc/passwd"):
+    for path in (
+        "/static/../app.py",
+        "/static/%2e%2e/app.py",
+        "/static/..%2fapp.py",
+        "/static//etc/passwd",
+    ):
         assert page.get(path).status_code == 404

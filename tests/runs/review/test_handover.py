@@ -1,4 +1,6 @@
-"""Handing a judge over from the page: what differs is said first, the archive is the export, nothing leaves unasked."""
+"""Handing a judge over from the page: what differs is said first, the archive is the export,
+nothing leaves unasked.
+"""
 
 import io
 import json
@@ -73,7 +75,9 @@ def unpack(content: bytes, folder: Path) -> Path:
 def test_what_differs_is_said_before_the_archive_which_is_the_export(
     desk: TestClient, root: Path, tmp_path: Path, target: str
 ) -> None:
-    """Each sentence of the manifest stands above the download; the files are those that the command writes."""
+    """Each sentence of the manifest stands above the download; the files are those that the command
+    writes.
+    """
     page = desk.get(f"{PLACE}/{target}").text
     with Workspace(root) as place:
         context = export_context(place, place.registry.get("groundedness"))
@@ -81,7 +85,10 @@ def test_what_differs_is_said_before_the_archive_which_is_the_export(
     before = Elements(page.partition(f"{PLACE}/{target}/archive")[0]).text
     assert [line for line in written.body["declared_differences"] if line not in before] == []
     answer = desk.get(f"{PLACE}/{target}/archive")
-    assert answer.headers["content-disposition"] == f'attachment; filename="groundedness-{VERSION}-{target}.zip"'
+    assert (
+        answer.headers["content-disposition"]
+        == f'attachment; filename="groundedness-{VERSION}-{target}.zip"'
+    )
     folder = unpack(answer.content, tmp_path / "unpacked")
     assert folder.name == f"groundedness-{VERSION}-{target}"
     assert read_export(folder).body == written.body
@@ -120,10 +127,14 @@ def read_differences(desk: TestClient, target: str) -> list[str]:
 def test_a_hostile_judge_stays_text_on_every_page_and_in_every_archive(
     desk: TestClient, root: Path, tmp_path: Path
 ) -> None:
-    """Its words are in the files as they are; no page takes them for markup, no file has a name from them."""
+    """Its words are in the files as they are; no page takes them for markup, no file has a name
+    from them.
+    """
     with Workspace(root) as place:
         first = place.registry.get("groundedness")
-        hostile = first.edited(criteria=f"{first.criteria}\n{ATTACK}\n<!-- ../../x -->", note=HOSTILE)
+        hostile = first.edited(
+            criteria=f"{first.criteria}\n{ATTACK}\n<!-- ../../x -->", note=HOSTILE
+        )
         place.registry.keep(hostile, current=False)
     place = f"/judges/groundedness/handover/{hostile.version}"
     for target in TARGETS:
@@ -141,9 +152,13 @@ def test_a_hostile_judge_stays_text_on_every_page_and_in_every_archive(
             assert all(re.fullmatch(rf"{top}/[A-Za-z0-9_.-]+", name) for name in archive.namelist())
             assert all(entry.external_attr == 0o644 << 16 for entry in archive.infolist())
     unpack(desk.get(f"{place}/python/archive").content, tmp_path / "out")
-    code = "import sys; sys.path.insert(0, sys.argv[1]); import groundedness; print(groundedness.NAME)"
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import groundedness; print(groundedness.NAME)"
+    )
     (folder,) = (tmp_path / "out").iterdir()
-    ran = subprocess.run([sys.executable, "-I", "-c", code, str(folder)], capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-I", "-c", code, str(folder)], capture_output=True, text=True, check=True
+    )
     assert ran.stdout == "groundedness\n"
 
 
@@ -165,8 +180,12 @@ def test_what_is_not_there_is_no_export(desk: TestClient, path: str) -> None:
     assert "<script>" not in answer.text
 
 
-def test_it_is_verified_as_a_job_which_the_page_tells_of(desk: TestClient, root: Path, tmp_path: Path) -> None:
-    """The same twice is one job, nothing is left in the folder; of a copied workspace its jobs are not believed."""
+def test_it_is_verified_as_a_job_which_the_page_tells_of(
+    desk: TestClient, root: Path, tmp_path: Path
+) -> None:
+    """The same twice is one job, nothing is left in the folder; of a copied workspace its jobs are
+    not believed.
+    """
     status, where = post(desk, f"{PLACE}/python/verify", verb="verify")
     assert status == 303
     assert post(desk, f"{PLACE}/python/verify", verb="verify")[1] == where
@@ -183,8 +202,12 @@ def test_it_is_verified_as_a_job_which_the_page_tells_of(desk: TestClient, root:
         assert "rows rendered" not in Elements(visitor.get(f"{PLACE}/python").text).text
 
 
-def test_a_tool_that_is_not_installed_is_named_by_the_job(desk: TestClient, root: Path, tools: Path) -> None:
-    """Without a line in `tools.yaml` there is no button; with a wrong one the job says what is missing."""
+def test_a_tool_that_is_not_installed_is_named_by_the_job(
+    desk: TestClient, root: Path, tools: Path
+) -> None:
+    """Without a line in `tools.yaml` there is no button; with a wrong one the job says what is
+    missing.
+    """
     assert "Verify it" not in desk.get(f"{PLACE}/mlflow").text
     bare = str(root.parent / "bare")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", bare], check=True)
@@ -199,7 +222,9 @@ def test_a_tool_that_is_not_installed_is_named_by_the_job(desk: TestClient, root
 def test_it_is_pushed_after_a_second_question_alone_and_no_password_is_shown(
     desk: TestClient, root: Path, tools: Path
 ) -> None:
-    """The question names the registry and the differences; another registry by then is asked about again."""
+    """The question names the registry and the differences; another registry by then is asked about
+    again.
+    """
     tools.write_text("mlflow: {push: 'http://ada:s3cret@127.0.0.1:9', with: /nowhere/python}\n")
     page = desk.get(f"{PLACE}/mlflow").text
     assert f'href="{PLACE}/mlflow/push"' in page
@@ -208,18 +233,27 @@ def test_it_is_pushed_after_a_second_question_alone_and_no_password_is_shown(
     assert "Fences around row text" in question
     for form in ({"to": ""}, {"to": "http://other"}):
         assert post(desk, f"{PLACE}/mlflow/push", **form)[0] == 404
-    foreign = desk.post(f"{PLACE}/mlflow/push", data={"to": "http://***@127.0.0.1:9"}, headers={"origin": "http://x"})
+    foreign = desk.post(
+        f"{PLACE}/mlflow/push",
+        data={"to": "http://***@127.0.0.1:9"},
+        headers={"origin": "http://x"},
+    )
     assert foreign.status_code == 403
     assert not (root / ".judgewright" / "jobs.db").exists()
     assert post(desk, f"{PLACE}/mlflow/push", to="http://***@127.0.0.1:9")[0] == 303
     job = settled(root, mine(root))
     assert (job.state, job.exit_code) == ("failed", 2)
     kept = b"".join(path.read_bytes() for path in root.rglob("*") if path.is_file())
-    assert b"s3cret" not in page.encode() + question.encode() + desk.get(f"/jobs/{job.job_id}").content + kept
+    assert (
+        b"s3cret"
+        not in page.encode() + question.encode() + desk.get(f"/jobs/{job.job_id}").content + kept
+    )
 
 
 @pytest.mark.skipif(not TRULENS.exists(), reason="TruLens is not installed: make verify-exports")
-def test_a_real_registry_takes_it(desk: TestClient, root: Path, tools: Path, tmp_path: Path) -> None:
+def test_a_real_registry_takes_it(
+    desk: TestClient, root: Path, tools: Path, tmp_path: Path
+) -> None:
     """TruLens writes to a database of its own; the page says what it is called there."""
     tools.write_text(f"trulens: {{with: {TRULENS}, push: 'sqlite:///{tmp_path}/registry.db'}}\n")
     post(desk, f"{PLACE}/trulens/push", to=f"sqlite:///{tmp_path}/registry.db")

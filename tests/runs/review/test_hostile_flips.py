@@ -1,4 +1,6 @@
-"""Rows that attack the page of flips, one kind of hostile text after the other. docs/reliability.md."""
+"""Rows that attack the page of flips, one kind of hostile text after the other.
+docs/reliability.md.
+"""
 
 import json
 from collections.abc import Callable
@@ -53,14 +55,18 @@ def spoilt(tmp_path_factory: pytest.TempPathFactory) -> Made:
         edit=edit,
     )
     with Workspace(root) as place:
-        result = start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+        result = start_run(
+            place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None
+        )
     return Made(root=root, run_id=result.run_id, sealed=(), opened=tuple(row["id"] for row in rows))
 
 
 def test_hostile_rows_are_all_shown_among_the_flips_and_do_nothing(
     spoilt: Made, measured: Callable[[str], None]
 ) -> None:
-    """Every flip stands on a page with the text of its row; none becomes markup, or a character that drives."""
+    """Every flip stands on a page with the text of its row; none becomes markup, or a character
+    that drives.
+    """
     with Workspace(spoilt.root) as place:
         found = flips_of(validation(place, read_run(place, spoilt.run_id))).rows
     shown, largest, markup = set[str](), 0, 0
@@ -73,8 +79,8 @@ def test_hostile_rows_are_all_shown_among_the_flips_and_do_nothing(
             text = Elements(answer.text).text
             shown |= {flip.row_id for flip in found if f"[mark {flip.row_id}]" in text}
     measured(
-        f"{len(found)} flips with {len(SPOILT)} kinds of hostile text: {len(shown)} shown, {markup} became markup or a "
-        f"control character, {largest / 1e6:.1f} MB the largest page"
+        f"{len(found)} flips with {len(SPOILT)} kinds of hostile text: {len(shown)} shown, {markup}"
+        f" became markup or a control character, {largest / 1e6:.1f} MB the largest page"
     )
     assert {flip.row_id for flip in found} == shown != set()
     assert markup == 0

@@ -1,6 +1,8 @@
-"""Words from elsewhere in the places that the workbench has beside rows and names: none of them becomes anything else.
+"""Words from elsewhere in the places that the workbench has beside rows and names: none of them
+becomes anything else.
 
-Jobs that came with the workspace, what is told while one looks on, comments on hunks, labels, packed uploads.
+Jobs that came with the workspace, what is told while one looks on, comments on hunks, labels,
+packed uploads.
 """
 
 import asyncio
@@ -31,10 +33,16 @@ BREAKING = f"{HOSTILE}\r\nevent: reload\r\ndata: gone\r\n\r\nevent: end\ndata: \
 
 
 def inert(text: str, *, scripts: int) -> None:
-    """One script, ours; no handler, no style, no address elsewhere, no character that drives a terminal."""
+    """One script, ours; no handler, no style, no address elsewhere, no character that drives a
+    terminal.
+    """
     elements = Elements(text).found
     assert len([tag for tag, _ in elements if tag == "script"]) == scripts
-    assert not [tag for tag, _ in elements if tag in ("img", "iframe", "object", "embed", "base", "style", "svg")]
+    assert not [
+        tag
+        for tag, _ in elements
+        if tag in ("img", "iframe", "object", "embed", "base", "style", "svg")
+    ]
     for _, attrs in elements:
         assert not [name for name in attrs if name.startswith("on") or name == "style"]
         for name in ("href", "action", "src", "formaction"):
@@ -43,7 +51,9 @@ def inert(text: str, *, scripts: int) -> None:
 
 
 def told(root: Path, path: str) -> dict[str, list[str]]:
-    """Look on until the first news; return them as a browser reads them, by the names of the events."""
+    """Look on until the first news; return them as a browser reads them, by the names of the
+    events.
+    """
     app = review_app(root, token=TOKEN, port=PORT, environment=Environment())
     said = b""
     enough = asyncio.Event()
@@ -65,38 +75,57 @@ def told(root: Path, path: str) -> dict[str, list[str]]:
     app.state.pages.workspace.close()
     events: dict[str, list[str]] = {}
     for block in re.split(r"\n\n", said.decode()):
-        lines = [re.match(r"(event|data): ?(.*)", line) for line in re.split(r"\r\n|\r|\n", block) if line]
+        lines = [
+            re.match(r"(event|data): ?(.*)", line)
+            for line in re.split(r"\r\n|\r|\n", block)
+            if line
+        ]
         assert all(lines), block
         fields = [(line[1], line[2]) for line in lines if line]
         names = [value for name, value in fields if name == "event"]
         if names:
-            events.setdefault(names[-1], []).append("\n".join(value for name, value in fields if name == "data"))
+            events.setdefault(names[-1], []).append(
+                "\n".join(value for name, value in fields if name == "data")
+            )
     return events
 
 
 @pytest.fixture
 def queue(own: Made) -> JobQueue:
-    """The queue of a workspace that came from somebody else, with hostile words in each column that takes some."""
+    """The queue of a workspace that came from somebody else, with hostile words in each column that
+    takes some.
+    """
     foreign = JobQueue(own.root, own.root / "their-key")
     for number in range(4):
         foreign.add(
-            f"{BREAKING} {number}", ["export", BREAKING, f"--to={BREAKING}", str(number)], about=f"{number}/..//x"
+            f"{BREAKING} {number}",
+            ["export", BREAKING, f"--to={BREAKING}", str(number)],
+            about=f"{number}/..//x",
         )
     with sqlite3.connect(own.root / ".judgewright" / "jobs.db") as lines:
-        words: dict[str, str] = dict.fromkeys(("created", "started", "ended", "message", "run_id", "about"), BREAKING)
+        words: dict[str, str] = dict.fromkeys(
+            ("created", "started", "ended", "message", "run_id", "about"), BREAKING
+        )
         sets = ", ".join(f"{name} = :{name}" for name in words)
         for number, state in enumerate(("queued", "failed", "stopped", "done"), start=1):
             where = f"UPDATE job SET {sets}, state = '{state}' WHERE seq = {number}"
             lines.execute(where, words)
-        add = "INSERT INTO job SELECT seq + 9, ?, title, about, ?, mark, 'failed', '', 0, 1, '', '', '', 1, run_id, ''"
+        add = (
+            "INSERT INTO job SELECT seq + 9, ?, title, about, ?, mark, 'failed', '', 0, 1, '', '',"
+            " '', 1, run_id, ''"
+        )
         lines.execute(f"{add} FROM job WHERE seq = 1", ("../../out", '["doctor"]'))
         lines.execute(f"{add} FROM job WHERE seq = 2", ("0000ffff", "7"))
         lines.execute("UPDATE job SET run_id = ? WHERE seq = 2", (own.run_id,))
     return JobQueue(own.root, Environment().jobs_key)
 
 
-def test_jobs_that_came_with_the_workspace_are_shown_as_such_and_stay_text(own: Made, queue: JobQueue) -> None:
-    """On their pages and while one looks on; each says whose it is and what it would do, before it can be let go."""
+def test_jobs_that_came_with_the_workspace_are_shown_as_such_and_stay_text(
+    own: Made, queue: JobQueue
+) -> None:
+    """On their pages and while one looks on; each says whose it is and what it would do, before it
+    can be let go.
+    """
     jobs = queue.list()
     assert len(jobs) == 4, "what no queue writes is passed over"
     with visit(own.root) as desk:
@@ -115,7 +144,9 @@ def test_jobs_that_came_with_the_workspace_are_shown_as_such_and_stay_text(own: 
         inert(events["renew"][0], scripts=0)
 
 
-def test_going_on_with_a_run_starts_no_job_that_came_with_the_workspace(own: Made, queue: JobQueue) -> None:
+def test_going_on_with_a_run_starts_no_job_that_came_with_the_workspace(
+    own: Made, queue: JobQueue
+) -> None:
     """Its button means the run: the command is ours, whatever the queue has of that run."""
     with visit(own.root) as desk:
         answer = desk.post(f"/runs/{own.run_id}/resume", data={"verb": ""}, headers=HEADERS)
@@ -123,15 +154,26 @@ def test_going_on_with_a_run_starts_no_job_that_came_with_the_workspace(own: Mad
         job = settled(own.root)
         assert answer.headers["location"] == f"/jobs/{job.job_id}"
     assert job.arguments[:3] == ("runs", "resume", own.run_id)
-    assert [one.state for one in queue.list() if not queue.is_ours(one)] == ["queued", "failed", "stopped", "done"]
+    assert [one.state for one in queue.list() if not queue.is_ours(one)] == [
+        "queued",
+        "failed",
+        "stopped",
+        "done",
+    ]
 
 
 def test_comments_on_hunks_are_words_everywhere(own: Made, tmp_path: Path) -> None:
     """No option of the command, no markup on any page, none in what is written of the run."""
-    comments = {"comment-1": f"--hunks=1 {BREAKING}", "comment-2": "'; touch /x; '", "comment": "--by=somebody"}
+    comments = {
+        "comment-1": f"--hunks=1 {BREAKING}",
+        "comment-2": "'; touch /x; '",
+        "comment": "--by=somebody",
+    }
     with visit(own.root) as desk:
         form = {"verb": "reject", "who": HOSTILE, **comments}
-        assert desk.post(f"/runs/{own.run_id}/decide", data=form, headers=HEADERS).status_code == 303
+        assert (
+            desk.post(f"/runs/{own.run_id}/decide", data=form, headers=HEADERS).status_code == 303
+        )
         job = settled(own.root)
         assert job.good, job.message
         inert(desk.get("/jobs").text, scripts=1)
@@ -144,7 +186,10 @@ def test_comments_on_hunks_are_words_everywhere(own: Made, tmp_path: Path) -> No
     assert set(told(own.root, f"/jobs/{job.job_id}/live")) == {"renew", "end"}
     with Workspace(own.root) as place:
         (verdict,) = read_optimization(place, own.run_id).reviews
-        written = [path.read_text() for path in export_run(place, own.run_id, tmp_path / "out", formats=list(FORMATS))]
+        written = [
+            path.read_text()
+            for path in export_run(place, own.run_id, tmp_path / "out", formats=list(FORMATS))
+        ]
     assert verdict.verb == "rejected"
     assert verdict.comment.startswith("--by=somebody; hunk 1: --hunks=1 <script>")
     assert "hunk 2: '; touch /x; '" in verdict.comment
@@ -153,7 +198,9 @@ def test_comments_on_hunks_are_words_everywhere(own: Made, tmp_path: Path) -> No
     assert "<script>document" not in html
 
 
-@pytest.mark.parametrize("name", [ATTACK, "../../escaped", "current", "0123", "a" * 65, "x\ny", "\u202eproduction"])
+@pytest.mark.parametrize(
+    "name", [ATTACK, "../../escaped", "current", "0123", "a" * 65, "x\ny", "\u202eproduction"]
+)
 def test_a_label_is_a_plain_word_or_is_refused(made: Made, name: str, tmp_path: Path) -> None:
     """From the form, and where a file in the workspace is named so."""
     judge = Registry().get("groundedness")
@@ -176,8 +223,12 @@ def test_a_label_is_a_plain_word_or_is_refused(made: Made, name: str, tmp_path: 
     [b'{"source":"', b"source,statement,label\n", b"\n"],
     ids=["one row without end", "one cell without end", "lines alone"],
 )
-def test_a_packed_upload_takes_no_more_room_than_a_plain_one(made: Made, tmp_path: Path, content: bytes) -> None:
-    """A megabyte that unpacks to gigabytes is refused while it is unpacked, and nothing of it stays."""
+def test_a_packed_upload_takes_no_more_room_than_a_plain_one(
+    made: Made, tmp_path: Path, content: bytes
+) -> None:
+    """A megabyte that unpacks to gigabytes is refused while it is unpacked, and nothing of it
+    stays.
+    """
     packed = tmp_path / "rows.gz"
     with gzip.open(packed, "wb", compresslevel=1) as file:
         file.write(content)
@@ -193,8 +244,12 @@ def test_a_packed_upload_takes_no_more_room_than_a_plain_one(made: Made, tmp_pat
 
 
 def test_a_parquet_upload_takes_no_more_room_than_a_plain_one(tmp_path: Path) -> None:
-    """A text that stands once in the file and in every row is counted as often as it will be read."""
-    column = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 2_100, pyarrow.int32()), ["x" * 100_000])
+    """A text that stands once in the file and in every row is counted as often as it will be
+    read.
+    """
+    column = pyarrow.DictionaryArray.from_arrays(
+        pyarrow.array([0] * 2_100, pyarrow.int32()), ["x" * 100_000]
+    )
     small = pyarrow.table({"source": column.slice(0, 4), "label": [0, 1, 0, 1]})
     large = pyarrow.table({"source": column, "label": [0] * len(column)})
     (tmp_path / "work").mkdir()

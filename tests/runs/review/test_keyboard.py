@@ -1,4 +1,6 @@
-"""Every page by keys alone, and what axe-core finds on it: Tab reaches all, one sees where one is, the key acts."""
+"""Every page by keys alone, and what axe-core finds on it: Tab reaches all, one sees where one is,
+the key acts.
+"""
 
 import os
 import re
@@ -13,10 +15,15 @@ from .test_walk import CHROMIUM, browser, open_page, sync_api
 
 __all__ = ["browser"]
 
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium on this machine: the browser's way is not walked")
+pytestmark = pytest.mark.skipif(
+    not CHROMIUM, reason="no Chromium on this machine: the browser's way is not walked"
+)
 VIOLATIONS = {"resultTypes": ["violations"], "preload": False}
 AXE = Path(__file__).parent / "axe" / "axe.min.js"
-RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], **VIOLATIONS}
+RULES = {
+    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    **VIOLATIONS,
+}
 CONTRAST = {"runOnly": {"type": "rule", "values": ["color-contrast"]}, **VIOLATIONS}
 EVERY = bool(os.environ.get("JUDGEWRIGHT_AXE_EVERY"))
 """Set by `make axe`: every rule in every look, and every line of a list."""
@@ -42,8 +49,10 @@ PREPARE = """() => {
   window.addEventListener('submit', hold);
   window.addEventListener('invalid', hold, true);
   window.stateOf = (one) => JSON.stringify([one.value, one.checked, one.parentElement.open, window.pressed]);
-}"""
-"""What a key would load or send is counted and not done, so that every element of a page is tried where it stands."""
+}"""  # noqa: E501
+"""What a key would load or send is counted and not done, so that every element of a page is tried
+where it stands.
+"""
 WHERE = """() => {
   const at = document.activeElement;
   if (!at || at === document.body || at.dataset.walked) return null;
@@ -68,12 +77,14 @@ WHERE = """() => {
     shut: at.tagName === 'SUMMARY' && !at.parentElement.open,
     fetched: Boolean(at.parentElement.dataset.load),
   };
-}"""
-"""Where one is after Tab, and whether it can be seen: a line of two pixels around it, three to one, nothing over it."""
+}"""  # noqa: E501
+"""Where one is after Tab, and whether it can be seen: a line of two pixels around it, three to one,
+nothing over it.
+"""
 STATE = "() => stateOf(document.activeElement)"
 UNREACHED = f"""() => [...document.querySelectorAll("{WANTED}")]
   .filter((one) => !one.dataset.walked && !one.disabled && one.checkVisibility({{visibilityProperty: true}}))
-  .map((one) => one.outerHTML.slice(0, 160))"""
+  .map((one) => one.outerHTML.slice(0, 160))"""  # noqa: E501
 LOADED = "() => !document.querySelector('details.later[open] > div > p:only-child > a')"
 AS_IT_WAS = """() => {
   document.querySelectorAll('details').forEach((one) => { one.open = true; });
@@ -85,7 +96,7 @@ AUDIT = """async (rules) => {
   const found = (await axe.run(rules)).violations.map((one) => `${one.id}: ${one.nodes[0].html.slice(0, 200)}`);
   const wide = document.documentElement.scrollWidth - window.innerWidth;
   return wide > 0 ? [...found, `${wide} pixels too wide`] : found;
-}"""
+}"""  # noqa: E501
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +108,9 @@ def bench(bench_made: Workbench, tmp_path_factory: pytest.TempPathFactory) -> It
 
 @pytest.fixture(scope="module")
 def tab(bench: Bench, browser: "sync_api.Browser") -> "sync_api.Page":
-    """Somebody who has followed the link, with a browser that lets axe in, which the page's own policy forbids."""
+    """Somebody who has followed the link, with a browser that lets axe in, which the page's own
+    policy forbids.
+    """
     page = open_page(browser, [], bypass_csp=True, reduced_motion="reduce")
     page.goto(bench.link)
     # What it tells while one types or looks on would take the place of what was walked.
@@ -106,7 +119,9 @@ def tab(bench: Bench, browser: "sync_api.Browser") -> "sync_api.Page":
 
 
 def findings(page: "sync_api.Page") -> list[str]:
-    """Return what axe-core finds in both widths and colours, and where the page is wider than the window."""
+    """Return what axe-core finds in both widths and colours, and where the page is wider than the
+    window.
+    """
     page.add_script_tag(path=AXE)
     found: list[str] = []
     for width, colours, rules in LOOKS:
@@ -117,9 +132,11 @@ def findings(page: "sync_api.Page") -> list[str]:
 
 
 def walk(page: "sync_api.Page", *, everywhere: bool) -> list[dict[str, str | bool]]:
-    """Go through the page by Tab and press the key of each place; return the places with whether the key acts.
+    """Go through the page by Tab and press the key of each place; return the places with whether
+    the key acts.
 
-    Of a list's lines, which are alike, the first is tried, and the navigation where `everywhere` says so.
+    Of a list's lines, which are alike, the first is tried, and the navigation where `everywhere`
+    says so.
     """
     found: list[dict[str, str | bool]] = []
     page.keyboard.press("Tab")
@@ -136,13 +153,17 @@ def key_of(place: dict[str, str | bool]) -> str:
     """Return the key that does what an element is there for."""
     if place["tag"] in ("a", "summary") or place["type"] == "file":
         return "Enter"
-    if place["tag"] == "textarea" or (place["tag"] == "input" and place["type"] not in ("checkbox", "submit")):
+    if place["tag"] == "textarea" or (
+        place["tag"] == "input" and place["type"] not in ("checkbox", "submit")
+    ):
         return "7"
     return "Space"
 
 
 def acts(page: "sync_api.Page", place: dict[str, str | bool]) -> bool:
-    """Press the key; tell whether it follows or sends something, or changes the element, or is told what is missing."""
+    """Press the key; tell whether it follows or sends something, or changes the element, or is told
+    what is missing.
+    """
     if place["tag"] not in ("a", "button", "input", "select", "textarea", "summary"):
         return True  # a part that scrolls
     for key in ("ArrowDown", "ArrowUp") if place["tag"] == "select" else (key_of(place),):
@@ -153,7 +174,9 @@ def acts(page: "sync_api.Page", place: dict[str, str | bool]) -> bool:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_every_page_works_by_keys_and_axe_finds_nothing_on_it(path: str, bench: Bench, tab: "sync_api.Page") -> None:
+def test_every_page_works_by_keys_and_axe_finds_nothing_on_it(
+    path: str, bench: Bench, tab: "sync_api.Page"
+) -> None:
     """Every button, link and field is reached by Tab, seen and works by key, also what is folded.
 
     Then axe looks at it, with every fold open, on a phone and on a desk, light and dark.

@@ -28,20 +28,37 @@ def asked_for(page: TestClient, made: Made, **form: str) -> dict[str, str]:
 
 
 def test_comments_are_joined_in_the_order_of_the_hunks(page: TestClient, made: Made) -> None:
-    """A full stop where there is none; the general comment last; what the rules cannot read keeps the run's goal."""
-    form = {"comment-10": "rule 10 is vague", "comment-2": " too strict\nwith paraphrase ", "comment": "Keep it short!"}
+    """A full stop where there is none; the general comment last; what the rules cannot read keeps
+    the run's goal.
+    """
+    form = {
+        "comment-10": "rule 10 is vague",
+        "comment-2": " too strict\nwith paraphrase ",
+        "comment": "Keep it short!",
+    }
     asked = asked_for(page, made, **form, **{"comment-3": "", "comment-x": "no"})
     assert asked["objective"] == "too strict with paraphrase. rule 10 is vague. Keep it short!"
-    assert (asked["judge"], asked["data"], asked["model"]) == ("groundedness", "rows.jsonl", "simulated")
+    assert (asked["judge"], asked["data"], asked["model"]) == (
+        "groundedness",
+        "rows.jsonl",
+        "simulated",
+    )
     assert (asked["target"], asked["guards"]) == ("precision", "recall=0.15")
-    assert "proposer" not in asked  # a person's edit was tried, and the next prompt is written by a model
+    assert (
+        "proposer" not in asked
+    )  # a person's edit was tried, and the next prompt is written by a model
     shown = Elements(page.get("/start", params=asked).text).text
     assert "too strict with paraphrase. rule 10 is vague. Keep it short!" in shown
-    assert "Raise precision by making fewer false positives; recall may fall by at most 15 points" in shown
+    assert (
+        "Raise precision by making fewer false positives; recall may fall by at most 15 points"
+        in shown
+    )
 
 
 def test_what_the_rules_read_in_the_comments_is_the_goal(page: TestClient, made: Made) -> None:
-    """Then nothing of the old one is filled in; without comments the run's own words stand there."""
+    """Then nothing of the old one is filled in; without comments the run's own words stand
+    there.
+    """
     asked = asked_for(page, made, **{"comment-1": "raise recall"})
     assert not {"target", "guards", "floors"} & asked.keys()
     assert ObjectiveWords(text=asked["objective"]).read(None).direction == "fn"
@@ -51,9 +68,20 @@ def test_what_the_rules_read_in_the_comments_is_the_goal(page: TestClient, made:
 
 
 def test_the_options_are_those_of_the_run(own: Made) -> None:
-    """Whatever the form can say is said as the run had it; its rows, which lie elsewhere now, are chosen again."""
-    changes = {"budget": "3.50", "shares": [40, 15, 45, 0], "columns": {"statement": "claim"}, "exclude": ["a", "b"]}
-    told = retold(own, config={**changes, "by_claim": True, "temperature": 0.3, "model": "m@https://h/v1"}, events={})
+    """Whatever the form can say is said as the run had it; its rows, which lie elsewhere now, are
+    chosen again.
+    """
+    changes = {
+        "budget": "3.50",
+        "shares": [40, 15, 45, 0],
+        "columns": {"statement": "claim"},
+        "exclude": ["a", "b"],
+    }
+    told = retold(
+        own,
+        config={**changes, "by_claim": True, "temperature": 0.3, "model": "m@https://h/v1"},
+        events={},
+    )
     with visit(own.root) as page:
         asked = asked_for(page, told, **{"comment-1": "raise recall"})
         chosen = page.get("/start", params=asked).text
@@ -70,8 +98,12 @@ def test_the_options_are_those_of_the_run(own: Made) -> None:
             assert getattr(options, field.name) == getattr(config, field.name), field.name
 
 
-def test_hostile_comments_stay_text_and_too_many_words_are_refused(page: TestClient, made: Made) -> None:
-    """On the page that they lead to, too; nothing is written, and the form of another page is refused."""
+def test_hostile_comments_stay_text_and_too_many_words_are_refused(
+    page: TestClient, made: Made
+) -> None:
+    """On the page that they lead to, too; nothing is written, and the form of another page is
+    refused.
+    """
     asked = asked_for(page, made, **{"comment-1": HOSTILE, "comment": ATTACK})
     shown = page.get("/start", params=asked).text
     elements = Elements(shown).found
@@ -80,6 +112,8 @@ def test_hostile_comments_stay_text_and_too_many_words_are_refused(page: TestCli
     assert "&lt;script&gt;" in shown
     long = page.post(f"/runs/{made.run_id}/next", data={"comment": "x" * 4001}, headers=HEADERS)
     assert (long.status_code, "has 4,000 at most" in long.text) == (404, True)
-    foreign = page.post(f"/runs/{made.run_id}/next", data={"comment": "x"}, headers={"origin": "http://elsewhere"})
+    foreign = page.post(
+        f"/runs/{made.run_id}/next", data={"comment": "x"}, headers={"origin": "http://elsewhere"}
+    )
     assert foreign.status_code == 403
     assert not (made.root / ".judgewright" / "jobs.db").exists()

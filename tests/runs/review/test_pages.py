@@ -1,4 +1,6 @@
-"""What the pages show: the run as the journal has it, open rows alone, and everything hostile as plain text."""
+"""What the pages show: the run as the journal has it, open rows alone, and everything hostile as
+plain text.
+"""
 
 import re
 import threading
@@ -15,7 +17,15 @@ from judgewright.runs.actions import flips_of, read_run, start_run, validation
 from judgewright.runs.config import Environment
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.review import Exact, open_templates
-from judgewright.runs.store import CallStore, RunConfig, RunJournal, Workspace, create_run, list_runs, set_state
+from judgewright.runs.store import (
+    CallStore,
+    RunConfig,
+    RunJournal,
+    Workspace,
+    create_run,
+    list_runs,
+    set_state,
+)
 
 from ..run_command import run
 from .conftest import ATTACK, GOOD, Elements, Made, count_foreign, retold, visit
@@ -23,7 +33,15 @@ from .conftest import ATTACK, GOOD, Elements, Made, count_foreign, retold, visit
 PARTS = ("facts", "benchmark", "slice", "loss", "steps", "gate", "threshold", "closing", "flips")
 FOLDED = tuple(f"/runs/{{run}}/evidence/{part}" for part in PARTS)
 """What the page fetches when a person unfolds it."""
-EVERY = ("/", "/runs/{run}", "/runs/{run}/evidence", "/runs/{run}/flips", "/judges", "/judges/groundedness", "/jobs")
+EVERY = (
+    "/",
+    "/runs/{run}",
+    "/runs/{run}/evidence",
+    "/runs/{run}/flips",
+    "/judges",
+    "/judges/groundedness",
+    "/jobs",
+)
 
 
 def at(page: TestClient, path: str, made: Made) -> str:
@@ -35,14 +53,18 @@ def at(page: TestClient, path: str, made: Made) -> str:
 
 @pytest.mark.parametrize("path", [*EVERY, *FOLDED])
 def test_no_row_prompt_or_objective_becomes_markup(page: TestClient, made: Made, path: str) -> None:
-    """One script, ours, none in a part; no handler, no style, no foreign address, no character that drives."""
+    """One script, ours, none in a part; no handler, no style, no foreign address, no character that
+    drives.
+    """
     text = at(page, path, made)
     scripts = [attrs for tag, attrs in Elements(text).found if tag == "script"]
     assert scripts == [] if path in FOLDED else scripts == [{"src": "/static/review.js"}]
     assert count_foreign(text) == 0
 
 
-@pytest.mark.parametrize("path", ["/runs/{run}", "/runs/{run}/evidence", "/runs/{run}/flips", FOLDED[-1]])
+@pytest.mark.parametrize(
+    "path", ["/runs/{run}", "/runs/{run}/evidence", "/runs/{run}/flips", FOLDED[-1]]
+)
 def test_what_is_hostile_is_there_to_be_read(page: TestClient, made: Made, path: str) -> None:
     """Escaped, not taken away; control characters stand as what they are."""
     text = Elements(at(page, path, made)).text
@@ -59,7 +81,9 @@ def test_no_sealed_row_is_on_any_page(page: TestClient, made: Made, path: str) -
     assert [mark for mark in made.sealed if mark in text] == []
 
 
-def test_the_flips_are_those_of_the_record_and_can_be_narrowed(page: TestClient, made: Made) -> None:
+def test_the_flips_are_those_of_the_record_and_can_be_narrowed(
+    page: TestClient, made: Made
+) -> None:
     """Each row is on one page; filters add up; what a query invents is passed over."""
     with Workspace(made.root) as place:
         found = flips_of(validation(place, read_run(place, made.run_id)))
@@ -69,7 +93,10 @@ def test_the_flips_are_those_of_the_record_and_can_be_narrowed(page: TestClient,
     assert any(mark in whole for mark in made.opened)
     for query, wanted in (
         ("direction=wrong", [f for f in found.rows if f.direction == "became wrong"]),
-        ("direction=right&error=FP", [f for f in found.rows if f.direction == "became right" and f.error == "FP"]),
+        (
+            "direction=right&error=FP",
+            [f for f in found.rows if f.direction == "became right" and f.error == "FP"],
+        ),
         ("slice=out", [f for f in found.rows if not f.in_slice]),
         ("direction=sideways&page=-3", list(found.rows)),
         (f"page={'9' * 5000}", list(found.rows)),
@@ -80,7 +107,9 @@ def test_the_flips_are_those_of_the_record_and_can_be_narrowed(page: TestClient,
 
 
 def test_the_run_is_told_from_its_journal(page: TestClient, made: Made) -> None:
-    """The gate's reason, the slice's why, the loss, each step's result, calls, and that it was simulated."""
+    """The gate's reason, the slice's why, the loss, each step's result, calls, and that it was
+    simulated.
+    """
     text = Elements(at(page, "/runs/{run}/evidence", made)).text
     with Workspace(made.root) as place:
         events = {e.kind: e.payload for e in RunJournal(place.database, made.run_id).events()}
@@ -96,10 +125,18 @@ def test_the_run_is_told_from_its_journal(page: TestClient, made: Made) -> None:
     assert f"look {events['decision']['look']} at this holdout" in text
 
 
-def test_the_parts_are_folded_and_say_together_what_the_whole_page_says(page: TestClient, made: Made) -> None:
+def test_the_parts_are_folded_and_say_together_what_the_whole_page_says(
+    page: TestClient, made: Made
+) -> None:
     """The review has none of them but a link; each is the same text on its own and among all."""
-    review, whole = (Elements(at(page, path, made)) for path in ("/runs/{run}", "/runs/{run}/evidence"))
-    folds = [attrs["data-load"] for tag, attrs in review.found if tag == "details" and "data-load" in attrs]
+    review, whole = (
+        Elements(at(page, path, made)) for path in ("/runs/{run}", "/runs/{run}/evidence")
+    )
+    folds = [
+        attrs["data-load"]
+        for tag, attrs in review.found
+        if tag == "details" and "data-load" in attrs
+    ]
     assert sorted(folds) == sorted(path.format(run=made.run_id) for path in FOLDED)
     for part in PARTS[:-1]:
         told = Elements(at(page, f"/runs/{{run}}/evidence/{part}", made)).text.strip()
@@ -110,8 +147,12 @@ def test_the_parts_are_folded_and_say_together_what_the_whole_page_says(page: Te
     assert answer.status_code == 404
 
 
-def test_the_gain_on_sealed_rows_and_the_words_come_before_anything_else(page: TestClient, made: Made) -> None:
-    """As the gate has them: change, interval, rows, groups; then every hunk, and only then what it rests on."""
+def test_the_gain_on_sealed_rows_and_the_words_come_before_anything_else(
+    page: TestClient, made: Made
+) -> None:
+    """As the gate has them: change, interval, rows, groups; then every hunk, and only then what it
+    rests on.
+    """
     text = Elements(at(page, "/runs/{run}", made)).text
     with Workspace(made.root) as place:
         target = read_run(place, made.run_id).decided.evidence.target  # type: ignore[union-attr]
@@ -133,7 +174,9 @@ def test_the_diff_shows_each_hunk_with_its_measured_effect(page: TestClient, mad
     """Numbers, marks and words as the journal has them; every hunk can be ticked."""
     text = at(page, "/runs/{run}", made)
     with Workspace(made.root) as place:
-        hunks = [e.payload for e in RunJournal(place.database, made.run_id).events() if e.kind == "hunks"][-1]["hunks"]
+        hunks = [
+            e.payload for e in RunJournal(place.database, made.run_id).events() if e.kind == "hunks"
+        ][-1]["hunks"]
     boxes = [a for tag, a in Elements(text).found if tag == "input" and a.get("name") == "hunk"]
     assert [box["value"] for box in boxes] == [str(hunk["number"]) for hunk in hunks]
     assert ["checked" in box for box in boxes] == [hunk["mark"] != "harms" for hunk in hunks]
@@ -146,17 +189,28 @@ def test_the_diff_shows_each_hunk_with_its_measured_effect(page: TestClient, mad
 
 
 def test_a_text_field_gives_back_what_it_was_given() -> None:
-    """In a form the text is exact, as a repaired one would be sent back; elsewhere it is made visible."""
+    """In a form the text is exact, as a repaired one would be sent back; elsewhere it is made
+    visible.
+    """
     template = open_templates().from_string("{{ text }}|{{ text|exact }}")
-    assert template.render(text="</textarea>\u202e") == "&lt;/textarea&gt;\\u{202e}|&lt;/textarea&gt;\u202e"
+    assert (
+        template.render(text="</textarea>\u202e")
+        == "&lt;/textarea&gt;\\u{202e}|&lt;/textarea&gt;\u202e"
+    )
     assert isinstance(Exact("x"), str)
 
 
 def test_options_are_named_as_the_form_names_them() -> None:
     """What the form has no field for stays as it is typed in a terminal."""
-    said = "under the 5% of --least-chance (--look-anyway looks all the same); `judgewright label --rows FILE`"
+    said = (
+        "under the 5% of --least-chance (--look-anyway looks all the same); `judgewright label"
+        " --rows FILE`"
+    )
     shown = open_templates().from_string("{{ said|named_fields }}").render(said=said)
-    assert "under the 5% of \u201cleast chance\u201d (\u201clook anyway\u201d looks all the same)" in shown
+    assert (
+        "under the 5% of \u201cleast chance\u201d (\u201clook anyway\u201d looks all the same)"
+        in shown
+    )
     assert "--rows FILE" in shown
     arrow = open_templates().from_string("{{ said|named_fields }}").render(said="rose 0.5 -> 0.6")
     assert arrow == "rose 0.5 → 0.6", "two letters are torn apart at the end of a line"
@@ -166,7 +220,9 @@ def test_other_kinds_of_runs_have_a_plain_page(own: Made) -> None:
     """Whatever the payload holds is shown; a run without events says what it was asked."""
     with Workspace(own.root) as place:
         odd = create_run(place.database, "annotate", {"corpus": ATTACK})
-        RunJournal(place.database, odd).append("sampled", {"rows": [{"text": ATTACK}] * 60, "none": None, "n": 1.5})
+        RunJournal(place.database, odd).append(
+            "sampled", {"rows": [{"text": ATTACK}] * 60, "none": None, "n": 1.5}
+        )
         bare = create_run(place.database, "plan", {"judge": "groundedness", "note": ATTACK})
         begun = next(info.config for info in list_runs(place.database) if info.kind == "optimize")
         early = create_run(place.database, "optimize", dict(begun))
@@ -190,7 +246,9 @@ def test_a_run_without_a_slice_is_called_unguided_at_the_top(own: Made, name: st
         run = create_run(place.database, "optimize", dict(config))
         RunJournal(place.database, run).append("slice", {"name": name, "why": "so", "found": []})
     with visit(own.root) as page:
-        assert ('<span class="tag unguided">' in page.get(f"/runs/{run}").text) == (name == "all rows")
+        assert ('<span class="tag unguided">' in page.get(f"/runs/{run}").text) == (
+            name == "all rows"
+        )
 
 
 def test_an_empty_folder_is_shown_and_left_empty(tmp_path: Path) -> None:
@@ -200,11 +258,17 @@ def test_an_empty_folder_is_shown_and_left_empty(tmp_path: Path) -> None:
         assert page.get("/runs/x").status_code == 404
         assert page.get("/judges/groundedness").status_code == 200
         assert page.get("/label").status_code == page.get("/compare").status_code == 200
-        assert page.get("/label/x?annotator=a").status_code == page.get("/compare?run=x&run=y").status_code == 404
+        assert (
+            page.get("/label/x?annotator=a").status_code
+            == page.get("/compare?run=x&run=y").status_code
+            == 404
+        )
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("path", ["/nope", "/runs/zzz", "/runs/%3Cscript%3E/evidence", "/judges/%3Cscript%3E"])
+@pytest.mark.parametrize(
+    "path", ["/nope", "/runs/zzz", "/runs/%3Cscript%3E/evidence", "/judges/%3Cscript%3E"]
+)
 def test_what_is_not_there_says_so(page: TestClient, path: str) -> None:
     """A page of our own, with the name escaped."""
     answer = page.get(path)
@@ -216,7 +280,9 @@ def test_an_edited_journal_is_listed_as_one_that_cannot_be_read(own: Made) -> No
     """The list stays readable; the run itself is refused with the reason."""
     with Workspace(own.root) as place:
         place.database.submit(
-            lambda connection: connection.execute("UPDATE event SET payload_json = '{}' WHERE seq = 2") and None
+            lambda connection: (
+                connection.execute("UPDATE event SET payload_json = '{}' WHERE seq = 2") and None
+            )
         ).result()
     with visit(own.root) as page:
         assert "cannot be read" in page.get("/").text
@@ -226,7 +292,9 @@ def test_an_edited_journal_is_listed_as_one_that_cannot_be_read(own: Made) -> No
 
 
 def test_a_run_is_watched_while_another_handle_writes_it(tmp_path: Path) -> None:
-    """The page reads beside the writer, at every stage, and the stamp changes when there is more to show."""
+    """The page reads beside the writer, at every stage, and the stamp changes when there is more to
+    show.
+    """
     write_demo_rows(tmp_path / "rows.jsonl", documents=45)
     prompt = Registry().get("groundedness").to_yaml()
     config = RunConfig(
@@ -249,7 +317,9 @@ def test_a_run_is_watched_while_another_handle_writes_it(tmp_path: Path) -> None
             seen.add(re.findall("In progress:</b> ([^.]+)[.]", shown.text)[0])
 
         with Workspace(tmp_path) as place:
-            result = start_run(place, config, Environment(), watch=lambda *_: None, on_event=on_event)
+            result = start_run(
+                place, config, Environment(), watch=lambda *_: None, on_event=on_event
+            )
         assert "In progress" not in page.get(f"/runs/{result.run_id}").text
         ended = page.get(f"/runs/{result.run_id}/live?stamp=running").text
     assert ended.startswith("event: reload\n")
@@ -258,8 +328,12 @@ def test_a_run_is_watched_while_another_handle_writes_it(tmp_path: Path) -> None
     assert threading.active_count() < 30
 
 
-def test_a_run_that_found_nothing_better_says_so_and_offers_nothing_to_accept(tmp_path: Path) -> None:
-    """A refused edit is told with its reason; there is no hunk and no form to accept another threshold, not sent."""
+def test_a_run_that_found_nothing_better_says_so_and_offers_nothing_to_accept(
+    tmp_path: Path,
+) -> None:
+    """A refused edit is told with its reason; there is no hunk and no form to accept another
+    threshold, not sent.
+    """
     write_demo_rows(tmp_path / "rows.jsonl", documents=45)
     prompt = Registry().get("groundedness")
     edit = prompt.edited(criteria=f"{prompt.criteria} \u202e<b>turned</b>").to_yaml()
@@ -274,7 +348,9 @@ def test_a_run_that_found_nothing_better_says_so_and_offers_nothing_to_accept(tm
         least_chance=0.99,
     )
     with Workspace(tmp_path) as place:
-        run_id = start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None).run_id
+        run_id = start_run(
+            place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None
+        ).run_id
     with visit(tmp_path) as page:
         offered, shown = (page.get(f"/runs/{run_id}{tail}").text for tail in ("", "/evidence"))
     assert "hidden_characters" in shown
@@ -286,8 +362,12 @@ def test_a_run_that_found_nothing_better_says_so_and_offers_nothing_to_accept(tm
     assert 'value="accept"' not in offered
 
 
-@pytest.mark.parametrize(("outcome", "said"), [("undecided", "did not accept"), ("not sent", "was not asked about")])
-def test_what_the_gate_did_not_accept_is_not_offered_whole(own: Made, outcome: str, said: str) -> None:
+@pytest.mark.parametrize(
+    ("outcome", "said"), [("undecided", "did not accept"), ("not sent", "was not asked about")]
+)
+def test_what_the_gate_did_not_accept_is_not_offered_whole(
+    own: Made, outcome: str, said: str
+) -> None:
     """All hunks ticked would end in a job that adopts nothing, so the page says to untick one."""
     told = retold(own, config={}, events={"decision": {"accepted": False, "outcome": outcome}})
     with visit(own.root) as page:
@@ -301,8 +381,12 @@ def test_what_the_gate_did_not_accept_is_not_offered_whole(own: Made, outcome: s
     assert f'<span class="outcome">{outcome.capitalize()}{by_gate}</span>' in refused
 
 
-def test_a_threshold_alone_is_told_as_what_changes(own: Made, capsys: pytest.CaptureFixture[str]) -> None:
-    """No word of the prompt changes, so there is no diff to show: page and terminal say from where on yes begins."""
+def test_a_threshold_alone_is_told_as_what_changes(
+    own: Made, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No word of the prompt changes, so there is no diff to show: page and terminal say from where
+    on yes begins.
+    """
     with Workspace(own.root) as place:
         before = read_run(place, own.run_id).before
     rule = {"threshold": 1.0, "calibration": None}
@@ -332,12 +416,16 @@ def test_the_steps_of_a_run_that_has_ended_begin_with_the_first(own: Made) -> No
     with visit(own.root) as page:
         assert "<b>Step 1</b>" in at(page, "/runs/{run}/evidence", told)
         with Workspace(own.root) as place:
-            set_state(place.database, told.run_id, "running")  # and it is, as long as this process holds the workspace
+            set_state(
+                place.database, told.run_id, "running"
+            )  # and it is, as long as this process holds the workspace
             assert "<b>Step 13</b>" in at(page, "/runs/{run}/evidence", told)
 
 
 def test_the_proposals_beside_the_best_are_told_too(own: Made) -> None:
-    """A line each with version, result and reason; critique and text folded, hostile words as plain text."""
+    """A line each with version, result and reason; critique and text folded, hostile words as plain
+    text.
+    """
     with Workspace(own.root) as place:
         start = RunConfig.from_json(next(iter(list_runs(place.database))).config).judge.criteria
     others = [
@@ -349,7 +437,11 @@ def test_the_proposals_beside_the_best_are_told_too(own: Made) -> None:
             "criteria": f"{start} besides",
             "violations": [{"name": "placeholders", "detail": "{source} is gone"}],
         },
-        {"version": "bbbb2222", "gradient": "", "criteria": start},  # as older journals have it, without a result
+        {
+            "version": "bbbb2222",
+            "gradient": "",
+            "criteria": start,
+        },  # as older journals have it, without a result
     ]
     told = retold(own, config={}, events={"step": {"others": others}})
     with visit(own.root) as page:
@@ -365,12 +457,19 @@ def test_the_proposals_beside_the_best_are_told_too(own: Made) -> None:
 
 def test_a_cost_is_said_where_every_price_is_known(own: Made) -> None:
     """One call without a price leaves the sum unknown on every page, whatever the others cost."""
-    for costs, wanted in (((0.5, 0.25), "$0.7500"), ((0.5, None), "price unknown"), ((None, None), "price unknown")):
+    for costs, wanted in (
+        ((0.5, 0.25), "$0.7500"),
+        ((0.5, None), "price unknown"),
+        ((None, None), "price unknown"),
+    ):
         with Workspace(own.root) as place:
             run_id = create_run(place.database, "plan", {"judge": f"costs {costs}"})
             calls = CallStore(place.database, run_id)
             for i, cost in enumerate(costs):
-                key, asked = f"{run_id}{i}".encode().ljust(32), Request(messages=(Message("user", "?"),))
+                key, asked = (
+                    f"{run_id}{i}".encode().ljust(32),
+                    Request(messages=(Message("user", "?"),)),
+                )
                 calls.sent(key, reserved_cost=None, reserved_tokens=1).result()
                 answer = Completion(text="4", tokens_in=9, cost=cost)
                 calls.done(key, answer, request=asked, endpoint="e", model="m").result()
@@ -383,5 +482,9 @@ def test_a_cost_is_said_where_every_price_is_known(own: Made) -> None:
 def test_the_gain_at_the_same_recall_stands_beside_the_gain(own: Made) -> None:
     """On the first screen of the run, not only in the evidence that is folded."""
     with visit(own.root) as page:
-        card = page.get(f"/runs/{own.run_id}").text.partition('aria-label="Verdict"')[2].partition("</section>")[0]
+        card = (
+            page.get(f"/runs/{own.run_id}")
+            .text.partition('aria-label="Verdict"')[2]
+            .partition("</section>")[0]
+        )
     assert "at the same recall" in card

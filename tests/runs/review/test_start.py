@@ -1,4 +1,6 @@
-"""Starting a run on the page: uploads, the form, the plan, and that everything hostile in them stays inert."""
+"""Starting a run on the page: uploads, the form, the plan, and that everything hostile in them
+stays inert.
+"""
 
 import json
 import os
@@ -63,11 +65,21 @@ def plan(desk: TestClient, fields: dict[str, str], path: str = "/start/plan") ->
 
 def form(**more: str) -> dict[str, str]:
     """A form that is filled in."""
-    return {"data": "data/rows.jsonl", "judge": "groundedness", "model": "simulated", "objective": OBJECTIVE, **more}
+    return {
+        "data": "data/rows.jsonl",
+        "judge": "groundedness",
+        "model": "simulated",
+        "objective": OBJECTIVE,
+        **more,
+    }
 
 
-def test_an_upload_is_stored_below_the_workspace_and_checked_at_once(desk: TestClient, root: Path, rows: bytes) -> None:
-    """Byte for byte; the same content again is the same file, another content has a name of its own."""
+def test_an_upload_is_stored_below_the_workspace_and_checked_at_once(
+    desk: TestClient, root: Path, rows: bytes
+) -> None:
+    """Byte for byte; the same content again is the same file, another content has a name of its
+    own.
+    """
     assert send(desk, "rows.jsonl", rows) == (303, "/start?data=data%2Frows.jsonl")
     assert send(desk, "rows.jsonl", rows) == (303, "/start?data=data%2Frows.jsonl")
     assert send(desk, "rows.jsonl", rows + b"\r\n") == (303, "/start?data=data%2Frows-2.jsonl")
@@ -109,7 +121,8 @@ def test_a_file_name_becomes_a_plain_word(name: str, wanted: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "rows", "rows.exe", ".csv", "..csv", "---.jsonl", "models.yaml", "x.html", "\u202e.csv"]
+    "name",
+    ["", "rows", "rows.exe", ".csv", "..csv", "---.jsonl", "models.yaml", "x.html", "\u202e.csv"],
 )
 def test_a_file_that_is_no_data_file_is_not_taken(name: str) -> None:
     """Nothing that a browser, a shell or Judgewright itself would read as something else."""
@@ -145,7 +158,9 @@ def test_what_is_no_upload_leaves_nothing(desk: TestClient, root: Path) -> None:
         (head.replace(b"x.csv", b"x.exe") + b"a\r\n--B--\r\n", 404),
         (b"x" * 20_000, 400),
     ):
-        assert desk.post("/start/upload", content=body, headers=plain).status_code == code, body[:60]
+        assert desk.post("/start/upload", content=body, headers=plain).status_code == code, body[
+            :60
+        ]
     assert desk.post("/start/upload", data={"data": "x"}, headers=HEADERS).status_code == 415
     assert desk.post("/start/upload", files={"data": ("x.csv", b"a")}).status_code == 403
 
@@ -159,7 +174,16 @@ def test_what_is_no_upload_leaves_nothing(desk: TestClient, root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", ["../secret.csv", "/etc/passwd", ".judgewright/jobs.db", "data", "", "\x00.csv", "data/../../secret.csv"]
+    "data",
+    [
+        "../secret.csv",
+        "/etc/passwd",
+        ".judgewright/jobs.db",
+        "data",
+        "",
+        "\x00.csv",
+        "data/../../secret.csv",
+    ],
 )
 def test_only_data_files_of_the_workspace_are_read(desk: TestClient, root: Path, data: str) -> None:
     """Neither a path that leads out nor anything hidden."""
@@ -182,7 +206,13 @@ def test_hostile_rows_names_and_words_stay_text(desk: TestClient, root: Path) ->
     }
     content = "".join(json.dumps({**line, "label": n % 2}) + "\n" for n in range(30))
     (root / f"{'<b>'}.jsonl").write_text(content)
-    sent = form(data="<b>.jsonl", objective=f"{OBJECTIVE} {ATTACK}", other=ATTACK, guards=ATTACK, label_scale=ATTACK)
+    sent = form(
+        data="<b>.jsonl",
+        objective=f"{OBJECTIVE} {ATTACK}",
+        other=ATTACK,
+        guards=ATTACK,
+        label_scale=ATTACK,
+    )
     answers = [
         desk.get("/start"),
         desk.get("/start", params=sent),
@@ -192,9 +222,14 @@ def test_hostile_rows_names_and_words_stay_text(desk: TestClient, root: Path) ->
         desk.post("/start/reading", data=sent, headers=HEADERS),
         plan(desk, sent, "/start/ask"),
     ]
-    answers += [desk.post("/start/run", data={**sent, "guards": "", "label_scale": ""}, headers=HEADERS)]
+    answers += [
+        desk.post("/start/run", data={**sent, "guards": "", "label_scale": ""}, headers=HEADERS)
+    ]
     settled(root)
-    answers += [desk.get("/jobs"), *(desk.get(f"/jobs/{job.job_id}") for job in queue_of(root).list())]
+    answers += [
+        desk.get("/jobs"),
+        *(desk.get(f"/jobs/{job.job_id}") for job in queue_of(root).list()),
+    ]
     for answer in answers:
         assert "<script>document" not in answer.text
         assert "<img src=x" not in answer.text
@@ -210,14 +245,20 @@ def queue_of(root: Path) -> JobQueue:
 def test_the_form_has_every_option_of_the_command() -> None:
     """But for those that have a place of their own, and those that name other files."""
     shown = {field.name for fields in form_fields().values() for field in fields}
-    assert shown == {field.name for field, _ in option_fields(OptimizeOptions)} - {*OWN_PLACE, *NOT_HERE}
+    assert shown == {field.name for field, _ in option_fields(OptimizeOptions)} - {
+        *OWN_PLACE,
+        *NOT_HERE,
+    }
 
 
 def test_the_objective_is_read_by_rules_while_it_is_typed(desk: TestClient) -> None:
     """A fragment of the page; what cannot be read is said, and nothing is asked."""
     told = desk.post("/start/reading", data=form(), headers=HEADERS).text
     assert told.startswith('<div id="reading"')
-    assert "Raise precision by making fewer false positives; recall may fall by at most 5 points." in told
+    assert (
+        "Raise precision by making fewer false positives; recall may fall by at most 5 points."
+        in told
+    )
     assert (
         "Name what should rise"
         in desk.post("/start/reading", data=form(objective="make it nice"), headers=HEADERS).text
@@ -227,13 +268,22 @@ def test_the_objective_is_read_by_rules_while_it_is_typed(desk: TestClient) -> N
 def test_an_objective_that_is_half_read_can_be_taken_so(desk: TestClient, rows: bytes) -> None:
     """What is not clear and what was read stand apart, without the options of the command line."""
     send(desk, "rows.jsonl", rows)
-    half = "Catch more unsupported answers: fewer false positives. Do not lose more than 5 points of recall."
+    half = (
+        "Catch more unsupported answers: fewer false positives. Do not lose more than 5 points of"
+        " recall."
+    )
     told = desk.post("/start/reading", data=form(objective=half), headers=HEADERS).text
     assert "Not clear yet:</b> &#39;false positives&#39; (say of which class" in told
-    assert "<b>raise specificity by making fewer false positives; recall may fall by at most 5 points</b>" in told
+    assert (
+        "<b>raise specificity by making fewer false positives; recall may fall by at most 5"
+        " points</b>" in told
+    )
     assert 'name="yes" value="yes"' in told
     refused = plan(desk, form(objective=half))
-    assert (refused.status_code, 'not clear yet. <a href="#reading">' in refused.text) == (400, True)
+    assert (refused.status_code, 'not clear yet. <a href="#reading">' in refused.text) == (
+        400,
+        True,
+    )
     answer = desk.post("/start/plan", data=form(objective=half), headers=HEADERS)
     assert answer.headers["location"].endswith("&plan=1#reading"), "the eye is led to what is asked"
     assert "--" not in re.findall(r'id="reading".*?</div>', refused.text, re.DOTALL)[0]
@@ -245,7 +295,9 @@ def test_an_objective_that_is_half_read_can_be_taken_so(desk: TestClient, rows: 
 
 
 def test_the_form_shows_few_fields_and_plain_words(desk: TestClient, rows: bytes) -> None:
-    """Goal, budget, proposer, steps and hunks first, the others folded; no word of the command line alone."""
+    """Goal, budget, proposer, steps and hunks first, the others folded; no word of the command line
+    alone.
+    """
     send(desk, "rows.jsonl", rows)
     shown = desk.get("/start", params=form(model="", budget="9.00")).text
     first, _, rest = shown.partition('<details id="rest">')
@@ -259,21 +311,29 @@ def test_the_form_shows_few_fields_and_plain_words(desk: TestClient, rows: bytes
     assert "`" not in re.sub("<[^>]*>", "", rest)
     assert "<code>loss write --out</code>" in rest
     assert 'placeholder="FILE"' not in rest
-    assert "the simulated model is part of Judgewright" in first, "which is the model that is chosen as it stands"
+    assert "the simulated model is part of Judgewright" in first, (
+        "which is the model that is chosen as it stands"
+    )
     assert (
         "or let the model read it"
         not in desk.post("/start/reading", data=form(objective="be nice"), headers=HEADERS).text
     )
-    assert 'href="#goal"' in desk.post("/start/reading", data=form(), headers=HEADERS).text, "where a guard is changed"
+    assert 'href="#goal"' in desk.post("/start/reading", data=form(), headers=HEADERS).text, (
+        "where a guard is changed"
+    )
 
 
 def test_the_plan_says_what_it_means(desk: TestClient, rows: bytes) -> None:
-    """Rows that are enough in one case and not in the other; what final rows are for; no hint that fits no row."""
+    """Rows that are enough in one case and not in the other; what final rows are for; no hint that
+    fits no row.
+    """
     send(desk, "rows.jsonl", rows)
     told = plan(desk, form()).text
     found = re.search(
-        r"It tests on (\d+) sealed rows.*?about ([\d,]+) sealed rows if recall does not fall at all: "
-        r"there are (\w+ ?\w*)\. If it falls by half of that it needs ([\d,]+): there are (\w+ ?\w*)\.",
+        r"It tests on (\d+) sealed rows.*?about ([\d,]+) sealed rows if recall does not fall at"
+        r" all: "
+        r"there are (\w+ ?\w*)\. If it falls by half of that it needs ([\d,]+): there are (\w+"
+        r" ?\w*)\.",
         told,
         re.DOTALL,
     )
@@ -282,7 +342,9 @@ def test_the_plan_says_what_it_means(desk: TestClient, rows: bytes) -> None:
     assert [found[3], found[5]] == ["enough" if held >= need else "too few" for need in needs]
     assert "Rows without a label" not in told
     assert "beside any gain" in told
-    assert "Holdout rows stay sealed: the gate decides on them." in told, "of so few rows none are final"
+    assert "Holdout rows stay sealed: the gate decides on them." in told, (
+        "of so few rows none are final"
+    )
 
 
 def test_the_plan_comes_before_the_button_and_the_run_is_the_one_that_was_planned(
@@ -292,34 +354,54 @@ def test_the_plan_comes_before_the_button_and_the_run_is_the_one_that_was_planne
     send(desk, "rows.jsonl", rows)
     before = desk.get("/start", params=form()).text
     assert "Start the run" not in before
-    more = form(budget="9.00", steps="1", seed="7", guards="specificity=0.2\nf1=0.3", look_anyway="yes", limit="90")
+    more = form(
+        budget="9.00",
+        steps="1",
+        seed="7",
+        guards="specificity=0.2\nf1=0.3",
+        look_anyway="yes",
+        limit="90",
+    )
     planned = plan(desk, more).text
     assert "Start the run" in planned
     assert "never more than" in planned
     assert "more labels" in planned
     assert 'name="seed" value="7"' in planned
     answer = desk.post("/start/run", data=more, headers=HEADERS)
-    assert desk.post("/start/run", data=more, headers=HEADERS).headers["location"] == answer.headers["location"]
+    assert (
+        desk.post("/start/run", data=more, headers=HEADERS).headers["location"]
+        == answer.headers["location"]
+    )
     job = settled(root)
     assert len(queue_of(root).list()) == 1
     with Workspace(root) as workspace:
         runs = [run for run in list_runs(workspace.database) if run.kind == "optimize"]
     assert [run.run_id for run in runs] == [job.run_id]
     config = runs[0].config
-    assert (config["budget"], config["steps"], config["seed"], config["limit"]) == ("9.00", 1, 7, 90)
+    assert (config["budget"], config["steps"], config["seed"], config["limit"]) == (
+        "9.00",
+        1,
+        7,
+        90,
+    )
     assert config["guards"] == ["specificity=0.2", "f1=0.3"]
     shown = desk.get(f"/jobs/{job.job_id}").text
     assert f"/runs/{job.run_id}" in shown
     assert desk.get(f"/runs/{job.run_id}").status_code == 200
     desk.post("/start/run", data=more, headers=HEADERS)
     again = settled(root)
-    assert (again.job_id == job.job_id, again.run_id) == (False, job.run_id), "it has ended, and is the same run"
+    assert (again.job_id == job.job_id, again.run_id) == (
+        False,
+        job.run_id,
+    ), "it has ended, and is the same run"
     assert 'name="new"' in planned
     desk.post("/start/run", data={**more, "new": "yes"}, headers=HEADERS)
     assert settled(root).run_id not in (None, job.run_id)
 
 
-def test_a_holdout_is_sealed_before_anything_is_measured(desk: TestClient, root: Path, rows: bytes) -> None:
+def test_a_holdout_is_sealed_before_anything_is_measured(
+    desk: TestClient, root: Path, rows: bytes
+) -> None:
     """By a button beside the columns; the judge is measured on the other rows."""
     send(desk, "rows.jsonl", rows)
     assert "/start/seal" in plan(desk, form()).text
@@ -334,7 +416,9 @@ def test_a_holdout_is_sealed_before_anything_is_measured(desk: TestClient, root:
     assert f"{sealed} sealed by bench --seal" in desk.get(f"/runs/{run.run_id}").text
 
 
-def test_measuring_first_shows_slice_and_costs_beside_the_next_plan(desk: TestClient, root: Path, rows: bytes) -> None:
+def test_measuring_first_shows_slice_and_costs_beside_the_next_plan(
+    desk: TestClient, root: Path, rows: bytes
+) -> None:
     """The run's own beginning: its benchmark, its slice, its loss, and no proposal."""
     send(desk, "rows.jsonl", rows)
     desk.post("/start/measure", data=form(), headers=HEADERS)
@@ -347,7 +431,9 @@ def test_measuring_first_shows_slice_and_costs_beside_the_next_plan(desk: TestCl
     assert "Plan the search" in measured
     assert "What an answer costs" in measured
     assert "by the gate" not in measured + desk.get("/").text
-    onward = desk.post(f"/runs/{job.run_id}/next", data={"comment": ""}, headers=HEADERS).headers["location"]
+    onward = desk.post(f"/runs/{job.run_id}/next", data={"comment": ""}, headers=HEADERS).headers[
+        "location"
+    ]
     assert "steps" not in onward
     assert "objective=Precision" in onward
     planned = plan(desk, form()).text
@@ -360,14 +446,19 @@ def test_how_the_model_reads_it_stands_on_the_page_and_its_price_on_the_button(
 ) -> None:
     """A dash at the beginning of an objective is no option."""
     send(desk, "rows.jsonl", rows)
-    assert re.search(r"How the model reads it[^<]*\(costs nothing\)", desk.get("/start", params=form()).text)
+    assert re.search(
+        r"How the model reads it[^<]*\(costs nothing\)", desk.get("/start", params=form()).text
+    )
     asked = plan(desk, form(), "/start/ask").text
     job = settled(root)
     assert f'name="asked" value="{job.job_id}"' in asked
     assert f'data-stream="/start/ask/{job.job_id}/live"' in asked
     told = desk.get(f"/start/ask/{job.job_id}/live").text
     for shown in (told, plan(desk, form(asked=job.job_id)).text):
-        assert "Raise precision by making fewer false positives; recall may fall by at most 5 points." in shown
+        assert (
+            "Raise precision by making fewer false positives; recall may fall by at most 5 points."
+            in shown
+        )
         assert "<b>Its loss:</b> <code>" in shown
     assert told.endswith("event: end\ndata: \n\n")
     assert "Its loss" not in desk.get("/start", params=form(asked="nothing")).text
@@ -386,32 +477,52 @@ def test_how_the_model_reads_it_stands_on_the_page_and_its_price_on_the_button(
     assert "--" not in told
     assert '<a href="#goal">choose the metric below</a>' in told
     assert re.search(
-        r'<select name="target"[^>]*><option value="">as the objective says</option><option>precision', shown
+        r'<select name="target"[^>]*><option value="">as the objective'
+        r" says</option><option>precision",
+        shown,
     )
     in_jobs = desk.get("/jobs").text
     assert "Asked back: what the objective means is not settled" in in_jobs
     assert "--target" not in in_jobs
     # With other words, or with a metric chosen, it is of no concern any more.
     other = {**unclear, "objective": "raise precision"}
-    assert "Not clear to the model" not in plan(desk, other).text + desk.get("/start", params=other).text
-    assert '<div id="model-reading" hidden></div>' in desk.post("/start/reading", data=other, headers=HEADERS).text
-    assert "Not clear to the model" in desk.post("/start/reading", data=unclear, headers=HEADERS).text
+    assert (
+        "Not clear to the model"
+        not in plan(desk, other).text + desk.get("/start", params=other).text
+    )
+    assert (
+        '<div id="model-reading" hidden></div>'
+        in desk.post("/start/reading", data=other, headers=HEADERS).text
+    )
+    assert (
+        "Not clear to the model" in desk.post("/start/reading", data=unclear, headers=HEADERS).text
+    )
     settled_by_hand = plan(desk, {**unclear, "target": "precision"})
     assert (settled_by_hand.status_code, 'id="plan"' in settled_by_hand.text) == (200, True)
 
 
-def test_columns_with_other_names_are_chosen_beside_the_judge(desk: TestClient, rows: bytes) -> None:
-    """What is missing is said, each part has a field, and check, plan and command read the columns that were chosen."""
+def test_columns_with_other_names_are_chosen_beside_the_judge(
+    desk: TestClient, rows: bytes
+) -> None:
+    """What is missing is said, each part has a field, and check, plan and command read the columns
+    that were chosen.
+    """
     names = {"source": "material", "statement": "wording", "label": "mark9", "group_id": ATTACK}
     lines = [
-        {names.get(k, k): v for k, v in json.loads(line).items() if "_words" not in k} for line in rows.splitlines()
+        {names.get(k, k): v for k, v in json.loads(line).items() if "_words" not in k}
+        for line in rows.splitlines()
     ]
     send(desk, "rows.jsonl", "".join(json.dumps(line) + "\n" for line in lines).encode())
     shown = desk.get("/start", params=form()).text
     missing = "the judge&#39;s source, the judge&#39;s statement, people&#39;s labels"
     assert f"No column has the usual name for: {missing}." in shown
     assert ATTACK not in shown
-    said = {"column-source": "material", "column-statement": "wording", "label": "mark9", "group": ATTACK}
+    said = {
+        "column-source": "material",
+        "column-statement": "wording",
+        "label": "mark9",
+        "group": ATTACK,
+    }
     checked = plan(desk, form(**said), "/start/check").text
     assert "No column has the usual name" not in checked
     assert "45 by &lt;script&gt;" in checked
@@ -419,7 +530,9 @@ def test_columns_with_other_names_are_chosen_beside_the_judge(desk: TestClient, 
     planned = plan(desk, form(**said))
     assert (planned.status_code, "Start the run" in planned.text) == (200, True)
     # Another judge has other inputs; the answer while one types says so.
-    other = desk.post("/start/reading", data=form(**said, judge="answer_correctness"), headers=HEADERS).text
+    other = desk.post(
+        "/start/reading", data=form(**said, judge="answer_correctness"), headers=HEADERS
+    ).text
     assert 'name="column-gold_answer"' in other
     wrong = plan(desk, form(**{**said, "label": "material"}), "/start/check").text
     assert 'role="alert"' in wrong
@@ -429,10 +542,15 @@ def test_columns_with_other_names_are_chosen_beside_the_judge(desk: TestClient, 
 def test_columns_are_guessed_by_what_they_are_usually_called(desk: TestClient, rows: bytes) -> None:
     """They are chosen beforehand and said to be guessed; sent as they are, the plan reads them."""
     names = {"source": "context", "statement": "answer", "label": "correct"}
-    lines = [{names.get(k, k): v for k, v in json.loads(line).items()} for line in rows.splitlines()]
+    lines = [
+        {names.get(k, k): v for k, v in json.loads(line).items()} for line in rows.splitlines()
+    ]
     send(desk, "rows.jsonl", "".join(json.dumps(line) + "\n" for line in lines).encode())
     shown = desk.get("/start", params=form()).text
-    assert "Guessed: the judge&#39;s source from context, the judge&#39;s statement from answer, " in shown
+    assert (
+        "Guessed: the judge&#39;s source from context, the judge&#39;s statement from answer, "
+        in shown
+    )
     assert "people&#39;s labels from correct. Correct it where it is wrong." in shown
     assert 'name="label_map"' in shown
     for column in names.values():
@@ -443,7 +561,8 @@ def test_columns_are_guessed_by_what_they_are_usually_called(desk: TestClient, r
 
 
 @pytest.mark.parametrize(
-    "fault", [{"model": ""}, {"judge": "x.yaml"}, {"objective": ""}, {"steps": "many"}, {"budget": "?"}]
+    "fault",
+    [{"model": ""}, {"judge": "x.yaml"}, {"objective": ""}, {"steps": "many"}, {"budget": "?"}],
 )
 def test_a_form_that_is_wrong_comes_back_with_the_reason(
     desk: TestClient, root: Path, rows: bytes, fault: dict[str, str]
@@ -457,14 +576,18 @@ def test_a_form_that_is_wrong_comes_back_with_the_reason(
     assert queue_of(root).list() == ()
 
 
-@pytest.mark.parametrize("text", ["a\nevent: end\ndata: x", "a\r\nb", "a\rid: 7\r\rdata: y", "", "\x00\u2028"])
+@pytest.mark.parametrize(
+    "text", ["a\nevent: end\ndata: x", "a\r\nb", "a\rid: 7\r\rdata: y", "", "\x00\u2028"]
+)
 def test_no_text_in_an_event_becomes_another_event(text: str) -> None:
     """Read as the standard says: fields end at CR LF, CR or LF, an event at an empty line."""
     lines = re.split("\r\n|\r|\n", event("renew", text).decode())
     assert lines[0] == "event: renew"
     assert lines[-2:] == ["", ""]
     assert all(line.startswith("data: ") for line in lines[1:-2])
-    assert "\n".join(line.removeprefix("data: ") for line in lines[1:-2]) == re.sub("\r\n?", "\n", text)
+    assert "\n".join(line.removeprefix("data: ") for line in lines[1:-2]) == re.sub(
+        "\r\n?", "\n", text
+    )
 
 
 def test_a_large_file_is_checked_in_a_process_of_its_own_and_told_as_a_small_one(
@@ -487,4 +610,8 @@ def test_a_large_file_is_checked_in_a_process_of_its_own_and_told_as_a_small_one
     assert facts(large) == facts(small)
     assert re.findall("<dt>price.*?</dd>", large) == re.findall("<dt>price.*?</dd>", small)
     wrong = when_done(desk, "/start", params=form(data="data/wrong.jsonl"))
-    assert (wrong.status_code, "perhaps" in wrong.text, 'role="alert"' in wrong.text) == (200, True, True)
+    assert (wrong.status_code, "perhaps" in wrong.text, 'role="alert"' in wrong.text) == (
+        200,
+        True,
+        True,
+    )

@@ -1,4 +1,6 @@
-"""From an empty folder to an exported prompt in a real browser, with axe on each page; and without script."""
+"""From an empty folder to an exported prompt in a real browser, with axe on each page; and without
+script.
+"""
 
 import json
 import re
@@ -15,9 +17,13 @@ from judgewright.runs.store import Workspace, list_runs
 from .test_walk import CHROMIUM, PATIENCE, browser, open_page, serving, sync_api
 
 __all__ = ["browser"]
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium on this machine: the browser's way is not walked")
+pytestmark = pytest.mark.skipif(
+    not CHROMIUM, reason="no Chromium on this machine: the browser's way is not walked"
+)
 AXE = Path(__file__).parent / "axe" / "axe.min.js"
-RULES = "axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})"
+RULES = (
+    "axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})"
+)
 
 
 @pytest.fixture
@@ -39,13 +45,17 @@ def link(empty: Path) -> Iterator[str]:
 def findings(page: "sync_api.Page") -> list[str]:
     """Return what axe-core finds, and whether the page is wider than the window."""
     page.add_script_tag(path=AXE)
-    found = [f"{one['id']}: {one['nodes'][0]['html']}" for one in page.evaluate(RULES)["violations"]]
+    found = [
+        f"{one['id']}: {one['nodes'][0]['html']}" for one in page.evaluate(RULES)["violations"]
+    ]
     wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
     return [*found, *([f"{wide} pixels too wide"] if wide > 0 else [])]
 
 
 def start_the_run(page: "sync_api.Page") -> str:
-    """Go from the filled-in form over its plan to the run's end; return what axe found on the way."""
+    """Go from the filled-in form over its plan to the run's end; return what axe found on the
+    way.
+    """
     page.click("text=Show the plan")
     page.wait_for_selector("#plan")
     found = findings(page)
@@ -64,10 +74,16 @@ def start_the_run(page: "sync_api.Page") -> str:
 def test_from_an_empty_folder_to_an_exported_prompt_without_a_terminal(
     link: str, empty: Path, browser: "sync_api.Browser"
 ) -> None:
-    """File, objective, plan, run watched, a hunk commented, the next run from that, accept, download; axe on each."""
+    """File, objective, plan, run watched, a hunk commented, the next run from that, accept,
+    download; axe on each.
+    """
     complaints: list[str] = []
     # Axe is added as a script, which the page's own policy forbids.
-    options = {"bypass_csp": True, "viewport": {"width": 400, "height": 800}, "color_scheme": "dark"}
+    options = {
+        "bypass_csp": True,
+        "viewport": {"width": 400, "height": 800},
+        "color_scheme": "dark",
+    }
     page = open_page(browser, complaints, **options)
     page.goto(link)
     found = findings(page)
@@ -114,13 +130,17 @@ def test_from_an_empty_folder_to_an_exported_prompt_without_a_terminal(
     with page.expect_download() as download:
         page.click("text=Download")
     with zipfile.ZipFile(download.value.path()) as archive:
-        manifest = json.loads(archive.read(next(name for name in archive.namelist() if "manifest" in name)))
+        manifest = json.loads(
+            archive.read(next(name for name in archive.namelist() if "manifest" in name))
+        )
     page.click("nav >> text=Jobs")
     page.wait_for_selector("text=/done/")
     assert [*found, *filter(None, problems), *findings(page)] == []
     assert complaints == []
     with Workspace(empty) as workspace:
-        assert [(run.kind, run.state) for run in list_runs(workspace.database)] == [("optimize", "done")] * 2
+        assert [(run.kind, run.state) for run in list_runs(workspace.database)] == [
+            ("optimize", "done")
+        ] * 2
         kept = workspace.registry.get("groundedness")
     assert kept.version != Registry().get("groundedness").version
     assert kept.version in json.dumps(manifest)

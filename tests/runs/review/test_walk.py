@@ -1,4 +1,6 @@
-"""A person's way through the page, in a real browser: open the link, read, untick, accept, find it on the shelf."""
+"""A person's way through the page, in a real browser: open the link, read, untick, accept, find it
+on the shelf.
+"""
 
 import re
 import shutil
@@ -16,12 +18,27 @@ from judgewright.runs.store import HoldoutLedger, RunJournal, Workspace, list_ru
 
 from .conftest import GOOD, HARMFUL, Made
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
-CHROMIUM = next(
-    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), ""
+sync_api = pytest.importorskip(
+    "playwright.sync_api", reason="the package playwright is not installed"
 )
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium on this machine: the browser's way is not walked")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+CHROMIUM = next(
+    (
+        path
+        for name in ("chromium", "chromium-browser", "google-chrome")
+        if (path := shutil.which(name))
+    ),
+    "",
+)
+pytestmark = pytest.mark.skipif(
+    not CHROMIUM, reason="no Chromium on this machine: the browser's way is not walked"
+)
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+]
 SERVE = "from judgewright.runs.commands.review import review; review()"
 PATIENCE = 240_000
 """Milliseconds: the gate judges a holdout on a machine that may be busy."""
@@ -57,12 +74,16 @@ def browser() -> Iterator["sync_api.Browser"]:
         browser.close()
 
 
-def open_page(browser: "sync_api.Browser", complaints: list[str], **options: object) -> "sync_api.Page":
+def open_page(
+    browser: "sync_api.Browser", complaints: list[str], **options: object
+) -> "sync_api.Page":
     """Open a page that writes down what the browser complains of."""
     page = browser.new_context(**options).new_page()  # type: ignore[arg-type]
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("dialog", lambda dialog: (complaints.append(f"dialog {dialog.message}"), dialog.dismiss()))
+    page.on(
+        "dialog", lambda dialog: (complaints.append(f"dialog {dialog.message}"), dialog.dismiss())
+    )
     page.set_default_timeout(PATIENCE)
     return page
 
@@ -70,7 +91,9 @@ def open_page(browser: "sync_api.Browser", complaints: list[str], **options: obj
 def test_a_harmful_hunk_is_unticked_and_the_rest_goes_through_the_gate_onto_the_shelf(
     link: str, own: Made, browser: "sync_api.Browser"
 ) -> None:
-    """Read the run, leave a hunk out by key, accept; what stands on the shelf is the very text that was judged."""
+    """Read the run, leave a hunk out by key, accept; what stands on the shelf is the very text that
+    was judged.
+    """
     complaints: list[str] = []
     page = open_page(browser, complaints)
     page.goto(link)
@@ -111,7 +134,10 @@ def test_a_harmful_hunk_is_unticked_and_the_rest_goes_through_the_gate_onto_the_
     assert looks[-1].look.after == kept.version == verdict.version
     assert (last.kind, last.config["question"]["after"]["version"]) == ("hunks", kept.version)
     assert verdict.who == "Ada"
-    assert re.fullmatch("lenience is not what we asked for(; hunk [0-9]: too strict with paraphrase)?", verdict.comment)
+    assert re.fullmatch(
+        "lenience is not what we asked for(; hunk [0-9]: too strict with paraphrase)?",
+        verdict.comment,
+    )
     assert page.locator("li.current h3 code").inner_text() == kept.version
     assert complaints == []
 
@@ -125,15 +151,29 @@ def holdout(place: Workspace, own: Made) -> str:
 def test_another_local_page_can_neither_read_nor_decide(
     link: str, own: Made, browser: "sync_api.Browser", tmp_path: Path
 ) -> None:
-    """A form on another port of this machine, which is the same site and gets the cookie sent, is refused."""
+    """A form on another port of this machine, which is the same site and gets the cookie sent, is
+    refused.
+    """
     address = re.sub(r"\?token=.*", "", link)
     trap = tmp_path / "trap"
     trap.mkdir()
     button = '<button name="verb" value="reject">win</button>'
     form = f'<form method="post" action="{address}runs/{own.run_id}/decide">{button}</form>'
     (trap / "index.html").write_text(f"<title>trap</title>{form}<iframe src='{address}'></iframe>")
-    serve = [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", str(trap)]
-    with subprocess.Popen(serve, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as other:
+    serve = [
+        sys.executable,
+        "-u",
+        "-m",
+        "http.server",
+        "0",
+        "--bind",
+        "127.0.0.1",
+        "--directory",
+        str(trap),
+    ]
+    with subprocess.Popen(
+        serve, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as other:
         assert other.stdout is not None
         port = re.findall(r"port (\d+)", other.stdout.readline())[0]
         page = open_page(browser, [])
@@ -147,7 +187,9 @@ def test_another_local_page_can_neither_read_nor_decide(
         assert read_optimization(place, own.run_id).reviews == ()
 
 
-def test_a_run_is_rejected_without_script(link: str, own: Made, browser: "sync_api.Browser") -> None:
+def test_a_run_is_rejected_without_script(
+    link: str, own: Made, browser: "sync_api.Browser"
+) -> None:
     """By plain forms; that no page is wider than a narrow screen is looked at with its keys."""
     page = open_page(browser, [], java_script_enabled=False)
     page.goto(link)

@@ -1,4 +1,6 @@
-"""Benchmarks, comparisons, judges and labels in the browser: true to the record, inert, sealed, entered once."""
+"""Benchmarks, comparisons, judges and labels in the browser: true to the record, inert, sealed,
+entered once.
+"""
 
 import asyncio
 import contextlib
@@ -15,7 +17,15 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from judgewright.judges import Dataset, InputError, OutputScale, Registry, Row, equal_gain, load_dataset
+from judgewright.judges import (
+    Dataset,
+    InputError,
+    OutputScale,
+    Registry,
+    Row,
+    equal_gain,
+    load_dataset,
+)
 from judgewright.judges.reliability import read_audit
 from judgewright.optimize.events import JudgeMeasured
 from judgewright.optimize.holdout.row_fingerprints import RowFingerprints
@@ -23,7 +33,12 @@ from judgewright.runs.actions import read_run
 from judgewright.runs.actions.kept_queue import open_kept_queue
 from judgewright.runs.actions.label import LabelSession, open_rows
 from judgewright.runs.actions.label_queue import reading_order
-from judgewright.runs.actions.row_pages import RowQuery, bytes_to_read, find_row_pages, make_row_pages
+from judgewright.runs.actions.row_pages import (
+    RowQuery,
+    bytes_to_read,
+    find_row_pages,
+    make_row_pages,
+)
 from judgewright.runs.actions.run_rows import shown_rows
 from judgewright.runs.config import Environment
 from judgewright.runs.review.compare_pages import FLIPS_PER_PAGE
@@ -73,7 +88,9 @@ def writer(bench_own: Workbench) -> Iterator[TestClient]:
 
 def at(page: TestClient, path: str, work: Workbench) -> str:
     """Return a page that must be there."""
-    first, second = (prompt.version for prompt in Registry(work.root / "prompts").versions("groundedness")[:2])
+    first, second = (
+        prompt.version for prompt in Registry(work.root / "prompts").versions("groundedness")[:2]
+    )
     names = {"before": work.before, "after": work.after, "run": work.run_id, "queue": work.queue}
     answer = page.get(path.format(**names, first=first, second=second))
     assert answer.status_code == 200, answer.text
@@ -81,7 +98,9 @@ def at(page: TestClient, path: str, work: Workbench) -> str:
 
 
 def post(page: TestClient, path: str, **fields: str) -> tuple[int, str]:
-    """Send a form as the page itself does; return the status, and where it leads or what it says."""
+    """Send a form as the page itself does; return the status, and where it leads or what it
+    says.
+    """
     answer = page.post(path, data=fields, headers={"origin": OURS, "sec-fetch-site": "same-origin"})
     return answer.status_code, answer.headers.get("location") or Elements(answer.text).text
 
@@ -90,11 +109,15 @@ def post(page: TestClient, path: str, **fields: str) -> tuple[int, str]:
 def test_nothing_hostile_becomes_markup_and_no_sealed_row_is_shown(
     reader: TestClient, bench_made: Workbench, path: str
 ) -> None:
-    """One script, ours; no handler, no style, no foreign address, no character that drives anything."""
+    """One script, ours; no handler, no style, no foreign address, no character that drives
+    anything.
+    """
     text = at(reader, path, bench_made)
     elements = Elements(text).found
     assert [attrs for tag, attrs in elements if tag == "script"] == [{"src": "/static/review.js"}]
-    assert not [tag for tag, _ in elements if tag in ("img", "iframe", "object", "embed", "base", "style")]
+    assert not [
+        tag for tag, _ in elements if tag in ("img", "iframe", "object", "embed", "base", "style")
+    ]
     for _, attrs in elements:
         assert not [name for name in attrs if name.startswith("on") or name == "style"]
         for name in ("href", "action", "src", "formaction"):
@@ -105,7 +128,9 @@ def test_nothing_hostile_becomes_markup_and_no_sealed_row_is_shown(
 
 
 def test_a_benchmark_is_told_as_it_was_measured(reader: TestClient, bench_made: Workbench) -> None:
-    """Every figure of the page stands in the event; the model, the coverage and the confusion are there."""
+    """Every figure of the page stands in the event; the model, the coverage and the confusion are
+    there.
+    """
     text = Elements(at(reader, "/runs/{after}", bench_made)).text
     with Workspace(bench_made.root) as place:
         measured = read_run(place, bench_made.after).last(JudgeMeasured)
@@ -118,7 +143,9 @@ def test_a_benchmark_is_told_as_it_was_measured(reader: TestClient, bench_made: 
     assert "SIMULATED" in text
 
 
-def test_the_rows_of_a_benchmark_are_those_of_its_file_less_the_sealed_ones(bench_made: Workbench) -> None:
+def test_the_rows_of_a_benchmark_are_those_of_its_file_less_the_sealed_ones(
+    bench_made: Workbench,
+) -> None:
     """Judged again from the record alone, each verdict is the one that was measured."""
     with Workspace(bench_made.root) as place:
         run = read_run(place, bench_made.after)
@@ -131,10 +158,17 @@ def test_the_rows_of_a_benchmark_are_those_of_its_file_less_the_sealed_ones(benc
     assert rows.sealed == len(bench_made.sealed)
 
 
-def test_the_differences_are_those_counted_by_hand(reader: TestClient, bench_made: Workbench) -> None:
-    """Precision of both on the open rows, and every row that changed sides, from the verdicts row by row."""
+def test_the_differences_are_those_counted_by_hand(
+    reader: TestClient, bench_made: Workbench
+) -> None:
+    """Precision of both on the open rows, and every row that changed sides, from the verdicts row
+    by row.
+    """
     with Workspace(bench_made.root) as place:
-        sides = [shown_rows(place, read_run(place, run)).judged for run in (bench_made.before, bench_made.after)]
+        sides = [
+            shown_rows(place, read_run(place, run)).judged
+            for run in (bench_made.before, bench_made.after)
+        ]
     values, wrong = [], []
     for side in sides:
         called = [i for i, predicted in enumerate(side.predicted) if predicted]
@@ -151,7 +185,10 @@ def test_the_differences_are_those_counted_by_hand(reader: TestClient, bench_mad
     assert "at the same recall" in text
     flipped = wrong[0] ^ wrong[1]
     pages = range(1, math.ceil(len(flipped) / FLIPS_PER_PAGE) + 1)
-    shown = [at(reader, f"/compare/flips?a={{before}}&b={{after}}&page={page}", bench_made) for page in pages]
+    shown = [
+        at(reader, f"/compare/flips?a={{before}}&b={{after}}&page={page}", bench_made)
+        for page in pages
+    ]
     assert sorted(re.findall(r'aria-label="Row ([^"]+)"', "".join(shown))) == sorted(flipped)
 
 
@@ -164,10 +201,14 @@ def test_each_column_says_how_many_values_it_has(reader: TestClient, bench_made:
 
 
 def test_runs_are_sorted_and_narrowed(reader: TestClient, bench_made: Workbench) -> None:
-    """By change the run with one comes first; words and kind leave what fits; what is unknown is passed over."""
+    """By change the run with one comes first; words and kind leave what fits; what is unknown is
+    passed over.
+    """
 
     def listed(query: str) -> list[str]:
-        return re.findall(r'<th scope="row"><a href="/runs/([^"]+)"', at(reader, f"/?{query}", bench_made))
+        return re.findall(
+            r'<th scope="row"><a href="/runs/([^"]+)"', at(reader, f"/?{query}", bench_made)
+        )
 
     assert listed("sort=change")[0] == bench_made.run_id
     assert set(listed("kind=bench")) == {bench_made.before, bench_made.after}
@@ -176,14 +217,22 @@ def test_runs_are_sorted_and_narrowed(reader: TestClient, bench_made: Workbench)
     assert len(listed("sort=%3Cscript%3E&page=99999999999")) == 4
 
 
-def test_a_label_is_entered_once_whatever_two_tabs_do(writer: TestClient, bench_own: Workbench) -> None:
-    """Two tabs show the same row: the second answer about it is not entered, nor a double click, nor a stale undo."""
+def test_a_label_is_entered_once_whatever_two_tabs_do(
+    writer: TestClient, bench_own: Workbench
+) -> None:
+    """Two tabs show the same row: the second answer about it is not entered, nor a double click,
+    nor a stale undo.
+    """
     path, page = f"/label/{bench_own.queue}", f"/label/{bench_own.queue}?annotator=ann"
 
     def form() -> dict[str, str]:
         found = Elements(writer.get(page).text).found
         hidden = [attrs for tag, attrs in found if tag == "input" and attrs.get("type") == "hidden"]
-        return {str(a["name"]): str(a["value"]) for a in hidden if a["name"] in ("row", "record", "annotator", "shown")}
+        return {
+            str(a["name"]): str(a["value"])
+            for a in hidden
+            if a["name"] in ("row", "record", "annotator", "shown")
+        }
 
     def kept() -> list[tuple[str, str, float | None]]:
         with Workspace(bench_own.root) as place:
@@ -216,12 +265,20 @@ def test_a_label_is_entered_once_whatever_two_tabs_do(writer: TestClient, bench_
     assert len(kept()) == 4
 
 
-def test_a_queue_is_made_labelled_and_comes_to_its_end(writer: TestClient, bench_own: Workbench) -> None:
-    """From a file of the folder to the last row, in another order than the file's; verdicts are nowhere."""
-    status, where = post(writer, "/label", data="more.jsonl", question="Supported?", second="none", annotator="bo")
+def test_a_queue_is_made_labelled_and_comes_to_its_end(
+    writer: TestClient, bench_own: Workbench
+) -> None:
+    """From a file of the folder to the last row, in another order than the file's; verdicts are
+    nowhere.
+    """
+    status, where = post(
+        writer, "/label", data="more.jsonl", question="Supported?", second="none", annotator="bo"
+    )
     assert status == 303
     order: list[str] = []
-    while (row := re.search(r'name="row" value="([^"]+)"', text := writer.get(where).text)) is not None:
+    while (
+        row := re.search(r'name="row" value="([^"]+)"', text := writer.get(where).text)
+    ) is not None:
         assert "Supported?" in text
         record = re.search(r'name="record" value="(\d+)"', text)
         assert record
@@ -232,21 +289,33 @@ def test_a_queue_is_made_labelled_and_comes_to_its_end(writer: TestClient, bench
     queue = where.partition("?")[0]
     sent = writer.get(f"{queue}/labels")
     assert "attachment" in sent.headers["content-disposition"]
-    assert [(row["id"], row["label"]) for row in map(json.loads, sent.text.splitlines())] == [(one, 1) for one in order]
+    assert [(row["id"], row["label"]) for row in map(json.loads, sent.text.splitlines())] == [
+        (one, 1) for one in order
+    ]
     status, onward = post(writer, f"{queue}/use", verb="")
     assert (status, onward.partition("=")[0]) == (303, "/start?data")
-    assert (bench_own.root / "data" / f"labels-{queue.rpartition('/')[2]}.jsonl").read_text() == sent.text
+    assert (
+        bench_own.root / "data" / f"labels-{queue.rpartition('/')[2]}.jsonl"
+    ).read_text() == sent.text
     assert "<dt>rows</dt><dd>12</dd>" in writer.get(onward).text
     assert len(order) == len(set(order)) == 12
     assert order != sorted(order)
-    for name in ("../rows.jsonl", "/etc/passwd", ".judgewright/judgewright.db", "nothing.jsonl", ""):
+    for name in (
+        "../rows.jsonl",
+        "/etc/passwd",
+        ".judgewright/judgewright.db",
+        "nothing.jsonl",
+        "",
+    ):
         assert post(writer, "/label", data=name, annotator="bo")[0] == 404
     with Workspace(bench_own.root) as place:
         queue = where.partition("?")[0].rpartition("/")[2]
         assert len(counting_records(LabelStore(place.database).records(queue))) == 12
 
 
-def test_an_answer_is_not_lost_while_another_process_writes(writer: TestClient, bench_own: Workbench) -> None:
+def test_an_answer_is_not_lost_while_another_process_writes(
+    writer: TestClient, bench_own: Workbench
+) -> None:
     """It is said that it was not kept, with a button that sends the same again."""
     page = f"/label/{bench_own.queue}?annotator=ann"
     row = re.search(r'name="row" value="([^"]+)"', writer.get(page).text)
@@ -267,7 +336,10 @@ def test_marks_are_what_audited_reads(writer: TestClient, bench_own: Workbench) 
     rows = re.findall(r'name="row" value="([^"]+)"', at(writer, "/runs/{after}/rows", bench_own))
     back = f"{where}/rows?page=1#row-1"
     assert post(writer, f"{where}/mark", row=rows[0], mark="wrong label", back=back) == (303, back)
-    assert post(writer, f"{where}/mark", row=rows[1], mark="real error", back="//evil.example/")[1] == f"{where}/rows"
+    assert (
+        post(writer, f"{where}/mark", row=rows[1], mark="real error", back="//evil.example/")[1]
+        == f"{where}/rows"
+    )
     path = next((bench_own.root / "marks").glob("rows-*.jsonl"))
     assert {name: one.mark for name, one in read_audit(path).items()} == {
         rows[0]: "wrong label",
@@ -284,12 +356,18 @@ def test_marks_are_what_audited_reads(writer: TestClient, bench_own: Workbench) 
     assert post(writer, f"{where}/mark", row=sealed[1], mark="unclear")[0] == 404
     assert post(writer, f"{where}/mark", row=rows[0], mark="<b>")[0] == 404
     flips = re.findall(r'name="row" value="([^"]+)"', at(writer, "/runs/{run}/flips", bench_own))
-    assert post(writer, f"/runs/{bench_own.run_id}/mark", row=flips[0], mark="wrong label")[0] == 303
+    assert (
+        post(writer, f"/runs/{bench_own.run_id}/mark", row=flips[0], mark="wrong label")[0] == 303
+    )
     assert flips[0] in read_audit(path)
 
 
-def test_a_version_is_labelled_made_current_and_the_way_leads_back(writer: TestClient, bench_own: Workbench) -> None:
-    """A label moves from where the page showed it, and not from elsewhere; the same for what the name means."""
+def test_a_version_is_labelled_made_current_and_the_way_leads_back(
+    writer: TestClient, bench_own: Workbench
+) -> None:
+    """A label moves from where the page showed it, and not from elsewhere; the same for what the
+    name means.
+    """
     registry = Registry(bench_own.root / "prompts")
     old, new = (prompt.version for prompt in registry.versions("groundedness")[:2])
     where = "/judges/groundedness"
@@ -304,7 +382,12 @@ def test_a_version_is_labelled_made_current_and_the_way_leads_back(writer: TestC
     assert registry.get("groundedness").version == new
     assert post(writer, f"{where}/use", version=old, expected=new) == (303, where)
     assert registry.get("groundedness").version == old
-    assert post(writer, f"{where}/label", version=new, label="production", verb="remove", expected=new)[0] == 303
+    assert (
+        post(
+            writer, f"{where}/label", version=new, label="production", verb="remove", expected=new
+        )[0]
+        == 303
+    )
     assert registry.tags("groundedness") == ()
     for bad in ("abcdef", "current", "../x", "<b>", ""):
         assert post(writer, f"{where}/label", version=new, label=bad, verb="put")[0] == 404
@@ -312,20 +395,34 @@ def test_a_version_is_labelled_made_current_and_the_way_leads_back(writer: TestC
         assert post(writer, f"{where}/use", version=spec, expected=old)[0] == 404
 
 
-def test_a_judge_is_shown_without_reading_calls_or_queues(writer: TestClient, bench_own: Workbench) -> None:
-    """Both grow with the rows, and the page says nothing of either: it is the same where neither can be read."""
+def test_a_judge_is_shown_without_reading_calls_or_queues(
+    writer: TestClient, bench_own: Workbench
+) -> None:
+    """Both grow with the rows, and the page says nothing of either: it is the same where neither
+    can be read.
+    """
     before = at(writer, "/judges/groundedness", bench_own)
-    with contextlib.closing(sqlite3.connect(bench_own.root / ".judgewright" / "judgewright.db")) as database:
+    with contextlib.closing(
+        sqlite3.connect(bench_own.root / ".judgewright" / "judgewright.db")
+    ) as database:
         database.execute("PRAGMA foreign_keys = OFF")
         database.execute("ALTER TABLE attempt RENAME TO gone")
-        assert database.execute("UPDATE run SET config_json = 'cut off' WHERE kind = 'queue'").rowcount
+        assert database.execute(
+            "UPDATE run SET config_json = 'cut off' WHERE kind = 'queue'"
+        ).rowcount
         database.commit()
     assert at(writer, "/judges/groundedness", bench_own) == before
-    assert writer.get(f"/runs/{bench_own.before}").status_code != 200, "the page of a run needs its calls"
+    assert writer.get(f"/runs/{bench_own.before}").status_code != 200, (
+        "the page of a run needs its calls"
+    )
 
 
-def test_a_benchmark_whose_file_changed_keeps_its_figures(writer: TestClient, bench_own: Workbench) -> None:
-    """The figures are those of the day; the rows are refused with the reason, and nothing else is shown for them."""
+def test_a_benchmark_whose_file_changed_keeps_its_figures(
+    writer: TestClient, bench_own: Workbench
+) -> None:
+    """The figures are those of the day; the rows are refused with the reason, and nothing else is
+    shown for them.
+    """
     path = bench_own.root / "changed.jsonl"
     lines = (Path(bench_own.root) / "rows.jsonl").read_text(encoding="utf-8").splitlines()[:40]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -352,13 +449,19 @@ def test_many_rows_are_worked_out_in_a_process_of_their_own(bench_own: Workbench
         expected = here.head, list(here.chosen())
         shutil.rmtree(bench_own.root / ".judgewright" / "pages")
         assert find_row_pages(place, query) is None
-        asyncio.run(work_apart("rows", {**asked, "kind": query.kind, "names": query.names}, variables))
+        asyncio.run(
+            work_apart("rows", {**asked, "kind": query.kind, "names": query.names}, variables)
+        )
         found = find_row_pages(place, query)
         assert found is not None
         assert (found.head, list(found.chosen())) == expected
         with pytest.raises(InputError, match="not an optimization"):
-            asyncio.run(work_apart("rows", {**asked, "kind": lost.kind, "names": lost.names}, variables))
-        fresh = Dataset.of([Row(id="x", inputs={"text": "nobody saw this"})], labels=OutputScale(kind="binary"))
+            asyncio.run(
+                work_apart("rows", {**asked, "kind": lost.kind, "names": lost.names}, variables)
+            )
+        fresh = Dataset.of(
+            [Row(id="x", inputs={"text": "nobody saw this"})], labels=OutputScale(kind="binary")
+        )
         rows = RowFingerprints.of(fresh)
         HoldoutLedger(place.database).remember("another", open=rows, sealed={})
         assert find_row_pages(place, query) is None
@@ -367,32 +470,48 @@ def test_many_rows_are_worked_out_in_a_process_of_their_own(bench_own: Workbench
 
 
 def test_the_looks_at_a_holdout_stay_known_while_the_run_goes_on(own: Made) -> None:
-    """Else a page that is told anew every second would find them changed while they were counted, and end."""
+    """Else a page that is told anew every second would find them changed while they were counted,
+    and end.
+    """
     query = RowQuery("looks", (own.run_id,))
     with Workspace(own.root) as place:
         make_row_pages(place, query)
         set_state(place.database, own.run_id, "running")
         found = find_row_pages(place, query)
         assert found is not None
-        fresh = Dataset.of([Row(id="x", inputs={"text": "nobody saw this"})], labels=OutputScale(kind="binary"))
+        fresh = Dataset.of(
+            [Row(id="x", inputs={"text": "nobody saw this"})], labels=OutputScale(kind="binary")
+        )
         HoldoutLedger(place.database).remember("another", open=RowFingerprints.of(fresh), sealed={})
         assert find_row_pages(place, query) is None
 
 
-def test_a_queue_that_is_read_row_by_row_is_the_one_that_is_read_whole(bench_own: Workbench) -> None:
-    """The same rows in the same order, each with the key it is known by; two annotators, and what one takes back."""
+def test_a_queue_that_is_read_row_by_row_is_the_one_that_is_read_whole(
+    bench_own: Workbench,
+) -> None:
+    """The same rows in the same order, each with the key it is known by; two annotators, and what
+    one takes back.
+    """
     query = RowQuery("queue", (bench_own.queue,))
     with Workspace(bench_own.root) as place:
         make_row_pages(place, query)
         pages = find_row_pages(place, query)
         assert pages is not None
-        opened, whole = open_kept_queue(place, bench_own.queue, pages), open_rows(place, bench_own.queue)
+        opened, whole = (
+            open_kept_queue(place, bench_own.queue, pages),
+            open_rows(place, bench_own.queue),
+        )
         assert list(opened.config.rows) == list(whole.config.rows)
         assert {name: opened.keys[name] for name in opened.keys} == whole.keys
         assert all(opened.rows[name].inputs == row.inputs for name, row in whole.rows.items())
-        assert (len(opened.rows), opened.config.label_scale) == (len(whole.rows), whole.config.label_scale)
+        assert (len(opened.rows), opened.config.label_scale) == (
+            len(whole.rows),
+            whole.config.label_scale,
+        )
         assert pages.head["order"] == list(reading_order(whole.rows.values()))
-        kept, read = (LabelSession(place, bench_own.queue, "ann", opened=one) for one in (opened, whole))
+        kept, read = (
+            LabelSession(place, bench_own.queue, "ann", opened=one) for one in (opened, whole)
+        )
         while (row := kept.next()) is not None:
             again = read.next()
             assert again is not None
@@ -406,7 +525,9 @@ def test_a_queue_that_is_read_row_by_row_is_the_one_that_is_read_whole(bench_own
 
 
 @with_browser
-def test_rows_are_labelled_and_marked_by_keys_alone(bench_own: Workbench, browser: "sync_api.Browser") -> None:
+def test_rows_are_labelled_and_marked_by_keys_alone(
+    bench_own: Workbench, browser: "sync_api.Browser"
+) -> None:
     """One key labels a row; a key takes it back, another skips with a reason; j and w mark a label.
 
     Each key is pressed as soon as the page can be seen, however late its script arrives.
@@ -418,7 +539,12 @@ def test_rows_are_labelled_and_marked_by_keys_alone(bench_own: Workbench, browse
         page.goto(link)
         home = page.url.rstrip("/")
         page.goto(f"{home}/label/{bench_own.queue}?annotator=ann")
-        for key, said in (("y", "1 labelled"), ("n", "2 labelled"), ("u", "1 labelled"), ("n", "2 labelled")):
+        for key, said in (
+            ("y", "1 labelled"),
+            ("n", "2 labelled"),
+            ("u", "1 labelled"),
+            ("n", "2 labelled"),
+        ):
             page.keyboard.press(key)
             page.wait_for_selector(f"[role=status]:has-text('ann: {said}')")
         page.keyboard.press("s")

@@ -9,10 +9,15 @@ from judgewright.runs.store.connection import Connection
 
 from .stores import OPENING
 
-NOTES = (Migration("notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE)"),)
+NOTES = (
+    Migration("notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE)"),
+)
 NEWER = (
     *NOTES,
-    Migration("stars", "ALTER TABLE note ADD COLUMN stars INTEGER NOT NULL DEFAULT 0; CREATE TABLE b (x INTEGER)"),
+    Migration(
+        "stars",
+        "ALTER TABLE note ADD COLUMN stars INTEGER NOT NULL DEFAULT 0; CREATE TABLE b (x INTEGER)",
+    ),
 )
 PRELUDE = f"""{OPENING}
 from collections import deque
@@ -21,14 +26,16 @@ from judgewright.runs.store import Migration
 NOTES = (Migration("notes", "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE)"),)
 def add(i):
     return lambda c: c.execute("INSERT INTO note (id, text) VALUES (?, ?)", (i, f"note {{i}} " + "x" * 400))
-"""
+"""  # noqa: E501
 
 
 def add(number: int, text: str | None = None) -> Callable[[Connection], int]:
     """Return a write of one note."""
 
     def work(connection: Connection) -> int:
-        connection.execute("INSERT INTO note (id, text) VALUES (?, ?)", (number, text or f"note {number}"))
+        connection.execute(
+            "INSERT INTO note (id, text) VALUES (?, ?)", (number, text or f"note {number}")
+        )
         return number
 
     return work
@@ -42,7 +49,9 @@ def ids(database: Database) -> list[int]:
 def python(script: str, *arguments: str) -> subprocess.Popen[str]:
     """Start a program that can be spoken to; it begins with `PRELUDE`."""
     command = [sys.executable, "-c", PRELUDE + script, *arguments]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    )
 
 
 def end(process: subprocess.Popen[str]) -> None:

@@ -35,7 +35,10 @@ class Store(ABC):
 
     @abstractmethod
     def open(
-        self, *, migrations: Sequence[Migration] = MIGRATIONS, on_busy: Callable[[Holder], None] | None = None
+        self,
+        *,
+        migrations: Sequence[Migration] = MIGRATIONS,
+        on_busy: Callable[[Holder], None] | None = None,
     ) -> Database:
         """Open it, as another process would."""
 
@@ -60,7 +63,10 @@ class SqliteStore(Store):
         self.words = (str(self.path),)
 
     def open(
-        self, *, migrations: Sequence[Migration] = MIGRATIONS, on_busy: Callable[[Holder], None] | None = None
+        self,
+        *,
+        migrations: Sequence[Migration] = MIGRATIONS,
+        on_busy: Callable[[Holder], None] | None = None,
     ) -> Database:
         return SqliteDatabase(self.path, migrations=migrations, on_busy=on_busy)
 
@@ -88,7 +94,10 @@ class PostgresStore(Store):
         self.words = ()
 
     def open(
-        self, *, migrations: Sequence[Migration] = MIGRATIONS, on_busy: Callable[[Holder], None] | None = None
+        self,
+        *,
+        migrations: Sequence[Migration] = MIGRATIONS,
+        on_busy: Callable[[Holder], None] | None = None,
     ) -> Database:
         if not self._name:
             whole = tuple(migrations) == MIGRATIONS
@@ -109,7 +118,9 @@ class PostgresStore(Store):
 
     def edit(self, script: str) -> None:
         said = self.server.say(script.replace("x''", "''"), database=self._name)
-        assert any(line.split()[-1] != "0" for line in said.splitlines()), "the tampering has changed nothing"
+        assert any(line.split()[-1] != "0" for line in said.splitlines()), (
+            "the tampering has changed nothing"
+        )
 
     def flip(self, text: bytes) -> None:
         at = len(text) // 2
@@ -117,8 +128,8 @@ class PostgresStore(Store):
         for column in ("response_json", "body_hash"):
             place = f"position('\\x{text.hex()}'::bytea in {column})"
             self.server.say(
-                f"UPDATE call SET {column} = overlay({column} placing '\\x{changed.hex()}'::bytea from {place})"
-                f" WHERE {place} > 0",
+                f"UPDATE call SET {column} = overlay({column} placing '\\x{changed.hex()}'::bytea"
+                f" from {place}) WHERE {place} > 0",
                 database=self._name,
             )
 

@@ -39,7 +39,9 @@ ENDPOINT, MODEL = "http://127.0.0.1:1/v1", "m"
 
 def request(number: int) -> Request:
     """Return one of many different requests."""
-    return Request(messages=(Message("system", "be strict"), Message("user", f"row {number}")), repeat=1)
+    return Request(
+        messages=(Message("system", "be strict"), Message("user", f"row {number}")), repeat=1
+    )
 
 
 def key(number: int) -> bytes:
@@ -55,7 +57,9 @@ def send(record: CallRecord, number: int, *, cost: float | None = 0.5, tokens: i
 
 def reply_to(record: CallRecord, number: int, completion: Completion) -> None:
     """Keep the answer to the attempt that was entered last, and wait until it is durable."""
-    record.done(key(number), completion, request=request(number), endpoint=ENDPOINT, model=MODEL).result()
+    record.done(
+        key(number), completion, request=request(number), endpoint=ENDPOINT, model=MODEL
+    ).result()
 
 
 ANSWER = Completion(
@@ -141,18 +145,35 @@ class TestCallStore(RecordContract):
         store = CallStore(database, "run-1")
         send(store, 1)
         reply_to(store, 1, ANSWER)
-        expected = {f: getattr(ANSWER, f) for f in Completion.__dataclass_fields__} | {"recorded": True, "latency": 0.0}
+        expected = {f: getattr(ANSWER, f) for f in Completion.__dataclass_fields__} | {
+            "recorded": True,
+            "latency": 0.0,
+        }
         assert store.lookup([key(1)])[key(1)] == Completion(**expected)
 
-    @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-    @given(text=st.text(st.characters(exclude_categories=()), max_size=40), number=st.integers(0, 10**9))
+    @settings(
+        max_examples=40,
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    )
+    @given(
+        text=st.text(st.characters(exclude_categories=()), max_size=40),
+        number=st.integers(0, 10**9),
+    )
     def test_any_text_survives(self, database: Database, text: str, number: int) -> None:
-        """Control characters, line separators, NUL and half surrogates included: what was paid for is kept."""
+        """Control characters, line separators, NUL and half surrogates included: what was paid for
+        is kept.
+        """
         store = CallStore(database, f"run-{number}")
-        asked = Request(messages=(Message("user", str((text, number)).encode("ascii", "backslashreplace").decode()),))
+        asked = Request(
+            messages=(
+                Message("user", str((text, number)).encode("ascii", "backslashreplace").decode()),
+            )
+        )
         name = asked.key(endpoint=ENDPOINT, model=MODEL)
         store.sent(name, reserved_cost=None, reserved_tokens=1).result()
-        store.done(name, Completion(text=text), request=asked, endpoint=ENDPOINT, model=MODEL).result()
+        store.done(
+            name, Completion(text=text), request=asked, endpoint=ENDPOINT, model=MODEL
+        ).result()
         found = store.lookup([name])[name]
         assert isinstance(found, Completion)
         assert found.text == text
@@ -184,14 +205,21 @@ class TestCallStore(RecordContract):
         store.failed(key(2), FailedCall(message="timed out")).result()
         summary = store.summary()
         assert (summary.attempts, summary.done, summary.failed) == (4, 1, 1)
-        assert (summary.not_charged, summary.in_doubt, summary.repeated, summary.damaged) == (1, 2, 0, 0)
+        assert (summary.not_charged, summary.in_doubt, summary.repeated, summary.damaged) == (
+            1,
+            2,
+            0,
+            0,
+        )
         assert store.spending() == Spending(
             settled_cost=0.125, settled_tokens=42, in_doubt_cost=1.0, in_doubt_tokens=200
         )
         states = [state for (state,) in database.read("SELECT state FROM attempt ORDER BY seq")]
         assert states == ["not_charged", "lost", "done", "lost"]
 
-    def test_asking_again_what_was_answered_is_counted_as_repeated(self, database: Database) -> None:
+    def test_asking_again_what_was_answered_is_counted_as_repeated(
+        self, database: Database
+    ) -> None:
         """The promise broken shows; the first answer stays, because it has been used."""
         store = CallStore(database, "run-1")
         send(store, 1)
@@ -214,7 +242,9 @@ class TestCallStore(RecordContract):
     def test_a_flipped_byte_on_disk_is_never_served(
         self, store: Store, where: str, measured: Callable[[str], None]
     ) -> None:
-        """A damaged reply counts as absent and is said; asked again, it is whole and not called repeated."""
+        """A damaged reply counts as absent and is said; asked again, it is whole and not called
+        repeated.
+        """
         with store.open() as database:
             record = CallStore(database, "run-1")
             for number in (1, 2):
@@ -242,15 +272,17 @@ class TestCallStore(RecordContract):
 
         def swap(connection: Connection) -> None:
             connection.execute(
-                "UPDATE call SET (response_json, body_hash) = (SELECT response_json, body_hash FROM call WHERE key = ?)"
-                " WHERE key = ?",
+                "UPDATE call SET (response_json, body_hash) = (SELECT response_json, body_hash FROM"
+                " call WHERE key = ?) WHERE key = ?",
                 (key(1), key(2)),
             )
 
         database.submit(swap).result()
         assert set(store.lookup([key(1), key(2)])) == {key(1)}
 
-    def test_the_request_is_kept_without_credentials(self, database: Database, store: Store) -> None:
+    def test_the_request_is_kept_without_credentials(
+        self, database: Database, store: Store
+    ) -> None:
         """Its body can be read again; a password in the endpoint's address cannot."""
         record = CallStore(database, "run-1")
         endpoint = "https://me:sk-CANARY@example.org/v1?api-key=sk-CANARY"
@@ -259,7 +291,9 @@ class TestCallStore(RecordContract):
             name = asked.key(endpoint=endpoint, model=MODEL)
             record.sent(name, reserved_cost=None, reserved_tokens=1).result()
             record.done(name, ANSWER, request=asked, endpoint=endpoint, model=MODEL).result()
-            kept = json.loads(database.read("SELECT request_json FROM request ORDER BY seq DESC")[0][0])
+            kept = json.loads(
+                database.read("SELECT request_json FROM request ORDER BY seq DESC")[0][0]
+            )
             assert kept == {"endpoint": "https://example.org/v1", "model": MODEL, **asked.body()}
         assert database.read("SELECT count(*) FROM request_frame") == [(1,)]
         database.close()
@@ -272,7 +306,9 @@ class TestCallStore(RecordContract):
         for number in range(1100):
             store.sent(key(number), reserved_cost=0.0, reserved_tokens=1)
             reply = Completion(text=str(number))
-            last = store.done(key(number), reply, request=request(number), endpoint=ENDPOINT, model=MODEL)
+            last = store.done(
+                key(number), reply, request=request(number), endpoint=ENDPOINT, model=MODEL
+            )
         last.result()
         found = store.lookup([key(number) for number in range(2000)])
         assert {k: v.text for k, v in found.items() if isinstance(v, Completion)} == {
@@ -294,15 +330,19 @@ with opened() as d:
         print("billed", number, flush=True)
         answer = Completion(text=str(number), cost=0.5, tokens_in=1)
         store.done(k, answer, request=r, endpoint="http://127.0.0.1:1/v1", model="m").result()
-"""
+"""  # noqa: E501
 
 
 def test_a_run_killed_at_any_moment_pays_at_most_one_call_twice(store: Store) -> None:
-    """Three kills of a run with one call in flight: nothing answered is asked again, the rest is in doubt."""
+    """Three kills of a run with one call in flight: nothing answered is asked again, the rest is in
+    doubt.
+    """
     store.open().close()
     billed = list[int]()
     for lines in (40, 23, 61):
-        process = subprocess.Popen([sys.executable, "-c", KILLED, *store.words], stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [sys.executable, "-c", KILLED, *store.words], stdout=subprocess.PIPE, text=True
+        )
         assert process.stdout is not None
         billed += [int(process.stdout.readline().split()[1]) for _ in range(lines)]
         process.send_signal(signal.SIGKILL)
@@ -335,13 +375,20 @@ def test_a_copied_workspace_still_answers(tmp_path: Path) -> None:
 
 
 def test_the_record_agrees_with_the_bill_of_a_faulty_endpoint(store: Store) -> None:
-    """What the server billed is what the record holds as paid or in doubt; asked again, nothing is billed."""
-    faults = Faults.parse("429=0.15,503=0.1,timeout=0.05,badjson=0.05,garbage=0.1,retry_after=0.01,hold=0.01,once=true")
+    """What the server billed is what the record holds as paid or in doubt; asked again, nothing is
+    billed.
+    """
+    faults = Faults.parse(
+        "429=0.15,503=0.1,timeout=0.05,badjson=0.05,garbage=0.1,retry_after=0.01,hold=0.01,once=true"
+    )
     with Server(make_app(Simulated(), faults)) as server, store.open() as database:
         for run_id in ("run-1", "run-2"):
             endpoint = Endpoint(name="simulated", base_url=server.base_url, api_key=None)
             with Client(endpoint, record=CallStore(database, run_id), concurrency=16) as client:
-                assert all(isinstance(answer, Completion) for answer in client.ask([request(i) for i in range(80)]))
+                assert all(
+                    isinstance(answer, Completion)
+                    for answer in client.ask([request(i) for i in range(80)])
+                )
         with urllib.request.urlopen(server.base_url.removesuffix("/v1") + "/stats") as answer:
             stats = json.load(answer)
         first, second = (CallStore(database, run_id).summary() for run_id in ("run-1", "run-2"))
@@ -353,7 +400,9 @@ def test_the_record_agrees_with_the_bill_of_a_faulty_endpoint(store: Store) -> N
 
 
 def test_a_text_that_a_server_cannot_hold_spoils_no_reply(database: Database) -> None:
-    """A zero byte in what an endpoint says of itself or of an error; texts of replies and requests hold any."""
+    """A zero byte in what an endpoint says of itself or of an error; texts of replies and requests
+    hold any.
+    """
     record = CallStore(database, "run")
     send(record, 1)
     reply_to(record, 1, Completion(text="a\0b", model_returned="m\0", fingerprint="f\0"))
@@ -367,7 +416,9 @@ def test_a_text_that_a_server_cannot_hold_spoils_no_reply(database: Database) ->
 
 
 def test_one_reply_that_cannot_be_stored_spoils_no_other(database: Database) -> None:
-    """A number that no column holds, among replies of one commit: it is told, and the others are kept."""
+    """A number that no column holds, among replies of one commit: it is told, and the others are
+    kept.
+    """
     record = CallStore(database, "run")
     requests = [Request(messages=(Message("user", f"row {i}"),)) for i in range(9)]
     keys = [request.key(endpoint="http://e/v1", model="m") for request in requests]
@@ -399,27 +450,34 @@ def test_a_reply_is_kept_although_another_session_entered_its_attempt(store: Sto
 
 
 def test_calls_of_a_workspace_from_before_frames_are_all_there(tmp_path: Path) -> None:
-    """Format 3, which wrote a request with its attempt: answers, doubts and whole requests come through the upgrade."""
+    """Format 3, which wrote a request with its attempt: answers, doubts and whole requests come
+    through the upgrade.
+    """
     old = SqliteDatabase(tmp_path / "j.db", migrations=MIGRATIONS[:3])
 
     def fill(connection: Connection) -> None:
         for number, state in ((1, "done"), (2, "sent"), (3, "failed")):
-            body = json.dumps({"endpoint": ENDPOINT, "model": MODEL, **request(number).body()}).encode()
+            body = json.dumps(
+                {"endpoint": ENDPOINT, "model": MODEL, **request(number).body()}
+            ).encode()
             values = (number, key(number), body, state)
             connection.execute(
-                "INSERT INTO call (seq, key, run_id, purpose, request_json, state, attempts, created)"
-                " VALUES (?, ?, 'run-1', 'judge', ?, ?, 2, '')",
+                "INSERT INTO call (seq, key, run_id, purpose, request_json, state, attempts,"
+                " created) VALUES (?, ?, 'run-1', 'judge', ?, ?, 2, '')",
                 values,
             )
         for call, state in ((1, "not_charged"), (1, "done"), (2, "sent"), (3, "lost")):
             connection.execute(
-                "INSERT INTO attempt (call, run_id, n, state, repeated, reserved_cost, reserved_tokens, cost, tokens,"
-                " created) VALUES (?, 'run-1', 1, ?, 0, 0.5, 100, 0.125, 42, '')",
+                "INSERT INTO attempt (call, run_id, n, state, repeated, reserved_cost,"
+                " reserved_tokens, cost, tokens, created) VALUES (?, 'run-1', 1, ?, 0, 0.5, 100,"
+                " 0.125, 42, '')",
                 (call, state),
             )
         reply = b'{"text":"1","logprobs":[],"dropped":[]}'
         hashed = hashlib.blake2b(key(1) + reply, digest_size=16).digest()
-        connection.execute("UPDATE call SET response_json = ?, body_hash = ? WHERE seq = 1", (reply, hashed))
+        connection.execute(
+            "UPDATE call SET response_json = ?, body_hash = ? WHERE seq = 1", (reply, hashed)
+        )
 
     old.submit(fill).result()
     old.close()
@@ -427,7 +485,12 @@ def test_calls_of_a_workspace_from_before_frames_are_all_there(tmp_path: Path) -
         store = CallStore(database, "run-1")
         assert set(store.lookup([key(i) for i in (1, 2, 3)])) == {key(1)}
         summary = store.summary()
-        assert (summary.attempts, summary.done, summary.in_doubt, summary.not_charged) == (4, 1, 2, 1)
+        assert (summary.attempts, summary.done, summary.in_doubt, summary.not_charged) == (
+            4,
+            1,
+            2,
+            1,
+        )
         assert store.spending() == Spending(
             settled_cost=0.125, settled_tokens=42, in_doubt_cost=1.0, in_doubt_tokens=200
         )
@@ -437,4 +500,8 @@ def test_calls_of_a_workspace_from_before_frames_are_all_there(tmp_path: Path) -
         reply_to(store, 3, ANSWER)
         assert set(store.lookup([key(i) for i in (1, 2, 3)])) == {key(1), key(2), key(3)}
         for number, body in database.read("SELECT seq, request_json FROM request"):
-            assert json.loads(body) == {"endpoint": ENDPOINT, "model": MODEL, **request(number).body()}
+            assert json.loads(body) == {
+                "endpoint": ENDPOINT,
+                "model": MODEL,
+                **request(number).body(),
+            }

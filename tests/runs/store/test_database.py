@@ -1,4 +1,6 @@
-"""The workspace database in a file: written by one, upgraded after a copy was made, and hard to break."""
+"""The workspace database in a file: written by one, upgraded after a copy was made, and hard to
+break.
+"""
 
 import os
 import random
@@ -27,7 +29,9 @@ class TestWriting:
 
         def block(connection: Connection) -> None:
             assert isinstance(connection, sqlite3.Connection)
-            connection.set_trace_callback(lambda sql: commits.append(sql) if sql.startswith("COMMIT") else None)
+            connection.set_trace_callback(
+                lambda sql: commits.append(sql) if sql.startswith("COMMIT") else None
+            )
             go.wait()
 
         with SqliteDatabase(tmp_path / "j.db", migrations=NOTES) as database:
@@ -44,8 +48,16 @@ class TestDurability:
     def test_the_file_is_set_up_as_promised(self, tmp_path: Path) -> None:
         """Write-ahead log, full synchronisation, foreign keys, and a folder for its owner alone."""
         with SqliteDatabase(tmp_path / "w" / "j.db", migrations=NOTES) as database:
-            pragmas = ("journal_mode", "synchronous", "foreign_keys", "wal_autocheckpoint", "busy_timeout")
-            writer = database.submit(lambda c: [c.execute(f"PRAGMA {p}").fetchone()[0] for p in pragmas]).result()
+            pragmas = (
+                "journal_mode",
+                "synchronous",
+                "foreign_keys",
+                "wal_autocheckpoint",
+                "busy_timeout",
+            )
+            writer = database.submit(
+                lambda c: [c.execute(f"PRAGMA {p}").fetchone()[0] for p in pragmas]
+            ).result()
             assert writer == ["wal", 2, 1, 10000, 10000]
             if os.name == "posix":
                 assert (tmp_path / "w").stat().st_mode & 0o777 == 0o700
@@ -54,7 +66,9 @@ class TestDurability:
 
     @pytest.mark.skipif(os.name != "posix", reason="file size limits are a POSIX matter")
     def test_a_full_disk_is_said_and_loses_nothing_committed(self, tmp_path: Path) -> None:
-        """Past the limit writes fail as WorkspaceError; with space again they go on; committed rows stay."""
+        """Past the limit writes fail as WorkspaceError; with space again they go on; committed rows
+        stay.
+        """
         script = """
 import resource
 hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
@@ -99,7 +113,11 @@ with opened(NOTES) as d:
             folder = tmp_path / f"cut{i}"
             folder.mkdir()
             (folder / "j.db").write_bytes(main)
-            torn = log[:at] if i % 2 else log[:at] + bytes([log[at] ^ (1 << dice.randrange(8))]) + log[at + 1 :]
+            torn = (
+                log[:at]
+                if i % 2
+                else log[:at] + bytes([log[at] ^ (1 << dice.randrange(8))]) + log[at + 1 :]
+            )
             (folder / "j.db-wal").write_bytes(torn)
             with SqliteDatabase(folder / "j.db", migrations=NOTES) as database:
                 found = ids(database)
@@ -107,7 +125,10 @@ with opened(NOTES) as d:
                 assert database.submit(add(1000)).result() == 1000
             counts.add(len(found))
             shutil.rmtree(folder)
-        measured(f"{logs} logs cut or flipped at random: {logs} opened to whole commits, {len(counts)} different ends")
+        measured(
+            f"{logs} logs cut or flipped at random: {logs} opened to whole commits, {len(counts)}"
+            " different ends"
+        )
         assert len(counts) > 10
 
     def damaged(self, path: Path, where: slice) -> bytes:
@@ -121,15 +142,23 @@ with opened(NOTES) as d:
         return bytes(content)
 
     @pytest.mark.parametrize("kind", ["page", "header"])
-    def test_a_damaged_file_is_moved_aside_and_not_destroyed(self, tmp_path: Path, kind: str) -> None:
-        """The message says where it went; the next opening begins anew. Pages are read after an unclean end."""
+    def test_a_damaged_file_is_moved_aside_and_not_destroyed(
+        self, tmp_path: Path, kind: str
+    ) -> None:
+        """The message says where it went; the next opening begins anew. Pages are read after an
+        unclean end.
+        """
         path = tmp_path / "j.db"
         content = self.damaged(path, slice(0, 100) if kind == "header" else slice(4096, 8192))
         if kind == "page":
             path.with_name("j.db-wal").write_bytes(b"left by a process that was killed")
         with pytest.raises(WorkspaceError, match="damaged") as caught:
             SqliteDatabase(path, migrations=NOTES)
-        (aside,) = (found for found in tmp_path.glob("j.db.damaged-*") if not found.name.endswith(("-wal", "-shm")))
+        (aside,) = (
+            found
+            for found in tmp_path.glob("j.db.damaged-*")
+            if not found.name.endswith(("-wal", "-shm"))
+        )
         assert aside.name in str(caught.value)
         assert aside.read_bytes() == content
         with SqliteDatabase(path, migrations=NOTES) as database:
@@ -139,7 +168,10 @@ with opened(NOTES) as d:
         """A million calls open as quickly as a thousand; `doctor` reads the rest."""
         path = tmp_path / "j.db"
         self.damaged(path, slice(4096, 8192))
-        with SqliteDatabase(path, migrations=NOTES) as database, pytest.raises(WorkspaceError, match="damaged"):
+        with (
+            SqliteDatabase(path, migrations=NOTES) as database,
+            pytest.raises(WorkspaceError, match="damaged"),
+        ):
             database.read("PRAGMA integrity_check")
 
 
@@ -171,7 +203,10 @@ with opened(NOTES) as d:
     def test_two_handles_in_one_process_are_two_writers_too(self, tmp_path: Path) -> None:
         """The second is refused until the first releases or closes."""
         path = tmp_path / "j.db"
-        with SqliteDatabase(path, migrations=NOTES) as one, SqliteDatabase(path, migrations=NOTES) as two:
+        with (
+            SqliteDatabase(path, migrations=NOTES) as one,
+            SqliteDatabase(path, migrations=NOTES) as two,
+        ):
             one.submit(add(1)).result()
             with pytest.raises(WorkspaceError, match=f"process {os.getpid()} "):
                 two.submit(add(2))
@@ -206,7 +241,9 @@ with opened(NOTES) as d:
 
 class TestUpgrades:
     def test_an_older_file_is_backed_up_and_upgraded(self, tmp_path: Path) -> None:
-        """Its rows stay, the new column is there, and the backup is the old file in the old format."""
+        """Its rows stay, the new column is there, and the backup is the old file in the old
+        format.
+        """
         path = tmp_path / "j.db"
         with SqliteDatabase(path, migrations=NOTES) as database:
             database.submit(add(1)).result()
@@ -239,12 +276,16 @@ class TestUpgrades:
             database.submit(add(1, "x" * 200_000)).result()
         limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000));"
         opening = (
-            "from pathlib import Path; from judgewright.runs.store import SqliteDatabase;"
-            "from judgewright.runs.store.schema import Migration;"
-            f"SqliteDatabase(Path({str(path)!r}), migrations=[Migration('a', ''), Migration('b', '')])"
+            "from pathlib import Path; from judgewright.runs.store import SqliteDatabase;from"
+            f" judgewright.runs.store.schema import Migration;SqliteDatabase(Path({str(path)!r}),"
+            " migrations=[Migration('a', ''), Migration('b', '')])"
         )
         done = subprocess.run(
-            [sys.executable, "-c", limited + opening], capture_output=True, text=True, check=False, timeout=60
+            [sys.executable, "-c", limited + opening],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
         )
         assert "WorkspaceError" in done.stderr
         assert not list(tmp_path.glob("*.part"))

@@ -19,7 +19,11 @@ def test_a_run_is_created_running_and_ends_as_said(store: Store) -> None:
     with store.open() as database:
         run_id = create_run(database, "optimize", {"judge": "groundedness", "steps": 15})
         made = get_run(database, run_id)
-        assert (made.kind, made.state, made.config) == ("optimize", "running", {"judge": "groundedness", "steps": 15})
+        assert (made.kind, made.state, made.config) == (
+            "optimize",
+            "running",
+            {"judge": "groundedness", "steps": 15},
+        )
         assert made.pid == os.getpid()
         set_state(database, run_id, "done")
         ended = get_run(database, run_id)
@@ -57,7 +61,9 @@ def test_a_configuration_must_be_json(store: Store) -> None:
         assert list_runs(database) == ()
 
 
-def walk(journal: RunJournal | MemoryJournal, seconds: float, *, steps: int = 3, f1: float = 0.5) -> None:
+def walk(
+    journal: RunJournal | MemoryJournal, seconds: float, *, steps: int = 3, f1: float = 0.5
+) -> None:
     """Record what a small walk finds."""
     journal.record("split", {"train": 3, "names": ["é", "\u2028", "\ud800"]})
     for step in range(steps):
@@ -100,8 +106,12 @@ def test_replaying_does_not_need_the_writers_lock(tmp_path: Path) -> None:
             journal.record("decision", {})
 
 
-def test_two_who_write_one_journal_at_once_leave_it_whole(postgres: PostgresServer, tmp_path: Path) -> None:
-    """Where many may write, the second to write an event is refused, and the chain is the first one's."""
+def test_two_who_write_one_journal_at_once_leave_it_whole(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    """Where many may write, the second to write an event is refused, and the chain is the first
+    one's.
+    """
     store = PostgresStore(postgres, tmp_path)
     with store.open() as one, store.open() as two:
         run_id = create_run(one, "optimize", {})
@@ -117,7 +127,9 @@ def test_a_diverging_run_is_stopped_and_writes_nothing(store: Store) -> None:
     with store.open() as database:
         run_id = create_run(database, "optimize", {})
         walk(RunJournal(database, run_id), 1.0)
-        with pytest.raises(WorkspaceError, match=r"resumed run diverged at event 1 \(step\): f1 was 0.5, now 0.75"):
+        with pytest.raises(
+            WorkspaceError, match=r"resumed run diverged at event 1 \(step\): f1 was 0.5, now 0.75"
+        ):
             walk(RunJournal(database, run_id), 1.0, f1=0.75)
         assert len(RunJournal(database, run_id).events()) == 4
 

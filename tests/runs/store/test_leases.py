@@ -64,7 +64,9 @@ def test_a_worker_that_beats_is_never_taken_for_dead(database: Database) -> None
 
 
 def test_a_worker_that_hangs_loses_its_leases_and_sends_nothing_more(database: Database) -> None:
-    """Another one gets the calls; the first may neither enter an attempt, nor give a call up, nor lease any."""
+    """Another one gets the calls; the first may neither enter an attempt, nor give a call up, nor
+    lease any.
+    """
     run = create_run(database, "bench", {})
     workers = Workers(database, run, lease=0.0)
     one = worker(database, workers.owner)
@@ -87,7 +89,9 @@ def test_a_worker_that_hangs_loses_its_leases_and_sends_nothing_more(database: D
 
 
 def test_a_late_reply_is_paid_and_the_first_reply_stays(database: Database) -> None:
-    """A worker hangs with a call in flight, another answers it, then the first: both costs count, one reply does."""
+    """A worker hangs with a call in flight, another answers it, then the first: both costs count,
+    one reply does.
+    """
     run = create_run(database, "bench", {})
     workers = Workers(database, run, lease=0.0)
     first, second = worker(database), worker(database, place="tls://b")
@@ -129,7 +133,12 @@ def test_what_a_shard_cost_counts_attempts_in_doubt(database: Database) -> None:
         record.sent(key, reserved_cost=1.0, reserved_tokens=100).result()
     record.done(key, ANSWER, request=ask(1), endpoint="e", model="m").result()
     spent = spent_on(database, "shard")
-    assert (spent.settled_cost, spent.settled_tokens, spent.in_doubt_cost, spent.in_doubt_tokens) == (
+    assert (
+        spent.settled_cost,
+        spent.settled_tokens,
+        spent.in_doubt_cost,
+        spent.in_doubt_tokens,
+    ) == (
         0.25,
         40,
         1.0,
@@ -163,7 +172,9 @@ def test_who_was_killed_on_this_machine_is_known_at_once(tmp_path: Path) -> None
 
 
 def test_orders_reach_the_workers_of_their_driver_only(database: Database) -> None:
-    """What a driver says, its workers hear with their next beat; where it has gone, they hear that."""
+    """What a driver says, its workers hear with their next beat; where it has gone, they hear
+    that.
+    """
     workers = Workers(database, "r")
     mine, other = worker(database, workers.owner), worker(database)
     workers.order(sharing=3, in_flight=5, share=2.5, stopping=True)
@@ -183,7 +194,8 @@ def test_a_lent_database_is_neither_made_nor_upgraded(tmp_path: Path) -> None:
     with SqliteDatabase(tmp_path / "old.db", migrations=MIGRATIONS[:-1]):
         pass
     with pytest.raises(
-        WorkspaceError, match=f"has format {len(MIGRATIONS) - 1}, and this worker's .* {len(MIGRATIONS)}"
+        WorkspaceError,
+        match=f"has format {len(MIGRATIONS) - 1}, and this worker's .* {len(MIGRATIONS)}",
     ):
         SqliteDatabase(tmp_path / "old.db", lent=True)
 
@@ -194,5 +206,7 @@ def test_a_lent_server_is_not_upgraded(postgres: PostgresServer, tmp_path: Path)
 
     address = postgres.address(postgres.new(like="empty"))
     PostgresDatabase(address, tmp_path, migrations=MIGRATIONS[:-1]).close()
-    with pytest.raises(WorkspaceError, match=f"has format {len(MIGRATIONS) - 1}, and this worker's"):
+    with pytest.raises(
+        WorkspaceError, match=f"has format {len(MIGRATIONS) - 1}, and this worker's"
+    ):
         PostgresDatabase(address, tmp_path, lent=True)

@@ -25,7 +25,11 @@ from .stores import OPENING, PostgresStore, SqliteStore, Store
 
 def fill(ledger: HoldoutLedger) -> None:
     """Enter four looks on two holdouts: seven entries."""
-    for holdout, after, outcome in (("h", "1", "refused"), ("h", "2", "accepted"), ("k", "1", "undecided")):
+    for holdout, after, outcome in (
+        ("h", "1", "refused"),
+        ("h", "2", "accepted"),
+        ("k", "1", "undecided"),
+    ):
         look = ledger.begin(holdout, run_id="run", before="0", after=after)
         ledger.conclude(look, outcome=outcome, reason="because")
     ledger.begin("h", run_id="run", before="2", after="3")
@@ -55,10 +59,15 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(steps=STEPS)
 def test_it_decides_as_the_ledger_in_memory_does(database: Database, steps: list[Step]) -> None:
-    """Whatever is begun and concluded, both give the same looks, the same refusals and the same records."""
+    """Whatever is begun and concluded, both give the same looks, the same refusals and the same
+    records.
+    """
     memory, kept = MemoryLedger(max_looks=3), anew(database, max_looks=3)
     for holdout, run_id, after, outcome in steps:
         results: list[object] = []
@@ -125,24 +134,39 @@ print('begun', flush=True); sys.stdin.readline()
 
 def known(first: int, last: int) -> RowFingerprints:
     """The keys of some rows."""
-    rows = (Row(id=str(i), inputs={"text": f"This is the text of row {i}."}) for i in range(first, last))
+    rows = (
+        Row(id=str(i), inputs={"text": f"This is the text of row {i}."}) for i in range(first, last)
+    )
     return RowFingerprints.of(Dataset.of(rows, labels=BINARY))
 
 
-PARTS = st.tuples(st.integers(0, 30), st.integers(0, 30)).map(lambda ends: known(min(ends), max(ends)))
+PARTS = st.tuples(st.integers(0, 30), st.integers(0, 30)).map(
+    lambda ends: known(min(ends), max(ends))
+)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(data=st.data())
-def test_it_remembers_rows_as_the_ledger_in_memory_does(database: Database, data: st.DataObject) -> None:
+def test_it_remembers_rows_as_the_ledger_in_memory_does(
+    database: Database, data: st.DataObject
+) -> None:
     """Whatever runs open and seal, both refuse and count alike."""
     memory, kept = MemoryLedger(), anew(database)
     for i in range(data.draw(st.integers(1, 5))):
-        opened, sealed, allow = data.draw(PARTS), {f"h{i}": data.draw(PARTS)}, data.draw(st.booleans())
+        opened, sealed, allow = (
+            data.draw(PARTS),
+            {f"h{i}": data.draw(PARTS)},
+            data.draw(st.booleans()),
+        )
         found: list[object] = []
         for ledger in (memory, kept):
             try:
-                found.append(ledger.remember(f"run {i}", open=opened, sealed=sealed, allow_opened=allow))
+                found.append(
+                    ledger.remember(f"run {i}", open=opened, sealed=sealed, allow_opened=allow)
+                )
             except InputError as error:
                 found.append(str(error))
             found.append(ledger.begin(f"h{i}", run_id=f"run {i}", before="a", after=str(i)))
@@ -158,7 +182,9 @@ def test_rows_are_remembered_by_another_opening_and_stored_once(store: Store) ->
             ledger.remember(run, open=known(0, 50), sealed={"h": known(50, 80)})
         assert database.read("SELECT count(*) FROM known_rows") == [(2,)]
     with store.open() as database, pytest.raises(InputError, match="10 of the 20 sealed rows"):
-        HoldoutLedger(database).remember("three", open=RowFingerprints(), sealed={"k": known(40, 60)})
+        HoldoutLedger(database).remember(
+            "three", open=RowFingerprints(), sealed={"k": known(40, 60)}
+        )
     with store.open() as database:
         assert HoldoutLedger(database).verify() == 2
 
@@ -197,7 +223,9 @@ def test_forgetting_rows_shows(store: Store, tampering: str) -> None:
 
 
 def test_looks_of_the_format_before_are_read(store: Store) -> None:
-    """A workspace of an earlier Judgewright is upgraded; its looks, which lack the later fields, go on counting."""
+    """A workspace of an earlier Judgewright is upgraded; its looks, which lack the later fields, go
+    on counting.
+    """
     with store.open(migrations=MIGRATIONS[:1]) as database:
         old = {
             "after": "b",
@@ -210,7 +238,9 @@ def test_looks_of_the_format_before_are_read(store: Store) -> None:
         }
         content = json.dumps({**old, "entry": "begin", "created": "2026"}, sort_keys=True)
         start = hashlib.blake2b(b"judgewright ledger", digest_size=32).digest()
-        link = hashlib.blake2b(start + json.dumps([1, "h", content]).encode(), digest_size=32).digest()
+        link = hashlib.blake2b(
+            start + json.dumps([1, "h", content]).encode(), digest_size=32
+        ).digest()
 
         def enter(connection: Connection) -> None:
             connection.execute("INSERT INTO ledger VALUES (1, 'h', ?, ?)", (content, link))
@@ -226,17 +256,24 @@ def test_looks_of_the_format_before_are_read(store: Store) -> None:
 
 LAST = "DELETE FROM ledger WHERE seq = (SELECT max(seq) FROM ledger);"
 TAMPERINGS = {
-    "a reason edited": "UPDATE ledger SET entry_json = replace(entry_json, 'because', 'anyway') WHERE seq = 4",
-    "an outcome edited": "UPDATE ledger SET entry_json = replace(entry_json, 'refused', 'accepted')",
+    "a reason edited": (
+        "UPDATE ledger SET entry_json = replace(entry_json, 'because', 'anyway') WHERE seq = 4"
+    ),
+    "an outcome edited": (
+        "UPDATE ledger SET entry_json = replace(entry_json, 'refused', 'accepted')"
+    ),
     "a holdout renamed": "UPDATE ledger SET holdout = 'z' WHERE seq = 1",
     "the first deleted": "DELETE FROM ledger WHERE seq = 1",
     "one in the middle deleted": "DELETE FROM ledger WHERE seq = 3",
     "the last deleted": LAST,
-    "the last deleted and the head set back": LAST
-    + "UPDATE ledger_head SET entries = 6, hash = (SELECT hash FROM ledger WHERE seq = 6)",
+    "the last deleted and the head set back": (
+        LAST + "UPDATE ledger_head SET entries = 6, hash = (SELECT hash FROM ledger WHERE seq = 6)"
+    ),
     "everything deleted": "DELETE FROM ledger; DELETE FROM ledger_head",
-    "two exchanged": "UPDATE ledger SET seq = -1 WHERE seq = 2; UPDATE ledger SET seq = 2 WHERE seq = 3;"
-    "UPDATE ledger SET seq = 3 WHERE seq = -1",
+    "two exchanged": (
+        "UPDATE ledger SET seq = -1 WHERE seq = 2; UPDATE ledger SET seq = 2 WHERE seq = 3;"
+        "UPDATE ledger SET seq = 3 WHERE seq = -1"
+    ),
 }
 
 
@@ -285,7 +322,9 @@ def test_a_crash_between_commit_and_head_file_is_mended(store: Store) -> None:
 
 
 def test_a_head_file_that_any_number_of_entries_are_behind_is_no_tampering(store: Store) -> None:
-    """As a merge leaves it that was killed between its commit and the file; the next entry brings it up to date."""
+    """As a merge leaves it that was killed between its commit and the file; the next entry brings
+    it up to date.
+    """
     with store.open() as database:
         ledger, heads = HoldoutLedger(database), [b""]
         for after in "bcde":
@@ -312,7 +351,9 @@ def test_a_workspace_begun_anew_does_not_forget_its_looks(tmp_path: Path) -> Non
 
 
 def put_back(tmp_path: Path, *, names: tuple[str, ...]) -> int:
-    """Take a look, put some files back as they were before it, and return the number of the next one."""
+    """Take a look, put some files back as they were before it, and return the number of the next
+    one.
+    """
     store = SqliteStore(tmp_path)
     with store.open() as database:
         fill(HoldoutLedger(database))
@@ -335,14 +376,19 @@ def test_an_older_database_that_is_put_back_shows(tmp_path: Path) -> None:
 
 def test_a_whole_backup_forgets_its_looks(tmp_path: Path) -> None:
     """docs/concepts/ways-round-the-ledger.md says so: nothing else knows of them."""
-    assert put_back(tmp_path, names=()) == put_back(tmp_path / "other", names=("judgewright.db", "ledger.head")) + 1
+    assert (
+        put_back(tmp_path, names=())
+        == put_back(tmp_path / "other", names=("judgewright.db", "ledger.head")) + 1
+    )
 
 
 @pytest.mark.parametrize("content", ["", "nonsense", "3 00", "9 00"])
 def test_a_head_file_that_does_not_fit_a_servers_ledger_shows(
     postgres: PostgresServer, tmp_path: Path, content: str
 ) -> None:
-    """Each machine remembers the end that it saw last: a ledger that was cut off or exchanged shows there."""
+    """Each machine remembers the end that it saw last: a ledger that was cut off or exchanged shows
+    there.
+    """
     store = PostgresStore(postgres, tmp_path)
     with store.open() as database:
         fill(HoldoutLedger(database))
@@ -351,8 +397,12 @@ def test_a_head_file_that_does_not_fit_a_servers_ledger_shows(
             HoldoutLedger(database).verify()
 
 
-def test_a_machine_that_was_away_finds_the_looks_of_others(postgres: PostgresServer, tmp_path: Path) -> None:
-    """Any number of entries behind is no tampering where others write, and an entry taken away is."""
+def test_a_machine_that_was_away_finds_the_looks_of_others(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    """Any number of entries behind is no tampering where others write, and an entry taken away
+    is.
+    """
     store = PostgresStore(postgres, tmp_path)
     with store.open() as database:
         look = HoldoutLedger(database).begin("h", run_id="mine", before="a", after="b")
@@ -361,7 +411,9 @@ def test_a_machine_that_was_away_finds_the_looks_of_others(postgres: PostgresSer
         database.head_file.write_bytes(mine)
         assert HoldoutLedger(database).begin("h", run_id="mine", before="a", after="b") == look
         assert database.head_file.read_bytes() != mine
-    store.edit(LAST + "UPDATE ledger_head SET entries = 7, hash = (SELECT hash FROM ledger WHERE seq = 7)")
+    store.edit(
+        LAST + "UPDATE ledger_head SET entries = 7, hash = (SELECT hash FROM ledger WHERE seq = 7)"
+    )
     with store.open() as database, pytest.raises(WorkspaceError, match="tampered"):
         HoldoutLedger(database).verify()
 
@@ -369,14 +421,19 @@ def test_a_machine_that_was_away_finds_the_looks_of_others(postgres: PostgresSer
 def test_looks_that_are_begun_at_once_are_numbered_one_after_the_other(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
-    """Four that write on connections of their own: every look has its number, and the chain is whole."""
+    """Four that write on connections of their own: every look has its number, and the chain is
+    whole.
+    """
     store = PostgresStore(postgres, tmp_path)
     store.open().close()
 
     def look(who: int) -> list[int]:
         with store.open() as database:
             ledger = HoldoutLedger(database, max_looks=99)
-            return [ledger.begin("h", run_id=f"{who}", before="a", after=f"{i}").number for i in range(8)]
+            return [
+                ledger.begin("h", run_id=f"{who}", before="a", after=f"{i}").number
+                for i in range(8)
+            ]
 
     with ThreadPoolExecutor(4) as pool:
         numbers = [number for numbers in pool.map(look, range(4)) for number in numbers]

@@ -1,4 +1,6 @@
-"""Workspaces merged, of every pair of kinds: all of one is found in the other, once, and nothing is lost."""
+"""Workspaces merged, of every pair of kinds: all of one is found in the other, once, and nothing is
+lost.
+"""
 
 import shutil
 import signal
@@ -45,7 +47,9 @@ def answer(database: Database, run_id: str, number: int, text: str) -> bytes:
     key = request.key(endpoint=ENDPOINT, model=MODEL)
     record = CallStore(database, run_id)
     record.sent(key, reserved_cost=0.5, reserved_tokens=9).result()
-    record.done(key, Completion(text=text, cost=0.25), request=request, endpoint=ENDPOINT, model=MODEL).result()
+    record.done(
+        key, Completion(text=text, cost=0.25), request=request, endpoint=ENDPOINT, model=MODEL
+    ).result()
     return key
 
 
@@ -90,13 +94,21 @@ def fill(database: Database, *, salt: str) -> str:
 
 
 def test_all_of_one_is_in_the_other_once(store: Store, other: Store) -> None:
-    """Runs, events, calls, money, labels and looks; merged again, nothing is new, and the source is as it was."""
+    """Runs, events, calls, money, labels and looks; merged again, nothing is new, and the source is
+    as it was.
+    """
     with store.open() as source, other.open() as target:
         one, two = fill(source, salt="one"), fill(target, salt="two")
-        before = CallStore(source, one).summary(), LabelStore(source).records(), HoldoutLedger(source).history()
+        before = (
+            CallStore(source, one).summary(),
+            LabelStore(source).records(),
+            HoldoutLedger(source).history(),
+        )
         merged = merge(source, target)
         # Three answers are the same in both, one is not: the target keeps its own.
-        assert merged == Merged(runs=1, events=2, calls=0, attempts=5, labels=2, looks=2, differing=1)
+        assert merged == Merged(
+            runs=1, events=2, calls=0, attempts=5, labels=2, looks=2, differing=1
+        )
         source.release()
         target.release()
         assert merge(source, target) == replace(NOTHING, differing=1)
@@ -121,7 +133,9 @@ def test_all_of_one_is_in_the_other_once(store: Store, other: Store) -> None:
 
 
 def test_a_run_goes_on_in_the_other_and_comes_back(store: Store, other: Store) -> None:
-    """Further events, a call that was open and now is settled, and a look that was concluded there."""
+    """Further events, a call that was open and now is settled, and a look that was concluded
+    there.
+    """
     with store.open() as source, other.open() as target:
         run_id = create_run(source, "optimize", {})
         RunJournal(source, run_id).record("split", {})
@@ -130,16 +144,22 @@ def test_a_run_goes_on_in_the_other_and_comes_back(store: Store, other: Store) -
         CallStore(source, run_id).sent(key, reserved_cost=0.5, reserved_tokens=9).result()
         HoldoutLedger(source).begin("h", run_id=run_id, before="a", after="b")
         source.release()
-        assert merge(source, target) == Merged(runs=1, events=1, calls=0, attempts=1, labels=0, looks=1, differing=0)
+        assert merge(source, target) == Merged(
+            runs=1, events=1, calls=0, attempts=1, labels=0, looks=1, differing=0
+        )
         reply = Completion(text="late", cost=0.25)
-        CallStore(target, run_id).done(key, reply, request=request, endpoint=ENDPOINT, model=MODEL).result()
+        CallStore(target, run_id).done(
+            key, reply, request=request, endpoint=ENDPOINT, model=MODEL
+        ).result()
         RunJournal(target, run_id).append("decision", {"yes": True})
         set_state(target, run_id, "done")
         look = HoldoutLedger(target).begin("h", run_id=run_id, before="a", after="b")
         HoldoutLedger(target).conclude(look, outcome="accepted", reason="better")
         target.release()
         source.release()
-        assert merge(target, source) == Merged(runs=1, events=1, calls=1, attempts=0, labels=0, looks=1, differing=0)
+        assert merge(target, source) == Merged(
+            runs=1, events=1, calls=1, attempts=0, labels=0, looks=1, differing=0
+        )
         assert get_run(source, run_id) == get_run(target, run_id)
         assert CallStore(source, run_id).summary() == CallStore(target, run_id).summary()
         assert HoldoutLedger(source).looks("h") == HoldoutLedger(target).looks("h")
@@ -148,7 +168,9 @@ def test_a_run_goes_on_in_the_other_and_comes_back(store: Store, other: Store) -
         assert merge(source, target) == merge(target, source) == NOTHING
 
 
-def test_a_run_that_went_two_ways_is_named_and_nothing_is_merged(store: Store, other: Store) -> None:
+def test_a_run_that_went_two_ways_is_named_and_nothing_is_merged(
+    store: Store, other: Store
+) -> None:
     """Both tell it as they did, and nothing else was entered either."""
     with store.open() as source, other.open() as target:
         run_id = create_run(source, "optimize", {})
@@ -217,8 +239,12 @@ merge(source, target)
 """
 
 
-def test_a_merge_that_is_killed_before_the_head_file_is_done_again(tmp_path: Path, store: Store) -> None:
-    """Its commit stands and `ledger.head` lags by all entries: no tampering, and nothing is entered twice."""
+def test_a_merge_that_is_killed_before_the_head_file_is_done_again(
+    tmp_path: Path, store: Store
+) -> None:
+    """Its commit stands and `ledger.head` lags by all entries: no tampering, and nothing is entered
+    twice.
+    """
     from_ = SqliteStore(tmp_path / "from")
     with from_.open() as source:
         run_id = fill(source, salt="one")
@@ -245,7 +271,9 @@ def test_looks_in_a_copy_count_when_it_is_merged_back(tmp_path: Path) -> None:
         HoldoutLedger(database).begin("h", run_id="first", before="a", after="b")
     shutil.copytree(one.path.parent, copy.path.parent)
     with copy.open() as database:
-        assert HoldoutLedger(database).begin("h", run_id="second", before="a", after="c").number == 2
+        assert (
+            HoldoutLedger(database).begin("h", run_id="second", before="a", after="c").number == 2
+        )
         database.release()
     with copy.open() as source, one.open() as target:
         assert merge(source, target).looks == 1

@@ -1,4 +1,6 @@
-"""Rows kept to be shown: narrowed, counted and paged like a list, and made anew where they do not fit."""
+"""Rows kept to be shown: narrowed, counted and paged like a list, and made anew where they do not
+fit.
+"""
 
 import sqlite3
 from pathlib import Path

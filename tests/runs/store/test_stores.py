@@ -1,4 +1,6 @@
-"""What every store of a workspace promises: durable, shared by readers, nothing lost beside what fails."""
+"""What every store of a workspace promises: durable, shared by readers, nothing lost beside what
+fails.
+"""
 
 import asyncio
 import os
@@ -108,12 +110,18 @@ class TestWriting:
         ],
         ids=["overflow", "a bug", "sql"],
     )
-    def test_whatever_a_write_raises_its_neighbours_are_kept(self, store: Store, work, message: str) -> None:
+    def test_whatever_a_write_raises_its_neighbours_are_kept(
+        self, store: Store, work, message: str
+    ) -> None:
         """They may be replies that were paid for; the error comes in our words, with its cause."""
         go = threading.Event()
         with store.open(migrations=NOTES) as database:
             database.submit(lambda connection: go.wait() and None)
-            before, failing, after = database.submit(add(1)), database.submit(work), database.submit(add(2))
+            before, failing, after = (
+                database.submit(add(1)),
+                database.submit(work),
+                database.submit(add(2)),
+            )
             go.set()
             with pytest.raises(WorkspaceError, match=message):
                 failing.result(timeout=600)
@@ -123,7 +131,9 @@ class TestWriting:
 
     @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
     def test_a_writer_that_breaks_off_leaves_nobody_waiting(self, store: Store) -> None:
-        """Every write queued before, while and after the thread dies is committed, or fails at once."""
+        """Every write queued before, while and after the thread dies is committed, or fails at
+        once.
+        """
 
         def die(connection: Connection) -> None:
             raise SystemExit
@@ -139,7 +149,9 @@ class TestWriting:
         for _ in range(10):
             outcomes: list[str] = []
             database = store.open(migrations=NOTES)
-            threads = [threading.Thread(target=submit_many, args=(database, outcomes)) for _ in range(4)]
+            threads = [
+                threading.Thread(target=submit_many, args=(database, outcomes)) for _ in range(4)
+            ]
             for thread in threads:
                 thread.start()
             with pytest.raises(WorkspaceError, match="broke off"):
@@ -151,7 +163,9 @@ class TestWriting:
             database.close()
             assert len(outcomes) == 2000
             with store.open(migrations=NOTES) as again:
-                again.submit(lambda connection: connection.execute("DELETE FROM note") and None).result()
+                again.submit(
+                    lambda connection: connection.execute("DELETE FROM note") and None
+                ).result()
 
     def test_a_callback_may_use_the_database_while_it_is_released(self, store: Store) -> None:
         """It reads and writes although `release` waits for the writer; what it wrote is kept."""
@@ -182,7 +196,10 @@ with opened(NOTES) as other:
         store.open(migrations=NOTES).close()
         process = python(script, *store.words)
         try:
-            assert process.communicate(timeout=600)[0].splitlines() == ["[(1,)]", "[(1,), (2,), (3,)]"]
+            assert process.communicate(timeout=600)[0].splitlines() == [
+                "[(1,)]",
+                "[(1,), (2,), (3,)]",
+            ]
         finally:
             end(process)
 
@@ -212,11 +229,15 @@ with opened(NOTES) as other:
 
 
 class TestDurability:
-    @pytest.mark.skipif(os.name != "posix", reason="the writer is a fork, which spares it fifteen imports")
+    @pytest.mark.skipif(
+        os.name != "posix", reason="the writer is a fork, which spares it fifteen imports"
+    )
     def test_a_killed_writer_loses_no_acknowledged_row(
         self, store: Store, nightly: bool, measured: Callable[[str], None]
     ) -> None:
-        """SIGKILLs at random moments: every row said to be kept is there, and all of it can be read."""
+        """SIGKILLs at random moments: every row said to be kept is there, and all of it can be
+        read.
+        """
         script = """
 import os
 for line in sys.stdin:
@@ -242,7 +263,9 @@ for line in sys.stdin:
         assert parent.stdin is not None
         assert parent.stdout is not None
         try:
-            few, many, place = (15, 500, "a file") if isinstance(store, SqliteStore) else (5, 50, "a server")
+            few, many, place = (
+                (15, 500, "a file") if isinstance(store, SqliteStore) else (5, 50, "a server")
+            )
             kills = many if nightly else few
             for round_ in range(kills):
                 parent.stdin.write(f"{round_ * 1_000_000}\n")
@@ -260,7 +283,9 @@ for line in sys.stdin:
             end(parent)
         with store.open(migrations=NOTES) as database:
             lost, faults = len(acknowledged - set(ids(database))), database.find_faults()[1]
-        measured(f"{kills} kills with {place}: {lost} of {len(acknowledged):,} acknowledged writes lost")
+        measured(
+            f"{kills} kills with {place}: {lost} of {len(acknowledged):,} acknowledged writes lost"
+        )
         assert (lost, faults) == (0, [])
 
 
@@ -336,7 +361,9 @@ sys.stdin.readline()
             end(holder)
 
     def test_a_claim_is_kept_until_it_is_released(self, store: Store) -> None:
-        """Claiming again is nothing new, two handles of one process are two, and a release is for everybody."""
+        """Claiming again is nothing new, two handles of one process are two, and a release is for
+        everybody.
+        """
         with store.open(migrations=NOTES) as one, store.open(migrations=NOTES) as two:
             one.claim("run 1")
             one.claim("run 1")

@@ -19,6 +19,8 @@ Question: {question}
 Context: {context}
 Answer: {answer}
 
-Respond ONLY with valid JSON like {{"score": 4, "justification": "..."}} where score is an integer between 1 and 5."""
-    reply = client.chat.completions.create(model=MODEL, temperature=0, messages=[{"role": "user", "content": prompt}])
+Respond ONLY with valid JSON like {{"score": 4, "justification": "..."}} where score is an integer between 1 and 5."""  # noqa: E501
+    reply = client.chat.completions.create(
+        model=MODEL, temperature=0, messages=[{"role": "user", "content": prompt}]
+    )
     return json.loads(reply.choices[0].message.content)

@@ -6,7 +6,7 @@ USAGE = "usage: grade.py ROWS OUT"
 SYSTEM_PROMPT = """You grade summaries of news articles for factual consistency.
 
 A summary is consistent if the article backs up everything it says. Rounding a number is fine, changing it is not.
-A summary that leaves something out is still consistent."""
+A summary that leaves something out is still consistent."""  # noqa: E501
 
 USER_PROMPT = """Article:
 {article}

@@ -10,10 +10,19 @@ JUDGE_SYSTEM = (
 
 def ask(client: Anthropic, row: dict) -> str:
     """Ask for one row."""
-    content = "Question: " + row["question"] + "\n\nChunk:\n" + row["chunk"] + "\n\nReply with HELPFUL or NOT HELPFUL."
+    content = (
+        "Question: "
+        + row["question"]
+        + "\n\nChunk:\n"
+        + row["chunk"]
+        + "\n\nReply with HELPFUL or NOT HELPFUL."
+    )
     return (
         client.messages.create(
-            model="claude-sonnet", max_tokens=10, system=JUDGE_SYSTEM, messages=[{"role": "user", "content": content}]
+            model="claude-sonnet",
+            max_tokens=10,
+            system=JUDGE_SYSTEM,
+            messages=[{"role": "user", "content": content}],
         )
         .content[0]
         .text
