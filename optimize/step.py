@@ -316,7 +316,13 @@ class Step:
             )
 
         inside = trial(train.only(self._inside(train)))
-        return Workbench(ask=self._ask, train=inside, try_out=try_out, seed=self._seed(number))
+        return Workbench(
+            ask=self._ask,
+            train=inside,
+            try_out=try_out,
+            seed=self._seed(number),
+            watch=self.run.services.watch,
+        )
 
     def _ask(self, requests: Sequence[Request]) -> list[Completion]:
         completions: list[Completion] = []

@@ -33,7 +33,7 @@ def run_search(search: Search, compile_with: Callable[[Any, Any], None]) -> None
     Raises:
         ModelError, BudgetSpent, Interrupted, LossError, Unanswered: From the workbench, untouched.
     """
-    kit = load_dspy()
+    kit = search.bench.load("DSPy", load_dspy)
     state = random.getstate()  # DSPy draws names for its predictors from the global generator
     try:
         with (

@@ -48,7 +48,7 @@ class TextGrad:
                 "demonstrations" if part == "examples" else part for part in self.parts
             )
             return NoProposal(f"the prompt has no {missing} to change")
-        graph = load_graph()
+        graph = bench.load("TextGrad", load_graph)
 
         def ask_all(prompts: Sequence[str]) -> list[str]:
             return [

@@ -5,7 +5,9 @@ on them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,10 +18,14 @@ from ...judges import (
     JudgePrompt,
     ModelError,
     OutputScale,
+    Progress,
     Request,
     Row,
 )
 
+Loaded = TypeVar("Loaded")
+REPORT_EVERY = 0.5
+"""Seconds between two reports while a library is loaded."""
 Ask = Callable[[Sequence[Request]], list[Completion]]
 """Asks the optimizer model several things at once, by the client with its cache and budget. The
 completions' texts are without the thinking they open with."""
@@ -74,6 +80,17 @@ class Workbench:
     """Judges training rows with a prompt, through the judge's client, budget and cache."""
     seed: int
     """Of everything a proposer draws in this step."""
+    watch: Callable[[str, Progress], None] = lambda doing, progress: None
+    """Called with what is waited for, where that is not the optimizer model."""
+
+    def load(self, library: str, load: Callable[[], Loaded]) -> Loaded:
+        """Load a large library in a thread, and report meanwhile; nothing else runs beside it."""
+        waiting = Progress(done=0, total=1, failed=0, recorded=0, cost=None, tokens=0)
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            work = pool.submit(load)
+            while not wait([work], timeout=REPORT_EVERY).done:
+                self.watch(f"loading {library}", waiting)
+        return work.result()
 
     @property
     def scale(self) -> OutputScale:

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from judgewright.judges import Example, Registry
+from judgewright.judges import Example, Progress, Registry
 from judgewright.judges.models import Request
 from judgewright.optimize import Attempt, Brief
 from judgewright.optimize.proposers import NoProposal, Proposal, TextGrad, read_tagged
@@ -194,6 +195,22 @@ def test_importing_textgrad_leaves_no_log_and_no_trace(
     assert not any(
         isinstance(h, logging.FileHandler) for h in logging.getLogger("textgrad").handlers
     )
+
+
+def test_while_textgrad_loads_the_run_says_so(desk: Any) -> None:
+    """The load goes on only once it was reported: a run that is silent meanwhile never ends."""
+    reported, seen = threading.Event(), list[str]()
+
+    def watch(doing: str, progress: Progress) -> None:
+        seen.append(f"{doing}: {progress.done}/{progress.total}")
+        reported.set()
+
+    def load() -> str:
+        assert reported.wait(timeout=60)
+        return "loaded"
+
+    assert replace(desk.bench, watch=watch).load("TextGrad", load) == "loaded"
+    assert set(seen) == {"loading TextGrad: 0/1"}
 
 
 def test_importing_textgrad_loads_no_litellm_before_it_is_called() -> None:
