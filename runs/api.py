@@ -558,7 +558,7 @@ def list_judges(*, workspace: str | Path | None = None) -> JudgeList:
 
 def list_runs(*, workspace: str | Path | None = None) -> RunList:
     """List the runs of a workspace, newest first."""
-    from .actions.run_table import describe_run
+    from .reports.run_table import describe_run
     from .store import journal
 
     with _open(workspace) as opened:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from .actions.calibrate import CalibrationRun
     from .actions.gate_decision import Gated
     from .actions.run_summary import RunSummary
-    from .actions.run_table import RunLine
     from .actions.score import Score
     from .config.place import Place
+    from .reports.run_table import RunLine
     from .store.workspace import Workspace
 
 

@@ -1,11 +1,15 @@
-"""Keep a judge that came from outside: in the workspace, or as a file."""
+"""Keep a judge that came from outside, and move what its name and its labels mean."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
-from ...judges import JudgePrompt, Registry
+from ...judges import InputError, JudgePrompt, Registry
 from ...judges.files.write_beside import write_beside
+from ..store.workspace import Workspace
+from .accept import identity
+from .gate_decision import verification
 
 
 def keep_judge(registry: Registry, prompt: JudgePrompt, out: Path | None) -> tuple[str, str]:
@@ -20,3 +24,70 @@ def keep_judge(registry: Registry, prompt: JudgePrompt, out: Path | None) -> tup
     taken = prompt.name in registry.names()
     path = str(registry.keep(prompt, current=not taken))
     return path, f"{prompt.name}@{prompt.version}" if taken else prompt.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """A name or a label that now means another version."""
+
+    name: str
+    version: str
+    before: str | None
+    """The version that it meant; None where it meant none."""
+    note: str
+    """On which models the version was accepted."""
+
+
+def make_current(workspace: Workspace, spec: str, *, expected: str | None = None) -> Moved:
+    """Make a version what its judge's name means; the version that it meant stays registered.
+
+    Args:
+        workspace: Whose registry.
+        spec: `name@version`.
+        expected: The version that the name is thought to mean; another one is a decision that
+            somebody made meanwhile.
+
+    Raises:
+        PromptError: There is no such version.
+        InputError: The name has another meaning by now than the one expected.
+    """
+    prompt = workspace.registry.get(spec)
+    before = workspace.registry.get(prompt.name).version
+    _require_expected(prompt.name, before, expected)
+    workspace.registry.keep(prompt)
+    note = verification(workspace, prompt)["note"]
+    return Moved(name=prompt.name, version=prompt.version, before=before, note=note)
+
+
+def put_label(
+    workspace: Workspace, spec: str, label: str, *, expected: str | None = None, who: str = ""
+) -> Moved:
+    """Put a label on a version; the version that had it loses it.
+
+    Args:
+        workspace: Whose registry.
+        spec: `name@version`, or a name for its current version.
+        label: Such as `production`.
+        expected: The version that is thought to have it, empty for none.
+        who: Who does it; git's name for the person at the keyboard unless given.
+
+    Raises:
+        PromptError: There is no such version.
+        InputError: It is no label, or another version has it by now than the one expected.
+    """
+    registry = workspace.registry
+    prompt = registry.get(spec)
+    before = next((tag.version for tag in registry.tags(prompt.name) if tag.label == label), None)
+    _require_expected(f"the label {label!r}", before or "", expected)
+    registry.tag(prompt, label, by=who or identity(workspace.root))
+    note = verification(workspace, prompt)["note"]
+    return Moved(name=prompt.name, version=prompt.version, before=before, note=note)
+
+
+def _require_expected(what: str, now: str, expected: str | None) -> None:
+    if expected is not None and now != expected:
+        raise InputError(
+            f"{what} means {now or 'no version'} by now, and not {expected or 'none'}: somebody"
+            " else decided meanwhile",
+            hint="look at the judge's page again, then decide",
+        )

@@ -136,7 +136,7 @@ def use(judge: str, workspace: Workspace, as_json: bool) -> None:
     accept.
     """
     from ..actions.gate_decision import verification
-    from ..actions.judge_history import make_current
+    from ..actions.keep_judge import make_current
 
     moved = make_current(workspace, judge)
     if as_json:
@@ -172,7 +172,7 @@ def tag(judge: str, label: str, remove: bool, workspace: Workspace, as_json: boo
     NAME@LABEL then means that version in every command. A label does not change what NAME alone
     means; `use` does.
     """
-    from ..actions.judge_history import put_label
+    from ..actions.keep_judge import put_label
 
     if remove:
         name = judge.partition("@")[0]

@@ -22,7 +22,7 @@ from .output_paths import OutFolder
 if TYPE_CHECKING:
     from ..actions.flips import Direction as FlipDirection
     from ..actions.flips import Error
-    from ..actions.run_table import RunLine
+    from ..reports.run_table import RunLine
     from ..store.workspace import Workspace
 
 FORMATS = ("html", "md", "jsonl")
@@ -73,7 +73,7 @@ def list_(limit: int, workspace: Workspace, as_json: bool) -> None:
 
 def _describe(workspace: Workspace, records: Sequence[RunRecord]) -> list[RunLine]:
     from ..actions.run_summary import uncounted
-    from ..actions.run_table import describe_run
+    from ..reports.run_table import describe_run
 
     return [describe_run(workspace, record, uncounted) for record in records]
 

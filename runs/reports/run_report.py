@@ -10,10 +10,10 @@ from ...optimize.events import Json, StepTaken
 from ...optimize.word_diff import diff_prompts
 from ..actions.flips import Flip
 from ..actions.run_summary import CostSummary, RunSummary
-from ..actions.run_table import RunLine
 from ..terminal import inline, say, say_pieces, say_table, say_word_diff
 from .charts import sparkline
 from .numbers import interval, number, price, signed
+from .run_table import RunLine
 
 GLANCE = 400
 """Characters of a row's text that are shown."""

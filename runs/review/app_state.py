@@ -14,25 +14,25 @@ from typing import TYPE_CHECKING, Any
 from ...judges import InputError
 from ...judges.files import DataReport
 from ..actions.check_data import CheckOptions, RunPrice, price_of, tokens_model
-from ..actions.file_pages import names_of_check, names_of_tokens, report_of
 from ..actions.label import LabelSession
 from ..actions.label_queue import without_row_ids
-from ..actions.row_pages import Kind, RowQuery, bytes_to_read, find_row_pages, make_row_pages
 from ..actions.run_summary import RunSummary, read_run
-from ..actions.run_table import RunLine
 from ..actions.work_jobs import start_worker
 from ..config.environment import Environment
 from ..config.place import Place
 from ..exports import ExportContext
+from ..reports.run_table import RunLine
 from ..store.calls import CallStore, CallSummary
 from ..store.jobs import Job, JobQueue
 from ..store.journal import RunRecord, get_run
 from ..store.row_pages import RowPages
 from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
+from .file_data import names_of_check, names_of_tokens, report_of
 from .kept import Kept
 from .offers import Offer
 from .plan_pages import find_plan, keep_plan
+from .row_data import Kind, RowQuery, bytes_to_read, find_row_pages, make_row_pages
 from .works import Works, WorkWanted
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from ...judges import InputError
 from ...judges.metrics import CHOICE_METRICS, headline_metrics
 from ...judges.metrics.reliability_bins import Bin
 from ...optimize.events import JudgeMeasured
-from ..actions.row_pages import scale_of, wrong_row_of
 from ..actions.run_summary import RunSummary
 from ..reports.charts import confusion, reliability
 from ..store.bench_config import BenchConfig
@@ -23,6 +22,7 @@ from .app_state import AppState
 from .marks import marks_of
 from .paged import Paged
 from .routes import Address
+from .row_data import scale_of, wrong_row_of
 
 ROWS_PER_PAGE = 20
 BRIEF = ("precision", "recall", "f1", "kappa")

@@ -15,13 +15,13 @@ from ...judges.metrics.paired_comparison import Change
 from ...judges.prompt import check_name
 from ...optimize.word_diff import diff_prompts
 from ..actions.compare_runs import ComparedSide, parse_side
-from ..actions.row_pages import changes_of, flip_of
-from ..actions.run_table import RunLine
+from ..reports.run_table import RunLine
 from ..store.row_pages import Json
 from .app_state import AppState
 from .flip_pages import DIRECTIONS
 from .paged import Paged
 from .routes import Address
+from .row_data import changes_of, flip_of
 from .runs_page import line_of
 
 MOST = 6

@@ -13,9 +13,10 @@ from ...judges import InputError
 from ...judges.prompt import check_name
 from ...judges.prompt_tags import USUAL
 from ...optimize.word_diff import diff_prompts, prompt_parts
-from ..actions.judge_history import judge_history, make_current, put_label
+from ..actions.keep_judge import make_current, put_label
 from .app_state import AppState
 from .forms import field_of
+from .judge_history import judge_history
 from .paged import Paged
 from .routes import Address
 

@@ -18,7 +18,6 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 
 from ...judges import InputError, OutputScale, WorkspaceError
 from ..actions.export_labels import export_labels, read_queues
-from ..actions.kept_queue import open_kept_queue
 from ..actions.label import LabelSession
 from ..actions.label_queue import FLIPS, KIND
 from ..reports.label_screen import REASONS, AnswerKeys
@@ -30,6 +29,7 @@ from .data_files import DATA_ENDINGS, find_data_files, resolve_data_file
 from .forms import field_of
 from .make_queue import NewQueue, make_queue
 from .paged import Paged
+from .queue_rows import open_kept_queue
 from .routes import Address
 from .uploads import FOLDER
 from .works import WorkWanted

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..actions.label_queue import create_queue, list_rows, only_rows, read_rows_to_label
-from ..actions.row_pages import keep_queue
 from ..config.options import RowOptions
 from ..store.sealed_rows import read_open
 from ..store.workspace import Workspace
+from .row_data import keep_queue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,6 @@ from starlette.responses import HTMLResponse, Response
 from ...judges import InputError
 from ...optimize.events import JudgeMeasured
 from ...optimize.word_diff import diff_prompts
-from ..actions.row_pages import flip_of
 from ..actions.run_summary import RunSummary, read_optimization
 from ..reports.run_report import describe_new_threshold
 from .app_state import AppState
@@ -20,6 +19,7 @@ from .flip_pages import DIRECTIONS, drawn_reliability
 from .hunk_lines import hunk_lines
 from .progress import progress_of
 from .routes import Address
+from .row_data import flip_of
 
 FLIPS_SHOWN = 3
 """Rows that became wrong which stand with the evidence of a run."""

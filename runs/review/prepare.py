@@ -15,7 +15,6 @@ from typing import Any
 
 from ...judges import InputError, JudgewrightError
 from ..actions.export_labels import export_labels, read_queues
-from ..actions.row_pages import RowQuery, make_row_pages
 from ..config.environment import read_environment
 from ..config.place import Place
 from ..config.postgres_address import parse_postgres
@@ -23,6 +22,7 @@ from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
 from .make_queue import NewQueue, make_queue
 from .plan_pages import keep_plan
+from .row_data import RowQuery, make_row_pages
 
 Json = Mapping[str, Any]  # Any: JSON
 Doing = Callable[[str], None]

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from ...optimize import RUN_OUTCOMES
-from ..actions.run_table import SORTED_BY, RunLine, TableQuery, choose_lines, describe_run
+from ..reports.run_table import SORTED_BY, RunLine, TableQuery, choose_lines, describe_run
 from ..store.journal import RunRecord
 from .app_state import AppState
 from .paged import Paged

@@ -12,10 +12,10 @@ from judgewright.judges import Registry, split_dataset
 from judgewright.judges.files import RawRoles
 from judgewright.runs.actions import read_run
 from judgewright.runs.actions.check_data import CheckOptions
-from judgewright.runs.actions.file_pages import names_of_check
-from judgewright.runs.actions.row_pages import RowQuery, find_row_pages, make_row_pages
 from judgewright.runs.actions.run_rows import shown_rows
 from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.review.file_data import names_of_check
+from judgewright.runs.review.row_data import RowQuery, find_row_pages, make_row_pages
 from judgewright.runs.store import HoldoutLedger, RunConfig, Workspace, list_runs
 
 from .test_sealing import SIMULATED, Say, run, say  # noqa: F401 - a fixture

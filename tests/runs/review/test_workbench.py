@@ -30,18 +30,18 @@ from judgewright.judges.reliability import read_audit
 from judgewright.optimize.events import JudgeMeasured
 from judgewright.optimize.holdout.row_fingerprints import RowFingerprints
 from judgewright.runs.actions import read_run
-from judgewright.runs.actions.kept_queue import open_kept_queue
 from judgewright.runs.actions.label import LabelSession, open_rows
 from judgewright.runs.actions.label_queue import reading_order
-from judgewright.runs.actions.row_pages import (
+from judgewright.runs.actions.run_rows import shown_rows
+from judgewright.runs.config import Environment
+from judgewright.runs.review.compare_pages import FLIPS_PER_PAGE
+from judgewright.runs.review.queue_rows import open_kept_queue
+from judgewright.runs.review.row_data import (
     RowQuery,
     bytes_to_read,
     find_row_pages,
     make_row_pages,
 )
-from judgewright.runs.actions.run_rows import shown_rows
-from judgewright.runs.config import Environment
-from judgewright.runs.review.compare_pages import FLIPS_PER_PAGE
 from judgewright.runs.review.works import work_apart
 from judgewright.runs.store import HoldoutLedger, LabelStore, Workspace, counting_records, set_state
 

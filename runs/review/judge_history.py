@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from ...judges import InputError, Registry
+from ...judges import Registry
 from ...optimize.events import JudgeMeasured
+from ..actions.lineage import Node, lineage
+from ..actions.run_summary import RunSummary, read_run, uncounted
 from ..store.journal import list_runs
 from ..store.workspace import Workspace
-from .accept import identity
-from .gate_decision import verification
-from .lineage import Node, lineage
-from .run_summary import RunSummary, read_run, uncounted
 
 SHIPPED = "shipped with Judgewright"
 
@@ -89,73 +87,6 @@ def judge_history(workspace: Workspace, name: str) -> tuple[VersionHistory, ...]
             )
         )
     return tuple(history)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
-    """A name or a label that now means another version."""
-
-    name: str
-    version: str
-    before: str | None
-    """The version that it meant; None where it meant none."""
-    note: str
-    """On which models the version was accepted."""
-
-
-def make_current(workspace: Workspace, spec: str, *, expected: str | None = None) -> Moved:
-    """Make a version what its judge's name means; the version that it meant stays registered.
-
-    Args:
-        workspace: Whose registry.
-        spec: `name@version`.
-        expected: The version that the name is thought to mean; another one is a decision that
-            somebody made meanwhile.
-
-    Raises:
-        PromptError: There is no such version.
-        InputError: The name has another meaning by now than the one expected.
-    """
-    prompt = workspace.registry.get(spec)
-    before = workspace.registry.get(prompt.name).version
-    _require_expected(prompt.name, before, expected)
-    workspace.registry.keep(prompt)
-    note = verification(workspace, prompt)["note"]
-    return Moved(name=prompt.name, version=prompt.version, before=before, note=note)
-
-
-def put_label(
-    workspace: Workspace, spec: str, label: str, *, expected: str | None = None, who: str = ""
-) -> Moved:
-    """Put a label on a version; the version that had it loses it.
-
-    Args:
-        workspace: Whose registry.
-        spec: `name@version`, or a name for its current version.
-        label: Such as `production`.
-        expected: The version that is thought to have it, empty for none.
-        who: Who does it; git's name for the person at the keyboard unless given.
-
-    Raises:
-        PromptError: There is no such version.
-        InputError: It is no label, or another version has it by now than the one expected.
-    """
-    registry = workspace.registry
-    prompt = registry.get(spec)
-    before = next((tag.version for tag in registry.tags(prompt.name) if tag.label == label), None)
-    _require_expected(f"the label {label!r}", before or "", expected)
-    registry.tag(prompt, label, by=who or identity(workspace.root))
-    note = verification(workspace, prompt)["note"]
-    return Moved(name=prompt.name, version=prompt.version, before=before, note=note)
-
-
-def _require_expected(what: str, now: str, expected: str | None) -> None:
-    if expected is not None and now != expected:
-        raise InputError(
-            f"{what} means {now or 'no version'} by now, and not {expected or 'none'}: somebody"
-            " else decided meanwhile",
-            hint="look at the judge's page again, then decide",
-        )
 
 
 def _runs_about(workspace: Workspace, name: str) -> dict[str, RunSummary]:

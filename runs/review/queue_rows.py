@@ -10,12 +10,12 @@ from typing import Any, overload
 
 from ...judges import Dataset, Row
 from ...optimize.holdout.row_fingerprints import row_keys
+from ..actions.label import OpenedQueue
+from ..actions.label_queue import QueueConfig, reading_order
+from ..actions.listed_queue import LISTED
 from ..store.journal import get_run
 from ..store.row_pages import RowItem, RowPages
 from ..store.workspace import Workspace
-from .label import OpenedQueue
-from .label_queue import QueueConfig, reading_order
-from .listed_queue import LISTED
 
 
 def queue_items(

@@ -11,10 +11,10 @@ from typing import Any
 
 from ...judges import JudgewrightError
 from ...optimize.events import JudgeMeasured
+from ..actions.run_summary import RunSummary, read_run
 from ..store.calls import CallSummary
 from ..store.journal import RunRecord
 from ..store.workspace import Workspace
-from .run_summary import RunSummary, read_run
 
 SORTED_BY = ("started", "data", "judge", "model", "target", "change", "cost")
 """What the table may be sorted by."""

@@ -16,19 +16,19 @@ from ...judges.metrics.paired_comparison import Change
 from ...judges.metrics.reliability_bins import bins_of_verdicts
 from ...optimize.holdout.ledger import MAX_LOOKS
 from ...optimize.holdout.look_counting import LookRequest, requested_look
+from ..actions.compare_runs import compare_runs, parse_side
+from ..actions.flips import Flip, Flips, flips_of, validation
+from ..actions.label_queue import KIND, QueueConfig
+from ..actions.run_rows import shown_rows
+from ..actions.run_summary import read_run
 from ..store.journal import RunRecord, get_run
 from ..store.ledger import HoldoutLedger
 from ..store.row_pages import Json, RowItem, RowPages, read_row_pages, write_row_pages
 from ..store.sealed_rows import SEAL_FIRST
 from ..store.workspace import Workspace
 from .bench_rows import WrongRow, bench_rows, measure_slices, value_of
-from .compare_runs import compare_runs, parse_side
-from .file_pages import read_file_pages
-from .flips import Flip, Flips, flips_of, validation
-from .kept_queue import queue_items
-from .label_queue import KIND, QueueConfig
-from .run_rows import shown_rows
-from .run_summary import read_run
+from .file_data import read_file_pages
+from .queue_rows import queue_items
 
 FORMAT = 3
 """Raised when the same rows are told otherwise."""
