@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -36,6 +35,7 @@ from ...judges.files import (
     read_raw_rows,
     read_records,
 )
+from ...judges.files.write_beside import draft_beside
 from ...judges.rows import Scalar
 from ...judges.splits import PARTS
 from ...optimize.holdout.sides import grouped_as_placed, known_sides
@@ -155,7 +155,7 @@ def _selected(rows: Iterable[Flat], where: Mapping[str, str], limit: int | None)
 def written_beside(path: Path) -> Iterator[jsonlines.Writer]:
     """Write JSON Lines into a temporary file beside the path, and rename it when all went well."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    beside = draft_beside(path)
     try:
         with (
             beside.open("w", encoding="utf-8", newline="\n") as file,

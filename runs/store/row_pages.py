@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import sqlite3
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from ...judges import WorkspaceError
+from ...judges.files.write_beside import draft_beside
 
 Json = Mapping[str, Any]  # Any: JSON
 MOST_FILES = 60
@@ -53,7 +53,7 @@ def write_row_pages(path: Path, stamp: str, head: Json, items: Iterable[RowItem]
     Raises:
         WorkspaceError: It cannot be written.
     """
-    draft = path.with_name(f".{secrets.token_hex(6)}.part")
+    draft = draft_beside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
