@@ -47,6 +47,18 @@ from ...optimize.flips import (
 from ...optimize.holdout import RowFingerprints, ask_again, row_keys
 from ...optimize.holdout.ledger import MAX_LOOKS, Look
 from ...optimize.holdout.look_counting import LookRequest, requested_look, require_allowed
+from ..labels.queue import (
+    FLIPS,
+    JUDGING,
+    KIND,
+    LOOK_WANTED,
+    QueueConfig,
+    ask_otherwise,
+    enter_queue_look,
+    hash_unlabelled,
+    with_meanings,
+)
+from ..labels.session import AWAITS_SECOND, labels_of_queue
 from ..store.journal import (
     RunJournal,
     RunRecord,
@@ -64,18 +76,6 @@ from ..store.sealed_rows import pair_of
 from ..store.workspace import Workspace
 from .gate import GateModel, TwoJudges, ask_rows, named
 from .gate_decision import GATED, Terms, count_groups, hash_question, hash_verdicts
-from .label import AWAITS_SECOND, labels_of_queue
-from .label_queue import (
-    FLIPS,
-    JUDGING,
-    KIND,
-    LOOK_WANTED,
-    QueueConfig,
-    ask_otherwise,
-    enter_queue_look,
-    hash_unlabelled,
-    with_meanings,
-)
 from .pool_groups import unit_of
 from .verdict_pairs import pair_verdicts, rows_judged
 

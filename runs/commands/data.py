@@ -23,10 +23,10 @@ from ...judges.datasets import (
 from ...judges.files import RawRoles, mapped_words, parse_grade_map, words_of
 from ...optimize.options import SHARES, described, option
 from ..actions.check_data import CheckOptions, check_file
-from ..actions.export_labels import export_labels, read_queues
 from ..actions.make_data import import_rows, split_file
 from ..config.environment import read_environment
 from ..config.options import COLUMN, LABEL_MAP, LABEL_SCALE, pairs_option
+from ..labels.export import export_labels, read_queues
 from ..reports.data_report import say_data_report, say_import, say_label_queues
 from ..store.workspace import Workspace
 from ..terminal import counting_on_stderr, say, say_json, say_table

@@ -27,7 +27,6 @@ from ..actions.flip_gate import (
 from ..actions.gate import GateModel, TwoJudges, gate_judges
 from ..actions.gate_decision import Gated, Terms, gate_verdicts
 from ..actions.git_prompt import judge_of
-from ..actions.label_queue import load_as, read_rows_to_label
 from ..actions.read_objective import saved_slices
 from ..actions.verdict_pairs import pair_verdicts, read_holdout, read_verdicts, split_name
 from ..config.options import (
@@ -38,6 +37,7 @@ from ..config.options import (
     JudgeModelOptions,
     limits_option,
 )
+from ..labels.queue import load_as, read_rows_to_label
 from ..reports.ci_report import comment_on, junit_of
 from ..reports.flip_report import say_flips
 from ..reports.gate_report import say_gated

@@ -16,18 +16,18 @@ import click
 
 from ...judges import InputError
 from ...optimize.options import option
-from ..actions.label_questions import QUESTIONS
 from ..config.options import RowOptions
+from ..labels.answer_keys import END, HAS_KEYS, Answers, KeyAnswers, LineAnswers
+from ..labels.questions import QUESTIONS
 from ..reports.label_screen import REASONS, AnswerKeys, row_lines
 from ..terminal import has_screen, inline, say, say_json
 from .help import Command
-from .label_keys import END, HAS_KEYS, Answers, KeyAnswers, LineAnswers
 from .options import elsewhere, json_option, options_of, sealed_option, writes_workspace
 
 if TYPE_CHECKING:
     from ...judges import Dataset
-    from ..actions.label import LabelSession, Progress
-    from ..actions.label_queue import QueueConfig
+    from ..labels.queue import QueueConfig
+    from ..labels.session import LabelSession, Progress
     from ..store.workspace import Workspace
 
 EXAMPLES = """\
@@ -114,7 +114,7 @@ def label(
     on_screen = not as_json and has_screen()
     if on_screen:
         say("reading the queue...", to_stderr=True)
-    from ..actions.label import LabelSession
+    from ..labels.session import LabelSession
 
     if (queue is None) == (options.rows is None):
         raise InputError(
@@ -158,7 +158,7 @@ def _login() -> str:
 def _make_queue(
     workspace: Workspace, path: Path, options: LabelOptions, reading: RowOptions, *, sealed: bool
 ) -> str:
-    from ..actions.label_queue import create_queue, list_rows, read_rows_to_label
+    from ..labels.queue import create_queue, list_rows, read_rows_to_label
     from ..store.sealed_rows import read_open
 
     how = reading.as_arguments()
@@ -191,15 +191,15 @@ def _list_next(
     change.
     """
     from ...judges.files import VerdictColumns
-    from ..actions.label_queue import list_next
-    from ..actions.next_labels import (
+    from ..actions.verdict_pairs import read_verdicts
+    from ..labels.next_rows import (
         describe_effect,
         draw_rows,
         find_run_to_label_for,
         named_question,
         open_question,
     )
-    from ..actions.verdict_pairs import read_verdicts
+    from ..labels.queue import list_next
 
     run = find_run_to_label_for(workspace, options.left_by)
     asked = open_question(run)
@@ -244,7 +244,7 @@ def _ask(session: LabelSession, keys: AnswerKeys, answers: Answers) -> bool:
     """Ask about row after row; return whether nothing is left, rather than that the annotator
     left.
     """
-    from ..actions.label_queue import reading_order
+    from ..labels.queue import reading_order
 
     note, before, shown, order = "", None, None, reading_order(session.rows)
     while (row := session.next()) is not None:
@@ -301,7 +301,7 @@ def _skip_reason(typed: str, answers: Answers) -> str:
 
 
 def _say_end(session: LabelSession, *, done: bool, named: str, there: str, as_json: bool) -> None:
-    from ..actions.label_queue import FLIPS
+    from ..labels.queue import FLIPS
 
     progress = session.progress()
     if as_json:

@@ -9,8 +9,8 @@ from textwrap import fill
 from ...judges.datasets import SOURCES
 from ...judges.files import KINDS, DataReport
 from ..actions.check_data import RunPrice
-from ..actions.export_labels import QueueSummary
 from ..actions.make_data import Imported
+from ..labels.export import QueueSummary
 from ..terminal import inline, say, say_table
 
 _MOST_LABELS = 12

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from ...judges import InputError
 from ...judges.files import DataReport
 from ..actions.check_data import CheckOptions, RunPrice, price_of, tokens_model
-from ..actions.label import LabelSession
-from ..actions.label_queue import without_row_ids
 from ..actions.run_summary import RunSummary, read_run
 from ..actions.work_jobs import start_worker
 from ..config.environment import Environment
 from ..config.place import Place
 from ..exports import ExportContext
+from ..labels.queue import without_row_ids
+from ..labels.session import LabelSession
 from ..reports.run_table import RunLine
 from ..store.calls import CallStore, CallSummary
 from ..store.jobs import Job, JobQueue

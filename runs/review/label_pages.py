@@ -17,9 +17,9 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from ...judges import InputError, OutputScale, WorkspaceError
-from ..actions.export_labels import export_labels, read_queues
-from ..actions.label import LabelSession
-from ..actions.label_queue import FLIPS, KIND
+from ..labels.export import export_labels, read_queues
+from ..labels.queue import FLIPS, KIND
+from ..labels.session import LabelSession
 from ..reports.label_screen import REASONS, AnswerKeys
 from ..store.journal import RunRecord
 from ..store.labels import LabelStore, counting_records

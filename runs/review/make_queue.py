@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..actions.label_queue import create_queue, list_rows, only_rows, read_rows_to_label
 from ..config.options import RowOptions
+from ..labels.queue import create_queue, list_rows, only_rows, read_rows_to_label
 from ..store.sealed_rows import read_open
 from ..store.workspace import Workspace
 from .row_data import keep_queue

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from ...judges import InputError, JudgewrightError
-from ..actions.export_labels import export_labels, read_queues
 from ..config.environment import read_environment
 from ..config.place import Place
 from ..config.postgres_address import parse_postgres
+from ..labels.export import export_labels, read_queues
 from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
 from .make_queue import NewQueue, make_queue

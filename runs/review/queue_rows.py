@@ -10,9 +10,9 @@ from typing import Any, overload
 
 from ...judges import Dataset, Row
 from ...optimize.holdout.row_fingerprints import row_keys
-from ..actions.label import OpenedQueue
-from ..actions.label_queue import QueueConfig, reading_order
-from ..actions.listed_queue import LISTED
+from ..labels.listed import LISTED
+from ..labels.queue import QueueConfig, reading_order
+from ..labels.session import OpenedQueue
 from ..store.journal import get_run
 from ..store.row_pages import RowItem, RowPages
 from ..store.workspace import Workspace

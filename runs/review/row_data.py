@@ -18,9 +18,9 @@ from ...optimize.holdout.ledger import MAX_LOOKS
 from ...optimize.holdout.look_counting import LookRequest, requested_look
 from ..actions.compare_runs import compare_runs, parse_side
 from ..actions.flips import Flip, Flips, flips_of, validation
-from ..actions.label_queue import KIND, QueueConfig
 from ..actions.run_rows import shown_rows
 from ..actions.run_summary import read_run
+from ..labels.queue import KIND, QueueConfig
 from ..store.journal import RunRecord, get_run
 from ..store.ledger import HoldoutLedger
 from ..store.row_pages import Json, RowItem, RowPages, read_row_pages, write_row_pages

@@ -20,9 +20,9 @@ from judgewright.optimize.flips import FlipDesign
 from judgewright.optimize.holdout import RowFingerprints
 from judgewright.optimize.holdout.ledger import alpha_of_look
 from judgewright.runs.actions import decisions_about, flip_progress, settle_flips
-from judgewright.runs.actions.label import LabelSession
 from judgewright.runs.cli import cli
 from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.labels.session import LabelSession
 from judgewright.runs.store import HoldoutLedger, RunJournal, Workspace, get_run, list_runs
 
 PROMPT = Registry().get("groundedness")

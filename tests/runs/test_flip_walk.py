@@ -14,8 +14,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from judgewright.judges import InputError
-from judgewright.runs.actions.label import LabelSession
 from judgewright.runs.cli import cli
+from judgewright.runs.labels.session import LabelSession
 from judgewright.runs.store import LabelStore, RunJournal, Workspace, list_runs
 
 from .review.conftest import visit

@@ -25,10 +25,10 @@ from typing import Any
 import pytest
 
 from judgewright.judges import BINARY, InputError, Row, load_dataset
-from judgewright.runs.actions.label import LabelSession, labels_of_queue
-from judgewright.runs.actions.label_queue import reading_order
 from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.labels.queue import reading_order
+from judgewright.runs.labels.session import LabelSession, labels_of_queue
 from judgewright.runs.reports.label_screen import HEADING, row_lines
 from judgewright.runs.store import HoldoutLedger, LabelStore, Workspace, get_run, list_runs
 

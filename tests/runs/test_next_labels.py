@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgewright.judges import Dataset, InputError, JudgedDataset, OutputScale, Row, Verdict
-from judgewright.runs.actions.export_labels import drawn_with
-from judgewright.runs.actions.listed_queue import UNEVEN
-from judgewright.runs.actions.next_labels import OpenQuestion, draw_rows, open_question
 from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.labels.export import drawn_with
+from judgewright.runs.labels.listed import UNEVEN
+from judgewright.runs.labels.next_rows import OpenQuestion, draw_rows, open_question
 from judgewright.runs.store import LabelStore, Workspace
 
 from .run_command import run

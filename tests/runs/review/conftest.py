@@ -19,10 +19,10 @@ from starlette.testclient import TestClient
 from judgewright.judges import JudgePrompt, Registry, load_dataset, split_dataset
 from judgewright.runs.actions import start_run
 from judgewright.runs.actions.bench import run_bench
-from judgewright.runs.actions.label_queue import create_queue, list_rows, read_rows_to_label
 from judgewright.runs.config import Environment
 from judgewright.runs.config.options import BenchOptions, ModelOptions, RowOptions
 from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.labels.queue import create_queue, list_rows, read_rows_to_label
 from judgewright.runs.review import review_app
 from judgewright.runs.store import (
     Job,

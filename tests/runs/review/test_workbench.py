@@ -30,10 +30,10 @@ from judgewright.judges.reliability import read_audit
 from judgewright.optimize.events import JudgeMeasured
 from judgewright.optimize.holdout.row_fingerprints import RowFingerprints
 from judgewright.runs.actions import read_run
-from judgewright.runs.actions.label import LabelSession, open_rows
-from judgewright.runs.actions.label_queue import reading_order
 from judgewright.runs.actions.run_rows import shown_rows
 from judgewright.runs.config import Environment
+from judgewright.runs.labels.queue import reading_order
+from judgewright.runs.labels.session import LabelSession, open_rows
 from judgewright.runs.review.compare_pages import FLIPS_PER_PAGE
 from judgewright.runs.review.queue_rows import open_kept_queue
 from judgewright.runs.review.row_data import (

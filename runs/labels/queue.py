@@ -26,10 +26,10 @@ from ..store.journal import RunRecord, create_run, get_run, set_config, set_stat
 from ..store.labels import LabelStore, counting_records
 from ..store.ledger import HoldoutLedger
 from ..store.workspace import Workspace
-from .listed_queue import LISTED, ListedQueue, drawn_order
+from .listed import LISTED, ListedQueue, drawn_order
 
 if TYPE_CHECKING:
-    from .next_labels import NextRows, OpenQuestion
+    from .next_rows import NextRows, OpenQuestion
 
 KIND = "queue"
 """The kind of run that a queue is."""

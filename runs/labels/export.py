@@ -13,13 +13,13 @@ from typing import Any
 
 from ...judges import InputError, write_beside
 from ...judges.rows import SAMPLING_PROBABILITY
+from ..actions.make_data import read_whole_objects, written_beside
 from ..store.journal import find_run, get_run, list_runs
 from ..store.labels import LabelRecord, LabelStore
 from ..store.workspace import Workspace
-from .label import RowLabel, labels_of_queue
-from .label_queue import KIND, QueueConfig
-from .listed_queue import LISTED, UNEVEN
-from .make_data import read_whole_objects, written_beside
+from .listed import LISTED, UNEVEN
+from .queue import KIND, QueueConfig
+from .session import RowLabel, labels_of_queue
 
 FORMATS = (".jsonl", ".csv")
 

@@ -12,8 +12,8 @@ from ...optimize.holdout.row_fingerprints import row_keys
 from ..store.journal import find_run, get_run, set_state
 from ..store.labels import LabelAction, LabelRecord, LabelStore, NewLabel, counting_records
 from ..store.workspace import Workspace
-from .label_queue import KIND, LOOK_WANTED, QueueConfig, enter_queue_look, open_queue
-from .listed_queue import ListedQueue
+from .listed import ListedQueue
+from .queue import KIND, LOOK_WANTED, QueueConfig, enter_queue_look, open_queue
 
 DISAGREE = "the two annotators disagree"
 AWAITS_SECOND = "the second annotator has not labelled it yet"

@@ -14,12 +14,12 @@ from ...judges import POWER, BoolArray, Dataset, InputError, JudgedDataset, Outp
 from ...judges.reliability import likely_label_errors
 from ...optimize.events import DecisionRecord
 from ...optimize.holdout.guards import GUARD_ALPHA
+from ..actions.gate_decision import OF_HOLDOUT, needed
+from ..actions.run_summary import RunSummary, read_run
 from ..store.journal import list_runs
 from ..store.workspace import Workspace
-from .gate_decision import OF_HOLDOUT, needed
-from .label_questions import QUESTIONS, Question
-from .listed_queue import UNEVEN, drawn_order
-from .run_summary import RunSummary, read_run
+from .listed import UNEVEN, drawn_order
+from .questions import QUESTIONS, Question
 
 MOSTLY = 0.9
 """Share of the rows that are drawn where they tell most; the others keep the rest of the file in
