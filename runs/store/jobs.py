@@ -1,8 +1,9 @@
 """Jobs: commands that wait their turn in a workspace, and what became of them.
 
-A line is written in one short transaction (`job_lines`), so that two pages, a terminal and a worker
-can write at once. A workspace may come from somebody else: a job is worked only if it bears the
-mark of a key that this user's own folder holds, over its command, its state and its run.
+They stand in a file of the workspace's folder: whoever works holds the database's own lock for
+hours. Each is written in one short transaction, so that two pages, a terminal and a worker can
+write at once. A workspace may come from somebody else: a job is worked only if it bears the mark of
+a key that this user's own folder holds, over its command, its state and its run.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ import json
 import os
 import re
 import secrets
-import socket
-from collections.abc import Sequence
+import sqlite3
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from ...judges import InputError, WorkspaceError
 from ..config.place import Place
-from .job_lines import JobFile, JobLines, JobTable
 from .lock import WriterLock
 from .schema import now
 from .workspace import FOLDER
@@ -97,19 +98,16 @@ class JobQueue:
         self.place = replace(place, root=place.root.resolve())
         self.root = self.place.root
         self.folder = self.root / FOLDER / "jobs"
-        address = self.place.address
-        self._lines: JobLines = (
-            JobTable(address) if address else JobFile(self.folder.with_name("jobs.db"))
-        )
+        self._file = self.folder.with_name("jobs.db")
         self._key_file = key_file
 
     def list(self) -> tuple[Job, ...]:
         """Return every job, in the order in which they were added; what no queue writes so is
         passed over.
         """
-        if not self._lines.exist():
+        if not self._file.is_file():
             return ()
-        with self._lines.open() as connection:
+        with self._writing() as connection:
             rows = connection.execute(f"SELECT {_COLUMNS} FROM job ORDER BY seq")  # noqa: S608
             return tuple(job for row in rows if (job := _job(row)))
 
@@ -142,7 +140,7 @@ class JobQueue:
         content, job_id = json.dumps(list(arguments)), secrets.token_hex(4)
         mark = self._mark((job_id, title, about, content, "queued", None), self._key(make=True))
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with self._lines.open() as connection:
+        with self._writing() as connection:
             same = connection.execute(
                 "SELECT job_id FROM job WHERE arguments = ? AND state IN ('queued', 'running',"
                 " 'paused')",
@@ -157,7 +155,7 @@ class JobQueue:
         ended = [job for job in other.list() if not job.open]
         if not ended:
             return 0
-        with self._lines.open() as connection:
+        with self._writing() as connection:
             return sum(
                 connection.execute(
                     _TAKE_OVER, tuple(_value(job, name) for name in _NAMES[1:])
@@ -186,7 +184,7 @@ class JobQueue:
         if job.state in ("queued", "paused"):
             held: JobState = "paused" if wish == "pause" else "stopped"
             self._change(job, state=held, ended=now() if wish == "stop" else None)
-        with self._lines.open() as connection:  # its worker may have taken it meanwhile
+        with self._writing() as connection:  # its worker may have taken it meanwhile
             connection.execute(
                 "UPDATE job SET wish = ? WHERE job_id = ? AND state = 'running'", (wish, job.job_id)
             )
@@ -222,19 +220,14 @@ class JobQueue:
     def lock(self) -> WriterLock:
         """Return the lock that the one worker of the workspace holds."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return WriterLock(self.folder.with_name("jobs.lock"))
+        return self._lock()
 
     def at_work(self) -> bool:
         """Whether a worker is alive."""
-        if not self.folder.is_dir():
-            return False
-        lock = self.lock()
-        try:
-            lock.acquire()
-        except WorkspaceError:
-            return True
-        lock.release()
-        return False
+        return self._lock().holder() is not None
+
+    def _lock(self) -> WriterLock:
+        return WriterLock(self.folder.with_name("jobs.lock"))
 
     def cut_off(self) -> tuple[Job, ...]:
         """Return, for the worker that holds the lock, the jobs that were at work when an earlier
@@ -307,7 +300,7 @@ class JobQueue:
             values["mark"] = self._mark(_signed(replace(job, **values)), key)
         sets = ", ".join(f"{name} = ?" for name in values)
         sql = f"UPDATE job SET {sets} WHERE job_id = ? AND mark = ? AND state = ?"  # noqa: S608 - our own names
-        with self._lines.open() as connection:
+        with self._writing() as connection:
             return (
                 connection.execute(
                     sql, (*values.values(), job.job_id, job.mark, job.state)
@@ -323,16 +316,31 @@ class JobQueue:
         """Return the file of what a job printed on stderr."""
         return self.folder / f"{job.job_id}.err"
 
+    @contextmanager
+    def _writing(self) -> Generator[sqlite3.Connection]:
+        """Open the file for one transaction."""
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            os.close(os.open(self._file, os.O_RDWR | os.O_CREAT, 0o600))
+            with contextlib.closing(sqlite3.connect(self._file, timeout=30)) as connection:
+                connection.isolation_level = None
+                connection.execute("PRAGMA synchronous=FULL")
+                connection.execute("BEGIN IMMEDIATE")
+                connection.execute(_TABLE)
+                yield connection
+                connection.execute("COMMIT")
+        except (sqlite3.Error, OSError) as error:
+            raise WorkspaceError(
+                f"the jobs in {self._file} cannot be read or written: {error}"
+            ) from error
+
     def _mark(self, signed: tuple[str | None, ...], key: bytes | None) -> str:
         if key is None:
             raise InputError(
                 "jobs need a file for their key",
                 hint="set HOME, or JUDGEWRIGHT_MODELS to a whole path",
             )
-        # What another machine has put there is that machine's to work: the rows and the output are
-        # in its folder.
-        server = [str(self.place), socket.gethostname()] if self.place.address else []
-        about = json.dumps([*server, str(self.root), *signed]).encode()
+        about = json.dumps([str(self.root), *signed]).encode()
         return hmac.new(key, about, hashlib.sha256).hexdigest()
 
     def _key(self, *, make: bool) -> bytes | None:
@@ -358,6 +366,26 @@ class JobQueue:
             ) from error
 
 
+_TABLE = """
+CREATE TABLE IF NOT EXISTS job (
+    seq INTEGER PRIMARY KEY,
+    job_id TEXT NOT NULL UNIQUE,
+    title TEXT NOT NULL,
+    about TEXT NOT NULL,
+    arguments TEXT NOT NULL,
+    mark TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('queued', 'running', 'paused', 'stopped', 'done', 'failed')),
+    wish TEXT NOT NULL CHECK (wish IN ('', 'pause', 'stop')),
+    starts INTEGER NOT NULL,
+    pid INTEGER,
+    created TEXT NOT NULL,
+    started TEXT,
+    ended TEXT,
+    exit_code INTEGER,
+    run_id TEXT,
+    message TEXT NOT NULL
+)
+"""  # noqa: E501
 _ADD = """
 INSERT INTO job (seq, job_id, title, about, arguments, mark, state, wish, starts, created, message)
 VALUES ((SELECT coalesce(max(seq), 0) + 1 FROM job), ?, ?, ?, ?, ?, 'queued', '', 0, ?, '')
