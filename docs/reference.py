@@ -39,8 +39,8 @@ COMMAND_TASKS = {
     "Look at rows, judges and models": ("data", "judges", "models", "define"),
     "Measure a judge": ("bench", "score", "calibrate"),
     "Find where it errs": ("slices",),
-    "Improve it": ("plan", "loss", "optimize", "runs"),
-    "Decide": ("review", "jobs", "diff", "accept", "reject", "gate", "label", "recheck"),
+    "Improve it": ("loss", "optimize", "runs"),
+    "Decide": ("review", "jobs", "diff", "accept", "reject", "gate", "label"),
     "Use it": (
         "export",
         "annotate",

@@ -31,17 +31,12 @@ COMMANDS = {
         "loss:loss",
         "Turn an objective into a loss, or check a loss; show what every outcome costs.",
     ),
-    "plan": (
-        "plan:plan",
-        "Estimate the calls and cost of optimize, and the smallest gain its gate could show.",
-    ),
     "optimize": (
         "optimize:optimize",
         "Improve a judge on its weak slice and put the result through the gate.",
     ),
     "gate": ("gate:gate", "Decide between two judges, or two verdict files, on a holdout."),
     "label": ("label:label", "Label rows in the terminal, one key each."),
-    "recheck": ("recheck:recheck", "Make the last decision about a judge again, on another model."),
     "data": ("data:data", "Look at a data file, split it, or make one from a published release."),
     "define": (
         "define:define",
@@ -76,6 +71,8 @@ COMMANDS = {
     "simulate": ("simulate:simulate", "Serve the simulated model over HTTP, with injected errors."),
 }
 RETIRED = {
+    "plan": "judgewright optimize ... --plan says what a run would ask, cost and show",
+    "recheck": "judgewright gate JUDGE --again --model NAME makes the last decision again",
     "tune": (
         "set --steps, --batch, --gradients and --temperature of `optimize` by hand; "
         "in every study of `tune` more steps looked better"

@@ -65,7 +65,7 @@ def split_dataset(
         few = [
             f"with {labelled:,} labelled rows the split is {write_shares(shares)}, without a final"
             " part: after a decision no rows are left to confirm it on, and small gains cannot be"
-            " shown (`plan` says which can)"
+            " shown (`optimize --plan` says which can)"
         ]
     shares = DEFAULT_SHARES if shares is None else shares
     percent, placed = check_shares(shares, write_shares(shares)), placed or {}

@@ -402,7 +402,7 @@ def verification(
     else:
         note = f"{name} was gated on {', '.join(one.model for one in found)} and accepted on none"
     if accepted and (model is None or model not in accepted):
-        note += f" (judgewright recheck {name} --model {model or 'MODEL'})"
+        note += f" (judgewright gate {name} --again --model {model or 'MODEL'})"
     return {
         "gated_on": [asdict(one) for one in found],
         "verified_on": accepted,

@@ -54,7 +54,7 @@ The holdout says whether a change helped. Look at it once, for the decision; who
 again has made it training data. The final rows give the figure to report, after the decision. The workspace that made
 the split counts the looks at both and shows none of their single rows; elsewhere nothing seals these files.
 
-That workspace also splits the whole file in this way, in `optimize`, `plan` and `calibrate`, also when rows have been
+That workspace also splits the whole file in this way, in `optimize` and `calibrate`, also when rows have been
 added to it. Another one does where sides.jsonl lies beside the file: it says, in hashes, which part each group is in.
 """  # noqa: E501
 

@@ -97,7 +97,7 @@ def recheck(workspace: Workspace, prompt: JudgePrompt, model: GateModel) -> Gate
     if name == past.model:
         raise InputError(
             f"run {past.run_id} accepted {prompt.name}@{prompt.version} on {name} itself",
-            hint="recheck is for another model; the answers of this one are in the record",
+            hint="--again is for another model; the answers of this one are in the record",
         )
     return answer_once(
         workspace, "recheck", {"question": question, "model": options.model}, about, answer
@@ -134,8 +134,8 @@ def _last_accept(workspace: Workspace, prompt: JudgePrompt) -> _Past:
     raise InputError(
         f"no decision in this workspace accepted {prompt.name}@{prompt.version}",
         hint=(
-            "recheck repeats the last accept of `optimize` or `gate` on another model; to decide"
-            " afresh use `gate`"
+            "--again repeats the last accept of `optimize` or `gate` on another model; to decide"
+            " afresh name two judges"
         ),
     )
 

@@ -28,6 +28,7 @@ from ..actions.gate import GateModel, TwoJudges, gate_judges
 from ..actions.gate_decision import Gated, Terms, gate_verdicts
 from ..actions.git_prompt import judge_of
 from ..actions.read_objective import saved_slices
+from ..actions.recheck import recheck
 from ..actions.verdict_pairs import pair_verdicts, read_holdout, read_verdicts, split_name
 from ..config.options import (
     FLOOR,
@@ -62,6 +63,7 @@ Example:  judgewright gate groundedness@1349 mine.yaml holdout.jsonl --model you
 Files:    judgewright gate old.jsonl new.jsonl --target f1 --threshold 2
 Pool:     judgewright gate groundedness@1349 mine.yaml pool.jsonl --unlabelled --model your-model --target precision
 In git:   judgewright gate git:main:judge.yaml judge.yaml holdout.jsonl --model your-model --target f1 --comment c.md
+Again:    judgewright gate groundedness --again --model your-other-model --budget 1.00
 Matrix:   judgewright gate all.jsonl:theirs all.jsonl:ours --target kappa --scale 0..3
 """  # noqa: E501
 _gate = partial(option, "Gate")
@@ -88,6 +90,10 @@ class TermOptions:
     )
     exclude: tuple[str, ...] = _gate((), "Comma-separated columns never to slice by.", kind="names")
     allow_opened: bool = _gate(False, "Decide on rows an earlier run saw all the same, and say so.")
+    again: bool = _gate(
+        False,
+        "Make the last decision that accepted JUDGE_A again, on another model and the same rows.",
+    )
 
 
 _unlabelled = partial(option, "Without labels")
@@ -128,19 +134,19 @@ class UnlabelledOptions:
     )
 
 
-_report = partial(option, "Output")
+_output = partial(option, "Output")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportOptions:
     """Files for a pull request."""
 
-    comment: Path | None = _report(
+    comment: Path | None = _output(
         None,
         "Write decision, figures and the prompts' diff as Markdown; no row is in it.",
         kind="out",
     )
-    junit: Path | None = _report(None, "Write the decision as JUnit XML.", kind="out")
+    junit: Path | None = _output(None, "Write the decision as JUnit XML.", kind="out")
 
 
 FOR_JUDGES = ("columns", "label_scale", "limit", "skip_incomplete")
@@ -149,7 +155,7 @@ FOR_JUDGES = ("columns", "label_scale", "limit", "skip_incomplete")
 
 @click.command(cls=Command, epilog=EXAMPLES)
 @click.argument("judge_a")
-@click.argument("judge_b")
+@click.argument("judge_b", required=False)
 @click.argument("holdout", required=False, type=click.Path(path_type=Path))
 @options_of(
     terms=TermOptions,
@@ -163,7 +169,7 @@ FOR_JUDGES = ("columns", "label_scale", "limit", "skip_incomplete")
 @json_option
 def gate(
     judge_a: str,
-    judge_b: str,
+    judge_b: str | None,
     holdout: Path | None,
     terms: TermOptions,
     models: EngineCallOptions,
@@ -180,9 +186,22 @@ def gate(
     rows of HOLDOUT, or two verdict files, FILE:NAME for a column of a matrix; their HOLDOUT names
     the rows and labels that count. Every decision is a look at the holdout, entered in the
     workspace's ledger. With --unlabelled people label some of its rows first (`judgewright label`),
-    and the same command says what they decide; verdict files then need no labels. Exits 0 when
-    JUDGE_B is accepted, 1 otherwise.
+    and the same command says what they decide; verdict files then need no labels. With --again an
+    accepted JUDGE_A is put against its parent on another model, a look on a line of the model's
+    own. Exits 0 when the judge is accepted, 1 otherwise.
     """
+    if terms.again:
+        _refuse(terms, "is of the decision that is made again", besides=("again",))
+        for options in (rows, files, pool):
+            _refuse(options, "is not for --again, which decides on the same rows")
+        if judge_b is not None:
+            raise InputError("--again takes one judge, which an earlier decision accepted")
+        gated = _gated_again(workspace, judge_a, models, quiet=as_json)
+        _report(gated, None, reports)
+        finish(gated, as_json=as_json)
+        return
+    if judge_b is None:
+        raise InputError("which judge may replace it?", hint="judgewright gate A B HOLDOUT")
     first, second = split_name(judge_a), split_name(judge_b)
     judge = None if first or second else judge_of(workspace.registry, judge_a)
     saved = saved_slices(workspace)
@@ -241,11 +260,18 @@ def gate(
             workspace, (judge_a, judge_b), holdout, agreed, rows, models, quiet=as_json
         )
     prompts = None if judge is None else (judge, judge_of(workspace.registry, judge_b))
+    _report(gated, prompts, reports)
+    finish(gated, as_json=as_json)
+
+
+def _report(
+    gated: Gated, prompts: tuple[JudgePrompt, JudgePrompt] | None, reports: ReportOptions
+) -> None:
+    """Write the files for a pull request."""
     if reports.comment is not None:
         write_beside(reports.comment, comment_on(gated, prompts))
     if reports.junit is not None:
         write_beside(reports.junit, junit_of(gated))
-    finish(gated, as_json=as_json)
 
 
 def finish(gated: Gated | FlipGated, *, as_json: bool) -> None:
@@ -336,6 +362,16 @@ def _of_judges(
         )
 
 
+def _gated_again(
+    workspace: Workspace, judge: str, models: EngineCallOptions, *, quiet: bool
+) -> Gated:
+    options = _named_model(models)
+    with progress_on_stderr(quiet=quiet) as watch:
+        environment = asking_environment(workspace.root, options.model)
+        model = GateModel(options=options, environment=environment, watch=watch)
+        return recheck(workspace, workspace.registry.get(judge), model)
+
+
 def _flips_of_files(
     workspace: Workspace,
     files: tuple[tuple[Path, str | None], tuple[Path, str | None]],
@@ -397,19 +433,29 @@ def _two_judges(
             "two judges need the rows to be asked about",
             hint="judgewright gate A B HOLDOUT --model NAME",
         )
-    options = JudgeModelOptions(**{**vars(models), "model": require_model(models.model)})
+    options = _named_model(models)
     before, after = (judge_of(workspace.registry, judge) for judge in judges)
     return TwoJudges.of(workspace, before, after, holdout, rows.as_arguments()), options
 
 
+def _named_model(models: EngineCallOptions) -> JudgeModelOptions:
+    return JudgeModelOptions(**{**vars(models), "model": require_model(models.model)})
+
+
 def _refuse(
-    options: AuditedRowOptions | VerdictFileOptions | UnlabelledOptions | ReportOptions,
+    options: TermOptions
+    | AuditedRowOptions
+    | VerdictFileOptions
+    | UnlabelledOptions
+    | ReportOptions,
     reason: str,
     *,
     only: tuple[str, ...] = (),
+    besides: tuple[str, ...] = (),
 ) -> None:
     """Refuse options that would have no effect."""
     for field, _ in option_fields(type(options)):
         default = {} if field.default_factory is not MISSING else field.default
-        if getattr(options, field.name) != default and (not only or field.name in only):
+        counts = (not only or field.name in only) and field.name not in besides
+        if counts and getattr(options, field.name) != default:
             raise InputError(f"{spelling(field)} {reason}")

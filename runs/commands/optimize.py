@@ -1,4 +1,4 @@
-"""`judgewright optimize`: the whole run."""
+"""`judgewright optimize`: the whole run, or with --plan what it would ask, cost and show."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...judges.errors import InputError
 from ...optimize import exit_code
 from ..config.options import OptimizeOptions
 from ..terminal import progress_on_stderr, say, say_json
@@ -17,7 +18,6 @@ from .options import (
     json_option,
     options_of,
     output_option,
-    retired_option,
     writes_workspace,
 )
 
@@ -38,7 +38,16 @@ if TYPE_CHECKING:
 @click.argument("judge")
 @click.argument("data", type=click.Path(path_type=Path))
 @options_of(options=OptimizeOptions)
-@retired_option("--tuned", "set --steps, --batch, --gradients and --temperature by hand")
+@output_option(
+    "--plan",
+    is_flag=True,
+    help="Say what the run would ask and cost, and which gain its gate could show; ask nothing.",
+)
+@output_option(
+    "--pilot",
+    is_flag=True,
+    help="With --plan: judge 200 open rows in two wordings, to measure the churn.",
+)
 @output_option(
     "--new",
     is_flag=True,
@@ -47,25 +56,41 @@ if TYPE_CHECKING:
 @writes_workspace
 @json_option
 def optimize(
-    judge: str, data: Path, options: OptimizeOptions, new: bool, workspace: Workspace, as_json: bool
+    judge: str,
+    data: Path,
+    options: OptimizeOptions,
+    plan: bool,
+    pilot: bool,
+    new: bool,
+    workspace: Workspace,
+    as_json: bool,
 ) -> None:
     """Improve JUDGE on the slice of DATA where it errs, and decide on rows nobody tuned on.
 
     Exits 0 when the gate accepted; 1 when it refused or could not decide, or the search found no
     candidate; 3 when an endpoint failed; 4 when the best candidate's chance of being accepted was
     too small to spend a look on (--least-chance). The same command goes on with a run that was
-    stopped, and prints one that has ended again, without a call and without a look.
+    stopped, and prints one that has ended again, without a call and without a look. With --plan
+    nothing is asked or spent, but for a --pilot.
     """
     from ..actions.optimize import start_run
+    from ..actions.plan import plan_run
+    from ..reports.plan_report import say_plan
     from ..reports.terminal_report import say_event, say_nothing
     from ..store.run_config import RunConfig
     from .model_access import asking_environment
 
+    if pilot and not plan:
+        raise InputError("--pilot is for --plan")
     with progress_on_stderr(quiet=as_json) as watch:
         config = RunConfig(
             prompt=workspace.registry.get(judge).to_yaml(), data=str(data), **vars(options)
         )
         environment = asking_environment(workspace.root, *config.named_models)
+        if plan:
+            planned = plan_run(workspace, config, environment, pilot=pilot, watch=watch)
+            say_json(planned.to_json()) if as_json else say_plan(planned)
+            return
         result = start_run(
             workspace,
             config,

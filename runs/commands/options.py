@@ -291,19 +291,6 @@ def sealed_option(command: F) -> F:
     return output_option("--sealed", is_flag=True, help=text)(command)
 
 
-def retired_option(name: str, instead: str) -> Callable[[F], F]:
-    """Add a flag that is gone: it stays out of the help, and using it says what to do instead."""
-
-    def refuse(_: click.Context, __: click.Parameter, given: bool) -> None:
-        if given:
-            raise InputError(f"{name} was removed: {instead}")
-
-    # Eager: this is said before any other option is missed.
-    return click.option(
-        name, is_flag=True, hidden=True, is_eager=True, expose_value=False, callback=refuse
-    )
-
-
 def open_workspace(named: Path | PostgresAddress | None, *, wait: bool = False) -> Workspace:
     """Return the workspace a command works in; with `wait` a write waits, and says so, while
     another run writes.

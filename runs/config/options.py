@@ -305,7 +305,7 @@ class OptimizeOptions(
     AuditedRowOptions,
     GoalOptions,
 ):
-    """The options of `optimize` and `plan`; a run stores each under its field's name."""
+    """The options of `optimize`; a run stores each under its field's name."""
 
 
 _judging = partial(option, "Judging")

@@ -1,4 +1,4 @@
-"""What a plan says the gate could show, in sentences for terminal and page."""
+"""A plan in the terminal; what the gate could show, in sentences for terminal and page."""
 
 from __future__ import annotations
 
@@ -8,10 +8,70 @@ from typing import TYPE_CHECKING
 from ...judges.reliability import CHURN
 from ..actions.gate_decision import OF_HOLDOUT
 from ..actions.pilot import ASSUMED_SKILL, MinimumDetectableEffect
+from ..terminal import inline, say, say_table, simulated_mark
+from .numbers import NONE, count, price
+from .objective_report import say_objective
 
 if TYPE_CHECKING:
     from ...optimize.holdout.floors import FloorNeed
     from ...optimize.holdout.power import GuardNeed
+    from ..actions.plan import Plan
+
+
+def say_plan(planned: Plan) -> None:
+    """Print a plan: what is asked, what it costs, what it could show."""
+    sizes = ", ".join(f"{part} {rows:,}" for part, rows in planned.sizes.items())
+    simulated = simulated_mark(planned.simulated)
+    say(
+        f"Plan for {inline(planned.judge)} on {sum(planned.sizes.values()):,} rows"
+        f" ({sizes}){simulated}"
+    )
+    say_objective(planned.objective)
+    if planned.pilot is not None:
+        pilot = planned.pilot
+        say(
+            f"  pilot {pilot.run_id}: {pilot.calls} calls, {pilot.recorded} cached,"
+            f" {price(pilot.cost)}"
+        )
+    else:
+        say("  nothing was asked or spent")
+    spans = {"calls": planned.calls, "tokens": planned.tokens, "dollars": planned.money}
+    lines: list[list[str]] = []
+    for name, span in spans.items():
+        form = ",.4f" if name == "dollars" else ",.0f"
+        ends = (span.p50, span.p95, span.at_most)
+        lines.append([name, *(NONE if end is None else format(end, form) for end in ends)])
+    say("\nWhat it takes")
+    say_table(("", "p50", "p95", "at most"), lines)
+    for reason in dict.fromkeys(span.reason for span in spans.values() if span.reason):
+        say(f"  not known: {reason}")
+    if planned.by_exchange and planned.exchanges is None:
+        say("  exchanges: not known, since this proposer asks one thing after the other")
+    elif planned.by_exchange:
+        say(
+            f"  at most {planned.exchanges:,} exchanges one after the other; incomplete replies"
+            " take further ones"
+        )
+    if planned.budget.note:
+        say(f"  {inline(planned.budget.note)}")
+    if planned.lines:
+        say("\nAt most, step by step")
+        head = ("step", "asked", "calls", "tokens in", "tokens out")
+        cells = [
+            (x.what, x.who, f"{x.calls:,}", count(x.tokens_in), count(x.tokens_out))
+            for x in planned.lines
+        ]
+        say_table(head, cells, left=2)
+    say(
+        f"\nA row takes {planned.row_tokens.median:,} tokens to ask, 95 % take at most"
+        f" {planned.row_tokens.p95:,}"
+    )
+    say(f"  counted by {planned.row_tokens.method}")
+    say()
+    for line in describe_detectable(planned.detectable, sum(planned.sizes.values())):
+        say(inline(line))
+    for note in planned.notes:
+        say(f"  note: {inline(note)}")
 
 
 def describe_detectable(effect: MinimumDetectableEffect, rows: int) -> list[str]:

@@ -135,7 +135,7 @@ def test_every_other_command_reads_the_marks(
         corrected["precision"].value
         < bench("groundedness", "rows.jsonl", model="simulated")["precision"].value
     )  # type: ignore[operator]
-    assert run("plan", "groundedness", "rows.jsonl", *AIM, *audited) == 0
+    assert run("optimize", "groundedness", "rows.jsonl", *AIM, *audited, "--plan") == 0
     assert run("calibrate", "groundedness", "rows.jsonl", *MODEL, *audited) == 0
     assert "labels corrected" in capsys.readouterr().out
     run(

@@ -145,20 +145,24 @@ def test_plan_and_bench_say_what_a_test_found(capsys: pytest.CaptureFixture[str]
         )
         main(["bench", "groundedness", "rows.jsonl", "--model", "simulated"])  # makes the workspace
         capsys.readouterr()
-        assert "`judgewright models test" in notes("plan", *judge, "--objective", "raise precision")
+        assert "`judgewright models test" in notes(
+            "optimize", "--plan", *judge, "--objective", "raise precision"
+        )
         main(["models", "test", model, "--json"])
         capsys.readouterr()
-        plan = notes("plan", *judge, "--objective", "raise precision")
+        plan = notes("optimize", "--plan", *judge, "--objective", "raise precision")
         found = r"ignored by the endpoint, as `models test` found on \d{4}-\d\d-\d\d: "
         assert re.search(rf"{found}JSON schema, seed, max_tokens( |$)", plan)
         assert "`judgewright models test" not in plan
         main(["bench", *judge])
         assert re.search(rf"{found}JSON schema, seed, max_tokens\n", capsys.readouterr().out)
-        tok = notes("plan", *judge, "--objective", "raise precision", "--confidence", "tok")
+        tok = notes(
+            "optimize", "--plan", *judge, "--objective", "raise precision", "--confidence", "tok"
+        )
         assert re.search(rf"{found}JSON schema, seed, log-probabilities, max_tokens( |$)", tok)
     Path(".judgewright/model-tests.json").write_text("[]")
     with pytest.raises(SystemExit):
-        main(["plan", *judge, "--objective", "raise precision"])
+        main(["optimize", "--plan", *judge, "--objective", "raise precision"])
     assert "model-tests.json cannot be read" in capsys.readouterr().err
 
 

@@ -139,7 +139,9 @@ def test_macro_f1_is_planned_and_gated_and_a_persons_loss_is_followed(
         "--loss",
         loss,
     )
-    code, out, err = run(capsys, "plan", "routing", "rows.jsonl", *wish, "--model", "simulated")
+    code, out, err = run(
+        capsys, "optimize", "--plan", "routing", "rows.jsonl", *wish, "--model", "simulated"
+    )
     assert code == 0, err
     assert "The smallest gain of f1_macro_grades that the gate shows with 80 % power" in out
     assert "assumed: a judge with every class's recall 80%" in out

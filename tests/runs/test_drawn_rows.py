@@ -60,7 +60,7 @@ def test_optimize_trains_on_them_and_measures_without_them(
         run(capsys, "optimize", "groundedness", *data, *settings)
         shown = run(capsys, "runs", "show", "latest", "--workspace", name)["events"]
         events[name] = {event["kind"]: event["payload"] for event in shown}
-        run(capsys, "plan", "groundedness", *data, "--workspace", name)
+        run(capsys, "optimize", "--plan", "groundedness", *data, "--workspace", name)
     for kind in ("benchmark", "slice"):
         assert events["even"][kind] == events["joined"][kind]
     assert events["even"]["split"]["seals"] == events["joined"]["split"]["seals"]

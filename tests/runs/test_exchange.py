@@ -122,7 +122,7 @@ def test_a_run_goes_through_files_to_its_end(
     """Judge and optimizer are asked in few exchanges; the folder is known wherever the run is
     resumed.
     """
-    _, plan = run(capsys, "plan", "groundedness", rows, *OPTIMIZE, *more, *FILES)
+    _, plan = run(capsys, "optimize", "--plan", "groundedness", rows, *OPTIMIZE, *more, *FILES)
     code, body = run(capsys, "optimize", "groundedness", rows, *OPTIMIZE, *more, *FILES)
     folder, exchanges = Path("x").resolve(), 0
     elsewhere = folder.parent / "elsewhere"
@@ -370,7 +370,9 @@ def test_a_reply_nested_too_deep_is_no_answer(
 def test_a_setting_without_effect_is_named(rows: str, capsys: pytest.CaptureFixture[str]) -> None:
     """By `plan` beforehand, and by the command that is given it."""
     note = "without effect through files: concurrency"
-    _, plan = run(capsys, "plan", "groundedness", rows, *OPTIMIZE, *FILES, "--concurrency", "9")
+    _, plan = run(
+        capsys, "optimize", "--plan", "groundedness", rows, *OPTIMIZE, *FILES, "--concurrency", "9"
+    )
     assert [line for line in plan["notes"] if "without effect" in line] == [f"by-hand: {note}"]
     command = ("bench", "groundedness", rows, *FILES, "--concurrency", "9")
     assert run(capsys, *command)[0] == 3

@@ -60,19 +60,36 @@ def rows(tmp_path: Path) -> Path:
     return write(tmp_path / "rows.jsonl", lines)
 
 
-@pytest.mark.parametrize("command", ["plan", "optimize"])
+@pytest.mark.parametrize("command", [("optimize", "--plan"), ("optimize",)])
 def test_a_judge_without_a_confidence_is_refused_before_anything_is_spent(
-    command: str, silent: Path, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: tuple[str, ...],
+    silent: Path,
+    rows: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """As target and as guard; with the confidence of the tokens it goes on."""
     where = ("--model", "simulated", "--workspace", tmp_path)
     for said in ("make its confidence honest", "raise precision without hurting calibration"):
-        assert run(command, silent, rows, "--objective", said, *where) == 2
+        assert run(*command, silent, rows, "--objective", said, *where) == 2
         problem = capsys.readouterr().err
         assert "'silent' is not asked for a confidence" in problem
         assert "--confidence tok" in problem
-    if command == "plan":
-        assert run("plan", silent, rows, "--objective", said, "--confidence", "tok", *where) == 0
+    if "--plan" in command:
+        assert (
+            run(
+                "optimize",
+                "--plan",
+                silent,
+                rows,
+                "--objective",
+                said,
+                "--confidence",
+                "tok",
+                *where,
+            )
+            == 0
+        )
 
 
 def test_two_prompts_without_a_confidence_spend_no_look(

@@ -189,8 +189,8 @@ def walked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walked]:
         done.run = place.last_run()
         assert place.run("runs", "resume", done.run, "--budget", "90000000tokens") == 0
         done.note("resume")
-        assert place.run("recheck", edit, "--model", f"third@{other.url}") in (0, 1)
-        done.note("recheck")
+        assert place.run("gate", edit, "--again", "--model", f"third@{other.url}") in (0, 1)
+        done.note("gate again")
         assert place.run("accept", done.run, "--hunks", "1,2") in (0, 1)
         done.note("accept")
         place.post(f"/runs/{done.run}/decide", {"verb": "accept", "hunk": "2"})
@@ -223,7 +223,8 @@ def stranger() -> Iterator[Provider]:
 
 
 @pytest.mark.parametrize(
-    "step", ["bench", "optimize", "resume", "recheck", "accept", "page accept", "page edit", "gate"]
+    "step",
+    ["bench", "optimize", "resume", "gate again", "accept", "page accept", "page edit", "gate"],
 )
 def test_no_host_sees_the_key_of_another(walked: Walked, step: str) -> None:
     """Each host sees its own key in every request, and nothing else; other keys of the user go
@@ -232,7 +233,7 @@ def test_no_host_sees_the_key_of_another(walked: Walked, step: str) -> None:
     at_judge, at_writer = walked.seen[step]
     assert at_judge <= {f"Bearer {KEY_A}"}
     assert at_writer <= {f"Bearer {KEY_B}"}
-    assert at_judge if step != "recheck" else at_writer
+    assert at_judge if step != "gate again" else at_writer
     assert at_writer or step != "optimize"
 
 

@@ -197,14 +197,14 @@ def test_the_optimizers_missing_key_is_named_before_the_judge_is_paid(
     assert user.judge.seen == user.writer.seen == []
 
 
-@pytest.mark.parametrize("command", ["optimize", "plan"])
+@pytest.mark.parametrize("command", [("optimize",), ("optimize", "--plan")])
 def test_a_temperature_that_the_settings_overrule_is_refused(
-    user: User, capsys: pytest.CaptureFixture[str], command: str
+    user: User, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
 ) -> None:
     """Whoever types one wants it."""
     rows = str(user.folder / "rows.jsonl")
     models = ("--model", "small", "--optimizer-model", "large", "--temperature", "0.9")
-    assert user.run(command, "groundedness", rows, *OBJECTIVE, *models) == 2
+    assert user.run(*command, "groundedness", rows, *OBJECTIVE, *models) == 2
     err = capsys.readouterr().err
     assert "--temperature 0.9 has no effect: the settings of the model 'large' say 0.3" in err
     assert user.judge.seen == user.writer.seen == []
@@ -261,7 +261,8 @@ def test_the_plan_says_what_the_endpoints_ignore_and_refuse(
     """As the workspace's calls show; a model that was never asked here is said to be unknown."""
     rows = str(user.folder / "rows.jsonl")
     plan = (
-        "plan",
+        "optimize",
+        "--plan",
         "groundedness",
         rows,
         *OBJECTIVE,

@@ -87,7 +87,15 @@ def test_plan_and_loss_write_take_a_slice_that_was_saved(
     save_slice(tmp_path, capsys)
     wish = "raise precision on the slice long-context"
     code, out, err = run(
-        capsys, "plan", "groundedness", "rows.jsonl", "--objective", wish, "--model", "simulated"
+        capsys,
+        "optimize",
+        "--plan",
+        "groundedness",
+        "rows.jsonl",
+        "--objective",
+        wish,
+        "--model",
+        "simulated",
     )
     assert code == 0, err
     assert "on the rows with words >= 30" in out
@@ -96,7 +104,15 @@ def test_plan_and_loss_write_take_a_slice_that_was_saved(
     assert "on the rows with words >= 30" in out
     wish += "er"
     code, _, err = run(
-        capsys, "plan", "groundedness", "rows.jsonl", "--objective", wish, "--model", "simulated"
+        capsys,
+        "optimize",
+        "--plan",
+        "groundedness",
+        "rows.jsonl",
+        "--objective",
+        wish,
+        "--model",
+        "simulated",
     )
     assert code == 2
     assert "saved are long-context" in err
@@ -117,7 +133,16 @@ def test_every_command_takes_the_name_of_a_saved_slice(
     code, _, err = run(capsys, "slices", "rows.jsonl", "--where", "long")
     assert code == 2
     assert "slices are saved as long-context" in err
-    plan = ("plan", "groundedness", "rows.jsonl", "--objective", "raise f1", "--model", "simulated")
+    plan = (
+        "optimize",
+        "--plan",
+        "groundedness",
+        "rows.jsonl",
+        "--objective",
+        "raise f1",
+        "--model",
+        "simulated",
+    )
     assert run(capsys, *plan, "--slice", "long-context")[0] == 0
     assert run(capsys, *plan, "--slice", "long")[0] == 2
     loss = "(1 - correct) * (1 if in_slice('{}') else 0.5)"

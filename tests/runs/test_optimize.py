@@ -148,7 +148,8 @@ def test_guidelines_without_reasons_are_refused_before_anything_is_spent(
     assert optimize("--proposer", "guidelines", "--explanation", "why", rows="empty.jsonl") == 2
     assert "no row has a reason in the column 'why'" in capsys.readouterr().out
     plan = (
-        "plan",
+        "optimize",
+        "--plan",
         "groundedness",
         "empty.jsonl",
         "--model",
@@ -231,7 +232,8 @@ def test_the_optimizer_model_is_asked_for_anchors_too(
     optimize("--editable", "criteria,anchors", "--proposer", proposer, "--candidates", "1")
     body = json.loads(capsys.readouterr().out)
     plan = (
-        "plan",
+        "optimize",
+        "--plan",
         "groundedness",
         "noted.jsonl",
         "--model",
@@ -323,17 +325,3 @@ def test_a_loss_from_a_file_guides_the_run(
     assert found["thrift"]["raced"] <= found["thrift"]["unraced"]
     assert optimize("--loss", "loss.json", "--unguided") == 2
     assert optimize("--screen-model", "simulated") == 2
-
-
-def test_a_retired_option_says_what_to_do_instead(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """One line and exit 2, before any other option is missed; the help does not show it."""
-    assert run("optimize", "groundedness", "rows.jsonl", "--tuned") == 2
-    said = capsys.readouterr().err
-    assert (
-        said == "error: --tuned was removed: set --steps, --batch, --gradients and --temperature by"
-        " hand\n"
-    )
-    assert run("optimize", "--help") == 0
-    assert "--tuned" not in capsys.readouterr().out

@@ -40,7 +40,9 @@ def test_a_claim_level_judge_and_one_of_token_confidences_are_optimized(
         ("--by-claim", "--trivial", "rule", "--aggregate", "share"),
         ("--confidence", "tok"),
     ):
-        code, out, err = run(capsys, "plan", "groundedness", "rows.jsonl", *RUN[:-2], *options)
+        code, out, err = run(
+            capsys, "optimize", "--plan", "groundedness", "rows.jsonl", *RUN[:-2], *options
+        )
         assert code == 0, err
         assert ("by claim: " in out) == ("--by-claim" in options)
         code, out, err = run(

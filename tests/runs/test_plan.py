@@ -1,5 +1,5 @@
-"""`plan`: it spends nothing unless asked to, its numbers agree with the walk, and what it cannot
-know it says.
+"""`optimize --plan` spends nothing unless asked to, agrees with the run, and says what it cannot
+know.
 """
 
 import json
@@ -36,7 +36,6 @@ from judgewright.runs.actions import (
     start_run,
 )
 from judgewright.runs.commands.optimize import optimize
-from judgewright.runs.commands.plan import plan
 from judgewright.runs.config import Environment
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import CallStore, RunConfig, Workspace, list_runs
@@ -81,7 +80,7 @@ def planned(
 
 def run(*arguments: str) -> Result:
     """Run the command; errors of ours come through as they are."""
-    return CliRunner().invoke(plan, arguments, catch_exceptions=False)
+    return CliRunner().invoke(optimize, [*arguments, "--plan"], catch_exceptions=False)
 
 
 def test_nothing_is_asked_written_or_spent_without_a_pilot(folder: Path) -> None:
@@ -120,16 +119,6 @@ def test_the_walk_stays_within_the_plan_it_was_given(folder: Path) -> None:
         assert span.p50 <= span.p95 <= span.at_most
         assert spent <= span.at_most
     assert sum(line.calls for line in found.lines) == found.calls.at_most
-
-
-def test_a_plan_takes_every_option_of_optimize() -> None:
-    """Whoever types `plan` for `optimize` plans the run that they would start; `--pilot` is all
-    that is new.
-
-    `--new` says which run is begun, and a plan begins none.
-    """
-    current = {p.name for p in optimize.params if not getattr(p, "hidden", False)}
-    assert {p.name for p in plan.params} == current - {"new"} | {"pilot"}
 
 
 def test_a_pilot_measures_churn_and_the_walk_does_not_pay_for_it_again(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""`recheck`: the last accept again on another model, and what counts as verified."""
+"""`gate --again`: the last accept again on another model, and what counts as verified."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from judgewright.runs.actions import (
     start_run,
     verification,
 )
-from judgewright.runs.commands.recheck import recheck as command
+from judgewright.runs.commands.gate import gate as command
 from judgewright.runs.config import Environment, ModelOptions
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import HoldoutLedger, RunConfig, Workspace, list_runs
@@ -123,7 +123,8 @@ def test_the_command_prints_it_and_leaves_by_the_decision(
 ) -> None:
     """Exit 0 where it is accepted there too; everything is labelled simulated."""
     found = CliRunner().invoke(
-        command, ["groundedness", "--model", f"third@{url}", "--workspace", str(accepted[0])]
+        command,
+        ["groundedness", "--again", "--model", f"third@{url}", "--workspace", str(accepted[0])],
     )
     assert found.exit_code == (0 if "ACCEPTED" in found.stdout else 1), found.output
     assert "SIMULATED" in found.stdout

@@ -99,7 +99,7 @@ def test_the_choice_is_a_judge_like_any_other(
     assert (code, body["calls"]) == (0, 0)
     assert body["benchmark"]["metrics"] == bench["metrics"]
     wish = ("--objective", "stop calling orders support", "--model", "simulated")
-    assert run_command(capsys, "plan", "router.yaml", "q.jsonl", *wish)[0] == 0
+    assert run_command(capsys, "optimize", "--plan", "router.yaml", "q.jsonl", *wish)[0] == 0
 
 
 def test_questions_without_labels_are_routed_and_counted(

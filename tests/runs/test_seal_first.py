@@ -157,7 +157,16 @@ def test_what_a_measurement_costs_is_said_before_a_model_is_asked(
         assert "--seal sets a holdout aside first" in said
     with Workspace(folder) as place:
         assert not HoldoutLedger(place.database).memories()
-    run("plan", "groundedness", "rows.jsonl", "--objective", "precision", "--yes", *SIMULATED)
+    run(
+        "optimize",
+        "--plan",
+        "groundedness",
+        "rows.jsonl",
+        "--objective",
+        "precision",
+        "--yes",
+        *SIMULATED,
+    )
     told = capsys.readouterr().out
     assert "look 2, alpha 0.0076" in told
     assert "spent on these rows before: bench of " in told

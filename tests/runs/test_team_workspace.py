@@ -161,7 +161,16 @@ def test_every_command_reads_and_writes_it(
     say("judges", "list")
     assert "no jobs here yet" in say("jobs", "list")
     say("calibrate", "groundedness", str(rows), "--model", "simulated")
-    say("plan", "groundedness", str(rows), "--model", "simulated", "--objective", OBJECTIVE)
+    say(
+        "optimize",
+        "--plan",
+        "groundedness",
+        str(rows),
+        "--model",
+        "simulated",
+        "--objective",
+        OBJECTIVE,
+    )
     assert not (team.root / ".judgewright" / "judgewright.db").exists()
     assert not any(SECRET in text for text in said)
     assert not any(

@@ -12,7 +12,7 @@ from judgewright.runs.demo.rows import write_demo_rows
 pytest.importorskip("distributed")
 
 PLAN = (
-    "plan",
+    "optimize",
     "groundedness",
     "--model",
     "simulated",
@@ -36,7 +36,7 @@ def test_a_pilot_is_the_same_by_a_cluster_and_says_who_judged(tmp_path: Path) ->
     write_demo_rows(rows, documents=12)
     told = {}
     for name, engine in (("dask", ("--engine", "dask", "--workers", "2")), ("here", ())):
-        flags = ("--yes", "--pilot", "--workspace", str(tmp_path / name), *engine)
+        flags = ("--yes", "--plan", "--pilot", "--workspace", str(tmp_path / name), *engine)
         told[name] = run(*PLAN[:2], str(rows), *PLAN[2:], *flags)
     assert told["dask"] == told["here"]
     assert "Calls sent by dask, 2 local workers" in run(
