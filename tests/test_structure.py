@@ -39,7 +39,6 @@ HEAVY = {
         "rapidfuzz",
         "sentencex",
         "datasets",
-        "ir_datasets",
     ),
     *("sentence_transformers", "opentelemetry", "distributed", "dask", "psycopg"),
 }

@@ -1,8 +1,9 @@
 """Published data sets, read from the files their makers release, as rows a judge can be measured
 on.
 
-One file an adapter. `open_source` gives flat rows with `id`, `label`, `group_id`, the inputs and
-slice columns; written as JSONL they are what `load_dataset` reads.
+A YAML recipe each, or a file of Python where a recipe cannot say it. `open_source` gives flat rows
+with `id`, `label`, `group_id`, the inputs and slice columns; written as JSONL they are what
+`load_dataset` reads.
 """
 
 import lazy_loader

@@ -22,7 +22,6 @@ from .source import Flat, ReadOptions
 Body = Mapping[str, Any]  # Any: JSON
 LABEL, REASON = "label", "reason"
 """Names of ours that `--map` gives to a question of the tool."""
-DISAGREE = "the annotators disagree"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,15 +72,31 @@ def read_bodies(path: Path, *, inside: str = "") -> Iterator[tuple[int, Body]]:
     problems.check()
 
 
+def decoded(value: Any) -> Any:  # Any: JSON, or JSON in a text
+    """Return what a text is that is JSON; anything else as it is."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+def first_of(body: Any, *paths: str) -> Any:  # Any: JSON
+    """Return the first value at one of some dotted paths that is not null or empty text."""
+    for path in paths:
+        value = body
+        for name in path.split("."):
+            value = value.get(name) if isinstance(value, dict) else None
+        if value not in (None, ""):
+            return value
+    return None
+
+
 def flat(name: str, value: Any) -> dict[str, Any]:  # Any: JSON
     """Return a value under its name, and what is inside an object under dotted names; text that is
     JSON is read.
     """
     if isinstance(value, str) and value[:1] in ("{", "["):
-        try:
-            value = json.loads(value)
-        except ValueError:
-            return {name: value}
+        value = decoded(value)
     if isinstance(value, dict):
         inner: dict[str, Any] = {}
         for key, one in value.items():
@@ -127,7 +142,9 @@ def rows_of(
                 grades.append(grade)
         unanswered += not grades
         differing += len(set(grades)) > 1
-        yield _row(item, columns, answers, grades, _reason(item, options))
+        yield _row(
+            item, columns, answers, grades, item.answers.get(options.columns.get(REASON, ""))
+        )
     problems.check(hint=map_hint(given, words))
     if unanswered:
         notes.append(
@@ -147,15 +164,15 @@ def _question(path: Path, items: list[Item], options: ReadOptions) -> str:
         raise DataError(
             f"{path}: no answer of a person is in it", hint="export the annotations too"
         )
-    if named in questions:
-        return str(named)
     listed = ", ".join(map(repr, questions[:30]))
-    if named is not None:
+    if named is not None and named not in questions:
         near = near_names(named, questions)
         hint = f"did you mean --map label={near[0]}?" if near else None
         raise DataError(
             f"{path}: nobody was asked {named!r}; the questions are {listed}", hint=hint
         )
+    if named is not None:
+        return named
     asked = [name for name in questions if name != options.columns.get(REASON)]
     if len(asked) > 1:
         raise InputError(
@@ -164,18 +181,12 @@ def _question(path: Path, items: list[Item], options: ReadOptions) -> str:
     return asked[0]
 
 
-def _reason(item: Item, options: ReadOptions) -> str | None:
-    """Return what people wrote in answer to the question that asks for a reason."""
-    texts = [answer.value for answer in item.answers.get(options.columns.get(REASON, ""), ())]
-    return "; ".join(str(text) for text in texts if text) or None
-
-
 def _row(
     item: Item,
     columns: Mapping[str, str],
     answers: list[PersonAnswer],
     grades: list[float],
-    reason: str | None,
+    reasons: list[PersonAnswer] | None,
 ) -> Flat:
     row: Flat = {"id": item.id}
     row |= {ours: item.fields.get(column) for ours, column in columns.items()}
@@ -187,15 +198,14 @@ def _row(
     row["label"] = as_number(grades[0]) if agreed else None
     if len(grades) > 1:
         row |= {f"annotation_{number}": as_number(grade) for number, grade in enumerate(grades, 1)}
-    reasons = [answer.reason for answer in answers if answer.reason] + ([reason] if reason else [])
-    if len(set(grades)) > 1:
-        reasons.insert(0, DISAGREE)
+    texts = ["the annotators disagree"] if len(set(grades)) > 1 else []
+    texts += [answer.reason for answer in answers if answer.reason]
+    texts += [str(answer.value) for answer in reasons or () if answer.value]
     seconds = [answer.seconds for answer in answers if answer.seconds is not None]
     people = dict.fromkeys(answer.annotator for answer in answers if answer.annotator)
+    times = (answer.created for answer in answers if answer.created)
     row["label_annotator"] = ", ".join(people) or None
-    row["label_created"] = max(
-        (answer.created for answer in answers if answer.created), default=None
-    )
+    row["label_created"] = max(times, default=None)
     row["label_seconds"] = round(sum(seconds), 1) if seconds else None
-    row["label_reason"] = "; ".join(reasons) or None
+    row["label_reason"] = "; ".join(texts) or None
     return row

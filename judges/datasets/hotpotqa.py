@@ -4,30 +4,21 @@ answers negatives.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 
-from ..files.records import Record, parse_strictly
+from ..files.problems import Problems
+from ..files.records import Record, read_records, unit_of
 from ..rows import Scalar
-from .release import as_text, folded_text, read_tables
+from .release import as_text, folded_text, require_columns, table_files
 from .source import Flat, ReadOptions, Source
 
-_MONTH = re.compile(
-    r"\b(january|february|march|april|may|june|july|august|september|october|november|december)\b.*\d",
-    re.IGNORECASE,
-)
-_YEAR = re.compile(
-    r"(?:c\. ?|in |the )?(?:1\d{3}|20\d{2})(?:s| AD| BC)?|\d{1,4}[/-]\d{1,2}[/-]\d{1,4}",
-    re.IGNORECASE,
-)
-_NUMBER_WORD = re.compile(
-    r"(one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand"
-    r"|million|billion)\b",
-    re.IGNORECASE,
-)
+_NUMBERS = """one two three four five six seven eight nine ten eleven twelve twenty thirty forty
+    fifty hundred thousand million billion""".split()  # noqa: SIM905
+_MONTHS = """january february march april may june july august september october november
+    december""".split()  # noqa: SIM905
 _DRAWS = 50
 
 
@@ -43,7 +34,13 @@ def read_hotpotqa(path: Path, options: ReadOptions, notes: list[str]) -> Iterato
     Raises:
         DataError: A file is not of this release.
     """
-    items = [_item(record) for _, record, _ in read_tables(path, ("question", "answer"))]
+    items: list[Flat] = []
+    for file in table_files(path):
+        problems = Problems(file, unit_of(file))
+        for record in read_records(file, problems):
+            require_columns(file, ("question", "answer"), record)
+            items.append(_item(record))
+        problems.check()
     random = Random(options.seed)
     # Drawn before any negative, so that which questions are hard depends on the seed alone.
     hard = set(random.sample(range(len(items)), len(items) // 2))
@@ -71,12 +68,17 @@ def read_hotpotqa(path: Path, options: ReadOptions, notes: list[str]) -> Iterato
 
 def answer_kind(answer: str) -> str:
     """Return what an answer is by its form: `yes_no`, `date`, `number` or `entity`."""
-    text = " ".join(answer.split())
-    if text.casefold() in ("yes", "no"):
+    words = answer.replace(",", " ").casefold().split()
+    digits = any(char.isdigit() for char in answer)
+    if words in (["yes"], ["no"]):
         return "yes_no"
-    if _MONTH.search(text) or _YEAR.fullmatch(text):
+    year = words[-1][:4] if words else ""
+    if digits and (
+        any(month in words for month in _MONTHS)
+        or (len(words) <= 2 and "," not in answer and year.isdigit() and len(year) == 4)
+    ):
         return "date"
-    if text[:1].isdigit() or (_NUMBER_WORD.match(text) and len(text.split()) <= 4):
+    if answer.strip()[:1].isdigit() or (words and words[0] in _NUMBERS and len(words) <= 4):
         return "number"
     return "entity"
 
@@ -100,27 +102,7 @@ def _item(record: Record) -> Flat:
         "expected_answer_kind": kind,
         "question_type": as_text(fields.get("type")) or None,
         "level": as_text(fields.get("level")) or None,
-        "supporting_titles": _supporting_titles(record),
     }
-
-
-def _supporting_titles(record: Record) -> int | None:
-    """Count the articles of the supporting facts, given as pairs (the release) or as columns (the
-    hub).
-    """
-    pairs, titles = (
-        record.fields.get("supporting_facts"),
-        record.fields.get("supporting_facts.title"),
-    )
-    try:
-        if isinstance(pairs, str):
-            return len({str(fact[0]) for fact in parse_strictly(pairs)})
-        if isinstance(titles, str):
-            return len({str(title) for title in parse_strictly(titles)})
-    except (ValueError, TypeError, LookupError):
-        # It is a column to slice by; no row is refused for it.
-        pass
-    return None
 
 
 def _other(item: Flat, pool: Sequence[Flat], random: Random) -> Flat | None:

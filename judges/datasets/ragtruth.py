@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError, ValidationInfo, field_validator
 
 from ..errors import DataError
 from ..files.problems import Problems, shorten
@@ -16,20 +17,67 @@ from ..rows import Scalar
 from .release import read_objects
 from .source import Flat, ReadOptions, Source
 
-_RESPONSE = ("id", "source_id", "model", "response", "labels")
-_SOURCE = ("source_id", "task_type", "source_info")
 
-
-@dataclass(frozen=True, slots=True)
-class _Span:
-    """A hallucinated piece of a response, without the white space at its ends."""
+class _Span(BaseModel):
+    """A hallucinated piece of a response."""
 
     start: int
     end: int
-    text: str
-    kind: str
-    implicit_true: bool
-    due_to_null: bool
+    label_type: str = "unnamed"
+    implicit_true: bool | None = False
+    due_to_null: bool | None = False
+
+
+class _Response(BaseModel):
+    """A line of response.jsonl."""
+
+    id: str | int
+    source_id: str | int
+    model: str
+    response: str
+    labels: list[_Span]
+    temperature: Scalar = None
+    quality: Scalar = None
+    split: Scalar = None
+
+    @field_validator("labels")
+    @classmethod
+    def _inside(cls, spans: list[_Span], info: ValidationInfo) -> list[_Span]:
+        """Refuse a span outside the response; leave out the white space at its ends."""
+        response = str(info.data.get("response", ""))
+        for span in spans:
+            if not 0 <= span.start < span.end <= len(response):
+                where = f"{span.start}..{span.end}"
+                raise ValueError(f"{where} is no span of the response ({len(response)} characters)")
+            # White space at the ends must not reach into the next sentence.
+            text = response[span.start : span.end]
+            span.start += len(text) - len(text.lstrip())
+            span.end = span.start + len(text.strip())
+        return spans
+
+
+class _Material(BaseModel):
+    """A line of source_info.jsonl."""
+
+    source_id: str | int
+    task_type: str
+    source_info: Any
+    source: str = ""
+
+    def row(self) -> Flat:
+        """Return its columns of a row."""
+        content, query = self.source_info, None
+        if isinstance(content, dict) and "passages" in content:
+            query, content = content.get("question"), content["passages"]
+        # A record of fields is shown to a judge as JSON; the paper's own baseline shows it as
+        # Python prints it.
+        if not isinstance(content, str):
+            content = json.dumps(content, ensure_ascii=False, indent=1)
+        task = {"task_type": self.task_type, "query": query}
+        return {**task, "source": content, "domain": self.source}
+
+
+_Line = TypeVar("_Line", bound=BaseModel)
 
 
 def read_ragtruth(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
@@ -44,29 +92,23 @@ def read_ragtruth(path: Path, options: ReadOptions, notes: list[str]) -> Iterato
         DataError: A file is missing or not of this release, or a span lies outside its response.
     """
     responses, sources = _files(path)
-    materials = _read_materials(sources)
+    materials = {str(one.source_id): one.row() for _, one in _read(sources, _Material)}
     problems = Problems(responses)
     flawed = 0
-    for at, body in read_objects(responses, problems):
-        if not _has(body, _RESPONSE, at, problems):
-            continue
-        material = materials.get(str(body["source_id"]))
+    for at, body in _read(responses, _Response, problems):
+        material = materials.get(str(body.source_id))
         if material is None:
-            problems.add(at, f"field 'source_id': {body['source_id']!r} is not in {sources.name}")
+            problems.add(at, f"field 'source_id': {body.source_id!r} is not in {sources.name}")
             continue
-        spans = _spans(body, at, problems)
-        flawed += body.get("quality") not in (None, "good")
+        flawed += body.quality not in (None, "good")
         if options.level == "sentence":
-            yield from _sentence_rows(body, material, spans)
+            for index, (start, end) in enumerate(sentence_bounds(body.response)):
+                row = _row(body, material, start, end, name=f"{body.id}-{index}")
+                more = {"response_id": str(body.id), "sentence_index": index}
+                yield row | {"granularity": "sentence", **more}
         else:
-            yield _row(
-                body,
-                material,
-                body["response"],
-                spans,
-                id=f"ragtruth-{body['id']}",
-                granularity="response",
-            )
+            row = _row(body, material, 0, len(body.response), name=str(body.id))
+            yield row | {"granularity": "response"}
     problems.check()
     if flawed:
         notes.append(
@@ -88,92 +130,20 @@ def _files(path: Path) -> tuple[Path, Path]:
     )
 
 
-def _read_materials(path: Path) -> dict[str, Flat]:
-    problems = Problems(path)
-    materials: dict[str, Flat] = {}
-    for at, body in read_objects(path, problems):
-        if not _has(body, _SOURCE, at, problems):
-            continue
-        content = body["source_info"]
-        query = None
-        if isinstance(content, dict) and "passages" in content:
-            query, content = content.get("question"), content["passages"]
-        # A record of fields is shown to a judge as JSON; the paper's own baseline shows it as
-        # Python prints it.
-        text = (
-            content
-            if isinstance(content, str)
-            else json.dumps(content, ensure_ascii=False, indent=1)
-        )
-        task, domain = str(body["task_type"]), str(body.get("source") or "")
-        material: Flat = {"task_type": task, "query": query, "source": text, "domain": domain}
-        materials[str(body["source_id"])] = material
-    problems.check()
-    return materials
-
-
-def _has(
-    body: Mapping[str, Any], needed: Sequence[str], at: int, problems: Problems
-) -> bool:  # Any: JSON
-    for name in needed:
-        if body.get(name) is None:
-            state = "null" if name in body else "missing"
-            problems.add(at, f"field {name!r} is {state}")
-            return False
-    if "response" in needed and not isinstance(body["response"], str):
-        problems.add(at, "field 'response' is no text")
-        return False
-    return True
-
-
-def _spans(body: Mapping[str, Any], at: int, problems: Problems) -> list[_Span]:  # Any: JSON
-    response, labels = body["response"], body["labels"]
-    if not isinstance(labels, list):
-        labels = [labels]
-    spans: list[_Span] = []
-    for label in labels:
-        start = end = None
-        if isinstance(label, dict):
-            start, end = label.get("start"), label.get("end")
-        if not (
-            isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= len(response)
-        ):
-            length = f"{len(response)} characters"
-            problems.add(
-                at, f"field 'labels': {shorten(label)} is no span of the response ({length})"
-            )
-            continue
-        # Spans often begin or end with white space, which must not reach into the next sentence.
-        text = response[start:end]
-        start += len(text) - len(text.lstrip())
-        span = _Span(
-            start=start,
-            end=start + len(text.strip()),
-            text=text.strip(),
-            kind=str(label.get("label_type") or "unnamed"),
-            implicit_true=label.get("implicit_true") is True,
-            due_to_null=label.get("due_to_null") is True,
-        )
-        spans.append(span)
-    return spans
-
-
-def _sentence_rows(
-    body: Mapping[str, Any],  # Any: JSON
-    material: Flat,
-    spans: Sequence[_Span],
-) -> Iterator[Flat]:
-    for index, (start, end) in enumerate(sentence_bounds(body["response"])):
-        inside = [span for span in spans if max(span.start, start) < min(span.end, end)]
-        row = _row(
-            body,
-            material,
-            body["response"][start:end],
-            inside,
-            id=f"ragtruth-{body['id']}-{index}",
-            granularity="sentence",
-        )
-        yield row | {"response_id": str(body["id"]), "sentence_index": index}
+def _read(
+    path: Path, shape: type[_Line], problems: Problems | None = None
+) -> Iterator[tuple[int, _Line]]:
+    """Yield the lines of a file; one of another shape is a problem."""
+    mine = problems or Problems(path)
+    for at, body in read_objects(path, mine):
+        try:
+            yield at, shape.model_validate(body)
+        except ValidationError as error:
+            first = error.errors()[0]
+            reason = f"{first['msg'].removeprefix('Value error, ')}: {shorten(first['input'])}"
+            mine.add(at, f"field {str(first['loc'][0])!r}: {reason}")
+    if problems is None:
+        mine.check()
 
 
 def sentence_bounds(text: str) -> list[tuple[int, int]]:
@@ -194,40 +164,28 @@ def sentence_bounds(text: str) -> list[tuple[int, int]]:
     return bounds
 
 
-def _row(
-    body: Mapping[str, Any],  # Any: JSON
-    material: Flat,
-    statement: str,
-    spans: Sequence[_Span],
-    *,
-    id: str,
-    granularity: str,
-) -> Flat:
+def _row(body: _Response, material: Mapping[str, Scalar], start: int, end: int, name: str) -> Flat:
+    spans: Sequence[_Span] = [
+        span for span in body.labels if max(span.start, start) < min(span.end, end)
+    ]
+    texts = [body.response[span.start : span.end] for span in spans]
     return {
-        "id": id,
+        "id": f"ragtruth-{name}",
         "dataset": "ragtruth",
-        "group_id": f"ragtruth_{body['source_id']}",
-        "task_type": material["task_type"],
-        "granularity": granularity,
-        "query": material["query"],
-        "source": material["source"],
-        "statement": statement,
+        "group_id": f"ragtruth_{body.source_id}",
+        **material,
+        "statement": body.response[start:end],
         "label": int(not spans),
-        "model": str(body["model"]),
-        "temperature": _scalar(body.get("temperature")),
-        "quality": _scalar(body.get("quality")),
-        "domain": material["domain"],
-        "orig_split": _scalar(body.get("split")),
+        "model": body.model,
+        "temperature": body.temperature,
+        "quality": body.quality,
+        "orig_split": body.split,
         "n_spans": len(spans),
-        "error_type": "|".join(sorted({span.kind for span in spans})) or None,
-        "hallucinated_text": " | ".join(span.text for span in spans) or None,
+        "error_type": "|".join(sorted({span.label_type for span in spans})) or None,
+        "hallucinated_text": " | ".join(texts) or None,
         "implicit_true_only": bool(spans) and all(span.implicit_true for span in spans),
         "hallucinated_due_to_null": any(span.due_to_null for span in spans),
     }
-
-
-def _scalar(value: object) -> Scalar:
-    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
 
 
 RAGTRUTH = Source(

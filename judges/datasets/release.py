@@ -22,50 +22,26 @@ from ..files.records import (
     json_document,
     json_lines,
     open_bytes,
-    read_records,
-    unit_of,
 )
 
 
-def read_tables(path: Path, needed: Sequence[str]) -> Iterator[tuple[Path, Record, Problems]]:
-    """Yield the records of a table, or of all tables of a folder, as `read_table_of` does.
-
-    Each comes with its file and with the problems to enter what is wrong with it, which are raised
-    at the file's end.
-    """
-    for file in table_files(path):
-        problems = Problems(file, unit_of(file))
-        for record in read_table_of(file, needed, problems):
-            yield file, record, problems
-        problems.check()
-
-
-def read_table_of(path: Path, needed: Sequence[str], problems: Problems) -> Iterator[Record]:
-    """Yield a file's records, nested objects flattened; one that lacks a needed value is a problem
-    and left out.
+def require_columns(path: Path, needed: Sequence[str], first: Record) -> None:
+    """Refuse a file whose first record lacks a column of a release: it is another file.
 
     Raises:
-        DataError: The file cannot be read, or its first record lacks a column of this release.
+        DataError: It does.
     """
-    for number, record in enumerate(read_records(path, problems)):
-        empty = [name for name in needed if record.fields.get(name) is None]
-        if not empty:
-            yield record
-            continue
-        state = "null" if empty[0] in record.fields else "missing"
-        absent = [name for name in empty if name not in record.fields]
-        # A column that the first record lacks is lacking in all of them: it is another file.
-        if absent and number == 0:
-            listed = ", ".join(shorten(name) for name in list(record.fields)[:20])
-            raise DataError(
-                f"{path}: not a file of this release: the column {absent[0]!r} is missing; the"
-                f" columns are {listed}",
-                hint=(
-                    "the file as its makers publish it is needed; for any other use `generic` with"
-                    " --map"
-                ),
-            )
-        problems.add(record.at, f"field {empty[0]!r} is {state}")
+    absent = [name for name in needed if name not in first.fields]
+    if absent:
+        listed = ", ".join(shorten(name) for name in list(first.fields)[:20])
+        raise DataError(
+            f"{path}: not a file of this release: the column {absent[0]!r} is missing; the columns"
+            f" are {listed}",
+            hint=(
+                "the file as its makers publish it is needed; for any other use `generic` with"
+                " --map"
+            ),
+        )
 
 
 def read_objects(

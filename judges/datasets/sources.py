@@ -7,32 +7,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import DataError, InputError
-from .alce import ALCE
 from .annotation_tools import ANNOTATION_TOOLS
-from .climretrieve import CLIMRETRIEVE
-from .diras import DIRAS
-from .diras_checks import DIRAS_CHECKS
-from .financebench import FINANCEBENCH
 from .generic import GENERIC
 from .hotpotqa import HOTPOTQA
-from .llm_aggrefact import LLM_AGGREFACT
 from .ragtruth import RAGTRUTH
+from .recipe import load_recipes
 from .source import Flat, ReadOptions, Source
 from .trec_dl import TREC_DL
 
-_DATA_SETS = (
-    LLM_AGGREFACT,
-    RAGTRUTH,
-    TREC_DL,
-    HOTPOTQA,
-    DIRAS,
-    DIRAS_CHECKS,
-    CLIMRETRIEVE,
-    ALCE,
-    FINANCEBENCH,
-)
 SOURCES: dict[str, Source] = {
-    source.name: source for source in (*_DATA_SETS, *ANNOTATION_TOOLS, GENERIC)
+    source.name: source
+    for source in (*load_recipes(), RAGTRUTH, TREC_DL, HOTPOTQA, *ANNOTATION_TOOLS, GENERIC)
 }
 
 

@@ -16,9 +16,7 @@ from ...judges.datasets import (
     Flat,
     ReadOptions,
     fetched,
-    open_collection,
     open_source,
-    read_collection,
 )
 from ...judges.files import RawRoles, mapped_words, parse_grade_map, words_of
 from ...optimize.options import SHARES, described, option
@@ -291,8 +289,7 @@ def sources(as_json: bool) -> None:
 def import_(source: str, path: str, options: ImportOptions, as_json: bool) -> None:
     """Make rows from the files of SOURCE at PATH, as their makers publish them.
 
-    PATH may also be hub:NAME (Hugging Face, with the extra `hub`) or ir:NAME (ir_datasets, with the
-    extra `trec`).
+    PATH may also be hub:NAME (Hugging Face, with the extra `hub`).
     """
     reading = ReadOptions(
         level=options.level,
@@ -318,14 +315,14 @@ def import_(source: str, path: str, options: ImportOptions, as_json: bool) -> No
 def _opened(
     source: str, path: str, reading: ReadOptions, options: ImportOptions
 ) -> Iterator[tuple[Iterator[Flat], list[str]]]:
-    """Open a source at a path, on the hub or in ir_datasets."""
+    """Open a source at a path or on the hub."""
     scheme, colon, name = path.partition(":")
     if colon and scheme == "ir":
-        if source != "trec_dl":
-            raise InputError(f"ir:{name} is read by the source 'trec_dl', not by {source!r}")
-        notes: list[str] = []
-        yield read_collection(open_collection(name), name, notes), notes
-    elif colon and scheme == "hub":
+        raise InputError(
+            "collections of ir_datasets are read from files",
+            hint=f"write them with its command: ir_datasets export {name} qrels (queries, docs)",
+        )
+    if colon and scheme == "hub":
         with fetched(name, split=options.hub_split, config=options.hub_config) as file:
             opened = open_source(source, file, reading)
             yield opened.rows, opened.notes

@@ -349,7 +349,7 @@ def test_badly_formed_pairs_are_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=option):
             run("import", "generic", path, "--out", tmp_path / "rows.jsonl", option, pair)
-    with pytest.raises(InputError, match="read by the source 'trec_dl'"):
+    with pytest.raises(InputError, match="ir_datasets are read from files"):
         run("import", "ragtruth", "ir:msmarco-passage", "--out", tmp_path / "rows.jsonl")
 
 

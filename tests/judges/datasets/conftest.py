@@ -191,47 +191,6 @@ def _climretrieve(path: Path) -> Path:
     )
 
 
-def _alce_citations(path: Path) -> Path:
-    document = {"title": "Bridge", "text": "Oda Kolm built it."}
-    answer = {
-        "id": "77",
-        "question": "Who built it?",
-        "output": "Oda Kolm built it [1][2]. It is long.",
-        "sentences": [
-            {
-                "text": "Oda Kolm built it [1][2].",
-                "citations": [
-                    document | {"citation_precision_score": 2},
-                    {"title": "Lamp", "text": "A lamp.", "citation_precision_score": 0},
-                ],
-                "sentence_recall_score": 1,
-                "sentence_precision_score": 1,
-            },
-            {
-                "text": "It is long.",
-                "citations": [],
-                "sentence_recall_score": 0,
-                "sentence_precision_score": 0,
-            },
-        ],
-        "automatic_recall_scores": [1, 0],
-    }
-    path.write_text(
-        json.dumps(
-            {"asqa": {"some-model.json": {"77": answer, "overall_results": {"recall": 0.5}}}}
-        )
-    )
-    return path
-
-
-def _alce_utility(path: Path) -> Path:
-    answer = {"id": "77", "question": "Who built it?", "output": "Oda Kolm.", "utility_score": 5}
-    path.write_text(
-        json.dumps({"asqa": {"some-model.json": {"77": answer, "overall_results": {"utility": 5}}}})
-    )
-    return path
-
-
 def _financebench(path: Path) -> Path:
     one = {
         "financebench_id": "fb_1",
@@ -321,8 +280,6 @@ def releases(tmp_path: Path) -> dict[str, Path]:
         "climretrieve": _climretrieve(tmp_path / "ClimRetrieve_ReportLevel.csv"),
         "financebench": _financebench(tmp_path / "gpt-4_oracle.jsonl"),
         "diras_checks": _diras_checks(tmp_path / "general_qa_hand_eval"),
-        "alce": _alce_citations(tmp_path / "human_eval_citations_completed.json"),
-        "alce_utility": _alce_utility(tmp_path / "human_eval_utility_completed.json"),
         "generic": write_jsonl(
             tmp_path / "table.jsonl",
             [

@@ -25,7 +25,6 @@ def test_classes_and_kinds_of_negatives_are_balanced(releases: dict[str, Path]) 
         "shuffled": 5,
     }
     assert all(row["answer"] == row["gold_answer"] for row in rows if row["label"] == 1)
-    assert {row["supporting_titles"] for row in rows} == {2}
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -60,17 +59,12 @@ def test_a_kind_with_one_answer_falls_back_aloud(tmp_path: Path) -> None:
 
 
 def test_the_hubs_columns_are_read_as_well(tmp_path: Path) -> None:
-    """There `id` stands for `_id`, and the supporting facts are columns."""
+    """There `id` stands for `_id`."""
     path = tmp_path / "hub.jsonl"
-    facts = {"title": ["A", "B", "B"], "sent_id": [0, 1, 2]}
-    items = [
-        {"id": f"x{i}", "question": "?", "answer": a, "supporting_facts": facts}
-        for i, a in enumerate("ab")
-    ]
+    items = [{"id": f"x{i}", "question": "?", "answer": a} for i, a in enumerate("ab")]
     path.write_text("\n".join(map(json.dumps, items)))
     rows = read(path)
     assert rows[0]["id"] == "hotpotqa-x0-gold"
-    assert {row["supporting_titles"] for row in rows} == {2}
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,6 @@ LABELS = {
     "hotpotqa": [1, 0] * 10,
     "diras": [0, 1, 0.5],
     "climretrieve": [3, 0],
-    "alce": [1],
     "financebench": [1, 0, 0],
     "diras_checks": [1, 0, 1],
     "generic": [1, 0],
@@ -63,7 +62,7 @@ def test_the_same_release_gives_the_same_rows(name: str, releases: dict[str, Pat
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in SOURCES if name not in ("ragtruth", "trec_dl", "alce", *MAPPINGS)]
+    "name", [name for name in SOURCES if name not in ("ragtruth", "trec_dl", *MAPPINGS)]
 )
 def test_a_table_of_another_release_is_refused_with_the_columns_it_has(
     name: str, tmp_path: Path
