@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -21,7 +21,6 @@ from ..errors import DataError, InputError
 from ..files.small_file import read_small_text
 from ..metrics.catalog import is_metric
 from .compute import Value, VerdictFile
-from .figures import load_published
 from .rules import Rule, read_rule, shipped_rule
 
 _MOST_BYTES = 64_000_000
@@ -33,7 +32,7 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 
 ROUNDING = 1e-12
 """What floats may add to half a unit of the last digit that was printed."""
-SHOWN = 300
+_SHOWN = 300
 """Characters of a reason that are shown: it is one line."""
 
 
@@ -43,21 +42,25 @@ class Line:
 
     file: str
     figure: str
-    published: Printed
-    computed: Printed
-    ours: Value | None
-    difference: float | None
+    published: Printed = None
+    computed: Printed = None
+    misprint: str = ""
+    """Why the published figure is not what the verdicts give, as the file says."""
+    ours: Value | None = None
+    difference: float | None = None
     """Ours less the published figure, or less the computed one where none was published; of counts
     the largest.
     """
-    status: Status
-    definition: str
-    n: int | None
+    status: Status = "not computed"
+    definition: str = ""
+    n: int | None = None
     """Rows with a label and a verdict, or items after aggregation."""
     remark: str = ""
     """Why it was misprinted, differs or could not be computed."""
     rule: Rule | None = None
-    """How ours was computed; None where nothing says how."""
+    """How ours is computed; None where nothing says how."""
+    rule_stated: bool = True
+    """False where the rule is no more than the name of a metric."""
 
     @property
     def accepted(self) -> bool:
@@ -84,15 +87,13 @@ class Line:
 def check_expected(expected: Path, folder: Path) -> tuple[Line, ...]:
     """Compute every figure of a file of expectations from the verdicts in a folder.
 
-    The figures of `published.yaml` that name one of these files are computed beside them.
-
     Raises:
         DataError: The file of expectations cannot be read.
     """
     lines: list[Line] = []
     for name, entries in read_expected(expected).items():
         verdicts = VerdictFile(path=folder / name)
-        lines += [_line(verdicts, entry) for entry in (*entries, *_also_published(name))]
+        lines += [_computed(verdicts, entry) for entry in entries]
     return tuple(lines)
 
 
@@ -101,27 +102,7 @@ def all_agree(lines: tuple[Line, ...]) -> bool:
     return any(line.accepted for line in lines) and all(line.status != "differs" for line in lines)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expectation:
-    """What others say about one figure."""
-
-    file: str
-    figure: str
-    published: Printed = None
-    computed: Printed = None
-    status: str = "exact"
-    definition: str = ""
-    rule: Rule | None = None
-    """How it is computed; None where nobody says so."""
-    rule_stated: bool = True
-    """False where the rule is no more than the name of a metric."""
-    problem: str = ""
-    """Why nothing can be computed, such as a rule with an unknown key; empty where something may
-    be.
-    """
-
-
-def read_expected(path: Path) -> dict[str, list[Expectation]]:
+def read_expected(path: Path) -> dict[str, list[Line]]:
     """Read a file of expectations by the names of verdict files, keeping the digits of its figures.
 
     Raises:
@@ -135,16 +116,15 @@ def read_expected(path: Path) -> dict[str, list[Expectation]]:
         raise _not_expectations(path, str(error)) from None
     if not isinstance(body, dict):
         raise _not_expectations(path, f"it holds {_kind(body)}")
-    expectations: dict[str, list[Expectation]] = {}
+    expectations: dict[str, list[Line]] = {}
     for name, figures in body.items():
         file = _clean(name)
         if isinstance(figures, dict):
-            expectations[file] = [
-                _read_entry(file, _clean(figure), entry) for figure, entry in figures.items()
-            ]
+            lines = [_read_entry(file, _clean(figure), one) for figure, one in figures.items()]
         else:
             problem = f"{_kind(figures)} stands where an object of figures should"
-            expectations[file] = [Expectation(file=file, figure="", problem=problem)]
+            lines = [Line(file=file, figure="", remark=problem)]
+        expectations[file] = lines
     return expectations
 
 
@@ -153,30 +133,29 @@ def _not_expectations(path: Path, reason: str) -> DataError:
     return DataError(f"{path}: not a file of expectations: {reason}", hint=f"it is JSON: {shape}")
 
 
-def _read_entry(file: str, figure: str, entry: Any) -> Expectation:  # Any: JSON
+def _read_entry(file: str, figure: str, entry: Any) -> Line:  # Any: JSON
     if not isinstance(entry, dict):
-        problem = (
-            f'the entry is {_kind(entry)}; it should be an object such as {{"published": 0.71}}'
-        )
-        return Expectation(file=file, figure=figure, problem=problem)
+        example = '{"published": 0.71}'
+        problem = f"the entry is {_kind(entry)}; it should be an object such as {example}"
+        return Line(file=file, figure=figure, remark=problem)
     problems: list[str] = []
-    published, computed = (_read_printed(entry, key, problems) for key in ("published", "computed"))
     status, definition = (_read_text(entry, key, problems) for key in ("status", "definition"))
+    published, computed = (_read_printed(entry, key, problems) for key in ("published", "computed"))
     rule, stated = None, True
     try:
         rule, stated = _rule_of(file, figure, entry.get("rule"), definition)
     except InputError as error:
         problems.append(str(error))
-    return Expectation(
+    return Line(
         file=file,
         figure=figure,
         published=published,
         computed=computed,
-        status=status or "exact",
+        misprint="" if status == "exact" else status,
         definition=definition,
         rule=rule,
         rule_stated=stated,
-        problem="; ".join(problems),
+        remark=_one_line("; ".join(problems)),
     )
 
 
@@ -206,25 +185,15 @@ def _read_printed(entry: Mapping[str, Any], key: str, problems: list[str]) -> Pr
         return None
     numbers: list[Decimal] = []
     for part in value if isinstance(value, list) else [value]:
-        number = _decimal(part)
-        if number is None:
+        try:
+            number = Decimal("nan" if isinstance(part, bool | float) else part)
+        except (InvalidOperation, TypeError, ValueError):
+            number = Decimal("nan")
+        if not number.is_finite() or not math.isfinite(float(number)):
             problems.append(f"{key} is {_kind(value)}; a figure is a number, or a list of numbers")
             return None
         numbers.append(number)
     return tuple(numbers) if isinstance(value, list) else numbers[0]
-
-
-def _decimal(value: Any) -> Decimal | None:  # Any: JSON
-    """Return a number, also one that stands as text, with its digits; None where it is none, or not
-    a finite one.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | Decimal | str):
-        return None
-    try:
-        number = Decimal(value)
-    except InvalidOperation:
-        return None
-    return number if number.is_finite() and math.isfinite(float(number)) else None
 
 
 def _read_text(entry: Mapping[str, Any], key: str, problems: list[str]) -> str:  # Any: JSON
@@ -242,7 +211,8 @@ def _kind(value: Any) -> str:  # Any: JSON
         return "an object"
     if isinstance(value, list):
         return "a list of lists" if any(isinstance(part, list) for part in value) else "a list"
-    return f"{_cut(str(value), 40)!r}" if isinstance(value, str) else _cut(str(value), 40)
+    text = str(value) if len(str(value)) <= 40 else f"{str(value)[:40]}…"
+    return repr(text) if isinstance(value, str) else text
 
 
 def _clean(text: str) -> str:
@@ -250,59 +220,32 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[:length]}…"
+def _one_line(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def _also_published(file: str) -> Iterator[Expectation]:
-    """Yield the figures that were published about a file's judge, each by its set and metric."""
-    for row in load_published():
-        if row.file != file:
-            continue
-        for metric, value in row.metrics.items():
-            misprint = row.misprints.get(metric)
-            rule = shipped_rule(file, metric)
-            yield Expectation(
-                file=file,
-                figure=f"{row.set}: {metric}",
-                published=value.scaleb(2),
-                computed=misprint.figure.scaleb(2) if misprint else None,
-                status=misprint.reason if misprint else "exact",
-                definition=f"x100, of {row.evaluator}; {row.source}",
-                rule=rule,
-                problem="" if rule else "no rule ships for it",
-            )
-
-
-def _line(verdicts: VerdictFile, entry: Expectation) -> Line:
-    ours: Value | None = None
-    n: int | None = None
-    status: Status = "not computed"
-    remark = entry.problem
-    if not remark and entry.rule is not None:
-        try:
-            ours, n = verdicts.compute(entry.rule, stated=entry.rule_stated)
-        except InputError as error:
-            remark = str(error)
-        else:
-            status, remark = _compared(ours, entry)
+def _computed(verdicts: VerdictFile, entry: Line) -> Line:
+    """Return an entry with our figure."""
+    if entry.remark or entry.rule is None:
+        return entry
+    try:
+        ours, n = verdicts.compute(entry.rule, stated=entry.rule_stated)
+    except InputError as error:
+        return replace(entry, remark=_one_line(str(error)))
+    status, remark = _compared(ours, entry)
     reference = entry.computed if entry.published is None else entry.published
-    return Line(
-        file=entry.file,
-        figure=entry.figure,
-        published=entry.published,
-        computed=entry.computed,
+    return replace(
+        entry,
         ours=ours,
+        n=n,
         difference=_difference(ours, reference),
         status=status,
-        definition=entry.definition,
-        n=n,
-        remark=_cut(" ".join(remark.split()), SHOWN),
-        rule=entry.rule,
+        remark=_one_line(remark),
     )
 
 
-def _compared(ours: Value, entry: Expectation) -> tuple[Status, str]:
+def _compared(ours: Value, entry: Line) -> tuple[Status, str]:
     """Compare our figure with both: a published one may be wrong where the file says so, a computed
     one never.
     """
@@ -319,24 +262,22 @@ def _compared(ours: Value, entry: Expectation) -> tuple[Status, str]:
         return "differs", f"computed elsewhere as {entry.computed}"
     if entry.published is None or _same(ours, entry.published):
         return "equal", ""
-    if entry.computed is None or entry.status == "exact":
+    if entry.computed is None or not entry.misprint:
         return "differs", "from the published figure"
-    return "misprint", entry.status
+    return "misprint", entry.misprint
 
 
 def _same(ours: Value, printed: Printed) -> bool:
     """Return whether ours is the printed figure to the digits that were printed."""
     if isinstance(ours, tuple) and isinstance(printed, tuple):
-        return len(ours) == len(printed) and all(
-            _same(float(a), b) for a, b in zip(ours, printed, strict=True)
-        )
+        return len(ours) == len(printed) and all(map(_same, map(float, ours), printed))
     if not isinstance(ours, float) or not isinstance(printed, Decimal):
         return False
     # Equal to half a unit of the last digit that was printed.
     return abs(ours - float(printed)) <= 0.5 * 10.0 ** int(printed.as_tuple().exponent) + ROUNDING
 
 
-def _difference(ours: Value | None, printed: Printed) -> float | None:
+def _difference(ours: Value, printed: Printed) -> float | None:
     if isinstance(ours, tuple) and isinstance(printed, tuple) and len(ours) == len(printed):
         return max((a - float(b) for a, b in zip(ours, printed, strict=True)), key=abs, default=0.0)
     if isinstance(ours, float) and isinstance(printed, Decimal):

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 import numpy as np
 import yaml
@@ -159,42 +159,24 @@ def read_rule(body: object) -> Rule:
         raise InputError(message) from None
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class _Sheet(_Strict):
-    """The rules of the figures of some files."""
-
-    files: list[str] = Field(min_length=1)
-    judges: list[str] = []
-    every: dict[str, Any] = {}  # Any: keys of a rule, checked when they are joined with a figure's
-    figures: dict[str, dict[str, Any]] = Field(min_length=1)
-
-    def rules(self) -> dict[str, Rule]:
-        """Return the rules by the figure's name in lower case."""
-        joined = {name: {**self.every, **keys} for name, keys in self.figures.items()}
-        if not self.judges:
-            return {name.casefold(): read_rule(keys) for name, keys in joined.items()}
-        return {
-            f"{judge}: {name}".casefold(): read_rule({**keys, "judge": judge})
-            for judge in self.judges
-            for name, keys in joined.items()
-        }
-
-
-class _File(_Strict):
-    format: Literal[1]
-    sheets: list[_Sheet]
-
-
 def shipped_rule(file: str, figure: str) -> Rule | None:
     """Return our own rule for a figure of a released file; None for every other figure and file."""
-    return _shipped().get(file, {}).get(figure.strip().casefold())
+    return shipped_rules().get(file, {}).get(figure.strip().casefold())
 
 
 @cache
-def _shipped() -> Mapping[str, Mapping[str, Rule]]:
+def shipped_rules() -> Mapping[str, Mapping[str, Rule]]:
+    """Return the rules of `rules.yaml` by file, and by the figure's name in lower case."""
     text = files("judgewright.judges.published").joinpath("rules.yaml").read_text(encoding="utf-8")
-    sheets = _File.model_validate(yaml.safe_load(text)).sheets
-    return {file: sheet.rules() for sheet in sheets for file in sheet.files}
+    by_file: dict[str, dict[str, Rule]] = {}
+    for sheet in yaml.safe_load(text)["sheets"]:
+        rules: dict[str, Rule] = {}
+        for judge in sheet.get("judges", [None]):
+            for figure, keys in sheet["figures"].items():
+                keys = {**sheet["every"], **keys}
+                if judge is None:
+                    rules[figure.casefold()] = read_rule(keys)
+                else:
+                    rules[f"{judge}: {figure}".casefold()] = read_rule({**keys, "judge": judge})
+        by_file |= dict.fromkeys(sheet["files"], rules)
+    return by_file

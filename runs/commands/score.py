@@ -36,7 +36,7 @@ from .options import all_option, json_option, options_of, reads_workspace, seale
 
 EXAMPLES = """\
 Example:  judgewright score verdicts.jsonl --score verdict --confidence confidence --group query_id
-Several:  judgewright score ours.jsonl theirs.jsonl --published groundedness
+Several:  judgewright score ours.jsonl theirs.jsonl --published theirs.yaml
 Matrix:   judgewright score matrix.jsonl --score 'verdicts.*' --scale 0..3 --metric kappa
 Claims:   judgewright score chunks.jsonl --aggregate max --by claim_id --label-map no=0,partially=0,yes=1
 Texts:    judgewright score answers.jsonl --metric anls --label gold --score answer --by dataset
@@ -118,7 +118,7 @@ class FigureOptions:
         " --label.",
     )
     published: tuple[str, ...] = _output(
-        (), "Published figures to set beside, such as diras.", kind="repeated", metavar="NAME"
+        (), "Published figures to set beside, a file of YAML.", kind="repeated", metavar="FILE"
     )
     expected: Path | None = _output(
         None, "Compute every figure of this file from the verdicts in FOLDER.", kind="path"
@@ -168,7 +168,7 @@ def score(
     words = {word: grade for word, grade in columns.label_map.items() if grade is not None}
     by = None if columns.aggregate else next(iter(reading.by), None)
     measures = replace(measures, by=by)
-    published = load_published(figures.published) if figures.published else ()
+    published = load_published(map(Path, figures.published))
     if not files and not published:
         raise InputError(
             "there is nothing to score", hint="name a verdict file, or --published figures"

@@ -75,11 +75,8 @@ def _say_published(board: Leaderboard) -> None:
     for (data, source), mark in _marks(board.published).items():
         say(f"  [{mark}] {data}; {source}")
     for row in board.published:
-        for metric, found in row.misprints.items():
-            say(
-                f"  note: {metric} of {row.evaluator} is a misprint for {found.figure}:"
-                f" {found.reason}"
-            )
+        if row.remark:
+            say(f"  note: {row.evaluator}: {row.remark}")
     if board.published:
         say(
             "  published: measured by others on rows we have not seen; such figures have no rank"

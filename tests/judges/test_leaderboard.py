@@ -26,6 +26,7 @@ from judgewright.judges.metrics import measure
 from judgewright.judges.published import load_published
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"
+PUBLISHED = Path(__file__).resolve().parents[2] / "docs/published"
 needs_data = pytest.mark.skipif(
     not DATA.exists(), reason="the shared data are not beside the checkout"
 )
@@ -196,7 +197,7 @@ def test_groups_make_the_comparison_more_careful() -> None:
 def test_published_figures_are_carried_along_and_never_ranked() -> None:
     """They stand in the JSON behind the measured ones, marked, and in no pair."""
     judges = {"mine": noisy(LABEL, 0.3, 1)}
-    figures = load_published(["groundedness"])
+    figures = load_published([PUBLISHED / "groundedness.yaml"])
     board = rank_judges(judges, {"mine": measure(judges["mine"], resamples=50)}, published=figures)
     body = board.to_json()
     lines = body["leaderboard"]
@@ -212,7 +213,7 @@ def test_ranking_by_an_unknown_metric_names_those_there_are() -> None:
     with pytest.raises(InputError, match="'f11'") as caught:
         ranked({"mine": noisy(LABEL, 0.3, 1)}, "f11")
     assert "f1" in (caught.value.hint or "")
-    assert rank_judges({}, {}, published=load_published(["diras"])).entries == ()
+    assert rank_judges({}, {}, published=load_published([PUBLISHED / "diras.yaml"])).entries == ()
 
 
 @needs_data

