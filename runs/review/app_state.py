@@ -25,7 +25,6 @@ from ..reports.run_table import RunLine
 from ..store.calls import CallStore, CallSummary
 from ..store.jobs import Job, JobQueue
 from ..store.journal import RunRecord, get_run
-from ..store.row_pages import RowPages
 from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
 from .file_data import names_of_check, names_of_tokens, report_of
@@ -33,6 +32,7 @@ from .kept import Kept
 from .offers import Offer
 from .plan_pages import find_plan, keep_plan
 from .row_data import Kind, RowQuery, bytes_to_read, find_row_pages, make_row_pages
+from .row_pages import RowPages
 from .works import Works, WorkWanted
 
 if TYPE_CHECKING:

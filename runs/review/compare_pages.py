@@ -16,12 +16,12 @@ from ...judges.prompt import check_name
 from ...optimize.word_diff import diff_prompts
 from ..actions.compare_runs import ComparedSide, parse_side
 from ..reports.run_table import RunLine
-from ..store.row_pages import Json
 from .app_state import AppState
 from .flip_pages import DIRECTIONS
 from .paged import Paged
 from .routes import Address
 from .row_data import changes_of, flip_of
+from .row_pages import Json
 from .runs_page import line_of
 
 MOST = 6

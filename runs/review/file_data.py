@@ -22,8 +22,8 @@ from ...judges.files import (
     read_raw_rows,
 )
 from ..actions.check_data import CheckOptions, look_at_rows, open_raw
-from ..store.row_pages import Json
 from ..store.workspace import Workspace
+from .row_pages import Json
 
 _TOLD_EVERY = 1_000
 """Texts that are looked at between two words about how far it is."""

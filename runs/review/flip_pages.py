@@ -11,12 +11,12 @@ from starlette.responses import HTMLResponse, Response
 from ...judges.metrics.reliability_bins import Bin
 from ..actions.flips import Direction
 from ..reports.charts import reliability
-from ..store.row_pages import RowPages
 from .app_state import AppState
 from .marks import marks_of, set_mark
 from .paged import Paged
 from .routes import Address
 from .row_data import flip_of, scale_of
+from .row_pages import RowPages
 
 FLIPS_PER_PAGE = 20
 DIRECTIONS: Mapping[str, Direction] = {"right": "became right", "wrong": "became wrong"}

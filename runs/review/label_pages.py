@@ -23,7 +23,6 @@ from ..labels.session import LabelSession
 from ..reports.label_screen import REASONS, AnswerKeys
 from ..store.journal import RunRecord
 from ..store.labels import LabelStore, counting_records
-from ..store.row_pages import Json
 from .app_state import AppState, is_large
 from .data_files import DATA_ENDINGS, find_data_files, resolve_data_file
 from .forms import field_of
@@ -31,6 +30,7 @@ from .make_queue import NewQueue, make_queue
 from .paged import Paged
 from .queue_rows import open_kept_queue
 from .routes import Address
+from .row_pages import Json
 from .uploads import FOLDER
 from .works import WorkWanted
 

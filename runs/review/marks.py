@@ -13,9 +13,9 @@ from ...optimize.events import JudgeMeasured
 from ..actions.accept import identity
 from ..actions.run_summary import RunSummary
 from ..store.label_marks import LabelMarks
-from ..store.row_pages import RowPages
 from .app_state import AppState
 from .forms import field_of
+from .row_pages import RowPages
 
 _BACK = re.compile(r"/(?:runs|compare)/[\w:./?&=%+-]*(?:#[\w-]+)?")
 

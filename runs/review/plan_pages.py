@@ -15,10 +15,10 @@ from ..actions.plan import Plan, Span, plan_run
 from ..actions.read_objective import saved_slices
 from ..config.environment import Environment
 from ..reports.plan_report import detectable_in_words
-from ..store.row_pages import RowPages, read_row_pages, write_row_pages
 from ..store.run_config import RunConfig
 from ..store.sides import SIDES_FILE
 from ..store.workspace import Workspace
+from .row_pages import RowPages, read_row_pages, write_row_pages
 
 FORMAT = 2
 """Raised when the same plan is told otherwise."""

@@ -14,8 +14,8 @@ from ..labels.listed import LISTED
 from ..labels.queue import QueueConfig, reading_order
 from ..labels.session import OpenedQueue
 from ..store.journal import get_run
-from ..store.row_pages import RowItem, RowPages
 from ..store.workspace import Workspace
+from .row_pages import RowItem, RowPages
 
 
 def queue_items(

@@ -23,12 +23,12 @@ from ..actions.run_summary import read_run
 from ..labels.queue import KIND, QueueConfig
 from ..store.journal import RunRecord, get_run
 from ..store.ledger import HoldoutLedger
-from ..store.row_pages import Json, RowItem, RowPages, read_row_pages, write_row_pages
 from ..store.sealed_rows import SEAL_FIRST
 from ..store.workspace import Workspace
 from .bench_rows import WrongRow, bench_rows, measure_slices, value_of
 from .file_data import read_file_pages
 from .queue_rows import queue_items
+from .row_pages import Json, RowItem, RowPages, read_row_pages, write_row_pages
 
 FORMAT = 3
 """Raised when the same rows are told otherwise."""

@@ -26,11 +26,11 @@ from ..actions.run_summary import RunSummary, read_run
 from ..actions.work_jobs import result_of
 from ..config.environment import SIMULATED, Environment
 from ..store.jobs import Job
-from ..store.row_pages import Json
 from .app_state import AppState
 from .data_files import find_data_files
 from .forms import field_of
 from .routes import Address, AsyncAddress
+from .row_pages import Json
 from .start_columns import ColumnChoices, column_choices, column_names
 from .start_form import COLUMNS, GOAL, OTHER, SILENT, StartForm, fitting_judges, form_fields
 from .stream import News, stream_news

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.runs.store.row_pages import RowItem, read_row_pages, write_row_pages
+from judgewright.runs.review.row_pages import RowItem, read_row_pages, write_row_pages
 
 ITEMS = [
     RowItem(
