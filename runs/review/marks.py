@@ -48,7 +48,7 @@ def set_mark(
         InputError: It is no row of these, no mark, or a label is missing.
     """
     row = field_of(request, "row")
-    if not rows.has(row):
+    if rows.read(row) is None:
         raise InputError(f"row {row!r} is not on this page")
     marks.set(
         row,

@@ -11,7 +11,7 @@ import contextlib
 import json
 import os
 import sqlite3
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, overload
@@ -86,17 +86,14 @@ def read_row_pages(path: Path, stamp: str) -> RowPages | None:
         return None
     pages = RowPages(path)
     try:
-        with pages.open() as connection:
-            schema = tuple(
-                row[0] for row in connection.execute("SELECT sql FROM sqlite_master ORDER BY rowid")
-            )
-            if schema != _SCHEMA:
-                return None
-            found = connection.execute("SELECT body FROM head WHERE stamp = ?", (stamp,)).fetchone()
-        pages.head = json.loads(found[0]) if found else {}
-        return pages if found else None
+        schema = tuple(row[0] for row in pages.select("SELECT sql FROM sqlite_master"))
+        heads = pages.select("SELECT body FROM head WHERE stamp = ?", stamp)
+        if schema != _SCHEMA or not heads:
+            return None
+        pages.head = json.loads(heads[0][0])
     except (sqlite3.Error, ValueError):
         return None
+    return pages
 
 
 class RowPages:
@@ -107,35 +104,23 @@ class RowPages:
         self.head: Json = {}
         """What stands above the rows."""
 
-    @contextlib.contextmanager
-    def open(self) -> Generator[sqlite3.Connection]:
-        """Open the file to read; it is never written again."""
-        with contextlib.closing(
-            sqlite3.connect(f"{self._path.resolve().as_uri()}?mode=ro", uri=True)
-        ) as connection:
-            yield connection
-
-    def has(self, row_id: str) -> bool:
-        """Whether a row is among them."""
-        return self.read(row_id) is not None
+    def select(self, sql: str, *values: str | int) -> list[tuple[Any, ...]]:  # Any: SQL values
+        """Return the lines of a query; the file is never written again."""
+        with self._open() as connection:
+            return connection.execute(sql, values).fetchall()
 
     def read(self, row_id: str) -> Json | None:
         """Return one row; None where it is not among them."""
-        with self.open() as connection:
-            found = connection.execute(
-                "SELECT body FROM item WHERE row_id = ? LIMIT 1", (json.dumps(row_id),)
-            )
-            body = found.fetchone()
-        return json.loads(body[0]) if body else None
+        bodies = self.select("SELECT body FROM item WHERE row_id = ? LIMIT 1", json.dumps(row_id))
+        return json.loads(bodies[0][0]) if bodies else None
 
     def count(self) -> int:
         """Return how many rows there are."""
-        with self.open() as connection:
-            return connection.execute("SELECT coalesce(max(seq), 0) FROM item").fetchone()[0]
+        return self.select("SELECT coalesce(max(seq), 0) FROM item")[0][0]
 
     def ids(self) -> Iterator[str]:
         """Yield the ids of the rows in their order, of which only as many are read as are taken."""
-        with self.open() as connection:
+        with self._open() as connection:
             for (row_id,) in connection.execute("SELECT row_id FROM item ORDER BY seq"):
                 yield json.loads(row_id)
 
@@ -148,32 +133,29 @@ class RowPages:
         cut: tuple[str, str] | None = None,
     ) -> ChosenRows:
         """Return the rows of a kind; what is empty or None is not asked about."""
-        asked: dict[str, str | int] = {}
-        if direction:
-            asked["direction = ?"] = direction
-        if error:
-            asked["error = ?"] = error
-        if inside is not None:
-            asked["inside = ?"] = int(inside)
-        if cut is not None:
-            asked["instr(cuts, ?) > 0"] = _cut(*cut)
-        return ChosenRows(self, asked)
+        conditions = {
+            "direction = ?": direction,
+            "error = ?": error,
+            "inside = ?": "" if inside is None else int(inside),
+            "instr(cuts, ?) > 0": "" if cut is None else _cut(*cut),
+        }
+        return ChosenRows(self, {sql: value for sql, value in conditions.items() if value != ""})
+
+    def _open(self) -> contextlib.closing[sqlite3.Connection]:
+        address = f"{self._path.resolve().as_uri()}?mode=ro"
+        return contextlib.closing(sqlite3.connect(address, uri=True))
 
 
 class ChosenRows(Sequence[Json]):
     """Rows of a kind, counted and read by the database."""
 
-    def __init__(self, pages: RowPages, asked: Mapping[str, str | int]) -> None:
-        self._pages = pages
-        self._where = f" WHERE {' AND '.join(asked)}" if asked else ""
-        self._values = tuple(asked.values())
+    def __init__(self, pages: RowPages, conditions: Mapping[str, str | int]) -> None:
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        self._from = f"FROM item{where}"
+        self._select, self._values = pages.select, tuple(conditions.values())
 
     def __len__(self) -> int:
-        with self._pages.open() as connection:
-            return connection.execute(
-                f"SELECT count(*) FROM item{self._where}",  # noqa: S608
-                self._values,
-            ).fetchone()[0]
+        return self._select(f"SELECT count(*) {self._from}", *self._values)[0][0]
 
     @overload
     def __getitem__(self, key: int) -> Json: ...
@@ -186,10 +168,9 @@ class ChosenRows(Sequence[Json]):
         if isinstance(key, int):
             return self[key : key + 1][0]
         first = key.start or 0
-        values = (*self._values, len(self) if key.stop is None else max(key.stop - first, 0), first)
-        query = f"SELECT body FROM item{self._where} ORDER BY seq LIMIT ? OFFSET ?"  # noqa: S608  # our own words
-        with self._pages.open() as connection:
-            return [json.loads(body) for (body,) in connection.execute(query, values)]
+        most = len(self) if key.stop is None else max(key.stop - first, 0)
+        sql = f"SELECT body {self._from} ORDER BY seq LIMIT ? OFFSET ?"
+        return [json.loads(body) for (body,) in self._select(sql, *self._values, most, first)]
 
 
 def _values(item: RowItem) -> tuple[str | int, ...]:

@@ -56,8 +56,8 @@ def test_rows_are_narrowed_and_paged_as_a_list_would_be(path: Path) -> None:
                     assert len(chosen) == len(wanted)
                     assert list(chosen) == chosen[:] == wanted
                     assert chosen[3:7] == wanted[3:7]
-    assert pages.has(ITEMS[7].row_id)
-    assert not pages.has("row 7")
+    assert pages.read(ITEMS[7].row_id) == ITEMS[7].body
+    assert pages.read("row 7") is None
 
 
 def test_what_does_not_fit_is_made_anew(path: Path, tmp_path: Path) -> None:
