@@ -395,18 +395,7 @@ def uncounted(_: RunRecord) -> CallSummary:
     """Count no calls, for `read_run` of whoever shows none: that takes a while where there are
     many.
     """
-    return CallSummary(
-        done=0,
-        attempts=0,
-        failed=0,
-        in_doubt=0,
-        not_charged=0,
-        repeated=0,
-        damaged=0,
-        cost=0.0,
-        unpriced=0,
-        tokens=0,
-    )
+    return CallSummary()
 
 
 def read_optimization(workspace: Workspace, run_id: str) -> RunSummary:

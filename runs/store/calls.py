@@ -42,7 +42,7 @@ _ALONE = 2
 """So many writes in the last commit and this one mean that calls are made one after the other."""
 _GATHER = 0.003
 
-IN_DOUBT = "('sent', 'lost')"
+_IN_DOUBT = "('sent', 'lost')"
 """States of an attempt that may have been charged although no answer was kept."""
 
 
@@ -50,26 +50,26 @@ IN_DOUBT = "('sent', 'lost')"
 class CallSummary:
     """What one run did, counted."""
 
-    done: int
+    done: int = 0
     """Calls this run paid for and kept."""
-    attempts: int
-    failed: int
+    attempts: int = 0
+    failed: int = 0
     """Calls this run gave up."""
-    in_doubt: int
+    in_doubt: int = 0
     """Attempts that were sent and never answered: in flight now, cut off by a kill, or timed out.
     """
-    not_charged: int
-    repeated: int
+    not_charged: int = 0
+    repeated: int = 0
     """Attempts entered for a call that had been answered before; always 0 unless a promise is
     broken.
     """
-    damaged: int
+    damaged: int = 0
     """Replies found changed on disk since this record was opened; they are asked again."""
-    cost: float
+    cost: float = 0.0
     """US dollars, of those with a known price."""
-    unpriced: int
+    unpriced: int = 0
     """Answered calls without a known price."""
-    tokens: int
+    tokens: int = 0
 
     @property
     def known_cost(self) -> float | None:
@@ -119,11 +119,6 @@ class CallStore:
         """How many writes the last commit held."""
         self._frames: dict[tuple[str, str], tuple[RequestFrame, bytes]] = {}
         """The frame of the last request to an endpoint and model, with its hash."""
-
-    @property
-    def damaged(self) -> int:
-        """How many replies were found changed on disk since this record was opened."""
-        return len(self._damaged)
 
     def recent(
         self, *, endpoint: str, model: str, n: int = 200
@@ -353,29 +348,16 @@ class CallStore:
         settled.
         """
         runs = sorted(self._same_budget)
-        row = self._database.read(f"{_SPENDING} WHERE run_id IN ({_marks(runs)})", runs)[0]
-        return Spending(
-            settled_cost=row[0], settled_tokens=row[1], in_doubt_cost=row[2], in_doubt_tokens=row[3]
-        )
+        return read_spending(self._database, f"run_id IN ({_marks(runs)})", runs)
 
     def summary(self) -> CallSummary:
         """Count this run's calls and attempts, those of earlier sessions included."""
-        spent = self._database.read(_SUMMARY, (self._run_id,))[0]
-        failed = self._database.read(
-            "SELECT count(*) FROM failure WHERE run_id = ?", (self._run_id,)
-        )[0][0]
-        attempts, done, in_doubt, not_charged, repeated, cost, unpriced, tokens = spent
+        failed = "SELECT count(*) FROM failure WHERE run_id = ?"
+        counts = self._database.read(_SUMMARY, (self._run_id,))[0]
         return CallSummary(
-            done=done,
-            attempts=attempts,
-            failed=failed,
-            in_doubt=in_doubt,
-            not_charged=not_charged,
-            repeated=repeated,
-            damaged=self.damaged,
-            cost=cost,
-            unpriced=unpriced,
-            tokens=tokens,
+            **dict(zip(_COUNTED, counts, strict=True)),
+            failed=self._database.read(failed, (self._run_id,))[0][0],
+            damaged=len(self._damaged),
         )
 
     def _completions(self, keys: Sequence[bytes]) -> Mapping[bytes, Completion]:
@@ -455,17 +437,26 @@ SELECT seq, key, response_json, body_hash FROM call WHERE seq > ? AND state = 'd
 _SPENDING = f"""
 SELECT coalesce(sum(cost) FILTER (WHERE state = 'done'), 0.0),
     coalesce(sum(tokens) FILTER (WHERE state = 'done'), 0),
-    coalesce(sum(reserved_cost) FILTER (WHERE state IN {IN_DOUBT}), 0.0),
-    coalesce(sum(reserved_tokens) FILTER (WHERE state IN {IN_DOUBT}), 0)
+    coalesce(sum(reserved_cost) FILTER (WHERE state IN {_IN_DOUBT}), 0.0),
+    coalesce(sum(reserved_tokens) FILTER (WHERE state IN {_IN_DOUBT}), 0)
 FROM attempt
 """  # noqa: S608 - a constant of ours
+_COUNTED = ["attempts", "done", "in_doubt", "not_charged", "repeated", "cost", "unpriced", "tokens"]
 _SUMMARY = f"""
-SELECT count(*), count(*) FILTER (WHERE state = 'done'), count(*) FILTER (WHERE state IN {IN_DOUBT}),
+SELECT count(*), count(*) FILTER (WHERE state = 'done'), count(*) FILTER (WHERE state IN {_IN_DOUBT}),
     count(*) FILTER (WHERE state = 'not_charged'), coalesce(sum(repeated), 0),
     coalesce(sum(cost) FILTER (WHERE state = 'done'), 0.0), count(*) FILTER (WHERE state = 'done' AND cost IS NULL),
     coalesce(sum(tokens) FILTER (WHERE state = 'done'), 0)
 FROM attempt WHERE run_id = ?
 """  # noqa: E501, S608
+
+
+def read_spending(database: Database, where: str, values: Sequence[str]) -> Spending:
+    """Return what some attempts have cost, and may have cost."""
+    row = database.read(f"{_SPENDING} WHERE {where}", values)[0]
+    return Spending(
+        settled_cost=row[0], settled_tokens=row[1], in_doubt_cost=row[2], in_doubt_tokens=row[3]
+    )
 
 
 def _end(future: Future[None], *errors: BaseException | None) -> None:
@@ -501,7 +492,7 @@ def _without_credentials(endpoint: str) -> str:
 
 
 def _dump(completion: Completion) -> bytes:
-    """Write a completion as JSON; a log-probability of minus infinity becomes null."""
+    """Write a completion as JSON, in which a log-probability of minus infinity is null."""
     body = {
         "text": completion.text,
         "finish_reason": completion.finish_reason,
@@ -511,10 +502,7 @@ def _dump(completion: Completion) -> bytes:
         "tokens_cached": completion.tokens_cached,
         "model_returned": completion.model_returned,
         "fingerprint": completion.fingerprint,
-        "logprobs": [
-            (t.token, _finite(t.logprob), [(a, _finite(p)) for a, p in t.top])
-            for t in completion.logprobs
-        ],
+        "logprobs": [(t.token, t.logprob, t.top) for t in completion.logprobs],
         "dropped": completion.dropped,
         "cost": completion.cost,
         "latency": completion.latency,
@@ -543,10 +531,6 @@ def _load(content: bytes) -> Completion:
     body["dropped"] = tuple(body["dropped"])
     body["latency"] = 0.0  # the record answers at once, whatever the wire took then
     return Completion(**body, recorded=True)
-
-
-def _finite(logprob: float) -> float | None:
-    return logprob if math.isfinite(logprob) else None
 
 
 def _infinite(logprob: float | None) -> float:

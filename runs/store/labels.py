@@ -4,9 +4,9 @@ or taken out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, fields
+from typing import Literal
 
 from .connection import Connection
 from .database import Database
@@ -73,8 +73,7 @@ class LabelStore:
         def write(connection: Connection) -> bool:
             later = connection.execute(_LATER, (new.queue, new.row_id, after)).fetchone()
             if later is None:
-                values = {**asdict(new), "created": now()}
-                connection.execute(_INSERT, tuple(values[name] for name in _COLUMNS[1:]))
+                connection.execute(_INSERT, (*astuple(new), now()))
             return later is None
 
         written = self._database.submit(write, alone=f"labels {new.queue}").result()
@@ -84,11 +83,9 @@ class LabelStore:
 
     def records(self, queue: str | None = None) -> tuple[LabelRecord, ...]:
         """Return the records of a queue, or of all, in the order in which they were made."""
-        if queue is None:
-            rows = self._database.read(f"{_SELECT} ORDER BY seq")
-        else:
-            rows = self._database.read(f"{_SELECT} WHERE queue = ? ORDER BY seq", (queue,))
-        return tuple(_record(row) for row in rows)
+        where, values = ("", ()) if queue is None else (" WHERE queue = ?", (queue,))
+        rows = self._database.read(f"{_SELECT}{where} ORDER BY seq", values)
+        return tuple(LabelRecord(**dict(zip((*_NEW, "seq"), row, strict=True))) for row in rows)
 
 
 def counting_records(records: Iterable[LabelRecord]) -> list[LabelRecord]:
@@ -106,27 +103,8 @@ def counting_records(records: Iterable[LabelRecord]) -> list[LabelRecord]:
     return list(counting.values())
 
 
-_COLUMNS = (
-    *(
-        "seq",
-        "queue",
-        "action",
-        "row_key",
-        "row_id",
-        "group",
-        "label",
-        "reason",
-        "annotator",
-        "seconds",
-        "created",
-    ),
-    *("probability", "design", "replaces"),
-)
-_NEW = ", ".join(f'"{name}"' for name in _COLUMNS[1:])
-_INSERT = f"INSERT INTO label ({_NEW}) VALUES ({', '.join('?' * len(_COLUMNS[1:]))})"  # noqa: S608 - our own names
-_SELECT = f"SELECT seq, {_NEW} FROM label"  # noqa: S608 - our own names
+_NEW = (*(field.name for field in fields(NewLabel)), "created")
+_COLUMNS = ", ".join(f'"{name}"' for name in _NEW)
+_INSERT = f"INSERT INTO label ({_COLUMNS}) VALUES ({', '.join('?' * len(_NEW))})"  # noqa: S608 - our own names
+_SELECT = f"SELECT {_COLUMNS}, seq FROM label"  # noqa: S608 - our own names
 _LATER = "SELECT seq FROM label WHERE queue = ? AND row_id = ? AND seq > ?"
-
-
-def _record(row: Sequence[Any]) -> LabelRecord:  # Any: SQL values
-    return LabelRecord(**dict(zip(_COLUMNS, row, strict=True)))

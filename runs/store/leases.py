@@ -20,7 +20,7 @@ from pathlib import Path
 
 from ...judges.errors import LeaseLost, WorkspaceError
 from ...judges.models import FailedCall, Spending
-from .calls import IN_DOUBT, CallStore
+from .calls import CallStore, read_spending
 from .connection import Connection
 from .database import Database
 from .lock import WriterLock
@@ -343,10 +343,7 @@ class Workers:
 
 def spent_on(database: Database, shard: str) -> Spending:
     """Return what a shard has cost, and may have cost, whoever worked on it."""
-    row = database.read(_SPENT_ON, (shard,))[0]
-    return Spending(
-        settled_cost=row[0], settled_tokens=row[1], in_doubt_cost=row[2], in_doubt_tokens=row[3]
-    )
+    return read_spending(database, "shard = ?", (shard,))
 
 
 def taken_for_dead() -> LeaseLost:
@@ -380,10 +377,3 @@ VALUES (?, ?, ?, 'sent', ? * (SELECT count(*) FROM call WHERE key = ? AND state 
 RETURNING seq
 """
 _SETTLE_ATTEMPT = "UPDATE attempt SET state = ?, cost = ?, tokens = ?, settled = ? WHERE seq = ?"
-_SPENT_ON = f"""
-SELECT coalesce(sum(cost) FILTER (WHERE state = 'done'), 0.0),
-    coalesce(sum(tokens) FILTER (WHERE state = 'done'), 0),
-    coalesce(sum(reserved_cost) FILTER (WHERE state IN {IN_DOUBT}), 0.0),
-    coalesce(sum(reserved_tokens) FILTER (WHERE state IN {IN_DOUBT}), 0)
-FROM attempt WHERE shard = ?
-"""  # noqa: S608 - a constant of ours

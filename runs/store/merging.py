@@ -8,19 +8,18 @@ in two ways are refused before anything is entered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from ...judges import InputError
-from .connection import Connection
+from .connection import Connection, Cursor
 from .database import Database
 from .ledger import merge_ledgers, require_mergeable
 
 _PART = 500
 """Lines that are entered in one commit."""
 Line = tuple[Any, ...]  # Any: SQL values
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +56,10 @@ def merge(source: Database, target: Database) -> Merged:
         database.claim()
         for run_id in ahead:
             database.claim(run_id)
-    _copy_bodies(source, target)
+    # What entries of the ledger and calls name by its hash comes before them.
+    _copy(source, target, "request_frame", ("hash", "head", "tail"))
+    for table in ("known_rows", "row_prints", "side"):
+        _copy(source, target, table, ("hash", "body"))
     calls, differing = _merge_calls(source, target)
     attempts = _merge_attempts(source, target)
     events = sum(_merge_run(source, target, run_id, since) for run_id, since in ahead.items())
@@ -81,7 +83,8 @@ def _runs_ahead(source: Database, target: Database) -> dict[str, int]:
         if run_id not in there:
             ahead[run_id] = 0
             continue
-        ours, theirs = (_link_hashes(database, run_id) for database in (source, target))
+        # The hash of an event tells all before it.
+        ours, theirs = (database.read(_LINKS, (run_id,)) for database in (source, target))
         shared = min(len(ours), len(theirs))
         if ours[:shared] != theirs[:shared]:
             differing.append(run_id)
@@ -98,68 +101,34 @@ def _runs_ahead(source: Database, target: Database) -> dict[str, int]:
     return ahead
 
 
-def _link_hashes(database: Database, run_id: str) -> list[bytes]:
-    """Return the hash of each event of a run, which tells all before it."""
-    return [
-        link
-        for (link,) in database.read(
-            "SELECT hash FROM event WHERE run_id = ? ORDER BY seq", (run_id,)
-        )
-    ]
-
-
 def _merge_run(source: Database, target: Database, run_id: str, since: int) -> int:
-    run = source.read(f"SELECT {_RUN} FROM run WHERE run_id = ?", (run_id,))[0]  # noqa: S608 - our own names
+    run = source.read(f"SELECT {', '.join(_RUN)} FROM run WHERE run_id = ?", (run_id,))[0]  # noqa: S608
     events = source.read(_EVENTS, (run_id, since))
 
     def enter(connection: Connection) -> None:
         connection.execute(_ENTER_RUN, run)
         for event in events:
-            connection.execute(_ENTER_EVENT, event)
+            connection.execute(_insert("event", _EVENT), event)
 
     target.submit(enter).result()
     return len(events)
 
 
-def _copy_bodies(source: Database, target: Database) -> None:
-    """Copy what is named by its hash: frames of requests, and what the ledger's entries and calls
-    name.
-    """
-    for table, columns in (
-        ("request_frame", "hash, head, tail"),
-        ("known_rows", "hash, body"),
-        ("row_prints", "hash, body"),
-        ("side", "hash, body"),
-    ):
-        lines = source.read(f"SELECT {columns} FROM {table}")  # noqa: S608 - our own names
-        marks = ", ".join("?" * (columns.count(",") + 1))
-        insert = f"INSERT INTO {table} ({columns}) VALUES ({marks}) ON CONFLICT DO NOTHING"  # noqa: S608
-        _enter(
-            target,
-            lines,
-            lambda connection, line, insert=insert: connection.execute(insert, line).rowcount,
-        )
-
-
 def _merge_calls(source: Database, target: Database) -> tuple[int, int]:
-    entered = differing = 0
-    for lines in _pages(source, "call", _CALL):
-        keys = [line[1] for line in lines]
-        found = target.read(
-            f"SELECT key, body_hash FROM call WHERE key IN ({_marks(keys)}) AND state = 'done'",  # noqa: S608
-            keys,
-        )
-        known = dict(found)
-        differing += sum(known.get(line[1], line[_BODY_HASH]) != line[_BODY_HASH] for line in lines)
-        entered += _enter(
-            target,
-            [line[1:] for line in lines if line[1] not in known],
-            lambda connection, line: connection.execute(_ENTER_CALL, line).rowcount,
-        )
-    failures = source.read(f"SELECT {_FAILURE} FROM failure")  # noqa: S608 - our own names
-    _enter(
-        target, failures, lambda connection, line: connection.execute(_ENTER_FAILURE, line).rowcount
-    )
+    entered = differing = last = 0
+    there = dict(target.read("SELECT key, body_hash FROM call WHERE state = 'done'"))
+    insert = _insert("call", _CALL)
+    sql = f"SELECT {', '.join(_CALL)}, seq FROM call WHERE seq > ? ORDER BY seq LIMIT {_PART}"  # noqa: S608
+    while lines := source.read(sql, (last,)):
+        last = lines[-1][-1]
+        new: list[Line] = []
+        for *line, _ in lines:
+            key, body_hash = line[:2]
+            differing += there.get(key, body_hash) != body_hash
+            if key not in there:
+                new.append(tuple(line))
+        entered += _enter(target, new, lambda connection, line: connection.execute(insert, line))
+    _copy(source, target, "failure", ("run_id", "key", "message", "status", "created"))
     return entered, differing
 
 
@@ -167,117 +136,103 @@ def _merge_attempts(source: Database, target: Database) -> int:
     """Enter attempts, which are known again by their run, call and time; one that was open there
     may be settled.
     """
+    insert = _insert("attempt", _ATTEMPT)
     entered = 0
     for (run_id,) in source.read("SELECT DISTINCT run_id FROM attempt"):
         there = {
             (key, created): state for key, created, state in target.read(_ATTEMPTS_OF, (run_id,))
         }
         lines = source.read(
-            f"SELECT {_ATTEMPT} FROM attempt WHERE run_id = ? ORDER BY seq",  # noqa: S608
+            f"SELECT {', '.join(_ATTEMPT)} FROM attempt WHERE run_id = ? ORDER BY seq",  # noqa: S608
             (run_id,),
         )
-        new = [line for line in lines if (line[0], line[1]) not in there]
-        settled = [
-            line for line in lines if line[3] != "sent" and there.get((line[0], line[1])) == "sent"
-        ]
-        entered += _enter(
-            target, new, lambda connection, line: connection.execute(_ENTER_ATTEMPT, line).rowcount
-        )
+        new = [line for line in lines if line[:2] not in there]
+        settled = [line for line in lines if line[3] != "sent" and there.get(line[:2]) == "sent"]
+        entered += _enter(target, new, lambda connection, line: connection.execute(insert, line))
         _enter(target, settled, _settle)
     return entered
 
 
-def _settle(connection: Connection, line: Line) -> int:
+def _settle(connection: Connection, line: Line) -> Cursor:
     key, created, run_id, state, _, _, _, cost, tokens, settled, _ = line
     values = (state, cost, tokens, settled, key, created, run_id)
-    return connection.execute(_SETTLE_ATTEMPT, values).rowcount
+    return connection.execute(_SETTLE_ATTEMPT, values)
 
 
 def _merge_labels(source: Database, target: Database) -> int:
     """Enter labels in their order; what a record replaces is found again under its new number."""
-    renumbered: dict[int, int] = {}
+    renumbered: dict[int | None, int | None] = {None: None}
+    insert = f"{_insert('label', (*_LABEL, 'replaces'))} RETURNING seq"
 
-    def enter(connection: Connection, line: Line) -> int:
-        seq, replaces, *values = line
-        known = connection.execute(_FIND_LABEL, values[:5]).fetchone()
-        if known is None:
-            replaced = None if replaces is None else renumbered[replaces]
-            renumbered[seq] = connection.execute(_ENTER_LABEL, (*values, replaced)).fetchone()[0]
-        else:
+    def enter(connection: Connection, lines: Sequence[Line]) -> int:
+        entered = 0
+        for seq, replaces, *values in lines:
+            known = connection.execute(_FIND_LABEL, values[:5]).fetchone()
+            if known is None:
+                known = connection.execute(insert, (*values, renumbered[replaces])).fetchone()
+                entered += 1
             renumbered[seq] = known[0]
-        return known is None
+        return entered
 
-    lines = source.read(f"SELECT seq, replaces, {_LABEL} FROM label ORDER BY seq")  # noqa: S608 - our own names
-    return _enter(target, lines, enter)
+    columns = ", ".join(f'"{name}"' for name in _LABEL)
+    lines = source.read(f"SELECT seq, replaces, {columns} FROM label ORDER BY seq")  # noqa: S608
+    return target.submit(lambda connection: enter(connection, lines)).result()
 
 
-def _enter(target: Database, lines: Sequence[Line], one: Callable[[Connection, Line], int]) -> int:
+def _copy(source: Database, target: Database, table: str, columns: tuple[str, ...]) -> None:
+    """Enter the lines of a table that are not there."""
+    lines = source.read(f"SELECT {', '.join(columns)} FROM {table}")  # noqa: S608 - our own names
+    insert = _insert(table, columns)
+    _enter(target, lines, lambda connection, line: connection.execute(insert, line))
+
+
+def _insert(table: str, columns: Sequence[str]) -> str:
+    names, marks = ", ".join(f'"{name}"' for name in columns), ", ".join("?" * len(columns))
+    return f'INSERT INTO "{table}" ({names}) VALUES ({marks}) ON CONFLICT DO NOTHING'  # noqa: S608
+
+
+def _enter(
+    target: Database, lines: Sequence[Line], one: Callable[[Connection, Line], Cursor]
+) -> int:
     """Enter lines, some in each commit, and return how many were new."""
     entered = 0
-    for part in _in_parts(lines):
+    for start in range(0, len(lines), _PART):
+        part = lines[start : start + _PART]
         entered += target.submit(
-            lambda connection, part=part: sum(one(connection, line) for line in part)
+            lambda connection, part=part: sum(one(connection, line).rowcount for line in part)
         ).result()
     return entered
 
 
-def _in_parts(lines: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Yield lines, as many at once as are entered in one commit."""
-    for start in range(0, len(lines), _PART):
-        yield lines[start : start + _PART]
-
-
-def _pages(source: Database, table: str, columns: str) -> Iterator[list[Line]]:
-    last = 0
-    sql = f"SELECT seq, {columns} FROM {table} WHERE seq > ? ORDER BY seq LIMIT {_PART}"  # noqa: S608 - our own names
-    while lines := source.read(sql, (last,)):
-        yield lines
-        last = lines[-1][0]
-
-
-def _marks(values: Sequence[object]) -> str:
-    """Return as many question marks as there are values."""
-    return ", ".join("?" * len(values))
-
-
 _STATES = "SELECT run_id, state, updated FROM run ORDER BY seq"
-_RUN = "run_id, kind, state, config_json, created, updated, pid, host"
+_LINKS = "SELECT hash FROM event WHERE run_id = ? ORDER BY seq"
+_RUN = ("run_id", "kind", "state", "config_json", "created", "updated", "pid", "host")
 _ENTER_RUN = f"""
-INSERT INTO run ({_RUN}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO run ({", ".join(_RUN)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (run_id) DO UPDATE SET state = excluded.state, config_json = excluded.config_json,
     updated = excluded.updated, pid = excluded.pid, host = excluded.host
 """  # noqa: S608 - our own names
-_EVENT = "run_id, seq, kind, payload_json, created, hash"
-_EVENTS = f"SELECT {_EVENT} FROM event WHERE run_id = ? AND seq >= ? ORDER BY seq"  # noqa: S608 - our own names
-_ENTER_EVENT = f"INSERT INTO event ({_EVENT}) VALUES (?, ?, ?, ?, ?, ?)"  # noqa: S608 - our own names
+_EVENT = ("run_id", "seq", "kind", "payload_json", "created", "hash")
+_EVENTS = f"SELECT {', '.join(_EVENT)} FROM event WHERE run_id = ? AND seq >= ? ORDER BY seq"  # noqa: S608
 _CALL = (
-    "key, run_id, purpose, request_json, state, attempts, response_json, body_hash, http_status,"
-    " tokens_in, tokens_out, tokens_cached, cost, price, model_returned, system_fingerprint,"
-    " created, finished, frame"
+    *("key", "body_hash", "run_id", "purpose", "request_json", "state", "attempts"),
+    *("response_json", "http_status", "tokens_in", "tokens_out", "tokens_cached", "cost", "price"),
+    *("model_returned", "system_fingerprint", "created", "finished", "frame"),
 )
-_BODY_HASH = 8
-_ENTER_CALL = (
-    f"INSERT INTO call ({_CALL}) VALUES ({_marks(_CALL.split(','))}) ON CONFLICT DO NOTHING"  # noqa: S608
-)
-_FAILURE = "run_id, key, message, status, created"
-_ENTER_FAILURE = f"INSERT INTO failure ({_FAILURE}) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"  # noqa: S608
 _ATTEMPT = (
-    "key, created, run_id, state, repeated, reserved_cost, reserved_tokens, cost, tokens, settled,"
-    " shard"
+    *("key", "created", "run_id", "state", "repeated", "reserved_cost", "reserved_tokens"),
+    *("cost", "tokens", "settled", "shard"),
 )
 _ATTEMPTS_OF = "SELECT key, created, state FROM attempt WHERE run_id = ?"
-_ENTER_ATTEMPT = f"INSERT INTO attempt ({_ATTEMPT}) VALUES ({_marks(_ATTEMPT.split(','))})"  # noqa: S608
 _SETTLE_ATTEMPT = """
-UPDATE attempt SET state = ?, cost = ?, tokens = ?, settled = ? WHERE key = ? AND created = ? AND run_id = ?
-"""  # noqa: E501
+UPDATE attempt SET state = ?, cost = ?, tokens = ?, settled = ?
+WHERE key = ? AND created = ? AND run_id = ?
+"""
 _LABEL = (
-    'queue, action, row_id, annotator, created, row_key, "group", label, reason, seconds,'
-    " probability, design"
+    *("queue", "action", "row_id", "annotator", "created", "row_key", "group", "label", "reason"),
+    *("seconds", "probability", "design"),
 )
 _FIND_LABEL = (
     "SELECT seq FROM label WHERE queue = ? AND action = ? AND row_id = ? AND annotator = ? AND"
     " created = ?"
-)
-_ENTER_LABEL = (
-    f"INSERT INTO label ({_LABEL}, replaces) VALUES ({_marks(_LABEL.split(','))}, ?) RETURNING seq"  # noqa: S608
 )

@@ -255,9 +255,10 @@ class TestCallStore(RecordContract):
         with store.open() as database:
             record = CallStore(database, "run-2")
             served = set(record.lookup([key(1), key(2)]))
-            measured(f"1 bit of {where}: {record.damaged} found, {len(served & {key(1)})} served")
+            damaged = record.summary().damaged
+            measured(f"1 bit of {where}: {damaged} found, {len(served & {key(1)})} served")
             assert served == {key(2)}
-            assert record.damaged == 1
+            assert damaged == 1
             send(record, 1)
             reply_to(record, 1, Completion(text="the verdict is 1 of 3"))
             assert set(record.lookup([key(1), key(2)])) == {key(1), key(2)}
