@@ -32,7 +32,6 @@ HEAVY = {
         "rich",
     ),
     *(
-        "matplotlib",
         "jinja2",
         "markupsafe",
         "bm25s",

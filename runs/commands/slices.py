@@ -34,7 +34,8 @@ from ..actions.find_slices import (
 )
 from ..actions.read_objective import saved_slices
 from ..config.options import AUDITED, LABEL_MAP
-from ..reports.slice_plots import plot_found, plot_measured, write_picture
+from ..reports.charts import plot_found, plot_measured
+from ..reports.drawing import write_picture
 from ..reports.slice_report import say_measured, say_rows, say_slices, say_tree
 from ..store.workspace import Workspace
 from ..terminal import counting_on_stderr, say, say_json
@@ -119,7 +120,7 @@ class LookOptions:
         type=NumberedOutFile(),
         metavar="[N=]FILE",
     )
-    plot: Path | None = _output(None, "Draw the slices into FILE.svg or .png.", kind="out")
+    plot: Path | None = _output(None, "Draw the slices into FILE.svg.", kind="out")
 
     def require_sense(self) -> None:
         """Refuse options that would say nothing.

@@ -1,110 +1,35 @@
-"""Small pictures of a run as SVG text: selectable, without script or style sheet, the same each
-time.
+"""The pictures of a run, a benchmark and a judge's slices, as SVG text.
 
 They are drawn from numbers that the journal, or a function of the rooms below, already holds; each
-picture says them in words too, for those who cannot see it. Lines and letters take the colour of
-the text around them, so that a picture stands on a light and on a dark page; every shape has a
-class that a page's style sheet may colour otherwise.
+picture says them in words too, for those who cannot see it.
 """
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any
-from xml.etree.ElementTree import Element, SubElement, tostring
 
+import numpy as np
+
+from ...judges import BoolArray, Estimate, FloatArray, InputError, JudgedDataset
 from ...judges.metrics.reliability_bins import Bin
+from ...slices import SliceReport
+from ...slices.inspect_slice import MeasuredSlice
 from ..actions.run_summary import RunSummary
-from ..terminal import inline
+from .drawing import BLUE, GREEN, ORANGE, WIDTH, Drawing, Scale, cells, fit_label, no_picture
 from .numbers import number, p_value, step_result
 
 Payload = Mapping[str, Any]  # Any: JSON out of the journal
 
-WIDTH = 440.0
-"""Units; narrow, so that its text can still be read when a telephone shrinks it."""
-FONT = 12.0
-BLUE, ORANGE, GREEN = "#1f84c7", "#d55e00", "#009e73"
-"""After Okabe and Ito: told apart by the colour-blind, and at 3:1 or better on white and on
-near-black.
-"""
-LABEL_CELLS = 28
-"""Cells a label may take (a wide character takes two); longer ones are cut."""
 MOST_SLICES = 12
-_INK = "currentColor"
+MOST_WRITTEN = 10
+"""Grades up to which the cells of a confusion table carry their numbers."""
+MOST_STEPS = 300
+"""Thresholds drawn of a curve that has more."""
+NAME_CELLS = 60
+"""Cells of a name that stands above its marks, with what is said of it."""
 _BLOCKS = "▁▂▃▄▅▆▇█"
-
-
-class _Drawing:
-    """An `<svg>` element that is being drawn; text in it is escaped by the XML writer."""
-
-    def __init__(self, height: float, title: str, description: str) -> None:
-        shape = {
-            "viewBox": f"0 0 {WIDTH:g} {height:g}",
-            "width": f"{WIDTH:g}",
-            "height": f"{height:g}",
-        }
-        font = {"font-family": "system-ui, sans-serif", "font-size": f"{FONT:g}", "fill": _INK}
-        said = {
-            "role": "img",
-            "aria-label": f"{fit_label(title, 120)}. {fit_label(description, 4_000)}",
-        }
-        self._root = Element(
-            "svg",
-            {"xmlns": "http://www.w3.org/2000/svg", "class": "chart", **shape, **font, **said},
-        )
-
-    def add(self, tag: str, kind: str, tip: str = "", /, **given: float | str) -> Element:
-        """Add a shape of a class, with what it says when pointed at."""
-        named = {
-            name.replace("_", "-"): f"{v:.5g}" if isinstance(v, float) else str(v)
-            for name, v in given.items()
-        }
-        shape = SubElement(self._root, tag, {"class": f"chart-{kind}", **named})
-        if tip:
-            SubElement(shape, "title").text = fit_label(tip, 300)
-        return shape
-
-    def text(
-        self, x: float, y: float, words: str, kind: str = "label", **given: float | str
-    ) -> None:
-        """Write a line of text."""
-        quiet = {"fill_opacity": "0.72"} if kind == "quiet" else {}
-        self.add("text", kind, x=x, y=y, **quiet, **given).text = fit_label(words, 80)
-
-    def line(
-        self, x1: float, y1: float, x2: float, y2: float, kind: str, **given: float | str
-    ) -> None:
-        """Draw a straight line, thin and faint unless told otherwise."""
-        look = {"stroke": _INK, "stroke_opacity": "0.3" if kind == "axis" else "0.8", **given}
-        self.add("line", kind, x1=x1, y1=y1, x2=x2, y2=y2, **look)
-
-    def dot(
-        self, x: float, y: float, kind: str, colour: str, tip: str = "", *, filled: bool = True
-    ) -> None:
-        """Draw a dot, full or hollow."""
-        fill = colour if filled else "none"
-        self.add("circle", kind, tip, cx=x, cy=y, r=4.0, fill=fill, stroke=colour, stroke_width=1.6)
-
-    def svg(self) -> str:
-        """Return the element as text."""
-        return tostring(self._root, encoding="unicode")
-
-
-class _Scale:
-    """Places values along a stretch of the picture."""
-
-    def __init__(self, values: Iterable[float], start: float, end: float) -> None:
-        found = list(values)
-        self.low, self.high = min(found, default=0.0), max(found, default=1.0)
-        self._start, self._end = start, end
-
-    def __call__(self, value: float) -> float:
-        if self.high == self.low:
-            return (self._start + self._end) / 2
-        return self._start + (value - self.low) / (self.high - self.low) * (self._end - self._start)
 
 
 def run_charts(run: RunSummary, *, yes_or_no: bool) -> dict[str, str]:
@@ -134,51 +59,36 @@ def trajectory(run: RunSummary) -> str:
     """
     first = run.search_start
     if first is None:
-        return _nothing(
+        return no_picture(
             "Course of the run", "no prompt has been measured on the validation rows yet"
         )
     target = run.started.objective.target if run.started else ""
     metrics = sorted(first.metrics, key=lambda metric: (metric != target, metric))
     rows = f" of {run.split.rows['validation']:,} rows" if run.split else ""
-    points = [
-        _Point(
-            step=0, loss=first.loss, metrics=first.metrics, result="the prompt as it was", kept=True
-        )
-    ]
+    points = [_Point(0, first.loss, first.metrics, "the prompt as it was", True)]
     for step in run.steps:
-        proposal = step.proposal
-        if proposal.loss is not None:
-            points.append(
-                _Point(
-                    step=step.step,
-                    loss=proposal.loss,
-                    metrics=proposal.metrics,
-                    result=step_result(proposal.result),
-                    kept=proposal.kept,
-                )
-            )
+        proposal, loss = step.proposal, step.proposal.loss
+        if loss is not None:
+            result = step_result(proposal.result)
+            points.append(_Point(step.step, loss, proposal.metrics, result, proposal.kept))
     losses = []
     for point in points:
         kept = " (kept)" if point.kept and point.step else ""
-        losses.append(f"{_name_step(point.step)} {number(point.loss, 4)}{kept}")
-    drawing = _Drawing(
+        losses.append(f"{point.name} {number(point.loss, 4)}{kept}")
+    drawing = Drawing(
         178 + 76 * len(metrics),
         f"Course of the run on the validation set{rows}",
         f"Loss by step: {'; '.join(losses)}",
     )
-    across = _Scale((0, max([1, *(step.step for step in run.steps)])), 62, WIDTH - 16)
-    _legend(
-        drawing,
-        (("start or kept", GREEN, True), ("not kept", ORANGE, False)),
-        after="× never validated",
-    )
+    across = Scale((0, max([1, *(step.step for step in run.steps)])), 62, WIDTH - 16)
+    kinds = (("start or kept", GREEN, True), ("not kept", ORANGE, False))
+    drawing.legend(kinds, after="× never validated")
     _panel(drawing, "loss", [(point, point.loss) for point in points], across, top=52, height=80)
     for step in run.steps:
         if step.proposal.loss is None:
             tip = f"step {step.step}: {step_result(step.proposal.result)}"
-            drawing.add(
-                "text", "refused", tip, x=across(step.step), y=150.0, text_anchor="middle"
-            ).text = "×"
+            at = {"x": across(step.step), "y": 150.0, "text_anchor": "middle"}
+            drawing.add("text", "refused", tip, **at).text = "×"
     for i, metric in enumerate(metrics):
         values = [(point, point.metrics.get(metric)) for point in points]
         _panel(drawing, metric, values, across, top=180 + 76 * i, height=44)
@@ -191,57 +101,61 @@ def trajectory(run: RunSummary) -> str:
 
 def sparkline(values: Sequence[float | None]) -> str:
     """Return one block a value, between the least and the most of them; × where there is none."""
-    known = [value for value in values if value is not None]
-    height = _Scale(known, 0, len(_BLOCKS) - 1)
+    numbers = [value for value in values if value is not None]
+    height = Scale(numbers, 0, len(_BLOCKS) - 1)
     return "".join("×" if value is None else _BLOCKS[round(height(value))] for value in values)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _Point:
-    """A prompt that was measured on the validation rows."""
+    """A prompt that was measured on the validation rows; step 0 is the first prompt."""
 
     step: int
-    """0 for the first prompt."""
     loss: float
     metrics: Mapping[str, float | None]
     result: str
     kept: bool
 
+    @property
+    def name(self) -> str:
+        return f"step {self.step}" if self.step else "start"
+
 
 def _panel(
-    drawing: _Drawing,
+    drawing: Drawing,
     name: str,
     values: Sequence[tuple[_Point, float | None]],
-    across: _Scale,
+    across: Scale,
     *,
     top: float,
     height: float,
 ) -> None:
     """Draw one quantity over the steps; a line follows the prompt that was best so far."""
     points = [(point, value) for point, value in values if value is not None]
-    up = _Scale((value for _, value in points), top + height, top)
+    up = Scale((value for _, value in points), top + height, top)
     drawing.text(62, top - 12, name)
     for value in dict.fromkeys((up.high, up.low) if points else ()):
         drawing.line(62, up(value), WIDTH - 8, up(value), "axis")
         drawing.text(54, up(value) + 4, number(value), "quiet", text_anchor="end")
-    path, best = "", None
-    for point, value in points:
-        if point.kept:
-            if best is not None:
-                path += f"L{across(point.step):.5g} {best:.5g}"
-            best = up(value)
-            path += f"{'L' if path else 'M'}{across(point.step):.5g} {best:.5g}"
-    if best is not None:
-        path += f"L{across(across.high):.5g} {best:.5g}"
+    best = [(across(point.step), up(value)) for point, value in points if point.kept]
+    if best:
+        path = _path([*best, (across(across.high), best[-1][1])], stepped=True)
         drawing.add("path", "best", d=path, fill="none", stroke=GREEN, stroke_width=1.6)
     for point, value in points:
         kind, colour = ("kept", GREEN) if point.kept else ("refused", ORANGE)
-        tip = f"{_name_step(point.step)}: {name} {number(value, 4)}; {point.result}"
+        tip = f"{point.name}: {name} {number(value, 4)}; {point.result}"
         drawing.dot(across(point.step), up(value), kind, colour, tip, filled=point.kept)
 
 
-def _name_step(i: int) -> str:
-    return f"step {i}" if i else "start"
+def _path(points: Sequence[tuple[float, float]], *, stepped: bool) -> str:
+    """Return the `d` of a line through points; a stepped one keeps its height up to the next."""
+    (x, y), *rest = points
+    path = f"M{x:.5g} {y:.5g}"
+    for x, after in rest:
+        path += f"L{x:.5g} {y:.5g}" if stepped and after != y else ""
+        path += f"L{x:.5g} {after:.5g}"
+        y = after
+    return path
 
 
 def confusion(before: Payload, after: Payload | None = None) -> str:
@@ -252,60 +166,111 @@ def confusion(before: Payload, after: Payload | None = None) -> str:
         before, after: As `Benchmark.to_json` gives them and the journal holds them.
     """
     sides = [("before", before), *([("after", after)] if after else [])]
-    told = "; ".join(
-        f"{name}, {body['n']:,} rows:"
-        f" {', '.join(f'{count} {cell}' for cell, count in body['confusion'].items())}"
-        for name, body in sides
-    )
-    drawing = _Drawing(200, "Decisions against people's labels", told)
+    described = []
+    for name, body in sides:
+        counts = ", ".join(f"{count} {cell}" for cell, count in body["confusion"].items())
+        described.append(f"{name}, {body['n']:,} rows: {counts}")
+    drawing = Drawing(200, "Decisions against people's labels", "; ".join(described))
     for y, words in ((90, "no"), (160, "yes")):
         drawing.text(4, y - 7, "people", "quiet")
         drawing.text(4, y + 8, words)
+    old = None
     for i, (name, body) in enumerate(sides):
         left = 58 + 196 * i
         drawing.text(left, 16, f"{name}, n = {body['n']:,}" if after else f"n = {body['n']:,}")
-        _table(drawing, left, body["confusion"], before["confusion"] if i else None)
+        for j, words in enumerate(("judge: no", "judge: yes")):
+            drawing.text(left + 90 * j + 43, 42, words, "quiet", text_anchor="middle")
+        for j, cell in enumerate(("tn", "fp", "fn", "tp")):
+            x, y = left + 90.0 * (j % 2), 54.0 + 70 * (j // 2)
+            _decision(drawing, x, y, cell, body["confusion"], old)
+        old = body["confusion"]
     return drawing.svg()
 
 
-def _table(
-    drawing: _Drawing, left: float, cells: Mapping[str, int], old: Mapping[str, int] | None
+def _decision(
+    drawing: Drawing,
+    x: float,
+    y: float,
+    cell: str,
+    counts: Mapping[str, int],
+    old: Mapping[str, int] | None,
 ) -> None:
-    for j, words in enumerate(("judge: no", "judge: yes")):
-        drawing.text(left + 90 * j + 43, 42, words, "quiet", text_anchor="middle")
-    for i, line in enumerate((("tn", "fp"), ("fn", "tp"))):
-        total = sum(cells[cell] for cell in line)
-        for j, cell in enumerate(line):
-            x, y, share = left + 90.0 * j, 54.0 + 70 * i, cells[cell] / total if total else 0.0
-            kind, colour = ("right", BLUE) if i == j else ("wrong", ORANGE)
-            tip = (
-                f"{cell.upper()}: {cells[cell]:,} of {total:,} rows that people call"
-                f" {'yes' if i else 'no'}"
-            )
-            strong = f"{0.08 + 0.42 * share:.3f}"
-            drawing.add(
-                "rect",
-                kind,
-                tip,
-                x=x,
-                y=y,
-                width=86.0,
-                height=66.0,
-                rx=3.0,
-                fill=colour,
-                fill_opacity=strong,
-            )
-            drawing.text(
-                x + 43, y + 20, f"{cells[cell]:,}", text_anchor="middle", font_weight="600"
-            )
-            drawing.text(
-                x + 43, y + 37, f"{cell.upper()}, {share:.0%}", "quiet", text_anchor="middle"
-            )
-            if old:
-                moved = f"{cells[cell] - old[cell]:+,}".replace(
-                    "-", "−"
-                )  # a true minus, as wide as the plus
-                drawing.text(x + 43, y + 54, moved, "quiet", text_anchor="middle")
+    yes = cell in ("fn", "tp")
+    total = counts["fn"] + counts["tp"] if yes else counts["tn"] + counts["fp"]
+    share = counts[cell] / total if total else 0.0
+    tip = f"{counts[cell]:,} of {total:,} rows that people call {'yes' if yes else 'no'}"
+    right = cell in ("tn", "tp")
+    _shade(drawing, x, y, 86, 66, share, right=right, tip=f"{cell.upper()}: {tip}")
+    middle = {"text_anchor": "middle"}
+    drawing.text(x + 43, y + 20, f"{counts[cell]:,}", font_weight="600", **middle)
+    drawing.text(x + 43, y + 37, f"{cell.upper()}, {share:.0%}", "quiet", **middle)
+    if old:
+        # A true minus, as wide as the plus.
+        moved = f"{counts[cell] - old[cell]:+,}".replace("-", "−")
+        drawing.text(x + 43, y + 54, moved, "quiet", **middle)
+
+
+def _shade(
+    drawing: Drawing,
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    share: float,
+    *,
+    right: bool,
+    tip: str,
+) -> None:
+    """Draw a cell of a confusion table, the stronger the larger its share of the line."""
+    kind, colour = ("right", BLUE) if right else ("wrong", ORANGE)
+    box = {"x": x, "y": y, "width": float(width), "height": float(height), "rx": 3.0}
+    drawing.add("rect", kind, tip, **box, fill=colour, fill_opacity=f"{0.08 + 0.42 * share:.3f}")
+
+
+def confusion_chart(counts: Sequence[Sequence[int]], names: Sequence[str]) -> str:
+    """Draw a confusion table of any number of labels: people in lines, the judge in columns.
+
+    Args:
+        counts: Shape (K, K).
+        names: Of the K labels, in order.
+    """
+    k = len(names)
+    shown = [fit_label(name, 12) for name in names]
+    left = 20.0 + 7.5 * max(map(cells, shown))
+    size = min(86.0, (WIDTH - left - 8) / k)
+    tall = min(size, 56.0)
+    described = []
+    if k <= MOST_WRITTEN:
+        for name, line in zip(shown, counts, strict=True):
+            described += [
+                f"people {name}, judge {other}: {count}"
+                for other, count in zip(shown, line, strict=True)
+                if count
+            ]
+    turned = 7.5 * max(map(cells, shown)) > size
+    top = 34 + (5.5 * max(map(cells, shown)) if turned else 0)
+    title = f"Confusion matrix of {k} labels"
+    drawing = Drawing(top + tall * k + 8, title, "; ".join(described))
+    drawing.text(4, 14, "people \\ judge", "quiet")
+    for i, (name, line) in enumerate(zip(shown, counts, strict=True)):
+        x, y = left + size * i, top + tall * i
+        drawing.text(left - 6, y + tall / 2 + 4, name, text_anchor="end")
+        if turned:
+            at = f"rotate(-50 {x + size / 2:.5g} {top - 6:.5g})"
+            drawing.text(x + size / 2, top - 6, name, transform=at)
+        else:
+            drawing.text(x + size / 2, top - 6, name, text_anchor="middle")
+        for j, count in enumerate(line):
+            share = count / sum(line) if sum(line) else 0.0
+            x = left + size * j
+            tip = f"people {name}, judge {shown[j]}: {count:,} of {sum(line):,}"
+            _shade(drawing, x, y, size - 2, tall - 2, share, right=i == j, tip=tip)
+            if k <= MOST_WRITTEN:
+                middle = {"text_anchor": "middle", "font_size": "11" if k > 6 else "12"}
+                drawing.text(x + size / 2, y + tall / 2, f"{count:,}", **middle)
+                if sum(line):
+                    drawing.text(x + size / 2, y + tall / 2 + 13, f"{share:.0%}", "quiet", **middle)
+    return drawing.svg()
 
 
 def reliability(before: Sequence[Bin], after: Sequence[Bin] = ()) -> str:
@@ -313,124 +278,320 @@ def reliability(before: Sequence[Bin], after: Sequence[Bin] = ()) -> str:
     Wilson's interval.
 
     Args:
-        before, after: As `bins_of_verdicts` gives them.
+        before, after: As `reliability_bins` and `bins_of_verdicts` give them.
     """
     first = ("before", ORANGE, before, -2.5) if after else ("the judge", BLUE, before, 0.0)
     sides = [first, *([("after", BLUE, after, 2.5)] if after else [])]
-    told = "; ".join(
-        f"{name}, {b.low:.2g} to {b.high:.2g}: {b.share.n} rows, {number(b.share.value, 2)}"
-        " positive"
-        for name, _, bins, _ in sides
-        for b in bins
-        if b.share.n
-    )
-    if not told:
-        return _nothing("Reliability", "no verdict carries a probability")
-    drawing = _Drawing(
-        300, "Reliability: share people call positive, by the judge's probability", told
-    )
-    across, up = _Scale((0, 1), 46, WIDTH - 14), _Scale((0, 1), 252, 34)
+    described = []
+    for name, _, bins, _ in sides:
+        described += [
+            f"{name}, {b.low:.2g} to {b.high:.2g}: {b.share.n} rows, {number(b.share.value, 2)}"
+            " positive"
+            for b in bins
+            if b.share.n
+        ]
+    if not described:
+        return no_picture("Reliability", "no verdict carries a probability")
+    title = "Reliability: share people call positive, by the judge's probability"
+    drawing = Drawing(300, title, "; ".join(described))
+    across, up = Scale((0, 1), 46, WIDTH - 14), Scale((0, 1), 252, 34)
     for value in (0.0, 0.25, 0.5, 0.75, 1.0):
         drawing.line(46, up(value), WIDTH - 14, up(value), "axis")
         drawing.text(38, up(value) + 4, f"{value:g}", "quiet", text_anchor="end")
-        drawing.text(across(value), 270, f"{value:g}", "quiet", text_anchor="middle")
+    drawing.ticks(across, 270, (0.0, 0.25, 0.5, 0.75, 1.0))
     drawing.line(across(0), up(0), across(1), up(1), "diagonal", stroke_dasharray="4 4")
     for name, colour, bins, shift in sides:
         for b in bins:
-            if b.probability is not None:
-                _reliable(drawing, name, colour, b, (across(b.probability) + shift, up))
-    _legend(
-        drawing,
-        [(name, colour, name == "after") for name, colour, *_ in sides],
+            if b.probability is None or b.share.value is None:
+                continue
+            x, share = across(b.probability) + shift, b.share
+            if share.low is not None and share.high is not None:
+                ends = x, up(share.low), x, up(share.high)
+                drawing.line(*ends, name, stroke=colour, stroke_width="1.6")
+            tip = f"{name}, probability {b.low:.2g} to {b.high:.2g}: {share.value:.0%}"
+            filled = name != "before"
+            drawing.dot(
+                x, up(share.value), name, colour, f"{tip} of {share.n:,} rows", filled=filled
+            )
+    drawing.legend(
+        [(name, colour, name != "before") for name, colour, *_ in sides],
         after="upwards: people's yes",
     )
-    drawing.text(
-        (across(0) + across(1)) / 2,
-        292,
-        "judge's probability of yes",
-        "quiet",
-        text_anchor="middle",
-    )
+    middle = (across(0) + across(1)) / 2
+    drawing.text(middle, 292, "judge's probability of yes", "quiet", text_anchor="middle")
     return drawing.svg()
 
 
-def _reliable(
-    drawing: _Drawing, name: str, colour: str, b: Bin, place: tuple[float, _Scale]
-) -> None:
-    (x, up), share = place, b.share
-    if share.value is None:
-        return
-    if share.low is not None and share.high is not None:
-        drawing.line(x, up(share.low), x, up(share.high), name, stroke=colour, stroke_width="1.6")
-    tip = f"{name}, probability {b.low:.2g} to {b.high:.2g}: {share.value:.0%} of {share.n:,} rows"
-    drawing.dot(x, up(share.value), name, colour, tip, filled=name == "after")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThresholdCurve:
+    """What precision, recall and F1 would be if every score at or above a threshold were positive;
+    shape (T,).
+    """
+
+    threshold: FloatArray
+    """The distinct scores in ascending order."""
+    precision: FloatArray
+    recall: FloatArray
+    f1: FloatArray
+
+    @property
+    def best(self) -> int:
+        """Where F1 is highest; the lowest such threshold. Chosen and measured on the same rows, so
+        it flatters.
+        """
+        return int(np.argmax(self.f1))
+
+    def describe(self, used: float | None) -> str:
+        """Say where F1 is highest, and which threshold is in use."""
+        at, highest = self.threshold[self.best], self.f1[self.best]
+        in_use = "No single threshold gives the verdicts"
+        if used is not None:
+            in_use = f"The threshold in use is {used:g}"
+        return f"F1 is highest on these rows at {at:.4g}, where it is {highest:.3f}. {in_use}."
+
+
+def threshold_curve(label: BoolArray, score: FloatArray) -> ThresholdCurve:
+    """Return precision, recall and F1 at each distinct score; equal scores fall on one side
+    together.
+
+    Raises:
+        InputError: No row is labelled positive, so that recall does not exist.
+    """
+    positives = int(np.sum(label))
+    if positives == 0:
+        raise InputError("no row is labelled positive, so there is no recall at any threshold")
+    threshold, rank = np.unique(score, return_inverse=True)
+    taken = np.cumsum(np.bincount(rank)[::-1])[::-1]
+    right = np.cumsum(np.bincount(rank, weights=label)[::-1])[::-1]
+    return ThresholdCurve(
+        threshold=threshold,
+        precision=right / taken,
+        recall=right / positives,
+        f1=2 * right / (taken + positives),
+    )
+
+
+def f1_by_threshold(curve: ThresholdCurve, *, used: float | None = None) -> str:
+    """Draw precision, recall and F1 over the threshold, with the threshold in use marked."""
+    shown = np.unique(np.linspace(0, len(curve.threshold) - 1, MOST_STEPS).round().astype(int))
+    drawing = Drawing(270, "Precision, recall and F1 by threshold", curve.describe(used))
+    across = Scale((float(curve.threshold[0]), float(curve.threshold[-1])), 46, WIDTH - 14)
+    up = Scale((0, 1), 220, 34)
+    for value in (0.0, 0.5, 1.0):
+        drawing.line(46, up(value), WIDTH - 14, up(value), "axis")
+        drawing.text(38, up(value) + 4, f"{value:g}", "quiet", text_anchor="end")
+    few = len(curve.threshold) <= 12
+    drawing.ticks(across, 238, curve.threshold.tolist() if few else across.three)
+    drawing.text((46 + WIDTH) / 2, 258, "positive at or above", "quiet", text_anchor="middle")
+    # Between two scores every threshold cuts alike; grades have nothing between them.
+    stepped = not (few and bool((curve.threshold % 1 == 0).all()))
+    kinds = (("precision", BLUE, "5 2"), ("recall", ORANGE, "1 3"), ("f1", GREEN, "none"))
+    for name, colour, dashes in kinds:
+        values = getattr(curve, name)[shown]
+        points = [(across(t), up(v)) for t, v in zip(curve.threshold[shown], values, strict=True)]
+        look = {"fill": "none", "stroke": colour, "stroke_width": 1.8, "stroke_dasharray": dashes}
+        drawing.add("path", name, name, d=_path(points, stepped=stepped), **look)
+    if used is not None and across.low <= used <= across.high:
+        drawing.line(across(used), up(0), across(used), up(1), "used")
+    after = "" if used is None else f"| in use: {used:g}"
+    names = [(name.upper() if name == "f1" else name, colour, True) for name, colour, _ in kinds]
+    drawing.legend(names, after=after)
+    return drawing.svg()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricRow:
+    """A metric on one slice, one value or one judge, as a picture shows it."""
+
+    name: str
+    value: Estimate
+    rest: float | None = None
+    """The metric elsewhere."""
+    errors: tuple[int, int] | None = None
+    """False positives and false negatives."""
+    support: int | None = None
+    """Scored rows; those the metric is about unless given."""
+    state: str = ""
+    """Whether it is confirmed, and on how many rows the metric is, in words."""
+    sure: bool = True
+    """Whether its dot is full."""
+    remark: str = ""
+    """What else is said where one points at it."""
+
+    @property
+    def rows(self) -> int:
+        """The rows that are written beside it."""
+        return self.value.n if self.support is None else self.support
+
+
+def found_rows(report: SliceReport, judged: JudgedDataset) -> list[MetricRow]:
+    """Return the numbers of `plot_found`: all rows, then each slice in its order."""
+    rows = [_counted("all rows", report.overall, judged, np.ones(len(judged.scored), np.bool_))]
+    for i, one in enumerate(report.slices, 1):
+        reason = "" if one.low is not None else "all rows are one group"
+        value = Estimate(value=one.value, low=one.low, high=one.high, n=one.n, reason=reason)
+        state = f"{one.standing}, n = {one.n:,}"
+        member = one.predicate.mask(judged.rows)
+        rows.append(
+            _counted(f"{i}  {one.predicate}", value, judged, member, rest=one.rest, state=state)
+        )
+    return rows
+
+
+def plot_found(report: SliceReport, judged: JudgedDataset) -> str:
+    """Draw the slices that a search found beside all rows."""
+    return metric_rows(f"{report.metric} by slice", found_rows(report, judged))
+
+
+def measured_rows(measured: MeasuredSlice, judged: JudgedDataset) -> list[MetricRow]:
+    """Return the numbers of `plot_measured`: the slice, then the rows elsewhere."""
+    member = measured.predicate.mask(judged.rows)
+    chosen = {
+        "rest": measured.rest.value,
+        "state": f"chosen by hand, n = {measured.value.n:,}",
+    }
+    inside = _counted(str(measured.predicate), measured.value, judged, member, **chosen)
+    state = f"n = {measured.rest.n:,}"
+    return [inside, _counted("elsewhere", measured.rest, judged, ~member, state=state)]
+
+
+def plot_measured(measured: MeasuredSlice, judged: JudgedDataset) -> str:
+    """Draw a slice that a person chose beside the rows elsewhere."""
+    rows = measured_rows(measured, judged)
+    return metric_rows(f"{measured.metric} by slice", rows)
+
+
+def _counted(
+    name: str,
+    value: Estimate,
+    judged: JudgedDataset,
+    member: BoolArray,
+    *,
+    rest: float | None = None,
+    state: str = "",
+) -> MetricRow:
+    y, p = judged.positive[member], judged.predicted[member]
+    errors = int((p & ~y).sum()), int((~p & y).sum())
+    support = int(member.sum())
+    return MetricRow(name=name, value=value, rest=rest, errors=errors, support=support, state=state)
 
 
 def slices_chart(found: Sequence[Payload]) -> str:
-    """Draw the metric on each slice that a search found, with its interval, and a tick for the rows
-    outside it.
+    """Draw the metric on each slice that a run's search found.
 
     Args:
         found: As `FoundSlice.to_json` gives them and the journal's event `slice` holds them.
     """
-    shown = found[:MOST_SLICES]
-    if not shown:
-        return _nothing("Slices", "no slice was searched, or none was found")
-    metric = shown[0]["metric"]
-    told = "; ".join(
-        f"{s['predicate']}: {s['value']:.3f} against {s['rest']:.3f}, n {s['n']:,}" for s in shown
-    )
-    drawing = _Drawing(58 + 42 * len(shown), f"{metric} by slice", told)
-    ends = (v for s in shown for v in (s["value"], s["rest"], s["low"], s["high"]) if v is not None)
-    across = _Scale((0, 1, *ends), 8, WIDTH - 70)
-    _legend(
-        drawing, (("confirmed", BLUE, True), ("not confirmed", BLUE, False)), after="| rows outside"
-    )
-    drawing.text(WIDTH - 8, 16, "n", "quiet", text_anchor="end")
-    for i, s in enumerate(shown):
-        y = 58.0 + 42 * i
-        drawing.text(4, y - 14, fit_label(s["predicate"], 58))
-        drawing.line(across(across.low), y, across(across.high), y, "axis")
-        drawing.line(across(s["rest"]), y - 7, across(s["rest"]), y + 7, "rest", stroke_width="2")
-        if s["low"] is not None and s["high"] is not None:
-            drawing.line(
-                across(s["low"]), y, across(s["high"]), y, "slice", stroke=BLUE, stroke_width="2.4"
+    rows = []
+    for one in found[:MOST_SLICES]:
+        estimate = Estimate(value=one["value"], low=one["low"], high=one["high"], n=one["n"])
+        sure = bool(one["confirmed"])
+        remark = f"p {p_value(one['p'])}, {'confirmed' if sure else 'not confirmed'}"
+        rows.append(
+            MetricRow(
+                name=one["predicate"], value=estimate, rest=one["rest"], sure=sure, remark=remark
             )
-        tip = f"{metric} {s['value']:.3f} here, {s['rest']:.3f} outside; p {p_value(s['p'])}"
-        if s.get("bound") is not None:
-            tip += f"; surely {s['bound']:.3f}; {s['standing']}"
-        drawing.dot(across(s["value"]), y, "slice", BLUE, tip, filled=bool(s["confirmed"]))
-        drawing.text(WIDTH - 8, y + 4, f"{s['n']:,}", "quiet", text_anchor="end")
-    foot = 48.0 + 42 * len(shown)
-    for value in (across.low, (across.low + across.high) / 2, across.high):
-        drawing.text(across(value), foot + 6, f"{value:g}", "quiet", text_anchor="middle")
+        )
+    if not rows:
+        return no_picture("Slices", "no slice was searched, or none was found")
+    return metric_rows(f"{found[0]['metric']} by slice", rows)
+
+
+def metric_intervals(
+    metric: str, values: Mapping[str, Estimate], *, overall: Estimate | None = None
+) -> str:
+    """Draw a metric of judges, or on each value of a column, with its interval and n.
+
+    Args:
+        metric: Its name.
+        values: From the top in this order.
+        overall: Of all rows, drawn as a line.
+    """
+    rows = [MetricRow(name=name, value=value) for name, value in values.items()]
+    return metric_rows(metric, rows, overall=overall)
+
+
+def metric_rows(title: str, rows: Sequence[MetricRow], *, overall: Estimate | None = None) -> str:
+    """Draw one line a row: the metric with its interval, a tick for the rest of the data, errors of
+    each kind where they are counted, and how many rows there are.
+    """
+    drawing = Drawing(64 + 42 * len(rows), title, "; ".join(map(_describe_row, rows)))
+    with_errors = any(row.errors for row in rows)
+    estimates = [row.value for row in rows] + ([overall] if overall else [])
+    ends = [v for one in estimates for v in (one.value, one.low, one.high) if v is not None]
+    ends += [row.rest for row in rows if row.rest is not None]
+    across = Scale((0, 1, *ends), 8, WIDTH - (200 if with_errors else 70))
+    wrong = Scale((0, max((_error_share(row) for row in rows), default=0)), WIDTH - 180, WIDTH - 70)
+    kinds: list[tuple[str, str, bool]] = []
+    if with_errors:
+        kinds = [("false positives", ORANGE, True), ("false negatives", BLUE, True)]
+    elif not all(row.sure for row in rows):
+        kinds = [("confirmed", BLUE, True), ("not confirmed", BLUE, False)]
+    rests = any(row.rest is not None for row in rows)
+    drawing.legend(kinds, after="| rest of the data" if rests else "")
+    drawing.text(WIDTH - 8, 16, "rows" if with_errors else "n", "quiet", text_anchor="end")
+    foot = 48.0 + 42 * len(rows)
+    if overall is not None and overall.value is not None:
+        x = across(overall.value)
+        drawing.line(x, 24, x, foot - 8, "overall", stroke_dasharray="4 4")
+        drawing.text(x, 20, f"all {overall.value:.3f}", "quiet", text_anchor="middle")
+    for i, row in enumerate(rows):
+        y = 58.0 + 42 * i
+        ending = f", {row.state}" if row.state else ""
+        drawing.text(4, y - 14, fit_label(row.name, NAME_CELLS - cells(ending)) + ending)
+        drawing.text(WIDTH - 8, y + 4, f"{row.rows:,}", "quiet", text_anchor="end")
+        _draw_estimate(drawing, across, y, row)
+        _draw_errors(drawing, wrong, y, row)
+    drawing.ticks(across, foot + 6, across.three)
+    if with_errors:
+        drawing.text(wrong(wrong.low), foot + 6, "errors, % of rows", "quiet")
+        drawing.text(
+            WIDTH - 8, foot + 6, f"to {100 * wrong.high:.0f} %", "quiet", text_anchor="end"
+        )
     return drawing.svg()
 
 
-def _legend(drawing: _Drawing, kinds: Iterable[tuple[str, str, bool]], *, after: str) -> None:
-    x = 8.0
-    for words, colour, filled in kinds:
-        drawing.dot(x, 12, "legend", colour, filled=filled)
-        drawing.text(x + 9, 16, words, "quiet")
-        x += 26 + 6.4 * len(words)
-    drawing.text(x, 16, after, "quiet")
+def _draw_estimate(drawing: Drawing, across: Scale, y: float, row: MetricRow) -> None:
+    """Draw a value with its interval; without one the dot is hollow, without a value there is
+    none.
+    """
+    drawing.line(across(across.low), y, across(across.high), y, "axis")
+    if row.rest is not None:
+        x = across(row.rest)
+        drawing.line(x, y - 7, x, y + 7, "rest", stroke_width="2")
+    one = row.value
+    if one.value is None:
+        middle = across((across.low + across.high) / 2)
+        drawing.text(middle, y + 4, "n/a", text_anchor="middle")
+        return
+    spread = one.low is not None and one.high is not None
+    if one.low is not None and one.high is not None:
+        ends = across(one.low), y, across(one.high), y
+        drawing.line(*ends, "slice", stroke=BLUE, stroke_width="2")
+    tip = f"{_describe_row(row)}{f'; {row.remark}' if row.remark else ''}"
+    drawing.dot(across(one.value), y, "slice", BLUE, tip, filled=spread and row.sure)
 
 
-def _nothing(title: str, why: str) -> str:
-    drawing = _Drawing(32, title, why)
-    drawing.text(4, 20, why, "quiet")
-    return drawing.svg()
+def _draw_errors(drawing: Drawing, wrong: Scale, y: float, row: MetricRow) -> None:
+    if row.errors is None or not row.support:
+        return
+    left = 0.0
+    for count, colour, kind in zip(row.errors, (ORANGE, BLUE), ("fp", "fn"), strict=True):
+        share = count / row.support
+        width = wrong(left + share) - wrong(left)
+        box = {"x": wrong(left), "y": y - 6, "width": width, "height": 12.0}
+        drawing.add("rect", kind, f"{count:,} {kind.upper()}", **box, fill=colour)
+        left += share
 
 
-def cells(text: str) -> int:
-    """Return how many cells a text takes; a wide character takes two."""
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+def _error_share(row: MetricRow) -> float:
+    return sum(row.errors) / row.support if row.errors and row.support else 0.0
 
 
-def fit_label(text: str, most: int = LABEL_CELLS) -> str:
-    """Return one visible line of at most so many cells; XML allows neither U+FFFE nor U+FFFF."""
-    line = inline(text[: 4 * most]).replace("\ufffe", r"\u{fffe}").replace("\uffff", r"\u{ffff}")
-    if cells(line) <= most and len(text) <= 4 * most:
-        return line
-    widths = accumulate(cells(letter) for letter in line)
-    return f"{line[: sum(width < most for width in widths)]}…"
+def _describe_row(row: MetricRow) -> str:
+    words = f"{fit_label(row.name, 200)}: {row.value}, n {row.value.n:,}"
+    words += "" if row.rest is None else f", {row.rest:.4f} elsewhere"
+    if row.errors is not None:
+        fp, fn = row.errors
+        words += f"; {row.rows} rows, {fp} false positives, {fn} false negatives"
+    return words + (f", {row.state}" if row.state else "")

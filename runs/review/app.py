@@ -20,9 +20,9 @@ from starlette.staticfiles import StaticFiles
 from ...judges import JudgewrightError
 from ..config.environment import Environment
 from ..config.place import Place
+from ..reports.rendering import open_templates
 from .app_state import AppState
 from .guards import Guards
-from .rendering import open_templates
 from .routes import route
 from .sections import SECTIONS
 
@@ -42,11 +42,9 @@ def review_app(
         port: Where it will be served, on 127.0.0.1.
         environment: Base URL and keys, for the gate that a decision may start.
     """
-    state = AppState(
-        Place.of(place),
-        environment,
-        open_templates([(section.name, section.path) for section in SECTIONS]),
-    )
+    templates = open_templates(__package__ or "")
+    templates.globals["sections"] = [(section.name, section.path) for section in SECTIONS]
+    state = AppState(Place.of(place), environment, templates)
     pool = state.pool
 
     @asynccontextmanager

@@ -224,18 +224,15 @@ def test_the_saved_target_is_what_was_advised(
     assert yaml.safe_load(own.read_text())["found"]["confirmed"] is False
 
 
-@pytest.mark.parametrize("name", ["p.svg", "p.png"])
-def test_a_picture_is_written(verdicts: Path, tmp_path: Path, name: str) -> None:
+def test_a_picture_is_written(verdicts: Path, tmp_path: Path) -> None:
     """Of the slices found, or of one's own."""
-    assert run(str(verdicts), "--no-text", "--plot", str(tmp_path / name)) == 0
-    first = (tmp_path / name).read_bytes()
-    assert run(str(verdicts), "--where", "metadata.kind = a", "--plot", str(tmp_path / name)) == 0
-    second = (tmp_path / name).read_bytes()
+    picture = tmp_path / "p.svg"
+    assert run(str(verdicts), "--no-text", "--plot", str(picture)) == 0
+    first = picture.read_bytes()
+    assert run(str(verdicts), "--where", "metadata.kind = a", "--plot", str(picture)) == 0
+    second = picture.read_bytes()
     assert first != second
-    assert all(
-        content.startswith(b"<svg" if name.endswith("svg") else b"\x89PNG")
-        for content in (first, second)
-    )
+    assert all(content.startswith(b"<svg") for content in (first, second))
 
 
 @pytest.mark.parametrize(
@@ -253,7 +250,7 @@ def test_a_picture_is_written(verdicts: Path, tmp_path: Path, name: str) -> None
         (("--where", "metadata.kind = z"), "no row is in"),
         (("--where", "metadata.kind"), "cannot be read"),
         (("--where", "gone.yaml"), "'gone.yaml'"),
-        (("--where", "all rows", "--plot", "x.jpg"), "x.jpg"),
+        (("--where", "all rows", "--plot", "x.png"), "x.png"),
         (("--columns", "kid"), "'kid'"),
         (("--metric", "ece"), "--confidence"),
         (("--clip",), "scale"),

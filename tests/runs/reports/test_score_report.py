@@ -268,7 +268,7 @@ def test_every_figure_of_the_benchmark_is_there() -> None:
         assert line, name
         wanted = [
             number(found.value),
-            "" if found.low is None else f"{number(found.low)} to {number(found.high)}",
+            "" if found.low is None else f"{number(found.low)} .. {number(found.high)}",
             f"{found.n:,}",
         ]
         assert re.findall(r">([^<]*)</td>", line[1])[:3] == wanted

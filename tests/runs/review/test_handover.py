@@ -21,8 +21,8 @@ from judgewright.runs.actions.export import export_context
 from judgewright.runs.actions.run_summary import read_optimization
 from judgewright.runs.config import Environment
 from judgewright.runs.exports import TARGETS, read_export, write_export
+from judgewright.runs.reports.rendering import in_full
 from judgewright.runs.review import review_app
-from judgewright.runs.review.rendering import in_full
 from judgewright.runs.store import Workspace
 
 from .conftest import ATTACK, HOSTILE, OURS, PORT, TOKEN, Elements, Made, settled

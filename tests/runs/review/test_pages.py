@@ -16,7 +16,7 @@ from judgewright.optimize.events import RunEvent
 from judgewright.runs.actions import flips_of, read_run, start_run, validation
 from judgewright.runs.config import Environment
 from judgewright.runs.demo import write_demo_rows
-from judgewright.runs.review import Exact, open_templates
+from judgewright.runs.reports import Exact, open_templates
 from judgewright.runs.store import (
     CallStore,
     RunConfig,

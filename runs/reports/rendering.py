@@ -1,11 +1,10 @@
-"""How a page is made: templates that escape everything, and the few ways in which numbers are
-written.
+"""How pages and files are made: templates that escape everything, and the few ways in which numbers
+are written.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -13,8 +12,9 @@ from ...optimize import BY_GATE
 from ...optimize.options import option_fields, spelling
 from ...slices.search_result import CALIBRATION
 from ..config.options import OptimizeOptions
-from ..reports import numbers
-from ..reports.gate_sentences import (
+from ..terminal import inline, visible
+from . import numbers
+from .gate_sentences import (
     P_MEANS,
     describe_chance,
     describe_equal_gain,
@@ -22,8 +22,7 @@ from ..reports.gate_sentences import (
     describe_threshold,
     gate_sentences,
 )
-from ..reports.terminal_report import ordered_metrics, slice_heading, slice_standing
-from ..terminal import visible
+from .terminal_report import ordered_metrics, slice_heading, slice_standing
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -36,18 +35,19 @@ class Exact(str):
     __slots__ = ()
 
 
-def open_templates(sections: Sequence[tuple[str, str]] = ()) -> Environment:
-    """Return the templates; a name that is missing is an error, and no text from a row or a model
-    is markup.
+def open_templates(package: str = "", *, autoescape: bool = True) -> Environment:
+    """Return the templates of a package; a name that is missing is an error, and no text from a row
+    or a model is markup.
 
     Args:
-        sections: The entries of the navigation and where they lead.
+        package: Whose folder `templates`; this one's unless given.
+        autoescape: Whether they are HTML; Markdown has escapes of its own.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     templates = Environment(
-        loader=PackageLoader(__package__ or "", "templates"),
-        autoescape=True,
+        loader=PackageLoader(package or __package__ or "", "templates"),
+        autoescape=autoescape,  # noqa: S701  # see above
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -57,11 +57,12 @@ def open_templates(sections: Sequence[tuple[str, str]] = ()) -> Environment:
         "number": numbers.number,
         "signed": numbers.signed,
         "interval": numbers.interval,
+        "span": numbers.span,
         "p_value": numbers.p_value,
         "moment": numbers.moment,
         "count": numbers.count,
         "percent": numbers.percent,
-        "price": lambda dollars: "$0" if dollars == 0 else numbers.price(dollars),
+        "price": numbers.price,
         "metrics": ordered_metrics,
         "plain": lambda value: f"{value:g}",
         "in_full": in_full,
@@ -74,6 +75,10 @@ def open_templates(sections: Sequence[tuple[str, str]] = ()) -> Environment:
         "final_changes": describe_final,
         "named_fields": named_fields,
         "code_spans": code_spans,
+        "line": cut_line,
+        "md": escape_markdown,
+        "code": code,
+        "fence": fence,
         "slice_heading": slice_heading,
         "slice_standing": slice_standing,
     }
@@ -81,11 +86,11 @@ def open_templates(sections: Sequence[tuple[str, str]] = ()) -> Environment:
         "p_means": P_MEANS,
         "by_gate": BY_GATE,
         "calibration": CALIBRATION,
-        "sections": sections,
     }
     return templates
 
 
+_MARKDOWN = re.compile(r"[\\`*_\[\]<#|~@!&$]|(?<=:)//|(?<=www)\.", re.IGNORECASE)
 _FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 
 
@@ -132,9 +137,36 @@ def _shown(value: object) -> object:
     return value
 
 
+def cut_line(text: str, most: int) -> str:
+    """Return visible text on one line, cut to so many characters."""
+    shown = inline(text[: most + 1])
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+
+
+def escape_markdown(text: str) -> str:
+    """Write a text on one line so that Markdown shows it as it is: no markup, no mention, no
+    link.
+    """
+    return _MARKDOWN.sub(
+        lambda match: "".join(f"&#{ord(sign)};" for sign in match.group()), inline(text)
+    )
+
+
+def code(text: str) -> str:
+    """Write a short text as a code span of Markdown, also in a table."""
+    return "`" + inline(text).replace("`", "'").replace("|", "\\|") + "`"
+
+
+def fence(text: str, language: str) -> str:
+    """Write a text as a code block of Markdown, behind a fence that is longer than any in it."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    marks = "`" * max(3, longest + 1)
+    return f"{marks}{language}\n{text.rstrip()}\n{marks}"
+
+
 def drawn(svg: str) -> Markup:
-    """Let a chart of `runs/reports/charts.py` stand in the page; it escapes its own text; nothing
-    else comes here.
+    """Let a picture of `charts.py` stand in the page; it escapes its own text, and nothing else
+    comes here.
     """
     from markupsafe import Markup
 
