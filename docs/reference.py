@@ -36,21 +36,17 @@ FACES = {
 """Reference page to the package whose public names it lists."""
 COMMAND_TASKS = {
     "Try it": ("demo", "simulate"),
-    "Look at rows, judges and models": ("data", "judges", "models", "define"),
+    "Look at rows, judges and models": ("data", "judges", "models"),
     "Measure a judge": ("bench", "score", "calibrate"),
     "Find where it errs": ("slices",),
     "Improve it": ("loss", "optimize", "runs"),
     "Decide": ("review", "jobs", "diff", "accept", "reject", "gate", "label"),
     "Use it": (
         "export",
-        "annotate",
-        "search",
-        "student",
-        "route",
-        "answers",
         "doctor",
         "workspace",
     ),
+    "Plug-ins": ("rag", "students"),
 }
 """The commands in the order in which people meet them."""
 PYTHON_TASKS = {

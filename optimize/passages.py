@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from ..judges import Row
-from ..judges.annotation import Bm25, rank
 from ..judges.claims import split_sentences
+from ..judges.retrieval import Bm25, rank
 
 GAP = " [...] "
 LEAST = 40

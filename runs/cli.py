@@ -13,6 +13,8 @@ from importlib import import_module
 
 import click
 
+from .plugins import brought, load, plugins
+
 COMMANDS = {
     "demo": (
         "demo:demo",
@@ -38,24 +40,6 @@ COMMANDS = {
     "gate": ("gate:gate", "Decide between two judges, or two verdict files, on a holdout."),
     "label": ("label:label", "Label rows in the terminal, one key each."),
     "data": ("data:data", "Look at a data file, split it, or make one from a published release."),
-    "define": (
-        "define:define",
-        "Draft what queries mean and what is sought, for relevance judges.",
-    ),
-    "annotate": ("annotate:annotate", "Judge a sample of a corpus for many queries."),
-    "search": (
-        "search:search",
-        "Use a judge's labels for search: tune a ranking, train embeddings.",
-    ),
-    "student": (
-        "student:student",
-        "Train a small student on a judge's verdicts, or make data to fine-tune one.",
-    ),
-    "route": ("route:route", "Choose the source of a catalogue that should answer a question."),
-    "answers": (
-        "answers:answers",
-        "Compare ways to answer from documents, and ways to grade answers.",
-    ),
     "runs": ("runs:runs", "List, show, resume and export runs."),
     "review": ("review:review", "Read runs on a page in the browser, and decide about them."),
     "jobs": ("jobs:jobs", "List, pause, resume and stop what the page started."),
@@ -73,6 +57,11 @@ COMMANDS = {
 RETIRED = {
     "plan": "judgewright optimize ... --plan says what a run would ask, cost and show",
     "recheck": "judgewright gate JUDGE --again --model NAME makes the last decision again",
+    **{
+        word: f"type `judgewright rag {word}`"
+        for word in ("define", "annotate", "search", "answers", "route")
+    },
+    "student": "type `judgewright students`",
     "tune": (
         "set --steps, --batch, --gradients and --temperature of `optimize` by hand; "
         "in every study of `tune` more steps looked better"
@@ -85,23 +74,29 @@ class _Lazy(click.Group):
     """A group whose help is printed without importing any command."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS, *brought("commands")]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in RETIRED:
             from .commands.help import retired_command
 
             return retired_command(cmd_name, RETIRED[cmd_name])
-        if cmd_name not in COMMANDS:
+        if cmd_name in COMMANDS:
+            module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+            command = getattr(import_module(f".commands.{module}", __package__), attribute)
+        elif cmd_name in (commands := brought("commands")):
+            command = load(commands[cmd_name])
+        else:
             return None
-        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
-        command = getattr(import_module(f".commands.{module}", __package__), attribute)
         assert isinstance(command, click.Command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+        if there := [(plugin.name, plugin.summary) for plugin in plugins()]:
+            with formatter.section("Plug-ins"):
+                formatter.write_dl(there)
 
 
 @click.group(

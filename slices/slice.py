@@ -17,7 +17,7 @@ import numpy as np
 import orjson
 
 from ..judges import BoolArray, InputError, Row
-from ..judges.annotation import words as split_words
+from ..judges.retrieval import words as split_words
 from ..judges.rows import Scalar
 from .text import Columns
 

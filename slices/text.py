@@ -13,8 +13,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from ..judges import Row
-from ..judges.annotation import words as split_words
 from ..judges.files import find_suspicions
+from ..judges.retrieval import words as split_words
 from ..judges.rows import Scalar
 from .languages import FUNCTION_WORDS, NEGATIONS, guess_language
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..judges import BoolArray, FloatArray, Row
-from ..judges.annotation import words
+from ..judges.retrieval import words
 from .column import Column
 from .significance import LossScan
 from .slice import Contains

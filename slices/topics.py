@@ -19,8 +19,8 @@ import numpy as np
 import pydantic
 
 from ..judges import DataError, FloatArray, InputError, IntArray, JudgedDataset, Row
-from ..judges.annotation import Encode
-from ..judges.annotation import words as split_words
+from ..judges.retrieval import Encode
+from ..judges.retrieval import words as split_words
 from .languages import FUNCTION_WORDS
 from .text import TOPIC
 
@@ -120,7 +120,7 @@ def fit_topics(
         count: How many topics.
         fields: The texts; all that are in the rows unless given.
         encode: Turns texts into the vectors to cluster by, in place of the words;
-            `judges.annotation.load_encoder` gives one.
+            `judges.retrieval.load_encoder` gives one.
         seed: Of the projection and of k-means.
 
     Raises:

@@ -9,6 +9,7 @@ import click
 import pytest
 
 from judgewright.runs.cli import COMMANDS, cli
+from judgewright.runs.plugins import brought
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -56,4 +57,4 @@ def test_the_feature_table_has_every_command() -> None:
     named = {
         name.split()[0] for commands, _ in FEATURES for name in re.findall(r"`([^`]+)`", commands)
     }
-    assert named == set(COMMANDS)
+    assert named == {*COMMANDS, *brought("commands")}

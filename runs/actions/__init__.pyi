@@ -30,7 +30,6 @@ from .pilot import assumed_judge, measure_churn, pilot_rows, reworded
 from .plan import Plan, plan_run
 from .recheck import recheck
 from .run_summary import CostSummary, RunSummary, baseline, read_optimization, read_run
-from .search_tune import SearchFiles, TunedFiles, run_search_tuning
 from .verdict_pairs import pair_verdicts
 
 __all__ = [
@@ -50,9 +49,7 @@ __all__ = [
     "RunResult",
     "RunSummary",
     "Search",
-    "SearchFiles",
     "Terms",
-    "TunedFiles",
     "TwoJudges",
     "accept_hunks",
     "advise",
@@ -81,7 +78,6 @@ __all__ = [
     "resume_run",
     "reworded",
     "run_calibration",
-    "run_search_tuning",
     "search",
     "settle_flips",
     "start_run",

@@ -16,8 +16,12 @@ from ...optimize.options import (
     described,
     option,
 )
+from ..plugins import brought
 
-PROPOSERS = ("textgrad", "rewrite", "fewshot", "gepa", "mipro", "guidelines", "human")
+PROPOSERS = (
+    *("textgrad", "rewrite", "fewshot", "gepa", "mipro", "guidelines", "human"),
+    *brought("proposers"),
+)
 LABEL_SCALE = (
     "Scale of the labels: binary, probability, low-probability, or LOW..HIGH@THRESHOLD [default:"
     " read from them]."

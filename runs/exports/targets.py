@@ -7,6 +7,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from ...judges import InputError
+from ..plugins import brought, load
 from .plain import PLAIN
 from .target import Target
 
@@ -33,6 +34,7 @@ TOOLS = (
 
 TARGETS: dict[str, Target] = {target.name: target for target in PLAIN}
 TARGETS |= {name: import_module(f".{name}", __package__).TARGET for name in TOOLS}
+TARGETS |= {name: load(path) for name, path in brought("targets").items()}
 """Every target by the name that `--to` takes."""
 GONE = {
     "openai": "OpenAI shuts down its Evals service, where these graders ran, on 30 November 2026: "

@@ -37,6 +37,7 @@ from ...optimize import (
 from ...optimize.options import GateOptions, SearchOptions, option_fields, spelling
 from ...optimize.settings import require_reasons
 from ..config.options import PROPOSERS, OptimizeOptions, ProposerOptions, RowOptions, Via
+from ..plugins import brought, load
 
 _RETIRED = ("ablate",)
 """Options of earlier versions: their runs are still read."""
@@ -252,6 +253,8 @@ def open_proposer(config: RunConfig) -> Proposer:
             return _with_calls(Gepa(), config.step_calls)
         case "mipro":
             return _with_calls(Mipro(), config.step_calls)
+        case name if name in (brought_by := brought("proposers")):
+            return load(brought_by[name])(config)
         case _:
             edit = load_prompt(config.edit or "", origin="the edit")
             return HumanEdit(edit=edit, parts=_editable(config, HumanEdit(edit=edit).parts))

@@ -26,12 +26,12 @@ from judgewright.judges import (
     rank_judges,
     split_dataset,
 )
-from judgewright.judges.annotation import f1_by_threshold, review_queue
 from judgewright.judges.claims import ClaimedResponses
 from judgewright.judges.files import RawRows
 from judgewright.judges.metrics import measure
 from judgewright.judges.published import load_published
 from judgewright.judges.reliability import likely_label_errors
+from judgewright.plugins.rag.annotation import f1_by_threshold, review_queue
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> $x$ \u202e"
 

@@ -25,10 +25,6 @@ SUBCOMMANDS = {
     "data": ("check", "split", "labels", "sources", "import"),
     "models": ("list", "add", "show", "test"),
     "jobs": ("list", "work", "pause", "stop", "resume"),
-    "search": ("tune", "pairs"),
-    "route": ("judge", "ask"),
-    "student": ("train", "data", "judge"),
-    "answers": ("compare", "clarify", "measure", "sample"),
     "workspace": ("merge",),
 }
 EVERY = [(name,) for name in COMMANDS if name not in SUBCOMMANDS] + [

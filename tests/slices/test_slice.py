@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import InputError, Row
-from judgewright.judges.annotation import words
+from judgewright.judges.retrieval import words
 from judgewright.slices import (
     Contains,
     Equals,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Verdict
-from judgewright.judges.annotation.retrieval import _WORD
+from judgewright.judges.retrieval import _WORD
 from judgewright.slices import (
     LIKELY,
     LikelyWords,

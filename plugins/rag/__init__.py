@@ -1,0 +1,1 @@
+"""Judges at work in retrieval: what queries mean, which passages matter, and what answers to."""

@@ -1,0 +1,367 @@
+"""Annotate a corpus: draw pairs, judge them in a workspace, estimate from the sample, write the
+annotations.
+"""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ....judges import (
+    ClientStats,
+    DecisionRule,
+    InputError,
+    JudgedDataset,
+    JudgePrompt,
+    JudgeSettings,
+    Progress,
+    Unscored,
+    Verdict,
+    judge,
+    write_beside,
+)
+from ....judges.judge import require_answers
+from ....judges.judged_dataset import group_codes
+from ....judges.retrieval import Retriever
+from ....runs.actions.bench import describe_spending
+from ....runs.config.environment import Environment
+from ....runs.config.options import ModelOptions
+from ....runs.store.run_clients import start_run_client
+from ....runs.store.workspace import Workspace
+from ..annotation import (
+    CutCurve,
+    Pair,
+    ReviewQueue,
+    SampleEstimates,
+    SamplePlan,
+    estimate_from_sample,
+    f1_by_threshold,
+    pair_dataset,
+    review_queue,
+    sample_pairs,
+)
+from ..annotation.collection import Collection
+from ..annotation.retrieval_cut import Cut, parse_cut, probability_of
+
+Watch = Callable[[str, Progress], None]
+TOP_KS = (1, 3, 5, 10)
+"""Fixed k that a threshold is compared with, beside the plan's own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Annotation:
+    """What was drawn, what the judge said, and what it shows."""
+
+    run_id: str
+    pairs: tuple[Pair, ...]
+    judged: JudgedDataset
+    """One row a pair, in the order of `pairs`."""
+    documents: int
+    """Size of the corpus."""
+    retriever: str
+    plan: SamplePlan
+    rule: DecisionRule | None
+    """The kept rule that decided and calibrated; None where the judge has none."""
+    cut: Cut
+    estimates: SampleEstimates
+    curve: CutCurve | None
+    """None without labels."""
+    queue: ReviewQueue | None
+    """None without labels."""
+    stats: ClientStats
+    notes: tuple[str, ...]
+
+    @property
+    def unscored(self) -> Mapping[str, int]:
+        """Pairs without a verdict, by reason."""
+        return self.judged.unscored
+
+    @property
+    def answered(self) -> int:
+        """Pairs with a verdict."""
+        return sum(isinstance(answer, Verdict) for answer in self.judged.answers)
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return what `annotate --json` prints."""
+        inside = sum(pair.inside for pair in self.pairs)
+        out: dict[str, Any] = {
+            "run": self.run_id,
+            "judge": self.judged.judge,
+            "model": self.judged.model,
+            "simulated": self.judged.simulated,
+            "retriever": self.retriever,
+            "k": self.plan.k,
+            "outside_by": self.plan.outside,
+            "seed": self.plan.seed,
+            "queries": len({pair.query.id for pair in self.pairs}),
+            "documents": self.documents,
+            "pairs": len(self.pairs),
+            "inside": inside,
+            "outside": len(self.pairs) - inside,
+            "n": self.answered,
+            "unscored": dict(self.unscored),
+            "rule": self.rule and self.rule.to_json() | {"version": self.rule.version},
+            "threshold_from": self.cut.origin,
+            "threshold": self.cut.threshold,
+            "recall_of_top_k": self.estimates.recall.to_json(),
+            "relevant_per_query": self.estimates.relevant_per_query.to_json(),
+            "threshold_retrieval": self.curve and self.curve.to_json(),
+            "review": self.queue and _queue_json(self.queue),
+            "notes": list(self.notes),
+        }
+        return out | {
+            "calls": self.stats.calls,
+            "cost": self.stats.cost if self.stats.price_known else None,
+        }
+
+
+def run_annotation(
+    workspace: Workspace,
+    prompt: JudgePrompt,
+    collection: Collection,
+    models: ModelOptions,
+    environment: Environment,
+    *,
+    retriever: Retriever,
+    plan: SamplePlan,
+    threshold_from: str,
+    watch: Watch,
+) -> Annotation:
+    """Draw pairs and judge them; a stopped run that is started again asks only what has no answer
+    yet.
+
+    Args:
+        workspace: Where replies are recorded; the judge's rule is the one it keeps.
+        collection: Queries, documents, and labels of pairs where people gave them.
+        retriever: Over the collection's documents.
+        threshold_from: `rule`, `labels`, or a probability as text.
+
+    Raises:
+        InputError: `threshold_from` is none of these, or asks for labels that no drawn pair has.
+        WorldError: The endpoint or the disk stopped it; answers that came are recorded.
+    """
+    cut = parse_cut(threshold_from)
+    kept = workspace.registry.kept_rule(prompt)
+    pairs = _draw(collection, retriever, plan, watch)
+    dataset = pair_dataset(pairs, collection.label_scale, collection.labels, name="annotate")
+    if cut.origin == "labels" and not any(
+        r.label is not None and dataset.positive(r) for r in dataset.rows
+    ):
+        raise InputError(
+            "no drawn pair is labelled relevant, so that no threshold can be chosen",
+            hint="give --labels, draw more with --per-query, or leave --threshold-from out",
+        )
+    config = {
+        "judge": prompt.name,
+        "version": prompt.version,
+        "model": models.model,
+        "retriever": retriever.name,
+    }
+    config |= {"k": plan.k, "per_query": plan.per_query, "outside": plan.outside, "seed": plan.seed}
+    config |= {"rule": kept and kept.rule.version, "data_hash": dataset.content_hash}
+    settings, rule = JudgeSettings(max_tokens=models.max_tokens), kept.rule if kept else None
+    with start_run_client(workspace, "annotate", config, models, environment) as (run_id, client):
+        judged = judge(
+            prompt,
+            dataset,
+            client,
+            settings=settings,
+            rule=rule,
+            progress=lambda p: watch("pairs", p),
+        )
+        require_answers(judged.answers, of="pair")
+    curve, remark = _compare_cuts(judged, plan.k)
+    if cut.origin == "labels" and curve is not None:
+        cut = Cut(origin="labels", threshold=curve.best.cut)
+    elif cut.origin == "labels":
+        cut = Cut(origin="rule")
+        remark = f"{remark}; the judge's own decision is taken"
+    notes = [*collection.notes, *_plan_notes(pairs, plan)]
+    if kept is None:
+        notes.append(
+            "no rule is kept for this judge: probabilities are raw; `judgewright calibrate`"
+            " fits one"
+        )
+    else:
+        notes += kept.caveats(model=models.model, confidence=settings.confidence)
+    notes += describe_spending(client.stats)
+    if collection.labels:
+        notes.append(remark)
+    return Annotation(
+        run_id=run_id,
+        pairs=pairs,
+        judged=judged,
+        documents=len(collection.documents),
+        retriever=retriever.name,
+        plan=plan,
+        rule=rule,
+        cut=cut,
+        estimates=_estimate(pairs, judged, cut, len(collection.documents)),
+        curve=curve,
+        queue=review_queue(judged) if collection.labels else None,
+        stats=client.stats,
+        notes=tuple(notes),
+    )
+
+
+def _draw(
+    collection: Collection, retriever: Retriever, plan: SamplePlan, watch: Watch
+) -> tuple[Pair, ...]:
+    pairs: list[Pair] = []
+    total = len(collection.queries)
+    for done, query in enumerate(collection.queries, 1):
+        pairs += sample_pairs([query], collection.documents, retriever, plan)
+        watch(
+            "queries", Progress(done=done, total=total, failed=0, recorded=0, cost=None, tokens=0)
+        )
+    return tuple(pairs)
+
+
+def _estimate(
+    pairs: tuple[Pair, ...], judged: JudgedDataset, cut: Cut, documents: int
+) -> SampleEstimates:
+    """Estimate from the pairs that have a verdict."""
+    retrieved: dict[int, bool] = {}
+    for i, answer in enumerate(judged.answers):
+        passes = cut.passes(answer, judged.scale) if isinstance(answer, Verdict) else None
+        if passes is not None:
+            retrieved[i] = passes
+    at = list(retrieved)
+    return estimate_from_sample(
+        np.array([pairs[i].inside for i in at], np.bool_),
+        np.array([retrieved[i] for i in at], np.bool_),
+        np.array([pairs[i].inclusion for i in at], np.float64),
+        group_codes([judged.dataset.rows[i] for i in at]),
+        documents=documents,
+    )
+
+
+def _compare_cuts(judged: JudgedDataset, k: int) -> tuple[CutCurve | None, str]:
+    """Compare thresholds with fixed k on the labelled pairs; the text says why not, or what they
+    are compared on.
+    """
+    probable = np.flatnonzero(np.isfinite(judged.probability))
+    if len(probable) == 0:
+        return None, "no labelled pair has a probability, so that no threshold can be compared"
+    if not judged.positive[probable].any():
+        return None, "no labelled pair is relevant, so that no threshold can be compared"
+    rows = [judged.rows[i] for i in probable.tolist()]
+    inclusion = np.array([row.meta["inclusion"] for row in rows], np.float64)
+    complete = len(probable) == len(judged.dataset.rows)
+    curve = f1_by_threshold(
+        judged.positive[probable],
+        judged.probability[probable],
+        group_codes(rows),
+        rank=np.array([row.meta["rank"] for row in rows], np.int64),
+        weight=1.0 / inclusion if complete else None,
+        ks=sorted({*TOP_KS, k}),
+    )
+    if complete:
+        return (
+            curve,
+            (
+                "thresholds are compared for the whole corpus: each pair weighs the inverse of its"
+                " chance"
+            ),
+        )
+    return (
+        curve,
+        (
+            f"thresholds are compared on the {len(rows):,} labelled pairs alone, which speak for no"
+            " others"
+        ),
+    )
+
+
+def _plan_notes(pairs: tuple[Pair, ...], plan: SamplePlan) -> list[str]:
+    sides = Counter(pair.inside for pair in pairs)
+    queries = len({pair.query.id for pair in pairs})
+    how = "one from each band of ranks" if plan.outside == "bands" else "all with the same chance"
+    notes = [
+        f"{len(pairs):,} pairs of {queries:,} queries: {sides[True]:,} from the top {plan.k}, "
+        f"{sides[False]:,} from below it ({how})"
+    ]
+    if sides[True] + sides[False] < queries * plan.per_query:
+        notes.append(
+            f"fewer than {plan.per_query} pairs a query, as the top {plan.k} or the corpus holds no"
+            " more"
+        )
+    return notes
+
+
+def write_annotations(annotation: Annotation, path: Path) -> None:
+    """Write one line a pair as JSONL: its chances, the verdict or the reason for none, and whether
+    it is retrieved.
+    """
+    import jsonlines
+
+    text = io.StringIO()
+    with jsonlines.Writer(text) as file:
+        for pair, row, answer in zip(
+            annotation.pairs, annotation.judged.dataset.rows, annotation.judged.answers, strict=True
+        ):
+            line: dict[str, Any] = {
+                "id": row.id,
+                **row.meta,
+                "retriever": annotation.retriever,
+            }  # Any: JSON
+            line |= {"judge": annotation.judged.judge, "judge_model": annotation.judged.model}
+            line |= {
+                "simulated": annotation.judged.simulated,
+                "rule": annotation.rule and annotation.rule.version,
+            }
+            line |= {"label": row.label, "group": row.group}
+            file.write(
+                line
+                | _answer_json(answer, annotation)
+                | {"inputs": {**pair.query.inputs, **pair.document.inputs}}
+            )
+    write_beside(path, text.getvalue())
+
+
+def _answer_json(answer: Verdict | Unscored, annotation: Annotation) -> dict[str, Any]:  # Any: JSON
+    if isinstance(answer, Unscored):
+        nothing = dict.fromkeys(
+            ("verdict", "score", "confidence", "probability", "probability_raw", "retrieved")
+        )
+        return {**nothing, "unscored": answer.reason, "detail": answer.detail, "rationale": ""}
+    raw, scale = answer.before or answer, annotation.judged.scale
+    return {
+        "verdict": int(answer.positive),
+        "score": answer.score,
+        "confidence": answer.confidence,
+        "probability": probability_of(answer, scale),
+        "probability_raw": probability_of(raw, scale),
+        "retrieved": annotation.cut.passes(answer, scale),
+        "unscored": None,
+        "rationale": (
+            answer.rationale.encode(errors="replace").decode()
+        ),  # a reply may hold half a letter
+    }
+
+
+def _queue_json(queue: ReviewQueue) -> dict[str, Any]:  # Any: JSON
+    items = [
+        {
+            "query_id": item.row.meta["query_id"],
+            "document_id": item.row.meta["document_id"],
+            "label": item.row.label,
+            "verdict": int(item.verdict.positive),
+            "confidence": item.confidence,
+            "rank": item.row.meta["rank"],
+        }
+        for item in queue.items
+    ]
+    return {
+        "found": queue.total,
+        "confident": queue.confident,
+        "n": queue.n,
+        "note": queue.note,
+        "items": items,
+    }

@@ -1,0 +1,180 @@
+"""Annotations as one sparse query x document matrix, for training embeddings (as in Arctic-Embed).
+
+One matrix for the whole corpus, instead of lists of positives and negatives a query, means that a
+batch can look up every pair: a document known to be relevant never serves as a negative of the same
+query. A pair that is not in the matrix was not annotated; a zero in it was, and is not relevant.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ....judges.errors import InputError
+from ....judges.files.write_beside import write_beside
+from ....judges.judged_dataset import IntArray, JudgedDataset
+from ....judges.verdict import Verdict
+
+MATRIX_FORMATS = (".npz", ".parquet", ".jsonl")
+MATRIX_COLUMNS = {
+    "query_id": "string",
+    "document_id": "string",
+    "row": "int64",
+    "column": "int64",
+    "label": "int8",
+    "human": "bool",
+}
+"""Of an entry, with their types in Arrow."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelMatrix:
+    """Coordinates and labels of the annotated pairs; one entry a pair."""
+
+    query_ids: tuple[str, ...]
+    """Of the rows of the matrix."""
+    document_ids: tuple[str, ...]
+    """Of its columns."""
+    rows: IntArray
+    """Position of the query; shape (entries,)."""
+    columns: IntArray
+    """Position of the document; shape (entries,)."""
+    labels: npt.NDArray[np.int8]
+    """1 relevant, 0 not; shape (entries,)."""
+    human: npt.NDArray[np.bool_]
+    """Whether the label is a person's and not the judge's; shape (entries,)."""
+
+
+def label_matrix(judged: JudgedDataset) -> LabelMatrix:
+    """Return the matrix of judged pairs: people's labels where there are any, and the judge's
+    verdicts elsewhere.
+
+    A pair with neither label nor verdict is no entry.
+
+    Args:
+        judged: Rows from `pair_dataset`, with their answers.
+
+    Raises:
+        InputError: A row is no pair, having no `query_id` and `document_id`, or a pair stands
+            twice.
+    """
+    entries: list[tuple[str, str, bool, bool]] = []
+    for row, answer in zip(judged.dataset.rows, judged.answers, strict=True):
+        query, document = row.meta.get("query_id"), row.meta.get("document_id")
+        if query is None or document is None:
+            raise InputError(f"row {row.id!r} is no pair: it has no query_id and document_id")
+        if row.label is None and not isinstance(answer, Verdict):
+            continue
+        if row.label is None:
+            relevant = isinstance(answer, Verdict) and answer.positive
+        else:
+            relevant = judged.dataset.positive(row)
+        entries.append((str(query), str(document), relevant, row.label is not None))
+    return matrix_of(entries)
+
+
+def matrix_of(pairs: Iterable[tuple[str, str, bool, bool]]) -> LabelMatrix:
+    """Return the matrix of pairs: query, document, whether it is relevant, and whether a person
+    said so.
+
+    Raises:
+        InputError: A pair stands twice.
+    """
+    queries: dict[str, int] = {}
+    documents: dict[str, int] = {}
+    entries: dict[tuple[int, int], tuple[int, bool]] = {}
+    for query, document, relevant, human in pairs:
+        i = queries.setdefault(query, len(queries))
+        j = documents.setdefault(document, len(documents))
+        if (i, j) in entries:
+            raise InputError(f"the pair of query {query!r} and document {document!r} stands twice")
+        entries[i, j] = (int(relevant), human)
+    # Reshaped, so that a matrix without entries has its two columns too.
+    coordinates = np.array(list(entries), np.int64).reshape(-1, 2)
+    return LabelMatrix(
+        query_ids=tuple(queries),
+        document_ids=tuple(documents),
+        rows=coordinates[:, 0],
+        columns=coordinates[:, 1],
+        labels=np.array([label for label, _ in entries.values()], np.int8),
+        human=np.array([human for _, human in entries.values()], np.bool_),
+    )
+
+
+def write_matrix(matrix: LabelMatrix, path: Path) -> None:
+    """Write the matrix as `.npz` (compressed rows), or as `.parquet` or `.jsonl` (one entry a
+    line).
+
+    `scipy.sparse.load_npz` reads the `.npz` as it is, zeros and all; beside SciPy's arrays it has
+    `query_ids`, `document_ids` and `human`, in the order of the entries.
+
+    Raises:
+        InputError: The file's name ends in none of these.
+    """
+    if path.suffix not in MATRIX_FORMATS:
+        raise InputError(
+            f"a label matrix is written as {' or '.join(MATRIX_FORMATS)}, not as {path.name!r}"
+        )
+    if path.suffix == ".jsonl":
+        write_beside(
+            path,
+            "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in _entries(matrix)),
+        )
+        return
+    # Written beside and renamed, so that nobody reads half a file.
+    temporary = path.with_name(f".{path.name}.tmp{path.suffix}")
+    if path.suffix == ".npz":
+        order = np.lexsort((matrix.columns, matrix.rows))
+        ends = np.cumsum(np.bincount(matrix.rows, minlength=len(matrix.query_ids)))
+        np.savez_compressed(
+            temporary,
+            format=np.array(b"csr"),
+            shape=np.array((len(matrix.query_ids), len(matrix.document_ids))),
+            indptr=np.concatenate(([0], ends)),
+            indices=matrix.columns[order],
+            data=matrix.labels[order],
+            human=matrix.human[order],
+            query_ids=np.array(matrix.query_ids, np.str_),
+            document_ids=np.array(matrix.document_ids, np.str_),
+        )
+    else:
+        write_parquet(_entries(matrix), MATRIX_COLUMNS, temporary)
+    temporary.replace(path)
+
+
+def write_parquet(
+    lines: Sequence[Mapping[str, object]], columns: Mapping[str, str], path: Path
+) -> None:
+    """Write lines of given columns, each with the name of its type in Arrow, also where there are
+    none.
+    """
+    import pyarrow  # pyright: ignore[reportMissingTypeStubs]
+    import pyarrow.parquet as pq  # pyright: ignore[reportMissingTypeStubs]
+
+    arrow: Any = pyarrow  # Any: it has no types
+    parquet: Any = pq
+    schema = arrow.schema([(name, arrow.type_for_alias(kind)) for name, kind in columns.items()])
+    parquet.write_table(arrow.Table.from_pylist(list(lines), schema=schema), path)
+
+
+def _entries(matrix: LabelMatrix) -> list[dict[str, object]]:
+    lines: list[dict[str, object]] = []
+    for row, column, label, human in zip(
+        matrix.rows, matrix.columns, matrix.labels, matrix.human, strict=True
+    ):
+        entry: dict[str, object] = {
+            "query_id": matrix.query_ids[row],
+            "document_id": matrix.document_ids[column],
+            "row": int(row),
+            "column": int(column),
+            "label": int(label),
+            "human": bool(human),
+        }
+        lines.append(entry)
+    return lines

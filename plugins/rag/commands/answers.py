@@ -1,0 +1,425 @@
+"""`judgewright answers`: answer from documents in several ways, and grade answers in several."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from ....optimize.options import described, option
+from ....runs.commands.failure import error_body, report_failure
+from ....runs.commands.help import Group
+from ....runs.commands.model_access import asking_environment
+from ....runs.commands.options import json_option, options_of, output_option, writes_workspace
+from ....runs.commands.output_paths import OutFile
+from ....runs.config.options import ModelOptions
+from ....runs.terminal import progress_on_stderr, say, say_json, say_table, simulated_mark
+
+if TYPE_CHECKING:
+    from ....judges import BudgetSpent
+    from ....judges.metrics import Estimate
+    from ....runs.store.workspace import Workspace
+    from ..actions.answers import ComparedSetups
+    from ..actions.clarify import ClarifiedQueries
+    from ..answers import GradedAnswers, Setup
+
+T = TypeVar("T")
+
+COMPARE = """\
+Example:  judgewright rag answers compare reports/documents.jsonl reports/questions.jsonl --model your-model --k 5 --k 10
+"""  # noqa: E501
+MEASURE = """\
+Example:  judgewright rag answers measure answers.jsonl verdicts.jsonl
+"""
+
+CLARIFY = """\
+Example:  judgewright rag answers clarify reports/ambiguous.jsonl reports/documents.jsonl --model your-model --imagine
+"""  # noqa: E501
+
+_ways = partial(option, "Search")
+_judging = partial(option, "Judging")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions:
+    """The ways to answer, each with each, and who judges."""
+
+    chunkers: tuple[str, ...] = _ways(
+        (),
+        "recursive, markdown (at headings) or semantic (between unlike sentences) [default:"
+        " recursive].",
+        kind="repeated",
+        flag="--chunker",
+    )
+    sizes: tuple[int, ...] = _ways(
+        (), "Characters of a chunk [default: 1800].", kind="integers", flag="--size", low=1
+    )
+    overlap: int = _ways(300, "Characters that neighbouring chunks may share.", low=0)
+    contexts: tuple[str, ...] = _ways(
+        (),
+        "What stands before a chunk: none, document (its title and other short columns), or"
+        " headings, which adds those it is under [default: none, document].",
+        kind="repeated",
+        flag="--context",
+    )
+    ks: tuple[int, ...] = _ways(
+        (),
+        "Chunks that are retrieved for a question [default: 5].",
+        kind="integers",
+        flag="--k",
+        low=1,
+    )
+    embedder: str | None = _ways(
+        None,
+        "Retrieve by this sentence-transformers model, not by BM25; semantic chunks too are cut"
+        " by it.",
+    )
+    judge: str = field(
+        default="answer_correctness",
+        metadata=described(
+            "Judging",
+            "A judge of question, right answer and answer: name, name@version or YAML file.",
+        ),
+    )
+    answer_model: str | None = _judging(
+        None, "The model that answers [default: the model that judges]."
+    )
+    answer_tokens: int = _judging(1024, "Tokens of an answer at most.", low=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClarifyOptions:
+    """How interpretations are found and merged."""
+
+    k: int = _ways(10, "Chunks that a search returns.", low=1)
+    alike: float = _ways(
+        0.8, "Merge interpretations whose question and answer have this cosine.", low=0, high=1
+    )
+    imagine: bool = _ways(
+        False, "Compare with the other way: imagine interpretations, and search for each."
+    )
+    embedder: str | None = _ways(
+        None,
+        "Search and compare by this sentence-transformers model, not by BM25 and latent semantic"
+        " analysis.",
+    )
+
+
+@click.group(cls=Group)
+def answers() -> None:
+    """Compare ways to answer from documents, and ways to grade answers."""
+
+
+@answers.command(epilog=COMPARE)
+@click.argument("documents", type=click.Path(path_type=Path))
+@click.argument("questions", type=click.Path(path_type=Path))
+@options_of(options=CompareOptions, models=ModelOptions)
+@output_option("--out", type=OutFile(), help="Write what became of each question, as JSONL.")
+@writes_workspace
+@json_option
+def compare(
+    documents: Path,
+    questions: Path,
+    options: CompareOptions,
+    models: ModelOptions,
+    out: Path | None,
+    workspace: Workspace,
+    as_json: bool,
+) -> None:
+    """Answer QUESTIONS from DOCUMENTS, cut and retrieved in several ways, and judge the answers.
+
+    DOCUMENTS is a file with a document a line, or a folder of Markdown and text files; QUESTIONS
+    has a question and its right answer a line, and the document and evidence where they are known.
+    A stopped comparison is started again with the same command: what has been answered is not asked
+    again.
+    """
+    from ....judges.retrieval import load_encoder
+    from ..actions.answers import compare_answers, write_outcomes
+    from ..answers import read_documents, read_questions
+
+    setups = _setups(options)
+    corpus = read_documents(documents)
+    asked = read_questions(questions, corpus)
+    environment = asking_environment(workspace.root, models.model, options.answer_model)
+    with progress_on_stderr(quiet=as_json) as watch:
+        compared = compare_answers(
+            workspace,
+            workspace.registry.get(options.judge),
+            corpus,
+            asked,
+            setups,
+            models,
+            environment,
+            answer_model=options.answer_model,
+            answer_tokens=options.answer_tokens,
+            encode=load_encoder(options.embedder) if options.embedder else None,
+            watch=watch,
+        )
+    if out is not None:
+        write_outcomes(compared, out)
+    shortfall = _unpaid(
+        outcome.failure for result in compared.results for outcome in result.outcomes
+    )
+    if as_json:
+        say_json(compared.to_json() | {"out": out and str(out)} | error_body(shortfall))
+    else:
+        _say_compared(compared, out)
+    if shortfall is not None:
+        sys.exit(report_failure(shortfall, as_json=False))
+
+
+@answers.command(epilog=CLARIFY)
+@click.argument("queries", type=click.Path(path_type=Path))
+@click.argument("documents", type=click.Path(path_type=Path))
+@options_of(options=ClarifyOptions, models=ModelOptions)
+@output_option("--out", type=OutFile(), help="Write every interpretation, as JSONL.")
+@writes_workspace
+@json_option
+def clarify(
+    queries: Path,
+    documents: Path,
+    options: ClarifyOptions,
+    models: ModelOptions,
+    out: Path | None,
+    workspace: Workspace,
+    as_json: bool,
+) -> None:
+    """Find what the ambiguous queries of QUERIES may mean that DOCUMENTS speak of.
+
+    Each query is searched for once, interpretations are read out of what was found, those that a
+    model can answer from it are kept, and those that mean the same are merged. Two judges say how
+    many of them are grounded and answerable.
+    --imagine does it the other way round too: imagine first, then search for each.
+    """
+    from ....judges.retrieval import load_encoder
+    from ..actions.clarify import clarify_both_ways, write_interpretations
+    from ..annotation import read_queries
+    from ..answers import read_documents
+
+    with progress_on_stderr(quiet=as_json) as watch:
+        clarified = clarify_both_ways(
+            workspace,
+            [query.text for query in read_queries(queries)],
+            read_documents(documents),
+            models,
+            asking_environment(workspace.root, models.model),
+            ways=("read", "imagine") if options.imagine else ("read",),
+            k=options.k,
+            alike=options.alike,
+            encode=load_encoder(options.embedder) if options.embedder else None,
+            watch=watch,
+        )
+    if out is not None:
+        write_interpretations(clarified, out)
+    shortfall = _unpaid(failure for way in clarified.ways for failure in way.failures)
+    if as_json:
+        say_json(clarified.to_json() | {"out": out and str(out)} | error_body(shortfall))
+    else:
+        _say_clarified(clarified, out)
+    if shortfall is not None:
+        sys.exit(report_failure(shortfall, as_json=False))
+
+
+@answers.command(epilog=MEASURE)
+@click.argument("answers_", metavar="ANSWERS", type=click.Path(path_type=Path))
+@click.argument("verdicts", nargs=-1, required=True, type=click.Path(path_type=Path))
+@json_option
+def measure(answers_: Path, verdicts: tuple[Path, ...], as_json: bool) -> None:
+    """Put ANLS beside a judge's verdicts on answers, and say how far the two agree, with people
+    too.
+
+    ANSWERS has a question, its right answer and an answer a line; VERDICTS are what `bench --out`
+    wrote about them, and are joined by id. ANLS compares letters (Biten et al. 2019); by it an
+    answer is right that is nearer to a right one than one half.
+    """
+    from ..actions.answers import grade_both_ways
+
+    graded = grade_both_ways(answers_, verdicts)
+    if as_json:
+        say_json({"judges": {name: one.to_json() for name, one in graded.items()}})
+        return
+    for name, one in graded.items():
+        _say_graded(name, one)
+
+
+@answers.command(epilog="Example:  judgewright rag answers sample reports")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Which figures the reports give.",
+)
+@json_option
+def sample(folder: Path, seed: int, as_json: bool) -> None:
+    """Write a small made-up corpus into FOLDER: reports that resemble each other, and questions
+    about them.
+    """
+    from ....runs.demo import write_reports
+
+    documents, questions = write_reports(folder, seed=seed)
+    if as_json:
+        say_json({"documents": str(documents), "questions": str(questions)})
+    else:
+        say(f"written: {documents}, {questions}")
+
+
+def _unpaid(failures: Iterable[str]) -> BudgetSpent | None:
+    """Return the error that says how much the budget did not reach; None where it reached
+    everything.
+    """
+    from ....judges import BudgetSpent
+
+    unpaid = sum("budget" in failure for failure in failures)
+    return (
+        BudgetSpent(f"the budget ended before {unpaid:,} answers were given and judged")
+        if unpaid
+        else None
+    )
+
+
+def _setups(options: CompareOptions) -> list[Setup]:
+    from ..answers import CHUNKERS, CONTEXTS, Chunking, Setup
+
+    chunkers = _named("--chunker", options.chunkers or CHUNKERS[:1], CHUNKERS)
+    contexts = _named("--context", options.contexts or CONTEXTS[:2], CONTEXTS)
+    ways = product(
+        chunkers, sorted({*options.sizes} or {1800}), contexts, sorted({*options.ks} or {5})
+    )
+    return [
+        Setup(
+            chunking=Chunking(chunker=chunker, size=size, overlap=options.overlap),
+            context=context,
+            k=k,
+        )
+        for chunker, size, context, k in ways
+    ]
+
+
+def _named(flag: str, given: Sequence[str], known: Sequence[T]) -> list[T]:
+    """Return the known ones that were given, in the order given."""
+    from ....judges import InputError
+
+    by_name = {str(one): one for one in known}
+    for name in given:
+        if name not in by_name:
+            raise InputError(f"{flag} {name!r} is none of {', '.join(by_name)}")
+    return [by_name[name] for name in dict.fromkeys(given)]
+
+
+def _say_compared(compared: ComparedSetups, out: Path | None) -> None:
+    say(
+        f"\n{len(compared.questions):,} questions on {compared.documents:,} documents, answered by"
+        f" {compared.answer_model}, judged by {compared.judge} on"
+        f" {compared.model}{simulated_mark(compared.simulated)}"
+    )
+    lines: list[tuple[str, ...]] = []
+    for result in compared.results:
+        lines.append(
+            (
+                str(result.setup),
+                f"{result.chunks:,}",
+                _share(result.document),
+                _share(result.evidence),
+                str(result.correct),
+                _share(result.anls),
+                "-" if result.change is None else _change(result.change),
+            )
+        )
+    head = (
+        "way",
+        "chunks",
+        "document",
+        "evidence",
+        "right, by the judge",
+        "ANLS",
+        "against the first",
+    )
+    say_table(head, lines)
+    say("document, evidence: how often, and how much of it, is among the retrieved chunks")
+    empty = sum(result.empty for result in compared.results)
+    failed = sum(result.failed for result in compared.results)
+    say(
+        f"{empty:,} answers are empty, and so wrong; {failed:,} have no reply or verdict, and count"
+        " nowhere"
+    )
+    failure = next(
+        (o.failure for result in compared.results for o in result.outcomes if o.failure), ""
+    )
+    if failure:
+        say(f"  the first: {failure}")
+    cost = "of unknown price" if compared.cost is None else f"${compared.cost:.4f}"
+    say(f"{compared.calls:,} calls, {cost}" + (f"; every answer written to {out}" if out else ""))
+
+
+def _say_clarified(clarified: ClarifiedQueries, out: Path | None) -> None:
+    first = clarified.ways[0]
+    say(
+        f"\n{first.queries:,} queries, model {clarified.model}{simulated_mark(clarified.simulated)}"
+    )
+    lines: list[tuple[str, ...]] = []
+    for way in clarified.ways:
+        counts = (len(way.interpretations), len(way.kept), way.searches, way.model_calls)
+        shares = (
+            way.share("grounded"),
+            way.share("answerable"),
+            way.share("grounded", "answerable"),
+        )
+        lines.append((_WAYS[way.way], *(f"{count:,}" for count in counts), *map(str, shares)))
+    say_table(
+        ("way", "proposed", "kept", "searches", "questions", "grounded", "answerable", "both"),
+        lines,
+    )
+    say(
+        "grounded, answerable: the judges' yes on what was kept; questions: to the model that"
+        " writes"
+    )
+    for way in clarified.ways:
+        for query, why in way.unread.items():
+            say(f"note: query {query + 1} has no interpretation: {why}")
+    failures = [one.failure for way in clarified.ways for one in way.interpretations if one.failure]
+    if failures:
+        say(
+            f"{len(failures):,} interpretations have no answer or verdict, and count nowhere; the"
+            f" first: {failures[0]}"
+        )
+    say(f"{clarified.calls:,} calls" + (f"; every interpretation written to {out}" if out else ""))
+
+
+_WAYS = {"read": "search, then read", "imagine": "imagine, then search"}
+
+
+def _share(estimate: Estimate) -> str:
+    return "-" if estimate.value is None else f"{estimate.value:.3f}"
+
+
+def _change(estimate: Estimate) -> str:
+    if estimate.value is None:
+        return "-"
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.value:+.3f}"
+    return f"{estimate.value:+.3f} [{estimate.low:+.3f}, {estimate.high:+.3f}]"
+
+
+def _say_graded(name: str, graded: GradedAnswers) -> None:
+    judged = graded.judged
+    for note in judged.dataset.notes:
+        say(f"note: {note}")
+    say(f"\n{name}: {len(graded.similarities):,} answers{simulated_mark(judged.simulated)}")
+    lines = [("right, by the judge", str(graded.correct)), ("ANLS", str(graded.anls))]
+    if graded.people is not None:
+        lines.append(("right, by people", str(graded.people)))
+    for reason, count in judged.unscored.items():
+        lines.append((f"without a verdict: {reason}", f"{count:,}"))
+    say_table(("share of the answers", "95 % interval"), lines)
+    say_table(
+        ("which answers are right", "agreement", "kappa"),
+        [(one.between, str(one.accuracy), str(one.kappa)) for one in graded.agreements],
+    )
