@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,13 +24,19 @@ from ..reports.run_table import RunLine
 from ..store.calls import CallStore, CallSummary
 from ..store.jobs import Job, JobQueue
 from ..store.journal import RunRecord, get_run
-from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
 from .file_data import names_of_check, names_of_tokens, report_of
 from .kept import Kept
 from .offers import Offer
-from .plan_pages import find_plan, keep_plan
-from .row_data import Kind, RowQuery, bytes_to_read, find_row_pages, make_row_pages
+from .row_data import (
+    TITLES,
+    Kind,
+    RowQuery,
+    bytes_to_read,
+    find_row_pages,
+    make_apart,
+    make_row_pages,
+)
 from .row_pages import RowPages
 from .works import Works, WorkWanted
 
@@ -45,17 +50,6 @@ as it lives.
 """
 BYTES_HERE = 5_000_000
 """The size of data files up to which the server itself works out what is shown of their rows."""
-TITLES: Mapping[Kind, str] = {
-    "flips": "Comparing what both prompts said of each row",
-    "wrong": "Looking for the rows that the judge got wrong",
-    "slices": "Measuring the judge on each value of the column",
-    "compare": "Comparing two runs row by row",
-    "looks": "Counting who has looked at this run's sealed rows",
-    "queue": "Opening the queue",
-    "check": "Checking the data file",
-    "tokens": "Counting tokens",
-}
-"""What a visitor is told while it is worked out."""
 KEPT_LINES = 5_000
 """Lines of the table of runs."""
 KEPT_EXPORTS = 8
@@ -213,31 +207,37 @@ class AppState:
                 return None
             raise
 
-    def rows(self, kind: Kind, *names: str) -> RowPages:
+    def rows(self, kind: Kind, *names: str, environment: Environment | None = None) -> RowPages:
         """Return what is shown of rows, of which a page reads what it needs; worked out now where
         it was not before.
+
+        Args:
+            kind: See `RowQuery`.
+            names: As `RowQuery` has them.
+            environment: Of the command that a plan is for.
 
         Raises:
             InputError: There are no such rows, or they have changed.
             WorkWanted: It takes too long here.
         """
-        query = RowQuery(kind, names)
-        with (
-            self._rows_lock
-        ):  # a second visitor waits for the first one's work rather than doing it again
-            found = find_row_pages(self.workspace, query, self.record)
-            if found is not None:
-                return found
+        query = RowQuery(kind, names, environment)
+        # A second visitor waits for the first one's work rather than doing it again.
+        with self._rows_lock:
+            pages = find_row_pages(self.workspace, query, self.record)
+            if pages is not None:
+                return pages
             if error := self.works.take_error(query):
                 raise error
             if bytes_to_read(self.workspace, query) > BYTES_HERE:
-                asked = {**self.where, "kind": kind, "names": names}
-                raise WorkWanted(query, "rows", asked, TITLES[kind])
+                # Keys do not leave this process but in the variables of the other one.
+                bare = RowQuery(kind, names)
+                asked = (self.place, bare, sorted(self.environment.commanded))
+                raise WorkWanted(query, make_apart, asked, TITLES[kind])
             make_row_pages(self.workspace, query)
-            found = find_row_pages(self.workspace, query, self.record)
-        if found is None:
+            pages = find_row_pages(self.workspace, query, self.record)
+        if pages is None:
             raise InputError("the rows changed while they were read", hint="look again")
-        return found
+        return pages
 
     def check(
         self, path: Path, options: CheckOptions, environment: Environment
@@ -253,36 +253,3 @@ class AppState:
         tokens = self.rows("tokens", *names_of_tokens(path, options, model))
         report = report_of(check.head, tokens.head)
         return report, price_of(report, options, environment)
-
-    def plan(self, config: RunConfig, environment: Environment) -> RowPages:
-        """Plan a run.
-
-        Raises:
-            InputError: It could not start.
-            WorkWanted: It takes too long here.
-        """
-        key = ("plan", json.dumps(config.to_json()))
-        with self._rows_lock:
-            found = find_plan(self.workspace, config, environment)
-            if found is not None:
-                return found
-            if error := self.works.take_error(key):
-                raise error
-            if is_large(Path(config.data)):
-                origins = sorted(self.environment.commanded)
-                asked = {**self.where, "config": config.to_json(), "origins": origins}
-                raise WorkWanted(key, "plan", asked, "Planning the run")
-            keep_plan(self.workspace, config, environment)
-            found = find_plan(self.workspace, config, environment)
-        if found is None:
-            raise InputError("the rows changed while they were read", hint="look again")
-        return found
-
-    @property
-    def where(self) -> Mapping[str, str]:
-        """The workspace, as a process of its own is told it."""
-        return {"root": str(self.root), "address": str(self.place.address or "")}
-
-    def writing(self) -> Workspace:
-        """Open the workspace to write a decision; its lock is given back when it is closed."""
-        return Workspace(self.place)

@@ -5,7 +5,6 @@ asking about it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -24,9 +23,6 @@ from ...judges.files import (
 from ..actions.check_data import CheckOptions, look_at_rows, open_raw
 from ..store.workspace import Workspace
 from .row_pages import Json
-
-_TOLD_EVERY = 1_000
-"""Texts that are looked at between two words about how far it is."""
 
 
 def names_of_check(workspace: Workspace, path: Path, options: CheckOptions) -> tuple[str, ...]:
@@ -48,36 +44,24 @@ def names_of_tokens(path: Path, options: CheckOptions, model: str) -> tuple[str,
 
 
 def read_file_pages(
-    workspace: Workspace, kind: str, names: tuple[str, ...], doing: Callable[[str], None]
+    workspace: Workspace, kind: str, names: tuple[str, ...]
 ) -> dict[str, Any]:  # Any: JSON
-    """Check a file, or count its tokens; see `report_of` and `tokens_of`.
+    """Check a file, or count its tokens; see `report_of`.
 
     Raises:
         InputError: A column that was named is missing.
         DataError: The file, or any of its rows, cannot be read.
     """
     path, roles = Path(names[0]), RawRoles(**json.loads(names[1]))
-    doing(f"Reading {path.name}")
     raw = open_raw(
         workspace, read_raw_rows(path, roles, judges=judge_inputs(workspace.registry)), path
     )
     if kind == "tokens":
-        doing(f"Counting the tokens of {len(raw.rows):,} rows")
         prompt = load_prompt(names[2], origin="the judge") if names[2] else None
         return {"tokens": asdict(count_row_tokens(raw.rows, model=names[3], prompt=prompt))}
     scan_all, _ = json.loads(names[2])
-    options = CheckOptions(roles=roles)
-    told = 0
-
-    def progress(done: int, total: int) -> None:
-        nonlocal told
-        if done - told >= _TOLD_EVERY:
-            told = done
-            doing(f"Looking at {total // 2:,} rows: {done / total:.0%}")
-
-    registry = workspace.registry
     report = look_at_rows(
-        raw, path, options, registry=registry, scan_all=scan_all, progress=progress
+        raw, path, CheckOptions(roles=roles), registry=workspace.registry, scan_all=scan_all
     )
     return {"report": report.to_json()}
 
@@ -86,6 +70,15 @@ def report_of(check: Json, tokens: Json) -> DataReport:
     """Return the report of a check that was kept, with the tokens that were."""
     report = TypeAdapter(DataReport).validate_python(check["report"])
     return replace(report, tokens=TypeAdapter(TokenSummary).validate_python(tokens["tokens"]))
+
+
+def stat_of(path: Path) -> tuple[str, int, int]:
+    """Return what changes when a file does: its path, size and time."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return (str(path), 0, 0)
+    return (str(path), stat.st_size, stat.st_mtime_ns)
 
 
 def _as_text(roles: RawRoles) -> str:

@@ -9,7 +9,7 @@ import secrets
 import shlex
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -17,7 +17,6 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from ...judges import InputError, OutputScale, WorkspaceError
-from ..labels.export import export_labels, read_queues
 from ..labels.queue import FLIPS, KIND
 from ..labels.session import LabelSession
 from ..reports.label_screen import REASONS, AnswerKeys
@@ -26,11 +25,10 @@ from ..store.labels import LabelStore, counting_records
 from .app_state import AppState, is_large
 from .data_files import DATA_ENDINGS, find_data_files, resolve_data_file
 from .forms import field_of
-from .make_queue import NewQueue, make_queue
+from .make_queue import NewQueue, make_queue, write_labels
 from .paged import Paged
 from .queue_rows import open_kept_queue
 from .routes import Address
-from .row_pages import Json
 from .uploads import FOLDER
 from .works import WorkWanted
 
@@ -110,17 +108,14 @@ def make(state: AppState, request: Request) -> Response:
         seed=int(time.time()) % 1_000_000,
     )
     if is_large(path):
-        asked = {**state.where, "queue": asdict(wanted)}
-
-        def first_row(made: Json) -> str:
-            return _address(str(made["run"]), annotator)
-
         raise WorkWanted(
-            secrets.token_hex(8), "queue", asked, "Making the queue", leads_on=first_row
+            secrets.token_hex(8),
+            make_queue,
+            (state.place, wanted),
+            "Making the queue",
+            leads_on=lambda run_id: _address(run_id, annotator),
         )
-    with state.writing() as workspace:
-        run_id = make_queue(workspace, wanted)
-    return RedirectResponse(_address(run_id, annotator), 303)
+    return RedirectResponse(_address(make_queue(state.place, wanted), annotator), 303)
 
 
 def row(state: AppState, request: Request) -> Response:
@@ -205,18 +200,17 @@ def use(state: AppState, request: Request) -> Response:
     run = state.record(request.path_params["run"])
     out = state.root / FOLDER / f"labels-{run.run_id}.jsonl"
     there = f"/start?{urlencode({'data': f'{FOLDER}/{out.name}'})}"
-    _write_labels(state, run, out, lambda made: there)
+    _write_labels(state, run, out, lambda _: there)
     return RedirectResponse(there, 303)
 
 
 def _write_labels(
-    state: AppState, run: RunRecord, out: Path, leads_on: Callable[[Json], str] | None = None
+    state: AppState, run: RunRecord, out: Path, leads_on: Callable[[object], str] | None = None
 ) -> None:
+    asked = (state.place, run.run_id, out)
     if is_large(Path(str(run.config.get("data", "")))):
-        asked = {**state.where, "run": run.run_id, "out": str(out)}
-        raise WorkWanted(out, "labels", asked, "Writing the labels", leads_on=leads_on)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    export_labels(read_queues(state.workspace, [run.run_id]), out, every=False)
+        raise WorkWanted(out, write_labels, asked, "Writing the labels", leads_on=leads_on)
+    write_labels(*asked)
 
 
 def answers_of(scale: OutputScale) -> list[Answer]:

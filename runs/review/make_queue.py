@@ -1,4 +1,4 @@
-"""Making a queue of rows to label, as the page's form asks for it."""
+"""Making a queue of rows to label as the page's form asks for it, and writing its labels."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..config.options import RowOptions
+from ..config.place import Place
+from ..labels.export import export_labels, read_queues
 from ..labels.queue import create_queue, list_rows, only_rows, read_rows_to_label
 from ..store.sealed_rows import read_open
 from ..store.workspace import Workspace
@@ -29,7 +31,7 @@ class NewQueue:
     """Draws the order."""
 
 
-def make_queue(workspace: Workspace, wanted: NewQueue) -> str:
+def make_queue(place: Place, wanted: NewQueue) -> str:
     """Enter the queue, keep its rows to be read one by one, and return the id of its run.
 
     Raises:
@@ -37,11 +39,21 @@ def make_queue(workspace: Workspace, wanted: NewQueue) -> str:
         DataError: The file cannot be read.
         WorkspaceError: It cannot be entered or kept.
     """
-    path, reading = Path(wanted.data), RowOptions().as_arguments()
-    every = read_rows_to_label(workspace.registry, path, reading, judge=wanted.judge or None)
-    dataset = read_open(workspace, every, way="").dataset
-    config = list_rows(dataset, path=path, reading=reading, again=wanted.again, seed=wanted.seed)
-    config = replace(config, question=wanted.question, second=wanted.second)
-    run_id = create_queue(workspace, config)
-    keep_queue(workspace, run_id, config, only_rows(dataset, config.rows))
-    return run_id
+    with Workspace(place) as workspace:
+        path, reading = Path(wanted.data), RowOptions().as_arguments()
+        every = read_rows_to_label(workspace.registry, path, reading, judge=wanted.judge or None)
+        dataset = read_open(workspace, every, way="").dataset
+        config = list_rows(
+            dataset, path=path, reading=reading, again=wanted.again, seed=wanted.seed
+        )
+        config = replace(config, question=wanted.question, second=wanted.second)
+        run_id = create_queue(workspace, config)
+        keep_queue(workspace, run_id, config, only_rows(dataset, config.rows))
+        return run_id
+
+
+def write_labels(place: Place, run_id: str, out: Path) -> None:
+    """Write the labels of a queue beside the columns of their rows."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with Workspace(place) as workspace:
+        export_labels(read_queues(workspace, [run_id]), out, every=False)

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -20,25 +20,39 @@ from ..actions.compare_runs import compare_runs, parse_side
 from ..actions.flips import Flip, Flips, flips_of, validation
 from ..actions.run_rows import shown_rows
 from ..actions.run_summary import read_run
+from ..config.environment import Environment, read_environment
+from ..config.place import Place
 from ..labels.queue import KIND, QueueConfig
 from ..store.journal import RunRecord, get_run
 from ..store.ledger import HoldoutLedger
+from ..store.run_config import RunConfig
 from ..store.sealed_rows import SEAL_FIRST
 from ..store.workspace import Workspace
 from .bench_rows import WrongRow, bench_rows, measure_slices, value_of
-from .file_data import read_file_pages
+from .file_data import read_file_pages, stat_of
+from .plan_pages import planned_body, stamp_of_plan
 from .queue_rows import queue_items
 from .row_pages import Json, RowItem, RowPages, read_row_pages, write_row_pages
 
 FORMAT = 3
 """Raised when the same rows are told otherwise."""
-Doing = Callable[[str], None]
-"""Told in words what is being done."""
 ReadRun = Callable[[str], RunRecord]
 """Returns a run by its id."""
-Kind = Literal["flips", "wrong", "slices", "compare", "looks", "queue", "check", "tokens"]
-_OF_FILES = ("check", "tokens")
+Kind = Literal["flips", "wrong", "slices", "compare", "looks", "queue", "check", "tokens", "plan"]
+_OF_FILES = ("check", "tokens", "plan")
 """Kinds that are about a file and no run."""
+TITLES: Mapping[Kind, str] = {
+    "flips": "Comparing what both prompts said of each row",
+    "wrong": "Looking for the rows that the judge got wrong",
+    "slices": "Measuring the judge on each value of the column",
+    "compare": "Comparing two runs row by row",
+    "looks": "Counting who has looked at this run's sealed rows",
+    "queue": "Opening the queue",
+    "check": "Checking the data file",
+    "tokens": "Counting tokens",
+    "plan": "Planning the run",
+}
+"""What a visitor is told while it is worked out."""
 _FILES = ("data", "audited", "holdout")
 """Fields of a configuration that name files of rows."""
 
@@ -48,16 +62,29 @@ class RowQuery:
     """What is wanted.
 
     Flips of a run, wrong rows of a benchmark, its slices by a column, two sides compared, the looks
-    at a run's holdout, a queue of rows to label; or the check of a data file and the tokens of its
-    rows.
+    at a run's holdout, a queue of rows to label; or the check of a data file, the tokens of its
+    rows, and the plan of a run.
 
     Args:
         kind: Which of them.
-        names: A run; a run and a column; two sides; or what `file_query` takes.
+        names: A run; a run and a column; two sides; what `file_data.py` returns for a file; or the
+            configuration of a run, as JSON.
+        environment: Of the command that a plan is for.
     """
 
     kind: Kind
     names: tuple[str, ...]
+    environment: Environment | None = field(default=None, compare=False)
+
+    @property
+    def config(self) -> RunConfig:
+        """The configuration of the run that a plan is for."""
+        return RunConfig.from_json(json.loads(self.names[0]))
+
+    @property
+    def data(self) -> Path:
+        """The file that a check, a count or a plan is about."""
+        return Path(self.config.data if self.kind == "plan" else self.names[0])
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -86,9 +113,17 @@ def find_row_pages(
     return read_row_pages(_path(workspace, query), _stamp(workspace, query, record))
 
 
-def make_row_pages(
-    workspace: Workspace, query: RowQuery, doing: Doing = lambda words: None
-) -> None:
+def make_apart(place: Place, query: RowQuery, origins: Sequence[str]) -> None:
+    """Do the same in a process of its own, where somebody started the server with these origins."""
+    if query.kind == "plan":
+        environment = read_environment().in_workspace(place.root)
+        named = environment.naming(*query.config.named_models, origins=origins)
+        query = replace(query, environment=named)
+    with Workspace(place) as workspace:
+        make_row_pages(workspace, query)
+
+
+def make_row_pages(workspace: Workspace, query: RowQuery) -> None:
     """Work out what a page shows of rows, from the files and the recorded answers, and keep it.
 
     Raises:
@@ -97,10 +132,12 @@ def make_row_pages(
         WorkspaceError: It cannot be kept.
     """
     stamp = _stamp(workspace, query)
-    if query.kind in _OF_FILES:
-        head, items = read_file_pages(workspace, query.kind, query.names, doing), []
+    items: list[RowItem] = []
+    if query.kind == "plan":
+        head = planned_body(workspace, query.config, _environment(query))
+    elif query.kind in _OF_FILES:
+        head = read_file_pages(workspace, query.kind, query.names)
     else:
-        doing("Reading the rows and what is recorded of them")
         head, items = _MADE[query.kind](workspace, *query.names)
     write_row_pages(_path(workspace, query), stamp, head, items)
 
@@ -119,9 +156,9 @@ def keep_queue(workspace: Workspace, run_id: str, config: QueueConfig, dataset: 
 def bytes_to_read(workspace: Workspace, query: RowQuery) -> int:
     """Return how large the files are that have to be read for it."""
     if query.kind in _OF_FILES:
-        return _stat(Path(query.names[0]))[1]
+        return stat_of(query.data)[1]
     runs = (get_run(workspace.database, run_id) for run_id in query.runs)
-    return sum(_stat(path)[1] for run in runs for path in _files_of(run))
+    return sum(stat_of(path)[1] for run in runs for path in _files_of(run))
 
 
 def scale_of(head: Json) -> OutputScale:
@@ -270,11 +307,13 @@ def _stamp(workspace: Workspace, query: RowQuery, record: ReadRun | None = None)
     sealed.
     """
     told: list[object] = [FORMAT]
+    if query.kind == "plan":
+        return json.dumps([FORMAT, *stamp_of_plan(workspace, query.config, _environment(query))])
     read = workspace.database.read
     if query.kind in _OF_FILES:
         sealed_first = workspace.exists and read(_SEALED_FIRST)[0][0]
         told.append(read(_SEALINGS)[0][0] if sealed_first else 0)
-        return json.dumps([*told, _stat(Path(query.names[0]))])
+        return json.dumps([*told, stat_of(query.data)])
     for run_id in query.runs:
         run = record(run_id) if record else get_run(workspace.database, run_id)
         told.append(run.run_id)
@@ -282,10 +321,14 @@ def _stamp(workspace: Workspace, query: RowQuery, record: ReadRun | None = None)
         # that it was given.
         if query.kind not in ("queue", "looks"):
             told += [run.state, run.updated, read(_EVENTS, (run.run_id,))[0][0]]
-        told += [_stat(path) for path in _files_of(run)]
+        told += [stat_of(path) for path in _files_of(run)]
     if query.kind != "queue":
         told.append(read(_LEDGER if query.kind == "looks" else _SEALINGS)[0][0])
     return json.dumps(told)
+
+
+def _environment(query: RowQuery) -> Environment:
+    return query.environment or read_environment()
 
 
 def _files_of(run: RunRecord) -> list[Path]:
@@ -299,11 +342,3 @@ _SEALED_FIRST = f"""
 SELECT count(*) FROM ledger WHERE entry_json LIKE '%"{SEAL_FIRST} (%'
 """  # noqa: S608 - our own words
 _SEALINGS = """SELECT count(*) FROM ledger WHERE entry_json LIKE '%"entry": "rows"%'"""
-
-
-def _stat(path: Path) -> tuple[str, int, int]:
-    try:
-        stat = path.stat()
-    except OSError:
-        return (str(path), 0, 0)
-    return (str(path), stat.st_size, stat.st_mtime_ns)

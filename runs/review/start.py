@@ -4,6 +4,7 @@ the button.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -72,7 +73,8 @@ def _planned(state: AppState, form: StartForm) -> Response:
     try:
         config = form.config(state)
         environment = _environment(state, *config.named_models)
-        planned = state.plan(config, environment).head
+        asked = json.dumps(config.to_json(), sort_keys=True)
+        planned = state.rows("plan", asked, environment=environment).head
     except Unsettled:
         return _page(state, form, problem=NOT_CLEAR)
     except JudgewrightError as error:

@@ -1,34 +1,28 @@
-"""Work on many rows in processes of their own: the server stays small, and a page says what is
-being done meanwhile.
-
-`python -m judgewright.runs.review.prepare` is such a process. It tells in lines of JSON what it is
-doing and, in the last one, what came of it.
+"""Work on many rows in processes of their own: the server stays small, and a page says meanwhile
+what is being done.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
+import pickle
 import secrets
 import sys
 import time
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
-from ...judges import InputError, JudgewrightError, WorkspaceError
+from ...judges import JudgewrightError, WorkspaceError
 
-Json = Mapping[str, Any]  # Any: JSON
 AT_ONCE = 2
 """Processes that work at the same time; what comes later waits."""
 MOST_ENDED = 200
 """Works that have ended and are still known, for whoever looks on."""
-TOLD_FOR = 60.0
-"""Seconds for which an error is kept for the page that wanted the work: the file may have been
-mended since.
+KEPT_SECONDS = 60.0
+"""How long an error is kept for the page that wanted the work: the file may have been mended since.
 """
-LONGEST_LINE = 64_000_000
-"""Bytes of what a process may say in one line."""
+Arguments = tuple[Any, ...]  # Any: whatever the function takes
 
 
 class WorkWanted(Exception):
@@ -37,9 +31,9 @@ class WorkWanted(Exception):
 
     Args:
         key: What is the same for whoever wants the same.
-        what: What `prepare` does.
-        asked: What it is told, as JSON.
-        title: In words.
+        function: What the process calls; a function of a module.
+        arguments: Of the function.
+        title: What it does, in words.
         leads_on: Where to go then, as after a form, from what came of it; without it the page can
             be made.
     """
@@ -47,20 +41,15 @@ class WorkWanted(Exception):
     def __init__(
         self,
         key: Hashable,
-        what: str,
-        asked: Json,
+        function: Callable[..., Any],  # Any: what came of it
+        arguments: Arguments,
         title: str,
         *,
-        leads_on: Callable[[Json], str] | None = None,
+        leads_on: Callable[[Any], str] | None = None,  # Any: as above
     ) -> None:
         super().__init__(key)
-        self.key, self.what, self.asked, self.title, self.leads_on = (
-            key,
-            what,
-            asked,
-            title,
-            leads_on,
-        )
+        self.key, self.function, self.arguments = key, function, arguments
+        self.title, self.leads_on = title, leads_on
 
 
 @dataclass(slots=True, kw_only=True)
@@ -70,8 +59,6 @@ class Work:
     work_id: str
     key: Hashable
     title: str
-    doing: str = ""
-    """What it is at, as it said last."""
     task: asyncio.Task[None] | None = None
     leads_to: str = ""
     """The address where to go once it has ended well; empty where the page that wanted it can be
@@ -104,12 +91,7 @@ class Works:
         for work in self._by_id.values():
             if work.key == wanted.key and not work.ended:
                 return work
-        work = Work(
-            work_id=secrets.token_hex(8),
-            key=wanted.key,
-            title=wanted.title,
-            doing="Waiting for other work",
-        )
+        work = Work(work_id=secrets.token_hex(8), key=wanted.key, title=wanted.title)
         work.task = asyncio.create_task(self._do(work, wanted))
         self._by_id[work.work_id] = work
         for old in [one.work_id for one in self._by_id.values() if one.ended][:-MOST_ENDED]:
@@ -127,7 +109,7 @@ class Works:
         for work in [*self._by_id.values()][::-1]:
             if work.key == key and work.ended:
                 error, work.error = work.error, None
-                return error if time.monotonic() - work.ended_at < TOLD_FOR else None
+                return error if time.monotonic() - work.ended_at < KEPT_SECONDS else None
         return None
 
     def stop(self) -> None:
@@ -138,13 +120,8 @@ class Works:
 
     async def _do(self, work: Work, wanted: WorkWanted) -> None:
         async with self._free:
-            work.doing = ""
-
-            def doing(words: str) -> None:
-                work.doing = words
-
             try:
-                made = await work_apart(wanted.what, wanted.asked, self._variables, doing)
+                made = await work_apart(wanted.function, wanted.arguments, self._variables)
                 work.leads_to = wanted.leads_on(made) if wanted.leads_on else ""
             except JudgewrightError as error:
                 work.error = error
@@ -152,47 +129,35 @@ class Works:
 
 
 async def work_apart(
-    what: str,
-    asked: Json,
-    variables: Mapping[str, str],
-    doing: Callable[[str], None] = lambda words: None,
-) -> Json:
-    """Have another process do something, and return what came of it.
+    function: Callable[..., Any], arguments: Arguments, variables: Mapping[str, str]
+) -> Any:  # Any: what the function takes and returns
+    """Call a function in another process, and return what came of it.
 
     Args:
-        what: What it does.
-        asked: What it is told.
-        variables: Its environment.
-        doing: Called with what it says it is at.
+        function: A function of a module.
+        arguments: Its arguments.
+        variables: The environment of the process.
 
     Raises:
-        InputError: It raised one.
-        WorkspaceError: It raised another of our errors, or ended otherwise.
+        JudgewrightError: The function raised it.
+        WorkspaceError: The process ended otherwise.
     """
     # -P: a module in the working folder, which may be somebody else's workspace, is never imported.
-    command = [sys.executable, "-P", "-m", f"{__package__}.prepare", what]
+    command = [sys.executable, "-P", "-m", f"{__package__}.prepare"]
     pipe, nowhere = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
     process = await asyncio.create_subprocess_exec(
-        *command, stdin=pipe, stdout=pipe, stderr=nowhere, env=dict(variables), limit=LONGEST_LINE
+        *command, stdin=pipe, stdout=pipe, stderr=nowhere, env=dict(variables)
     )
     try:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(json.dumps(asked).encode())
-        process.stdin.close()
-        told: dict[str, Any] = {}
-        async for line in process.stdout:
-            told = cast("dict[str, Any]", json.loads(line))
-            if "doing" in told:
-                doing(str(told["doing"]))
-        await process.wait()
+        answer, _ = await process.communicate(pickle.dumps((function, arguments)))
     finally:
         if process.returncode is None:
             process.kill()
-    if process.returncode or ("made" not in told and "error" not in told):
+    if process.returncode:
         raise WorkspaceError(
             "the rows could not be read: the process that read them ended", hint="look again"
         )
-    if (error := told.get("error")) is None:
-        return cast("Json", told["made"])
-    raise (InputError if error["input"] else WorkspaceError)(error["message"], hint=error["hint"])
+    made, error = pickle.loads(answer)  # noqa: S301  # our own process wrote it
+    if error is not None:
+        raise error
+    return made

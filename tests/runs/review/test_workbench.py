@@ -32,6 +32,7 @@ from judgewright.optimize.holdout.row_fingerprints import RowFingerprints
 from judgewright.runs.actions import read_run
 from judgewright.runs.actions.run_rows import shown_rows
 from judgewright.runs.config import Environment
+from judgewright.runs.config.place import Place
 from judgewright.runs.labels.queue import reading_order
 from judgewright.runs.labels.session import LabelSession, open_rows
 from judgewright.runs.review.compare_pages import FLIPS_PER_PAGE
@@ -40,6 +41,7 @@ from judgewright.runs.review.row_data import (
     RowQuery,
     bytes_to_read,
     find_row_pages,
+    make_apart,
     make_row_pages,
 )
 from judgewright.runs.review.works import work_apart
@@ -440,7 +442,7 @@ def test_a_benchmark_whose_file_changed_keeps_its_figures(
 def test_many_rows_are_worked_out_in_a_process_of_their_own(bench_own: Workbench) -> None:
     """What it keeps is what the server would; a new entry of rows in the ledger makes it old."""
     query, lost = RowQuery("wrong", (bench_own.after,)), RowQuery("flips", (bench_own.after,))
-    variables, asked = Environment().process_variables, {"root": str(bench_own.root), "address": ""}
+    variables, where = Environment().process_variables, Place.of(bench_own.root)
     with Workspace(bench_own.root) as place:
         assert bytes_to_read(place, query) > 50_000
         make_row_pages(place, query)
@@ -449,16 +451,12 @@ def test_many_rows_are_worked_out_in_a_process_of_their_own(bench_own: Workbench
         expected = here.head, list(here.chosen())
         shutil.rmtree(bench_own.root / ".judgewright" / "pages")
         assert find_row_pages(place, query) is None
-        asyncio.run(
-            work_apart("rows", {**asked, "kind": query.kind, "names": query.names}, variables)
-        )
+        asyncio.run(work_apart(make_apart, (where, query, ()), variables))
         found = find_row_pages(place, query)
         assert found is not None
         assert (found.head, list(found.chosen())) == expected
         with pytest.raises(InputError, match="not an optimization"):
-            asyncio.run(
-                work_apart("rows", {**asked, "kind": lost.kind, "names": lost.names}, variables)
-            )
+            asyncio.run(work_apart(make_apart, (where, lost, ()), variables))
         fresh = Dataset.of(
             [Row(id="x", inputs={"text": "nobody saw this"})], labels=OutputScale(kind="binary")
         )
