@@ -5,6 +5,8 @@ import re
 import subprocess
 import sys
 import tomllib
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
 
@@ -61,119 +63,131 @@ MODULES = sorted(
 )
 
 
-def imports(path: Path) -> list[tuple[str, bool]]:
-    """Every module a file imports by its full name, and whether at the top of the file."""
-    here = path.relative_to(ROOT).with_suffix("").parts
-    package = here[:-1]
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    checking = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-        for inner in ast.walk(node)
-    }
-    found = []
-    for node in ast.walk(tree):
-        if id(node) in checking:
-            continue
-        top = node in tree.body
-        if isinstance(node, ast.Import):
-            found += [(alias.name, top) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else ()
-            parts = [node.module] if node.module else [alias.name for alias in node.names]
-            found += [(".".join((*base, part)), top) for part in parts]
-    return found
+@dataclass(frozen=True)
+class Module:
+    """What one file of the product says about itself."""
+
+    name: str
+    imports: tuple[tuple[str, bool], ...]
+    """Every module it imports by its full name, and whether at the top of the file."""
+    calls: frozenset[str]
+    """The functions it calls by a bare name."""
+    text: str
+
+    @classmethod
+    def of(cls, path: Path) -> "Module":
+        """Read a file once, for all tests of this file."""
+        text = path.read_text(encoding="utf-8")
+        tree = ast.parse(text)
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        nodes = list(ast.walk(tree))
+        for_checkers = {
+            id(inner)
+            for node in nodes
+            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+            for inner in ast.walk(node)
+        }
+        at_top = set(map(id, tree.body))
+        imports: list[tuple[str, bool]] = []
+        calls: set[str] = set()
+        for node in nodes:
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                calls.add(node.func.id)
+            if id(node) in for_checkers:
+                continue
+            if isinstance(node, ast.Import):
+                imports += [(alias.name, id(node) in at_top) for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                base = parts[: len(parts) - node.level] if node.level else ()
+                ends = [node.module] if node.module else [alias.name for alias in node.names]
+                imports += [(".".join((*base, end)), id(node) in at_top) for end in ends]
+        name = ".".join(parts).removesuffix(".__init__")
+        return cls(name=name, imports=tuple(imports), calls=frozenset(calls), text=text)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_imports_run_downwards(path: Path) -> None:
+@pytest.fixture(scope="module")
+def modules() -> dict[str, Module]:
+    """Every file of the product by its dotted name, each parsed once."""
+    return {module.name: module for module in map(Module.of, MODULES)}
+
+
+def test_imports_run_downwards(modules: dict[str, Module]) -> None:
     """A file imports its own room and the rooms before it, nothing above."""
-    room = ROOMS.index(path.relative_to(ROOT).parts[0])
-    above = {name for name, _ in imports(path) if name.split(".")[0] in ROOMS[room + 1 :]}
-    assert above == set()
+    upwards = {
+        (module.name, imported)
+        for module in modules.values()
+        for imported, _ in module.imports
+        if imported.split(".")[0] in ROOMS[ROOMS.index(module.name.split(".")[0]) + 1 :]
+    }
+    assert upwards == set()
 
 
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / "runs" / "actions").glob("*.py")), ids=lambda p: p.name
-)
-def test_an_action_returns_values_and_prints_nothing(path: Path) -> None:
+def test_an_action_returns_values_and_prints_nothing(modules: dict[str, Module]) -> None:
     """Commands and the Python face print what an action returns; it knows neither reports nor the
     terminal.
     """
-    assert not [
-        name
-        for name, _ in imports(path)
-        if name.startswith(("runs.reports", "runs.terminal", "runs.commands"))
-    ]
+    printing = {
+        (module.name, imported)
+        for module in modules.values()
+        if module.name.startswith("runs.actions.")
+        for imported, _ in module.imports
+        if imported.startswith(("runs.reports", "runs.terminal", "runs.commands"))
+    }
+    assert printing == set()
 
 
-def test_there_is_no_circle_of_imports() -> None:
+def test_there_is_no_circle_of_imports(modules: dict[str, Module]) -> None:
     """Following imports between files, nobody comes back to where they started."""
-    names = {
-        ".".join(p.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): p
-        for p in MODULES
-    }
     graph = {
-        name: {found for found, _ in imports(path) if found in names and found != name}
-        for name, path in names.items()
+        name: {imported for imported, _ in module.imports if imported in modules} - {name}
+        for name, module in modules.items()
     }
-    done: set[str] = set()
-
-    def visit(name: str, trail: tuple[str, ...]) -> None:
-        assert name not in trail, " -> ".join((*trail, name))
-        if name not in done:
-            for found in sorted(graph[name]):
-                visit(found, (*trail, name))
-            done.add(name)
-
-    for name in graph:
-        visit(name, ())
+    assert list(TopologicalSorter(graph).static_order())
 
 
-@pytest.mark.parametrize("face", FACES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_a_face_shows_what_is_there(face: Path) -> None:
+def test_faces_show_what_is_there() -> None:
     """Every name of `__init__.pyi` can be imported, and is listed; `__init__.py` defines nothing of
     its own.
     """
-    module = import_module(".".join(("judgewright", *face.relative_to(ROOT).parts)))
-    assert module.__doc__
-    stub = ast.parse((face / "__init__.pyi").read_text(encoding="utf-8"))
-    names = {
-        alias.name for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names
-    }
-    assert sorted(names) == module.__all__
-    assert all(hasattr(module, name) for name in names)
-    tree = ast.parse((face / "__init__.py").read_text(encoding="utf-8"))
-    assert not [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    for face in FACES:
+        module = import_module(".".join(("judgewright", *face.relative_to(ROOT).parts)))
+        assert module.__doc__, face
+        stub = ast.parse((face / "__init__.pyi").read_text(encoding="utf-8"))
+        imported = [node.names for node in stub.body if isinstance(node, ast.ImportFrom)]
+        names = {alias.name for aliases in imported for alias in aliases}
+        assert sorted(names) == module.__all__, face
+        assert [name for name in sorted(names) if not hasattr(module, name)] == [], face
+        tree = ast.parse((face / "__init__.py").read_text(encoding="utf-8"))
+        defined = [n for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)]
+        assert defined == [], face
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_heavy_libraries_are_imported_where_they_are_used(path: Path) -> None:
+def test_heavy_libraries_are_imported_where_they_are_used(modules: dict[str, Module]) -> None:
     """Importing any of our files imports none of the heavy ones."""
-    assert {name for name, top in imports(path) if top and name.split(".")[0] in HEAVY} == set()
+    heavy = {
+        (module.name, imported)
+        for module in modules.values()
+        for imported, at_top in module.imports
+        if at_top and imported.split(".")[0] in HEAVY
+    }
+    assert heavy == set()
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_nothing_dangerous_or_hidden_is_used(path: Path) -> None:
+def test_nothing_dangerous_or_hidden_is_used(modules: dict[str, Module]) -> None:
     """No pickle, no eval or exec; environment.py alone reads the environment; imports may need some
     of it set.
 
     The module that is written for the lm-evaluation-harness reads who judges from there, where it
     runs.
     """
-    text = path.read_text(encoding="utf-8")
-    used = {name.split(".")[0] for name, _ in imports(path)}
-    assert not used & {"pickle", "diskcache", "joblib", "shelve", "dill", "cloudpickle"}
-    calls = {
-        n.func.id
-        for n in ast.walk(ast.parse(text))
-        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
-    }
-    assert not calls & {"eval", "exec", "compile"}
-    if path.name not in ("environment.py", "import_litellm.py", "lmeval.py"):
-        assert "os.environ" not in text
-        assert "getenv" not in text
+    dangerous = {"pickle", "diskcache", "joblib", "shelve", "dill", "cloudpickle"}
+    for module in modules.values():
+        used = {imported.split(".")[0] for imported, _ in module.imports}
+        assert not used & dangerous, module.name
+        assert not module.calls & {"eval", "exec", "compile"}, module.name
+        if module.name.rpartition(".")[2] not in ("environment", "import_litellm", "lmeval"):
+            assert "os.environ" not in module.text, module.name
+            assert "getenv" not in module.text, module.name
 
 
 def test_no_other_code_folder_and_nothing_nested_deeper() -> None:
