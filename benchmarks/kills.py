@@ -11,8 +11,9 @@ closing summary are those of the undisturbed run, and how many calls were repeat
 billed beyond the finished ones.
 
 Through batches and files a kill comes at a random change of the folder of requests and replies,
-which is when something could be lost or asked twice. Batches go to `judgewright simulate`, files
-are answered here; both count what they answered, so that a request that was paid for twice shows.
+which is when something could be lost or asked twice. Batches go to `judgewright models simulate`,
+files are answered here; both count what they answered, so that a request that was paid for twice
+shows.
 """
 
 import argparse
@@ -114,7 +115,7 @@ class Requests:
 
     def __enter__(self) -> "Requests":
         if self.via == "batch":
-            words = ["simulate", "--port", str(self.port), "--faults", "batch_looks=0"]
+            words = ["models", "simulate", "--port", str(self.port), "--faults", "batch_looks=0"]
             self._server = subprocess.Popen(
                 [sys.executable, "-m", "judgewright", *words], stdout=subprocess.PIPE
             )

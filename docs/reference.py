@@ -35,16 +35,15 @@ FACES = {
 }
 """Reference page to the package whose public names it lists."""
 COMMAND_TASKS = {
-    "Try it": ("demo", "simulate"),
+    "Try it": ("demo",),
     "Look at rows, judges and models": ("data", "judges", "models"),
     "Measure a judge": ("bench", "score", "calibrate"),
     "Find where it errs": ("slices",),
     "Improve it": ("loss", "optimize", "runs"),
-    "Decide": ("review", "jobs", "diff", "accept", "reject", "gate", "label"),
+    "Decide": ("review", "diff", "accept", "reject", "gate", "label"),
     "Use it": (
         "export",
         "doctor",
-        "workspace",
     ),
     "Plug-ins": ("rag", "students"),
 }

@@ -20,14 +20,7 @@ COMMANDS = {
         "demo:demo",
         "Run all five steps on made-up rows and the simulated model; no key needed.",
     ),
-    "judges": ("judges:judges", "List, show and compare judge prompts."),
-    "models": ("models:models", "List, add, show and test the models that --model can name."),
     "bench": ("bench:bench", "Measure a judge against human labels."),
-    "score": ("score:score", "Measure verdicts from any judge, read from a file."),
-    "calibrate": (
-        "calibrate:calibrate",
-        "Fit a judge's threshold and calibration on validation rows.",
-    ),
     "slices": ("slices:slices", "Find where a judge errs, from a run or a verdict file."),
     "loss": (
         "loss:loss",
@@ -38,21 +31,28 @@ COMMANDS = {
         "Improve a judge on its weak slice and put the result through the gate.",
     ),
     "gate": ("gate:gate", "Decide between two judges, or two verdict files, on a holdout."),
-    "label": ("label:label", "Label rows in the terminal, one key each."),
-    "data": ("data:data", "Look at a data file, split it, or make one from a published release."),
-    "runs": ("runs:runs", "List, show, resume and export runs."),
     "review": ("review:review", "Read runs on a page in the browser, and decide about them."),
-    "jobs": ("jobs:jobs", "List, pause, resume and stop what the page started."),
+    "export": ("export:export", "Write a judge for another tool, and prove it there."),
+    "judges": ("judges:judges", "List, show, add and label judges."),
+    "models": (
+        "models:models",
+        "List, add and test the models that --model can name; serve the simulated one.",
+    ),
+    "data": ("data:data", "Look at a data file, split it, or make one from a published release."),
+    "label": ("label:label", "Label rows in the terminal, one key each."),
+    "score": ("score:score", "Measure verdicts from any judge, read from a file."),
+    "calibrate": (
+        "calibrate:calibrate",
+        "Fit a judge's threshold and calibration on validation rows.",
+    ),
+    "runs": ("runs:runs", "List, show, compare, resume and merge runs; pause and stop jobs."),
+    "doctor": ("doctor:doctor", "Check all of a workspace: the file, replies, runs, looks."),
     "diff": ("decide:diff", "Show what a run wants to change in a prompt."),
     "accept": (
         "decide:accept",
         "Adopt the prompt that a run's gate accepted, or some of its hunks.",
     ),
     "reject": ("decide:reject", "Turn a run's prompt down, with a reason."),
-    "export": ("export:export", "Write a judge for another tool, and prove it there."),
-    "doctor": ("doctor:doctor", "Check all of a workspace: the file, replies, runs, looks."),
-    "workspace": ("workspace:workspace", "Merge workspaces, in folders and on servers."),
-    "simulate": ("simulate:simulate", "Serve the simulated model over HTTP, with injected errors."),
 }
 RETIRED = {
     "plan": "judgewright optimize ... --plan says what a run would ask, cost and show",
@@ -66,12 +66,24 @@ RETIRED = {
         "set --steps, --batch, --gradients and --temperature of `optimize` by hand; "
         "in every study of `tune` more steps looked better"
     ),
+    "jobs": "`runs list` shows jobs; `runs pause`, `resume`, `stop` and `work` take them",
+    "simulate": "type `models simulate`",
+    "workspace": "type `runs merge SOURCE TARGET`; to keep what is old, copy the folder",
+    "judges import": "type `judges add FILE`; `judges add --from TOOL NAME` for what a tool ships",
+    "judges new": "type `judges add --description TEXT --examples FILE --as NAME`",
+    "judges diff": "type `judges show BEFORE AFTER`",
+    "judges log": "type `judges list NAME`",
+    "models show": "type `models list NAME`",
+    "data sources": "type `data import`, without a source",
+    "loss lint": "type `loss check`",
 }
 """Commands that are gone, and what to do instead."""
 
 
 class _Lazy(click.Group):
     """A group whose help is printed without importing any command."""
+
+    retired = RETIRED
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*COMMANDS, *brought("commands")]

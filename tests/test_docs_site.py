@@ -352,7 +352,7 @@ def test_no_target_is_forgotten() -> None:
 def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a simulated endpoint."""
     run = TutorialRun(tmp_path_factory.mktemp("endpoint"))
-    run.type("judgewright simulate --port 8399 &")
+    run.type("judgewright models simulate --port 8399 &")
     yield run.url
     run.stop()
 

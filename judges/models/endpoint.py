@@ -1,4 +1,4 @@
-"""Any OpenAI-compatible endpoint: hosted, vLLM, Ollama, llama.cpp, or `judgewright simulate`.
+"""Any OpenAI-compatible endpoint: hosted, vLLM, Ollama, llama.cpp, or the simulated model served.
 
 One try per call: the request's body goes through a transport (the `openai` package, or aiohttp
 alone), and what comes back is read here, alike for both.

@@ -40,7 +40,7 @@ class ModelDescription:
         return values
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
-        """Return what `models show --json` prints."""
+        """Return what `models list NAME --json` prints."""
         named = self.named
         return {
             "name": self.name,

@@ -41,7 +41,7 @@ def start_worker(queue: JobQueue, variables: Mapping[str, str]) -> subprocess.Po
         "-P",
         "-m",
         "judgewright",
-        "jobs",
+        "runs",
         "work",
         "--workspace",
         str(queue.place),

@@ -95,10 +95,10 @@ class SplitOptions(RoleOptions):
 class ImportOptions:
     """What is read of a published release, and what is written."""
 
-    out: Path = field(
-        metadata=described("Output", "The JSONL to write.", type=OutFile(makes_folder=True))
+    out: Path | None = option(
+        "Output", None, "The JSONL to write.", type=OutFile(makes_folder=True)
     )
-    level: str = _data("", "What one row is, where the source has several (see `data sources`).")
+    level: str = _data("", "What one row is, where the source has several.")
     where: Mapping[str, str] = pairs_option(
         "Data", "Keep only rows with this value.", flag="--where", metavar="COLUMN=VALUE"
     )
@@ -259,38 +259,31 @@ def labels(
         say_label_queues(summaries)
 
 
-@data.command(epilog="Example:  judgewright data sources")
-@json_option
-def sources(as_json: bool) -> None:
-    """List the published data sets that can be imported."""
-    found = SOURCES.values()
-    if as_json:
-        keys = ("name", "about", "inputs", "judge", "levels", "hub", "licence")
-        say_json({"sources": [{key: getattr(source, key) for key in keys} for source in found]})
-        return
-    say_table(
-        ("source", "rows", "levels"),
-        [(s.name, s.about, ", ".join(s.levels)) for s in found],
-        left=3,
-    )
-
-
 @data.command(
     "import",
     epilog=(
         "Example:  judgewright data import ragtruth RAGTruth/dataset --level sentence --out"
-        " ragtruth.jsonl"
+        " ragtruth.jsonl\nSources:  judgewright data import"
     ),
 )
-@click.argument("source", type=click.Choice(list(SOURCES)))
-@click.argument("path")
+@click.argument("source", type=click.Choice(list(SOURCES)), required=False)
+@click.argument("path", required=False)
 @options_of(options=ImportOptions)
 @json_option
-def import_(source: str, path: str, options: ImportOptions, as_json: bool) -> None:
-    """Make rows from the files of SOURCE at PATH, as their makers publish them.
+def import_(source: str | None, path: str | None, options: ImportOptions, as_json: bool) -> None:
+    """Make rows from the files of SOURCE at PATH, as their makers publish them; without SOURCE,
+    list the sources.
 
     PATH may also be hub:NAME (Hugging Face, with the extra `hub`).
     """
+    if source is None:
+        _list_sources(as_json=as_json)
+        return
+    if path is None or options.out is None:
+        raise InputError(
+            f"{source} is read from where, and written where?",
+            hint=f"judgewright data import {source} PATH --out rows.jsonl",
+        )
     reading = ReadOptions(
         level=options.level,
         seed=options.seed,
@@ -309,6 +302,19 @@ def import_(source: str, path: str, options: ImportOptions, as_json: bool) -> No
         say_json(done.to_json() | {"licence": SOURCES[source].licence})
     else:
         say_import(done)
+
+
+def _list_sources(*, as_json: bool) -> None:
+    sources = SOURCES.values()
+    if as_json:
+        keys = ("name", "about", "inputs", "judge", "levels", "hub", "licence")
+        say_json({"sources": [{key: getattr(source, key) for key in keys} for source in sources]})
+        return
+    say_table(
+        ("source", "rows", "levels"),
+        [(source.name, source.about, ", ".join(source.levels)) for source in sources],
+        left=3,
+    )
 
 
 @contextmanager

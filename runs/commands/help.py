@@ -4,6 +4,7 @@ end.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -13,7 +14,7 @@ LONG = 12
 WIDTH = 26
 """Columns of an option's name; a longer name has a line of its own."""
 GROUPS = (
-    *("Goal", "Data", "Verdict files", "Model", "Judging", "Calibration", "Slices"),
+    *("Goal", "Draft", "Data", "Verdict files", "Model", "Judging", "Calibration", "Slices"),
     *("Search", "Gate", "Without labels", "Trust", "Output"),
 )
 """Headings, in the order in which they are shown."""
@@ -83,6 +84,19 @@ class Group(click.Group):
     """A command with commands of its own, of the same looks."""
 
     command_class = Command
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order in which they were written."""
+        return list(self.commands)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """See `click.Group`; a word that was retired is there to say so."""
+        command = super().get_command(ctx, cmd_name)
+        retired: Mapping[str, str] = getattr(ctx.find_root().command, "retired", {})
+        words = f"{self.name} {cmd_name}"
+        if command is None and words in retired:
+            return retired_command(words, retired[words])
+        return command
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, each on its line."""

@@ -1,42 +1,28 @@
-"""`judgewright judges`: list, show, compare, switch, make, add and import judge prompts."""
+"""`judgewright judges`: list, show, compare, label and add judge prompts."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...judges.errors import InputError
-from ..terminal import inline, say, say_diff, say_json, say_table
+from ..terminal import say, say_diff, say_json, say_table
 from .help import Group
-from .judges_add import add, read_fills
-from .judges_new import new
-from .options import json_option, read_pairs, reads_workspace
-from .output_paths import OutFile
+from .judges_add import add
+from .options import json_option, reads_workspace
 
 if TYPE_CHECKING:
-    from ..imports import ImportedJudge
+    from ...judges import Registry
     from ..store.workspace import Workspace
 
-SOURCES = (
-    "deepeval",
-    "export",
-    "file",
-    "langchain",
-    "mlflow",
-    "promptfoo",
-    "ragas",
-    "trulens",
-    "umbrela",
-)
-"""The names in `imports.SOURCES`, written out: the help must not import the readers."""
-IMPORTS = """\
-Example:    judgewright judges import trulens groundedness --with .venvs/trulens/bin/python --out trulens.yaml
-No NAME:    judgewright judges import mlflow --with .venvs/mlflow/bin/python
-A file:     judgewright judges import umbrela qrel_zeroshot_bing.txt --as umbrela
-Of ours:    judgewright judges import export handover
-"""  # noqa: E501
+LISTS = """\
+Example:   judgewright judges list
+Versions:  judgewright judges list groundedness
+"""
+SHOWS = """\
+Example:     judgewright judges show groundedness@1349
+Difference:  judgewright judges show groundedness@1349 groundedness@77ab
+"""
 TAGS = """\
 Example:  judgewright judges tag groundedness@1349 production
 Use it:   judgewright bench groundedness@production rows.jsonl --model NAME
@@ -46,15 +32,19 @@ Undo it:  judgewright judges tag groundedness production --remove
 
 @click.group(cls=Group)
 def judges() -> None:
-    """List, show, compare, make, add and import judge prompts."""
+    """List, show, compare, label and add judge prompts."""
 
 
-@judges.command("list", epilog="Example:  judgewright judges list")
+@judges.command("list", epilog=LISTS)
+@click.argument("name", required=False)
 @reads_workspace
 @json_option
-def list_(workspace: Workspace, as_json: bool) -> None:
-    """List every judge with its current version."""
+def list_(name: str | None, workspace: Workspace, as_json: bool) -> None:
+    """List every judge with its current version; with NAME, that judge's versions, newest first."""
     registry = workspace.registry
+    if name is not None:
+        _say_versions(registry, name, as_json=as_json)
+        return
     prompts = [(registry.get(name), len(registry.versions(name))) for name in registry.names()]
     columns = ("name", "version", "inputs", "scale", "versions")
     if as_json:
@@ -67,15 +57,46 @@ def list_(workspace: Workspace, as_json: bool) -> None:
     say_table(("judge", *columns[1:]), lines, left=4)
 
 
-@judges.command(epilog="Example:  judgewright judges show groundedness@1349")
+def _say_versions(registry: Registry, judge: str, *, as_json: bool) -> None:
+    versions = registry.log(judge)
+    named = versions[0].name in registry.names()
+    tags = registry.tags(versions[0].name) if named else ()
+    lines: list[dict[str, Any]] = []  # Any: JSON
+    for prompt in versions:
+        labels = [tag.label for tag in tags if tag.version == prompt.version]
+        lines.append(
+            {
+                "version": prompt.version,
+                "parent": prompt.parent,
+                "note": prompt.note,
+                "labels": labels,
+            }
+        )
+    if as_json:
+        say_json({"log": lines})
+        return
+    for line in lines:
+        marks = "".join(f" [{label}]" for label in line["labels"])
+        say(f"{versions[0].name}@{line['version']}{marks}  {line['note']}")
+
+
+@judges.command(epilog=SHOWS)
 @click.argument("judge")
+@click.argument("after", required=False)
 @reads_workspace
 @json_option
-def show(judge: str, workspace: Workspace, as_json: bool) -> None:
-    """Print a judge as YAML."""
+def show(judge: str, after: str | None, workspace: Workspace, as_json: bool) -> None:
+    """Print a judge as YAML; with AFTER, what changed from JUDGE to that one."""
     from ..actions.gate_decision import verification
 
     prompt = workspace.registry.get(judge)
+    if after is not None:
+        text = prompt.diff(workspace.registry.get(after))
+        if as_json:
+            say_json({"diff": text})
+        else:
+            say_diff(text or "no difference")
+        return
     verified = verification(workspace, prompt)
     if as_json:
         say_json(
@@ -89,42 +110,6 @@ def show(judge: str, workspace: Workspace, as_json: bool) -> None:
     else:
         say(prompt.to_yaml().rstrip("\n"))
         say(f"# {verified['note']}")
-
-
-@judges.command(epilog="Example:  judgewright judges log groundedness")
-@click.argument("judge")
-@reads_workspace
-@json_option
-def log(judge: str, workspace: Workspace, as_json: bool) -> None:
-    """Print a judge's lineage, newest first."""
-    lineage = workspace.registry.log(judge)
-    tags = (
-        workspace.registry.tags(lineage[0].name)
-        if lineage[0].name in workspace.registry.names()
-        else ()
-    )
-    labels = {p.version: [tag.label for tag in tags if tag.version == p.version] for p in lineage}
-    if as_json:
-        lines = ({"version": p.version, "parent": p.parent, "note": p.note} for p in lineage)
-        say_json({"log": [line | {"labels": labels[str(line["version"])]} for line in lines]})
-        return
-    for prompt in lineage:
-        marks = "".join(f" [{label}]" for label in labels[prompt.version])
-        say(f"{prompt.name}@{prompt.version}{marks}  {prompt.note}")
-
-
-@judges.command(epilog="Example:  judgewright judges diff groundedness@1349 groundedness@77ab")
-@click.argument("before")
-@click.argument("after")
-@reads_workspace
-@json_option
-def diff(before: str, after: str, workspace: Workspace, as_json: bool) -> None:
-    """Print what changed from one judge to another."""
-    text = workspace.registry.get(before).diff(workspace.registry.get(after))
-    if as_json:
-        say_json({"diff": text})
-    else:
-        say_diff(text or "no difference")
 
 
 @judges.command(epilog="Example:  judgewright judges use groundedness@1349")
@@ -195,119 +180,4 @@ def tag(judge: str, label: str, remove: bool, workspace: Workspace, as_json: boo
         say(f"  {moved.note}")
 
 
-@judges.command("import", epilog=IMPORTS)
-@click.argument("tool", type=click.Choice(SOURCES))
-@click.argument("name", required=False)
-@click.option("--with", "interpreter", help="The Python that has the tool [default: this one].")
-@click.option("--as", "new_name", help="What to call the judge [default: TOOL_NAME].")
-@click.option(
-    "--field",
-    "fields",
-    multiple=True,
-    metavar="THEIRS=OURS",
-    help="What to call a field, in place of a guess.",
-)
-@click.option(
-    "--fill",
-    "fills",
-    multiple=True,
-    metavar="THEIRS=TEXT",
-    help=(
-        "The text that stands for a field of theirs in every row; =@FILE reads it, = leaves the"
-        " field empty."
-    ),
-)
-@click.option(
-    "--scale",
-    help=(
-        "LOW..HIGH@THRESHOLD, binary, probability, or low-probability where low is good [default:"
-        " as the tool says]."
-    ),
-)
-@click.option(
-    "--out", type=OutFile(), help="Write the judge as YAML [default: keep it in the workspace]."
-)
-@reads_workspace
-@json_option
-def import_(
-    tool: str,
-    name: str | None,
-    interpreter: str | None,
-    new_name: str | None,
-    fields: tuple[str, ...],
-    fills: tuple[str, ...],
-    scale: str | None,
-    out: Path | None,
-    workspace: Workspace,
-    as_json: bool,
-) -> None:
-    """Import a judge that TOOL ships as a prompt, to compare with; without NAME, list what TOOL
-    ships.
-
-    NAME is a judge of the installed tool, a file, or an export of ours. The wording stays the
-    tool's.
-    """
-    from ...judges.scale import parse_label_scale
-    from ..actions.keep_judge import keep_judge
-    from ..imports import ImportOptions, import_judge
-
-    if name is None:
-        _list_shipped(tool, interpreter, as_json=as_json)
-        return
-    options = ImportOptions(
-        name=new_name,
-        fields=read_pairs(fields, "--field", "THEIRS=OURS", may_be_empty=True),
-        fills=read_fills(fills),
-        scale=parse_label_scale(scale) if scale else None,
-    )
-    imported = import_judge(tool, name, options=options, interpreter=interpreter)
-    path, spec = keep_judge(workspace.registry, imported.prompt, out)
-    _say_imported(imported, path, spec, as_json=as_json)
-
-
 judges.add_command(add)
-judges.add_command(new)
-
-
-def _list_shipped(tool: str, interpreter: str | None, *, as_json: bool) -> None:
-    from ..imports import TOOLS, list_installed
-
-    if tool not in TOOLS:
-        raise InputError(f"{tool} needs NAME: the path of a file")
-    names = list_installed(tool, interpreter)
-    if as_json:
-        say_json({"tool": tool, "names": names})
-        return
-    for judge in names:
-        say(inline(judge))
-
-
-def _say_imported(imported: ImportedJudge, path: str, spec: str, *, as_json: bool) -> None:
-    prompt = imported.prompt
-    if as_json:
-        say_json(
-            {
-                "name": prompt.name,
-                "version": prompt.version,
-                "path": path,
-                "tool": imported.tool,
-                "place": imported.location,
-                "dialect": imported.syntax,
-                "inputs": prompt.inputs,
-                "fields": dict(imported.fields),
-                "scale": prompt.scale.describe(),
-                "differences": list(imported.differences),
-            }
-        )
-        return
-    origin = f"{inline(imported.tool)}, {inline(imported.location)}"
-    say(f"{prompt.name}@{prompt.version} from {origin}, written to {path}")
-    say(f"  Rows need {', '.join(prompt.inputs)}.")
-    for difference in imported.differences:
-        say(f"  {inline(difference)}")
-    if "@" in spec:
-        say(
-            f"  {prompt.name!r} means what it meant before; to change that: judgewright judges use"
-            f" {spec}"
-        )
-    say(f"Compare it: judgewright bench {spec} ROWS --model NAME")

@@ -1,10 +1,13 @@
-"""`judgewright judges add`: bring in a prompt of one's own."""
+"""`judgewright judges add`: a prompt of one's own, a judge that a tool ships, or one that a model
+drafts from words.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,136 +15,227 @@ import click
 
 from ...judges.errors import InputError
 from ...judges.files.small_file import read_small_text
+from ...optimize.options import option
 from ..config.options import CallOptions
 from ..terminal import inline, say, say_json, visible
-from .help import Command, GroupedOption
+from .help import Command
+from .judges_draft import DraftOptions, add_drafted, positive_of, say_next
 from .options import json_option, options_of, read_pairs, writes_workspace
-from .output_paths import OutFile
 
 if TYPE_CHECKING:
     from ...judges import JudgePrompt
-    from ..imports import AddOptions, ForeignJudge, ModelReading, Question, Understood
+    from ..imports import (
+        AddOptions,
+        ForeignJudge,
+        ImportedJudge,
+        ModelReading,
+        Question,
+        Understood,
+    )
     from ..store.workspace import Workspace
 
 ADD = """\
-Example:    judgewright judges add judge.txt --as politeness
+Example:    judgewright judges add judge.txt --as politeness --model your-model
 Labels:     judgewright judges add judge.txt --labels FAIL,PASS
 In code:    judgewright judges add evaluate.py --string PROMPT
 The rules:  judgewright judges add judge.txt --criteria 'A reply passes when ... the customer'
-A model:    judgewright judges add judge.txt --model your-model
-Look only:  judgewright judges add judge.txt --check
-"""
+Of a tool:  judgewright judges add --from trulens groundedness --with .venvs/trulens/bin/python
+Of ours:    judgewright judges add handover
+By words:   judgewright judges add --as politeness --description "A reply is polite when it greets." --examples three.jsonl --model your-model
+"""  # noqa: E501
+TOOLS = ("deepeval", "langchain", "mlflow", "promptfoo", "ragas", "trulens", "umbrela")
+"""The tools of `imports.SOURCES`, written out: the help must not import the readers."""
+_data = partial(option, "Data")
+_judging = partial(option, "Judging")
+_output = partial(option, "Output")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceOptions:
+    """Which judge is added, what its words leave open, and what is done with it."""
+
+    name: str | None = _data(
+        None, "What to call the judge [default: the file's name].", flag="--as"
+    )
+    string: str | None = _data(
+        None,
+        "Which prompt of a file with several is meant, by the name of its string or its keys.",
+    )
+    fields: tuple[str, ...] = _data(
+        (),
+        "What to call a field [default: its name].",
+        kind="repeated",
+        flag="--field",
+        metavar="THEIRS=OURS",
+    )
+    fills: tuple[str, ...] = _data(
+        (),
+        "The text of a field that is no row's; =@FILE reads it.",
+        kind="repeated",
+        flag="--fill",
+        metavar="THEIRS=TEXT",
+    )
+    tool: str | None = _data(
+        None,
+        "SOURCE is a judge that this tool ships, or its file; without SOURCE, list what it ships.",
+        flag="--from",
+        choices=TOOLS,
+    )
+    interpreter: str | None = _data(
+        None, "With --from: the Python that has the tool [default: this one].", flag="--with"
+    )
+    labels: str | None = _judging(
+        None, "The labels of its answer, the worst first, such as FAIL,PASS."
+    )
+    choice: bool = _judging(False, "The labels have no order.")
+    scale: str | None = _judging(
+        None,
+        "LOW..HIGH@THRESHOLD, binary or probability; 6..1 where 1 is the best, low-probability@0.3"
+        " where low is good and 0.3 still passes [default: as the words say].",
+    )
+    threshold: str | None = _judging(
+        None,
+        "The worst grade or label of a reply with which a row is positive [default: the middle;"
+        " above it, of labels].",
+    )
+    verdict: str | None = _judging(
+        None, "Which field of a JSON answer is the verdict.", metavar="FIELD"
+    )
+    criteria: str | None = _judging(
+        None,
+        "The words that optimization may edit: the first and last.",
+        metavar="'FIRST ... LAST'",
+    )
+    check: bool = _output(False, "Show what is understood, and save nothing.")
+    show_request: bool = _output(
+        False, "Show what --model sends of the file, send nothing and save nothing."
+    )
+    yes: bool = _output(False, "Save without asking.")
+    out: Path | None = _output(
+        None, "Write the judge as YAML [default: keep it in the workspace].", kind="out"
+    )
 
 
 @click.command("add", cls=Command, epilog=ADD)
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--as", "name", help="What to call the judge [default: the file's name].")
-@click.option(
-    "--string",
-    help="Which prompt of a file with several is meant, by the name of its string or its keys.",
-    cls=GroupedOption,
-    group="Data",
-)
-@click.option(
-    "--labels",
-    help="The labels of its answer, the worst first, such as FAIL,PASS.",
-    cls=GroupedOption,
-    group="Judging",
-)
-@click.option(
-    "--choice", is_flag=True, help="The labels have no order.", cls=GroupedOption, group="Judging"
-)
-@click.option(
-    "--scale",
-    help=(
-        "LOW..HIGH@THRESHOLD, binary or probability; 6..1 where 1 is the best, low-probability@0.3"
-        " where low is good and 0.3 still passes [default: as the words say]."
-    ),
-    cls=GroupedOption,
-    group="Judging",
-)
-@click.option(
-    "--threshold",
-    help=(
-        "The worst grade or label of a reply with which a row is positive [default: the middle;"
-        " above it, of labels]."
-    ),
-    cls=GroupedOption,
-    group="Judging",
-)
-@click.option(
-    "--verdict",
-    metavar="FIELD",
-    help="Which field of a JSON answer is the verdict.",
-    cls=GroupedOption,
-    group="Judging",
-)
-@click.option(
-    "--criteria",
-    metavar="'FIRST ... LAST'",
-    help="The words that optimization may edit: the first and last.",
-    cls=GroupedOption,
-    group="Judging",
-)
-@click.option(
-    "--field",
-    "fields",
-    multiple=True,
-    metavar="THEIRS=OURS",
-    help="What to call a field [default: its name].",
-    cls=GroupedOption,
-    group="Data",
-)
-@click.option(
-    "--fill",
-    "fills",
-    multiple=True,
-    metavar="THEIRS=TEXT",
-    help="The text of a field that is no row's; =@FILE reads it.",
-    cls=GroupedOption,
-    group="Data",
-)
-@click.option("--check", is_flag=True, help="Show what is understood, and save nothing.")
-@click.option(
-    "--show-request",
-    is_flag=True,
-    help="Show what --model sends of the file, send nothing and save nothing.",
-)
-@click.option("--yes", is_flag=True, help="Save without asking.")
-@click.option(
-    "--out", type=OutFile(), help="Write the judge as YAML [default: keep it in the workspace]."
-)
-@options_of(models=CallOptions)
+@click.argument("source", required=False)
+@options_of(source_options=SourceOptions, draft=DraftOptions, models=CallOptions)
 @writes_workspace
 @json_option
 def add(
-    file: Path,
-    name: str | None,
-    string: str | None,
-    labels: str | None,
-    choice: bool,
-    scale: str | None,
-    threshold: str | None,
-    verdict: str | None,
-    criteria: str | None,
-    fields: tuple[str, ...],
-    fills: tuple[str, ...],
-    check: bool,
-    show_request: bool,
-    yes: bool,
-    out: Path | None,
+    source: str | None,
+    source_options: SourceOptions,
+    draft: DraftOptions,
     models: CallOptions,
     workspace: Workspace,
     as_json: bool,
 ) -> None:
-    """Add a prompt of your own: a text, a chat, YAML, code, or an object that another tool saved.
+    """Add the judge in SOURCE, a file: a text, a chat, YAML, code, an object that another tool
+    saved, or an export of ours.
 
     Its words, field names and form of answer stay. What was understood is shown before anything is
     saved; what the words leave open is asked at a terminal, and said with an option elsewhere.
 
     With --model a model reads the prompt too. What it quotes is looked up in the text, and goes
     before what Judgewright reads there by itself; where the two differ, a note says so.
+
+    Without SOURCE, a model drafts a judge from --description and --examples.
     """
+    options = source_options
+    if draft.wanted:
+        add_drafted(
+            workspace,
+            draft,
+            models,
+            name=options.name,
+            labels=read_labels(options.labels),
+            scale=options.scale,
+            out=options.out,
+            as_json=as_json,
+        )
+    elif options.tool is not None or (source is not None and _is_export(Path(source))):
+        _add_from_tool(source, options, workspace, as_json=as_json)
+    elif source is not None:
+        _add_file(Path(source), options, models, workspace, as_json=as_json)
+    else:
+        raise InputError(
+            "which judge is added?",
+            hint=(
+                "judgewright judges add FILE; or say it: --as NAME --description TEXT --examples"
+                " FILE --model NAME"
+            ),
+        )
+
+
+def _is_export(path: Path) -> bool:
+    from ..exports.manifest import MANIFEST_NAME
+
+    beside = path.with_name(f"{path.name}.{MANIFEST_NAME}")
+    return path.is_dir() or beside.is_file()
+
+
+def _add_from_tool(
+    source: str | None, options: SourceOptions, workspace: Workspace, *, as_json: bool
+) -> None:
+    from ...judges.scale import parse_label_scale
+    from ..actions.keep_judge import keep_judge
+    from ..imports import TOOLS as INSTALLED
+    from ..imports import ImportOptions, import_judge, list_installed
+
+    tool = options.tool or "export"
+    if source is None:
+        if tool not in INSTALLED:
+            raise InputError(f"{tool} needs SOURCE: the path of a file")
+        names = list_installed(tool, options.interpreter)
+        if as_json:
+            say_json({"tool": tool, "names": names})
+        for judge in names if not as_json else ():
+            say(inline(judge))
+        return
+    wanted = ImportOptions(
+        name=options.name,
+        fields=read_pairs(options.fields, "--field", "THEIRS=OURS", may_be_empty=True),
+        fills=read_fills(options.fills),
+        scale=parse_label_scale(options.scale) if options.scale else None,
+    )
+    imported = import_judge(tool, source, options=wanted, interpreter=options.interpreter)
+    path, spec = keep_judge(workspace.registry, imported.prompt, options.out)
+    _say_imported(imported, path, spec, as_json=as_json)
+
+
+def _say_imported(imported: ImportedJudge, path: str, spec: str, *, as_json: bool) -> None:
+    prompt = imported.prompt
+    if as_json:
+        say_json(
+            {
+                "name": prompt.name,
+                "version": prompt.version,
+                "path": path,
+                "tool": imported.tool,
+                "place": imported.location,
+                "dialect": imported.syntax,
+                "inputs": prompt.inputs,
+                "fields": dict(imported.fields),
+                "scale": prompt.scale.describe(),
+                "differences": list(imported.differences),
+            }
+        )
+        return
+    origin = f"{inline(imported.tool)}, {inline(imported.location)}"
+    say(f"{prompt.name}@{prompt.version} from {origin}, written to {path}")
+    say(f"  Rows need {', '.join(prompt.inputs)}.")
+    for difference in imported.differences:
+        say(f"  {inline(difference)}")
+    say_next(prompt, spec)
+
+
+def _add_file(
+    file: Path,
+    chosen: SourceOptions,
+    models: CallOptions,
+    workspace: Workspace,
+    *,
+    as_json: bool,
+) -> None:
     from ...judges.scale import parse_label_scale
     from ..actions.keep_judge import keep_judge
     from ..imports import (
@@ -154,18 +248,18 @@ def add(
     )
 
     options = AddOptions(
-        name=name,
-        fields=read_pairs(fields, "--field", "THEIRS=OURS", may_be_empty=True),
-        fills=read_fills(fills),
-        scale=parse_label_scale(scale) if scale else None,
-        labels=read_labels(labels),
-        choice=choice,
-        threshold=threshold,
-        verdict=verdict,
-        criteria=criteria,
+        name=chosen.name,
+        fields=read_pairs(chosen.fields, "--field", "THEIRS=OURS", may_be_empty=True),
+        fills=read_fills(chosen.fills),
+        scale=parse_label_scale(chosen.scale) if chosen.scale else None,
+        labels=read_labels(chosen.labels),
+        choice=chosen.choice,
+        threshold=chosen.threshold,
+        verdict=chosen.verdict,
+        criteria=chosen.criteria,
     )
-    if show_request:
-        asked = reading_messages(read_own_prompts(file, string))
+    if chosen.show_request:
+        asked = reading_messages(read_own_prompts(file, chosen.string))
         messages = [{"role": one.role, "content": one.content} for one in asked]
         if as_json:
             say_json({"messages": messages})
@@ -176,10 +270,10 @@ def add(
     asking = sys.stdin.isatty() and sys.stdout.isatty() and not as_json
     if models.model:
         judge, reading = _model_reading(
-            read_own_prompts(file, string), models, workspace, quiet=as_json
+            read_own_prompts(file, chosen.string), models, workspace, quiet=as_json
         )
     else:
-        judge, reading = read_own_prompt(file, string), ModelReading()
+        judge, reading = read_own_prompt(file, chosen.string), ModelReading()
     settled = settle(judge, options, reading)
     while settled.questions and asking:
         _say_text(settled.found)
@@ -200,24 +294,19 @@ def add(
                 "  Read by rules alone, which misread about one such prompt in four: compare, or"
                 " add --model NAME."
             )
-    if check:
+    if chosen.check:
         if as_json:
             say_json(_json(found, prompt, settled.notes) | {"path": None, "spec": None})
         return
-    if asking and not yes and not click.confirm(f"Save it as {prompt.name}?", default=True):
+    if asking and not chosen.yes and not click.confirm(f"Save it as {prompt.name}?", default=True):
         say("nothing was saved")
         return
-    path, spec = keep_judge(workspace.registry, prompt, out)
+    path, spec = keep_judge(workspace.registry, prompt, chosen.out)
     if as_json:
         say_json(_json(found, prompt, settled.notes) | {"path": path, "spec": spec})
         return
     say(f"{prompt.name}@{prompt.version} written to {path}")
-    if "@" in spec:
-        say(
-            f"  {prompt.name!r} means what it meant before; to change that: judgewright judges use"
-            f" {spec}"
-        )
-    say(f"Measure it: judgewright bench {spec} ROWS --model NAME")
+    say_next(prompt, spec)
 
 
 def _model_reading(
@@ -319,14 +408,6 @@ def _say_understood(found: Understood, prompt: JudgePrompt, notes: tuple[str, ..
         say(f"  examples   {len(prompt.examples)}")
     for note in (*notes, *found.notes):
         say(f"  {inline(note)}")
-
-
-def positive_of(prompt: JudgePrompt) -> str:
-    """Say which of two labels is the positive one."""
-    if prompt.scale.kind != "binary":
-        return ""
-    negative, positive = prompt.scale.labels or ("0", "1")
-    return f" ({negative} is 0, {positive} is 1, positive)"
 
 
 def describe_answer(prompt: JudgePrompt) -> str:

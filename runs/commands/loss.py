@@ -164,7 +164,9 @@ def write(
         say(f"\nwritten to {out}")
 
 
-@loss.command(epilog='Example:  judgewright loss lint "fp + 0.4 * fn" --scale 0..3@2 --declares fp')
+@loss.command(
+    epilog='Example:  judgewright loss check "fp + 0.4 * fn" --scale 0..3@2 --declares fp'
+)
 @click.argument("expression")
 @click.option(
     "--declares",
@@ -177,7 +179,7 @@ def write(
 @options_of(scales=ScaleOptions)
 @reads_workspace
 @json_option
-def lint(
+def check(
     expression: str,
     declares: str | None,
     objective: str | None,

@@ -15,6 +15,7 @@ from ...judges.errors import InputError
 from ..terminal import inline, say, say_json, say_table
 from .help import Group, GroupedOption
 from .model_access import asking_environment
+from .models_simulate import simulate
 from .options import json_option, read_pairs, reads_workspace
 
 if TYPE_CHECKING:
@@ -22,21 +23,32 @@ if TYPE_CHECKING:
     from ..actions.models import ModelDescription
     from ..store.workspace import Workspace
 
+LISTS = """\
+Example:  judgewright models list
+One:      judgewright models list fast
+"""
 _setting = partial(click.option, cls=GroupedOption, group="Model")
 
 
 @click.group(cls=Group)
 def models() -> None:
-    """List, add, show and test the models that `--model NAME` can name."""
+    """List, add and test the models that `--model NAME` can name, and serve the simulated one."""
 
 
-@models.command("list", epilog="Example:  judgewright models list")
+@models.command("list", epilog=LISTS)
+@click.argument("name", required=False)
 @reads_workspace
 @json_option
-def list_(workspace: Workspace, as_json: bool) -> None:
-    """List the models of your own models.yaml and of the workspace's."""
+def list_(name: str | None, workspace: Workspace, as_json: bool) -> None:
+    """List the models of your own models.yaml and of the workspace's.
+
+    With NAME: what it stands for, where each setting comes from, and whether its key is there.
+    """
     from ..actions.models import describe_models
 
+    if name is not None:
+        _say_model(name, workspace, as_json=as_json)
+        return
     environment = asking_environment(workspace.root)
     described = describe_models(environment)
     if as_json:
@@ -64,12 +76,7 @@ def list_(workspace: Workspace, as_json: bool) -> None:
     say_table(("name", "model", "base URL", "key", "settings"), lines, left=5)
 
 
-@models.command(epilog="Example:  judgewright models show fast")
-@click.argument("name")
-@reads_workspace
-@json_option
-def show(name: str, workspace: Workspace, as_json: bool) -> None:
-    """Show what NAME stands for, where each setting comes from, and whether its key is there."""
+def _say_model(name: str, workspace: Workspace, *, as_json: bool) -> None:
     from ..actions.models import describe_model, source_of
 
     described = describe_model(name, asking_environment(workspace.root))
@@ -233,6 +240,9 @@ def test(
         say_json(report.to_json())
     else:
         _say_report(report, judge)
+
+
+models.add_command(simulate)
 
 
 def _say_report(report: ModelReport, judge: str) -> None:

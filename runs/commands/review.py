@@ -124,5 +124,5 @@ def serve_page(
         if (left := app.state.pages.open_jobs()) and not as_json:
             say(
                 f"{left} {'job goes' if left == 1 else 'jobs go'} on without this page: judgewright"
-                " jobs list"
+                " runs list"
             )

@@ -1,4 +1,6 @@
-"""`judgewright runs`: list, compare, show, flips, export, resume."""
+"""`judgewright runs`: list, show, compare, flips, edit, resume, export, merge, and the jobs that
+the page started.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +20,8 @@ from .model_access import allow_origin_option, asking_environment
 from .optimize import finish, tell
 from .options import elsewhere, json_option, named_run, reads_workspace, writes_workspace
 from .output_paths import OutFolder
+from .run_jobs import job_bodies, pause, queue_of, resume_job, say_jobs, stop, work
+from .runs_merge import merge
 
 if TYPE_CHECKING:
     from ..actions.flips import Direction as FlipDirection
@@ -33,9 +37,10 @@ MAX_CRITERIA = 1_000_000
 
 @click.group(cls=Group)
 def runs() -> None:
-    """List, compare, show and resume runs.
+    """List, show, compare and resume runs, and the jobs that the page started.
 
-    RUN is a run's id, the beginning of one, or `latest`.
+    RUN is a run's id, the beginning of one, or `latest`; JOB is a job's id, or the beginning of
+    one.
     """
 
 
@@ -51,8 +56,10 @@ def runs() -> None:
 @json_option
 def list_(limit: int, workspace: Workspace, as_json: bool) -> None:
     """List the runs of this workspace, newest first, with what each is about, its figure and how it
-    ended.
+    ended; then the jobs that are not done or made no run.
     """
+    queue = queue_of(workspace)
+    jobs = [job for job in queue.list() if job.state != "done" or job.run_id is None]
     # Reading the database would make one.
     records = list_runs(workspace.database)[::-1] if workspace.exists else ()
     lines = _describe(workspace, records[:limit]) if records else []
@@ -61,14 +68,19 @@ def list_(limit: int, workspace: Workspace, as_json: bool) -> None:
             {
                 "runs": [{**asdict(line.info), **line.to_json()} for line in lines],
                 "of": len(records),
+                "jobs": job_bodies(queue, jobs),
             }
         )
-    elif not records:
+        return
+    if not records:
         say("no runs here yet; try: judgewright demo")
     else:
         say(str(RunList(lines)))
         if len(records) > limit:
             say(f"{len(records) - limit:,} more; --limit shows them")
+    if jobs:
+        say("")
+        say_jobs(queue, jobs)
 
 
 def _describe(workspace: Workspace, records: Sequence[RunRecord]) -> list[RunLine]:
@@ -279,25 +291,39 @@ def export(
 
 
 @runs.command(epilog="Example:  judgewright runs resume 20261121-031502-a1b2c3 --budget 10.00")
-@click.argument("run")
+@click.argument("run", metavar="RUN|JOB")
 @click.option("--budget", help="A new budget for the whole run, what it has spent included.")
+@click.option(
+    "--yes",
+    is_flag=True,
+    help="Also a job that somebody else put into the workspace; read it first.",
+)
 @allow_origin_option
 @writes_workspace
 @json_option
 def resume(
     run: str,
     budget: str | None,
+    yes: bool,
     origins: tuple[str, ...],
     workspace: Workspace,
     as_json: bool,
 ) -> None:
     """Resume a run that was stopped, killed or out of budget; finished calls are not paid for
     again.
+
+    A job that was paused, stopped or failed is put into the queue again.
     """
     from ..actions.optimize import resume_run
     from ..actions.run_summary import changed_settings, read_optimization
     from ..reports.terminal_report import say_event, say_nothing
 
+    queue = queue_of(workspace)
+    # A run's id has dashes, a job's has none.
+    jobs = [job for job in queue.list() if run and job.job_id.startswith(run)]
+    if jobs:
+        resume_job(queue, queue.get(run), yes=yes, as_json=as_json)
+        return
     with progress_on_stderr(quiet=as_json) as watch:
         environment = asking_environment(workspace.root, origins=origins)
         run = named_run(workspace, run, unfinished=True)
@@ -354,3 +380,7 @@ def edit(
             tell=tell,
         )
     finish(result, workspace.place, as_json=as_json)
+
+
+for command in (pause, stop, work, merge):
+    runs.add_command(command)

@@ -125,7 +125,7 @@ class JobQueue:
                     if fitting
                     else f"there is no job {job_id!r}"
                 ),
-                hint="`judgewright jobs list` shows them",
+                hint="`judgewright runs list` shows them",
             )
         return fitting[0]
 

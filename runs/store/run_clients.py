@@ -104,7 +104,7 @@ def open_exchange(
     if model == SIMULATED:
         raise InputError(
             "the simulated model answers in process, not through batches or files",
-            hint="leave out --via, or serve it with `judgewright simulate`",
+            hint="leave out --via, or serve it with `judgewright models simulate`",
         )
     if via == "batch":
         return open_batch_exchange(

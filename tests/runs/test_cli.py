@@ -18,14 +18,15 @@ from judgewright.runs.store import Workspace, create_run, list_runs
 README = Path(__file__).resolve().parents[2] / "README.md"
 VERDICTS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "verdicts"
 SUBCOMMANDS = {
-    "judges": ("list", "show", "log", "diff", "use", "tag", "new", "add", "import"),
-    "runs": ("list", "compare", "show", "flips", "export", "resume", "edit"),
+    "judges": ("list", "show", "use", "tag", "add"),
+    "runs": (
+        *("list", "show", "compare", "flips", "edit", "resume", "export"),
+        *("pause", "stop", "work", "merge"),
+    ),
     "export": ("judge", "verify"),
-    "loss": ("write", "lint"),
-    "data": ("check", "split", "labels", "sources", "import"),
-    "models": ("list", "add", "show", "test"),
-    "jobs": ("list", "work", "pause", "stop", "resume"),
-    "workspace": ("merge",),
+    "loss": ("write", "check"),
+    "data": ("check", "split", "labels", "import"),
+    "models": ("list", "add", "test", "simulate"),
 }
 EVERY = [(name,) for name in COMMANDS if name not in SUBCOMMANDS] + [
     (n, s) for n, subs in SUBCOMMANDS.items() for s in subs
@@ -216,9 +217,9 @@ def test_judges_are_listed_shown_and_compared(
             if not x.startswith("version")
         )
     )
-    assert run("judges", "diff", "groundedness", "mine.yaml") == 0
+    assert run("judges", "show", "groundedness", "mine.yaml") == 0
     assert "ungrounded" in capsys.readouterr().out
-    assert run("judges", "log", "groundedness", "--json") == 0
+    assert run("judges", "list", "groundedness", "--json") == 0
     assert len(parsed(capsys)["log"]) == 1  # type: ignore[arg-type]
 
 
@@ -232,7 +233,7 @@ def test_exports_carry_the_prompt_and_its_origin(
     capsys.readouterr()
     if target == "yaml":
         Path("out.yaml").write_text(text)
-        assert run("judges", "diff", "groundedness", "out.yaml", "--json") == 0
+        assert run("judges", "show", "groundedness", "out.yaml", "--json") == 0
         assert parsed(capsys)["diff"] == ""
         assert "never gated" in text
     else:
@@ -255,7 +256,7 @@ def test_exports_carry_the_prompt_and_its_origin(
         ((*OPTIMIZE, "--objective", "raise f1", "--slice", "colour = red"), 2, "colour"),
         (("runs", "show", "20200101-000000-abcdef"), 2, "workspace"),
         (("score", "rows.jsonl", "--score", "nothing"), 2, "nothing"),
-        (("simulate", "--faults", "gremlins=1"), 2, "gremlins"),
+        (("models", "simulate", "--faults", "gremlins=1"), 2, "gremlins"),
         (("frobnicate",), 2, "frobnicate"),
     ],
 )
@@ -356,11 +357,12 @@ def test_an_import_takes_no_name_from_a_judge_in_force_and_use_gives_it(
 ) -> None:
     """What a name means changes by `judges use` alone, there and back."""
     Path("p.txt").write_text(
-        "Source: {source}\nStatement: {statement}\nScore it from 0 to 3. Answer: Score: N\n"
+        "Compare them.\n\nBe strict.\n\nSource: {source}\nStatement: {statement}\n\n"
+        "Reply with a line Score: and 0 to 3.\n"
     )
     assert run("judges", "list", "--json") == 0
     before = {j["name"]: j["version"] for j in parsed(capsys)["judges"]}  # type: ignore[union-attr,index]
-    assert run("judges", "import", "file", "p.txt", "--as", "groundedness", "--scale", "0..3") == 0
+    assert run("judges", "add", "p.txt", "--as", "groundedness", "--scale", "0..3") == 0
     told = capsys.readouterr().out
     version = told.split("@")[1].split()[0]
     assert f"judges use groundedness@{version}" in told
@@ -408,21 +410,10 @@ def test_a_retired_command_says_what_to_do_instead(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One line and exit 2, whatever follows its name; the help does not list it."""
-    assert run(name, "groundedness", "rows.jsonl", "--trials", "3", "--help") == 2
+    assert run(*name.split(), "groundedness", "rows.jsonl", "--trials", "3", "--help") == 2
     assert capsys.readouterr().err == f"error: `{name}` was removed: {RETIRED[name]}\n"
     assert run("--help") == 0
     assert f"\n  {name} " not in capsys.readouterr().out
-
-
-def test_a_retired_word_of_a_group_says_what_to_do_instead(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """Nothing is taken out of a workspace any more: a kept run may need any answer."""
-    assert run("workspace", "archive", ".", "../old", "--before", "2026-07-01") == 2
-    said = capsys.readouterr().err
-    assert said.startswith("error: `workspace archive` was removed: copy the folder")
-    assert run("workspace", "--help") == 0
-    assert "archive" not in capsys.readouterr().out
 
 
 def test_a_run_of_the_retired_tune_is_listed_and_explained(

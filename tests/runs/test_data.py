@@ -355,6 +355,6 @@ def test_badly_formed_pairs_are_refused(tmp_path: Path) -> None:
 
 def test_sources_lists_every_source_with_its_licence() -> None:
     """As a table and as JSON."""
-    assert "ragtruth" in run("sources").output
-    listed: list[dict[str, object]] = parsed("sources")["sources"]  # type: ignore[assignment]
+    assert "ragtruth" in run("import").output
+    listed: list[dict[str, object]] = parsed("import")["sources"]  # type: ignore[assignment]
     assert all(source["licence"] for source in listed)

@@ -276,7 +276,7 @@ def test_an_exchange_without_a_folder_is_refused_before_there_is_a_run(
     )
     assert (code, body["error"]["hint"]) == (
         2,
-        "leave out --via, or serve it with `judgewright simulate`",
+        "leave out --via, or serve it with `judgewright models simulate`",
     )
     code, _ = run(
         capsys,

@@ -180,7 +180,6 @@ ASKING = {
     "loss write": ("precision",),
     "optimize": ("groundedness", "rows.jsonl", "--objective", "precision"),
     "gate": ("groundedness", "faithfulness", "rows.jsonl", "--target", "precision"),
-    "judges new": ("politeness", "A reply is polite.", "--examples", "rows.jsonl"),
 }
 """Commands that ask a model, with what they need besides."""
 
@@ -332,9 +331,9 @@ def test_an_interrupt_is_one_object_too(folder: Path, capsys: pytest.CaptureFixt
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C cannot be sent there")
 def test_stopping_a_server_is_no_failure(folder: Path) -> None:
-    """`simulate --json` says where it listens, in one object, and Ctrl-C ends it well."""
+    """`models simulate --json` says where it listens, in one object, and Ctrl-C ends it well."""
     code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
-    code += "from judgewright.runs.cli import main; main(['simulate', '--port', '0', '--json'])"
+    code += "from judgewright.runs.cli import main; main(['models', 'simulate', '--port', '0', '--json'])"
     command = [sys.executable, "-c", code]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -84,7 +84,7 @@ def test_a_finished_run_is_read_and_exported(golden: Path, tmp_path: Path) -> No
 def test_an_accept_brings_the_prompt_into_use_and_out_again(golden: Path, tmp_path: Path) -> None:
     """The decision of then is good now; the prompt leaves as a file that MLflow reads."""
     run(golden, "accept", FINISHED)
-    log = run(golden, "judges", "log", "groundedness").output
+    log = run(golden, "judges", "list", "groundedness").output
     assert FINISHED in log
     run(golden, "export", "groundedness", "--to", "mlflow", "--out", str(tmp_path / "handover"))
     assert any((tmp_path / "handover").iterdir())

@@ -84,7 +84,7 @@ def test_two_workers_and_a_terminal_work_each_job_once_and_in_order(queue: JobQu
     assert queue.add("again", jobs[0].arguments).job_id == jobs[0].job_id
     workers = [work(queue) for _ in range(2)]
     terminal = subprocess.run(
-        [sys.executable, "-P", "-m", "judgewright", "jobs", "work", "--workspace", str(queue.root)],
+        [sys.executable, "-P", "-m", "judgewright", "runs", "work", "--workspace", str(queue.root)],
         check=False, capture_output=True, timeout=SECONDS,
     )  # fmt: skip
     assert terminal.returncode == 0
@@ -168,7 +168,7 @@ def test_a_job_that_came_with_the_workspace_is_not_worked(queue: JobQueue, tmp_p
     ours = queue.add("write", written(queue))
     queue.wish(ours.job_id, "stop")
     for mark in ("", ours.mark):
-        forged(queue, '["data", "sources"]', mark)
+        forged(queue, '["data", "import"]', mark)
         assert not queue.waiting()
         work(queue).wait(SECONDS)
         assert queue.get("f0f0f0f0").state == "queued"
@@ -213,13 +213,13 @@ def test_the_terminal_lists_pauses_resumes_and_works(
     job = queue.add("write\x1b[2J\u202e", written(queue))
     here = ("--workspace", str(queue.root))
     for command in (("pause", job.job_id), ("resume", job.job_id[:5]), ("list",)):
-        main(["jobs", *command, *here])
+        main(["runs", *command, *here])
     told = capsys.readouterr().out
     assert "paused" in told
     assert "\x1b" not in told
     assert "\\x1b[2J" in told
     subprocess.run(
-        [*(sys.executable, "-P", "-m", "judgewright", "jobs", "work"), *here],
+        [*(sys.executable, "-P", "-m", "judgewright", "runs", "work"), *here],
         check=True, timeout=SECONDS,
     )  # fmt: skip
     assert queue.get(job.job_id).good
@@ -298,15 +298,15 @@ def test_a_strangers_job_is_shown_whole_before_it_is_resumed(
         queue, '["export", "groundedness", "--out=/tmp/there", "--model=m@http://192.0.2.1/v1"]', ""
     )
     here = ("--workspace", str(queue.root))
-    main(["jobs", "list", *here])
+    main(["runs", "list", *here])
     assert "queued, not yours" in capsys.readouterr().out
     with pytest.raises(SystemExit) as left:
-        main(["jobs", "resume", "f0f0", *here])
+        main(["runs", "resume", "f0f0", *here])
     assert left.value.code == 2
     told = capsys.readouterr().err
     assert "judgewright export groundedness --out=/tmp/there --model=m@http://192.0.2.1/v1" in told
     assert not queue.waiting()
     queue.wish("f0f0f0f0", "stop")
     assert not queue.is_ours(queue.get("f0f0f0f0")), "who stops it does not sign it"
-    main(["jobs", "resume", "f0f0", "--yes", *here])
+    main(["runs", "resume", "f0f0", "--yes", *here])
     assert queue.waiting()

@@ -228,13 +228,13 @@ MERGED = (
 def test_a_merge_that_is_killed_and_given_again_enters_all_of_it_once(
     commands: ForkServer, rows: Path, tmp_path: Path, nightly: bool, measured: Callable[[str], None]
 ) -> None:
-    """SIGKILL of `workspace merge` anywhere: no ledger is locked, and the same command ends as an
+    """SIGKILL of `runs merge` anywhere: no ledger is locked, and the same command ends as an
     undisturbed one.
     """
     source, calm = folder_in(tmp_path, "source"), folder_in(tmp_path, "calm")
     commands.start(source, "optimize", "groundedness", str(rows), *OPTIMIZE, "--look-anyway")
     commands.finish(*ENDS)
-    merge = ("workspace", "merge", str(source), ".", "--json")
+    merge = ("runs", "merge", str(source), ".", "--json")
     commands.start(calm, *merge)
     looks = commands.finish(0)["looks"]
     with Workspace(calm) as place:
@@ -266,7 +266,7 @@ def test_a_merge_that_is_killed_and_given_again_enters_all_of_it_once(
 def test_a_worker_of_jobs_that_is_killed_again_and_again_works_each_job_once(
     commands: ForkServer, rows: Path, tmp_path: Path, nightly: bool, measured: Callable[[str], None]
 ) -> None:
-    """SIGKILL of `jobs work`: the next worker goes on with the same run, and each job is done
+    """SIGKILL of `runs work`: the next worker goes on with the same run, and each job is done
     once.
     """
 
@@ -277,7 +277,7 @@ def test_a_worker_of_jobs_that_is_killed_again_and_again_works_each_job_once(
         queue.add("write", ["loss", "write", "--model=simulated", OBJECTIVE, *here])
         return queue
 
-    work = ("jobs", "work", *HERE)
+    work = ("runs", "work", *HERE)
     calm = folder_in(tmp_path, "calm")
     queue_in(calm)
     commands.start(calm, *work)

@@ -50,8 +50,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 def shown(run: Run, name: str) -> dict[str, Any]:
-    """Return what `show --json` says."""
-    code, out, err = run("show", name, "--json")
+    """Return what `list NAME --json` says."""
+    code, out, err = run("list", name, "--json")
     assert code == 0, err
     return json.loads(out)
 
@@ -109,12 +109,12 @@ def test_what_is_added_is_shown_with_its_source_and_never_a_key(
     assert "ACME_KEY" in body["problem"]
     monkeypatch.setenv("ACME_KEY", "sk-CANARY")
     assert (shown(run, "cheap")["key_set"], shown(run, "cheap")["problem"]) == (True, "")
-    for command in (("show", "cheap"), ("list",), ("list", "--json")):
+    for command in (("list", "cheap"), ("list",), ("list", "--json")):
         code, out, err = run(*command)
         assert code == 0
         assert "ACME_KEY" in out
         assert "CANARY" not in out + err
-    assert f"{own}, line" in run("show", "cheap")[1]
+    assert f"{own}, line" in run("list", "cheap")[1]
 
 
 def test_comments_and_a_link_stay_and_other_entries_too(

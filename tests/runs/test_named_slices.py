@@ -121,7 +121,7 @@ def test_plan_and_loss_write_take_a_slice_that_was_saved(
 def test_every_command_takes_the_name_of_a_saved_slice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`slices`, `plan`, `gate` and `loss lint` know it, in the options and in the sentence; others
+    """`slices`, `plan`, `gate` and `loss check` know it, in the options and in the sentence; others
     are named.
     """
     monkeypatch.chdir(tmp_path)
@@ -146,8 +146,8 @@ def test_every_command_takes_the_name_of_a_saved_slice(
     assert run(capsys, *plan, "--slice", "long-context")[0] == 0
     assert run(capsys, *plan, "--slice", "long")[0] == 2
     loss = "(1 - correct) * (1 if in_slice('{}') else 0.5)"
-    assert run(capsys, "loss", "lint", loss.format("long-context"))[0] == 0
-    code, out, _ = run(capsys, "loss", "lint", loss.format("long"))
+    assert run(capsys, "loss", "check", loss.format("long-context"))[0] == 0
+    code, out, _ = run(capsys, "loss", "check", loss.format("long"))
     assert code == 1
     assert "there is no slice 'long'; there is: target, long-context" in out
     lines = [

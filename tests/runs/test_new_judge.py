@@ -1,4 +1,4 @@
-"""`judges new`: a judge from a description and three rows, drafted by a model."""
+"""`judges add --description`: a judge from a description and three rows, drafted by a model."""
 
 from __future__ import annotations
 
@@ -67,9 +67,7 @@ def test_a_judge_is_made_measured_and_labelled_as_simulated(
 ) -> None:
     """The rows' columns are its fields, their labels its verdicts, and it judges rows at once."""
     asked = (
-        "judges",
-        "new",
-        "politeness",
+        *("judges", "add", "--as", "politeness", "--description"),
         WANTED,
         "--examples",
         "three.jsonl",
@@ -161,9 +159,26 @@ def test_rows_without_a_text_or_a_verdict_are_named(
         '{"reply": "x", "label": "1"}\n{"reply": "", "label": "0"}\n', encoding="utf-8"
     )
     assert (
-        run("judges", "new", "tone", WANTED, "--examples", "short.jsonl", "--model", "simulated")
+        run(
+            *("judges", "add", "--as", "tone", "--description", WANTED),
+            *("--examples", "short.jsonl", "--model", "simulated"),
+        )
         == 2
     )
     assert "short.jsonl" in (told := capsys.readouterr().err)
     assert "'reply' is empty" in told
+    assert not (folder / ".judgewright").exists()
+
+
+def test_a_draft_needs_a_name_words_rows_and_a_model(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is missing is said with the options to type, and nothing is made."""
+    assert run("judges", "add") == 2
+    assert "judges add FILE" in capsys.readouterr().err
+    assert run("judges", "add", "--description", WANTED, "--model", "simulated") == 2
+    assert "--as NAME --description TEXT --examples FILE" in capsys.readouterr().err
+    whole = ("--as", "tone", "--description", WANTED, "--examples", "three.jsonl")
+    assert run("judges", "add", *whole) == 2
+    assert "no model is named" in capsys.readouterr().err
     assert not (folder / ".judgewright").exists()

@@ -100,7 +100,7 @@ def readers(run_id: str) -> list[tuple[str, ...]]:
         ("diff", run_id),
         ("slices", run_id),
         ("judges", "list"),
-        ("judges", "log", "groundedness"),
+        ("judges", "list", "groundedness"),
         ("judges", "show", "groundedness"),
         ("data", "check", "rows.jsonl", "--judge", "groundedness"),
         ("export", "groundedness", "--to", "yaml"),

@@ -106,7 +106,7 @@ def test_a_run_begun_in_a_folder_and_merged_is_finished_as_an_undisturbed_one(
         (run_id,) = (found.run_id for found in list_runs(place.database))
         paid = CallStore(place.database, run_id).summary().done
     assert 0 < paid < calls
-    merging = ("workspace", "merge", str(begun), str(team), "--json")
+    merging = ("runs", "merge", str(begun), str(team), "--json")
     new = json.loads(run(capsys, *merging)[1])
     assert (new["runs"], new["calls"], new["attempts"]) == (1, paid, paid)
     again = json.loads(run(capsys, *merging)[1])
@@ -159,7 +159,7 @@ def test_every_command_reads_and_writes_it(
     assert benched["run_id"] in say("runs", "list")
     say("doctor")
     say("judges", "list")
-    assert "no jobs here yet" in say("jobs", "list")
+    assert "no jobs here yet" in say("runs", "list")
     say("calibrate", "groundedness", str(rows), "--model", "simulated")
     say(
         "optimize",
@@ -323,7 +323,7 @@ def test_jobs_stay_in_the_folder_of_who_added_them(
     assert taken.pid == os.getpid()
     assert queue.take() is None
     queue.end(job.job_id, state="done", exit_code=0, run_id=None, message="measured")
-    _, said, _ = run(capsys, "jobs", "list", "--workspace", str(team))
+    _, said, _ = run(capsys, "runs", "list", "--workspace", str(team))
     assert job.job_id in said
 
 

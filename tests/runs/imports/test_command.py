@@ -1,4 +1,4 @@
-"""`judgewright judges import`: a file goes in, a judge that `bench` takes comes out."""
+"""`judgewright judges add`: a file or an export goes in, a judge that `bench` takes comes out."""
 
 from __future__ import annotations
 
@@ -44,31 +44,25 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     return invoke
 
 
-def test_an_imported_judge_is_benched(run) -> None:
-    """`bench imported.yaml rows.jsonl` just works."""
+def test_an_added_judge_is_benched(run) -> None:
+    """`bench added.yaml rows.jsonl` just works."""
+    fields = ("--field", "document=source", "--field", "claim=statement")
     code, out = run(
-        "judges", "import", "file", "judge.txt", "--as", "theirs", "--out", "theirs.yaml", "--json"
+        "judges", "add", "judge.txt", "--as", "theirs", *fields, "--out", "theirs.yaml", "--json"
     )
     assert code == 0
-    told = json.loads(out)
-    assert told["version"] == read_prompt(Path("theirs.yaml")).version
-    assert told["fields"] == {"document": "source", "claim": "statement"}
-    assert "Its field claim is statement here." in told["differences"]
+    body = json.loads(out)
+    assert body["version"] == read_prompt(Path("theirs.yaml")).version
+    assert body["fields"] == {"document": "source", "claim": "statement"}
     code, out = run("bench", "theirs.yaml", "rows.jsonl", "--model", "simulated", "--json")
     assert code == 0
     assert json.loads(out)["n"] == 6
 
 
-def test_without_out_it_stands_on_the_shelf(run) -> None:
-    """A workspace keeps it under its name."""
-    assert run("judges", "import", "file", "judge.txt", "--as", "theirs")[0] == 0
-    assert json.loads(run("judges", "show", "theirs", "--json")[1])["name"] == "theirs"
-
-
 def test_an_export_of_ours_comes_home(run) -> None:
     """Whatever the tool it was written for."""
     assert run("export", "groundedness", "--to", "messages", "--out", "handover")[0] == 0
-    code, out = run("judges", "import", "export", "handover", "--out", "back.yaml")
+    code, out = run("judges", "add", "handover", "--out", "back.yaml")
     assert code == 0
     assert "From manifest.json" in out
     registry = json.loads(run("judges", "show", "groundedness", "--json")[1])
@@ -78,15 +72,14 @@ def test_an_export_of_ours_comes_home(run) -> None:
 @pytest.mark.parametrize(
     "args",
     [
-        ("file",),
-        ("file", "nowhere.txt"),
-        ("file", "judge.txt", "--field", "claim"),
-        ("file", "judge.txt", "--fill", "claim=@nowhere.txt"),
-        ("export", "judge.txt"),
-        ("langchain", "judge.txt"),
+        ("nowhere.txt",),
+        ("judge.txt", "--field", "claim"),
+        ("judge.txt", "--fill", "claim=@nowhere.txt"),
+        ("--from", "langchain"),
+        ("--from", "langchain", "judge.txt"),
     ],
 )
-def test_what_cannot_be_imported_is_the_caller_s_fault(args: tuple[str, ...], run) -> None:
+def test_what_cannot_be_added_is_the_caller_s_fault(args: tuple[str, ...], run) -> None:
     """Exit code 2 with the reason."""
-    assert run("judges", "import", *args, "--out", "x.yaml")[0] == 2
+    assert run("judges", "add", *args, "--out", "x.yaml")[0] == 2
     assert not Path("x.yaml").exists()

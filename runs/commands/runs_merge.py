@@ -1,28 +1,24 @@
-"""`judgewright workspace`: what is done with workspaces as a whole."""
+"""`judgewright runs merge`: enter what one workspace knows in another one."""
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ..terminal import say, say_json
-from .help import Group, retired_command
+from .help import Command
 from .options import PlaceType, json_option, open_workspace
 
 if TYPE_CHECKING:
     from ..config.postgres_address import PostgresAddress
 
 
-@click.group(cls=Group)
-def workspace() -> None:
-    """Merge workspaces, in folders and on servers."""
-
-
-@workspace.command(
-    epilog="Example:  judgewright workspace merge . postgresql://judge@db.example.org/judging"
+@click.command(
+    cls=Command,
+    epilog="Example:  judgewright runs merge . postgresql://judge@db.example.org/judging",
 )
 @click.argument("source", type=PlaceType())
 @click.argument("target", type=PlaceType())
@@ -39,7 +35,7 @@ def merge(source: Path | PostgresAddress, target: Path | PostgresAddress, as_jso
     with open_workspace(source) as theirs, open_workspace(target) as ours:
         merged, jobs = merge_workspaces(theirs, ours)
     if as_json:
-        say_json({**dataclasses.asdict(merged), "jobs": jobs})
+        say_json({**asdict(merged), "jobs": jobs})
         return
     say(
         f"new: {merged.runs:,} runs or parts of runs ({merged.events:,} events), {merged.calls:,}"
@@ -47,13 +43,3 @@ def merge(source: Path | PostgresAddress, target: Path | PostgresAddress, as_jso
     )
     if merged.differing:
         say(f"{merged.differing:,} calls have an answer in each; {target} keeps its own")
-
-
-workspace.add_command(
-    retired_command(
-        "workspace archive",
-        "copy the folder, or `workspace merge` it into another one, to keep what is old; `runs"
-        " list` shows the latest",
-    ),
-    "archive",
-)

@@ -1,4 +1,4 @@
-"""`judgewright simulate`: the simulated model over HTTP."""
+"""`judgewright models simulate`: the simulated model over HTTP."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from .options import json_option
 
 @click.command(
     cls=Command,
-    epilog="Example:  judgewright simulate --port 8399 --faults 429=0.10,503=0.05,garbage=0.05",
+    epilog=(
+        "Example:  judgewright models simulate --port 8399 --faults 429=0.10,503=0.05,garbage=0.05"
+    ),
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
