@@ -333,7 +333,8 @@ def test_an_interrupt_is_one_object_too(folder: Path, capsys: pytest.CaptureFixt
 def test_stopping_a_server_is_no_failure(folder: Path) -> None:
     """`models simulate --json` says where it listens, in one object, and Ctrl-C ends it well."""
     code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
-    code += "from judgewright.runs.cli import main; main(['models', 'simulate', '--port', '0', '--json'])"
+    code += "from judgewright.runs.cli import main;"
+    code += "main(['models', 'simulate', '--port', '0', '--json'])"
     command = [sys.executable, "-c", code]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
