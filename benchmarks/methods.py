@@ -68,7 +68,6 @@ from judgewright.optimize import (
     TextGrad,
     Workbench,
     benchmark,
-    bound_proposal,
     choose_survivor,
     construct_loss,
     decide_on_holdout,
@@ -342,7 +341,7 @@ def _step_most(start: Start, proposer: Proposer, settings: RunSettings) -> int:
         settings=settings,
         objective=start.objective,
     )
-    bound = bound_proposal(planned)
+    bound = planned.step
     assert bound is not None, f"{proposer.name} has no known bound"
     validation = len(start.parts.validation)
     proposals = planned.candidates * (bound.optimizer + bound.judge + bound.either)

@@ -9,10 +9,7 @@ from .forecast import (
     ASKED_AGAIN,
     Asked,
     PlannedRun,
-    StepBound,
-    bound_proposal,
     bound_run,
-    draw_runs,
 )
 from .goal import Goal, Target
 from .goal_setting import choose_target, construct_loss, find_target
@@ -99,7 +96,6 @@ __all__ = [
     "RunOutcome",
     "RunSettings",
     "Services",
-    "StepBound",
     "Survivor",
     "Target",
     "TextGrad",
@@ -109,7 +105,6 @@ __all__ = [
     "Violation",
     "Workbench",
     "benchmark",
-    "bound_proposal",
     "bound_run",
     "build_brief",
     "chance_of",
@@ -128,7 +123,6 @@ __all__ = [
     "default_loss",
     "diff_prompts",
     "diff_words",
-    "draw_runs",
     "exit_code",
     "find_target",
     "first_difference",

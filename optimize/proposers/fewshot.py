@@ -15,9 +15,9 @@ import numpy as np
 
 from ...judges import Example, JudgePrompt, Row
 from ..brief import Brief
-from .demonstrations import Demonstration, list_demonstrations, pool
+from .demonstrations import MAX_CHARS, Demonstration, list_demonstrations, pool
 from .prompt_parts import Part, same_inputs
-from .proposer import NoProposal, Proposal
+from .proposer import FRAME_TOKENS, NoProposal, Proposal, StepBound, StepSizes
 from .reasons import with_reasons
 from .workbench import Workbench
 
@@ -39,6 +39,16 @@ class FewShot:
     choose_from: int = 16
     calls: int = 200
     """Judge calls of one step at most, cached replies included."""
+
+    def bound(self, sizes: StepSizes) -> StepBound:
+        """See `Proposer.bound`: a demonstration's characters have four bytes at most."""
+        return StepBound(
+            optimizer=self.choose_from,
+            judge=self.calls,
+            request=FRAME_TOKENS + 2 * sizes.prompt + 2 * MAX_CHARS,
+            reply=sizes.reply,
+            exchanges=None,
+        )
 
     def propose(
         self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from ...judges import JudgePrompt
 from ..brief import Brief
 from .prompt_parts import PARTS, Part
-from .proposer import NoProposal, Proposal
+from .proposer import NoProposal, Proposal, StepBound, StepSizes
 from .workbench import Workbench
 
 
@@ -18,6 +18,10 @@ class HumanEdit:
     name: str = field(default="human", init=False)
     parts: tuple[Part, ...] = tuple(part for part in PARTS if part != "anchors")
     edit: JudgePrompt
+
+    def bound(self, sizes: StepSizes) -> StepBound:
+        """See `Proposer.bound`."""
+        return StepBound()
 
     def propose(
         self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int

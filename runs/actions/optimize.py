@@ -10,7 +10,6 @@ from typing import Any
 
 from ...judges import (
     ClientStats,
-    Dataset,
     DivergedError,
     InputError,
     Interrupted,
@@ -26,21 +25,18 @@ from ...optimize import (
     optimize,
 )
 from ...optimize.events import Remeasured, RunEvent, Started, StatedObjective, read_event
-from ...optimize.options import option_fields
-from ...optimize.settings import require_judging, require_probability
-from ..config.environment import Environment, parse_budget
-from ..config.options import ProposerOptions
-from ..engine.start import check_engine
+from ..config.environment import Environment
 from ..store.journal import RunJournal, create_run, run_session, set_config
 from ..store.ledger import HoldoutLedger
-from ..store.run_clients import open_exchange, open_run_clients
+from ..store.run_clients import open_run_clients
 from ..store.run_command import command_of
-from ..store.run_config import RunConfig, open_proposer, require_what_is_read
-from ..store.run_identity import MEANS, find_same, identify
+from ..store.run_config import RunConfig
+from ..store.run_identity import MEANS, find_same
 from ..store.sides import enter_sides
 from ..store.workspace import Workspace
 from ..tracing import RunTrace, trace_run
-from .read_objective import ask_reading, asks_model, named_slice, saved_slices
+from .prepare_run import PreparedRun, prepare_run
+from .read_objective import ask_reading, asks_model
 from .run_summary import RunSummary, read_optimization, read_run, require_same_models, uncounted
 
 Watch = Callable[[str, Progress], None]
@@ -110,8 +106,7 @@ def start_run(
     has ended is given back as it is, without a call or a look; where it failed, a new one is begun.
 
     Args:
-        config: What to do. The user named its models in this command, so that their addresses may
-            be asked.
+        config: What to do; see `prepare_run`.
         new: Whether to begin a new run in any case.
         on_event: Called with each event, those of earlier sessions included; of a run that goes on
             through batches or files with the new ones alone.
@@ -122,46 +117,36 @@ def start_run(
             on the same run.
         WorldError: The endpoint, the budget or the disk stopped it; the same call goes on.
     """
-    require_judging(config.judge, config.settings())
-    config, dataset = pin_config(workspace, config)
-    open_proposer(config)
-    parse_budget(config.budget)
-    for model, via in config.model_access:
-        open_exchange(workspace, model, via, config, environment)
-    check_engine(config)
-    environment = environment.naming(*config.named_models)
-    require_effect(config, environment)
-    if config.model_settings is None:
-        settings = {name: environment.settings(name).answering() for name in config.named_models}
-        config = replace(config, model_settings=settings)
-    config = replace(config, identity=identify(config, dataset, environment))
+    prepared = prepare_run(workspace, config, environment)
+    identity = prepared.config.identity
     if not new:
-        _same_run(
-            workspace, config.identity
-        )  # it says so where another process is at it, instead of waiting
-    workspace.database.claim(f"run {config.identity}")
-    same = None if new else _same_run(workspace, config.identity)
+        _same_run(workspace, identity)  # another process at it is told of, not waited for
+    workspace.database.claim(f"run {identity}")
+    same = None if new else _same_run(workspace, identity)
     if same is not None and same.finished:
         tell(
             f"run {same.run_id} did the same and has ended: nothing is asked again; --new begins"
             " another run"
         )
         return _shown_again(read_run(workspace, same.run_id), on_event)  # with its calls counted
-    enter_sides(workspace, Path(config.data))
-    environment.require_keys(*(model for model, via in config.model_access if via != "files"))
+    enter_sides(workspace, Path(prepared.config.data))
+    access = prepared.config.model_access
+    prepared.environment.require_keys(*(model for model, via in access if via != "files"))
     if same is not None:
         tell(
             f"going on with run {same.run_id}, begun"
             f" {same.record.created[:16].replace('T', ' ')} UTC"
         )
-        means = {name: getattr(config, name) for name in (*MEANS, "data", "holdout", "audited")}
-        config = replace(same.config, **means)
-        set_config(workspace.database, same.run_id, config.to_json())
-        return _run(workspace, same.run_id, config, dataset, environment, watch, on_event)
-    if config.reading is None:
-        config = _read_by_rules(config, environment)
-    run_id = create_run(workspace.database, "optimize", config.to_json())
-    return _run(workspace, run_id, config, dataset, environment, watch, on_event)
+        names = (*MEANS, "data", "holdout", "audited")
+        means = {name: getattr(prepared.config, name) for name in names}
+        again = replace(same.config, **means)
+        set_config(workspace.database, same.run_id, again.to_json())
+        prepared = PreparedRun.of(again, prepared.dataset, prepared.environment)
+        return _run(workspace, same.run_id, prepared, watch, on_event)
+    if prepared.config.reading is None:
+        prepared = _read_by_rules(prepared)
+    run_id = create_run(workspace.database, "optimize", prepared.config.to_json())
+    return _run(workspace, run_id, prepared, watch, on_event)
 
 
 def _same_run(workspace: Workspace, identity: str) -> RunSummary | None:
@@ -197,72 +182,23 @@ def _shown_again(run: RunSummary, on_event: OnEvent) -> RunResult:
     return RunResult(run=run, stats=())
 
 
-def _read_by_rules(config: RunConfig, environment: Environment) -> RunConfig:
+def _read_by_rules(prepared: PreparedRun) -> PreparedRun:
     """Settle what the objective means where no model is asked; what the rules see is refused in any
     case.
 
     Raises:
         InputError: It is not settled, or the judge cannot give what it asks for.
     """
-    asked = asks_model(config.words, config.optimizer_access[0], environment)
+    config = prepared.config
+    asked = asks_model(config.words, config.optimizer_access[0], prepared.environment)
     try:
-        objective = config.words.read(config.judge, slices=config.saved_slices or {})
+        objective = config.words.read(prepared.prompt, slices=config.saved_slices or {})
     except Unsettled:
         if asked:
-            return config
+            return prepared
         raise
-    require_probability(config.judge, objective, config.settings())
-    return config if asked else _settled(config, objective)
-
-
-def _settled(config: RunConfig, objective: Objective) -> RunConfig:
-    """Write into the configuration what its objective means; the run keeps it, and nobody reads it
-    again.
-    """
-    require_probability(config.judge, objective, config.settings())
-    config = replace(config, reading=objective.to_json())
-    if objective.slice is not None and config.slice == "auto" and not config.unguided:
-        config = replace(config, slice=objective.slice)
-    return config
-
-
-def pin_config(workspace: Workspace, config: RunConfig) -> tuple[RunConfig, Dataset]:
-    """Read the rows, and write into the configuration what a run keeps of its start: the rows'
-    hash, the kept rule.
-    """
-    dataset = config.dataset()
-    require_what_is_read(config, dataset)
-    named = {name: getattr(config, name) for name in ("data", "exchange", "holdout", "audited")}
-    files = {name: str(Path(path).resolve()) for name, path in named.items() if path is not None}
-    slices = saved_slices(workspace)
-    config = replace(
-        config,
-        **files,
-        data_hash=dataset.content_hash,
-        saved_slices=slices or None,
-        slice=named_slice(config.slice, slices),
-    )
-    kept = workspace.registry.kept_rule(config.judge)
-    return (replace(config, rule=kept.rule.to_json()) if kept else config), dataset
-
-
-def require_effect(config: RunConfig, environment: Environment) -> None:
-    """Refuse a --temperature that the settings of the optimizer model overrule.
-
-    Raises:
-        InputError: Both are given.
-    """
-    name = config.optimizer_model or config.model
-    chosen = environment.settings(name).temperature
-    usual = next(
-        field.default for field, _ in option_fields(ProposerOptions) if field.name == "temperature"
-    )
-    if chosen is not None and config.temperature != usual:
-        raise InputError(
-            f"--temperature {config.temperature:g} has no effect: the settings of the model"
-            f" {name!r} say {chosen}",
-            hint="leave it out, or take the temperature out of the settings",
-        )
+    settled = prepared.settled(objective)
+    return prepared if asked else settled
 
 
 def resume_run(
@@ -287,27 +223,22 @@ def resume_run(
     """
     run = read_optimization(workspace, run_id)
     config = run.config
-    workspace.database.claim(
-        run_id
-    )  # before the journal is read again: another process may be adding to it
+    # Before the journal is read again: another process may be adding to it.
+    workspace.database.claim(run_id)
     environment.require_named(*config.named_models, who=f"run {run_id}")
     require_same_models(run, environment)
     if budget is not None:
         config = replace(config, budget=budget)
         set_config(workspace.database, run_id, config.to_json())
-    return _run(workspace, run_id, config, config.dataset(), environment, watch, on_event)
+    prepared = PreparedRun.of(config, config.dataset(), environment)
+    return _run(workspace, run_id, prepared, watch, on_event)
 
 
 def _run(
-    workspace: Workspace,
-    run_id: str,
-    config: RunConfig,
-    dataset: Dataset,
-    environment: Environment,
-    watch: Watch,
-    on_event: OnEvent,
+    workspace: Workspace, run_id: str, prepared: PreparedRun, watch: Watch, on_event: OnEvent
 ) -> RunResult:
     stored, run = RunJournal(workspace.database, run_id), read_run(workspace, run_id, uncounted)
+    config, environment = prepared.config, prepared.environment
     # Through batches and files a run is resumed many times, and what it printed is not printed
     # again.
     by_exchange = any(via != "live" for _, via in config.model_access) and not run.finished
@@ -328,41 +259,35 @@ def _run(
         ):
             if config.reading is None and run.started is None:
                 client = clients[config.optimizer_access]
-                columns = sorted({column for row in dataset.rows for column in row.meta})
-                config = _settled(
-                    config,
-                    ask_reading(config.words, config.judge, columns, client, config.saved_slices),
+                slices = config.saved_slices
+                prepared = prepared.settled(
+                    ask_reading(config.words, prepared.prompt, prepared.columns, client, slices)
                 )
-                set_config(workspace.database, run_id, config.to_json())
+                set_config(workspace.database, run_id, prepared.config.to_json())
+            screen = config.screen_model
             services = Services(
                 judge_client=clients[config.model, config.via],
                 optimizer_client=clients[config.optimizer_access],
-                proposer=open_proposer(config),
-                screen_client=(
-                    None
-                    if config.screen_model is None
-                    else clients[config.screen_model, config.via]
-                ),
+                proposer=prepared.proposer,
+                screen_client=None if screen is None else clients[screen, config.via],
                 journal=_WatchedJournal(stored, trace, on_event, first_new),
                 ledger=HoldoutLedger(workspace.database),
                 run_id=run_id,
                 watch=watch,
             )
-            objective = (
-                run.objective if config.reading is None else Objective.from_json(config.reading)
-            )
+            reading = prepared.config.reading
+            objective = run.objective if reading is None else Objective.from_json(reading)
             name = run.started.data if run.started else Path(config.data).name
-            services.record(_started(config, dataset, name, objective, services))
-            optimize(config.judge, dataset, objective, services, config.settings())
+            services.record(_started(prepared, name, objective, services))
+            optimize(prepared.prompt, prepared.dataset, objective, services, prepared.settings)
             stats = tuple(client.stats for client in clients.values())
     except (Interrupted, KeyboardInterrupt):
         raise Interrupted(f"stopped; run {run_id} is kept", hint=again) from None
     except InputError:
         raise
     except DivergedError as error:
-        error.hint = (
-            f"{error.hint}; its calls are kept: start anew with: {command_of(config)} --new"
-        )
+        anew = f"start anew with: {command_of(prepared.config)} --new"
+        error.hint = f"{error.hint}; its calls are kept: {anew}"
         raise
     except JudgewrightError as error:
         go_on = f"go on with: {again}"
@@ -371,32 +296,26 @@ def _run(
     return RunResult(run=read_run(workspace, run_id), stats=stats)
 
 
-def _started(
-    config: RunConfig, dataset: Dataset, name: str, objective: Objective, services: Services
-) -> Started:
-    prompt = config.judge
-    screen = services.screen_client
-    models = [
-        client.model
-        for client in (services.judge_client, services.optimizer_client, screen)
-        if client
-    ]
+def _started(prepared: PreparedRun, name: str, objective: Objective, services: Services) -> Started:
+    prompt, screen = prepared.prompt, services.screen_client
+    clients = (services.judge_client, services.optimizer_client, screen)
+    models = [client.model for client in clients if client]
     return Started(
         judge=f"{prompt.name}@{prompt.version}",
-        rule=(config.decision_rule or prompt.rule).version,
+        rule=(prepared.settings.rule or prompt.rule).version,
         data=name,
-        data_hash=dataset.content_hash,
-        rows=len(dataset),
-        notes=tuple(dataset.notes),
+        data_hash=prepared.dataset.content_hash,
+        rows=len(prepared.dataset),
+        notes=tuple(prepared.dataset.notes),
         model=models[0].name,
         optimizer_model=models[1].name,
         screen_model=screen.model.name if screen else None,
         endpoints=tuple(model.endpoint for model in models),
         simulated=any(model.simulated for model in models),
-        proposer=config.proposer,
-        parts=tuple(services.proposer.parts),
-        candidates=config.candidates,
-        unguided=config.unguided,
+        proposer=prepared.proposer.name,
+        parts=tuple(prepared.proposer.parts),
+        candidates=prepared.settings.candidates,
+        unguided=prepared.settings.unguided,
         objective=StatedObjective(
             text=objective.text,
             read_as=objective.describe(),

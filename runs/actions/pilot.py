@@ -4,7 +4,6 @@ assumptions.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -37,6 +36,7 @@ from ...optimize.holdout.floors import FloorNeed, floor_needs
 from ...optimize.holdout.ledger import History, seen_rows
 from ...optimize.holdout.look_counting import LookRequest, requested_look
 from ...optimize.holdout.power import GuardNeed, guard_needs, perfect_gain, smallest_gain
+from ...optimize.hunks import cut_sentences
 from ..config.environment import Environment
 from ..store.ledger import HoldoutLedger
 from ..store.run_clients import start_run_client
@@ -46,7 +46,6 @@ from ..store.workspace import Workspace
 PILOT_ROWS = 200
 ASSUMED_SKILL = 0.8
 """Precision and recall that a judge is taken to have where nobody has asked it."""
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,23 +83,9 @@ class MinimumDetectableEffect:
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the gain with what it rests on."""
-        body = {
-            "metric": self.metric,
-            "size": self.size,
-            "high": self.high,
-            "at_assumed": self.at_assumed,
-        }
-        body |= {"churn": self.churn.to_json(), "assumed_churn": CHURN}
-        body |= {
-            "holdout_rows": self.rows,
-            "holdout_groups": self.groups,
-            "look": self.look,
-            "alpha": self.alpha,
-        }
-        body |= {"spent": list(self.spent)}
-        body |= {"perfect": self.perfect, "guards": [asdict(need) for need in self.guards]}
-        body |= {"floors": [asdict(need) for need in self.floors]}
-        return body | {"basis": self.basis} | ({"reason": self.reason} if self.reason else {})
+        body = asdict(self) | {"churn": self.churn.to_json(), "assumed_churn": CHURN}
+        body |= {"holdout_rows": body.pop("rows"), "holdout_groups": body.pop("groups")}
+        return body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,20 +103,16 @@ class Pilot:
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what the pilot took."""
-        return {
-            "run": self.run_id,
-            "calls": self.calls,
-            "recorded": self.recorded,
-            "cost": self.cost,
-        }
+        names = {"run": "run_id", "calls": "calls", "recorded": "recorded", "cost": "cost"}
+        return {key: getattr(self, name) for key, name in names.items()}
 
 
 def reworded(prompt: JudgePrompt) -> JudgePrompt:
     """Return the judge with the same criteria, sentence by sentence as a list: another wording, the
     same meaning.
     """
-    said = [part.strip().lstrip("-* ") for part in _SENTENCE.split(prompt.criteria) if part.strip()]
-    text = "Decide by these points:\n" + "\n".join(f"- {part}" for part in said)
+    points = [sentence.text.strip().lstrip("-* ") for sentence in cut_sentences(prompt.criteria)]
+    text = "Decide by these points:\n" + "\n".join(f"- {point}" for point in points)
     return prompt.edited(criteria=text, note="reworded for a pilot")
 
 
@@ -255,44 +236,35 @@ def assumed_judge(
         seed: Of the errors.
     """
     rng = np.random.default_rng(seed)
-    labelled = [row for row in dataset.rows if row.label is not None]
-    whole = replace(dataset, rows=tuple(labelled))
-    if prompt.scale.kind == "choice":
-        label = np.array([row.label for row in labelled], np.int64)
-        verdict, size = label.copy(), len(prompt.scale.labels)
-        for code in range(size):
-            rows = np.flatnonzero(label == code)
-            wrong = (
-                rng.choice(rows, round((1 - skill) * len(rows)), replace=False)
-                if len(rows)
-                else rows
-            )
-            verdict[wrong] = (code + rng.integers(1, size, len(wrong))) % size
-        answers = tuple(
-            Verdict(row_id=row.id, score=float(code), positive=False)
-            for row, code in zip(labelled, verdict, strict=True)
-        )
-        return JudgedDataset(
-            dataset=whole, answers=answers, scale=prompt.scale, judge=prompt.name, model="assumed"
-        )
-    positive = np.array([dataset.positive(row) for row in labelled], np.bool_)
-    said = positive.copy()
-    yes, no = np.flatnonzero(positive), np.flatnonzero(~positive)
-    missed = rng.choice(yes, round((1 - skill) * len(yes)), replace=False) if len(yes) else yes
-    false = min(round((1 - skill) / skill * (len(yes) - len(missed))), len(no))
-    said[missed] = False
-    said[rng.choice(no, false, replace=False) if len(no) else no] = True
+    rows = [row for row in dataset.rows if row.label is not None]
+    chooses = prompt.scale.kind == "choice"
+    classes = len(prompt.scale.labels) if chooses else 2
+    label = np.array([row.label if chooses else dataset.positive(row) for row in rows], np.int64)
+    verdict = label.copy()
+    # Yes before no: how many are called yes wrongly follows from how many are called so rightly.
+    for code in range(classes) if chooses else (1, 0):
+        members = np.flatnonzero(label == code)
+        missed = round((1 - skill) * len(members))
+        if not chooses and code == 0:
+            hits = int(verdict.sum())
+            missed = min(round((1 - skill) / skill * hits), len(members))
+        wrong = rng.choice(members, missed, replace=False) if len(members) else members
+        verdict[wrong] = (code + rng.integers(1, classes, len(wrong))) % classes
     answers = tuple(
         Verdict(
             row_id=row.id,
-            score=float(yes_),
-            positive=bool(yes_),
-            confidence=skill if confidence else None,
+            score=float(code),
+            positive=bool(code) and not chooses,
+            confidence=skill if confidence and not chooses else None,
         )
-        for row, yes_ in zip(labelled, said, strict=True)
+        for row, code in zip(rows, verdict, strict=True)
     )
     return JudgedDataset(
-        dataset=whole, answers=answers, scale=BINARY, judge=prompt.name, model="assumed"
+        dataset=replace(dataset, rows=tuple(rows)),
+        answers=answers,
+        scale=prompt.scale if chooses else BINARY,
+        judge=prompt.name,
+        model="assumed",
     )
 
 

@@ -11,9 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ...judges import Completion, FloatArray, Model, Prices, Progress, Request
+from ...judges import Completion, Model, Prices, Progress, Request
 from ...judges.claims import FIELD, split_sentences
 from ...judges.files import TokenSummary, count_row_tokens
 from ...judges.models import ignored_parameters, unused_settings
@@ -21,53 +19,46 @@ from ...judges.models.batch_queue import PRICE_SHARE
 from ...optimize import Objective, Unsettled, open_rows
 from ...optimize.forecast import (
     ASSUMED,
+    MOST_OVER,
     Asked,
-    Drawn,
     PlannedRun,
-    StepBound,
-    bound_proposal,
     bound_run,
     count_exchanges,
-    draw_runs,
 )
 from ...optimize.holdout.guards import MIN_GROUPS
 from ...optimize.holdout.ledger import split_with_memory
-from ...optimize.settings import require_judging, require_probability
+from ...optimize.settings import require_probability
 from ..config.environment import SIMULATED, Allowance, Environment, open_model, parse_budget
 from ..config.options import Via
 from ..store.calls import CallStore
 from ..store.ledger import HoldoutLedger
 from ..store.model_tests import find_test
-from ..store.run_config import RunConfig, open_proposer, require_what_is_read
+from ..store.run_config import RunConfig
 from ..store.sides import sides_beside
 from ..store.workspace import Workspace
 from .bench import describe_parameters
-from .optimize import require_effect
 from .pilot import MinimumDetectableEffect, Pilot, minimum_detectable_gain, run_pilot
-from .read_objective import asks_model, named_slice, saved_slices
+from .prepare_run import PreparedRun, prepare_run
+from .read_objective import asks_model
 
 Watch = Callable[[str, Progress], None]
 
-VERDICT_TOKENS = (40.0, 200.0)
-"""Tokens of a verdict, where no pilot has seen any: drawn evenly between these."""
-TEXT_TOKENS = (150.0, 800.0)
+VERDICT_TOKENS = 120
+"""Tokens of a verdict, where no pilot has seen any."""
+TEXT_TOKENS = 475
 """Tokens of an optimizer's reply."""
+REQUEST_SHARE = 1 / 3
+"""Share of the longest request that an optimizer request usually takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
     """What a run probably takes, and what it cannot exceed; None where it is not known."""
 
-    p50: float | None
-    p95: float | None
+    likely: float | None
     at_most: float | None
     reason: str = ""
     """Why a number is missing."""
-
-    def to_json(self) -> dict[str, Any]:  # Any: JSON
-        """Return the three numbers, and the reason where one is missing."""
-        body = {"p50": self.p50, "p95": self.p95, "at_most": self.at_most}
-        return body | ({"reason": self.reason} if self.reason else {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +68,7 @@ class BudgetForecast:
     money: float | None
     tokens: int | None
     enough: bool | None
-    """For at least 95 of 100 runs; None where no budget was given, or where that is not known."""
+    """None where no budget was given, or where that is not known."""
     note: str = ""
     """What is to be said about it; empty where it is enough, or where there is none."""
 
@@ -113,17 +104,7 @@ class Plan:
     notes: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
-        """Return what `plan --json` prints."""
-        lines = [
-            {
-                "what": x.what,
-                "who": x.who,
-                "calls": x.calls,
-                "tokens_in": x.tokens_in,
-                "tokens_out": x.tokens_out,
-            }
-            for x in self.lines
-        ]
+        """Return what `optimize --plan --json` prints."""
         return {
             "judge": self.judge,
             "objective": self.objective.to_json(),
@@ -131,12 +112,12 @@ class Plan:
             "model": self.models[0],
             "optimizer_model": self.models[1],
             "rows": self.sizes,
-            "calls": self.calls.to_json(),
-            "tokens": self.tokens.to_json(),
-            "money": self.money.to_json(),
+            "calls": asdict(self.calls),
+            "tokens": asdict(self.tokens),
+            "money": asdict(self.money),
             "exchanges": self.exchanges,
             "budget": asdict(self.budget),
-            "bound": lines,
+            "bound": [asdict(line) for line in self.lines],
             "detectable": self.detectable.to_json(),
             "pilot": self.pilot and self.pilot.to_json(),
             "notes": list(self.notes),
@@ -158,32 +139,33 @@ def plan_run(
         InputError: The run could not start: the data, a name or the split cannot be used.
         WorldError: The endpoint or the budget stopped the pilot.
     """
-    require_effect(config, environment)
-    planned = _read_plan(workspace, config, environment)
+    prepared = prepare_run(workspace, config, environment)
+    config, environment = prepared.config, prepared.environment
+    planned = _planned(workspace, prepared)
     seen = run_pilot(workspace, planned, config, environment, watch=watch) if pilot else None
-    names = (
-        config.model,
-        config.optimizer_model or config.model,
-        config.screen_model or config.model,
-    )
-    models = [open_model(name, environment) for name in names]
-    judge_model = models[0]
-    summary = count_row_tokens(planned.dataset.rows, model=judge_model.name, prompt=planned.prompt)
-    ways = (config.via, config.optimizer_access[1], config.via)
-    rates = tuple(
-        _Rates(
+    writer, writer_via = config.optimizer_access
+    names = {"judge": config.model, "optimizer": writer, "screen": config.screen_model}
+    models = {who: open_model(name or config.model, environment) for who, name in names.items()}
+    rates = {
+        who: _Rate(
             model=model,
-            prices=Prices(environment.prices, environment.settings(name).price),
-            via=via,
+            prices=Prices(
+                environment.prices, environment.settings(names[who] or config.model).price
+            ),
+            via=writer_via if who == "optimizer" else config.via,
         )
-        for name, model, via in zip(names, models, ways, strict=True)
-    )
-    by_exchange = [via != "live" for via in ways]
+        for who, model in models.items()
+    }
+    by_exchange = [via != "live" for via in (config.via, writer_via)]
     exchanges = None
     if any(by_exchange):
         exchanges = count_exchanges(planned, judge=by_exchange[0], optimizer=by_exchange[1])
-    lines, drawn, step = bound_run(planned), draw_runs(planned), bound_proposal(planned)
-    spans = _spans(lines, drawn, _sizes(summary, step, seen), rates)
+    summary = count_row_tokens(
+        planned.dataset.rows, model=models["judge"].name, prompt=planned.prompt
+    )
+    lines = bound_run(planned)
+    calls, tokens, money = _spans(lines, _sizes(planned, summary, seen), rates)
+    named = {name or config.model: models[who] for who, name in names.items()}
     return Plan(
         judge=f"{planned.prompt.name}@{planned.prompt.version}",
         objective=planned.objective,
@@ -191,76 +173,73 @@ def plan_run(
             part: len(getattr(planned.parts, part))
             for part in ("train", "validation", "holdout", "final")
         },
-        models=names[:2],
-        simulated=any(model.simulated for model in models),
+        models=(config.model, writer),
+        simulated=any(model.simulated for model in models.values()),
         lines=lines or (),
-        calls=spans[0],
-        tokens=spans[1],
-        money=spans[2],
+        calls=calls,
+        tokens=tokens,
+        money=money,
         by_exchange=any(by_exchange),
         exchanges=exchanges,
-        budget=_weigh_budget(parse_budget(config.budget), tokens=spans[1], money=spans[2]),
+        budget=_weigh_budget(parse_budget(config.budget), tokens=tokens, money=money),
         detectable=minimum_detectable_gain(workspace, planned, seen),
         row_tokens=summary,
         pilot=seen,
         notes=(
             *_notes(planned, seen),
-            *_settings_notes(workspace, dict(zip(names, models, strict=True)), config.confidence),
+            *_settings_notes(workspace, named, config.confidence),
             *_unused_notes(config, environment),
         ),
     )
 
 
-def _read_plan(workspace: Workspace, config: RunConfig, environment: Environment) -> PlannedRun:
-    """Read everything the run would start from, and refuse what it would refuse."""
-    slices = saved_slices(workspace)
-    config = replace(config, slice=named_slice(config.slice, slices), saved_slices=slices)
-    require_judging(config.judge, config.settings())
-    dataset = config.dataset()
-    require_what_is_read(config, dataset)
-    if kept := workspace.registry.kept_rule(config.judge):
-        config = replace(config, rule=kept.rule.to_json())
-    proposer = open_proposer(config)
+def _planned(workspace: Workspace, prepared: PreparedRun) -> PlannedRun:
+    """Split the rows and read the objective as the run would."""
+    config, environment = prepared.config, prepared.environment
     remembered = HoldoutLedger(workspace.database).memories() if workspace.exists else ()
-    memories = (*remembered, *sides_beside(Path(config.data)))
     parts = split_with_memory(
-        memories, None, dataset, config.shares, allow_opened=config.allow_opened
+        (*remembered, *sides_beside(Path(config.data))),
+        None,
+        prepared.dataset,
+        config.shares,
+        allow_opened=config.allow_opened,
     )
     # Neither benchmark nor gate sees the rows that were not drawn evenly.
-    even = tuple(row for row in dataset.rows if row.sampling_probability == 1)
-    objective = _read_objective(workspace, config, environment)
-    require_probability(config.judge, objective, config.settings())
+    even = tuple(row for row in prepared.dataset.rows if row.sampling_probability == 1)
+    objective = _read_objective(prepared)
+    require_probability(prepared.prompt, objective, prepared.settings)
     return PlannedRun(
-        prompt=config.judge,
-        dataset=replace(dataset, rows=(*even, *parts.drawn.rows)),
+        prompt=prepared.prompt,
+        dataset=replace(prepared.dataset, rows=(*even, *parts.drawn.rows)),
         parts=parts,
-        proposer=proposer,
-        settings=config.settings(),
+        proposer=prepared.proposer,
+        settings=prepared.settings,
         objective=objective,
         screened=config.screen_model is not None,
         judge_model=environment.settings(config.model),
-        optimizer_model=environment.settings(config.optimizer_model or config.model),
+        optimizer_model=environment.settings(config.optimizer_access[0]),
     )
 
 
-def _read_objective(workspace: Workspace, config: RunConfig, environment: Environment) -> Objective:
+def _read_objective(prepared: PreparedRun) -> Objective:
     """Read the objective by rules alone, which costs nothing; what a model may still settle is a
     note.
 
     Raises:
         InputError: They read no target, or nobody will be asked for what they left over.
     """
-    model, slices = config.optimizer_access[0], saved_slices(workspace)
-    if not asks_model(config.words, model, environment):
-        return config.words.read(config.judge, slices=slices)
+    config = prepared.config
+    words, model, slices = config.words, config.optimizer_access[0], config.saved_slices or {}
+    if not asks_model(words, model, prepared.environment):
+        return words.read(prepared.prompt, slices=slices)
     asked = (
         f"the run first asks {model} to read the objective, one call more, and stops where the"
         " readings differ"
     )
     try:
-        objective = config.words.read(config.judge, slices=slices)
+        objective = words.read(prepared.prompt, slices=slices)
     except Unsettled:
-        objective = replace(config.words, yes=True).read(config.judge, slices=slices)
+        objective = replace(words, yes=True).read(prepared.prompt, slices=slices)
         asked = f"the rules alone did not understand all of the objective; {asked}"
     return replace(objective, notes=(*objective.notes, asked))
 
@@ -269,7 +248,7 @@ def _read_objective(workspace: Workspace, config: RunConfig, environment: Enviro
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Rates:
+class _Rate:
     """Dollars a token at one model; None where no price is known."""
 
     model: Model
@@ -299,75 +278,53 @@ class _Rates:
         return line.tokens_in * read / longest + line.calls * (whole - read)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _CallSizes:
-    """Tokens of a typical call."""
-
-    verdict_in: float
-    verdict_out: tuple[float, float]
-    text_in: float
-    text_out: tuple[float, float] = TEXT_TOKENS
+_Size = tuple[float, float]
+"""Tokens in and out of a typical call."""
 
 
-def _sizes(summary: TokenSummary, step: StepBound | None, seen: Pilot | None) -> _CallSizes:
-    """An optimizer request holds the prompt, a critique and some frame; about a third of what it
-    may hold.
-    """
-    request = step.request if step and step.request else None
-    out = (seen.tokens_out, seen.tokens_out) if seen and seen.tokens_out else VERDICT_TOKENS
-    return _CallSizes(
-        verdict_in=summary.total / max(summary.calls, 1),
-        verdict_out=out,
-        text_in=request / 3 if request else 4.0 * summary.median + 2_000,
-    )
+def _sizes(planned: PlannedRun, summary: TokenSummary, seen: Pilot | None) -> tuple[_Size, _Size]:
+    """Return the sizes of a verdict's call, measured where a pilot was, and of the optimizer's."""
+    verdict = summary.total / max(summary.calls, 1), VERDICT_TOKENS
+    if seen and seen.tokens_out:
+        verdict = verdict[0], seen.tokens_out
+    request = planned.step.request if planned.step else None
+    text = REQUEST_SHARE * request if request else 4.0 * summary.median + 2_000
+    return verdict, (text, TEXT_TOKENS)
 
 
 def _spans(
-    lines: Sequence[Asked] | None, drawn: Drawn | None, sizes: _CallSizes, rates: tuple[_Rates, ...]
+    lines: Sequence[Asked] | None, sizes: tuple[_Size, _Size], rates: Mapping[str, _Rate]
 ) -> tuple[Span, Span, Span]:
-    if lines is None or drawn is None:
-        unknown = Span(
-            p50=None, p95=None, at_most=None, reason="nobody has counted what this proposer asks"
-        )
+    """Return calls, tokens and money; a search's own calls are taken for the judge's."""
+    if lines is None:
+        reason = "nobody has counted what this proposer asks"
+        unknown = Span(likely=None, at_most=None, reason=reason)
         return unknown, unknown, unknown
-    judge_rate, writer_rate, screen_rate = rates
-    of = {"judge": judge_rate, "screen": screen_rate}
-    rng = np.random.default_rng(1)
-    verdict, text = (
-        rng.uniform(*ends, len(drawn.judge)) for ends in (sizes.verdict_out, sizes.text_out)
-    )
-    tokens = drawn.judge * (sizes.verdict_in + verdict) + drawn.optimizer * (sizes.text_in + text)
-    loose = any(line.tokens_in is None or line.tokens_out is None for line in lines)
-    why = (
-        "how long this proposer's requests may get is not bounded; --budget bounds it"
-        if loose
-        else ""
-    )
-    most = None if loose else float(sum((x.tokens_in or 0) + (x.tokens_out or 0) for x in lines))
-    costs = [of.get(line.who, writer_rate).bound(line) for line in lines]
-    priced = [
-        rate.cost(1, size, float(np.mean(out)))
-        for rate, size, out in (
-            (judge_rate, sizes.verdict_in, verdict),
-            (writer_rate, sizes.text_in, text),
-        )
-    ]
-    calls = drawn.judge + drawn.optimizer
-    money = Span(
-        p50=None,
-        p95=None,
-        at_most=None,
-        reason="the price of a model is unknown; name it in a price file",
-    )
-    one_verdict, one_text = priced
-    if one_verdict is not None and one_text is not None:
-        known = [cost for cost in costs if cost is not None]
-        at_most = sum(known) if len(known) == len(costs) else None
-        money = _span(drawn.judge * one_verdict + drawn.optimizer * one_text, at_most, why)
+    calls = tokens = most = 0.0
+    money: float | None = 0.0
+    dollars: float | None = 0.0
+    loose = ""
+    for line in lines:
+        size = sizes[line.who == "optimizer"]
+        usual = line.calls * line.usual
+        calls, tokens = calls + usual, tokens + usual * sum(size)
+        cost = rates["judge" if line.who == "either" else line.who].cost(usual, *size)
+        money = None if money is None or cost is None else money + cost
+        if line.tokens_in is None or line.tokens_out is None:
+            loose = "how long this proposer's requests may get is not bounded; --budget bounds it"
+            continue
+        most += line.tokens_in + line.tokens_out
+        bound = rates[line.who].bound(line)
+        dollars = None if dollars is None or bound is None else dollars + bound
+    if money is None:
+        reason = "the price of a model is unknown; name it in a price file"
+        cost_span = Span(likely=None, at_most=None, reason=reason)
+    else:
+        cost_span = Span(likely=money, at_most=None if loose else dollars, reason=loose)
     return (
-        _span(calls.astype(np.float64), float(sum(line.calls for line in lines))),
-        _span(tokens, most, why),
-        money,
+        Span(likely=calls, at_most=float(sum(line.calls for line in lines))),
+        Span(likely=tokens, at_most=None if loose else most, reason=loose),
+        cost_span,
     )
 
 
@@ -381,27 +338,20 @@ def _weigh_budget(allowance: Allowance, *, tokens: Span, money: Span) -> BudgetF
     else:
         return given
     budget = f"--budget {written(limit)}"
-    if span.p50 is None or span.p95 is None:
+    if span.likely is None:
         return replace(given, note=f"whether {budget} is enough is not known: {span.reason}")
-    likely = (
-        f"the run probably takes {written(span.p50)}, and one in twenty {written(span.p95)} or more"
+    most = (
+        MOST_OVER * span.likely
+        if span.at_most is None
+        else min(MOST_OVER * span.likely, span.at_most)
     )
-    if limit < span.p50:
-        return replace(
-            given,
-            enough=False,
-            note=f"{budget} is too small and would stop it on the way: {likely}",
-        )
-    if limit < span.p95:
+    likely = f"the run probably takes {written(span.likely)}, and seldom more than {written(most)}"
+    if limit < span.likely:
+        note = f"{budget} is too small and would stop it on the way: {likely}"
+        return replace(given, enough=False, note=note)
+    if limit < most:
         return replace(given, enough=False, note=f"{budget} may be too small: {likely}")
     return replace(given, enough=True)
-
-
-def _span(draws: FloatArray, most: float | None, reason: str = "") -> Span:
-    middle, high = (float(q) for q in np.quantile(draws, [0.5, 0.95]))
-    if most is not None:
-        middle, high = min(middle, most), min(high, most)
-    return Span(p50=middle, p95=high, at_most=most, reason=reason if most is None else "")
 
 
 def _settings_notes(
@@ -444,7 +394,7 @@ def _unused_notes(config: RunConfig, environment: Environment) -> Iterator[str]:
 
 def _notes(planned: PlannedRun, seen: Pilot | None) -> tuple[str, ...]:
     notes = [
-        f"likely figures assume that {ASSUMED}",
+        f"likely: {ASSUMED}",
         (
             "at most: every answer at the length the budget reserves for it (half a token a byte of"
             " text) and its reply at its limit; what an endpoint bills for requests that failed,"
@@ -453,10 +403,7 @@ def _notes(planned: PlannedRun, seen: Pilot | None) -> tuple[str, ...]:
         ),
     ]
     if seen is None:
-        notes.append(
-            f"a verdict is taken to have {VERDICT_TOKENS[0]:.0f} to {VERDICT_TOKENS[1]:.0f} tokens;"
-            " --pilot measures it"
-        )
+        notes.append(f"a verdict is taken to have {VERDICT_TOKENS} tokens; --pilot measures it")
     else:
         notes.append(
             "the pilot's verdicts of the judge are kept: the run will not ask for them again"

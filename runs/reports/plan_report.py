@@ -39,10 +39,10 @@ def say_plan(planned: Plan) -> None:
     lines: list[list[str]] = []
     for name, span in spans.items():
         form = ",.4f" if name == "dollars" else ",.0f"
-        ends = (span.p50, span.p95, span.at_most)
+        ends = (span.likely, span.at_most)
         lines.append([name, *(NONE if end is None else format(end, form) for end in ends)])
     say("\nWhat it takes")
-    say_table(("", "p50", "p95", "at most"), lines)
+    say_table(("", "likely", "at most"), lines)
     for reason in dict.fromkeys(span.reason for span in spans.values() if span.reason):
         say(f"  not known: {reason}")
     if planned.by_exchange and planned.exchanges is None:

@@ -4,6 +4,7 @@ and kept.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -46,22 +47,13 @@ def planned_body(
         "budget": planned.budget.note,
         "shows": detectable_in_words(planned.detectable, sum(planned.sizes.values())),
         "sizes": planned.sizes,
-        "lines": [
-            {
-                "what": x.what,
-                "who": x.who,
-                "calls": x.calls,
-                "tokens_in": x.tokens_in,
-                "tokens_out": x.tokens_out,
-            }
-            for x in planned.lines
-        ],
+        "lines": [asdict(line) for line in planned.lines],
         "notes": list(planned.notes),
     }
 
 
 def _span(span: Span) -> list[float | None]:
-    return [span.p50, span.p95, span.at_most]
+    return [span.likely, span.at_most]
 
 
 def _unwatched(doing: str, progress: Progress) -> None:

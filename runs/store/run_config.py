@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,7 @@ class RunConfig(OptimizeOptions):
         """Return the configuration as JSON; it holds no key."""
         return asdict(self)
 
-    @property
+    @cached_property
     def judge(self) -> JudgePrompt:
         """The prompt the run starts from."""
         return load_prompt(self.prompt, origin="the run's prompt")

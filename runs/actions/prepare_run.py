@@ -1,0 +1,120 @@
+"""Read once what a run starts from; a plan, a start and a resumed run work on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ...judges import Dataset, InputError, JudgePrompt
+from ...optimize import Objective, Proposer, RunSettings
+from ...optimize.options import option_fields
+from ...optimize.settings import require_judging, require_probability
+from ..config.environment import Environment, parse_budget
+from ..config.options import ProposerOptions
+from ..engine.start import check_engine
+from ..store.run_clients import open_exchange
+from ..store.run_config import RunConfig, open_proposer, require_what_is_read
+from ..store.run_identity import identify
+from ..store.workspace import Workspace
+from .read_objective import named_slice, saved_slices
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedRun:
+    """A run's configuration with everything that was read for it."""
+
+    config: RunConfig
+    prompt: JudgePrompt
+    dataset: Dataset
+    proposer: Proposer
+    settings: RunSettings
+    environment: Environment
+
+    @classmethod
+    def of(cls, config: RunConfig, dataset: Dataset, environment: Environment) -> PreparedRun:
+        """Return the run of a configuration that is pinned already."""
+        return cls(
+            config=config,
+            prompt=config.judge,
+            dataset=dataset,
+            proposer=open_proposer(config),
+            settings=config.settings(),
+            environment=environment,
+        )
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the rows, which an objective's slice may name."""
+        return sorted({column for row in self.dataset.rows for column in row.meta})
+
+    def settled(self, objective: Objective) -> PreparedRun:
+        """Return the run with what its objective means; the run keeps it, and nobody reads it
+        again.
+
+        Raises:
+            InputError: The judge cannot give what it asks for.
+        """
+        require_probability(self.prompt, objective, self.settings)
+        config = replace(self.config, reading=objective.to_json())
+        if objective.slice is not None and config.slice == "auto" and not config.unguided:
+            config = replace(config, slice=objective.slice)
+        return replace(self, config=config, settings=config.settings())
+
+
+def prepare_run(workspace: Workspace, config: RunConfig, environment: Environment) -> PreparedRun:
+    """Read a run's rows, judge and models, and write into the configuration what the run keeps of
+    its start.
+
+    Args:
+        workspace: Its kept rules and saved slices are the run's.
+        config: What to do. The user named its models in this command, so that their addresses may
+            be asked.
+        environment: Keys, settings and prices.
+
+    Raises:
+        InputError: The run could not start: the data, a name or a setting cannot be used.
+    """
+    prompt = config.judge
+    require_judging(prompt, config.settings())
+    dataset = config.dataset()
+    require_what_is_read(config, dataset)
+    parse_budget(config.budget)
+    for model, via in config.model_access:
+        open_exchange(workspace, model, via, config, environment)
+    check_engine(config)
+    environment = environment.naming(*config.named_models)
+    _require_effect(config, environment)
+    named = {name: getattr(config, name) for name in ("data", "exchange", "holdout", "audited")}
+    files = {name: str(Path(path).resolve()) for name, path in named.items() if path is not None}
+    slices, kept = saved_slices(workspace), workspace.registry.kept_rule(prompt)
+    config = replace(
+        config,
+        **files,
+        data_hash=dataset.content_hash,
+        saved_slices=slices or None,
+        slice=named_slice(config.slice, slices),
+        rule=kept.rule.to_json() if kept else config.rule,
+        model_settings=config.model_settings
+        or {name: environment.settings(name).answering() for name in config.named_models},
+    )
+    config = replace(config, identity=identify(config, dataset, environment))
+    return PreparedRun.of(config, dataset, environment)
+
+
+def _require_effect(config: RunConfig, environment: Environment) -> None:
+    """Refuse a --temperature that the settings of the optimizer model overrule.
+
+    Raises:
+        InputError: Both are given.
+    """
+    name = config.optimizer_access[0]
+    chosen = environment.settings(name).temperature
+    usual = next(
+        field.default for field, _ in option_fields(ProposerOptions) if field.name == "temperature"
+    )
+    if chosen is not None and config.temperature != usual:
+        raise InputError(
+            f"--temperature {config.temperature:g} has no effect: the settings of the model"
+            f" {name!r} say {chosen}",
+            hint="leave it out, or take the temperature out of the settings",
+        )
