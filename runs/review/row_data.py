@@ -34,7 +34,7 @@ from .plan_pages import planned_body, stamp_of_plan
 from .queue_rows import queue_items
 from .row_pages import Json, RowItem, RowPages, read_row_pages, write_row_pages
 
-FORMAT = 3
+FORMAT = 4
 """Raised when the same rows are told otherwise."""
 ReadRun = Callable[[str], RunRecord]
 """Returns a run by its id."""
