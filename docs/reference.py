@@ -24,6 +24,7 @@ from mkdocs.structure.pages import Page
 
 from judgewright.judges import Registry
 from judgewright.runs.cli import cli
+from judgewright.runs.commands.help import EVERY_OPTION
 from judgewright.runs.exports import TARGETS, ExportContext, Refused, build_manifest
 
 FACES = {
@@ -205,6 +206,7 @@ def helps(
     context = click.Context(
         command, info_name=name, parent=parent, max_content_width=WIDTH, terminal_width=WIDTH
     )
+    context.meta[EVERY_OPTION] = True
     yield context.command_path, command.get_help(context).rstrip()
     if isinstance(command, click.Group):
         for child in command.list_commands(context):

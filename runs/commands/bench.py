@@ -35,9 +35,14 @@ Claims:   judgewright bench groundedness responses.jsonl --model your-model --by
 Trust:    judgewright bench groundedness rows.jsonl --model your-model --repeat 3 --gain 0.02 --planted 50
 Ranking:  judgewright bench context_relevance rows.jsonl --model your-model --listwise 20/10 --group query_id
 """  # noqa: E501
+OFTEN = """
+--label --group --column --label-map --limit --model --budget --concurrency --by-claim --repeat
+--planted --audit --by --out --html --seal --workspace --json
+"""
+"""The options that `--help` shows."""
 
 
-@click.command(cls=Command, epilog=EXAMPLES)
+@click.command(cls=Command, often=OFTEN, epilog=EXAMPLES)
 @click.argument("judge")
 @click.argument("data", type=click.Path(path_type=Path))
 @options_of(rows=RowOptions, models=JudgeModelOptions, options=BenchOptions, trust=TrustOptions)

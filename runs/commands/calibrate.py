@@ -47,8 +47,16 @@ class CalibrateOptions(ConfidenceOptions):
     shares: Shares | None = option("Data", None, SHARES, kind="shares", flag="--split")
 
 
+OFTEN = """
+--label --group --column --label-map --limit --audited --split --model --budget --concurrency
+--confidence --metric --method --workspace --json
+"""
+"""The options that `--help` shows."""
+
+
 @click.command(
     cls=Command,
+    often=OFTEN,
     epilog=(
         "Example:  judgewright calibrate groundedness rows.jsonl --model your-model --metric f1"
         " --method isotonic"

@@ -151,9 +151,14 @@ class ReportOptions:
 
 FOR_JUDGES = ("columns", "label_scale", "limit", "skip_incomplete")
 """Options about rows that are for judges that are asked only."""
+OFTEN = """
+--objective --target --guard --slice --again --model --budget --label --group --column --score
+--threshold --scale --unlabelled --junit --comment --workspace --json
+"""
+"""The options that `--help` shows."""
 
 
-@click.command(cls=Command, epilog=EXAMPLES)
+@click.command(cls=Command, often=OFTEN, epilog=EXAMPLES)
 @click.argument("judge_a")
 @click.argument("judge_b", required=False)
 @click.argument("holdout", required=False, type=click.Path(path_type=Path))

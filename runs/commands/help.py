@@ -32,10 +32,38 @@ class GroupedOption(click.Option):
 
 TYPED = "judgewright.typed"
 """Where the context keeps the words that were typed after the command's name."""
+EVERY_OPTION = "judgewright.every_option"
+"""Where the context keeps that rare options are to be shown too."""
 
 
 class Command(click.Command):
-    """A command whose help is in groups where it has many options; it keeps what was typed."""
+    """A command whose help is in groups where it has many options; it keeps what was typed.
+
+    Args:
+        often: The options that people use, by their spelling; `--help` shows these, and
+            `--help-all` every option. All of them unless given.
+    """
+
+    def __init__(
+        self, *args: Any, often: str = "", **kwargs: Any
+    ) -> None:  # Any: what click.Command takes
+        super().__init__(*args, **kwargs)
+        self._often = frozenset(often.split())
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """See `click.Command`; where `--help` does not show all, `--help-all` stands beside it."""
+        params = super().get_params(ctx)
+        if not self._often:
+            return params
+        shows_all = click.Option(
+            ["--help-all"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_show_all,
+            help=f"Show all {sum(_is_shown(param) for param in params)} options and exit.",
+        )
+        return [*params, shows_all]
 
     def make_context(
         self,
@@ -52,11 +80,10 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, under their headings where there are many."""
-        options = [
-            param
-            for param in self.get_params(ctx)
-            if isinstance(param, click.Option) and not param.hidden
-        ]
+        options = [param for param in self.get_params(ctx) if _is_shown(param)]
+        if self._often and not ctx.meta.get(EVERY_OPTION):
+            usual = {*self._often, "--help", "--help-all"}
+            options = [param for param in options if usual.intersection(param.opts)]
         if len(options) < LONG:
             super().format_options(ctx, formatter)
             return
@@ -101,6 +128,17 @@ class Group(click.Group):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, each on its line."""
         _write_examples(self.epilog, formatter)
+
+
+def _is_shown(param: click.Parameter) -> bool:
+    return isinstance(param, click.Option) and not param.hidden
+
+
+def _show_all(context: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked and not context.resilient_parsing:
+        context.meta[EVERY_OPTION] = True
+        click.echo(context.get_help(), color=context.color)
+        context.exit()
 
 
 def retired_command(name: str, instead: str) -> click.Command:

@@ -116,7 +116,14 @@ class SourceOptions:
     )
 
 
-@click.command("add", cls=Command, epilog=ADD)
+OFTEN = """
+--description --examples --as --string --field --fill --from --with --model --labels --scale
+--threshold --verdict --criteria --check --out --workspace --json
+"""
+"""The options that `--help` shows."""
+
+
+@click.command("add", cls=Command, often=OFTEN, epilog=ADD)
 @click.argument("source", required=False)
 @options_of(source_options=SourceOptions, draft=DraftOptions, models=CallOptions)
 @writes_workspace

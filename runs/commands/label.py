@@ -91,7 +91,14 @@ class LabelOptions:
     annotator: str | None = _queue(None, "Who labels [default: your login name].", metavar="NAME")
 
 
-@click.command(cls=Command, epilog=EXAMPLES)
+OFTEN = """
+--rows --judge --ask --again --second --next --for --run --verdicts --annotator --label --group
+--column --label-scale --limit --workspace --json
+"""
+"""The options that `--help` shows."""
+
+
+@click.command(cls=Command, often=OFTEN, epilog=EXAMPLES)
 @click.argument("queue", required=False)
 @options_of(options=LabelOptions, reading=RowOptions)
 @sealed_option

@@ -13,7 +13,7 @@ import click
 
 from ...judges.errors import InputError
 from ..terminal import inline, say, say_json, say_table
-from .help import Group, GroupedOption
+from .help import Group
 from .model_access import asking_environment
 from .models_simulate import simulate
 from .options import json_option, read_pairs, reads_workspace
@@ -27,7 +27,6 @@ LISTS = """\
 Example:  judgewright models list
 One:      judgewright models list fast
 """
-_setting = partial(click.option, cls=GroupedOption, group="Model")
 
 
 @click.group(cls=Group)
@@ -101,72 +100,49 @@ def _say_model(name: str, workspace: Workspace, *, as_json: bool) -> None:
 
 @models.command(
     epilog=(
-        "Example:  judgewright models add fast --model your-model --extra-body"
-        ' \'{"reasoning_effort": "low"}\'\nAnother provider:  judgewright models add acme'
-        " --base-url https://api.acme.example/v1 --key-variable ACME_KEY"
+        "Example:  judgewright models add fast --model your-model --set"
+        ' extra_body=\'{"reasoning_effort": "low"}\' --set price=0.15/0.60\n'
+        "Another provider:  judgewright models add acme --base-url https://api.acme.example/v1"
+        " --key-variable ACME_KEY"
     )
 )
 @click.argument("name")
-@_setting("--base-url", metavar="URL", help="Where it is asked [default: OPENAI_BASE_URL].")
-@_setting(
+@click.option("--base-url", metavar="URL", help="Where it is asked [default: OPENAI_BASE_URL].")
+@click.option(
     "--key-variable",
     metavar="VARIABLE",
     help="The environment variable that holds the key; never the key.",
 )
-@_setting("--model", metavar="NAME", help="Its name at the endpoint [default: the same name].")
-@_setting(
-    "--extra-body", metavar="JSON", help="Further fields of each request, such as reasoning_effort."
-)
-@_setting(
-    "--header",
-    "headers",
+@click.option("--model", metavar="NAME", help="Its name at the endpoint [default: the same name].")
+@click.option(
+    "--set",
+    "settings",
     multiple=True,
-    metavar="NAME=VALUE",
-    help="A further header, none that is secret.",
+    metavar="FIELD=VALUE",
+    help=(
+        "Another field of its entry: extra_body, headers, temperature, response_format, max_tokens,"
+        " optimizer_max_tokens, timeout, concurrency, requests_per_minute, tokens_per_minute or"
+        " price (INPUT/OUTPUT[/CACHED], US dollars per million tokens). A VALUE may be JSON."
+    ),
 )
-@_setting(
-    "--temperature",
-    metavar="NUMBER|omit",
-    help="Instead of what a command asks for; omit sends none.",
-)
-@_setting(
-    "--response-format",
-    type=click.Choice(["json_schema", "json_object", "omit"]),
-    help="The most that is asked for of a reply's form; omit asks for none.",
-)
-@_setting("--max-tokens", type=int, help="Tokens of a verdict.")
-@_setting(
-    "--optimizer-max-tokens",
-    type=int,
-    help="Tokens of a reply for the optimizer and the loss writer.",
-)
-@_setting("--timeout", type=float, help="Seconds for one try [default: 120].")
-@_setting("--concurrency", type=int, help="Calls in flight at most.")
-@_setting("--requests-per-minute", type=int, help="Requests sent in a minute at most.")
-@_setting("--tokens-per-minute", type=int, help="Tokens sent and received in a minute at most.")
-@_setting("--price", metavar="INPUT/OUTPUT[/CACHED]", help="US dollars per million tokens.")
 @json_option
 def add(
     name: str,
-    extra_body: str | None,
-    headers: tuple[str, ...],
-    price: str | None,
+    base_url: str | None,
+    key_variable: str | None,
+    model: str | None,
+    settings: tuple[str, ...],
     as_json: bool,
-    **plain: Any,
 ) -> None:
-    """Add NAME to your own models.yaml, below what stands there."""  # Any: as each option has it
+    """Add NAME to your own models.yaml, below what stands there."""
     from ..config.add_model import add_entry
     from ..config.environment import read_environment
 
-    fields = {field: value for field, value in plain.items() if value is not None}
-    if extra_body is not None:
-        fields["extra_body"] = _read_object(extra_body)
-    if headers:
-        fields["headers"] = read_pairs(headers, "--header", "NAME=VALUE")
-    if price is not None:
-        fields["price"] = _read_price(price)
-    if "temperature" in fields and fields["temperature"] != "omit":
-        fields["temperature"] = _number(fields["temperature"], "--temperature")
+    named = {"base_url": base_url, "key_variable": key_variable, "model": model}
+    fields: dict[str, Any] = {}  # Any: JSON
+    fields |= {field: value for field, value in named.items() if value is not None}
+    for field, text in read_pairs(settings, "--set", "FIELD=VALUE").items():
+        fields[field] = _read_price(text) if field == "price" else _read_value(text)
     path = read_environment().models
     entry = add_entry(path, name, fields)
     if as_json:
@@ -272,33 +248,23 @@ def _key(described: ModelDescription) -> str:
     return f"{described.key_variable} ({'set' if described.key_set else 'not set'})"
 
 
-def _read_object(text: str) -> dict[str, Any]:  # Any: JSON
+def _read_value(text: str) -> Any:  # Any: JSON
+    """Read a value as JSON; other text stands for itself."""
     try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise InputError(
-            f"--extra-body is not JSON: {error}", hint='write \'{"reasoning_effort": "low"}\''
-        ) from None
-    if not isinstance(value, dict):
-        raise InputError(
-            "--extra-body is not a JSON object", hint='write \'{"reasoning_effort": "low"}\''
-        )
-    return value
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _read_price(text: str) -> dict[str, float]:
     parts = text.split("/")
-    if not 2 <= len(parts) <= 3:
-        raise InputError(
-            f"--price {text!r} is not INPUT/OUTPUT or INPUT/OUTPUT/CACHED",
-            hint="for example 0.15/0.60",
-        )
-    names = ("input", "output", "cached")
-    return {field: _number(part, "--price") for field, part in zip(names, parts, strict=False)}
-
-
-def _number(text: str, option: str) -> float:
     try:
-        return float(text)
+        prices = [float(part) for part in parts]
     except ValueError:
-        raise InputError(f"{option} {text!r} is not a number") from None
+        prices = []
+    if not 2 <= len(prices) <= 3:
+        raise InputError(
+            f"the price {text!r} is not INPUT/OUTPUT or INPUT/OUTPUT/CACHED",
+            hint="for example --set price=0.15/0.60",
+        )
+    return dict(zip(("input", "output", "cached"), prices, strict=False))

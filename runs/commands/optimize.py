@@ -25,10 +25,16 @@ if TYPE_CHECKING:
     from ..actions.optimize import RunResult
     from ..config.place import Place
     from ..store.workspace import Workspace
+OFTEN = """
+--objective --target --guard --loss --label --group --column --holdout --split --model
+--optimizer-model --budget --proposer --steps --slice --plan --workspace --json
+"""
+"""The options that `--help` shows."""
 
 
 @click.command(
     cls=Command,
+    often=OFTEN,
     epilog=(
         'Example:  judgewright optimize groundedness rows.jsonl --objective "do not call'
         ' unsupported statements grounded" --target precision --guard recall:-0.05 --model'

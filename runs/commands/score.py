@@ -127,7 +127,14 @@ class FigureOptions:
     html: Path | None = _output(None, "Write a page about one judge too.", kind="out")
 
 
-@click.command(cls=Command, epilog=EXAMPLES)
+OFTEN = """
+--score --confidence --threshold --score-map --scale --aggregate --by --label --label-map --group
+--metric --published --expected --annotators --audit --html --workspace --json
+"""
+"""The options that `--help` shows."""
+
+
+@click.command(cls=Command, often=OFTEN, epilog=EXAMPLES)
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILES]...")
 @options_of(reading=ColumnOptions, measures=ScoreOptions, figures=FigureOptions, trust=TrustOptions)
 @all_option

@@ -143,7 +143,14 @@ class LookOptions:
             )
 
 
-@click.command(cls=Command, epilog=EXAMPLES)
+OFTEN = """
+--metric --columns --text --topics --label --score --threshold --group --where --tree --rows
+--errors --limit --audit --save --plot --workspace --json
+"""
+"""The options that `--help` shows."""
+
+
+@click.command(cls=Command, often=OFTEN, epilog=EXAMPLES)
 @click.argument("run_or_verdicts")
 @options_of(options=Search, reading=ReadingOptions, look=LookOptions)
 @all_option

@@ -14,10 +14,12 @@ from judgewright.judges import Registry
 from judgewright.optimize.options import GateOptions, SearchOptions, option_fields
 from judgewright.optimize.settings import RunSettings
 from judgewright.runs.cli import cli
-from judgewright.runs.commands.help import GROUPS, LONG
+from judgewright.runs.commands.help import GROUPS
 from judgewright.runs.config.options import OptimizeOptions
 from judgewright.runs.store.run_config import RunConfig
 
+MOST = 20
+"""Options that `--help` of a command shows."""
 RECORDED = Path(__file__).parent / "golden" / "options.txt"
 """A line for every option of November 2026: command, option, kind, default. Options may be added,
 none may change.
@@ -99,7 +101,7 @@ def test_every_option_of_optimize_has_a_heading() -> None:
 @pytest.mark.parametrize("width", [80, 110])
 def test_long_help_is_in_groups_and_shows_every_option(width: int) -> None:
     """Goal first, output last; no line is wider than the terminal but the example's."""
-    result = CliRunner().invoke(cli, ["optimize", "--help"], terminal_width=width)
+    result = CliRunner().invoke(cli, ["optimize", "--help-all"], terminal_width=width)
     headings = [
         line.rstrip(":")
         for line in result.output.splitlines()
@@ -111,15 +113,36 @@ def test_long_help_is_in_groups_and_shows_every_option(width: int) -> None:
     help_text, example = result.output.split("  Example:")
     assert max(len(line) for line in help_text.splitlines()) <= width
     assert example.count("\n") == 1
-    for command, inner in leaves((), cli):
-        shown = CliRunner().invoke(cli, [*command.split(), "--help"], terminal_width=width).output
-        options = [
-            option
-            for option in inner.params
-            if isinstance(option, click.Option) and not option.hidden
-        ]
-        assert all(option.opts[0] in shown for option in options), command
-        assert ("\nOptions:" in shown) == (len(options) + 1 < LONG), command
+
+
+def options_of(shown: str) -> list[str]:
+    """The options that a help lists, below its first heading."""
+    lines = shown.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.endswith(":") and line[0] != " ")
+    return [line.split()[0].rstrip(",") for line in lines[first:] if line[:3] == "  -"]
+
+
+@pytest.mark.parametrize(("name", "command"), list(leaves((), cli)))
+def test_help_shows_at_most_twenty_options_and_help_all_every_one(
+    name: str, command: click.Command
+) -> None:
+    """What people use fits on a screen; where that is not all of it, the help says how to see the
+    rest.
+    """
+    spelled = [param.opts[0] for param in command.params if isinstance(param, click.Option)]
+    shown = CliRunner().invoke(cli, [*name.split(), "--help"]).output
+    lines = options_of(shown)
+    assert len(lines) <= MOST
+    if "--help-all" in lines:
+        assert {*lines} - {"--help-all", "-h"} < {*spelled}
+        shown = CliRunner().invoke(cli, [*name.split(), "--help-all"]).output
+        lines = options_of(shown)
+    visible = {
+        param.opts[0]
+        for param in command.params
+        if isinstance(param, click.Option) and not param.hidden
+    }
+    assert visible <= {line.partition("/")[0] for line in lines}
 
 
 def test_a_run_of_an_earlier_version_is_read() -> None:

@@ -93,8 +93,16 @@ class AnnotateOptions:
     )
 
 
+OFTEN = """
+--judge --out --k --per-query --outside --retriever --embedder --labels --label --threshold-from
+--matrix --column --query-id --document-id --model --budget --workspace --json
+"""
+"""The options that `--help` shows."""
+
+
 @click.command(
     cls=Command,
+    often=OFTEN,
     epilog=(
         "Example:  judgewright rag annotate queries.jsonl passages.jsonl --judge context_relevance "
         "--model your-model --k 5 --per-query 10 --out annotations.jsonl"

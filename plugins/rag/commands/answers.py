@@ -116,7 +116,14 @@ def answers() -> None:
     """Compare ways to answer from documents, and ways to grade answers."""
 
 
-@answers.command(epilog=COMPARE)
+OFTEN = """
+--chunker --size --overlap --context --k --embedder --judge --answer-model --answer-tokens --model
+--budget --concurrency --out --workspace --json
+"""
+"""The options that `--help` shows."""
+
+
+@answers.command(often=OFTEN, epilog=COMPARE)
 @click.argument("documents", type=click.Path(path_type=Path))
 @click.argument("questions", type=click.Path(path_type=Path))
 @options_of(options=CompareOptions, models=ModelOptions)

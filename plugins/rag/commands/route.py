@@ -92,7 +92,14 @@ def judge(catalog: Path, base: str, out: Path, workspace: Workspace, as_json: bo
     )
 
 
-@route.command(epilog=ASK)
+OFTEN = """
+--catalog --judge --k --embedder --by --label --id --group --column --limit --model --budget --out
+--workspace --json
+"""
+"""The options that `--help` shows."""
+
+
+@route.command(often=OFTEN, epilog=ASK)
 @click.argument("data", type=click.Path(path_type=Path))
 @options_of(options=RouteOptions, rows=RowOptions, models=ModelOptions)
 @output_option("--out", type=OutFile(), help="Write the choices, for score, slices and gate.")
