@@ -60,35 +60,20 @@ def test_what_is_added_is_shown_with_its_source_and_never_a_key(
     run: Run, own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every option of `add` arrives; the key's variable is set or not."""
-    arguments = [
-        "--base-url",
-        ACME,
-        "--key-variable",
-        "ACME_KEY",
-        "--model",
-        "small-3",
-        "--header",
-        "X-Team=blue",
-    ]
-    arguments += [
-        "--extra-body",
-        '{"reasoning_effort": "low"}',
-        "--temperature",
-        "0.5",
-        "--max-tokens",
-        "4000",
-    ]
-    arguments += [
-        "--optimizer-max-tokens",
-        "9000",
-        "--timeout",
-        "30",
-        "--concurrency",
-        "8",
-        "--price",
-        "1/2.5/.1",
-    ]
-    arguments += ["--requests-per-minute", "60", "--tokens-per-minute", "9000"]
+    arguments = ["--base-url", ACME, "--key-variable", "ACME_KEY", "--model", "small-3"]
+    for setting in (
+        'headers={"X-Team": "blue"}',
+        'extra_body={"reasoning_effort": "low"}',
+        "temperature=0.5",
+        "max_tokens=4000",
+        "optimizer_max_tokens=9000",
+        "timeout=30",
+        "concurrency=8",
+        "price=1/2.5/.1",
+        "requests_per_minute=60",
+        "tokens_per_minute=9000",
+    ):
+        arguments += ["--set", setting]
     assert run("add", "cheap", *arguments)[0] == 0
     assert own.stat().st_mode & 0o777 == 0o600
     body = shown(run, "cheap")
@@ -126,7 +111,7 @@ def test_comments_and_a_link_stay_and_other_entries_too(
     kept.chmod(0o640)
     own.parent.mkdir(parents=True)
     own.symlink_to(kept)
-    assert run("add", "fast", "--max-tokens", "9")[0] == 0
+    assert run("add", "fast", "--set", "max_tokens=9")[0] == 0
     assert kept.read_text().startswith(
         f"# mine\nacme: {{base_url: {ACME}}}  # the gateway\nfast:\n"
     )
@@ -142,15 +127,16 @@ def test_comments_and_a_link_stay_and_other_entries_too(
             ["--base-url", ACME, "--key-variable", "sk-CANARY"],
             "line 3, new.key_variable: this is not the name of an",
         ),
-        (["--header", "Authorization=CANARY"], "new.headers.Authorization: a secret header"),
-        (["--header", "X-A"], "--header 'X-A' is not NAME=VALUE"),
-        (["--extra-body", "[1]"], "--extra-body is not a JSON object"),
-        (["--extra-body", "{"], "--extra-body is not JSON"),
-        (["--extra-body", '{"messages": []}'], "new.extra_body.messages: this field cannot be set"),
-        (["--price", "1"], "--price '1' is not INPUT/OUTPUT"),
-        (["--price", "1/x"], "--price 'x' is not a number"),
-        (["--temperature", "hot"], "--temperature 'hot' is not a number"),
-        (["--max-tokens", "0"], "new.max_tokens: 0 is below 1"),
+        (["--set", 'headers={"Authorization": "CANARY"}'], "new.headers.Authorization: a secret"),
+        (["--set", "headers"], "--set 'headers' is not FIELD=VALUE"),
+        (["--set", "extra_body=[1]"], "extra_body is not a list of names"),
+        (["--set", "extra_body={"], "extra_body is not a list of names"),
+        (["--set", 'extra_body={"messages": []}'], "new.extra_body.messages: this field cannot"),
+        (["--set", "price=1"], "the price '1' is not INPUT/OUTPUT"),
+        (["--set", "price=1/x"], "the price '1/x' is not INPUT/OUTPUT"),
+        (["--set", "temperature=hot"], "new.temperature: "),
+        (["--set", "max_tokens=0"], "new.max_tokens: 0 is below 1"),
+        (["--set", "colour=red"], "colour"),
         (["--key-variable", "ACME_KEY"], "new: base_url is missing"),
     ],
 )
@@ -172,7 +158,7 @@ def test_a_taken_name_and_a_file_in_one_line_are_told(run: Run, own: Path) -> No
     own.parent.mkdir(parents=True)
     own.write_text('{"acme": {"base_url": "https://api.acme.example/v1"}}\n')
     assert "line 1: there is a model 'acme' already" in run("add", "acme")[2]
-    code, _, err = run("add", "fast", "--max-tokens", "9")
+    code, _, err = run("add", "fast", "--set", "max_tokens=9")
     assert code == 2
     assert "by hand" in err
     assert "max_tokens: 9" in err
