@@ -101,7 +101,7 @@ def measure(
         assert endpoint.stdout is not None
         url = endpoint.stdout.readline().strip()
         flags = ["--model", f"simulated@{url}", "--concurrency", str(concurrency)]
-        flags += ["--engine", "dask", "--workers", str(workers)] if workers else []
+        flags += ["--engine", f"dask={workers}"] if workers else []
         bench = [sys.executable, "-m", "judgewright", "bench", "groundedness", "rows.jsonl", *flags]
         subprocess.run(
             bench, cwd=folder, env=dict(os.environ), check=True, stdout=subprocess.DEVNULL

@@ -160,9 +160,7 @@ def bench(folder: Path, base_url: str, workers: int, address: str) -> subprocess
         "--model",
         f"simulated@{base_url}",
         "--engine",
-        "dask",
-        "--workers",
-        str(workers),
+        f"dask={workers}",
         "--out",
         "verdicts.jsonl",
     ]

@@ -33,7 +33,7 @@ from ...optimize.holdout.sides import grouped_as_placed, known_sides
 from ...optimize.settings import require_probability
 from ..config.environment import Environment
 from ..config.options import JudgeModelOptions, ModelOptions
-from ..engine.start import check_engine, engine_record
+from ..store.engines import check_engine, engine_record
 from ..store.ledger import HoldoutLedger
 from ..store.run_clients import open_run_clients
 from ..store.run_config import RunConfig
@@ -196,7 +196,7 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateM
     ]
     about |= {"groups": groups, "notes": [*dataset.notes, *notes], **terms.to_json()}
 
-    sent_by: dict[str, str | int] = {}
+    sent_by: dict[str, str] = {}
     if isinstance(options, JudgeModelOptions):
         check_engine(options)
         sent_by = engine_record(options)

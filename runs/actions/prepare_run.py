@@ -11,7 +11,7 @@ from ...optimize.options import option_fields
 from ...optimize.settings import require_judging, require_probability
 from ..config.environment import Environment, parse_budget
 from ..config.options import ProposerOptions
-from ..engine.start import check_engine
+from ..store.engines import check_engine
 from ..store.run_clients import open_exchange
 from ..store.run_config import RunConfig, open_proposer, require_what_is_read
 from ..store.run_identity import identify

@@ -15,8 +15,7 @@ import click
 
 from ...judges.errors import InputError
 from ...optimize.options import Kind, Option, option_fields, spelling
-from ..config.place import read_place
-from ..config.postgres_address import PostgresAddress
+from ..config.place import ServerAddress, read_place
 from ..terminal import say, say_upgrading, say_waiting
 from .help import TYPED, GroupedOption
 from .output_paths import OutFile
@@ -233,7 +232,7 @@ def reads_workspace(command: Callable[..., T]) -> Callable[..., T]:
     @wraps(command)
     def call(
         *,
-        workspace: Path | PostgresAddress | None,
+        workspace: Path | ServerAddress | None,
         no_wait: bool = True,
         **values: Any,  # Any: what click read
     ) -> T:
@@ -248,13 +247,13 @@ def reads_workspace(command: Callable[..., T]) -> Callable[..., T]:
 
 
 class PlaceType(click.ParamType):
-    """A folder, or the address of a PostgreSQL."""
+    """A folder, or the address of a server."""
 
     name = "directory"
 
     def convert(
         self, value: str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Path | PostgresAddress:
+    ) -> Path | ServerAddress:
         """See `click.ParamType`."""
         place = read_place(value)
         if isinstance(place, Path):
@@ -291,7 +290,7 @@ def sealed_option(command: F) -> F:
     return output_option("--sealed", is_flag=True, help=text)(command)
 
 
-def open_workspace(named: Path | PostgresAddress | None, *, wait: bool = False) -> Workspace:
+def open_workspace(named: Path | ServerAddress | None, *, wait: bool = False) -> Workspace:
     """Return the workspace a command works in; with `wait` a write waits, and says so, while
     another run writes.
     """

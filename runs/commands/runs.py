@@ -135,11 +135,11 @@ def show(run: str, workspace: Workspace, as_json: bool) -> None:
     from ..actions.flip_gate import decides_flips, flip_progress
     from ..actions.gate_decision import Gated
     from ..actions.run_summary import read_run
-    from ..engine.start import describe_engine
     from ..reports.flip_report import say_flips
     from ..reports.gate_report import say_gated
     from ..reports.run_report import say_course, say_prompt_diff
     from ..reports.terminal_report import say_event
+    from ..store.engines import HERE, engine_of_run
 
     summary = read_run(workspace, named_run(workspace, run, kinds=()))
     record, calls = summary.record, summary.calls
@@ -152,7 +152,7 @@ def show(run: str, workspace: Workspace, as_json: bool) -> None:
         f"Run {record.run_id}: {record.kind}, {record.state}{guidance}, started"
         f" {moment(record.created)}"
     )
-    if engine := describe_engine(record.config):
+    if (engine := engine_of_run(record.config)) != HERE:
         say(f"Calls sent by {engine}")
     if record.kind == "tune":
         say(

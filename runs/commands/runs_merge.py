@@ -13,7 +13,7 @@ from .help import Command
 from .options import PlaceType, json_option, open_workspace
 
 if TYPE_CHECKING:
-    from ..config.postgres_address import PostgresAddress
+    from ..config.place import ServerAddress
 
 
 @click.command(
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.argument("source", type=PlaceType())
 @click.argument("target", type=PlaceType())
 @json_option
-def merge(source: Path | PostgresAddress, target: Path | PostgresAddress, as_json: bool) -> None:
+def merge(source: Path | ServerAddress, target: Path | ServerAddress, as_json: bool) -> None:
     """Enter the runs, calls, labels and looks of SOURCE in TARGET; SOURCE stays as it is.
 
     Each is a folder or postgresql://... Done again, only what is new is entered. A run that was

@@ -39,8 +39,7 @@ from .models_file import (
     read_workspace_models,
     user_models_path,
 )
-from .place import read_place
-from .postgres_address import PostgresAddress
+from .place import ServerAddress, read_place
 from .tools_file import FILE as TOOLS_FILE
 from .transports import choose_transport
 
@@ -112,7 +111,7 @@ class Environment:
     """By model: what a run that is resumed keeps of its models' settings, instead of what the files
     say now.
     """
-    workspace: Path | PostgresAddress | None = None
+    workspace: Path | ServerAddress | None = None
     """JUDGEWRIGHT_WORKSPACE"""
     prices: Path | None = None
     """JUDGEWRIGHT_PRICES, a file of dollars per million tokens that overrides the bundled prices.

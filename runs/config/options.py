@@ -207,29 +207,19 @@ class ModelOptions(CallOptions):
     model: str = field(metadata=described("Model", MODEL, kind="model"))
 
 
-ENGINES = ("here", "dask")
+HERE = "here"
+"""The engine that is this process."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EngineOptions:
     """Where a judge's calls are sent from."""
 
-    engine: Literal["here", "dask"] = _model(
-        "here",
-        "Who sends a judge's calls: this process, or the workers of a dask cluster.",
-        choices=ENGINES,
-    )
-    workers: int | None = _model(
-        None,
-        "With --engine dask: the processes of a cluster on this machine [default: 4].",
-        kind="integer",
-        low=1,
-        high=256,
-    )
-    scheduler: str | None = _model(
-        None,
-        "With --engine dask: the scheduler of a cluster that you keep, such as tls://host:8786.",
-        metavar="URL",
+    engine: str = _model(
+        HERE,
+        "Who sends a judge's calls: this process, or the workers of a dask cluster, dask=4 on this"
+        " machine or dask=tls://host:8786.",
+        metavar="NAME[=WHERE]",
     )
 
 

@@ -4,20 +4,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
-from .postgres_address import PostgresAddress, is_postgres, parse_postgres
+from ...judges import InputError
+
+if TYPE_CHECKING:
+    from ..store.database import Database, Holder
+
+
+class ServerAddress(Protocol):
+    """The database of a workspace on a server, as a plug-in reads its address; two addresses of one
+    database are equal, and `str` finds it again without showing a password.
+    """
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The variables that another process needs to open it too."""
+        ...
+
+    def is_made(self) -> bool:
+        """Whether a workspace was ever stored there.
+
+        Raises:
+            WorkspaceError: The server cannot be reached.
+        """
+        ...
+
+    def open(
+        self,
+        folder: Path,
+        *,
+        on_busy: Callable[[Holder], None] | None = None,
+        on_away: Callable[[str], None] | None = None,
+        lent: bool = False,
+    ) -> Database:
+        """Open the database.
+
+        Args:
+            folder: Where the files that belong to it are on this machine.
+            on_busy: See `Database.claim`.
+            on_away: Called with the server that is waited for when it does not answer any more.
+            lent: Whether another process has opened it for this one: then it is not upgraded.
+
+        Raises:
+            WorkspaceError: It cannot be reached, or understood.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A folder, and the PostgreSQL that has the workspace's database where it is no file in the
+    """A folder, and the server that has the workspace's database where it is no file in the
     folder.
     """
 
     root: Path
-    address: PostgresAddress | None = None
+    address: ServerAddress | None = None
 
     def __str__(self) -> str:
         """What finds it again when written after `--workspace` in this folder."""
@@ -29,17 +74,25 @@ class Place:
         return place if isinstance(place, Place) else cls(place)
 
     @property
-    def secrets(self) -> dict[str, str]:
+    def secrets(self) -> Mapping[str, str]:
         """The variables that another process needs to open it too."""
-        return (
-            {"PGPASSWORD": self.address.password} if self.address and self.address.password else {}
-        )
+        return self.address.secrets if self.address else {}
 
 
-def read_place(given: str | Path) -> Path | PostgresAddress:
-    """Read the folder of a workspace, or the address of its PostgreSQL.
+def read_place(given: str | Path) -> Path | ServerAddress:
+    """Read the folder of a workspace, or the address of its server.
 
     Raises:
-        InputError: It begins as an address and is none.
+        InputError: It begins as an address, and no plug-in reads it.
     """
-    return parse_postgres(given) if isinstance(given, str) and is_postgres(given) else Path(given)
+    scheme, is_address, _ = str(given).partition("://")
+    if isinstance(given, Path) or not is_address:
+        return Path(given)
+    from .postgres_address import SCHEMES, parse_postgres
+
+    if scheme not in SCHEMES:
+        raise InputError(
+            f"no plug-in opens a workspace at {scheme}://...",
+            hint="name a folder; for postgresql://..., pip install 'judgewright[postgres]'",
+        )
+    return parse_postgres(given)

@@ -6,11 +6,16 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ...judges import InputError
+
+if TYPE_CHECKING:
+    from ..store.database import Database, Holder
 
 SCHEMES = ("postgresql", "postgres")
 _ENCRYPTED = ("require", "verify-ca", "verify-full")
@@ -42,14 +47,33 @@ class PostgresAddress:
         return hashlib.blake2b("\0".join(said).encode(), digest_size=6).hexdigest()
 
     @property
+    def secrets(self) -> Mapping[str, str]:
+        """See `ServerAddress.secrets`."""
+        return {"PGPASSWORD": self.password} if self.password else {}
+
+    def is_made(self) -> bool:
+        """See `ServerAddress.is_made`."""
+        from ..store.postgres_database import PostgresDatabase
+
+        return PostgresDatabase.is_made(self)
+
+    def open(
+        self,
+        folder: Path,
+        *,
+        on_busy: Callable[[Holder], None] | None = None,
+        on_away: Callable[[str], None] | None = None,
+        lent: bool = False,
+    ) -> Database:
+        """See `ServerAddress.open`."""
+        from ..store.postgres_database import PostgresDatabase
+
+        return PostgresDatabase(self, folder, on_busy=on_busy, on_away=on_away, lent=lent)
+
+    @property
     def connecting(self) -> dict[str, str]:
         """All that is needed to connect."""
         return {**self.parameters, **({"password": self.password} if self.password else {})}
-
-
-def is_postgres(text: str) -> bool:
-    """Whether a person means a PostgreSQL and not a folder."""
-    return text.partition("://")[0] in SCHEMES and "://" in text
 
 
 def parse_postgres(text: str) -> PostgresAddress:

@@ -50,7 +50,7 @@ well.
 
 @contextmanager
 def open_cluster(
-    workers: int | None, scheduler: str | None, environment: Environment, *, patience: float = 15.0
+    workers: int, scheduler: str | None, environment: Environment, *, patience: float = 15.0
 ) -> Generator[DaskCluster]:
     """Start a cluster on this machine, or find the one of a scheduler; it is left at the end.
 
@@ -65,11 +65,7 @@ def open_cluster(
         WorldError: The scheduler cannot be reached, or has no workers.
     """
     require_dask()
-    opened = (
-        _local(workers or WORKERS, environment)
-        if scheduler is None
-        else _remote(scheduler, patience)
-    )
+    opened = _local(workers, environment) if scheduler is None else _remote(scheduler, patience)
     with opened as client:
         cluster = DaskCluster(client)
         cluster.require_workers(patience)
@@ -94,7 +90,7 @@ def check_scheduler(address: str) -> None:
     Raises:
         InputError: It is none of a scheduler, or another machine's without TLS.
     """
-    hint = "write --scheduler tls://HOST:8786"
+    hint = "write --engine dask=tls://HOST:8786"
     try:
         parts = urlsplit(address)
         host, port = parts.hostname, parts.port
@@ -102,14 +98,14 @@ def check_scheduler(address: str) -> None:
         host = port = None
         parts = None
     if parts is None or parts.scheme not in ("tcp", "tls") or not host or port is None:
-        raise InputError(f"--scheduler {address!r} is not the address of a scheduler", hint=hint)
+        raise InputError(f"{address!r} is not the address of a scheduler", hint=hint)
     if parts.username or parts.password:
-        raise InputError("--scheduler: an address with a password is not taken", hint=hint)
+        raise InputError("an address of a scheduler with a password is not taken", hint=hint)
     if parts.scheme == "tcp" and not _is_loopback(host):
         raise InputError(
-            f"--scheduler {address!r}: {host} is another machine, and tcp:// would send rows in the"
+            f"{address!r}: {host} is another machine, and tcp:// would send rows in the"
             " open and let anybody there run programs",
-            hint=f"start the scheduler with TLS and write tls://{host}:{port}",
+            hint=f"start the scheduler with TLS and write dask=tls://{host}:{port}",
         )
 
 

@@ -30,6 +30,7 @@ from ..config.environment import SIMULATED, open_model, read_environment
 from ..config.place import read_place
 from ..store.database import Database
 from ..store.leases import LeasedCallStore, Orders, WorkerLeases, spent_on
+from .lent_database import LentDatabase
 from .shard import Errand, Shard, ShardReport
 
 BEAT = 0.5
@@ -350,13 +351,9 @@ def open_lent(workspace: str) -> Database:
     """
     place = read_place(workspace)
     if isinstance(place, Path):
-        from ..store.sqlite_database import SqliteDatabase
-
-        return SqliteDatabase(place, lent=True)
-    from ..store.postgres_database import PostgresDatabase
-
+        return LentDatabase(place)
     # The folder is for files that a driver has; a worker makes none.
-    return PostgresDatabase(place, Path(), lent=True)
+    return place.open(Path(), lent=True)
 
 
 def open_own_model(errand: Errand) -> Model:

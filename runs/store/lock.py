@@ -141,19 +141,3 @@ class WriterLock:
         except (OSError, UnicodeDecodeError):
             pid, host = "", ""
         return Holder(pid=int(pid) if pid.isdecimal() else None, host=host)
-
-
-class LentLock:
-    """Stands for a lock that another process of this machine holds for this one as well."""
-
-    def acquire(
-        self, *, wait: float = 0.0, on_busy: Callable[[Holder], None] | None = None
-    ) -> None:
-        """Do nothing: it is held."""
-
-    def release(self) -> None:
-        """Do nothing: who holds it releases it."""
-
-    def holder(self) -> Holder | None:
-        """Return no process that is known: it is held, and that is all that is known."""
-        return Holder(pid=None, host="")

@@ -19,9 +19,9 @@ from ..config.environment import (
     parse_budget,
 )
 from ..config.options import ExchangeOptions, JudgeModelOptions, ModelOptions, Via
-from ..engine.start import check_engine, engine_record, start_engines
 from ..tracing import RunTrace, trace_run
 from .calls import CallStore
+from .engines import check_engine, engine_record, start_engines
 from .journal import create_run, get_run, run_session
 from .workspace import Workspace
 

@@ -39,8 +39,9 @@ from ...optimize.options import GateOptions, SearchOptions, option_fields, spell
 from ...optimize.settings import require_reasons
 from ..config.options import PROPOSERS, OptimizeOptions, ProposerOptions, RowOptions, Via
 from ..plugins import brought, load
+from .engines import engine_of_run
 
-_RETIRED = ("ablate",)
+_RETIRED = ("ablate", "workers", "scheduler")
 """Options of earlier versions: their runs are still read."""
 
 
@@ -76,6 +77,7 @@ class RunConfig(OptimizeOptions):
     def from_json(cls, body: Mapping[str, Any]) -> RunConfig:  # Any: JSON
         """Read what `to_json` wrote, in this version or an earlier one."""
         values = {name: value for name, value in body.items() if name not in _RETIRED}
+        values["engine"] = engine_of_run(body)
         for name, value in values.items():
             if isinstance(value, list):  # JSON has no tuples
                 values[name] = tuple(value)

@@ -17,7 +17,7 @@ from ..config.options import AuditedRowOptions, OfficialSplitOptions, OptimizeOp
 from .database import Database
 from .run_config import RunConfig
 
-PACE = ("concurrency", "engine", "workers", "scheduler")
+PACE = ("concurrency", "engine")
 """Options that change how fast a run is, not what it finds."""
 MEANS = (*PACE, "budget", "via", "exchange", "optimizer_via", "yes")
 """Options that may be others when a run goes on."""

@@ -17,15 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from ...judges import JudgewrightError, WorkspaceError
-from .database import Database, Holder, other_format
-from .lock import LentLock, WriterLock
+from .database import Database, Holder
+from .lock import WriterLock
 from .schema import MIGRATIONS, Migration, back_up, stamp, upgrade, version_of
 from .writer import Write, Writer, error_of_write
 
 _PATIENCE = 10.0
-_LENT_PATIENCE = 60.0
-"""Seconds to wait for another connection's commit; where several processes write, they take turns.
-"""
+"""Seconds to wait for another connection's commit."""
 _TURN = 0.004
 """Seconds between two tries to begin a commit while another process commits; a try costs what a
 row's call does.
@@ -42,8 +40,6 @@ class SqliteDatabase(Database):
         on_busy: Where given, a write waits while another process writes, and this is told once for
             whom; else such a write is refused.
         on_upgrade: Told how far the upgrade of a large file is.
-        lent: Whether another process of this machine has claimed the file for this one as well:
-            then no lock is taken, and nothing is made, mended or upgraded.
 
     Raises:
         WorkspaceError: The file is damaged (it has been moved aside, not deleted), was written by a
@@ -57,22 +53,16 @@ class SqliteDatabase(Database):
         migrations: Sequence[Migration] = MIGRATIONS,
         on_busy: Callable[[Holder], None] | None = None,
         on_upgrade: Callable[[str], None] | None = None,
-        lent: bool = False,
     ) -> None:
         super().__init__(str(path), path.parent)
         self.path = path
-        self._patience = _LENT_PATIENCE if lent else _PATIENCE
+        self._patience = _PATIENCE
         self._on_busy = on_busy
         self._migrations = tuple(migrations)
-        self._lock = LentLock() if lent else WriterLock(path.parent / "workspace.lock")
+        self._lock = WriterLock(path.parent / "workspace.lock")
         self._local = threading.local()
         self._readers: list[sqlite3.Connection] = []
-        if lent:
-            self._require_same_format()
-            return
-        self._make_file()
-        self._check()
-        self._upgrade(on_upgrade)
+        self._prepare(on_upgrade)
 
     @property
     def head_file(self) -> Path:
@@ -113,6 +103,12 @@ class SqliteDatabase(Database):
         """See `Database.find_faults`."""
         faults = [row[0] for row in self.read("PRAGMA integrity_check") if row[0] != "ok"]
         return self.read("PRAGMA page_count")[0][0], faults
+
+    def _prepare(self, on_upgrade: Callable[[str], None] | None) -> None:
+        """Make the file, look for damage, and upgrade it."""
+        self._make_file()
+        self._check()
+        self._upgrade(on_upgrade)
 
     def _open_writer(self) -> Writer:
         self._lock.acquire()
@@ -250,18 +246,6 @@ class SqliteDatabase(Database):
             raise self._ours(error) from error
         finally:
             self._lock.release()
-
-    def _require_same_format(self) -> None:
-        if not self.path.is_file():
-            raise WorkspaceError(
-                f"there is no workspace {self.path} on this machine",
-                hint="workers on other machines need a workspace on a PostgreSQL server",
-            )
-        known = len(self._migrations)
-        with contextlib.closing(self._connect(reading=True)) as connection:
-            version = self._version(connection, known)
-        if version != known:
-            raise other_format(self.name, version, known)
 
     def _version(self, connection: sqlite3.Connection, known: int) -> int:
         try:

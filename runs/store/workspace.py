@@ -12,12 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..config.place import Place
+from ..config.place import Place, ServerAddress
 from .journal import writing_run
 
 if TYPE_CHECKING:
     from ...judges import Registry
-    from ..config.postgres_address import PostgresAddress
     from .database import Database, Holder
 
 FOLDER = ".judgewright"
@@ -90,9 +89,7 @@ class Workspace:
             return True
         if self.place.address is None:
             return self.path.is_file()
-        from .postgres_database import PostgresDatabase
-
-        return PostgresDatabase.is_made(self.place.address)
+        return self.place.address.is_made()
 
     @property
     def database(self) -> Database:
@@ -102,20 +99,17 @@ class Workspace:
             WorkspaceError: It cannot be made, opened or understood.
         """
         if self._database is None:
-            self._database = self._open(self.place.address)
+            self._database = self._open(self._tell_holder if self._on_wait else None)
         return self._database
 
-    def _open(self, address: PostgresAddress | None) -> Database:
-        on_busy = self._tell if self._on_wait else None
-        if address is not None:
-            from .postgres_database import PostgresDatabase
-
-            return PostgresDatabase(address, self.folder, on_busy=on_busy, on_away=self._on_wait)
+    def _open(self, on_busy: Callable[[Holder], None] | None) -> Database:
+        if self.place.address is not None:
+            return self.place.address.open(self.folder, on_busy=on_busy, on_away=self._on_wait)
         from .sqlite_database import SqliteDatabase
 
         return SqliteDatabase(self.path, on_busy=on_busy, on_upgrade=self._on_upgrade)
 
-    def _tell(self, holder: Holder) -> None:
+    def _tell_holder(self, holder: Holder) -> None:
         if self._on_wait is not None:
             self._on_wait(f"{writing_run(self.database, holder)}, which writes to this workspace")
 
@@ -135,7 +129,7 @@ class Workspace:
 def find_workspace(
     start: Path,
     *,
-    given: Path | PostgresAddress | Place | None = None,
+    given: Path | ServerAddress | Place | None = None,
     on_wait: Callable[[str], None] | None = None,
     on_upgrade: Callable[[str], None] | None = None,
 ) -> Workspace:

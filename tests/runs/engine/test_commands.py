@@ -35,11 +35,11 @@ def test_a_pilot_is_the_same_by_a_cluster_and_says_who_judged(tmp_path: Path) ->
     rows = tmp_path / "rows.jsonl"
     write_demo_rows(rows, documents=12)
     told = {}
-    for name, engine in (("dask", ("--engine", "dask", "--workers", "2")), ("here", ())):
+    for name, engine in (("dask", ("--engine", "dask=2")), ("here", ())):
         flags = ("--yes", "--plan", "--pilot", "--workspace", str(tmp_path / name), *engine)
         told[name] = run(*PLAN[:2], str(rows), *PLAN[2:], *flags)
     assert told["dask"] == told["here"]
-    assert "Calls sent by dask, 2 local workers" in run(
+    assert "Calls sent by dask=2" in run(
         "runs", "show", "latest", "--workspace", str(tmp_path / "dask")
     )
     assert "Calls sent by" not in run(
@@ -50,18 +50,15 @@ def test_a_pilot_is_the_same_by_a_cluster_and_says_who_judged(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (("--workers", "2"), "--workers is for --engine dask"),
-        (("--scheduler", "tls://h:1"), "--scheduler is for --engine dask"),
+        (("--engine", "grid"), "no plug-in brings --engine grid"),
+        (("--engine", "dask=many"), "neither 1 to 256 workers nor the address"),
+        (("--engine", "dask=0"), "neither 1 to 256 workers"),
         (
             ("--engine", "dask", "--via", "batch"),
             "--engine dask makes single calls, and --via batch none",
         ),
-        (
-            ("--engine", "dask", "--workers", "2", "--scheduler", "tls://h:1"),
-            "the one of --scheduler has its own",
-        ),
-        (("--engine", "dask", "--scheduler", "tcp://10.0.0.1:1"), "is another machine"),
-        (("--engine", "dask", "--scheduler", "tls://10.0.0.1:1"), "cannot write to"),
+        (("--engine", "dask=tcp://10.0.0.1:1"), "is another machine"),
+        (("--engine", "dask=tls://10.0.0.1:1"), "cannot write to"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(

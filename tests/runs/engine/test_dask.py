@@ -178,7 +178,7 @@ def test_a_scheduler_that_cannot_be_reached_is_told() -> None:
     """Nobody listens there."""
     with (
         pytest.raises(WorldError, match=r"no scheduler can be reached at tcp://127\.0\.0\.1:9"),
-        open_cluster(None, "tcp://127.0.0.1:9", read_environment({}), patience=0.5),
+        open_cluster(0, "tcp://127.0.0.1:9", read_environment({}), patience=0.5),
     ):
         pass
 

@@ -9,6 +9,7 @@ import pytest
 from judgewright.judges import WorkspaceError
 from judgewright.judges.errors import LeaseLost
 from judgewright.judges.models import Completion, FailedCall, Message, Request
+from judgewright.runs.engine.lent_database import LentDatabase
 from judgewright.runs.store import MIGRATIONS, Database, SqliteDatabase
 from judgewright.runs.store.journal import create_run
 from judgewright.runs.store.leases import LeasedCallStore, WorkerLeases, Workers, spent_on
@@ -151,9 +152,9 @@ def test_who_was_killed_on_this_machine_is_known_at_once(tmp_path: Path) -> None
     script = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from judgewright.runs.store import SqliteDatabase\n"
+        "from judgewright.runs.engine.lent_database import LentDatabase\n"
         "from judgewright.runs.store.leases import WorkerLeases\n"
-        "database = SqliteDatabase(Path(sys.argv[1]), lent=True)\n"
+        "database = LentDatabase(Path(sys.argv[1]))\n"
         "WorkerLeases(database, run_id='r', driver='d', place='tls://x').claim([bytes(32)])\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
@@ -188,7 +189,7 @@ def test_orders_reach_the_workers_of_their_driver_only(database: Database) -> No
 def test_a_lent_database_is_neither_made_nor_upgraded(tmp_path: Path) -> None:
     """A worker elsewhere, and a worker of another version, are refused with what to do."""
     with pytest.raises(WorkspaceError, match=r"no workspace .* on this machine") as missing:
-        SqliteDatabase(tmp_path / "none.db", lent=True)
+        LentDatabase(tmp_path / "none.db")
     assert "PostgreSQL" in str(missing.value.hint)
     assert not list(tmp_path.iterdir())
     with SqliteDatabase(tmp_path / "old.db", migrations=MIGRATIONS[:-1]):
@@ -197,7 +198,7 @@ def test_a_lent_database_is_neither_made_nor_upgraded(tmp_path: Path) -> None:
         WorkspaceError,
         match=f"has format {len(MIGRATIONS) - 1}, and this worker's .* {len(MIGRATIONS)}",
     ):
-        SqliteDatabase(tmp_path / "old.db", lent=True)
+        LentDatabase(tmp_path / "old.db")
 
 
 def test_a_lent_server_is_not_upgraded(postgres: PostgresServer, tmp_path: Path) -> None:
