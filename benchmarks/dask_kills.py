@@ -241,8 +241,8 @@ def read_one(folder: Path, address: str, sql: str) -> tuple[Any, ...]:
 @contextlib.contextmanager
 def postgres() -> Iterator[Callable[[], str]]:
     """Start a server; yield what makes an empty database and returns its address."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "runs"))
-    from postgres_server import PostgresServer, find_programs
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "plugins" / "postgres"))
+    from server import PostgresServer, find_programs
 
     programs = find_programs()
     if programs is None:

@@ -18,9 +18,9 @@ from typing import Any, Literal
 from ..judges.errors import InputError
 
 GROUP = "judgewright.plugins"
-OURS = ("rag", "students")
+OURS = ("rag", "students", "postgres", "dask")
 """The folders of `plugins/` that hold one, in the order of the first screen."""
-Kind = Literal["commands", "proposers", "targets"]
+Kind = Literal["commands", "proposers", "targets", "stores", "engines"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,10 @@ class Plugin:
     """By the name that `--proposer` takes: functions of a `RunConfig` that return a `Proposer`."""
     targets: Mapping[str, str] = field(default_factory=dict[str, str])
     """Export targets, each a `Target`, by the name that `export --to` takes."""
+    stores: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By scheme, such as `postgresql`: functions of an address that return a `ServerAddress`."""
+    engines: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By the name that `--engine` takes: `EngineKind`s."""
 
 
 @cache

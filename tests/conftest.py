@@ -2,11 +2,15 @@
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from .plugins.postgres.server import PostgresServer
 
 # How long an example takes says how busy the machine is, not whether the code is right. Tests that
 # name health checks of their own replace this list; none of theirs has been slow to draw.
@@ -44,3 +48,20 @@ def measured(request: pytest.FixtureRequest) -> Callable[[str], None]:
 def nightly() -> bool:
     """Whether a fault is to be repeated as often as `make faults` does."""
     return FIGURES is not None and "JUDGEWRIGHT_FEW" not in os.environ
+
+
+@pytest.fixture(scope="session")
+def postgres() -> "Iterator[PostgresServer]":
+    """A PostgreSQL for the whole session; a test makes a database of its own with
+    `postgres.new()`.
+    """
+    pytest.importorskip("psycopg", reason="psycopg is not installed")
+    pytest.importorskip("judgewright.plugins.postgres", reason="the plug-in postgres is not there")
+    from .plugins.postgres.server import PostgresServer, find_programs
+
+    programs = find_programs()
+    if programs is None:
+        pytest.skip("Debian's package postgresql is not installed")
+    server = PostgresServer(programs)
+    yield server
+    server.remove()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ...judges import InputError
+from ..plugins import brought, load
 
 if TYPE_CHECKING:
     from ..store.database import Database, Holder
@@ -88,11 +89,10 @@ def read_place(given: str | Path) -> Path | ServerAddress:
     scheme, is_address, _ = str(given).partition("://")
     if isinstance(given, Path) or not is_address:
         return Path(given)
-    from .postgres_address import SCHEMES, parse_postgres
-
-    if scheme not in SCHEMES:
+    stores = brought("stores")
+    if scheme not in stores:
         raise InputError(
             f"no plug-in opens a workspace at {scheme}://...",
             hint="name a folder; for postgresql://..., pip install 'judgewright[postgres]'",
         )
-    return parse_postgres(given)
+    return load(stores[scheme])(given)

@@ -4,7 +4,6 @@ from .jobs import Job, JobQueue
 from .journal import RunJournal, create_run, find_run, get_run, list_runs, set_state
 from .labels import LabelRecord, LabelStore, NewLabel, counting_records
 from .ledger import HoldoutLedger
-from .postgres_database import PostgresDatabase
 from .run_command import command_of
 from .run_config import PROPOSERS, RunConfig, open_proposer
 from .schema import MIGRATIONS, Migration
@@ -24,7 +23,6 @@ __all__ = [
     "LabelStore",
     "Migration",
     "NewLabel",
-    "PostgresDatabase",
     "RunConfig",
     "RunJournal",
     "SqliteDatabase",

@@ -1,9 +1,9 @@
 """What a workspace's store must do: many readers, writes that are durable before they are
 acknowledged.
 
-Writes are functions over a connection, handed to a thread of their own (see `writer`). There are
-two kinds: a file (`sqlite_database`), which one process writes at a time, and a server
-(`postgres_database`), which many do. Both take the same statements: question marks for values,
+Writes are functions over a connection, handed to a thread of their own (see `writer`). A
+workspace's own is a file (`sqlite_database`), which one process writes at a time; a plug-in may
+bring a server, which many do. All take the same statements: question marks for values,
 `INSERT ... ON CONFLICT`, and no function that only one of them has.
 """
 

@@ -13,6 +13,7 @@ from ...judges import InputError
 from ...judges.models import Engine
 from ..config.environment import Environment
 from ..config.options import HERE, JudgeModelOptions
+from ..plugins import brought, load
 
 if TYPE_CHECKING:
     from .calls import CallStore
@@ -98,11 +99,10 @@ def engine_of_run(config: Mapping[str, Any]) -> str:  # Any: JSON
 
 def _find(engine: str) -> tuple[EngineKind, str]:
     name, _, where = engine.partition("=")
-    from ..engine.start import DASK
-
-    if name != "dask":
+    engines = brought("engines")
+    if name not in engines:
         raise InputError(
             f"no plug-in brings --engine {name}",
             hint="leave it out; for --engine dask, pip install 'judgewright[dask]'",
         )
-    return DASK, where
+    return load(engines[name]), where

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from .postgres_server import PostgresServer, find_programs
-
 VARIABLES = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "JUDGEWRIGHT_API_KEY", "JUDGEWRIGHT_BASE_URL")
 
 
@@ -19,17 +17,3 @@ def no_keys_of_mine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             patch.delenv(name, raising=False)
         patch.setenv("JUDGEWRIGHT_MODELS", str(tmp_path_factory.mktemp("nobody") / "models.yaml"))
         yield
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
-    """A PostgreSQL for the whole session; a test makes a database of its own with
-    `postgres.new()`.
-    """
-    pytest.importorskip("psycopg", reason="psycopg is not installed")
-    programs = find_programs()
-    if programs is None:
-        pytest.skip("Debian's package postgresql is not installed")
-    server = PostgresServer(programs)
-    yield server
-    server.remove()

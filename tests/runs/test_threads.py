@@ -21,8 +21,6 @@ from judgewright.runs.store import (
     set_state,
 )
 
-from .postgres_server import PostgresServer
-
 THREADS, EACH, OF = 16, 20, 80
 """Threads, what each asks, and how many different requests there are: four threads ask each."""
 
@@ -36,7 +34,7 @@ def test_threads_share_a_workspace_and_pay_for_each_request_once(
     """
     place: Path | Place = tmp_path
     if kind == "a server":
-        server: PostgresServer = request.getfixturevalue("postgres")
+        server = request.getfixturevalue("postgres")
         place = Place(tmp_path, server.address(server.new()))
     looks, wrong = list[int](), list[BaseException]()
     start = threading.Barrier(THREADS)

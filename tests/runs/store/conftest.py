@@ -7,7 +7,7 @@ import pytest
 
 from judgewright.runs.store import Database
 
-from .stores import PostgresStore, SqliteStore, Store
+from .stores import SqliteStore, Store
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -15,14 +15,16 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     """A place for a database of each kind."""
     if request.param == "sqlite":
         return SqliteStore(tmp_path)
-    return PostgresStore(request.getfixturevalue("postgres"), tmp_path)
+    server = request.getfixturevalue("postgres")
+    from ...plugins.postgres.store import PostgresStore
+
+    return PostgresStore(server, tmp_path)
 
 
 @pytest.fixture
 def empty(store: Store) -> Store:
     """A place that nobody has opened."""
-    if isinstance(store, PostgresStore):
-        store.make()
+    store.make()
     return store
 
 

@@ -1,4 +1,4 @@
-"""The two kinds of store, as the tests of what both promise open them."""
+"""A store as the tests of what every kind promises open it; tests/plugins/postgres has a server."""
 
 import contextlib
 import sqlite3
@@ -6,22 +6,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from judgewright.runs.config.postgres_address import PostgresAddress
 from judgewright.runs.store import MIGRATIONS, Database, Migration, SqliteDatabase
 from judgewright.runs.store.database import Holder
-
-from ..postgres_server import PostgresServer
 
 OPENING = """
 import sys
 from pathlib import Path
-from judgewright.runs.config.postgres_address import parse_postgres
 from judgewright.runs.store import MIGRATIONS, SqliteDatabase
 
 def opened(migrations=MIGRATIONS):
     if len(sys.argv) == 2:
         return SqliteDatabase(Path(sys.argv[1]), migrations=migrations)
-    from judgewright.runs.store import PostgresDatabase
+    from judgewright.plugins.postgres.address import parse_postgres
+    from judgewright.plugins.postgres.database import PostgresDatabase
     return PostgresDatabase(parse_postgres(sys.argv[1]), Path(sys.argv[2]), migrations=migrations)
 """
 """The beginning of a script that opens the store of its arguments."""
@@ -41,6 +38,10 @@ class Store(ABC):
         on_busy: Callable[[Holder], None] | None = None,
     ) -> Database:
         """Open it, as another process would."""
+
+    @abstractmethod
+    def make(self) -> None:
+        """Make the place, where it has to be made before it is opened."""
 
     @abstractmethod
     def edit(self, script: str) -> None:
@@ -70,6 +71,9 @@ class SqliteStore(Store):
     ) -> Database:
         return SqliteDatabase(self.path, migrations=migrations, on_busy=on_busy)
 
+    def make(self) -> None:
+        """A file is made by who opens it."""
+
     def edit(self, script: str) -> None:
         with contextlib.closing(sqlite3.connect(self.path)) as other:
             before = "\n".join(other.iterdump())
@@ -83,67 +87,3 @@ class SqliteStore(Store):
 
     def holds(self, text: bytes) -> bool:
         return any(text in file.read_bytes() for file in self.path.parent.iterdir())
-
-
-class PostgresStore(Store):
-    """A database of the tests' server, made from a template that has the tables."""
-
-    def __init__(self, server: PostgresServer, folder: Path) -> None:
-        self.server, self.folder = server, folder / "w"
-        self._name = ""
-        self.words = ()
-
-    def open(
-        self,
-        *,
-        migrations: Sequence[Migration] = MIGRATIONS,
-        on_busy: Callable[[Holder], None] | None = None,
-    ) -> Database:
-        if not self._name:
-            whole = tuple(migrations) == MIGRATIONS
-            self.make(like=_ready(self.server, self.folder) if whole else "empty")
-        from judgewright.runs.store import PostgresDatabase  # needs psycopg
-
-        return PostgresDatabase(self.address, self.folder, migrations=migrations, on_busy=on_busy)
-
-    def make(self, *, like: str = "empty") -> None:
-        """Make the database."""
-        self._name = self.server.new(like=like)
-        self.words = (self.server.url(self._name), str(self.folder))
-
-    @property
-    def address(self) -> PostgresAddress:
-        """Where it is."""
-        return self.server.address(self._name)
-
-    def edit(self, script: str) -> None:
-        said = self.server.say(script.replace("x''", "''"), database=self._name)
-        assert any(line.split()[-1] != "0" for line in said.splitlines()), (
-            "the tampering has changed nothing"
-        )
-
-    def flip(self, text: bytes) -> None:
-        at = len(text) // 2
-        changed = text[:at] + bytes([text[at] ^ 1]) + text[at + 1 :]
-        for column in ("response_json", "body_hash"):
-            place = f"position('\\x{text.hex()}'::bytea in {column})"
-            self.server.say(
-                f"UPDATE call SET {column} = overlay({column} placing '\\x{changed.hex()}'::bytea"
-                f" from {place}) WHERE {place} > 0",
-                database=self._name,
-            )
-
-    def holds(self, text: bytes) -> bool:
-        kept = self.server.dump(self._name)
-        return text.decode() in kept or text.hex() in kept
-
-
-def _ready(server: PostgresServer, folder: Path) -> str:
-    """Return a database with our tables, made once for each server."""
-    if server.ready is None:
-        from judgewright.runs.store import PostgresDatabase  # needs psycopg
-
-        name = server.ready = f"ready{len(MIGRATIONS)}"
-        server.say(f"CREATE DATABASE {name}")
-        PostgresDatabase(server.address(name), folder).close()
-    return server.ready

@@ -10,8 +10,7 @@ from judgewright.judges import InputError, WorkspaceError
 from judgewright.runs.store import RunJournal, create_run, get_run, list_runs, set_state
 
 from ...optimize.in_memory import MemoryJournal
-from ..postgres_server import PostgresServer
-from .stores import PostgresStore, SqliteStore, Store
+from .stores import SqliteStore, Store
 
 
 def test_a_run_is_created_running_and_ends_as_said(store: Store) -> None:
@@ -104,22 +103,6 @@ def test_replaying_does_not_need_the_writers_lock(tmp_path: Path) -> None:
         walk(journal, 2.0)
         with pytest.raises(WorkspaceError, match="is writing"):
             journal.record("decision", {})
-
-
-def test_two_who_write_one_journal_at_once_leave_it_whole(
-    postgres: PostgresServer, tmp_path: Path
-) -> None:
-    """Where many may write, the second to write an event is refused, and the chain is the first
-    one's.
-    """
-    store = PostgresStore(postgres, tmp_path)
-    with store.open() as one, store.open() as two:
-        run_id = create_run(one, "optimize", {})
-        first, second = RunJournal(one, run_id), RunJournal(two, run_id)
-        walk(first, 1.0)
-        with pytest.raises(WorkspaceError, match=r"event_pkey"):
-            walk(second, 2.0)
-        assert RunJournal(two, run_id).events() == first.events()
 
 
 def test_a_diverging_run_is_stopped_and_writes_nothing(store: Store) -> None:

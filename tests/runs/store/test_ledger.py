@@ -5,7 +5,6 @@ import json
 import signal
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -19,8 +18,7 @@ from judgewright.runs.store import MIGRATIONS, Database, HoldoutLedger
 from judgewright.runs.store.connection import Connection
 
 from ...optimize.in_memory import MemoryLedger
-from ..postgres_server import PostgresServer
-from .stores import OPENING, PostgresStore, SqliteStore, Store
+from .stores import OPENING, SqliteStore, Store
 
 
 def fill(ledger: HoldoutLedger) -> None:
@@ -380,63 +378,3 @@ def test_a_whole_backup_forgets_its_looks(tmp_path: Path) -> None:
         put_back(tmp_path, names=())
         == put_back(tmp_path / "other", names=("judgewright.db", "ledger.head")) + 1
     )
-
-
-@pytest.mark.parametrize("content", ["", "nonsense", "3 00", "9 00"])
-def test_a_head_file_that_does_not_fit_a_servers_ledger_shows(
-    postgres: PostgresServer, tmp_path: Path, content: str
-) -> None:
-    """Each machine remembers the end that it saw last: a ledger that was cut off or exchanged shows
-    there.
-    """
-    store = PostgresStore(postgres, tmp_path)
-    with store.open() as database:
-        fill(HoldoutLedger(database))
-        database.head_file.write_text(content)
-        with pytest.raises(WorkspaceError, match="tampered"):
-            HoldoutLedger(database).verify()
-
-
-def test_a_machine_that_was_away_finds_the_looks_of_others(
-    postgres: PostgresServer, tmp_path: Path
-) -> None:
-    """Any number of entries behind is no tampering where others write, and an entry taken away
-    is.
-    """
-    store = PostgresStore(postgres, tmp_path)
-    with store.open() as database:
-        look = HoldoutLedger(database).begin("h", run_id="mine", before="a", after="b")
-        mine = database.head_file.read_bytes()
-        fill(HoldoutLedger(database))
-        database.head_file.write_bytes(mine)
-        assert HoldoutLedger(database).begin("h", run_id="mine", before="a", after="b") == look
-        assert database.head_file.read_bytes() != mine
-    store.edit(
-        LAST + "UPDATE ledger_head SET entries = 7, hash = (SELECT hash FROM ledger WHERE seq = 7)"
-    )
-    with store.open() as database, pytest.raises(WorkspaceError, match="tampered"):
-        HoldoutLedger(database).verify()
-
-
-def test_looks_that_are_begun_at_once_are_numbered_one_after_the_other(
-    postgres: PostgresServer, tmp_path: Path
-) -> None:
-    """Four that write on connections of their own: every look has its number, and the chain is
-    whole.
-    """
-    store = PostgresStore(postgres, tmp_path)
-    store.open().close()
-
-    def look(who: int) -> list[int]:
-        with store.open() as database:
-            ledger = HoldoutLedger(database, max_looks=99)
-            return [
-                ledger.begin("h", run_id=f"{who}", before="a", after=f"{i}").number
-                for i in range(8)
-            ]
-
-    with ThreadPoolExecutor(4) as pool:
-        numbers = [number for numbers in pool.map(look, range(4)) for number in numbers]
-    assert sorted(numbers) == list(range(1, 33))
-    with store.open() as database:
-        assert HoldoutLedger(database).verify() == 32

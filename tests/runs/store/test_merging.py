@@ -27,7 +27,7 @@ from judgewright.runs.store import (
 )
 from judgewright.runs.store.merging import Merged, merge
 
-from .stores import OPENING, PostgresStore, SqliteStore, Store
+from .stores import OPENING, SqliteStore, Store
 
 ENDPOINT, MODEL = "http://127.0.0.1:1/v1", "m"
 NOTHING = Merged(runs=0, events=0, calls=0, attempts=0, labels=0, looks=0, differing=0)
@@ -38,7 +38,10 @@ def other(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     """Another store, of each kind."""
     if request.param == "sqlite":
         return SqliteStore(tmp_path / "other")
-    return PostgresStore(request.getfixturevalue("postgres"), tmp_path / "other")
+    server = request.getfixturevalue("postgres")
+    from ...plugins.postgres.store import PostgresStore
+
+    return PostgresStore(server, tmp_path / "other")
 
 
 def answer(database: Database, run_id: str, number: int, text: str) -> bytes:

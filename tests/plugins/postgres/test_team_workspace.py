@@ -15,10 +15,10 @@ from starlette.testclient import TestClient
 
 from judgewright.judges import BudgetSpent, InputError, Registry, WorkspaceError
 from judgewright.judges.simulated import Faults, Server, Simulated, make_app
+from judgewright.plugins.postgres.address import parse_postgres
 from judgewright.runs.actions import RunResult, resume_run, start_run
 from judgewright.runs.config import Environment
 from judgewright.runs.config.place import Place, read_place
-from judgewright.runs.config.postgres_address import parse_postgres
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.review import review_app
 from judgewright.runs.store import (
@@ -30,8 +30,8 @@ from judgewright.runs.store import (
     list_runs,
 )
 
-from .postgres_server import PostgresServer
-from .run_command import run
+from ...runs.run_command import run
+from .server import PostgresServer
 
 OBJECTIVE = "do not call unsupported statements grounded"
 SECRET = "pa55-CANARY"

@@ -17,16 +17,16 @@ import pytest
 
 from judgewright.judges import Completion, InputError, WorldError
 from judgewright.judges.models import ModelSettings, Prices
+from judgewright.plugins.dask.cluster import DaskCluster, check_scheduler, open_cluster
+from judgewright.plugins.dask.driver import ShardEngine
+from judgewright.plugins.dask.shard import Errand, Shard
+from judgewright.plugins.dask.start import address_of, errand_of
 from judgewright.runs.config import read_environment
 from judgewright.runs.config.environment import open_client
-from judgewright.runs.engine.cluster import DaskCluster, check_scheduler, open_cluster
-from judgewright.runs.engine.driver import ShardEngine
-from judgewright.runs.engine.shard import Errand, Shard
-from judgewright.runs.engine.start import address_of, errand_of
 from judgewright.runs.store import CallStore, Database, SqliteDatabase
 from judgewright.runs.store.journal import create_run
 
-from ..providers import Provider, serving
+from ...runs.providers import Provider, serving
 from .counting import requests
 
 pytest.importorskip("distributed")

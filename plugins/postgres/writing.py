@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable, Collection, Sequence
 
 from ...judges import WorkspaceError
-from .connection import Connection
-from .postgres_session import Patience, ServerError, Session, lock_of
-from .writer import Write, error_of_write
+from ...runs.store.connection import Connection
+from ...runs.store.writer import Write, error_of_write
+from .session import Patience, ServerError, Session, lock_of
 
 _RETAKE = 10.0
 """Seconds for which a claim is tried again after the connection that held it was lost."""

@@ -14,12 +14,12 @@ from functools import partial
 from judgewright.judges import Client, Completion, ModelError, Request
 from judgewright.judges.models import Budget, Message
 from judgewright.judges.simulated import Simulated
+from judgewright.plugins.dask.driver import Cluster, ShardEngine, ShardFuture
+from judgewright.plugins.dask.shard import Errand, Shard, ShardReport
+from judgewright.plugins.dask.start import address_of, errand_of
+from judgewright.plugins.dask.worker import close_sender, send_shard
 from judgewright.runs.config import read_environment
 from judgewright.runs.config.environment import open_client
-from judgewright.runs.engine.driver import Cluster, ShardEngine, ShardFuture
-from judgewright.runs.engine.shard import Errand, Shard, ShardReport
-from judgewright.runs.engine.start import address_of, errand_of
-from judgewright.runs.engine.worker import close_sender, send_shard
 from judgewright.runs.store import CallStore, Database
 from judgewright.runs.store.journal import create_run
 

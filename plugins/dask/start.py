@@ -11,10 +11,10 @@ from pathlib import Path
 from ...judges import InputError
 from ...judges.models import Engine
 from ...judges.models.dispatcher import ClientContext
-from ..config.environment import SIMULATED, Environment
-from ..store.calls import CallStore
-from ..store.database import Database
-from ..store.workspace import Workspace
+from ...runs.config.environment import SIMULATED, Environment
+from ...runs.store.calls import CallStore
+from ...runs.store.database import Database
+from ...runs.store.workspace import Workspace
 from .cluster import WORKERS, DaskCluster, check_scheduler, is_here, open_cluster, require_dask
 from .driver import ShardEngine
 from .shard import Errand

@@ -9,12 +9,10 @@ import pytest
 from judgewright.judges import WorkspaceError
 from judgewright.judges.errors import LeaseLost
 from judgewright.judges.models import Completion, FailedCall, Message, Request
-from judgewright.runs.engine.lent_database import LentDatabase
+from judgewright.plugins.dask.leases import LeasedCallStore, WorkerLeases, Workers, spent_on
+from judgewright.plugins.dask.lent_database import LentDatabase
 from judgewright.runs.store import MIGRATIONS, Database, SqliteDatabase
 from judgewright.runs.store.journal import create_run
-from judgewright.runs.store.leases import LeasedCallStore, WorkerLeases, Workers, spent_on
-
-from ..postgres_server import PostgresServer
 
 KEYS = [bytes([number]) * 32 for number in range(5)]
 ANSWER = Completion(text="{}", tokens_in=30, tokens_out=10, cost=0.25)
@@ -152,8 +150,8 @@ def test_who_was_killed_on_this_machine_is_known_at_once(tmp_path: Path) -> None
     script = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from judgewright.runs.engine.lent_database import LentDatabase\n"
-        "from judgewright.runs.store.leases import WorkerLeases\n"
+        "from judgewright.plugins.dask.lent_database import LentDatabase\n"
+        "from judgewright.plugins.dask.leases import WorkerLeases\n"
         "database = LentDatabase(Path(sys.argv[1]))\n"
         "WorkerLeases(database, run_id='r', driver='d', place='tls://x').claim([bytes(32)])\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -199,15 +197,3 @@ def test_a_lent_database_is_neither_made_nor_upgraded(tmp_path: Path) -> None:
         match=f"has format {len(MIGRATIONS) - 1}, and this worker's .* {len(MIGRATIONS)}",
     ):
         LentDatabase(tmp_path / "old.db")
-
-
-def test_a_lent_server_is_not_upgraded(postgres: PostgresServer, tmp_path: Path) -> None:
-    """The same of a database on a server."""
-    from judgewright.runs.store import PostgresDatabase  # needs psycopg
-
-    address = postgres.address(postgres.new(like="empty"))
-    PostgresDatabase(address, tmp_path, migrations=MIGRATIONS[:-1]).close()
-    with pytest.raises(
-        WorkspaceError, match=f"has format {len(MIGRATIONS) - 1}, and this worker's"
-    ):
-        PostgresDatabase(address, tmp_path, lent=True)

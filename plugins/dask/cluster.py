@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ...judges import InputError, WorldError
-from ..config.environment import Environment
+from ...runs.config.environment import Environment
 from .driver import ShardFuture
 from .shard import Errand, Shard, ShardReport
 from .worker import close_sender, own_version, send_shard

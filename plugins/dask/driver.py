@@ -24,9 +24,9 @@ from ...judges.models import FailedCall, Progress, Request
 from ...judges.models.budget import Reservation
 from ...judges.models.counters import Call, Counters
 from ...judges.models.dispatcher import ClientContext
-from ..store.calls import CallStore
-from ..store.database import Database
-from ..store.leases import LEASE, Workers, spent_on
+from ...runs.store.calls import CallStore
+from ...runs.store.database import Database
+from .leases import LEASE, Workers, spent_on
 from .shard import Errand, Shard, ShardCall, ShardReport
 from .worker import BEAT
 

@@ -15,13 +15,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ...judges import WorkspaceError
-from ..config.postgres_address import PostgresAddress
-from .connection import Cursor
-from .database import Holder
+from ...runs.store.connection import Cursor
+from ...runs.store.database import Holder
 
 if TYPE_CHECKING:
     import psycopg
     from psycopg.adapt import Loader
+
+    from .address import PostgresAddress
 
 OLDEST = 130000
 """The oldest server, as it numbers its versions: it can say whether a transaction was committed."""

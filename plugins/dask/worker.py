@@ -26,10 +26,10 @@ from ...judges.models import (
 from ...judges.models.counters import Call, Counters
 from ...judges.models.dispatcher import ClientContext
 from ...judges.models.pace import Pace
-from ..config.environment import SIMULATED, open_model, read_environment
-from ..config.place import read_place
-from ..store.database import Database
-from ..store.leases import LeasedCallStore, Orders, WorkerLeases, spent_on
+from ...runs.config.environment import SIMULATED, open_model, read_environment
+from ...runs.config.place import read_place
+from ...runs.store.database import Database
+from .leases import LeasedCallStore, Orders, WorkerLeases, spent_on
 from .lent_database import LentDatabase
 from .shard import Errand, Shard, ShardReport
 

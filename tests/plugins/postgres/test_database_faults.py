@@ -35,7 +35,7 @@ from judgewright.runs.store import (
     list_runs,
 )
 
-from .postgres_server import PostgresServer, find_programs
+from .server import PostgresServer, find_programs
 
 OBJECTIVE = "do not call unsupported statements grounded"
 IN_FLIGHT = 16
@@ -119,7 +119,7 @@ def test_a_server_that_stays_away_is_given_up_and_the_run_goes_on_later(
     """After its patience the client gives up; then at most the calls that were in flight are paid
     for again.
     """
-    from judgewright.runs.store import PostgresDatabase
+    from judgewright.plugins.postgres.database import PostgresDatabase
 
     address = own_server.address(own_server.new())
     with Server(make_app(Simulated(), Faults.parse("latency=0.1"))) as endpoint:

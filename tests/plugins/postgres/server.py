@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from judgewright.runs.config.postgres_address import PostgresAddress, parse_postgres
+from judgewright.plugins.postgres.address import PostgresAddress, parse_postgres
 
 USER = "judge"
 _MEMORY = Path("/dev/shm")

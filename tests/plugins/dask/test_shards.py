@@ -21,14 +21,14 @@ from judgewright.judges import (
 )
 from judgewright.judges.models import Budget, Spending
 from judgewright.judges.simulated import Server, make_app
+from judgewright.plugins.dask.driver import ShardFuture
+from judgewright.plugins.dask.leases import WorkerLeases
+from judgewright.plugins.dask.shard import Errand, Shard, ShardReport
+from judgewright.plugins.dask.worker import close_sender, send_shard
 from judgewright.runs.config import read_environment
 from judgewright.runs.config.environment import open_client
-from judgewright.runs.engine.driver import ShardFuture
-from judgewright.runs.engine.shard import Errand, Shard, ShardReport
-from judgewright.runs.engine.worker import close_sender, send_shard
 from judgewright.runs.store import CallStore, Database, SqliteDatabase
 from judgewright.runs.store.journal import create_run
-from judgewright.runs.store.leases import WorkerLeases
 
 from .counting import Counting, Threads, client_on, requests
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from ...judges import InputError
 
 if TYPE_CHECKING:
-    from ..store.database import Database, Holder
+    from ...runs.store.database import Database, Holder
 
 SCHEMES = ("postgresql", "postgres")
 _ENCRYPTED = ("require", "verify-ca", "verify-full")
@@ -53,7 +53,7 @@ class PostgresAddress:
 
     def is_made(self) -> bool:
         """See `ServerAddress.is_made`."""
-        from ..store.postgres_database import PostgresDatabase
+        from .database import PostgresDatabase
 
         return PostgresDatabase.is_made(self)
 
@@ -66,7 +66,7 @@ class PostgresAddress:
         lent: bool = False,
     ) -> Database:
         """See `ServerAddress.open`."""
-        from ..store.postgres_database import PostgresDatabase
+        from .database import PostgresDatabase
 
         return PostgresDatabase(self, folder, on_busy=on_busy, on_away=on_away, lent=lent)
 

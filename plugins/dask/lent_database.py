@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ...judges import WorkspaceError
-from ..store.database import Holder, other_format
-from ..store.lock import WriterLock
-from ..store.sqlite_database import SqliteDatabase
+from ...runs.store.database import Holder, other_format
+from ...runs.store.lock import WriterLock
+from ...runs.store.sqlite_database import SqliteDatabase
 
 _PATIENCE = 60.0
 """Seconds to wait for another process's commit: several write, and take turns."""

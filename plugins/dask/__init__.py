@@ -1,0 +1,1 @@
+"""A judge's calls sent by the workers of a dask cluster."""
