@@ -273,16 +273,17 @@ def _read_scores(
     """Read each row's score and confidence; a score that is neither empty nor a number becomes the
     reason.
     """
-    confidences = _confidences(table, columns.confidence, notes)
+    confidences = Confidences(table.path, columns.confidence)
     rows: list[ScoredDraft] = []
-    for draft, cell, confidence in zip(table.drafts, cells, confidences, strict=True):
+    for draft, cell in zip(table.drafts, cells, strict=True):
         score, missing = None, "no score in the file"
         try:
             score = read_grade(cell, words.words)
         except ValueError:
             missing = f"the file's score is {shorten(cell)}"
+        confidence = confidences.read(draft)
         rows.append(ScoredDraft(draft=draft, score=score, missing=missing, confidence=confidence))
-    notes += score_notes(words)
+    notes += [*confidences.notes(), *score_notes(words)]
     far: set[float] = set() if columns.scale else far_scores(_counted_scores(rows), notes)
     for at, row in enumerate(rows):
         if row.score in far:
@@ -317,29 +318,41 @@ def _keep_to_scale(
     return within
 
 
-def _confidences(table: Table, column: str | None, notes: list[str]) -> list[float | None]:
-    if column is None:
-        return [None] * len(table.drafts)
-    problems = Problems(table.path, unit_of(table.path))
-    confidences: list[float | None] = []
-    strange: list[Draft] = []
-    for draft in table.drafts:
-        value = None
+class Confidences:
+    """Reads a judge's confidences out of their column."""
+
+    def __init__(self, path: RowSource, column: str | None) -> None:
+        self._column = column
+        self._problems = Problems(path, unit_of(path))
+        self._strange = 0
+        self._first_strange = ""
+
+    def read(self, draft: Draft) -> float | None:
+        """Return a row's confidence; None without one, and for a number outside [0, 1]."""
+        if self._column is None:
+            return None
+        cell, value = draft.aside[self._column], None
         try:
-            value = read_grade(draft.aside[column], {})
+            value = read_grade(cell, {})
         except ValueError:
-            problems.add(
-                draft.at, f"field {column!r}: {shorten(draft.aside[column])} is not a number"
-            )
-        if value is not None and not 0.0 <= value <= 1.0:
-            strange.append(draft)
-            value = None
-        confidences.append(value)
-    problems.check(hint="a confidence is a number in [0, 1]")
-    if strange:
-        first = f"{strange[0].aside[column]!r} in row {strange[0].id!r}"
-        notes.append(f"{column} outside [0, 1], left out: {len(strange):,} (the first is {first})")
-    return confidences
+            self._problems.add(draft.at, f"field {self._column!r}: {shorten(cell)} is not a number")
+        if value is None or 0.0 <= value <= 1.0:
+            return value
+        self._strange += 1
+        self._first_strange = self._first_strange or f"{cell!r} in row {draft.id!r}"
+        return None
+
+    def notes(self) -> list[str]:
+        """Return what to know of them, once all have been read.
+
+        Raises:
+            DataError: One is no number.
+        """
+        self._problems.check(hint="a confidence is a number in [0, 1]")
+        if not self._strange:
+            return []
+        count = f"{self._strange:,} (the first is {self._first_strange})"
+        return [f"{self._column} outside [0, 1], left out: {count}"]
 
 
 def map_notes(columns: VerdictColumns, name: str) -> Iterator[str]:

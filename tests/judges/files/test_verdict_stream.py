@@ -4,18 +4,15 @@ row.
 
 from __future__ import annotations
 
-import io
 import json
 import random
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from judgewright.judges import JudgewrightError, measure, parse_label_scale
 from judgewright.judges.files import VerdictColumns, load_judges, stream_verdicts
-from judgewright.judges.files.cell_counts import Hashes, RowCounts
 from judgewright.judges.reliability import minimum_detectable_change
 
 Line = dict[str, Any]
@@ -183,22 +180,3 @@ def test_the_change_that_would_show_is_the_same_but_for_what_is_drawn(
     assert other is not None
     assert other.size == pytest.approx(one.size, rel=0.05)
     assert other.basis == one.basis
-
-
-def test_equal_rows_are_counted_in_the_order_of_first_appearance() -> None:
-    counts = RowCounts()
-    assert [side.tolist() for side in counts.total()] == [[], []]
-    counts.add(np.array([[9, 1, 1, 0], [3, 1, 1, 0], [9, 1, 1, 0]], np.uint64))
-    counts.add(np.array([[7, 1, 1, 0], [3, 1, 1, 0], [9, 1, 2, 0]], np.uint64))
-    rows, times = counts.total()
-    assert rows.tolist() == [[9, 1, 1, 0], [3, 1, 1, 0], [7, 1, 1, 0], [9, 1, 2, 0]]
-    assert times.tolist() == [2, 2, 1, 1]
-
-
-def test_doubled_ids_are_found_on_disk() -> None:
-    hashes = Hashes(io.BytesIO())
-    draw = np.random.default_rng(0)
-    many = draw.integers(-(2**62), 2**62, 1_500_000)
-    hashes.add(many)
-    hashes.add(many[[5, 700_000]])
-    assert hashes.doubled() == {int(many[5]), int(many[700_000])}
