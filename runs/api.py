@@ -492,7 +492,7 @@ def gate(
     from ..judges import JudgePrompt
     from ..optimize import ObjectiveWords
     from ..slices import parse_predicate
-    from .actions.gate_decision import Terms, gate_verdicts
+    from .actions.decide import Terms, gate_verdicts
     from .actions.read_objective import saved_slices
     from .actions.verdict_pairs import pair_verdicts
     from .store.sealed_rows import version_of

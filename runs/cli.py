@@ -47,12 +47,12 @@ COMMANDS = {
     ),
     "runs": ("runs:runs", "List, show, compare, resume and merge runs; pause and stop jobs."),
     "doctor": ("doctor:doctor", "Check all of a workspace: the file, replies, runs, looks."),
-    "diff": ("decide:diff", "Show what a run wants to change in a prompt."),
+    "diff": ("accept:diff", "Show what a run wants to change in a prompt."),
     "accept": (
-        "decide:accept",
+        "accept:accept",
         "Adopt the prompt that a run's gate accepted, or some of its hunks.",
     ),
-    "reject": ("decide:reject", "Turn a run's prompt down, with a reason."),
+    "reject": ("accept:reject", "Turn a run's prompt down, with a reason."),
 }
 RETIRED = {
     "plan": "judgewright optimize ... --plan says what a run would ask, cost and show",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..optimize.events import DecisionRecord
     from ..slices import FoundSlice, SliceReport
     from .actions.calibrate import CalibrationRun
-    from .actions.gate_decision import Gated
+    from .actions.decide import Gated
     from .actions.run_summary import RunSummary
     from .actions.score import Score
     from .config.place import Place

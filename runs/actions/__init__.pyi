@@ -1,19 +1,7 @@
 from .accept import HunkChoice, NotAccepted, accept_hunks, identity, record_review
 from .calibrate import CalibrationRun, run_calibration
 from .check_data import find_leaks
-from .find_slices import Search, advise, search
-from .flip_gate import (
-    FlipGated,
-    FlipRows,
-    FlipTerms,
-    flip_progress,
-    gate_by_flips,
-    gate_verdicts_by_flips,
-    settle_flips,
-)
-from .flips import flips_of, validation
-from .gate import GateModel, TwoJudges, gate_judges
-from .gate_decision import (
+from .decide import (
     GATED,
     HUNKS,
     Gated,
@@ -23,6 +11,18 @@ from .gate_decision import (
     needed,
     provenance,
     verification,
+)
+from .find_slices import Search, advise, search
+from .flips import flips_of, validation
+from .gate import GateModel, TwoJudges, gate_judges
+from .label_flips import (
+    FlipGated,
+    FlipRows,
+    FlipTerms,
+    flip_progress,
+    gate_by_flips,
+    gate_verdicts_by_flips,
+    settle_flips,
 )
 from .lineage import Node, lineage
 from .optimize import RunResult, resume_run, start_run

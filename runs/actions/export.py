@@ -30,7 +30,7 @@ from ..exports import (
 from ..store.journal import get_run
 from ..store.run_config import RunConfig, read_rows
 from ..store.workspace import Workspace
-from .gate_decision import HUNKS, provenance, verification
+from .decide import HUNKS, provenance, verification
 
 CONFIGURED = ""
 """In place of a registry's address: the one of the user's `tools.yaml`."""

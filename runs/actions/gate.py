@@ -38,7 +38,7 @@ from ..store.ledger import HoldoutLedger
 from ..store.run_clients import open_run_clients
 from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
-from .gate_decision import Gated, Terms, answer_once, count_groups, with_cautions
+from .decide import Gated, Terms, answer_once, count_groups, with_cautions
 
 Watch = Callable[[str, Progress], None]
 

@@ -9,7 +9,7 @@ from ...judges import InputError, JudgePrompt, Registry
 from ...judges.files.write_beside import write_beside
 from ..store.workspace import Workspace
 from .accept import identity
-from .gate_decision import verification
+from .decide import verification
 
 
 def keep_judge(registry: Registry, prompt: JudgePrompt, out: Path | None) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from ...optimize.events import BestCandidate
 from ..store.journal import get_run, list_runs
 from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
-from .gate_decision import HUNKS, decisions_about
+from .decide import HUNKS, decisions_about
 from .run_summary import read_run, uncounted
 
 

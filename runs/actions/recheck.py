@@ -13,8 +13,8 @@ from ...slices import parse_predicate
 from ..store.journal import list_runs
 from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
+from .decide import HUNKS, Gated, Terms, answer_once, count_groups
 from .gate import GateModel, TwoJudges, decide_with_model
-from .gate_decision import HUNKS, Gated, Terms, answer_once, count_groups
 from .run_summary import RunSummary, read_run, split_of_run
 
 

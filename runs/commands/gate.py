@@ -16,7 +16,10 @@ from ...optimize import Objective, ObjectiveWords, exit_code
 from ...optimize.flips import ESTIMANDS, Estimand
 from ...optimize.options import option, option_fields, spelling
 from ...slices.saved import read_slice
-from ..actions.flip_gate import (
+from ..actions.decide import Gated, Terms, gate_verdicts
+from ..actions.gate import GateModel, TwoJudges, gate_judges
+from ..actions.git_prompt import judge_of
+from ..actions.label_flips import (
     FlipGated,
     FlipRows,
     FlipTerms,
@@ -24,9 +27,6 @@ from ..actions.flip_gate import (
     gate_verdicts_by_flips,
     settle_flips,
 )
-from ..actions.gate import GateModel, TwoJudges, gate_judges
-from ..actions.gate_decision import Gated, Terms, gate_verdicts
-from ..actions.git_prompt import judge_of
 from ..actions.read_objective import saved_slices
 from ..actions.recheck import recheck
 from ..actions.verdict_pairs import pair_verdicts, read_holdout, read_verdicts, split_name

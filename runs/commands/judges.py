@@ -87,7 +87,7 @@ def _say_versions(registry: Registry, judge: str, *, as_json: bool) -> None:
 @json_option
 def show(judge: str, after: str | None, workspace: Workspace, as_json: bool) -> None:
     """Print a judge as YAML; with AFTER, what changed from JUDGE to that one."""
-    from ..actions.gate_decision import verification
+    from ..actions.decide import verification
 
     prompt = workspace.registry.get(judge)
     if after is not None:
@@ -120,7 +120,7 @@ def use(judge: str, workspace: Workspace, as_json: bool) -> None:
     """Make JUDGE (name@version) the current version in this workspace; this also undoes an
     accept.
     """
-    from ..actions.gate_decision import verification
+    from ..actions.decide import verification
     from ..actions.keep_judge import make_current
 
     moved = make_current(workspace, judge)

@@ -132,8 +132,8 @@ def show(run: str, workspace: Workspace, as_json: bool) -> None:
     RUN is an id, the beginning of one, or `latest`; the same in all commands that take a run.
     """
     from ...optimize.events import GateAnswered, read_event
-    from ..actions.flip_gate import decides_flips, flip_progress
-    from ..actions.gate_decision import Gated
+    from ..actions.decide import Gated
+    from ..actions.label_flips import decides_flips, flip_progress
     from ..actions.run_summary import read_run
     from ..reports.flip_report import say_flips
     from ..reports.gate_report import say_gated

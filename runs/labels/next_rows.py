@@ -14,7 +14,7 @@ from ...judges import POWER, BoolArray, Dataset, InputError, JudgedDataset, Outp
 from ...judges.reliability import likely_label_errors
 from ...optimize.events import DecisionRecord
 from ...optimize.holdout.guards import GUARD_ALPHA
-from ..actions.gate_decision import OF_HOLDOUT, needed
+from ..actions.decide import OF_HOLDOUT, needed
 from ..actions.run_summary import RunSummary, read_run
 from ..store.journal import list_runs
 from ..store.workspace import Workspace

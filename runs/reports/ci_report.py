@@ -8,7 +8,7 @@ import re
 from xml.etree import ElementTree
 
 from ...judges import JudgePrompt
-from ..actions.gate_decision import Gated
+from ..actions.decide import Gated
 from ..terminal import inline
 from .gate_report import HEAD
 from .gate_sentences import (

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ...optimize.flips import ClaimState, FlipDecision, FlipWins
 from ..actions.bench import describe_spending
-from ..actions.flip_gate import FlipGated
+from ..actions.label_flips import FlipGated
 from ..terminal import inline, say, say_table, simulated_mark
 from .numbers import count, number
 

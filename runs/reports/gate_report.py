@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...optimize.events import Evidence
 from ..actions.bench import describe_spending
-from ..actions.gate_decision import Gated, label_next
+from ..actions.decide import Gated, label_next
 from ..terminal import inline, say, say_table, simulated_mark
 from .gate_sentences import (
     P_MEANS,

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from ...judges.reliability import CHURN
-from ..actions.gate_decision import OF_HOLDOUT
+from ..actions.decide import OF_HOLDOUT
 from ..actions.pilot import ASSUMED_SKILL, MinimumDetectableEffect
 from ..terminal import inline, say, say_table, simulated_mark
 from .numbers import NONE, count, price

@@ -30,7 +30,7 @@ from ...optimize.events import (
     ThresholdTuned,
 )
 from ...slices.search_result import CALIBRATION
-from ..actions.gate_decision import OF_HOLDOUT, label_next
+from ..actions.decide import OF_HOLDOUT, label_next
 from ..terminal import inline, say, say_table, simulated_mark
 from .gate_sentences import (
     describe_chance,

@@ -26,7 +26,7 @@ from judgewright.runs.actions import (
     read_optimization,
     record_review,
 )
-from judgewright.runs.commands.decide import diff
+from judgewright.runs.commands.accept import diff
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import RunConfig, RunJournal, Workspace, create_run
 
