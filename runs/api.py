@@ -492,7 +492,8 @@ def gate(
     from ..judges import JudgePrompt
     from ..optimize import ObjectiveWords
     from ..slices import parse_predicate
-    from .actions.decide import Terms, gate_verdicts
+    from .actions.decide import Terms
+    from .actions.gate import gate_verdicts
     from .actions.read_objective import saved_slices
     from .actions.verdict_pairs import pair_verdicts
     from .store.sealed_rows import version_of
@@ -658,7 +659,8 @@ def _gate_prompts(
     model: str | None,
     budget: str | None,
 ) -> Any:  # Any: Terms in, Gated out; both are imported where they are used
-    from .actions.gate import GateModel, TwoJudges, gate_judges
+    from .actions.decide import GateModel
+    from .actions.gate import TwoJudges, gate_judges
     from .config.options import ModelOptions
     from .terminal import progress_on_stderr
 

@@ -1,20 +1,10 @@
 from .accept import HunkChoice, NotAccepted, accept_hunks, identity, record_review
 from .calibrate import CalibrationRun, run_calibration
 from .check_data import find_leaks
-from .decide import (
-    GATED,
-    HUNKS,
-    Gated,
-    Terms,
-    decisions_about,
-    gated_on,
-    needed,
-    provenance,
-    verification,
-)
+from .decide import GATED, HUNKS, Gated, GateModel, Terms, needed
 from .find_slices import Search, advise, search
 from .flips import flips_of, validation
-from .gate import GateModel, TwoJudges, gate_judges
+from .gate import TwoJudges, gate_again, gate_judges
 from .label_flips import (
     FlipGated,
     FlipRows,
@@ -28,9 +18,9 @@ from .lineage import Node, lineage
 from .optimize import RunResult, resume_run, start_run
 from .pilot import assumed_judge, measure_churn, pilot_rows, reworded
 from .plan import Plan, plan_run
-from .recheck import recheck
 from .run_summary import CostSummary, RunSummary, baseline, read_optimization, read_run
 from .verdict_pairs import pair_verdicts
+from .verification import decisions_about, gated_on, provenance, verification
 
 __all__ = [
     "GATED",
@@ -59,6 +49,7 @@ __all__ = [
     "find_leaks",
     "flip_progress",
     "flips_of",
+    "gate_again",
     "gate_by_flips",
     "gate_judges",
     "gate_verdicts_by_flips",
@@ -73,7 +64,6 @@ __all__ = [
     "provenance",
     "read_optimization",
     "read_run",
-    "recheck",
     "record_review",
     "resume_run",
     "reworded",

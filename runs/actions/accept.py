@@ -33,8 +33,7 @@ from ..store.journal import RunJournal, list_runs
 from ..store.ledger import HoldoutLedger
 from ..store.run_config import open_proposer
 from ..store.workspace import Workspace
-from .decide import HUNKS, Gated, Terms, answer_once
-from .gate import GateModel, Watch, decide_with_model
+from .decide import HUNKS, Gated, GateModel, Terms, Watch, answer_once, decide_with_model
 from .run_summary import RunSummary, read_optimization, require_same_models, split_of_run
 
 GIT_SECONDS = 2.0

@@ -1,5 +1,4 @@
-"""One decision about two judges, entered in the ledger: prompts asked about a holdout, or verdicts
-from files.
+"""One decision about two judges, entered in the ledger.
 
 Asking the same question again spends no other look: it is answered by the decision that was made,
 and a question that was cut off is gone on with.
@@ -10,33 +9,45 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from ...judges import (
     DEFAULT_SHARES,
-    PROBABILITY_METRICS,
+    VERDICT_LIMIT,
+    BudgetSpent,
+    Client,
     ClientStats,
     Dataset,
+    DecisionRule,
     InputError,
     JudgedDataset,
     JudgePrompt,
-    Verdict,
+    JudgeSettings,
+    Progress,
+    SealedRows,
+    Unscored,
 )
-from ...optimize import Decision, Objective, decide
-from ...optimize.events import DecisionRecord, GateAnswered, GateDecided, read_as, write_event
+from ...judges.claims import ClaimSettings, judge_as
+from ...judges.judge import require_answers
+from ...optimize import Decision, Objective, gate
+from ...optimize.events import DecisionRecord, GateAnswered, read_as, write_event
 from ...optimize.holdout.gate import MIN_COVERAGE
 from ...optimize.holdout.ledger import Look
 from ...optimize.holdout.projection import MOST_TIMES
-from ...optimize.holdout.row_fingerprints import RowFingerprints
 from ...optimize.settings import require_probabilities
 from ...slices import Predicate
+from ..config.environment import Environment
+from ..config.options import ModelOptions
 from ..store.journal import RunJournal, create_run, list_runs, run_session
 from ..store.ledger import HoldoutLedger
-from ..store.sealed_rows import pair_of
+from ..store.run_clients import open_run_clients
+from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
-from .run_summary import RunSummary, read_run, uncounted
+from .run_summary import RunSummary
+
+Watch = Callable[[str, Progress], None]
 
 GATED = GateAnswered.kind
 """The event that holds the answer."""
@@ -44,8 +55,6 @@ OF_HOLDOUT = DEFAULT_SHARES[2] / 100
 """Share of new rows that a split sends to the holdout."""
 HUNKS = "hunks"
 """The kind of a run that decides about some hunks of another run's diff."""
-_DECIDING = ("optimize", "gate", "recheck", "queue", HUNKS)
-"""Kinds of runs in which the gate may have decided about a prompt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +88,20 @@ class Terms:
             "allow_opened": self.allow_opened,
         }
 
+    def about(
+        self,
+        before: str,
+        after: str,
+        data: str,
+        *,
+        rows: int,
+        groups: int,
+        notes: Sequence[str] = (),
+    ) -> dict[str, Any]:  # Any: JSON
+        """Return what is shown beside a decision on these terms."""
+        sides = {"before": before, "after": after, "data": data}
+        return sides | {"rows": rows, "groups": groups, "notes": list(notes), **self.to_json()}
+
     def require_fit(self, dataset: Dataset, *sides: JudgedDataset) -> None:
         """Make sure, before a look is spent, that every metric can be compared and that the slice
         has rows.
@@ -94,36 +117,42 @@ class Terms:
             raise InputError(f"no row of the holdout lies in the slice {str(self.slice)!r}")
 
 
-def needed(decision: DecisionRecord) -> dict[str, int] | None:
-    """Say how many rows, in how many groups, an undecided question would take; None where no number
-    of rows is known.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateModel:
+    """The model that judges, and who is told how far it has come."""
 
-    Args:
-        decision: The gate's. Decisions of versions that named no groups are read for their rows.
-    """
-    evidence = decision.evidence
-    if evidence is None or not evidence.rows_needed or not evidence.target:
-        return None
-    rows, target = evidence.rows_needed, evidence.target
-    if rows > MOST_TIMES * target["n"]:
-        return None
-    groups = evidence.groups_needed or math.ceil(rows * target["groups"] / target["n"])
-    return {"rows": rows, "groups": groups}
+    options: ModelOptions
+    environment: Environment
+    watch: Watch
+    same_budget: tuple[str, ...] = ()
+    """Other runs whose calls the budget covers as well."""
+    confidence: Literal["ask", "tok"] = "ask"
+    """Where confidences come from."""
+    claims: ClaimSettings | None = None
+    """How responses are split into claims; None where each is judged whole."""
 
+    def judging_as(self, config: RunConfig) -> GateModel:
+        """Return the same, judging rows in the way of a run: whole or by claim, with its
+        confidence.
+        """
+        return replace(self, confidence=config.confidence, claims=config.claims)
 
-def label_next(decision: DecisionRecord, *, share: float = 1.0) -> str:
-    """Return the command that asks for as many labels as would decide; empty where no number of
-    rows is known to.
-
-    Args:
-        decision: The gate's.
-        share: Of new rows, what goes to the holdout.
-    """
-    more, evidence = needed(decision), decision.evidence
-    if decision.outcome != "undecided" or more is None or evidence is None:
-        return ""
-    missing = max(more["rows"] - evidence.n, 1)
-    return f"judgewright label --rows FILE --next {math.ceil(missing / share)}"
+    def question(self) -> dict[str, Any]:  # Any: JSON
+        """Return what may change an answer, as it identifies a question that was answered
+        before.
+        """
+        question: dict[str, Any] = {
+            "model": self.options.model,
+            "max_tokens": self.options.max_tokens or VERDICT_LIMIT,
+        }
+        if settings := self.environment.settings(self.options.model).answering():
+            question["settings"] = settings
+        if self.confidence != "ask" or self.claims is not None:
+            question["judging"] = {
+                "confidence": self.confidence,
+                "claims": self.claims and asdict(self.claims),
+            }
+        return question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,90 +196,36 @@ class Gated:
         }
 
 
-def gate_verdicts(
-    workspace: Workspace,
-    before: JudgedDataset,
-    after: JudgedDataset,
-    terms: Terms,
-    *,
-    known_as: tuple[str, ...] = (),
-) -> Gated:
-    """Decide between the verdicts of two judges on the same rows, as `pair_verdicts` returns them.
+def needed(decision: DecisionRecord) -> dict[str, int] | None:
+    """Say how many rows, in how many groups, an undecided question would take; None where no number
+    of rows is known.
 
     Args:
-        workspace: Whose ledger counts the look.
-        known_as: Versions under which the figures of either may have been seen before, which are
-            then no other judges.
+        decision: The gate's. Decisions of versions that named no groups are read for their rows.
     """
-    dataset = before.dataset
-    terms.require_fit(dataset, before, after)
-    of_probabilities = not set(PROBABILITY_METRICS).isdisjoint(terms.objective.metrics)
-    versions = [hash_verdicts(side, confidence=of_probabilities) for side in (before, after)]
-    if versions[0] == versions[1]:
-        raise InputError(
-            f"{before.judge} and {after.judge} say the same of every row; there is nothing to"
-            " decide"
-        )
-    question = {
-        "holdout": dataset.content_hash,
-        "before": versions[0],
-        "after": versions[1],
-        **terms.to_json(),
-    }
-    about = {
-        "before": before.judge,
-        "after": after.judge,
-        "data": dataset.name,
-        "rows": len(dataset),
-    }
-    about |= {"groups": count_groups(dataset), "notes": list(dataset.notes), **terms.to_json()}
-
-    def answer(run_id: str) -> tuple[dict[str, Any], None]:
-        ledger = HoldoutLedger(workspace.database)
-        sealed = {dataset.content_hash: RowFingerprints.of(dataset)}
-        ledger.remember(
-            run_id, open=RowFingerprints(), sealed=sealed, allow_opened=terms.allow_opened
-        )
-        named = {"before": versions[0], "after": versions[1]}
-        pair = pair_of(before, after, known_as)
-        look = ledger.begin(
-            dataset.content_hash, run_id=run_id, **named, known_as=known_as, pair=pair
-        )
-        inside = None if terms.slice is None else terms.slice.mask(dataset.rows)
-        decision = decide(
-            before,
-            after,
-            terms.objective,
-            alpha=look.alpha,
-            look=look.number,
-            in_slice=inside,
-            exclude=terms.exclude,
-        )
-        decision = with_cautions(decision, look)
-        ledger.conclude(look, outcome=decision.outcome, reason=decision.reason)
-        return {
-            "model": None,
-            "simulated": decision.simulated,
-            "decision": decision.to_json(),
-        }, None
-
-    return answer_once(workspace, "gate", {"question": question, "model": ""}, about, answer)
+    evidence = decision.evidence
+    if evidence is None or not evidence.rows_needed or not evidence.target:
+        return None
+    rows, target = evidence.rows_needed, evidence.target
+    if rows > MOST_TIMES * target["n"]:
+        return None
+    groups = evidence.groups_needed or math.ceil(rows * target["groups"] / target["n"])
+    return {"rows": rows, "groups": groups}
 
 
-def hash_verdicts(judged: JudgedDataset, *, confidence: bool = False) -> str:
-    """Return the version of a judge that is known by its verdicts alone: what it says of each row.
+def label_next(decision: DecisionRecord, *, share: float = 1.0) -> str:
+    """Return the command that asks for as many labels as would decide; empty where no number of
+    rows is known to.
 
     Args:
-        judged: Its verdicts.
-        confidence: Whether how sure it is of each counts too.
+        decision: The gate's.
+        share: Of new rows, what goes to the holdout.
     """
-    digest = hashlib.blake2b(digest_size=8)
-    for one in judged.answers:
-        verdict = (one.score, one.positive) if isinstance(one, Verdict) else None
-        if confidence and isinstance(one, Verdict):
-            verdict = (one.score, one.positive, one.confidence)
-        digest.update(repr((one.row_id, verdict)).encode("utf-8", "surrogatepass"))
-    return f"verdicts-{digest.hexdigest()}"
+    more, evidence = needed(decision), decision.evidence
+    if decision.outcome != "undecided" or more is None or evidence is None:
+        return ""
+    missing = max(more["rows"] - evidence.n, 1)
+    return f"judgewright label --rows FILE --next {math.ceil(missing / share)}"
 
 
 def with_cautions(decision: Decision, look: Look) -> Decision:
@@ -315,116 +290,86 @@ def count_groups(dataset: Dataset) -> int:
     return len({row.group_key for row in dataset.rows})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GatedOn:
-    """What the gate said of a version of a judge on one model."""
-
-    model: str
-    outcome: str
-    simulated: bool
-    run: str
-    kind: str
-    """`optimize`, `gate`, `recheck` or `hunks`."""
-    reason: str
-
-
-def decisions_about(workspace: Workspace, prompt: JudgePrompt) -> Iterator[GatedOn]:
-    """Yield every decision of the gate about a version of a judge, oldest run first."""
-    decided = (GateDecided.kind, GATED)
-    for info in (
-        list_runs(workspace.database, *_DECIDING, events=decided) if workspace.exists else ()
-    ):
-        run = read_run(workspace, info.run_id, uncounted)
-        if info.kind == "optimize":
-            version = run.best.version if run.best else None
-            model, decision = run.started.model if run.started else None, run.decision
-        else:
-            question = (
-                info.config["design"].get("question")
-                if info.kind == "queue"
-                else info.config["question"]
-            )
-            after = question["after"] if question else None
-            version = (
-                after["version"] if isinstance(after, dict) else None
-            )  # a text is the version of mere verdicts
-            model = run.answer.model if run.answer else None
-            decision = run.answer.decision if run.answer else None
-        if version == prompt.version and model and decision:
-            yield GatedOn(
-                model=model,
-                outcome=decision.outcome,
-                simulated=decision.evidence.simulated if decision.evidence else run.simulated,
-                run=info.run_id,
-                kind=info.kind,
-                reason=decision.reason,
-            )
-
-
-def gated_on(workspace: Workspace, prompt: JudgePrompt) -> tuple[GatedOn, ...]:
-    """Return the last decision about a version of a judge for each model it was gated on, in the
-    order of models.
+def decide_with_model(
+    workspace: Workspace,
+    run_id: str,
+    prompts: tuple[JudgePrompt, JudgePrompt],
+    holdout: SealedRows,
+    terms: Terms,
+    model: GateModel,
+    *,
+    rules: Mapping[str, DecisionRule],
+    purpose: str = "gate",
+) -> tuple[dict[str, Any], ClientStats]:  # Any: JSON
+    """Put two prompts through the gate, asked of one model; for the purpose `recheck`, on the
+    model's own line.
     """
-    found = {one.model: one for one in decisions_about(workspace, prompt)}
-    return tuple(found[model] for model in sorted(found))
-
-
-def verification(
-    workspace: Workspace, prompt: JudgePrompt, model: str | None = None
-) -> dict[str, Any]:  # Any: JSON
-    """Say on which models a version was accepted, and that it is unverified on any other.
-
-    Args:
-        model: The model it is to be used on, where that is known.
-
-    Returns:
-        `gated_on` (each model's last decision), `verified_on` (models that accepted it), `verified`
-        (on `model`; None where no model was named) and `note`, a sentence for people.
-    """
-    found = gated_on(workspace, prompt)
-    accepted = [one.model for one in found if one.outcome == "accepted"]
-    name = f"{prompt.name}@{prompt.version}"
-    on = ", ".join(
-        f"{one.model} [SIMULATED]" if one.simulated else one.model
-        for one in found
-        if one.model in accepted
-    )
-    if not found:
-        note = f"{name} was never gated: it is unverified on every model"
-    elif model is not None and model not in accepted:
-        said = next(
-            (f"it was {one.outcome} there" for one in found if one.model == model),
-            "it was not gated there",
+    predicate, options = terms.slice, model.options
+    with open_run_clients(
+        workspace, run_id, options, model.environment, same_budget=model.same_budget
+    ) as clients:
+        client = clients[options.model, options.via]
+        line = client.model.name if purpose == "recheck" else ""
+        ledger = HoldoutLedger(workspace.database, purpose=purpose, line=line)
+        decision = gate(
+            *prompts,
+            holdout,
+            terms.objective,
+            judge=lambda prompt, rows, repeat: ask_rows(
+                prompt, rows, client, model, rule=rules.get(prompt.version), repeat=repeat
+            ),
+            ledger=ledger,
+            run_id=run_id,
+            member=None if predicate is None else lambda rows: predicate.mask(rows.rows),
+            exclude=terms.exclude,
         )
-        note = f"{name} is unverified on {model}: {said}"
-    elif accepted:
-        note = f"{name} was accepted on {on}; it is unverified on any other model"
-    else:
-        note = f"{name} was gated on {', '.join(one.model for one in found)} and accepted on none"
-    if accepted and (model is None or model not in accepted):
-        note += f" (judgewright gate {name} --again --model {model or 'MODEL'})"
-    return {
-        "gated_on": [asdict(one) for one in found],
-        "verified_on": accepted,
-        "verified": None if model is None else model in accepted,
-        "note": note,
-    }
+    look = next(r.look for r in ledger.looks(holdout.content_hash) if r.look.run_id == run_id)
+    decision = with_cautions(decision, look)
+    return answered(client.model.name, decision), client.stats
 
 
-def provenance(workspace: Workspace, prompt: JudgePrompt) -> dict[str, object]:
-    """Say which run found a version, on which model it was gated, and whether that was simulated.
+def answered(model: str | None, decision: Decision) -> dict[str, Any]:  # Any: JSON
+    """Return what an answer says beside what it is about."""
+    return {"model": model, "simulated": decision.simulated, "decision": decision.to_json()}
 
-    Of several runs it is the first that the gate accepted, or else the first; a version that was
-    composed of hunks was found by the run that gated them.
+
+def ask_rows(
+    prompt: JudgePrompt,
+    rows: Dataset,
+    client: Client,
+    model: GateModel,
+    *,
+    rule: DecisionRule | None,
+    repeat: int,
+) -> JudgedDataset:
+    """Judge the rows; decide nothing on those that happened to be judged before money or endpoint
+    gave out.
     """
-    gated = [one for one in decisions_about(workspace, prompt) if one.kind in ("optimize", HUNKS)]
-    one = min(gated, key=lambda one: one.outcome != "accepted", default=None)
-    if one is None:
-        return {"run": None, "gated_on": None, "simulated": None, "outcome": "never gated"}
-    return {
-        "run": one.run,
-        "gated_on": one.model,
-        "simulated": one.simulated,
-        "outcome": one.outcome,
-        "reason": one.reason,
-    }
+    settings = JudgeSettings(max_tokens=model.options.max_tokens, confidence=model.confidence)
+    doing = f"judging with {named(prompt)}" + (
+        f", unanswered rows, time {repeat + 1}" if repeat else ""
+    )
+    judged = judge_as(
+        prompt,
+        rows,
+        client,
+        model.claims,
+        settings=settings,
+        rule=rule,
+        repeat=repeat,
+        progress=lambda progress: model.watch(doing, progress),
+    )
+    reasons = [answer.reason for answer in judged.answers if isinstance(answer, Unscored)]
+    if unpaid := reasons.count("budget"):
+        hint = (
+            "ask again with a larger --budget; the answers that came are kept, and so is the look"
+        )
+        raise BudgetSpent(f"the budget ended while {doing}: {unpaid} rows are left", hint=hint)
+    if repeat == 0:
+        require_answers(judged.answers)
+    return judged
+
+
+def named(prompt: JudgePrompt) -> str:
+    """Return a prompt's name and version."""
+    return f"{prompt.name}@{prompt.version}"

@@ -30,7 +30,8 @@ from ..exports import (
 from ..store.journal import get_run
 from ..store.run_config import RunConfig, read_rows
 from ..store.workspace import Workspace
-from .decide import HUNKS, provenance, verification
+from .decide import HUNKS
+from .verification import provenance, verification
 
 CONFIGURED = ""
 """In place of a registry's address: the one of the user's `tools.yaml`."""

@@ -1,16 +1,17 @@
-"""Put two prompts through the gate, asked of one model about a holdout."""
+"""Put two judges through the gate: prompts asked of a model about a holdout, the verdicts of two
+files, or an accepted prompt and its parent again on another model.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from ...judges import (
-    VERDICT_LIMIT,
-    BudgetSpent,
-    Client,
+    PROBABILITY_METRICS,
     ClientStats,
     Dataset,
     DecisionRule,
@@ -18,67 +19,37 @@ from ...judges import (
     JudgedDataset,
     JudgePrompt,
     JudgeSettings,
-    Progress,
     SealedRows,
-    Unscored,
+    Verdict,
     load_prompt,
 )
-from ...judges.claims import ClaimSettings, judge_as
 from ...judges.files import load_as_said
-from ...judges.judge import require_answers
 from ...judges.splits import SEALED
-from ...optimize import RunSettings, gate
+from ...optimize import Objective, RunSettings, decide
 from ...optimize.holdout.row_fingerprints import RowFingerprints
 from ...optimize.holdout.sides import grouped_as_placed, known_sides
 from ...optimize.settings import require_probability
-from ..config.environment import Environment
-from ..config.options import JudgeModelOptions, ModelOptions
+from ...slices import parse_predicate
+from ..config.options import JudgeModelOptions
 from ..store.engines import check_engine, engine_record
+from ..store.journal import list_runs
 from ..store.ledger import HoldoutLedger
-from ..store.run_clients import open_run_clients
 from ..store.run_config import RunConfig
+from ..store.sealed_rows import pair_of
 from ..store.workspace import Workspace
-from .decide import Gated, Terms, answer_once, count_groups, with_cautions
-
-Watch = Callable[[str, Progress], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateModel:
-    """The model that judges, and who is told how far it has come."""
-
-    options: ModelOptions
-    environment: Environment
-    watch: Watch
-    same_budget: tuple[str, ...] = ()
-    """Other runs whose calls the budget covers as well."""
-    confidence: Literal["ask", "tok"] = "ask"
-    """Where confidences come from."""
-    claims: ClaimSettings | None = None
-    """How responses are split into claims; None where each is judged whole."""
-
-    def judging_as(self, config: RunConfig) -> GateModel:
-        """Return the same, judging rows in the way of a run: whole or by claim, with its
-        confidence.
-        """
-        return replace(self, confidence=config.confidence, claims=config.claims)
-
-    def question(self) -> dict[str, Any]:  # Any: JSON
-        """Return what may change an answer, as it identifies a question that was answered
-        before.
-        """
-        question: dict[str, Any] = {
-            "model": self.options.model,
-            "max_tokens": self.options.max_tokens or VERDICT_LIMIT,
-        }
-        if settings := self.environment.settings(self.options.model).answering():
-            question["settings"] = settings
-        if self.confidence != "ask" or self.claims is not None:
-            question["judging"] = {
-                "confidence": self.confidence,
-                "claims": self.claims and asdict(self.claims),
-            }
-        return question
+from .decide import (
+    HUNKS,
+    Gated,
+    GateModel,
+    Terms,
+    answer_once,
+    answered,
+    count_groups,
+    decide_with_model,
+    named,
+    with_cautions,
+)
+from .run_summary import RunSummary, read_run, split_of_run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,40 +154,34 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateM
     holdout = SealedRows(dataset, name="holdout", groups=groups)
     question = {**model.question(), "holdout": holdout.content_hash}
     question |= {**two.versions(), **terms.to_json()}
-    about = {
-        "before": named(before),
-        "after": named(after),
-        "data": two.data.name,
-        "rows": len(dataset),
-    }
-    ruled = [(named(one), rule) for one in (before, after) if (rule := two.rules.get(one.version))]
-    notes = [
-        f"{judge} is decided by the kept rule {by.version}: positive at {by.threshold:g}"
-        for judge, by in ruled
-    ]
-    about |= {"groups": groups, "notes": [*dataset.notes, *notes], **terms.to_json()}
-
+    notes = list(dataset.notes)
+    for one in (before, after):
+        rule = two.rules.get(one.version)
+        if rule is not None:
+            by = f"the kept rule {rule.version}: positive at {rule.threshold:g}"
+            notes.append(f"{named(one)} is decided by {by}")
+    about = terms.about(
+        named(before), named(after), two.data.name, rows=len(dataset), groups=groups, notes=notes
+    )
     sent_by: dict[str, str] = {}
     if isinstance(options, JudgeModelOptions):
         check_engine(options)
         sent_by = engine_record(options)
 
     def answer(run_id: str) -> tuple[dict[str, Any], ClientStats]:
-        ledger = HoldoutLedger(workspace.database)
-        sealed = {holdout.content_hash: RowFingerprints.of(dataset)}
-        ledger.remember(
-            run_id, open=RowFingerprints(), sealed=sealed, allow_opened=terms.allow_opened
-        )
-        return decide_with_model(
-            workspace, run_id, (before, after), holdout, terms, model, rules=two.rules
-        )
+        _seal(workspace, run_id, dataset, terms)
+        prompts = before, after
+        return decide_with_model(workspace, run_id, prompts, holdout, terms, model, rules=two.rules)
 
-    return answer_once(
-        workspace,
-        "gate",
-        {"question": question, "model": options.model, **two.to_json(), **sent_by},
-        about,
-        answer,
+    asked = {"question": question, "model": options.model, **two.to_json(), **sent_by}
+    return answer_once(workspace, "gate", asked, about, answer)
+
+
+def _seal(workspace: Workspace, run_id: str, holdout: Dataset, terms: Terms) -> None:
+    """Enter that a run decides on these rows."""
+    sealed = {holdout.content_hash: RowFingerprints.of(holdout)}
+    HoldoutLedger(workspace.database).remember(
+        run_id, open=RowFingerprints(), sealed=sealed, allow_opened=terms.allow_opened
     )
 
 
@@ -242,86 +207,230 @@ def _holdout_of(workspace: Workspace, dataset: Dataset) -> Dataset:
     return replace(dataset, rows=rows, notes=(*dataset.notes, note))
 
 
-def decide_with_model(
+def gate_verdicts(
     workspace: Workspace,
-    run_id: str,
-    prompts: tuple[JudgePrompt, JudgePrompt],
-    holdout: SealedRows,
+    before: JudgedDataset,
+    after: JudgedDataset,
     terms: Terms,
-    model: GateModel,
     *,
-    rules: Mapping[str, DecisionRule],
-    purpose: str = "gate",
-) -> tuple[dict[str, Any], ClientStats]:  # Any: JSON
-    """Put two prompts through the gate, asked of one model; for the purpose `recheck`, on the
-    model's own line.
+    known_as: tuple[str, ...] = (),
+) -> Gated:
+    """Decide between the verdicts of two judges on the same rows, as `pair_verdicts` returns them.
+
+    Args:
+        workspace: Whose ledger counts the look.
+        known_as: Versions under which the figures of either may have been seen before, which are
+            then no other judges.
     """
-    predicate, options = terms.slice, model.options
-    with open_run_clients(
-        workspace, run_id, options, model.environment, same_budget=model.same_budget
-    ) as clients:
-        client = clients[options.model, options.via]
-        line = client.model.name if purpose == "recheck" else ""
-        ledger = HoldoutLedger(workspace.database, purpose=purpose, line=line)
-        decision = gate(
-            *prompts,
-            holdout,
+    dataset = before.dataset
+    terms.require_fit(dataset, before, after)
+    of_probabilities = not set(PROBABILITY_METRICS).isdisjoint(terms.objective.metrics)
+    versions = [hash_verdicts(side, confidence=of_probabilities) for side in (before, after)]
+    if versions[0] == versions[1]:
+        raise InputError(
+            f"{before.judge} and {after.judge} say the same of every row; there is nothing to"
+            " decide"
+        )
+    sides = {"before": versions[0], "after": versions[1]}
+    question = {"holdout": dataset.content_hash, **sides, **terms.to_json()}
+    about = terms.about(
+        before.judge,
+        after.judge,
+        dataset.name,
+        rows=len(dataset),
+        groups=count_groups(dataset),
+        notes=dataset.notes,
+    )
+
+    def answer(run_id: str) -> tuple[dict[str, Any], None]:
+        _seal(workspace, run_id, dataset, terms)
+        ledger, pair = HoldoutLedger(workspace.database), pair_of(before, after, known_as)
+        look = ledger.begin(
+            dataset.content_hash, run_id=run_id, **sides, known_as=known_as, pair=pair
+        )
+        inside = None if terms.slice is None else terms.slice.mask(dataset.rows)
+        decision = decide(
+            before,
+            after,
             terms.objective,
-            judge=lambda prompt, rows, repeat: ask_rows(
-                prompt, rows, client, model, rule=rules.get(prompt.version), repeat=repeat
-            ),
-            ledger=ledger,
-            run_id=run_id,
-            member=None if predicate is None else lambda rows: predicate.mask(rows.rows),
+            alpha=look.alpha,
+            look=look.number,
+            in_slice=inside,
             exclude=terms.exclude,
         )
-    look = next(r.look for r in ledger.looks(holdout.content_hash) if r.look.run_id == run_id)
-    decision = with_cautions(decision, look)
-    body = {
-        "model": client.model.name,
-        "simulated": decision.simulated,
-        "decision": decision.to_json(),
-    }
-    return body, client.stats
+        decision = with_cautions(decision, look)
+        ledger.conclude(look, outcome=decision.outcome, reason=decision.reason)
+        return answered(None, decision), None
+
+    return answer_once(workspace, "gate", {"question": question, "model": ""}, about, answer)
 
 
-def ask_rows(
-    prompt: JudgePrompt,
-    rows: Dataset,
-    client: Client,
-    model: GateModel,
-    *,
-    rule: DecisionRule | None,
-    repeat: int,
-) -> JudgedDataset:
-    """Judge the rows; decide nothing on those that happened to be judged before money or endpoint
-    gave out.
+def hash_verdicts(judged: JudgedDataset, *, confidence: bool = False) -> str:
+    """Return the version of a judge that is known by its verdicts alone: what it says of each row.
+
+    Args:
+        judged: Its verdicts.
+        confidence: Whether how sure it is of each counts too.
     """
-    settings = JudgeSettings(max_tokens=model.options.max_tokens, confidence=model.confidence)
-    doing = f"judging with {named(prompt)}" + (
-        f", unanswered rows, time {repeat + 1}" if repeat else ""
-    )
-    judged = judge_as(
-        prompt,
-        rows,
-        client,
-        model.claims,
-        settings=settings,
-        rule=rule,
-        repeat=repeat,
-        progress=lambda progress: model.watch(doing, progress),
-    )
-    reasons = [answer.reason for answer in judged.answers if isinstance(answer, Unscored)]
-    if unpaid := reasons.count("budget"):
-        hint = (
-            "ask again with a larger --budget; the answers that came are kept, and so is the look"
+    digest = hashlib.blake2b(digest_size=8)
+    for one in judged.answers:
+        verdict = (one.score, one.positive) if isinstance(one, Verdict) else None
+        if confidence and isinstance(one, Verdict):
+            verdict = (one.score, one.positive, one.confidence)
+        digest.update(repr((one.row_id, verdict)).encode("utf-8", "surrogatepass"))
+    return f"verdicts-{digest.hexdigest()}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Past:
+    """A decision that accepted a version, with all it takes to make it again."""
+
+    run_id: str
+    model: str
+    before: JudgePrompt
+    after: JudgePrompt
+    holdout: SealedRows
+    terms: Terms
+    rules: Mapping[str, DecisionRule]
+    data: str
+    config: RunConfig | None = None
+    """Of the optimization that accepted it, which says how rows are judged; None for a gate's
+    decision.
+    """
+
+
+def gate_again(workspace: Workspace, prompt: JudgePrompt, model: GateModel) -> Gated:
+    """Make the last decision that accepted a version again on another model: its parent against it.
+
+    It is a look in the ledger, on a line of the model's own: the first on a model spends what a
+    first look may.
+
+    Raises:
+        InputError: No decision here accepted the version, its data have changed, or it was made on
+            this very model.
+        WorldError: The endpoint, the budget or the disk stopped it; asking again goes on.
+    """
+    past, options = _last_accept(workspace, prompt), model.options
+    name = options.model.partition("@")[0]
+    if name == past.model:
+        raise InputError(
+            f"run {past.run_id} accepted {named(prompt)} on {name} itself",
+            hint="--again is for another model; the answers of this one are in the record",
         )
-        raise BudgetSpent(f"the budget ended while {doing}: {unpaid} rows are left", hint=hint)
-    if repeat == 0:
-        require_answers(judged.answers)
-    return judged
+    if past.config is not None:
+        model = model.judging_as(past.config)
+    question = {"decision": past.run_id, "after": {"version": prompt.version}, **model.question()}
+    question |= {"holdout": past.holdout.content_hash}
+    notes: list[str] = []
+    if rule := past.rules.get(prompt.version):
+        fitted = f"the decision rule {rule.version} was fitted on {past.model}"
+        notes.append(f"{fitted}, and decides here too")
+    notes.append(
+        f"run {past.run_id} accepted it on {past.model}; looks for another model are counted on its"
+        " own line"
+    )
+    about = past.terms.about(
+        named(past.before),
+        named(prompt),
+        past.data,
+        rows=len(past.holdout),
+        groups=past.holdout.groups,
+        notes=notes,
+    )
+    about |= {"rechecks": past.run_id, "gated_on": past.model}
+
+    def answer(run_id: str) -> tuple[dict[str, Any], ClientStats]:
+        return decide_with_model(
+            workspace,
+            run_id,
+            (past.before, past.after),
+            past.holdout,
+            past.terms,
+            model,
+            rules=past.rules,
+            purpose="recheck",
+        )
+
+    asked = {"question": question, "model": options.model}
+    return answer_once(workspace, "recheck", asked, about, answer)
 
 
-def named(prompt: JudgePrompt) -> str:
-    """Return a prompt's name and version."""
-    return f"{prompt.name}@{prompt.version}"
+def _last_accept(workspace: Workspace, prompt: JudgePrompt) -> _Past:
+    kinds = ("optimize", "gate", HUNKS)
+    for info in reversed(list_runs(workspace.database, *kinds) if workspace.exists else ()):
+        run = read_run(workspace, info.run_id)
+        if info.kind == "optimize":
+            version = run.best.version if run.best else None
+            if version == prompt.version and run.decision is not None and run.decision.accepted:
+                return _of_optimization(workspace, run)
+            continue
+        after = info.config["question"]["after"]
+        # The verdicts of a file have a hash here in place of a version.
+        named_so = isinstance(after, dict) and after["version"] == prompt.version
+        if not named_so or run.answer is None or not run.answer.decision.accepted:
+            continue
+        if info.kind == HUNKS:
+            return _of_hunks(workspace, run)
+        if run.answer.model:
+            return _of_gate(run, run.answer.model)
+    raise InputError(
+        f"no decision in this workspace accepted {named(prompt)}",
+        hint=(
+            "--again repeats the last accept of `optimize` or `gate` on another model; to decide"
+            " afresh name two judges"
+        ),
+    )
+
+
+def _of_hunks(workspace: Workspace, run: RunSummary) -> _Past:
+    """Return the decision about some hunks: another text of the judge that the run with the hunks
+    was about, on its rows.
+    """
+    config = run.record.config
+    past = _of_optimization(workspace, read_run(workspace, config["question"]["of"]))
+    composed = load_prompt(config["after"], origin="the run's composed prompt")
+    both = (past.before.version, composed.version)
+    rules = {version: rule for rule in past.rules.values() for version in both}
+    return replace(past, run_id=run.run_id, after=composed, rules=rules)
+
+
+def _of_optimization(workspace: Workspace, run: RunSummary) -> _Past:
+    config, after, rule = run.config, run.after, run.config.decision_rule
+    assert run.started is not None
+    assert after is not None
+    return _Past(
+        run_id=run.run_id,
+        model=run.started.model,
+        before=run.before,
+        after=after,
+        holdout=split_of_run(workspace, run).holdout,
+        terms=replace(Terms.of_run(run), allow_opened=False),
+        rules={} if rule is None else {run.before.version: rule, after.version: rule},
+        data=Path(config.data).name,
+        config=config,
+    )
+
+
+def _of_gate(run: RunSummary, model: str) -> _Past:
+    config, question = run.record.config, run.record.config["question"]
+    two = TwoJudges.from_json(config)
+    dataset = two.dataset()
+    if dataset.content_hash != question["holdout"]:
+        raise InputError(
+            f"{config['data']} has changed since run {run.run_id}", hint="put the old rows back"
+        )
+    objective = replace(Objective.from_json(question["objective"]), notes=())
+    return _Past(
+        run_id=run.run_id,
+        model=model,
+        before=two.before,
+        after=two.after,
+        holdout=SealedRows(dataset, name="holdout", groups=count_groups(dataset)),
+        terms=Terms(
+            objective=objective,
+            slice=parse_predicate(question["slice"]) if question["slice"] else None,
+            exclude=tuple(question["exclude"]),
+        ),
+        rules=two.rules,
+        data=two.data.name,
+    )

@@ -9,7 +9,7 @@ from ...judges import InputError, JudgePrompt, Registry
 from ...judges.files.write_beside import write_beside
 from ..store.workspace import Workspace
 from .accept import identity
-from .decide import verification
+from .verification import verification
 
 
 def keep_judge(registry: Registry, prompt: JudgePrompt, out: Path | None) -> tuple[str, str]:

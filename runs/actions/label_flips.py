@@ -74,8 +74,8 @@ from ..store.ledger import HoldoutLedger
 from ..store.run_clients import open_run_clients
 from ..store.sealed_rows import pair_of
 from ..store.workspace import Workspace
-from .decide import GATED, Terms, count_groups, hash_question, hash_verdicts
-from .gate import GateModel, TwoJudges, ask_rows, named
+from .decide import GATED, GateModel, Terms, ask_rows, count_groups, hash_question, named
+from .gate import TwoJudges, hash_verdicts
 from .pool_groups import unit_of
 from .verdict_pairs import pair_verdicts, rows_judged
 

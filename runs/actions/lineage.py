@@ -12,8 +12,9 @@ from ...optimize.events import BestCandidate
 from ..store.journal import get_run, list_runs
 from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
-from .decide import HUNKS, decisions_about
+from .decide import HUNKS
 from .run_summary import read_run, uncounted
+from .verification import decisions_about
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,8 +16,8 @@ from ...optimize import Objective, ObjectiveWords, exit_code
 from ...optimize.flips import ESTIMANDS, Estimand
 from ...optimize.options import option, option_fields, spelling
 from ...slices.saved import read_slice
-from ..actions.decide import Gated, Terms, gate_verdicts
-from ..actions.gate import GateModel, TwoJudges, gate_judges
+from ..actions.decide import Gated, GateModel, Terms
+from ..actions.gate import TwoJudges, gate_again, gate_judges, gate_verdicts
 from ..actions.git_prompt import judge_of
 from ..actions.label_flips import (
     FlipGated,
@@ -28,7 +28,6 @@ from ..actions.label_flips import (
     settle_flips,
 )
 from ..actions.read_objective import saved_slices
-from ..actions.recheck import recheck
 from ..actions.verdict_pairs import pair_verdicts, read_holdout, read_verdicts, split_name
 from ..config.options import (
     FLOOR,
@@ -374,7 +373,7 @@ def _gated_again(
     with progress_on_stderr(quiet=quiet) as watch:
         environment = asking_environment(workspace.root, options.model)
         model = GateModel(options=options, environment=environment, watch=watch)
-        return recheck(workspace, workspace.registry.get(judge), model)
+        return gate_again(workspace, workspace.registry.get(judge), model)
 
 
 def _flips_of_files(

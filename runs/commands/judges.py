@@ -87,7 +87,7 @@ def _say_versions(registry: Registry, judge: str, *, as_json: bool) -> None:
 @json_option
 def show(judge: str, after: str | None, workspace: Workspace, as_json: bool) -> None:
     """Print a judge as YAML; with AFTER, what changed from JUDGE to that one."""
-    from ..actions.decide import verification
+    from ..actions.verification import verification
 
     prompt = workspace.registry.get(judge)
     if after is not None:
@@ -120,8 +120,8 @@ def use(judge: str, workspace: Workspace, as_json: bool) -> None:
     """Make JUDGE (name@version) the current version in this workspace; this also undoes an
     accept.
     """
-    from ..actions.decide import verification
     from ..actions.keep_judge import make_current
+    from ..actions.verification import verification
 
     moved = make_current(workspace, judge)
     if as_json:

@@ -19,9 +19,9 @@ from judgewright.runs.actions import (
     RunResult,
     Terms,
     TwoJudges,
+    gate_again,
     gate_judges,
     gated_on,
-    recheck,
     record_review,
     start_run,
     verification,
@@ -89,7 +89,7 @@ def test_the_last_accept_is_made_again_on_another_model(
     with Workspace(root) as place:
         prompt = place.registry.get("groundedness")
         assert verification(place, prompt, model="other")["verified"] is False
-        found = recheck(place, prompt, asking(f"other@{url}"))
+        found = gate_again(place, prompt, asking(f"other@{url}"))
         decision, first = found.answer.decision, result.run.decided.evidence
         assert first is not None
         assert first.target is not None
@@ -114,7 +114,7 @@ def test_the_last_accept_is_made_again_on_another_model(
         ]
         assert {one.model for one in gated_on(place, prompt)} == {"simulated", "other"}
         assert verification(place, prompt, model="other")["verified"] is found.accepted
-        again = recheck(place, prompt, asking(f"other@{url}"))
+        again = gate_again(place, prompt, asking(f"other@{url}"))
         assert (again.repeated, again.run_id) == (True, found.run_id)
 
 
@@ -138,9 +138,9 @@ def test_what_cannot_be_rechecked_is_refused_without_a_look(
     with Workspace(accepted[0]) as place:
         entries, runs = HoldoutLedger(place.database).verify(), len(list_runs(place.database))
         with pytest.raises(InputError, match="on simulated itself"):
-            recheck(place, place.registry.get("groundedness"), asking("simulated"))
+            gate_again(place, place.registry.get("groundedness"), asking("simulated"))
         with pytest.raises(InputError, match="no decision in this workspace accepted"):
-            recheck(place, PROMPT, asking("other"))
+            gate_again(place, PROMPT, asking("other"))
         assert (HoldoutLedger(place.database).verify(), len(list_runs(place.database))) == (
             entries,
             runs,
@@ -161,13 +161,13 @@ def test_an_accept_of_the_gate_command_is_rechecked_too(
         terms = Terms(objective=read_objective(OBJECTIVE, judge=PROMPT, guards=("recall:-0.10",)))
         gated = gate_judges(place, two, terms, asking("simulated"))
         assert gated.accepted, gated.answer.decision.reason
-        again = recheck(place, new, asking(f"other@{url}"))
+        again = gate_again(place, new, asking(f"other@{url}"))
         assert again.answer.decision.evidence == gated.answer.decision.evidence
         lines = rows.read_text().splitlines()
         first = json.loads(lines[0])
         rows.write_text("\n".join([json.dumps({**first, "label": 3 - first["label"]}), *lines[1:]]))
         with pytest.raises(InputError, match="has changed since run"):
-            recheck(place, new, asking(f"later@{url}"))
+            gate_again(place, new, asking(f"later@{url}"))
 
 
 def test_a_version_that_was_edited_is_unverified(accepted: tuple[Path, RunResult]) -> None:

@@ -1,0 +1,132 @@
+"""What the gate said of a version of a judge, on which models, and in which run it was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ...judges import JudgePrompt
+from ...optimize.events import GateAnswered, GateDecided
+from ..store.journal import list_runs
+from ..store.workspace import Workspace
+from .decide import HUNKS
+from .run_summary import read_run, uncounted
+
+_DECIDING = ("optimize", "gate", "recheck", "queue", HUNKS)
+"""Kinds of runs in which the gate may have decided about a prompt."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatedOn:
+    """What the gate said of a version of a judge on one model."""
+
+    model: str
+    outcome: str
+    simulated: bool
+    run: str
+    kind: str
+    """`optimize`, `gate`, `recheck` or `hunks`."""
+    reason: str
+
+
+def decisions_about(workspace: Workspace, prompt: JudgePrompt) -> Iterator[GatedOn]:
+    """Yield every decision of the gate about a version of a judge, oldest run first."""
+    decided = (GateDecided.kind, GateAnswered.kind)
+    for info in (
+        list_runs(workspace.database, *_DECIDING, events=decided) if workspace.exists else ()
+    ):
+        run = read_run(workspace, info.run_id, uncounted)
+        if info.kind == "optimize":
+            version = run.best.version if run.best else None
+            model, decision = run.started.model if run.started else None, run.decision
+        else:
+            question = (
+                info.config["design"].get("question")
+                if info.kind == "queue"
+                else info.config["question"]
+            )
+            after = question["after"] if question else None
+            version = (
+                after["version"] if isinstance(after, dict) else None
+            )  # a text is the version of mere verdicts
+            model = run.answer.model if run.answer else None
+            decision = run.answer.decision if run.answer else None
+        if version == prompt.version and model and decision:
+            yield GatedOn(
+                model=model,
+                outcome=decision.outcome,
+                simulated=decision.evidence.simulated if decision.evidence else run.simulated,
+                run=info.run_id,
+                kind=info.kind,
+                reason=decision.reason,
+            )
+
+
+def gated_on(workspace: Workspace, prompt: JudgePrompt) -> tuple[GatedOn, ...]:
+    """Return the last decision about a version of a judge for each model it was gated on, in the
+    order of models.
+    """
+    found = {one.model: one for one in decisions_about(workspace, prompt)}
+    return tuple(found[model] for model in sorted(found))
+
+
+def verification(
+    workspace: Workspace, prompt: JudgePrompt, model: str | None = None
+) -> dict[str, Any]:  # Any: JSON
+    """Say on which models a version was accepted, and that it is unverified on any other.
+
+    Args:
+        model: The model it is to be used on, where that is known.
+
+    Returns:
+        `gated_on` (each model's last decision), `verified_on` (models that accepted it), `verified`
+        (on `model`; None where no model was named) and `note`, a sentence for people.
+    """
+    found = gated_on(workspace, prompt)
+    accepted = [one.model for one in found if one.outcome == "accepted"]
+    name = f"{prompt.name}@{prompt.version}"
+    on = ", ".join(
+        f"{one.model} [SIMULATED]" if one.simulated else one.model
+        for one in found
+        if one.model in accepted
+    )
+    if not found:
+        note = f"{name} was never gated: it is unverified on every model"
+    elif model is not None and model not in accepted:
+        said = next(
+            (f"it was {one.outcome} there" for one in found if one.model == model),
+            "it was not gated there",
+        )
+        note = f"{name} is unverified on {model}: {said}"
+    elif accepted:
+        note = f"{name} was accepted on {on}; it is unverified on any other model"
+    else:
+        note = f"{name} was gated on {', '.join(one.model for one in found)} and accepted on none"
+    if accepted and (model is None or model not in accepted):
+        note += f" (judgewright gate {name} --again --model {model or 'MODEL'})"
+    return {
+        "gated_on": [asdict(one) for one in found],
+        "verified_on": accepted,
+        "verified": None if model is None else model in accepted,
+        "note": note,
+    }
+
+
+def provenance(workspace: Workspace, prompt: JudgePrompt) -> dict[str, object]:
+    """Say which run found a version, on which model it was gated, and whether that was simulated.
+
+    Of several runs it is the first that the gate accepted, or else the first; a version that was
+    composed of hunks was found by the run that gated them.
+    """
+    gated = [one for one in decisions_about(workspace, prompt) if one.kind in ("optimize", HUNKS)]
+    one = min(gated, key=lambda one: one.outcome != "accepted", default=None)
+    if one is None:
+        return {"run": None, "gated_on": None, "simulated": None, "outcome": "never gated"}
+    return {
+        "run": one.run,
+        "gated_on": one.model,
+        "simulated": one.simulated,
+        "outcome": one.outcome,
+        "reason": one.reason,
+    }
