@@ -63,66 +63,57 @@ def record_review(
         NotAccepted: There is no prompt to accept, or the gate did not accept it.
     """
     run = read_optimization(workspace, run_id)
-    if accept and (run.decided.accepted is False or run.after is None):
-        decided = run.decided
-        said = (
-            "the gate did not accept this prompt" if decided.outcome in BY_GATE else decided.outcome
-        )
-        raise NotAccepted(f"{said}: {decided.reason}")
-    workspace.database.claim(run_id)
-    run = read_optimization(
-        workspace, run_id
-    )  # again: while this waited for its turn, somebody may have decided
     decision = run.decided
-    run.require_unreviewed()
-    if accept and run.after is not None:
-        note = f"run {run.run_id}, gated on {run.config.model}: {decision.reason}"
-        return promote_prompt(
-            workspace, run, replace(run.after, note=note), who=who, comment=comment
-        )
-    _write_review(workspace, run, "rejected", run.after, who=who, comment=comment)
-    return None
-
-
-def promote_prompt(
-    workspace: Workspace,
-    run: RunSummary,
-    prompt: JudgePrompt,
-    *,
-    who: str | None,
-    comment: str,
-    taken: TakenHunks | None = None,
-) -> JudgePrompt:
-    """Make a prompt that the gate accepted the current version of its judge, and write into the run
-    who did so.
-
-    Args:
-        prompt: Its new prompt, or one composed of its hunks.
-        who: Who decides; see `identity` for who it is unless given.
-        taken: The hunks that it is composed of, where it is not the whole edit.
-    """
-    registry, before = workspace.registry, run.before
-    accepted = (
-        prompt if prompt.version == before.version else replace(prompt, parent=before.version)
-    )
-    if before.version not in {version.version for version in registry.versions(before.name)}:
-        registry.keep(before, current=False)
-    registry.keep(accepted)
-    if taken is None and run.new_rule is not None:
-        registry.keep_rule(accepted, fitted_rule(run, accepted, run.new_rule))
-        _write_review(workspace, run, "accepted", accepted, who=who, comment=comment)
-        return accepted
-    rule = registry.kept_rule(before)
-    if rule and run.config.rule == rule.rule.to_json():
-        # The gate decided under this rule; its calibration is the parent's.
-        registry.keep_rule(accepted, replace(rule, judge=f"{accepted.name}@{accepted.version}"))
-    # The event comes last: cut off before it, the same command can be given again and ends the
-    # same.
-    _write_review(workspace, run, "accepted", accepted, who=who, comment=comment, taken=taken)
+    if accept and (decision.accepted is False or run.after is None):
+        by_gate = decision.outcome in BY_GATE
+        why = "the gate did not accept this prompt" if by_gate else decision.outcome
+        raise NotAccepted(f"{why}: {decision.reason}")
+    run = _claim(workspace, run_id)
+    if not accept or run.after is None:
+        _write_review(workspace, run, "rejected", run.after, who=who, comment=comment)
+        return None
+    note = f"run {run.run_id}, gated on {run.config.model}: {run.decided.reason}"
+    accepted = _current(workspace, run, replace(run.after, note=note))
+    if run.new_rule is not None:
+        workspace.registry.keep_rule(accepted, _fitted_rule(run, accepted, run.new_rule))
+    else:
+        _keep_rule_of_parent(workspace, run, accepted)
+    _write_review(workspace, run, "accepted", accepted, who=who, comment=comment)
     return accepted
 
 
-def fitted_rule(run: RunSummary, prompt: JudgePrompt, rule: DecisionRule) -> KeptRule:
+def _claim(workspace: Workspace, run_id: str) -> RunSummary:
+    """Wait for the turn to write, and read the run again: somebody may have decided meanwhile.
+
+    Raises:
+        InputError: The run has not finished, or somebody has decided about it.
+    """
+    workspace.database.claim(run_id)
+    run = read_optimization(workspace, run_id)
+    run.require_unreviewed()
+    return run
+
+
+def _current(workspace: Workspace, run: RunSummary, prompt: JudgePrompt) -> JudgePrompt:
+    """Make a prompt that the gate accepted the current version of its judge."""
+    registry, before = workspace.registry, run.before
+    if prompt.version != before.version:
+        prompt = replace(prompt, parent=before.version)
+    if before.version not in {version.version for version in registry.versions(before.name)}:
+        registry.keep(before, current=False)
+    registry.keep(prompt)
+    return prompt
+
+
+def _keep_rule_of_parent(workspace: Workspace, run: RunSummary, prompt: JudgePrompt) -> None:
+    """Keep the rule under which the gate decided; its calibration is the parent's."""
+    rule = workspace.registry.kept_rule(run.before)
+    if rule and run.config.rule == rule.rule.to_json():
+        own = replace(rule, judge=f"{prompt.name}@{prompt.version}")
+        workspace.registry.keep_rule(prompt, own)
+
+
+def _fitted_rule(run: RunSummary, prompt: JudgePrompt, rule: DecisionRule) -> KeptRule:
     """Return the rule that a run chose for its new prompt, with what it was chosen on."""
     assert run.started is not None
     assert run.chances is not None
@@ -140,17 +131,6 @@ def fitted_rule(run: RunSummary, prompt: JudgePrompt, rule: DecisionRule) -> Kep
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TakenHunks:
-    """The part of a run's diff that was taken."""
-
-    hunks: tuple[int, ...]
-    of: int
-    """How many hunks there are."""
-    gated: str
-    """The run in which the gate decided about them."""
-
-
 def _write_review(
     workspace: Workspace,
     run: RunSummary,
@@ -159,17 +139,20 @@ def _write_review(
     *,
     who: str | None,
     comment: str,
-    taken: TakenHunks | None = None,
+    hunks: HunkChoice | None = None,
 ) -> None:
+    """Write who decided what. It comes last: cut off before it, the same command can be given again
+    and ends the same.
+    """
     review = Reviewed(
         verb=verb,
         who=who or identity(workspace.root),
         comment=comment,
         version=prompt.version if prompt else None,
         prompt=prompt.to_yaml() if prompt else None,
-        hunks=taken.hunks if taken else None,
-        of=taken.of if taken else None,
-        gated=taken.gated if taken else None,
+        hunks=hunks.hunks if hunks else None,
+        of=hunks.of if hunks else None,
+        gated=hunks.gated.run_id if hunks and hunks.gated else None,
     )
     RunJournal(workspace.database, run.run_id).append(review.kind, write_event(review))
 
@@ -213,12 +196,16 @@ class HunkChoice:
     prompt: JudgePrompt
     """The composed prompt: the very text that was judged."""
     decision: DecisionRecord
-    gated: Gated | None
+    """The run's own, where all were chosen."""
+    gated: Gated | None = None
     """The question that was put to the gate; None where all were chosen and the run's own decision
     stands.
     """
-    adopted: JudgePrompt | None
+    adopted: JudgePrompt | None = None
     """The registered prompt; None where the gate did not accept it."""
+
+    def __str__(self) -> str:
+        return f"hunk{'s' * (len(self.hunks) > 1)} {', '.join(map(str, self.hunks))} of {self.of}"
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `accept --hunks --json` prints."""
@@ -265,72 +252,47 @@ def accept_hunks(
             spent.
         WorldError: The endpoint, the budget or the disk stopped it; asking again goes on.
     """
-    run = read_optimization(workspace, run_id)
-    decision, adopted = run.decided, None
-    choice = _compose(run, chosen)
-    workspace.database.claim(run_id)
-    run = read_optimization(
-        workspace, run_id
-    )  # again: while this waited for its turn, somebody may have decided
-    run.require_unreviewed()
-    if choice.whole:
-        if decision.accepted:
+    choice = _compose(read_optimization(workspace, run_id), chosen)
+    run = _claim(workspace, run_id)
+    if run.after is not None and choice.prompt.version == run.after.version:
+        adopted = None
+        if choice.decision.accepted:
             adopted = record_review(workspace, run_id, accept=True, who=who, comment=comment)
-        return choice.answered(decision, gated=None, adopted=adopted)
+        return replace(choice, adopted=adopted)
     config = run.config
-    environment.require_named(config.model, who=f"run {run.run_id}")
+    environment.require_named(config.model, who=f"run {run_id}")
     require_same_models(run, environment)
-    known = list_runs(workspace.database, HUNKS)
-    choices = [info.run_id for info in known if info.config["question"]["of"] == run_id]
+    others = list_runs(workspace.database, HUNKS)
     model = GateModel(
         options=replace(config, budget=budget or config.budget),
         environment=environment.for_run(config.model_settings),
         watch=watch,
-        same_budget=(run_id, *choices),
+        same_budget=(
+            run_id,
+            *(info.run_id for info in others if info.config["question"]["of"] == run_id),
+        ),
     ).judging_as(config)
-    gated = _put_to_gate(workspace, choice, model, flags=environment.keyring().flags())
+    try:
+        gated = _put_to_gate(workspace, run, choice, model)
+    except (Interrupted, KeyboardInterrupt):
+        again = f"judgewright accept {run_id} --hunks {','.join(map(str, choice.hunks))}"
+        raise Interrupted(
+            "stopped; the question and its look are kept",
+            hint=f"go on with: {again}{environment.keyring().flags()}",
+        ) from None
     decision = gated.answer.decision
-    if gated.accepted:
-        note = f"{choice} of run {run.run_id}, gated on {config.model}: {decision.reason}"
-        taken = TakenHunks(hunks=choice.numbers, of=choice.of, gated=gated.run_id)
-        noted = replace(choice.prompt, note=note)
-        adopted = promote_prompt(workspace, run, noted, who=who, comment=comment, taken=taken)
-    return choice.answered(decision, gated=gated, adopted=adopted)
+    choice = replace(choice, decision=decision, gated=gated)
+    if not gated.accepted:
+        return choice
+    note = f"{choice} of run {run_id}, gated on {config.model}: {decision.reason}"
+    adopted = _current(workspace, run, replace(choice.prompt, note=note))
+    _keep_rule_of_parent(workspace, run, adopted)
+    _write_review(workspace, run, "accepted", adopted, who=who, comment=comment, hunks=choice)
+    return replace(choice, adopted=adopted)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Choice:
-    """Hunks of a run's diff and the prompt composed of them."""
-
-    run: RunSummary
-    numbers: tuple[int, ...]
-    of: int
-    prompt: JudgePrompt
-    whole: bool
-    """Whether it is the run's own new prompt."""
-
-    def __str__(self) -> str:
-        return (
-            f"hunk{'s' * (len(self.numbers) > 1)} {', '.join(map(str, self.numbers))} of {self.of}"
-        )
-
-    def answered(
-        self, decision: DecisionRecord, *, gated: Gated | None, adopted: JudgePrompt | None
-    ) -> HunkChoice:
-        """Return what became of it."""
-        return HunkChoice(
-            run_id=self.run.run_id,
-            hunks=self.numbers,
-            of=self.of,
-            prompt=self.prompt,
-            decision=decision,
-            gated=gated,
-            adopted=adopted,
-        )
-
-
-def _compose(run: RunSummary, chosen: Collection[int]) -> _Choice:
-    diff = run.diff()
+def _compose(run: RunSummary, chosen: Collection[int]) -> HunkChoice:
+    decision, diff = run.decided, run.diff()
     if diff is None:
         raise InputError(
             f"run {run.run_id!r} found no better prompt; there are no hunks to choose from"
@@ -341,23 +303,20 @@ def _compose(run: RunSummary, chosen: Collection[int]) -> _Choice:
             "no hunk was chosen", hint=f"judgewright diff {run.run_id} shows their numbers"
         )
     prompt = compose(diff, numbers)
-    whole = prompt.version == diff.after.version
-    return _Choice(run=run, numbers=numbers, of=len(diff.hunks), prompt=prompt, whole=whole)
+    return HunkChoice(
+        run_id=run.run_id, hunks=numbers, of=len(diff.hunks), prompt=prompt, decision=decision
+    )
 
 
-def _put_to_gate(workspace: Workspace, choice: _Choice, model: GateModel, *, flags: str) -> Gated:
+def _put_to_gate(
+    workspace: Workspace, run: RunSummary, choice: HunkChoice, model: GateModel
+) -> Gated:
     """Have the gate decide between the run's first prompt and the composed one, on the run's
     holdout.
-
-    Args:
-        choice: The composed prompt and where it comes from.
-        flags: Options with which the same command may go on.
     """
-    run, prompt, config = choice.run, choice.prompt, choice.run.config
-    terms = Terms.of_run(run)
-    parts = split_of_run(workspace, run)
-    _require_allowed(workspace, choice, parts)
-    rule = config.decision_rule
+    prompt, config, rule = choice.prompt, run.config, run.config.decision_rule
+    terms, parts = Terms.of_run(run), split_of_run(workspace, run)
+    _require_allowed(workspace, run, choice, parts)
     rules = {} if rule is None else {run.before.version: rule, prompt.version: rule}
 
     def answer(own: str) -> tuple[dict[str, Any], ClientStats]:  # Any: JSON
@@ -369,40 +328,26 @@ def _put_to_gate(workspace: Workspace, choice: _Choice, model: GateModel, *, fla
             workspace, own, prompts, parts.holdout, terms, model, rules=rules, purpose=HUNKS
         )
 
-    about = {
-        "before": f"{prompt.name}@{run.before.version}",
-        "after": f"{prompt.name}@{prompt.version}",
-    }
-    about |= {
-        "data": Path(config.data).name,
-        "rows": len(parts.holdout),
-        "groups": parts.holdout.groups,
-    }
-    about |= {"of": run.run_id, "hunks": list(choice.numbers), **terms.to_json()}
-    about["notes"] = [f"{choice} of run {run.run_id}; its own decision was about all of them"]
+    about = terms.about(
+        f"{prompt.name}@{run.before.version}",
+        f"{prompt.name}@{prompt.version}",
+        Path(config.data).name,
+        rows=len(parts.holdout),
+        groups=parts.holdout.groups,
+        notes=[f"{choice} of run {run.run_id}; its own decision was about all of them"],
+    )
+    about |= {"of": run.run_id, "hunks": list(choice.hunks)}
     question = {"of": run.run_id, "after": {"version": prompt.version}}
-    kept = {
-        "question": question,
-        "model": config.model,
-        "hunks": list(choice.numbers),
-        "after": prompt.to_yaml(),
-    }
-    try:
-        return answer_once(workspace, HUNKS, kept, about, answer)
-    except (Interrupted, KeyboardInterrupt):
-        again = (
-            f"judgewright accept {run.run_id} --hunks {','.join(map(str, choice.numbers))}{flags}"
-        )
-        raise Interrupted(
-            "stopped; the question and its look are kept", hint=f"go on with: {again}"
-        ) from None
+    asked = {"question": question, "model": config.model, "hunks": list(choice.hunks)}
+    return answer_once(workspace, HUNKS, asked | {"after": prompt.to_yaml()}, about, answer)
 
 
-def _require_allowed(workspace: Workspace, choice: _Choice, parts: Splits) -> None:
+def _require_allowed(
+    workspace: Workspace, run: RunSummary, choice: HunkChoice, parts: Splits
+) -> None:
     """Hold the composed prompt against the invariants, as a proposal is; what it breaks is
     journaled by name.
     """
-    run = choice.run
     violations = check_candidate(
         run.before,
         choice.prompt,
@@ -411,9 +356,8 @@ def _require_allowed(workspace: Workspace, choice: _Choice, parts: Splits) -> No
         training=parts.training.rows,
     )
     if violations:
-        event = HunksRefused(
-            hunks=choice.numbers, version=choice.prompt.version, violations=violations
-        )
+        version = choice.prompt.version
+        event = HunksRefused(hunks=choice.hunks, version=version, violations=violations)
         RunJournal(workspace.database, run.run_id).append(event.kind, write_event(event))
-        named = "; ".join(f"{violation.name}: {violation.detail}" for violation in violations)
-        raise NotAccepted(f"{choice} make a prompt that may not be tried: {named}")
+        why = "; ".join(f"{violation.name}: {violation.detail}" for violation in violations)
+        raise NotAccepted(f"{choice} make a prompt that may not be tried: {why}")
