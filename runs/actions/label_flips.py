@@ -210,27 +210,24 @@ class FlipRows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Verdicts:
+class _Judged:
     """What both say of the rows, part by part."""
 
-    sides: Sequence[tuple[JudgedDataset, JudgedDataset]]
+    parts: Sequence[tuple[JudgedDataset, JudgedDataset]]
     model: str | None = None
     stats: ClientStats | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Sides:
-    """Two judges."""
+class _Judges:
+    """The two that are decided between."""
 
     names: tuple[str, str]
-    versions: tuple[str, str]
-    known_as: tuple[str, ...] = ()
-    """Other versions under which the figures of either may have been seen before."""
-    pair: tuple[str, str] | None = None
-    """See `Look.pair`."""
+    look: Mapping[str, Any]  # Any: JSON
+    """How the ledger names them; see `LookRequest`."""
     question: Mapping[str, Any]  # Any: JSON
     """What identifies them in a question that was asked before."""
-    verdicts: Callable[[str, Sequence[Dataset]], _Verdicts]
+    judge: Callable[[str, Sequence[Dataset]], _Judged]
     """Called with the queue's run and the parts of the rows."""
 
 
@@ -262,17 +259,17 @@ def gate_by_flips(
             f"{named(before)} and {named(after)} are the same prompt; there is nothing to decide"
         )
 
-    def ask(run_id: str, parts: Sequence[Dataset]) -> _Verdicts:
+    def judge(run_id: str, parts: Sequence[Dataset]) -> _Judged:
         with open_run_clients(workspace, run_id, model.options, model.environment) as clients:
             client = clients[model.options.model, model.options.via]
-            sides = [_judge(two, part, client, model) for part in parts]
-        return _Verdicts(sides=sides, model=client.model.name, stats=client.stats)
+            judged = [_ask_both(two, part, client, model) for part in parts]
+        return _Judged(parts=judged, model=client.model.name, stats=client.stats)
 
-    sides = _Sides(
+    judges = _Judges(
         names=(named(before), named(after)),
-        versions=(before.version, after.version),
+        look={"before": before.version, "after": after.version},
         question={**model.question(), **two.versions()},
-        verdicts=ask,
+        judge=judge,
     )
     rows = FlipRows(
         data=two.data,
@@ -281,7 +278,7 @@ def gate_by_flips(
         pool=two.dataset(require_labels=False),
         sealed=None if holdout is None else replace(two, data=holdout).dataset(),
     )
-    return _gate(workspace, sides, asked, rows)
+    return _gate(workspace, judges, asked, rows)
 
 
 def gate_verdicts_by_flips(
@@ -305,23 +302,18 @@ def gate_verdicts_by_flips(
     """
     asked.require_fit()
     rows = replace(rows, pool=rows_judged(rows.pool, before, after))
-    versions = hash_verdicts(before), hash_verdicts(after)
-
-    def join(_: str, parts: Sequence[Dataset]) -> _Verdicts:
-        return _Verdicts(sides=[pair_verdicts(before, after, part) for part in parts])
-
-    sides = _Sides(
+    versions = {"before": hash_verdicts(before), "after": hash_verdicts(after)}
+    pair = pair_of(before, after, known_as)
+    judges = _Judges(
         names=(before.judge, after.judge),
-        versions=versions,
-        known_as=known_as,
-        pair=pair_of(before, after, known_as),
-        question={"before": versions[0], "after": versions[1]},
-        verdicts=join,
+        look={**versions, "known_as": known_as, "pair": pair},
+        question=versions,
+        judge=lambda _, parts: _Judged(parts=[pair_verdicts(before, after, p) for p in parts]),
     )
-    return _gate(workspace, sides, asked, rows)
+    return _gate(workspace, judges, asked, rows)
 
 
-def _gate(workspace: Workspace, judges: _Sides, asked: FlipTerms, rows: FlipRows) -> FlipGated:
+def _gate(workspace: Workspace, judges: _Judges, asked: FlipTerms, rows: FlipRows) -> FlipGated:
     """Make the queue; once there is one, say what its labels decide."""
     database, every, sealed = workspace.database, rows.pool, rows.sealed
     question = {**judges.question, **asked.terms.to_json(), "estimand": asked.estimand}
@@ -333,13 +325,7 @@ def _gate(workspace: Workspace, judges: _Sides, asked: FlipTerms, rows: FlipRows
     pool, notes = _leave_out(workspace, every, sealed)
     unit = unit_of(pool, rows.reading) if asked.estimand == "groups" else ""
     labels = sealed.labels if sealed else pool.labels
-    about = {
-        "before": judges.names[0],
-        "after": judges.names[1],
-        "data": rows.data.name,
-        "rows": len(pool),
-    }
-    about |= {"groups": count_groups(pool), "notes": [*pool.notes, *notes], **asked.terms.to_json()}
+    notes = [*pool.notes, *notes]
     config = QueueConfig(
         data=str(rows.data.resolve()),
         data_hash=hash_unlabelled(pool),
@@ -354,8 +340,8 @@ def _gate(workspace: Workspace, judges: _Sides, asked: FlipTerms, rows: FlipRows
     database.claim(f"question {hash_question(question)}")
     run_id = found or find_flips(workspace, question) or create_run(database, KIND, asdict(config))
     with run_session(database, run_id):
-        verdicts = judges.verdicts(run_id, [pool] if sealed is None else [pool, sealed])
-        sides = verdicts.sides[0]
+        judged = judges.judge(run_id, [pool] if sealed is None else [pool, sealed])
+        sides = judged.parts[0]
         drawable = pool_rows(*sides)
         if all(row.before == row.after for row in drawable):
             raise InputError(
@@ -363,12 +349,9 @@ def _gate(workspace: Workspace, judges: _Sides, asked: FlipTerms, rows: FlipRows
             )
         repeated = sum(row.same_as != "" for row in drawable)
         if repeated:
-            again = (
-                f"{repeated:,} rows have the same texts as another: one label counts for all of"
-                " them"
-            )
-            about["notes"] = [*about["notes"], again]
-        known = () if sealed is None else pool_rows(*verdicts.sides[1], labelled=True)
+            same = f"{repeated:,} rows have the same texts as another"
+            notes.append(f"{same}: one label counts for all of them")
+        known = () if sealed is None else pool_rows(*judged.parts[1], labelled=True)
         look, wanted = _want_look(
             workspace, run_id, judges, pool, sealed, allow_opened=asked.terms.allow_opened
         )
@@ -385,8 +368,10 @@ def _gate(workspace: Workspace, judges: _Sides, asked: FlipTerms, rows: FlipRows
             rows=(*drawable, *known),
             unit=unit,
         )
+        size = {"rows": len(pool), "groups": count_groups(pool)}
+        about = asked.terms.about(*judges.names, rows.data.name, **size, notes=notes)
         about |= {
-            "model": verdicts.model,
+            "model": judged.model,
             "simulated": sides[0].simulated or sides[1].simulated,
             "flipped": count_flips(drawable),
             "holdout_rows": len(known),
@@ -397,9 +382,9 @@ def _gate(workspace: Workspace, judges: _Sides, asked: FlipTerms, rows: FlipRows
             "about": about,
             "look": asdict(look),
             "flips": design.to_json(),
+            "command": asked.command,
+            LOOK_WANTED: wanted,
         }
-        drawn["command"] = asked.command
-        drawn[LOOK_WANTED] = wanted
         scale = asdict(with_meanings(labels, *(side.scale for side in sides)))
         set_config(database, run_id, asdict(replace(config, design=drawn, scale=scale)))
         if known:
@@ -407,7 +392,7 @@ def _gate(workspace: Workspace, judges: _Sides, asked: FlipTerms, rows: FlipRows
             enter_queue_look(workspace, run_id)
     # It waits for labels.
     set_state(database, run_id, "stopped")
-    return replace(settle_flips(workspace, run_id), stats=verdicts.stats)
+    return replace(settle_flips(workspace, run_id), stats=judged.stats)
 
 
 def settle_flips(workspace: Workspace, run_id: str, *, abandon: bool = False) -> FlipGated:
@@ -421,24 +406,17 @@ def settle_flips(workspace: Workspace, run_id: str, *, abandon: bool = False) ->
     decision, look, database = gated.decision, gated.look, workspace.database
     if gated.answer is not None or not (gated.ends or abandon):
         return gated
-    reason = (
-        decision.reason
-        if decision.over
-        else f"abandoned after {decision.labels:,} labels; {decision.reason}"
-    )
-    reason = "; ".join((reason, *look.cautions))
-    about = {
-        name: value
-        for name, value in gated.about.items()
-        if name not in ("flipped", "holdout_rows")
-    }
-    said = {"accepted": decision.accepted, "outcome": decision.outcome, "reason": reason}
+    early = () if decision.over else (f"abandoned after {decision.labels:,} labels",)
+    reason = "; ".join((*early, decision.reason, *look.cautions))
+    left_out = ("flipped", "holdout_rows")
+    about = {name: value for name, value in gated.about.items() if name not in left_out}
+    entered = {"accepted": decision.accepted, "outcome": decision.outcome, "reason": reason}
     database.claim(run_id)
     with run_session(database, run_id):
         if gated.spent:
             HoldoutLedger(database).conclude(look, outcome=decision.outcome, reason=reason)
         event = RunJournal(database, run_id).record(
-            GATED, {**about, "decision": said, "flips": decision.to_json()}
+            GATED, {**about, "decision": entered, "flips": decision.to_json()}
         )
     return replace(flip_progress(workspace, run_id), answer=read_as(GateAnswered, event.payload))
 
@@ -481,7 +459,7 @@ def find_flips(workspace: Workspace, question: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _judge(
+def _ask_both(
     two: TwoJudges, rows: Dataset, client: Client, model: GateModel
 ) -> tuple[JudgedDataset, JudgedDataset]:
     """Ask both prompts, and again about what either left unanswered."""
@@ -503,7 +481,7 @@ def _judge(
 def _want_look(
     workspace: Workspace,
     run_id: str,
-    judges: _Sides,
+    judges: _Judges,
     pool: Dataset,
     sealed: Dataset | None,
     *,
@@ -518,13 +496,8 @@ def _want_look(
     ledger = HoldoutLedger(workspace.database)
     rows = {content_hash: RowFingerprints.of(*parts)}
     ledger.remember(run_id, open=RowFingerprints(), sealed=rows, allow_opened=allow_opened)
-    before, after = judges.versions
-    wanted: dict[str, Any] = {
-        "holdout": content_hash,
-        "before": before,
-        "after": after,
-    }  # Any: JSON
-    wanted |= {"purpose": "gate", "line": "", "known_as": judges.known_as, "pair": judges.pair}
+    wanted: dict[str, Any] = {"known_as": (), "pair": None, **judges.look}  # Any: JSON
+    wanted |= {"holdout": content_hash, "purpose": "gate", "line": ""}
     look = requested_look(ledger.history(), LookRequest(**wanted, run_id=run_id))
     require_allowed(look, MAX_LOOKS)
     return look, wanted

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ import click
 
 from ...judges import InputError, JudgedDataset, JudgePrompt, write_beside
 from ...judges.files import RATIONALE, with_audited_labels
-from ...optimize import Objective, ObjectiveWords, exit_code
+from ...optimize import ObjectiveWords, exit_code
 from ...optimize.flips import ESTIMANDS, Estimand
 from ...optimize.options import option, option_fields, spelling
 from ...slices.saved import read_slice
@@ -200,27 +201,26 @@ def gate(
             _refuse(options, "is not for --again, which decides on the same rows")
         if judge_b is not None:
             raise InputError("--again takes one judge, which an earlier decision accepted")
-        gated = _gated_again(workspace, judge_a, models, quiet=as_json)
+        with _asking(workspace, models, quiet=as_json) as model:
+            gated = gate_again(workspace, workspace.registry.get(judge_a), model)
         _report(gated, None, reports)
         finish(gated, as_json=as_json)
         return
     if judge_b is None:
         raise InputError("which judge may replace it?", hint="judgewright gate A B HOLDOUT")
     first, second = split_name(judge_a), split_name(judge_b)
-    judge = None if first or second else judge_of(workspace.registry, judge_a)
-    saved = saved_slices(workspace)
-    objective = _objective(terms, judge, saved)
-    rows_named = terms.slice_ or objective.slice
-    agreed = Terms(
-        objective=objective,
-        slice=read_slice(rows_named, saved) if rows_named else None,
-        exclude=terms.exclude,
-        allow_opened=terms.allow_opened,
-    )
     if (first is None) != (second is None):
         raise InputError(
             "one side is a verdict file and the other a judge", hint="give two files, or two judges"
         )
+    prompts = None
+    if first is None:
+        _refuse(files, "is for verdict files, not for judges that are asked")
+        prompts = (
+            judge_of(workspace.registry, judge_a),
+            judge_of(workspace.registry, judge_b),
+        )
+    agreed = _terms(workspace, terms, prompts[0] if prompts else None)
     if pool.unlabelled:
         _refuse(reports, "is for a decision at once, not for --unlabelled")
         _refuse(
@@ -238,34 +238,79 @@ def gate(
             ),
         )
         if first and second:
-            flips = _flips_of_files(
-                workspace, (first, second), holdout, asked, rows, files, pool.sealed
-            )
+            sides = first, second
+            flips = _flips_of_files(workspace, sides, holdout, asked, rows, files, pool.sealed)
         else:
-            _refuse(files, "is for verdict files, not for judges that are asked")
-            judges = judge_a, judge_b
-            flips = _flips_of_judges(
-                workspace, judges, holdout, asked, rows, models, pool.sealed, quiet=as_json
-            )
+            two = _two_judges(workspace, prompts, holdout, rows)
+            with _asking(workspace, models, quiet=as_json) as model:
+                flips = gate_by_flips(workspace, two, asked, model, holdout=pool.sealed)
         flips = settle_flips(workspace, flips.run_id, abandon=True) if pool.abandon else flips
         if not as_json:
             say_flips(flips, there=elsewhere(workspace.place))
             if flips.accepted:
-                say(f"Next:  {_next_step(workspace, judge_b, is_file=second is not None)}")
+                say(f"Next:  {_next_step(workspace, judge_b, prompts)}")
         finish(flips, as_json=as_json)
         return
     _refuse(pool, "is for --unlabelled")
     if first and second:
-        sides, versions = _of_files((first, second), holdout, rows, files)
-        gated = gate_verdicts(workspace, *sides, agreed, known_as=versions)
+        pair, versions = _of_files((first, second), holdout, rows, files)
+        gated = gate_verdicts(workspace, *pair, agreed, known_as=versions)
     else:
-        _refuse(files, "is for verdict files, not for judges that are asked")
-        gated = _of_judges(
-            workspace, (judge_a, judge_b), holdout, agreed, rows, models, quiet=as_json
-        )
-    prompts = None if judge is None else (judge, judge_of(workspace.registry, judge_b))
+        two = _two_judges(workspace, prompts, holdout, rows)
+        with _asking(workspace, models, quiet=as_json) as model:
+            gated = gate_judges(workspace, two, agreed, model)
     _report(gated, prompts, reports)
     finish(gated, as_json=as_json)
+
+
+def _terms(workspace: Workspace, options: TermOptions, judge: JudgePrompt | None) -> Terms:
+    if not options.objective.strip() and options.target is None:
+        raise InputError(
+            "better at what?",
+            hint='say it, such as --target precision or --objective "raise precision"',
+        )
+    words = ObjectiveWords(
+        text=options.objective,
+        target=options.target,
+        guards=options.guards,
+        floors=options.floors,
+        yes=options.yes,
+    )
+    saved = saved_slices(workspace)
+    objective = words.read(judge, slices=saved)
+    rows_named = options.slice_ or objective.slice
+    return Terms(
+        objective=objective,
+        slice=read_slice(rows_named, saved) if rows_named else None,
+        exclude=options.exclude,
+        allow_opened=options.allow_opened,
+    )
+
+
+@contextmanager
+def _asking(
+    workspace: Workspace, options: EngineCallOptions, *, quiet: bool
+) -> Iterator[GateModel]:
+    """Show how far the model has come that judges."""
+    model = JudgeModelOptions(**{**vars(options), "model": require_model(options.model)})
+    with progress_on_stderr(quiet=quiet) as watch:
+        environment = asking_environment(workspace.root, model.model)
+        yield GateModel(options=model, environment=environment, watch=watch)
+
+
+def _two_judges(
+    workspace: Workspace,
+    prompts: tuple[JudgePrompt, JudgePrompt] | None,
+    holdout: Path | None,
+    rows: AuditedRowOptions,
+) -> TwoJudges:
+    assert prompts is not None
+    if holdout is None:
+        raise InputError(
+            "two judges need the rows to be asked about",
+            hint="judgewright gate A B HOLDOUT --model NAME",
+        )
+    return TwoJudges.of(workspace, *prompts, holdout, rows.as_arguments())
 
 
 def _report(
@@ -290,34 +335,18 @@ def finish(gated: Gated | FlipGated, *, as_json: bool) -> None:
         sys.exit(code)
 
 
-def _next_step(workspace: Workspace, judge: str, *, is_file: bool) -> str:
+def _next_step(
+    workspace: Workspace, judge: str, prompts: tuple[JudgePrompt, JudgePrompt] | None
+) -> str:
     """Say how an accepted judge is taken into use."""
-    if is_file:
+    if prompts is None:
         return f"use the judge that wrote {judge}; the workspace has no prompt of it to adopt"
-    prompt, registry = judge_of(workspace.registry, judge), workspace.registry
+    prompt, registry = prompts[1], workspace.registry
     if prompt.name in registry.names() and any(
         prompt.version == p.version for p in registry.versions(prompt.name)
     ):
         return f"judgewright judges use {prompt.name}@{prompt.version}{elsewhere(workspace.place)}"
     return f"name {judge} wherever a command takes a judge; the workspace keeps no copy of it"
-
-
-def _objective(
-    terms: TermOptions, judge: JudgePrompt | None, saved: Mapping[str, str]
-) -> Objective:
-    if not terms.objective.strip() and terms.target is None:
-        raise InputError(
-            "better at what?",
-            hint='say it, such as --target precision or --objective "raise precision"',
-        )
-    words = ObjectiveWords(
-        text=terms.objective,
-        target=terms.target,
-        guards=terms.guards,
-        floors=terms.floors,
-        yes=terms.yes,
-    )
-    return words.read(judge, slices=saved)
 
 
 def _of_files(
@@ -346,34 +375,6 @@ def _of_files(
         audited = with_audited_labels(pair[0].dataset, rows.audited)
         pair = replace(pair[0], dataset=audited), replace(pair[1], dataset=audited)
     return pair, (version_of(before), version_of(after))
-
-
-def _of_judges(
-    workspace: Workspace,
-    judges: tuple[str, str],
-    holdout: Path | None,
-    terms: Terms,
-    rows: AuditedRowOptions,
-    models: EngineCallOptions,
-    *,
-    quiet: bool,
-) -> Gated:
-    two, options = _two_judges(workspace, judges, holdout, rows, models)
-    with progress_on_stderr(quiet=quiet) as watch:
-        environment = asking_environment(workspace.root, options.model)
-        return gate_judges(
-            workspace, two, terms, GateModel(options=options, environment=environment, watch=watch)
-        )
-
-
-def _gated_again(
-    workspace: Workspace, judge: str, models: EngineCallOptions, *, quiet: bool
-) -> Gated:
-    options = _named_model(models)
-    with progress_on_stderr(quiet=quiet) as watch:
-        environment = asking_environment(workspace.root, options.model)
-        model = GateModel(options=options, environment=environment, watch=watch)
-        return gate_again(workspace, workspace.registry.get(judge), model)
 
 
 def _flips_of_files(
@@ -405,45 +406,6 @@ def _flips_of_files(
     pool_of = FlipRows(data=pool, reading=reading, inputs=inputs, pool=dataset, sealed=holdout)
     known_as = version_of(before), version_of(after)
     return gate_verdicts_by_flips(workspace, before, after, asked, pool_of, known_as=known_as)
-
-
-def _flips_of_judges(
-    workspace: Workspace,
-    judges: tuple[str, str],
-    holdout: Path | None,
-    asked: FlipTerms,
-    rows: AuditedRowOptions,
-    models: EngineCallOptions,
-    sealed: Path | None,
-    *,
-    quiet: bool,
-) -> FlipGated:
-    two, options = _two_judges(workspace, judges, holdout, rows, models)
-    with progress_on_stderr(quiet=quiet) as watch:
-        environment = asking_environment(workspace.root, options.model)
-        model = GateModel(options=options, environment=environment, watch=watch)
-        return gate_by_flips(workspace, two, asked, model, holdout=sealed)
-
-
-def _two_judges(
-    workspace: Workspace,
-    judges: tuple[str, str],
-    holdout: Path | None,
-    rows: AuditedRowOptions,
-    models: EngineCallOptions,
-) -> tuple[TwoJudges, JudgeModelOptions]:
-    if holdout is None:
-        raise InputError(
-            "two judges need the rows to be asked about",
-            hint="judgewright gate A B HOLDOUT --model NAME",
-        )
-    options = _named_model(models)
-    before, after = (judge_of(workspace.registry, judge) for judge in judges)
-    return TwoJudges.of(workspace, before, after, holdout, rows.as_arguments()), options
-
-
-def _named_model(models: EngineCallOptions) -> JudgeModelOptions:
-    return JudgeModelOptions(**{**vars(models), "model": require_model(models.model)})
 
 
 def _refuse(
