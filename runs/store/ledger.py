@@ -47,6 +47,10 @@ from .database import Database
 from .schema import now
 
 _T = TypeVar("_T")
+_Json = dict[str, Any]  # Any: JSON
+_Entries = list[tuple[int, str, str, bytes]]
+"""Number, holdout, content and hash of each."""
+_Appended = Sequence[_Json]
 _START = hashlib.blake2b(b"judgewright ledger", digest_size=32).digest()
 
 
@@ -98,19 +102,18 @@ class HoldoutLedger:
     ) -> SeenRows:
         """See `Ledger.remember`."""
 
-        def enter(connection: Connection) -> tuple[SeenRows | None, _Head]:
-            entries, head = self.read_verified(connection)
+        def decide(connection: Connection, entries: _Entries) -> tuple[SeenRows | None, _Appended]:
             memories = _history(entries, _Bodies(connection.execute)).memories
             if find_memory(memories, run_id) is not None:
-                return None, head
+                return None, ()
             memory = remember_rows(
                 memories, run_id, open=open, sealed=sealed, sides=sides, allow_opened=allow_opened
             )
-            return memory, _append(connection, head, _memory_entry(connection, memory))
+            return memory, (_memory_entry(connection, memory),)
 
         # What was there before is read once more, because the connection of a write is nobody's
         # when it is over.
-        return self.enter(enter) or next(
+        return self.enter(decide) or next(
             memory for memory in self.memories() if memory.run_id == run_id
         )
 
@@ -138,48 +141,39 @@ class HoldoutLedger:
             pair=pair,
         )
 
-        def enter(connection: Connection) -> tuple[Look, _Head]:
-            entries, head = self.read_verified(connection)
+        def decide(connection: Connection, entries: _Entries) -> tuple[Look, _Appended]:
             history = _history(entries, _Bodies(connection.execute))
             look = requested_look(history, request)
-            if find_look(history.records, look) is None:
-                require_allowed(look, self._max_looks)
-                head = _append(connection, head, {"entry": "begin", **asdict(look)})
-            return look, head
+            if find_look(history.records, look) is not None:
+                return look, ()
+            require_allowed(look, self._max_looks)
+            return look, ({"entry": "begin", **asdict(look)},)
 
-        return self.enter(enter)
+        return self.enter(decide)
 
     def measured(self, version: str, rows: RowFingerprints, *, by: str) -> None:
         """See `Ledger.measured`."""
 
-        def enter(connection: Connection) -> tuple[None, _Head]:
-            entries, head = self.read_verified(connection)
-            entry: dict[str, Any] = {
-                "entry": "measured",
-                "version": version,
-                "rows": rows.hash.hex(),
-            }  # Any: JSON
+        def decide(connection: Connection, entries: _Entries) -> tuple[None, _Appended]:
+            entry: _Json = {"entry": "measured", "version": version, "rows": rows.hash.hex()}
             entry["looks"] = len(_records(entries))
-            if not any(
-                entry.items() <= json.loads(content).items() for _, _, content, _ in entries
-            ):
-                entry |= {"by": by, "prints": _store(connection, rows).get(rows.hash.hex())}
-                head = _append(connection, head, entry)
-            return None, head
+            if any(entry.items() <= json.loads(content).items() for _, _, content, _ in entries):
+                return None, ()
+            prints = _store_rows(connection, rows).get(rows.hash.hex())
+            return None, (entry | {"by": by, "prints": prints},)
 
-        self.enter(enter)
+        self.enter(decide)
 
     def conclude(self, look: Look, *, outcome: LookOutcome, reason: str) -> None:
         """See `Ledger.conclude`."""
 
-        def enter(connection: Connection) -> tuple[None, _Head]:
-            entries, head = self.read_verified(connection)
-            if require_open(_records(entries), look, outcome):
-                end = {"entry": "conclude", **asdict(look), "outcome": outcome, "reason": reason}
-                head = _append(connection, head, end)
-            return None, head
+        def decide(_: Connection, entries: _Entries) -> tuple[None, _Appended]:
+            if not require_open(_records(entries), look, outcome):
+                return None, ()
+            end = {"entry": "conclude", **asdict(look), "outcome": outcome, "reason": reason}
+            return None, (end,)
 
-        self.enter(enter)
+        self.enter(decide)
 
     def looks(self, holdout: str) -> tuple[LookRecord, ...]:
         """See `Ledger.looks`."""
@@ -221,18 +215,7 @@ class HoldoutLedger:
         bodies.check()
         return walked.entries
 
-    def read_verified(
-        self, connection: Connection
-    ) -> tuple[list[tuple[Any, ...]], _Head]:  # Any: SQL values
-        """Return the entries, and their end."""
-        entries = connection.execute(_ENTRIES).fetchall()
-        return entries, self._verify(
-            entries, connection.execute(_HEAD).fetchall(), self._read_file()
-        )
-
-    def _verify(
-        self, entries: list[tuple[Any, ...]], head: list[tuple[Any, ...]], beside: _Head
-    ) -> _Head:  # Any: SQL values
+    def _verify(self, entries: _Entries, head: list[tuple[int, bytes]], beside: _Head) -> _Head:
         link, links = _START, [_START.hex()]
         for i, (seq, holdout, content, stored) in enumerate(entries, 1):
             link = _link(link, i, holdout, content)
@@ -262,11 +245,23 @@ class HoldoutLedger:
         except ValueError:
             raise _broken(f"{self._file.name} is not readable") from None
 
-    def enter(self, work: Callable[[Connection], tuple[_T, _Head]]) -> _T:
-        """Do what makes an entry and returns the new end, and keep that beside the database."""
+    def enter(self, decide: Callable[[Connection, _Entries], tuple[_T, _Appended]]) -> _T:
+        """Verify the ledger, append what is decided upon its entries, and write its new end beside
+        the database.
+        """
+
+        def work(connection: Connection) -> tuple[_T, _Head]:
+            entries = connection.execute(_ENTRIES).fetchall()
+            head = connection.execute(_HEAD).fetchall()
+            end = self._verify(entries, head, self._read_file())
+            result, appended = decide(connection, entries)
+            for entry in appended:
+                end = _append(connection, end, entry)
+            return result, end
+
         with self._database.ledger_lock:
-            result, head = self._database.submit(work, alone=_LEDGER).result()
-            self._write_head(head)
+            result, end = self._database.submit(work, alone=_LEDGER).result()
+            self._write_head(end)
         return result
 
     def _write_head(self, head: _Head) -> None:
@@ -311,24 +306,22 @@ def merge_ledgers(source: Database, target: Database) -> int:
     """
     theirs = [json.loads(content) for _, _, content, _ in source.read(_ENTRIES)]
 
-    def enter(connection: Connection) -> tuple[int, _Head]:
-        entries, head = HoldoutLedger(target).read_verified(connection)
+    def decide(_: Connection, entries: _Entries) -> tuple[int, _Appended]:
         known = {_identity(json.loads(content)) for _, _, content, _ in entries}
-        looks, before = len(_records(entries)), head.entries
+        looks = len(_records(entries))
+        new: list[_Json] = []
         for entry in theirs:
             if (identity := _identity(entry)) in known:
                 continue
             known.add(identity)
-            if entry["entry"] == "measured":
-                entry = entry | {"looks": looks}
+            new.append(entry | {"looks": looks} if entry["entry"] == "measured" else entry)
             looks += entry["entry"] == "begin"
-            head = _append(connection, head, entry)
-        return head.entries - before, head
+        return len(new), new
 
-    return HoldoutLedger(target).enter(enter)
+    return HoldoutLedger(target).enter(decide)
 
 
-def _identity(entry: Mapping[str, Any]) -> str:  # Any: JSON
+def _identity(entry: _Json) -> str:
     """Return what makes two entries the same one, whenever each was made."""
     return json.dumps(
         {name: value for name, value in entry.items() if name not in _OF_THE_MOMENT}, sort_keys=True
@@ -341,11 +334,7 @@ _SET_HEAD = """
 INSERT INTO ledger_head (id, entries, hash) VALUES (1, ?, ?)
 ON CONFLICT (id) DO UPDATE SET entries = excluded.entries, hash = excluded.hash
 """
-_KNOWN = "SELECT body FROM known_rows WHERE hash = ?"
 _LARGE = "SELECT hash FROM known_rows WHERE length(body) > 4000000"
-_PRINTS = "SELECT body FROM row_prints WHERE hash = ?"
-_SIDES = "SELECT body FROM side WHERE hash = ?"
-
 _SPLITS = "SELECT payload_json FROM event WHERE kind = 'split'"
 _LEDGER = "ledger"
 """Under which name its writers keep out of each other's way."""
@@ -355,7 +344,7 @@ _NO_HOLDOUT = ""
 """What stands for the holdout in an entry that is about several parts."""
 
 
-def _append(connection: Connection, head: _Head, entry: dict[str, Any]) -> _Head:  # Any: JSON
+def _append(connection: Connection, head: _Head, entry: _Json) -> _Head:
     seq = head.entries + 1
     content = json.dumps({"created": now(), **entry}, sort_keys=True)
     link = _link(bytes.fromhex(head.hash), seq, entry.get("holdout", _NO_HOLDOUT), content)
@@ -372,7 +361,7 @@ def _link(previous: bytes, seq: int, holdout: str, content: str) -> bytes:
     return hashlib.blake2b(previous + body, digest_size=32).digest()
 
 
-def _records(entries: Iterable[tuple[Any, ...]]) -> list[LookRecord]:  # Any: SQL values
+def _records(entries: _Entries) -> list[LookRecord]:
     """Return every look in order, each with its conclusion."""
     records: dict[Look, LookRecord] = {}
     for _, _, content, _ in entries:
@@ -387,7 +376,7 @@ def _records(entries: Iterable[tuple[Any, ...]]) -> list[LookRecord]:  # Any: SQ
     return list(records.values())
 
 
-def _memory_entry(connection: Connection, memory: SeenRows) -> dict[str, Any]:  # Any: JSON
+def _memory_entry(connection: Connection, memory: SeenRows) -> _Json:
     """Store the keys of a run's rows, and return the entry that names them."""
     return {
         "entry": "rows",
@@ -396,27 +385,21 @@ def _memory_entry(connection: Connection, memory: SeenRows) -> dict[str, Any]:  
         "sealed": {name: rows.hash.hex() for name, rows in memory.sealed.items()},
         "opened": dict(memory.opened),
         "alike": dict(memory.alike),
-        "prints": _store(connection, memory.open, *memory.sealed.values()),
+        "prints": _store_rows(connection, memory.open, *memory.sealed.values()),
         "sides": None if memory.sides is None else _store_sides(connection, memory.sides),
         "notes": list(memory.sides.notes) if memory.sides else [],
     }
 
 
-def _store(connection: Connection, *parts: RowFingerprints) -> dict[str, str]:
+def _store_rows(connection: Connection, *parts: RowFingerprints) -> dict[str, str]:
     """Store keys and fingerprints of rows; return the hash of the fingerprints by the hash of the
     keys.
     """
-    stored = {}
+    stored: dict[str, str] = {}
     for rows in parts:
-        connection.execute(
-            "INSERT INTO known_rows (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING",
-            (rows.hash, rows.to_bytes()),
-        )
+        _store(connection, "known_rows", rows.hash, rows.to_bytes())
         if rows.prints is not None:
-            values = (rows.prints.hash, rows.prints.body)
-            connection.execute(
-                "INSERT INTO row_prints (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING", values
-            )
+            _store(connection, "row_prints", rows.prints.hash, rows.prints.body)
             stored[rows.hash.hex()] = rows.prints.hash.hex()
     return stored
 
@@ -424,12 +407,14 @@ def _store(connection: Connection, *parts: RowFingerprints) -> dict[str, str]:
 def _store_sides(connection: Connection, sides: Sides) -> str:
     """Store where groups are; return the hash."""
     body = sides.to_bytes()
-    digest = hashlib.blake2b(body, digest_size=32)
-    connection.execute(
-        "INSERT INTO side (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING",
-        (digest.digest(), body),
-    )
-    return digest.hexdigest()
+    digest = hashlib.blake2b(body, digest_size=32).digest()
+    _store(connection, "side", digest, body)
+    return digest.hex()
+
+
+def _store(connection: Connection, table: str, digest: bytes, body: bytes) -> None:
+    insert = f"INSERT INTO {table} (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING"  # noqa: S608 - our own names
+    connection.execute(insert, (digest, body))
 
 
 class _Bodies:
@@ -457,15 +442,13 @@ class _Bodies:
         """
         if (name, prints) not in self._rows:
             beside = (lambda: None) if prints is None else partial(self._prints, prints)
-            body = partial(self._body, _KNOWN, name)
+            body = partial(self._body, "known_rows", name)
             self._rows[name, prints] = RowFingerprints.stored(
                 body, beside, known_hash=bytes.fromhex(name)
             )
         return self._rows[name, prints]
 
-    def sides(
-        self, entry: Mapping[str, Any], sealed: Mapping[str, RowFingerprints]
-    ) -> Sides | None:  # Any: JSON
+    def sides(self, entry: _Json, sealed: Mapping[str, RowFingerprints]) -> Sides | None:
         """Return where a run's groups are; of an earlier version, which parts of its split were
         sealed how.
         """
@@ -474,7 +457,7 @@ class _Bodies:
             return (
                 None
                 if name is None
-                else Sides.from_bytes(self._body(_SIDES, name), tuple(entry["notes"]))
+                else Sides.from_bytes(self._body("side", name), tuple(entry["notes"]))
             )
         groups: list[PlacedGroup] = []
         for name, part in sealed.items():
@@ -491,21 +474,22 @@ class _Bodies:
             WorkspaceError: Some of it was edited or removed.
         """
         for name, prints in self._rows:
-            self._body(_KNOWN, name)
+            self._body("known_rows", name)
             if prints is not None:
-                self._body(_PRINTS, prints)
+                self._body("row_prints", prints)
 
     def _prints(self, name: str) -> Fingerprints:
-        return Fingerprints(self._body(_PRINTS, name))
+        return Fingerprints(self._body("row_prints", name))
 
     def _body(self, table: str, name: str) -> bytes:
-        for (body,) in self._read(table, (bytes.fromhex(name),)):
+        select = f"SELECT body FROM {table} WHERE hash = ?"  # noqa: S608 - our own names
+        for (body,) in self._read(select, (bytes.fromhex(name),)):
             if hashlib.blake2b(body, digest_size=32).hexdigest() == name:
                 return bytes(body)
         raise _broken(f"the keys of rows {name[:12]} have been edited or removed")
 
 
-def _history(entries: Sequence[tuple[Any, ...]], bodies: _Bodies) -> History:  # Any: SQL values
+def _history(entries: _Entries, bodies: _Bodies) -> History:
     """Read all entries."""
     memories, measured = [], []
     for _, _, content, _ in entries:
@@ -520,7 +504,7 @@ def _history(entries: Sequence[tuple[Any, ...]], bodies: _Bodies) -> History:  #
     return History(records=_records(entries), memories=memories, measured=measured)
 
 
-def _memory(entry: Mapping[str, Any], bodies: _Bodies) -> SeenRows:  # Any: JSON
+def _memory(entry: _Json, bodies: _Bodies) -> SeenRows:
     prints = entry.get("prints", {})
     sealed = {name: bodies.rows(rows, prints.get(rows)) for name, rows in entry["sealed"].items()}
     return SeenRows(
