@@ -16,9 +16,9 @@ import os
 import re
 import secrets
 import sqlite3
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -31,6 +31,7 @@ from .workspace import FOLDER
 JobState = Literal["queued", "running", "paused", "stopped", "done", "failed"]
 Wish = Literal["", "pause", "stop"]
 ENDED = ("stopped", "done", "failed")
+_HELD: dict[Wish, JobState] = {"pause": "paused", "stop": "stopped"}
 MAX_STARTS = 4
 """A job whose worker was killed so often is not started again by itself."""
 
@@ -119,14 +120,8 @@ class JobQueue:
         """
         fitting = [job for job in self.list() if job_id and job.job_id.startswith(job_id)]
         if len(fitting) != 1:
-            raise InputError(
-                (
-                    f"{len(fitting) or 'no'} jobs begin with {job_id!r}"
-                    if fitting
-                    else f"there is no job {job_id!r}"
-                ),
-                hint="`judgewright runs list` shows them",
-            )
+            found = f"{len(fitting)} jobs begin with" if fitting else "there is no job"
+            raise InputError(f"{found} {job_id!r}", hint="`judgewright runs list` shows them")
         return fitting[0]
 
     def add(self, title: str, arguments: Sequence[str], *, about: str = "") -> Job:
@@ -152,16 +147,13 @@ class JobQueue:
 
     def take_over(self, other: JobQueue) -> int:
         """Enter the jobs of another queue that have ended, each once; return how many were new."""
-        ended = [job for job in other.list() if not job.open]
-        if not ended:
+        jobs = [asdict(job) for job in other.list() if not job.open]
+        for job in jobs:
+            job["arguments"] = json.dumps(job["arguments"])
+        if not jobs:
             return 0
         with self._writing() as connection:
-            return sum(
-                connection.execute(
-                    _TAKE_OVER, tuple(_value(job, name) for name in _NAMES[1:])
-                ).rowcount
-                for job in ended
-            )
+            return sum(connection.execute(_TAKE_OVER, job).rowcount for job in jobs)
 
     def is_ours(self, job: Job) -> bool:
         """Whether this user put the job here and it stands as this user left it; the workspace may
@@ -172,7 +164,10 @@ class JobQueue:
 
     def waiting(self) -> bool:
         """Whether a job is to be worked: one that is queued, or one whose worker was killed."""
-        return any(job.state in ("queued", "running") and self.is_ours(job) for job in self.list())
+        return any(self._ours("queued", "running"))
+
+    def _ours(self, *states: JobState) -> Iterator[Job]:
+        return (job for job in self.list() if job.state in states and self.is_ours(job))
 
     def wish(self, job_id: str, wish: Wish) -> Job:
         """Pause or stop a job; one at work ends as by Ctrl-C, with what it has done kept.
@@ -182,8 +177,7 @@ class JobQueue:
         """
         job = self.get(job_id)
         if job.state in ("queued", "paused"):
-            held: JobState = "paused" if wish == "pause" else "stopped"
-            self._change(job, state=held, ended=now() if wish == "stop" else None)
+            self._change(job, state=_HELD[wish], ended=now() if wish == "stop" else None)
         with self._writing() as connection:  # its worker may have taken it meanwhile
             connection.execute(
                 "UPDATE job SET wish = ? WHERE job_id = ? AND state = 'running'", (wish, job.job_id)
@@ -204,16 +198,17 @@ class JobQueue:
         waits = job.state in ("paused", "stopped", "failed") or (
             job.state == "queued" and not self.is_ours(job)
         )
-        last = max(one.seq for one in self.list())
-        again: dict[str, Any] = {
-            "wish": "",
-            "starts": 0,
-            "ended": None,
-            "exit_code": None,
-            "message": "",
-            "seq": last + 1,
-        }
-        if not waits or not self._change(job, state="queued", sign=True, **again):
+        if not waits or not self._change(
+            job,
+            sign=True,
+            seq=max(one.seq for one in self.list()) + 1,
+            state="queued",
+            wish="",
+            starts=0,
+            ended=None,
+            exit_code=None,
+            message="",
+        ):
             raise InputError(f"job {job.job_id} is {job.state}; there is nothing to resume")
         return self.get(job.job_id)
 
@@ -233,7 +228,7 @@ class JobQueue:
         """Return, for the worker that holds the lock, the jobs that were at work when an earlier
         worker was killed.
         """
-        return tuple(job for job in self.list() if job.state == "running" and self.is_ours(job))
+        return tuple(self._ours("running"))
 
     def put_back(self, job: Job) -> None:
         """Queue a job again that was cut off, unless a person wanted it to end or it was cut off
@@ -242,25 +237,18 @@ class JobQueue:
         if not job.wish and job.starts < MAX_STARTS:
             self._change(self.get(job.job_id), state="queued")
             return
-        message = (
-            "its worker was killed" if job.wish else f"its worker was killed {job.starts} times"
-        )
-        state: JobState = (
-            "paused" if job.wish == "pause" else "stopped" if job.wish == "stop" else "failed"
-        )
+        state: JobState = _HELD[job.wish] if job.wish else "failed"
+        times = "" if job.wish else f" {job.starts} times"
+        message = f"its worker was killed{times}"
         self.end(job.job_id, state=state, exit_code=None, run_id=job.run_id, message=message)
 
     def take(self) -> Job | None:
         """Start the next job, for the worker that holds the lock; None where nothing waits."""
-        for job in self.list():
-            if job.state == "queued" and self.is_ours(job):
-                begun: dict[str, Any] = {
-                    "pid": os.getpid(),
-                    "started": now(),
-                    "starts": job.starts + 1,
-                }
-                if self._change(job, state="running", **begun):  # it may have been paused meanwhile
-                    return self.get(job.job_id)
+        for job in self._ours("queued"):
+            starts = job.starts + 1
+            # It may have been paused meanwhile.
+            if self._change(job, state="running", pid=os.getpid(), started=now(), starts=starts):
+                return self.get(job.job_id)
         return None
 
     def found_run(self, job_id: str, run_id: str) -> None:
@@ -277,13 +265,16 @@ class JobQueue:
         message: str,
     ) -> None:
         """Write down how a job at work ended."""
-        ended: dict[str, Any] = {
-            "wish": "",
-            "exit_code": exit_code,
-            "message": message,
-            "ended": None if state == "paused" else now(),
-        }
-        self._change(self.get(job_id), state=state, run_id=run_id, **ended)
+        ended = None if state == "paused" else now()
+        self._change(
+            self.get(job_id),
+            state=state,
+            run_id=run_id,
+            wish="",
+            exit_code=exit_code,
+            message=message,
+            ended=ended,
+        )
 
     def _change(
         self, job: Job, *, sign: bool = False, **values: Any
@@ -301,12 +292,8 @@ class JobQueue:
         sets = ", ".join(f"{name} = ?" for name in values)
         sql = f"UPDATE job SET {sets} WHERE job_id = ? AND mark = ? AND state = ?"  # noqa: S608 - our own names
         with self._writing() as connection:
-            return (
-                connection.execute(
-                    sql, (*values.values(), job.job_id, job.mark, job.state)
-                ).rowcount
-                == 1
-            )
+            changed = connection.execute(sql, (*values.values(), job.job_id, job.mark, job.state))
+            return changed.rowcount == 1
 
     def output(self, job: Job) -> Path:
         """Return the file of what a job printed."""
@@ -392,7 +379,7 @@ VALUES ((SELECT coalesce(max(seq), 0) + 1 FROM job), ?, ?, ?, ?, ?, 'queued', ''
 """
 _TAKE_OVER = f"""
 INSERT INTO job ({_COLUMNS})
-VALUES ((SELECT coalesce(max(seq), 0) + 1 FROM job), {", ".join("?" * len(_NAMES[1:]))})
+VALUES ((SELECT coalesce(max(seq), 0) + 1 FROM job), {", ".join(f":{n}" for n in _NAMES[1:])})
 ON CONFLICT (job_id) DO NOTHING
 """  # noqa: S608 - our own names
 
@@ -402,26 +389,19 @@ def _signed(job: Job) -> tuple[str | None, ...]:
     return job.job_id, job.title, job.about, json.dumps(list(job.arguments)), job.state, job.run_id
 
 
-def _value(job: Job, name: str) -> object:
-    value = getattr(job, name)
-    return json.dumps(list(value)) if name == "arguments" else value
-
-
 def _job(row: tuple[object, ...]) -> Job | None:
-    values = dict(zip((field.name for field in fields(Job)), row, strict=True))
-    arguments = _words(values["arguments"])
-    # The id names files.
-    if arguments is None or not _ID.fullmatch(str(values["job_id"])):
-        return None
-    return Job(**values | {"arguments": arguments})  # type: ignore[arg-type]  # columns in the order of the fields
-
-
-def _words(content: object) -> tuple[str, ...] | None:
+    values: dict[str, Any] = dict(zip(_NAMES, row, strict=True))  # Any: as the columns have it
     try:
-        words: object = json.loads(str(content))
+        words: object = json.loads(values["arguments"])
     except ValueError:
         return None
-    if not isinstance(words, list) or not words:
+    words = cast("list[object]", words) if isinstance(words, list) else []
+    # The id names files.
+    if (
+        not words
+        or not all(isinstance(word, str) for word in words)
+        or not _ID.fullmatch(str(values["job_id"]))
+    ):
         return None
-    found = cast("list[object]", words)
-    return tuple(map(str, found)) if all(isinstance(word, str) for word in found) else None
+    values["arguments"] = tuple(words)
+    return Job(**values)
