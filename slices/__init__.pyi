@@ -6,7 +6,6 @@ from .column_names import convention_reason, names_an_output
 from .confusion import ConfusedPair, confused_pairs, find_confusions
 from .consistency import Consistency
 from .effect import Cells, Parts, decompose, expected_gain
-from .error_annotation import KEYS, annotate_errors, show_error, write_marks
 from .features import read_features
 from .find import find_in_frame, find_slices, search_slices
 from .inspect_slice import MeasuredSlice, measure_slice, members, rows_in_slice
@@ -24,11 +23,9 @@ from .slice import Contains, Equals, Interval, Missing, Predicate, parse_predica
 from .target import TARGETS, of_bad_share, target_of
 from .text import Columns, feature_names, feature_rank, is_column, read_columns
 from .tokens import LIKELY, LikelyWords, read_vocabulary
-from .topics import Topic, Topics, add_topics, fit_topics
 
 __all__ = [
     "FUNCTION_WORDS",
-    "KEYS",
     "LIKELY",
     "MAX_VALUES",
     "MIN_ROWS",
@@ -54,10 +51,6 @@ __all__ = [
     "SavedSlice",
     "SliceAudit",
     "SliceReport",
-    "Topic",
-    "Topics",
-    "add_topics",
-    "annotate_errors",
     "apply_marks",
     "audit_slice",
     "bins_reason",
@@ -74,7 +67,6 @@ __all__ = [
     "find_in_frame",
     "find_regressions",
     "find_slices",
-    "fit_topics",
     "is_column",
     "leak_reason",
     "load_saved_slice",
@@ -96,10 +88,8 @@ __all__ = [
     "save_slice",
     "search_slices",
     "share_interval",
-    "show_error",
     "sign_flip_tail",
     "target_of",
     "text_of",
     "uncertainty_coefficient",
-    "write_marks",
 ]

@@ -221,7 +221,7 @@ def apply_marks(
     Args:
         judged: The rows the audit was made from.
         audit: The audit.
-        findings: Marks by row id, of `annotate_errors` or `read_audit`.
+        findings: Marks by row id, of `read_audit`.
         seed: Of the resamples behind the intervals.
 
     Raises:

@@ -29,7 +29,6 @@ from .search_result import FoundSlice, SliceReport
 from .significance import rows_to_find
 from .target import Target, estimate_on, target_of
 from .tokens import Vocabulary, read_vocabulary
-from .topics import add_topics, fit_topics
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +47,6 @@ def find_slices(
     max_depth: int = 2,
     min_support: int | None = None,
     text: bool = False,
-    topics: int = 0,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> SliceReport:
@@ -66,19 +64,13 @@ def find_slices(
         min_support: The fewest rows of the metric's denominator in a slice; `MIN_SUPPORT` unless
             given.
         text: Whether to search what the texts are like and the words they contain.
-        topics: How many topics to cut each text into; none for 0. A slice by topic needs
-            `add_topics` to be looked up in the rows: whoever goes on with the slices calls it
-            first.
-        seed: Of the topics and of what chance is drawn with, which else depends on the groups'
-            names alone.
+        seed: Of what chance is drawn with, which else depends on the groups' names alone.
         progress: Called with how many rows' texts are read, and of how many.
 
     Raises:
         InputError: The metric, the depth or a column cannot be used.
     """
     target = target_of(metric)
-    if topics:
-        judged = add_topics(judged, fit_topics(judged.rows, topics, seed=seed))
     features = read_features(
         judged, columns=columns, exclude=exclude, keep=keep, text=text, progress=progress
     )

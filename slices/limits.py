@@ -9,7 +9,7 @@ import numpy as np
 from ..judges import BoolArray, InputError
 from .column import Column
 from .features import Features
-from .text import TOPIC, feature_rank
+from .text import feature_rank
 
 FEW_ROWS = 2000
 """With fewer rows in the denominator, slices have two conditions at most, of eight columns."""
@@ -67,8 +67,7 @@ def narrow(features: Features, inside: BoolArray, support: int, limits: Limits) 
     notes: list[str] = []
     if limits.max_depth > 2:
         notes.append(f"with {total} rows in the denominator, slices have at most two conditions")
-    # Topics were asked for by their number, so they are never dropped.
-    names = [name for name in evenness if not name.endswith(TOPIC)]
+    names = list(evenness)
     if len(names) > FEW_COLUMNS and not limits.named:
         # Metadata first, then what most often matters in texts; of metadata, what parts the rows
         # most evenly. Chosen without a look at the errors, so it costs no significance.

@@ -148,7 +148,7 @@ class Predicate:
     def mask(self, rows: Sequence[Row]) -> BoolArray:
         """Return whether each row is inside; shape (rows,).
 
-        Features of texts are worked out here; topics are metadata, see `topics.add_topics`.
+        Features of texts are worked out here.
         """
         columns = Columns()
         inside = np.ones(len(rows), np.bool_)

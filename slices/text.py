@@ -18,8 +18,6 @@ from ..judges.retrieval import words as split_words
 from ..judges.rows import Scalar
 from .languages import FUNCTION_WORDS, NEGATIONS, guess_language
 
-TOPIC = ":topic"
-"""How the name of a column of topics ends; `topics.py` writes it as metadata."""
 CACHED_TEXTS = 256
 """Texts whose words are remembered at a time: rows of one group often share a source."""
 MAX_FIELDS = 6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -9,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...judges import InputError, JudgedDataset, load_verdicts
+from ...judges import InputError, JudgedDataset, load_verdicts, write_beside
 from ...judges.files import group_by_text, with_audited_labels
 from ...judges.reliability import Finding, read_audit
 from ...optimize import choose_target
@@ -24,14 +25,12 @@ from ...slices import (
     find_confusions,
     find_slices,
 )
-from ...slices.error_annotation import annotate_errors, write_marks
 from ...slices.features import read_features
 from ...slices.inspect_slice import MeasuredSlice
 from ...slices.refine import Tree, refine_slice
 from ...slices.saved import SavedSlice, read_slice, save_slice
 from ...slices.significance import MIN_GROUPS
 from ...slices.target import TARGETS
-from ...slices.topics import add_topics, fit_topics
 from ..store.journal import find_run
 from ..store.sealed_rows import enter_look, read_open, require_shown, seal_of, version_of
 from ..store.workspace import Workspace
@@ -75,7 +74,6 @@ class Search:
         kind="flag",
         flag="--text/--no-text",
     )
-    topics: int = _slices(0, "Cut each text into so many topics as well.", low=0, high=100)
     seed: int = _slices(0, "Seed of the two folds.")
 
 
@@ -157,17 +155,6 @@ def open_rows(
     return judged.noting(*notes)
 
 
-def with_topics(judged: JudgedDataset, wanted: Search) -> JudgedDataset:
-    """Cut the texts into topics and write them as columns, so that a slice by topic can be looked
-    up in the rows.
-    """
-    return (
-        add_topics(judged, fit_topics(judged.rows, wanted.topics, seed=wanted.seed))
-        if wanted.topics
-        else judged
-    )
-
-
 def require_decisions(judged: JudgedDataset, what: str) -> None:
     """Refuse to look at one slice of a judge that chooses among classes, in a way that needs
     positives and negatives.
@@ -206,7 +193,7 @@ def searched_metric(judged: JudgedDataset, wanted: Search) -> str:
 def search(
     judged: JudgedDataset, wanted: Search, progress: Callable[[int, int], None] | None = None
 ) -> SliceReport:
-    """Find the slices; topics are searched where `with_topics` has written them.
+    """Find the slices.
 
     Of a judge that chooses among classes they are where one class is called a certain other.
     """
@@ -297,31 +284,13 @@ def audit_named(
     )
 
 
-def read_or_ask_marks(
-    judged: JudgedDataset,
-    audit: SliceAudit,
-    path: Path,
-    *,
-    ask: Callable[[str], str] | None,
-    show: Callable[[str], None],
-) -> dict[str, Finding]:
-    """Return the marks of a file; where there is none, ask for them one by one, or write the file
-    to be filled in.
-
-    Args:
-        path: The file of marks, written after every answer.
-        ask: Puts a question; None where nobody is there to answer.
-        show: Shows text to whoever answers.
-    """
+def read_marks(judged: JudgedDataset, audit: SliceAudit, path: Path) -> dict[str, Finding]:
+    """Return the marks of a file; where there is none, write the errors there to be marked."""
     if path.exists():
         return read_audit(path, labels=judged.dataset.labels)
-    marks: dict[str, Finding] = {}
-    write_marks(audit, marks, path)
-    if ask is not None:
-        for row_id, finding in annotate_errors(audit, judged.dataset.labels, ask=ask, show=show):
-            marks[row_id] = finding
-            write_marks(audit, marks, path)
-    return marks
+    lines = (json.dumps(one.to_json(), ensure_ascii=False) for one in audit.errors.suspects)
+    write_beside(path, "".join(f"{line}\n" for line in lines))
+    return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,14 +22,13 @@ from ..actions.find_slices import (
     named_slice,
     narrow,
     read_judged,
-    read_or_ask_marks,
+    read_marks,
     require_decisions,
     save,
     save_found,
     search,
     searched_metric,
     to_json,
-    with_topics,
 )
 from ..actions.read_objective import saved_slices
 from ..config.options import AUDITED, LABEL_MAP
@@ -144,7 +142,7 @@ class LookOptions:
 
 
 OFTEN = """
---metric --columns --text --topics --label --score --threshold --group --where --tree --rows
+--metric --columns --text --label --score --threshold --group --where --tree --rows
 --errors --limit --audit --save --plot --workspace --json
 """
 """The options that `--help` shows."""
@@ -182,7 +180,7 @@ def slices(
     judged = read_judged(
         run_or_verdicts, workspace, reading.arguments(), **how, audited=reading.audited
     )
-    judged, saved = with_topics(judged, options), saved_slices(workspace)
+    saved = saved_slices(workspace)
     for name in ("where", "tree", "audit"):
         if getattr(look, name) is not None:
             require_decisions(judged, f"--{name}")
@@ -247,20 +245,15 @@ def _say_measured(
 
 def _say_audit(judged: JudgedDataset, audit: SliceAudit, path: Path, *, as_json: bool) -> None:
     """Print the audit, and the slice's metric with the audited labels once there are marks."""
-    ask = input if sys.stdin.isatty() and not as_json else None
-    marks = read_or_ask_marks(judged, audit, path, ask=ask, show=say)
+    marks = read_marks(judged, audit, path)
     after = apply_marks(judged, audit, marks) if marks else None
     if as_json:
-        body: dict[str, Any] = {
+        body: dict[str, Any] = {  # Any: JSON
             "predicate": str(audit.predicate),
             "metric": audit.metric,
-        }  # Any: JSON
-        body |= {
             "direction": audit.direction,
             "value": audit.value.to_json(),
             "rest": audit.rest.to_json(),
-        }
-        body |= {
             "needed": audit.needed,
             "errors": [s.to_json() for s in audit.errors.suspects],
             "path": str(path),

@@ -238,12 +238,6 @@ class ProposerOptions:
     """Who writes the new prompts, and with which models' help."""
 
     proposer: str = _search("textgrad", "Who writes the new prompt.", choices=PROPOSERS)
-    parts: tuple[str, ...] = _search(
-        (),
-        "As --editable, of TextGrad.",
-        kind="names",
-        proposers=("textgrad",),
-    )
     editable: tuple[str, ...] = _search(
         (),
         "Comma-separated parts that may change: criteria, anchors (what each grade means), system,"

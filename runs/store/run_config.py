@@ -78,6 +78,8 @@ class RunConfig(OptimizeOptions):
         """Read what `to_json` wrote, in this version or an earlier one."""
         values = {name: value for name, value in body.items() if name not in _RETIRED}
         values["engine"] = engine_of_run(body)
+        if parts := values.pop("parts", None):  # --editable had two names
+            values["editable"] = values.get("editable") or parts
         for name, value in values.items():
             if isinstance(value, list):  # JSON has no tuples
                 values[name] = tuple(value)
@@ -100,7 +102,7 @@ class RunConfig(OptimizeOptions):
             if option.proposers and "human" not in option.proposers:
                 others[field.name] = field.default
         # A person may change all that a proposer might, and all that a person may anyway.
-        others["editable"] = PARTS if "anchors" in (*self.parts, *self.editable) else ()
+        others["editable"] = PARTS if "anchors" in self.editable else ()
         return replace(self, **{**others, "proposer": "human", "edit": edit, "steps": 1})
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
@@ -265,8 +267,7 @@ def open_proposer(config: RunConfig) -> Proposer:
 
 def _editable(config: RunConfig, usual: tuple[Part, ...]) -> tuple[Part, ...]:
     """Return the parts that may change, in the order of `PARTS`."""
-    chosen = config.editable or config.parts
-    return tuple(part for part in PARTS if part in chosen) or usual
+    return tuple(part for part in PARTS if part in config.editable) or usual
 
 
 def require_what_is_read(config: RunConfig, dataset: Dataset) -> None:
@@ -307,16 +308,13 @@ def _require_sense(config: RunConfig) -> None:
         raise InputError(
             "--proposer human needs the edited prompt", hint="give its YAML file with --edit FILE"
         )
-    if config.parts and config.editable:
-        raise InputError("--parts and --editable say the same", hint="leave out --parts")
-    for name, chosen in (("--parts", config.parts), ("--editable", config.editable)):
-        unknown = sorted({*chosen} - {*PARTS})
-        if unknown:
-            raise InputError(
-                f"{name} {unknown[0]!r} is not a part that may change",
-                hint=f"parts are {', '.join(PARTS)}",
-            )
-    if "anchors" in (*config.parts, *config.editable) and not config.judge.scale.anchors:
+    unknown = sorted({*config.editable} - {*PARTS})
+    if unknown:
+        raise InputError(
+            f"--editable {unknown[0]!r} is not a part that may change",
+            hint=f"parts are {', '.join(PARTS)}",
+        )
+    if "anchors" in config.editable and not config.judge.scale.anchors:
         raise InputError(
             f"the judge {config.judge.name!r} does not say what its grades mean, so no anchor may"
             " change",

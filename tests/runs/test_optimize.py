@@ -62,7 +62,7 @@ def optimize(*options: str, rows: str = "noted.jsonl") -> int:
 
 
 OPTIONS: dict[str, Sequence[str]] = {
-    "textgrad": ("--parts", "criteria,system", "--gradients", "2"),
+    "textgrad": ("--editable", "criteria,system", "--gradients", "2"),
     "rewrite": (),
     "fewshot": ("--step-calls", "60"),
     "gepa": ("--step-calls", "60"),
@@ -115,8 +115,7 @@ def test_unguided_has_no_slice_and_a_plain_loss(
     [
         ("--proposer", "human"),
         ("--edit", "edit.yaml"),
-        ("--proposer", "rewrite", "--parts", "system"),
-        ("--parts", "template"),
+        ("--editable", "template"),
         ("--proposer", "gepa", "--gradients", "2"),
         ("--step-calls", "50"),
         ("--unguided", "--slice", "channel = pdf"),
@@ -206,13 +205,9 @@ def test_anchors_are_edited_only_where_they_are_editable(
 def test_parts_that_may_not_change_are_named(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A part that is none, two options for the same, a proposer that edits its own part, and a
-    scale without words.
-    """
+    """A part that is none, a proposer that edits its own part, and a scale without words."""
     assert optimize("--editable", "anchor") == 2
     assert "--editable 'anchor' is not a part that may change" in capsys.readouterr().out
-    assert optimize("--editable", "anchors", "--parts", "system") == 2
-    assert "--parts and --editable say the same" in capsys.readouterr().out
     assert optimize("--editable", "anchors", "--proposer", "gepa") == 2
     assert (
         "--editable belongs to --proposer textgrad or rewrite or human" in capsys.readouterr().out
@@ -275,8 +270,11 @@ def test_a_configuration_opens_its_proposer_and_survives_json() -> None:
         }
         return RunConfig(**{**plain, **fields})
 
-    chosen = config(parts=("reply", "criteria"), gradients=3)
-    assert RunConfig.from_json(json.loads(json.dumps(chosen.to_json()))) == chosen
+    chosen = config(editable=("reply", "criteria"), gradients=3)
+    stored = json.loads(json.dumps(chosen.to_json()))
+    assert RunConfig.from_json(stored) == chosen
+    earlier = {**stored, "parts": stored["editable"], "editable": []}
+    assert RunConfig.from_json(earlier) == chosen
     assert open_proposer(chosen) == TextGrad(parts=("criteria", "reply"), gradients=3)
     assert open_proposer(config(proposer="rewrite")) == Rewrite()
     assert open_proposer(config(editable=("anchors", "criteria"))) == TextGrad(
@@ -284,7 +282,7 @@ def test_a_configuration_opens_its_proposer_and_survives_json() -> None:
     )
     assert "anchors" not in open_proposer(config(proposer="human", edit=PROMPT.to_yaml())).parts
     assert config(editable=("criteria", "anchors")).for_edit(PROMPT.to_yaml()).editable == PARTS
-    assert config(parts=("system",)).for_edit(PROMPT.to_yaml()).editable == ()
+    assert config(editable=("system",)).for_edit(PROMPT.to_yaml()).editable == ()
     assert open_proposer(config(proposer="fewshot", step_calls=50)) == FewShot(calls=50)
     assert open_proposer(config(proposer="gepa")) == Gepa()
     assert open_proposer(config(proposer="guidelines", explanation="why")) == Guidelines()

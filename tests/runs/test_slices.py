@@ -377,43 +377,6 @@ def test_texts_are_searched_where_there_are_any(
     assert [row["id"] for row in parsed(capsys)["rows"]] == ["r17"]
 
 
-def test_topics_are_columns_for_every_question(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Found as a slice, and known to --rows, --tree and --plot when asked for again."""
-    rng = np.random.default_rng(3)
-    themes = ("refund price order invoice payment", "engine wheel brake clutch gearbox")
-    lines = []
-    for i in range(1200):
-        theme = int(rng.integers(0, 2))
-        label = int(rng.random() < 0.5)
-        wrong = rng.random() < (0.45 if theme == 0 else 0.08)
-        text = " ".join(rng.permutation(themes[theme].split())[:4])
-        lines.append(
-            {
-                "id": i,
-                "label": label,
-                "score": label ^ int(wrong),
-                "inputs": {"claim": text},
-                "group": f"g{i}",
-            }
-        )
-    path = tmp_path / "v.jsonl"
-    path.write_text("\n".join(map(json.dumps, lines)))
-    asked = (str(path), "--metric", "accuracy", "--topics", "2", "--no-text")
-    assert run(*asked, "--plot", str(tmp_path / "p.svg"), "--json") == 0
-    best = parsed(capsys)["slices"][0]
-    assert best["predicate"].startswith("claim:topic = ")
-    assert best["confirmed"]
-    assert run(*asked, "--rows", "1", "--limit", "2000", "--json") == 0
-    body = parsed(capsys)
-    assert body["support"] == best["support"]
-    assert {row["inputs"]["claim"].split()[0] in themes[0].split() for row in body["rows"]} == {
-        True
-    }
-
-
-@needs_verdicts
 def test_real_gpt_4o_verdicts_get_an_answer_one_can_sign(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

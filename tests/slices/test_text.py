@@ -322,7 +322,7 @@ def test_row_order_column_order_and_duplicates_change_nothing_with_texts() -> No
     )
     again = replace(mixed, dataset=replace(mixed.dataset, rows=rows))
     first, second = (
-        find_slices(table, metric="specificity", text=True, topics=2) for table in (judged, again)
+        find_slices(table, metric="specificity", text=True) for table in (judged, again)
     )
     assert first.slices
     assert [str(s.predicate) for s in first.slices] == [str(s.predicate) for s in second.slices]

@@ -90,7 +90,6 @@ def test_every_other_setting_comes_back(tmp_path: Path, monkeypatch: pytest.Monk
         exchange="x",
         optimizer_via="live",
         proposer="human",
-        parts=("criteria", "system"),
         editable=("criteria", "anchors"),
         gradients=2,
         temperature=0.3,

@@ -313,7 +313,7 @@ def test_the_command_starts_the_same_run_again() -> None:
         seed=7,
         id_="key",
         unguided=True,
-        parts=("criteria", "system"),
+        editable=("criteria", "system"),
     )
     command = command_of(config)
     assert "/home" not in command
@@ -329,7 +329,7 @@ def test_the_command_starts_the_same_run_again() -> None:
         "7",
         "3",
     )
-    assert (parsed["exclude"], parsed["parts"]) == ("dataset,lang", "criteria,system")
+    assert (parsed["exclude"], parsed["editable"]) == ("dataset,lang", "criteria,system")
 
 
 def test_commands_write_and_show(
