@@ -147,8 +147,6 @@ def test_every_other_setting_comes_back(tmp_path: Path, monkeypatch: pytest.Monk
         "reading",
         "rule",
         "saved_slices",
-        "scheduler",
-        "workers",
     ]
     assert (
         parsed(
