@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from .errors import PromptError, explain_yaml_error
 from .files.small_file import read_small_text
 from .models.model import Message
-from .reply_reading import SCORE_WORDS, ReplyForm
+from .reply_reading import ReplyForm
 from .rows import Row
 from .scale import DecisionRule, OutputScale, ScaleKind
 
@@ -67,9 +67,9 @@ class JudgePrompt:
     """Fields of a JSON reply in order, name to kind (`text`, `score`, `confidence`); empty for a
     plain-text reply. `a.b` is the field `b` in the object `a`."""
     reply_mark: str = ""
-    """Where the verdict stands in a plain-text reply, if not after a word such as `Score:`: the
-    text round it with an ellipsis in its place (`Bewertung: ...`, `[[...]]`, `<score>...</score>`),
-    `start` or `last line`."""
+    """Where the verdict stands in a plain-text reply: the text round it with an ellipsis in its
+    place (`Bewertung: ...`, `[[...]]`, `<score>...</score>`), `start` or `last line`; empty is
+    `Score: ...`."""
     parent: str | None = None
     """Version of the prompt this one was made from."""
     note: str = ""
@@ -141,43 +141,41 @@ class JudgePrompt:
 
     @cached_property
     def reply_fields(self) -> Mapping[str, tuple[str, ...]]:
-        """The fields of a JSON reply by kind; `score` counts as one unless the schema uses that
-        name otherwise.
-        """
+        """The fields of a JSON reply by kind; `score` is that of the grade where none is stated."""
         fields: dict[str, tuple[str, ...]] = {"text": (), "score": (), "confidence": ()}
         for name, kind in self.reply_schema.items():
             fields[kind] = (*fields.get(kind, ()), name)
-        if self.reply_schema.get("score") is None:
-            fields["score"] = (*fields["score"], "score")
-        return fields
+        return fields | {"score": fields["score"] or ("score",)}
 
     @cached_property
     def reply_form(self) -> ReplyForm:
         """What a reply looks like, for `reply_reading.py`."""
         scale, fields = self.scale, self.reply_fields
+        field = fields["score"][0]
         before, after = self.mark_sides
+        if self.reply_schema:  # a reply without an object may still name the field
+            before, after = f"{field.rpartition('.')[2]}:", ""
+        elif not self.reply_mark:
+            before, after = "Score:", ""
         form: ReplyForm = {
             "kind": scale.kind,
             "low": scale.low,
             "high": scale.high,
             "labels": list(scale.labels),
             "json": bool(self.reply_schema),
-            "scores": list(fields["score"]),
+            "field": field,
             "texts": list(fields["text"]),
             "confidences": list(fields["confidence"]),
+            "heads": self._heads(),
             "mark": "between" if before else self.reply_mark,
             "before": before,
             "after": after,
         }
-        if heads := self._heads():
-            form["heads"] = heads
         return {**form, "low_is_good": True} if scale.low_is_good else form
 
     def _heads(self) -> list[str]:
         """Return what stands before the texts of a row, and their fences: a reply that has it goes
         on by itself.
-
-        A head that may name the verdict is none.
         """
         parts = _template_parts(self.template)
         heads: list[str] = []
@@ -185,19 +183,10 @@ class JudgePrompt:
             line = before.rstrip().rpartition("\n")[2].strip()
             words = line.strip("#*[]<>:： ")
             headed = line.startswith("#") or line.endswith((":", "：", ">", "]", "*"))
-            if headed and 2 <= len(words) <= 60 and words.lower() not in self._verdict_words:
+            if headed and 2 <= len(words) <= 60:
                 heads.append(words)
             heads.append(f"<{name}-")
         return list(dict.fromkeys(heads))
-
-    @property
-    def _verdict_words(self) -> set[str]:
-        names = {name.lower() for names in self.reply_fields.values() for name in names}
-        return {
-            *names,
-            *SCORE_WORDS,
-            *(side.strip("#*[]<>:： ").lower() for side in self.mark_sides),
-        }
 
     @property
     def states_probability(self) -> bool:

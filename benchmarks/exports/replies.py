@@ -172,19 +172,26 @@ def _around(forms: Forms) -> Iterator[Text]:
 
 
 def _prose(forms: Forms) -> Iterator[Text]:
-    """Yield verdicts in prose; a model may answer so whatever it is asked for."""
-    top, bottom, high = forms.high_word, forms.low_word, forms.high
+    """Yield verdicts in prose; a model may answer so whatever it is asked for.
+
+    A line counts that has the judge's own field or mark before the colon.
+    """
+    prompt, top, bottom, high = forms.tried.prompt, forms.high_word, forms.low_word, forms.high
+    fields = [field for field, kind in prompt.reply_schema.items() if kind == "score"]
+    mark = {"choosing": "Label", "chat": "Score"}.get(prompt.name, "")
+    name = fields[0].rpartition(".")[2] if fields else mark
     yield "the value alone", top, high
     yield "the value in bold", f"**{top}**", high
     yield "the value with a full stop", f"{top}.", high
-    yield "a line in bold", f"{WHY}\n\n**Score:** {top}", high
-    yield "a heading", f"{WHY}\n\n## Verdict: {top}", high
-    yield "a sentence", f"{WHY} The final verdict is {top}.", high
-    yield "two lines, the last counts", f"Score: {bottom}\n{WHY}\nScore: {top}", high
-    yield "a line that takes it back", f"Score: {top}\n{WHY}\nScore: unclear", None
-    yield "one or the other", f"Score: {bottom} or {top}", None
-    if not forms.tried.words:
-        yield "a range", f"Score: {bottom}-{top}", None
+    yield "a sentence", f"{WHY} The final verdict is {top}.", None
+    if name:
+        yield "a line in bold", f"{WHY}\n\n**{name}:** {top}", high
+        yield "a heading", f"{WHY}\n\n## {name}: {top}", high
+        yield "two lines, the last counts", f"{name}: {bottom}\n{WHY}\n{name}: {top}", high
+        yield "a line that takes it back", f"{name}: {top}\n{WHY}\n{name}: unclear", None
+        yield "one or the other", f"{name}: {bottom} or {top}", None
+    if name and not forms.tried.words:
+        yield "a range", f"{name}: {bottom}-{top}", None
         yield "a number about something else", f"{WHY} It names {top} of the cities.", None
         yield "above the scale, in prose", f"Score: {forms.high + 1:g}", None
 

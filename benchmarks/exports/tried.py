@@ -207,7 +207,12 @@ def strange() -> list[Tried]:
         _tried(
             "choosing",
             "one of three labels of several words, in prose",
-            replace(prose, reply="End with a line: Label: and the label.", scale=chosen),
+            replace(
+                prose,
+                reply="End with a line: Label: and the label.",
+                reply_mark="Label: ...",
+                scale=chosen,
+            ),
             (0.0, 1.0, 2.0),
             1,
             chosen.labels,

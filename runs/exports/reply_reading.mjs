@@ -1,6 +1,5 @@
 // Read a verdict out of a reply: `judges/reply_reading.py` of Judgewright in JavaScript, function by function.
-// Both pass the same table of cases. Python's white space, words and lines are not JavaScript's, so they are spelled
-// out here.
+// Both pass the same table of cases. Python's white space and words are not JavaScript's, so they are spelled out here.
 
 const MAX_REPLY = 1 << 20; // characters
 const MAX_OBJECTS = 200; // opening braces at which an object is tried
@@ -8,30 +7,35 @@ const MAX_DEPTH = 900; // objects and lists in each other
 const MAX_REPAIR = 1 << 15; // characters
 const MAX_REPAIRS = 20; // broken objects
 
-const ENDS = {
-  stop: ['', 'null', 'none', 'stop', 'stopped', 'stopsequence', 'stopsequences', 'stopword', 'eos', 'eostoken',
-    'endoftext', 'endturn', 'endofturn', 'endofsequence', 'end', 'complete', 'completed', 'done', 'finish', 'finished',
-    'success'],
-  length: ['length', 'maxtokens', 'maxoutputtokens', 'maxlength', 'modellength', 'maxnewtokens',
-    'modelcontextwindowexceeded', 'contextlength', 'tokenlimit', 'maxcompletiontokens'],
-  content_filter: ['contentfilter', 'contentfiltered', 'safety', 'recitation', 'blocklist', 'prohibitedcontent', 'spii',
-    'refusal', 'sensitive', 'errortoxic', 'guardrailintervened', 'guardrail', 'moderation', 'flagged', 'blocked'],
-  tool_calls: ['toolcalls', 'toolcall', 'tooluse', 'functioncall'],
+const ENDINGS = {
+  stop:
+    'null none stop stopped stopsequence stopsequences stopword eos eostoken endoftext endturn endofturn ' +
+    'endofsequence end complete completed done finish finished success',
+  length:
+    'length maxtokens maxoutputtokens maxlength modellength maxnewtokens contextlength modelcontextwindowexceeded ' +
+    'tokenlimit maxcompletiontokens',
+  content_filter:
+    'contentfilter contentfiltered safety recitation blocklist prohibitedcontent spii refusal sensitive errortoxic ' +
+    'guardrailintervened guardrail moderation flagged blocked',
+  tool_calls: 'toolcalls toolcall tooluse functioncall',
 };
-const ENUM = /^(?:.*[.:]|(?:finish|stop)_?reason_(?=.))/i;
-const FINISHES = new Map(Object.entries(ENDS).flatMap(([end, words]) => words.map((word) => [word, end])));
+const FINISHES = new Map([['', 'stop']]);
+for (const [end, words] of Object.entries(ENDINGS)) {
+  words.split(' ').forEach((word) => FINISHES.set(word, end));
+}
+const ENUM = /^(?:.*[.:]|(?:finish|stop)_?reason_(?=.))/;
 
-const S = '\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000';
-const W = '[\\p{L}\\p{N}_]';
-const EDGE = `(?:(?<=${W})(?!${W})|(?<!${W})(?=${W}))`;
-const MARK = `${S}"'*_\`\\[\\](){}\u201c\u201d\u2018\u2019\u00ab\u00bb`;
-// Vowels with accents, then n with a tilde and c with a cedilla.
-const ACCENTED = '\u00e1\u00e0\u00e2\u00e9\u00e8\u00ea\u00eb\u00ed\u00ec\u00ee\u00ef\u00f3\u00f2\u00f4\u00fa\u00f9\u00fb\u00f1\u00e7';
-const ACCENTS = new Map([...ACCENTED].map((letter, at) => [letter, 'aaaeeeeiiiiooouuunc'[at]]));
-const withoutAccents = (text) => [...text].map((letter) => ACCENTS.get(letter) ?? letter).join('');
-const SCORE_WORDS = ['score', 'grade', 'rating', 'verdict', 'label', 'answer',
-  '\u8bc4\u5206', '\u8bc4\u7ea7', '\u5f97\u5206', '\u5206\u6570', '\u8a55\u4fa1', '\u8a55\u70b9',
-  '\u30b9\u30b3\u30a2', '\uc810\uc218', '\ud3c9\uc810'];
+const S = '[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]'; // \s
+const W = '[\\p{L}\\p{N}_]'; // \w
+const LETTER = '[\\p{L}\\p{Nl}\\p{No}]';
+const BLANKS = ' \\t\\r\\n\\f\\v\\u00a0\\u3000\\ufeff';
+const PICTURES = '\\u2600-\\u2604\\u2607-\\u27bf\\ufe0f\\u{1f300}-\\u{1faff}';
+const MARKS = `[${S.slice(1, -1)}"'*_\`\\[\\](){}\u201c\u201d\u2018\u2019\u00ab\u00bb${PICTURES}]{0,40}`;
+const NUMBER = '-?(?:[0-9]{1,9}(?:\\.[0-9]{1,9}|,[0-9]{1,2}(?![0-9]))?|\\.[0-9]{1,9})';
+const KEY =
+  `(?![^\\n:]{0,40}confidence)[#>+ \\t\\-]{0,8}${MARKS}${LETTER}[\\p{L}\\p{N}_ ]{0,40}` +
+  `(?:[(\\[][^()\\[\\]\\n]{0,40}[)\\]])?${MARKS}[:\uff1a=]`;
+const BEGINS_REASON = `${MARKS}(?:[.,;:\u2013\u2014(\\[\\-]|$)|[ \\t]{0,9}[(\\[]`;
 const THOUGHTS =
   '(?:[a-z]{1,12}[:_\\-]){0,2}(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|scratch_?pad|analysis|monologue|cot)' +
   '(?:[_\\-][a-z]{1,12})? ?';
@@ -45,45 +49,26 @@ const ENDS_TURN =
   '</?s>|<[|\uff5c][a-z0-9_\u2581 :/\\-]{1,40}[|\uff5c]?>|<[a-z0-9_\u2581]{1,40}[|\uff5c]>' +
   '|\\[\\|/?[a-z0-9_]{2,20}\\|\\]|\\[/?INST\\]|<</?SYS>>|<(?:end|start)_of_[a-z]{2,12}>' +
   '|<(?:[a-z]{1,8}:)?[be]o[stmahd]>|<(?:reserved|unused|extra_id|special)_?[0-9]{1,4}>';
+const THOUGHT = new RegExp(ENDS_THOUGHT, 'iug');
+const TAG = new RegExp(`${OPENS_THOUGHT}|(?<ends>${ENDS_THOUGHT})`, 'iu');
+const OPENING = new RegExp(
+  `[ \\t\\r\\n]*(?:(?<thought>${OPENS_THOUGHT})|(?:${ENDS_TURN})(?:assistant|model|(?<other>user|human|system))?)`,
+  'iuy',
+);
+const TURN = new RegExp(`(?<struck><s>[^<\\n]{1,200}</s>)|${ENDS_TURN}`, 'iug');
 const ASKER = '(?:human|q|question|user|customer|instructions?|input|prompt|system)';
 const ANSWERER = '(?:assistant|model|ai|response|output)';
-const OBJECT = '\ufffc';
-const TWO_VERDICTS = 'the reply has two verdicts that differ, and nothing says which of them counts';
 const ONE = ['yes', 'true', '1', 'positive'];
 const ZERO = ['no', 'false', '0', 'negative'];
+const TWICE = Symbol('a field with two different values');
+const TWO_VERDICTS = 'the reply has two verdicts that differ, and nothing says which of them counts';
 
-/** A pattern that gives nothing back once it has matched; `regex` writes its two signs as JavaScript can. */
-const atomic = (pattern) => `(?>${pattern}(?<)`;
-const MARKS = atomic(`[${MARK}]{0,40}`);
-const NUMBER =
-  `-?(?:${atomic('[0-9]{1,9}')}${atomic('(?:\\.[0-9]{1,9}|,[0-9]{1,2}(?![0-9]))?')}|\\.${atomic('[0-9]{1,9}')})`;
-/** A word and a colon before the verdict on its line. */
-const KEY =
-  `(?:(?![^\\n:]{0,40}(?:confidence|konfidenz))${atomic('[#>+ \\t\\-]{0,8}')}${MARKS}` +
-  `[\\p{L}\\p{Nl}\\p{No}](?:[\\p{L}\\p{N}_ ]{0,40}${MARKS}[:\uff1a=]|[\\p{L}\\p{N}_]{0,20}` +
-  `(?:[ \\t][\\p{L}\\p{N}_]{1,20})?${MARKS}(?:[\\-=]>|\u2192|[ \\t][\u2013\u2014\\-][ \\t])))?`;
-const NAMED = '(?:(?:level|grade|score|rating|stufe|note|nota|points?|punkte|marks?)[ \\t]{1,3})?';
-const UNIT = atomic('(?:[ \\t]{0,3}(?:stars?|points?|marks?|sterne?|punkte?|estrellas?|\u2605{1,9}))?');
-/** What Chinese, Japanese and Korean write after a number of points, without a blank. */
-const COUNTED = atomic(`(?:[\u5206\u70b9\uc810](?!${W}))?`);
-function regex(pattern, flags = 'iu') {
-  const open = [];
-  let made = 0;
-  const written = pattern.replace(/\(\?>|\(\?<\)/g, (sign) => {
-    if (sign === '(?<)') {
-      return `))\\k<kept${open.pop()}>`;
-    }
-    made += 1;
-    open.push(made);
-    return `(?=(?<kept${made}>`;
-  });
-  return new RegExp(written, flags);
-}
-const escaped = (text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
-const strip = (text, set = S) => text.replace(regex(`^[${set}]+`, 'u'), '').replace(regex(`[${set}]+$`, 'u'), '');
-const words = (text) => text.split(regex(`[${S}]+`, 'u')).filter(Boolean);
-const lower = (text) => text.toLowerCase();
-const folded = (text) => text.toUpperCase().toLowerCase();
+const escaped = (text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, (sign) => (sign === '-' ? '\\x2d' : `\\${sign}`));
+const strip = (text, signs = BLANKS) => text.replace(new RegExp(`^[${signs}]+|[${signs}]+$`, 'gu'), '');
+const count = (text, letter) => text.split(letter).length - 1;
+const firstLine = (text) => text.split('\n', 1)[0];
+const lastLine = (text) => text.slice(text.lastIndexOf('\n') + 1);
+const last = (pattern, text) => [...text.matchAll(new RegExp(pattern, 'giu'))].at(-1);
 
 export class Unreadable extends Error {
   constructor(message, reason = 'parse') {
@@ -116,9 +101,10 @@ export function readText(whole, form) {
     throw new Unreadable('a reply of more than a million characters is not read');
   }
   const text = withoutThinking(whole);
-  let reading = readTurn(text, form, false);
-  if (!reading && [...text].length <= MAX_REPAIR) {
-    reading = readTurn(text, form, true);
+  const read = form.json ? readObjects : readProse;
+  let reading = read(text, form, false);
+  if (!reading && text.length <= MAX_REPAIR) {
+    reading = read(text, form, true);
     reading = reading && { ...reading, parser: 'repaired' };
   }
   if (!reading) {
@@ -131,120 +117,30 @@ export function readText(whole, form) {
   return form.low_is_good ? { ...reading, score: turned(score) } : reading;
 }
 
-/** Read the first turn of a reply: an object where JSON was asked for or is all there is, else prose. */
-function readTurn(whole, asked, loose) {
-  let form = asked;
-  const inside = loose && whole.startsWith('"') ? decode(`{"":${whole}}`, 0).value : null;
-  const only = inside?.size === 1 ? inside.get('') : null;
-  const text = typeof only === 'string' ? strip(only) : whole; // all of the reply is JSON in a text
-  const { turn, said, bodies, broken } = findObjects(text, form, loose);
-  if (!form.json && /^(?:```[a-z]*[ \r\n]*)?\{[\s\S]*\}(?:[ \r\n]*```)?$/.test(turn)) {
-    const name = (form.before.match(/[\p{L}\p{Nl}\p{No}][\p{L}\p{N}_]*/gu) ?? []).join('_');
-    const named = name ? [name, name.toLowerCase()] : [];
-    form = { ...form, scores: [...named, ...form.scores, ...(loose ? SCORE_WORDS : [])] };
-    return choose(findObjects(text, form, loose).bodies, form, loose);
-  }
-  if (form.json && /[{}]/.test(turn)) {
-    return broken ? null : choose(bodies, form, loose);
-  }
-  const reading = readProse(strip(said), form, loose);
-  const atEnd = said.replace(/[` \r\n]+$/, '').endsWith(OBJECT) && !form.mark;
-  return reading && !atEnd ? reading : choose(bodies, form, loose) ?? reading;
-}
-
 /** 1 minus a number, to twelve places, so that 1 minus the result is the number again. */
 const turned = (number) => Math.floor((1 - number) * 1e12 + 0.5) / 1e12;
 
-const THOUGHT = regex(ENDS_THOUGHT);
-const TAG = regex(`${OPENS_THOUGHT}|(?<ends>${ENDS_THOUGHT})`);
-const OPENING = regex(
-  `[${S}]*(?:(?<thought>${OPENS_THOUGHT})|(?:${ENDS_TURN})(?:assistant|model|user|human|system)?)`, 'iuy',
-);
-const TURN = regex(`(?<struck><s>[^<\\n]{1,200}</s>)|${ENDS_TURN}`, 'iug');
-
+/** Drop the thinking that a reply opens with; all of it where it never ends. */
 function withoutThinking(text) {
   let at = 0;
   const tag = TAG.exec(text);
-  if (tag?.groups.ends && opened(text.slice(0, tag.index)) === 0) {
-    at = tag.index + tag[0].length;
+  const before = text.slice(0, tag?.index);
+  if (tag?.groups.ends && count(before, '{') === count(before, '}')) {
+    at = before.length + tag[0].length;
   }
   for (;;) {
     OPENING.lastIndex = at;
-    const opening = OPENING.exec(text);
-    if (!opening) {
+    const opened = OPENING.exec(text);
+    if (!opened) {
       return strip(text.slice(at));
     }
-    at += opening[0].length;
-    if (opening.groups.thought) {
-      const rest = text.slice(at);
-      const closed = THOUGHT.exec(rest);
-      if (!closed) {
-        return '';
-      }
-      at += closed.index + closed[0].length;
-    } else if (/user|human|system/i.test(opening[0])) {
+    at = OPENING.lastIndex;
+    THOUGHT.lastIndex = at;
+    if (opened.groups.other || (opened.groups.thought && !THOUGHT.exec(text))) {
       return '';
     }
+    at = opened.groups.thought ? THOUGHT.lastIndex : at;
   }
-}
-
-const count = (text, letter) => text.split(letter).length - 1;
-const opened = (text) => count(text, '{') - count(text, '}');
-
-/** The top-level objects of a reply's turn, in one pass; loosely, those that are nearly JSON too. */
-function findObjects(text, form, loose) {
-  const bodies = [];
-  let [said, broken] = ['', false];
-  let [turn, most, depth, at, tries] = [0, 0, 0, 0, 0];
-  const until = (end, kept) => {
-    return { turn: strip(text.slice(0, end)), said: said + text.slice(at, end), bodies: kept, broken };
-  };
-  for (let tried = 0; tried < MAX_OBJECTS; tried += 1) {
-    const start = text.indexOf('{', at);
-    const before = start < 0 ? text : text.slice(0, start);
-    let end = from(TURN, before, at).find((mark) => !mark.groups.struck)?.index;
-    const named = broken && form.scores.some((name) => lower(text.slice(0, at)).includes(lower(name.split('.').at(-1))));
-    if (end === undefined && (most || named)) {
-      for (const head of from(headsPattern(form), before, at)) {
-        if (!head.groups.answerer && [0, completeness(null, form)].includes(most)) {
-          end = head.index;
-          break;
-        }
-        turn += 1;
-      }
-    }
-    if (end !== undefined || start < 0) {
-      return until(end, bodies);
-    }
-    depth = Math.max(0, depth - count(text.slice(at, start), '}'));
-    said += text.slice(at, start);
-    let parsed = decode(text, start);
-    if (parsed.tooDeep) {
-      return { turn: text, said, bodies: [], broken };
-    }
-    if (!parsed.value && loose && tries < MAX_REPAIRS) {
-      tries += 1;
-      parsed = decodeNearly(text, start) ?? parsed;
-    }
-    at = parsed.end;
-    if (!parsed.value) {
-      depth = Math.max(0, depth + opened(text.slice(start, at)));
-    }
-    if (!parsed.value || depth) {
-      broken = true;
-      said += text.slice(start, at);
-      continue;
-    }
-    said += OBJECT;
-    const fields = askedFields(parsed.value, form, loose);
-    if (form.scores.some((name) => fields.has(name))) {
-      bodies.push([turn, fields]);
-      if (completeness(fields, form) >= most) {
-        [most, broken] = [completeness(fields, form), false];
-      }
-    }
-  }
-  return until(undefined, text.includes('{', at) ? [] : bodies);
 }
 
 /** All matches of a pattern from a place on, which may look at what stands before it. */
@@ -253,98 +149,141 @@ function from(pattern, text, at) {
   return [...text.matchAll(pattern)];
 }
 
-/** The pattern of a line that opens another turn: a head of the prompt, or who speaks. */
+/** Where a chat template ends the turn, from a place of a reply on. */
+const turnEnd = (text, at = 0) => from(TURN, text, at).find((mark) => !mark.groups.struck)?.index;
+
+/** The pattern of a line that opens another turn: a head of the prompt, or a role. */
 function headsPattern(form) {
-  if (!heads.has(form)) {
-    const ends = '[ \\t*\\r\\]>]{0,4}(?:[:\uff1a]|(?=\\n|$))';
-    const own = (form.heads ?? []).map((head) => `|${withAnyBlanks(head)}${head.startsWith('<') ? '' : ends}`);
-    const named = `${ASKER}${ends}|(?<answerer>${ANSWERER}${ends})${own.join('')}`;
-    heads.set(form, regex(`(?<=[\\n}])[ \\t#*>\\[<\\-]{0,8}(?:${named})`, 'iug'));
-  }
-  return heads.get(form);
+  const ends = '[ \\t*\\r\\]>]{0,4}(?:[:\uff1a]|(?=\\n|$))';
+  const own = form.heads.map((head) => `|${withAnyBlanks(head)}${head.startsWith('<') ? '' : ends}`);
+  const named = `${ASKER}${ends}|(?<answerer>${ANSWERER}${ends})${own.join('')}`;
+  return new RegExp(`(?<=[\\n}])[ \\t#*>\\[<\\-]{0,8}(?:${named})`, 'iug');
 }
 
-const heads = new WeakMap();
+/** The verdict of the last top-level object that is as complete as any other. */
+function readObjects(whole, form, loose) {
+  const inside = loose && whole.startsWith('"') ? decode(`{"":${whole}}`, 0)?.value.get('') : null;
+  const text = typeof inside === 'string' ? strip(inside) : whole; // all of the reply is JSON in a text
+  const firstTurn = text.slice(0, turnEnd(text));
+  if (loose && !/[{}]/.test(firstTurn)) {
+    return readProse(firstTurn, form, true);
+  }
+  const field = form.field.split('.').at(-1).toLowerCase();
+  const heads = headsPattern(form);
+  let objects = [];
+  let [turn, depth, at, repairs, tried, broken] = [0, 0, 0, 0, 0, false];
+  for (; tried < MAX_OBJECTS; tried += 1) {
+    const start = text.indexOf('{', at);
+    const before = text.slice(0, start < 0 ? text.length : start);
+    let over = turnEnd(before, at) !== undefined;
+    if (objects.length || (broken && before.toLowerCase().includes(field))) {
+      for (const head of from(heads, before, at)) {
+        over ||= !head.groups.answerer;
+        turn += 1;
+      }
+    }
+    if (over || start < 0) {
+      break;
+    }
+    depth = Math.max(0, depth - count(text.slice(at, start), '}'));
+    let body = decode(text, start);
+    if (!body && loose && repairs < MAX_REPAIRS) {
+      repairs += 1;
+      body = decodeNearly(text, start);
+    }
+    at = body ? body.end : start + 1;
+    if (!body || depth) {
+      broken = true;
+      depth += body ? 0 : 1;
+      continue;
+    }
+    const fields = askedFields(loose ? unwrapped(body.value, form) : body.value, form, loose);
+    if (fields.has(form.field)) {
+      objects.push([turn, fields]);
+      broken &&= fields.size < Math.max(...objects.map(([, one]) => one.size));
+    }
+  }
+  objects = tried === MAX_OBJECTS && text.includes('{', at) ? [] : objects;
+  return broken || !objects.length ? null : choose(objects, form, loose);
+}
 
-const STRING = /"[^"\\]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\]*)*/y;
+/** The verdict of the last of the most complete objects, which come with their turns. */
+function choose(objects, form, loose) {
+  const most = Math.max(...objects.map(([, fields]) => fields.size));
+  const complete = objects.filter(([, fields]) => fields.size === most);
+  const [turn, fields] = complete.at(-1);
+  const reading = readObject(fields, form, loose);
+  for (const [, other] of turn !== objects[0][0] ? objects : loose ? complete : []) {
+    if (!reading || readObject(other, form, loose)?.score !== reading.score) {
+      throw new Unreadable(TWO_VERDICTS);
+    }
+  }
+  return reading;
+}
+
+function readObject(fields, form, loose) {
+  const value = fields.get(form.field);
+  if (value === TWICE) {
+    throw new Unreadable(`the field '${form.field}' stands more than once in the reply, with different values`);
+  }
+  const score = loose ? looseGrade(form, value) : gradeOf(form, value);
+  const rationale = form.texts.map((name) => fields.get(name)).filter((text) => typeof text === 'string').join('\n');
+  return score === null ? null : { score, parser: 'json', rationale };
+}
+
 const JSON_NUMBER = '-?(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?(?:[eE][-+]?[0-9]+)?';
-const SCALAR = regex(`null|true|false|NaN|-?Infinity|${JSON_NUMBER}`, 'y');
-const SPACE = /[ \t\n\r]*/y;
+const TOKEN = new RegExp(
+  '[ \\t\\n\\r]*(?:([{}\\[\\],:])|("[^"\\\\]*(?:\\\\(?:["\\\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\\]*)*")' +
+    `|(null|true|false|${JSON_NUMBER}))`,
+  'y',
+);
 
-/** JSON from a brace on as Python's decoder reads it, with control characters in strings, and where it ends or fails. */
+/** The JSON object that starts at a brace, as Python's decoder reads it, and where it ends; null without one. */
 function decode(text, start) {
   let at = start;
-  let constant = false;
-  const fail = (place, tooDeep = false) => {
-    throw Object.assign(new SyntaxError('no JSON'), { place, tooDeep });
-  };
-  const take = (pattern) => {
-    pattern.lastIndex = at;
-    const piece = pattern.exec(text)?.[0] ?? '';
-    at += piece.length;
-    return piece;
-  };
-  const expect = (sign) => {
-    take(SPACE);
-    if (text[at] !== sign) {
-      fail(at);
+  const noJson = new SyntaxError('no JSON');
+  const next = () => {
+    TOKEN.lastIndex = at;
+    const token = TOKEN.exec(text);
+    if (!token) {
+      throw noJson;
     }
-    at += 1;
-    take(SPACE);
+    at = TOKEN.lastIndex;
+    return token;
   };
-  const string = () => {
-    const piece = take(STRING) || fail(at);
-    if (text[at] !== '"') {
-      const escape = text[at + 1];
-      fail(escape === undefined ? at - piece.length : at + Number(escape === 'u'));
+  const string = (quoted) => JSON.parse(quoted.replace(/[\0-\x1f]/g, (sign) => JSON.stringify(sign).slice(1, -1)));
+  const value = ([, sign, quoted, scalar], depth) => {
+    if (quoted || scalar) {
+      return quoted ? string(quoted) : JSON.parse(scalar);
     }
-    at += 1;
-    return JSON.parse(`${piece.replace(/[\0-\x1f]/g, (sign) => JSON.stringify(sign).slice(1, -1))}"`);
-  };
-  const members = (closing, member) => {
-    const all = [];
-    at += 1;
-    take(SPACE);
-    while (text[at] !== closing) {
-      if (all.length) {
-        expect(',');
+    if (!'{['.includes(sign) || depth > MAX_DEPTH) {
+      throw noJson;
+    }
+    const members = [];
+    for (let token = next(); token[1] !== (sign === '{' ? '}' : ']'); token = next()) {
+      if (members.length) {
+        if (token[1] !== ',') {
+          throw noJson;
+        }
+        token = next();
       }
-      all.push(member());
-      take(SPACE);
+      if (sign === '[') {
+        members.push(value(token, depth + 1));
+      } else if (token[2] && next()[1] === ':') {
+        members.push([string(token[2]), value(next(), depth + 1)]);
+      } else {
+        throw noJson;
+      }
     }
-    at += 1;
-    return all;
-  };
-  const value = (depth) => {
-    if (depth > MAX_DEPTH) {
-      fail(at, true);
-    }
-    if (text[at] === '"') {
-      return string();
-    }
-    if (text[at] === '[') {
-      return members(']', () => value(depth + 1));
-    }
-    if (text[at] === '{') {
-      const pair = () => {
-        const name = string();
-        expect(':');
-        return [name, value(depth + 1)];
-      };
-      return withDoubles(members('}', pair));
-    }
-    const scalar = take(SCALAR) || fail(at);
-    constant ||= /[NI]/.test(scalar);
-    return /[NI]/.test(scalar) ? null : JSON.parse(scalar);
+    return sign === '{' ? withDoubles(members) : members;
   };
   try {
-    const parsed = value(0);
-    return { value: constant ? undefined : parsed, end: at };
+    return { value: value(next(), 0), end: at };
   } catch (problem) {
-    if (problem.place === undefined) {
-      throw problem;
+    if (problem === noJson) {
+      return null;
     }
-    return { end: Math.max(start + 1, problem.place), tooDeep: problem.tooDeep };
+    throw problem;
   }
 }
 
@@ -352,12 +291,13 @@ const ENDS_TEXT = '(?=[ \\t\\r\\n]{0,40}(?:[,:\uff1a\uff0c=}\\]]|//|/\\*|#|$)|[ 
 const QUOTED = [['"', '"'], ["'", "'"], ['[\u201c\u201d\u201e]', '\u201c\u201d'], ['`', '`']].map(
   ([opening, closing]) => `${opening}((?:\\\\[^]|[^\\\\${closing}]|[${closing}](?!${ENDS_TEXT}))*)[${closing}]${ENDS_TEXT}`,
 );
-const NEARLY = regex(
+const NEARLY = new RegExp(
   `[ \\t\\r\\n]+|//[^\\n]*|#[^\\n]*|/\\*(?:[^*]|\\*(?!/))*\\*/|([{}\\[\\],:\uff1a\uff0c=])|${QUOTED.join('|')}` +
     '|((?:[^ \\t\\r\\n,:\uff1a\uff0c=\\[\\]{}"\'\u201c\u201d\u201e`/#]|/(?![/*]))(?:[^\\n,:\uff1a\uff0c\\[\\]{}"\u201c\u201d/#]|/(?![/*]))*)',
   'uy',
 );
-const BARE = new Map(Object.entries({ true: 'true', false: 'false', null: 'null', none: 'null', nan: 'null', undefined: 'null' }));
+const ESCAPE = /\\(["\\/bfnrt]|u[0-9a-fA-F]{4})|\\'|[\\"]/gu;
+const BARE = new Map([['true', 'true'], ['false', 'false'], ...['null', 'none', 'nan', 'undefined'].map((word) => [word, 'null'])]);
 const SIGNS = new Map([['\uff1a', ':'], ['=', ':'], ['\uff0c', ',']]);
 
 /** An object that is nearly JSON: comments, commas, quotes, escapes and bare words as people write them. */
@@ -374,7 +314,7 @@ function decodeNearly(text, start) {
     if (!piece) {
       break;
     }
-    at += piece[0].length;
+    at = NEARLY.lastIndex;
     const [, written, ...rest] = piece;
     const bare = rest.pop();
     const sign = SIGNS.get(written) ?? written;
@@ -405,85 +345,69 @@ function decodeNearly(text, start) {
       break;
     }
   }
-  const parsed = decode(pieces.join(''), 0);
-  return parsed.value && !depth ? { value: parsed.value, end: at } : null;
+  const body = decode(pieces.join(''), 0);
+  return body && !depth ? { value: body.value, end: at } : null;
 }
 
-/** A bare word or a text in quotes as JSON; null where it is neither, or stands for something left out. */
-function asJson(bare, text) {
-  if (text !== undefined) {
-    const escape = (whole, known, other, quote) =>
-      known ? `\\${known}` : quote ? '\\"' : other === "'" ? other : `\\\\${other}`;
-    return `"${text.replace(/\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|([^]))|(")/gu, escape)}"`;
+/** A bare word or a quoted text as JSON; null where it stands for something left out. */
+function asJson(bare, quoted) {
+  if (quoted !== undefined) {
+    return `"${quoted.replace(ESCAPE, (whole, known) => (known ? whole : whole === "\\'" ? "'" : `\\${whole}`))}"`;
   }
   const word = (bare ?? '').replace(/[ \t\r]+$/, '').replace(/^\+/, '');
   if (!/[\p{L}\p{N}]/u.test(word)) {
     return null;
   }
-  const number = regex(`^${JSON_NUMBER}$`, '').test(word);
+  const number = new RegExp(`^${JSON_NUMBER}$`).test(word);
   return number ? word : BARE.get(word.toLowerCase()) ?? JSON.stringify(word);
 }
 
-/** The verdict of the last object that is as complete as any other. */
-function choose(bodies, form, loose) {
-  if (!bodies.length) {
-    return null;
-  }
-  const most = Math.max(...bodies.map(([, fields]) => completeness(fields, form)));
-  const complete = bodies.filter(([, fields]) => completeness(fields, form) === most);
-  const [turn, last] = complete.at(-1);
-  const reading = readObject(last, form, loose);
-  for (const [, fields] of turn !== bodies[0][0] ? bodies : loose ? complete : []) {
-    if (!reading || readObject(fields, form, loose)?.score !== reading.score) {
-      throw new Unreadable(TWO_VERDICTS);
-    }
-  }
-  return reading;
-}
-
-/** How many of the fields that were asked for an object with the score has; without an object all of them. */
-function completeness(fields, { texts, confidences }) {
-  return 1 + [...texts, ...confidences].filter((name) => !fields || fields.has(name)).length;
-}
-
-/** The fields of an object that were asked for; loosely, whatever their letters, or within wrappers. */
-function askedFields(body, form, loose, wrappers = 3) {
-  const known = loose ? withDoubles([...body].map(([name, value]) => [plainName(name), value])) : body;
+/** The fields of an object that were asked for; loosely, however they are spelled. */
+function askedFields(body, form, loose) {
   const fields = new Map();
-  const asked = [...form.scores, ...form.texts, ...form.confidences];
-  for (const name of asked) {
-    const spelled = loose && !body.has(name) ? plainName(name) : name;
-    const deep = name.includes('.') ? nested(body, name) : null;
-    const value = body.has(name) ? body.get(name) : known.has(spelled) ? known.get(spelled) : deep;
-    if (value !== null || known.has(spelled)) {
+  for (const name of [form.field, ...form.texts, ...form.confidences]) {
+    let value = body;
+    for (const part of body.has(name) ? [name] : name.split('.')) {
+      if (loose && value instanceof Map) {
+        value = withDoubles([...value].map(([key, inner]) => [plainName(key), inner]));
+      }
+      value = value instanceof Map ? value.get(loose ? plainName(part) : part) : undefined;
+    }
+    if (value !== undefined) {
       fields.set(name, value);
     }
   }
-  if (!loose || !wrappers || form.scores.some((name) => fields.has(name))) {
-    return fields;
-  }
-  const others = [...body].filter(([name]) => !asked.includes(name));
-  let inner = others.map(([, value]) => called(value)).filter((one) => one instanceof Map);
-  if (body.size > 1) {
-    const every = completeness(null, form);
-    inner = inner.filter((one) => every > 1 && askedFields(one, form, false).size === every);
-  }
-  return inner.length === 1 ? askedFields(inner[0], form, loose, wrappers - 1) : fields;
+  return fields;
 }
 
-/** An object that stands as JSON in a text, as the arguments of a call of a tool do. */
-const called = (value) => (typeof value === 'string' && value.startsWith('{') ? decode(value, 0).value : value);
+/** The object with the verdict inside up to three others, such as a call of a tool. */
+function unwrapped(whole, form) {
+  const asked = [form.field, ...form.texts, ...form.confidences];
+  let body = whole;
+  for (let wrappers = 0; wrappers < 3 && !askedFields(body, form, true).has(form.field); wrappers += 1) {
+    const others = [...body].filter(([name]) => !asked.includes(name)).map(([, value]) => value);
+    let inner = others.map((value) => (typeof value === 'string' && value.startsWith('{') ? decode(value, 0)?.value : value));
+    inner = inner.filter((one) => one instanceof Map);
+    if (body.size > 1) {
+      inner = inner.filter((one) => asked.length > 1 && askedFields(one, form, false).size === asked.length);
+    }
+    if (inner.length !== 1) {
+      break;
+    }
+    [body] = inner;
+  }
+  return body;
+}
 
-const plainName = (name) => name.replace(regex(`[${S}_*\\-]`, 'gu'), '').toLowerCase();
+const PARTS = /(?<=[\p{L}\p{N}_])[ _-]+(?=[\p{L}\p{N}_])/gu;
+const plainName = (name) => strip(name, ' \\t*').replace(PARTS, '').toLowerCase();
 
-/** The values of a field that stands more than once in an object, with different values. */
-class Twice {}
-
+/** An object that keeps for every field that it holds twice that the two differ. */
 function withDoubles(pairs) {
   const body = new Map(pairs);
-  for (const [name, value] of pairs) {
+  for (const [name, value] of body.size < pairs.length ? pairs : []) {
     if (!same(value, body.get(name))) {
-      body.set(name, new Twice());
+      body.set(name, TWICE);
     }
   }
   return body;
@@ -499,255 +423,119 @@ function same(one, other) {
   return one === other;
 }
 
-function nested(body, path) {
-  return path.split('.').reduce((inner, name) => (inner instanceof Map ? inner.get(name) ?? null : null), body);
-}
-
-function readObject(fields, form, loose) {
-  const names = form.scores.filter((one) => fields.has(one));
-  const written = names.map((name) => fields.get(name));
-  if (written[0] instanceof Twice) {
-    throw new Unreadable(`the field '${names[0]}' stands more than once in the reply, with different values`);
-  }
-  const grades = new Set(loose ? written.map((value) => looseGrade(form, value)) : [gradeOf(form, written[0])]);
-  grades.delete(null);
-  const score = grades.size === 1 ? [...grades][0] : null;
-  const rationale = form.texts.map((name) => fields.get(name)).filter((text) => typeof text === 'string').join('\n');
-  return score === null ? null : { score, parser: 'json', rationale };
-}
-
-const LINES = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/;
-
-function splitLines(text) {
-  const lines = text.split(LINES);
-  return lines.at(-1) === '' ? lines.slice(0, -1) : lines;
-}
-
 /** The verdict of a reply in prose; where a head of the prompt follows on one, the model has gone on by itself. */
-function readProse(reply, form, loose) {
-  let text = reply;
-  const lines = splitLines(text);
-  if (text.startsWith('```') && lines.length > 2 && strip(lines.at(-1)) === '```') {
-    text = strip(lines.slice(1, -1).join('\n'));
-  }
-  text = text.replace(/\r\n?/g, '\n');
-  const places = placesOf(form);
-  if (loose) {
-    // `<4>` where the prompt has written `<1 to 5>`
-    const bare = (whole, inner) => (valueAt(places.alone, inner) === null ? whole : inner);
-    text = withPlainDigits(text).replace(PICTURE, '$1 $2').replace(/[` \n]+$/, '').replace(/<([^<>/\n]{1,20})>/gu, bare);
+function readProse(whole, form, loose) {
+  const turn = strip(whole.slice(0, turnEnd(whole)).replaceAll('\r\n', '\n'));
+  const text = strip(turn.replace(/^```json/, ''), `\`${BLANKS}`);
+  if (loose && text.startsWith('{') && text.endsWith('}')) {
+    const body = decodeNearly(text, 0);
+    const score = body?.end === text.length ? onlyGrade(form, body.value) : null;
+    return score === null ? null : { score, parser: 'mark', rationale: text };
   }
   for (const head of from(headsPattern(form), text, 0).slice(0, 8)) {
-    const before = strip(text.slice(0, head.index));
-    const inPlace =
-      ['between', 'start'].includes(form.mark) || last(places.name, before) || valueAt(places.alone, lastLine(before));
-    const reading = before && inPlace ? proseVerdict(before, form, loose) : null;
+    const reading = readMark(strip(text.slice(0, head.index)), form, loose);
     if (reading) {
-      const rest = strip(text.slice(head.index + head[0].length));
-      const again = head.groups.answerer ? proseVerdict(rest, form, loose) : null;
-      if (again && again.score !== reading.score) {
+      const again = readMark(strip(text.slice(head.index + head[0].length)), form, loose);
+      if (head.groups.answerer && again && again.score !== reading.score) {
         throw new Unreadable(TWO_VERDICTS);
       }
       return reading;
     }
   }
-  return proseVerdict(text, form, loose);
+  return readMark(text, form, loose);
 }
 
-const lastLine = (text) => text.slice(text.lastIndexOf('\n') + 1);
-const PICTURES = '\\u2600-\\u2604\\u2607-\\u27bf\\ufe0f\\u{1f300}-\\u{1faff}';
-const PICTURE = regex(`^([^\\n${PICTURES}]*)[${PICTURES}]+([^\\n${PICTURES}]*)$`, 'gmu');
+/** The verdict that stands at the judge's mark. */
+function readMark(text, form, loose) {
+  const written = valueAt(...markedPiece(text, form, loose), form);
+  const score = written === null ? null : gradeOf(form, written);
+  return score === null ? null : { score, parser: 'mark', rationale: text };
+}
+
+/** The place and the piece of text where the verdict has to stand. */
+function markedPiece(text, form, loose) {
+  const { mark, after } = form;
+  if (mark !== 'between') {
+    return mark === 'start' ? [loose ? 'only' : 'first', firstLine(text)] : [loose ? 'only' : 'line', lastLine(text)];
+  }
+  const apart = /^[\p{L}\p{N}]/u.test(form.before) ? `(?<!${W})` : '';
+  const opened = last(apart + withAnyBlanks(form.before), text) ?? (loose ? last(sloppy(form.before), text) : undefined);
+  if (!opened) {
+    return ['alone', loose ? (form.labels.length ? lastLine(text) : text) : ''];
+  }
+  const rest = text.slice(opened.index + opened[0].length);
+  if (after) {
+    const end = new RegExp(loose ? sloppy(after) : withAnyBlanks(after), 'iu').exec(rest)?.index;
+    return [loose ? 'only' : 'alone', loose || end !== undefined ? rest.slice(0, end) : ''];
+  }
+  const line = firstLine(rest);
+  if (strip(line, ' \\t*_`')) {
+    return [loose ? 'only' : 'first', line];
+  }
+  return ['alone', firstLine(rest.slice(line.length).replace(new RegExp(`^[${BLANKS}]+`, 'u'), ''))];
+}
+
 const withPlainDigits = (text) => text.replace(/[\uff10-\uff19]/g, (digit) => String.fromCharCode(digit.charCodeAt(0) - 0xfee0));
 
-/** The verdict at the first place that has a value. */
-function proseVerdict(text, form, loose) {
-  for (const [parser, place, piece] of pieces(text, form, loose)) {
-    const written = valueAt(placesOf(form)[place], piece);
-    if (written !== null) {
-      const score = gradeOf(form, written);
-      return score === null ? null : { score, parser, rationale: text };
-    }
+/** The value at the start of a text: the first in it, alone, alone on a line after a key, or the only one. */
+function valueAt(place, written, form) {
+  const value = valuePattern(form);
+  const [first, end] = [MARKS + value, `${MARKS}\\.?${MARKS}$`];
+  let pattern = { first, alone: first + end, line: `(?:${KEY})?${first}${end}` }[place];
+  let text = written;
+  if (place === 'only') {
+    text = withPlainDigits(text).replace(/<([^<>/\n]{1,20})>/gu, '$1');
+    const again = value.replace('?<value>', '?:') + (form.labels.length ? '' : '|[0-9]');
+    pattern = `(?:${KEY})?${first}(?=${BEGINS_REASON})(?![^]*?(?<!${W})(?:${again}))`;
   }
-  return null;
+  return new RegExp(`^(?:${pattern})`, 'iu').exec(text)?.groups.value ?? null;
 }
 
-const made = new WeakMap();
-
-/** The patterns of the places where a value may stand, by name, made once for a form; some are for labels only. */
-function placesOf(form) {
-  if (!made.has(form)) {
-    const value = valuePattern(form);
-    const first = `[${MARK}]{0,40}${value}`;
-    const named = `${KEY}[${MARK}]{0,40}${NAMED}${value}${UNIT}`;
-    const end = `${MARKS}\\.?${MARKS}$`;
-    const after = form.after ? `[${MARK}.]{0,40}?${withAnyBlanks(form.after)}` : '';
-    // words of two letters or more, which nothing opens with by chance
-    const worded = form.labels.length > 0 && form.labels.every((label) => /^[\p{L}\p{Nl}\p{No}]{2}/u.test(label));
-    const reason = worded ? `${MARKS}[,;:\u2013\u2014\\-]` : '\\)(?!.{0,400}(?<!\\w)\\w\\))'; // "c) The text says so."
-    const closing = (worded ? atomic(`[${S}]*`) : '(?!)') + first + UNIT + end;
-    const again = `(?<!${W})${value.replace('?<value>', '?:')}${form.labels.length ? '' : '|[0-9]'}`;
-    const why = `(?=${MARKS}(?:[.,;:\u2013\u2014(\\[\\-]|$)|[ \\t]{0,9}[(\\[])`; // "4 (Mostly)"
-    const patterns = {
-      first,
-      alone: first + UNIT + end,
-      'before its mark': first + after,
-      'ends a clause': `${first}(?=${MARKS}(?:[.,;:!\u2013\u2014\\-]|$))`,
-      'before a reason': form.labels.length ? `${first}(?=${reason})` : '(?!)',
-      'all of a line': named + end,
-      'last clause': atomic(`[^\\n]*(?:[.!?:;\u2013\u2014](?=[${S}])|${ARROW}|[${S}]-(?=[${S}]))`) + closing,
-      'after an arrow': atomic(`[^\\n]*(?:${ARROW})`) + closing,
-      only: `${atomic(named)}${why}(?![^]*?(?:${again}))`,
-    };
-    const places = Object.entries(patterns).map(([name, pattern]) => [name, regex(`^(?:${pattern})`)]);
-    made.set(form, { ...Object.fromEntries(places), name: linePattern(form) });
+/** The pattern of a value that is not part of a word, number, range or choice. */
+function valuePattern(form) {
+  const labels = form.kind === 'probability' ? [] : form.labels;
+  const plain = form.kind === 'binary' ? ['yes', 'no', 'true', 'false', '1', '0'] : [];
+  const words = [...new Set([...labels, ...plain])].sort((one, other) => other.length - one.length);
+  const parts = words.map((word) => {
+    const part = word.split(/[ _-]/).map(escaped).join('[ _\\-]?');
+    return word.length < 3 && /^\p{L}+$/u.test(word) ? `${part}(?!${S}${LETTER})` : part;
+  });
+  const value = parts.join('|') || NUMBER;
+  const beside = parts.length ? `|(?:${value})(?!${W})` : '';
+  const end =
+    `(?!_{0,8}[\\p{L}\\p{N}]|[\\-+>=&^~\u00b0]|<(?!/?[a-z])|\\.[0-9]` +
+    `|${MARKS}(?:[?\uff1f/\uff0f\u2026\u2192]|\\\\?[%\u2030\uff05]|\\.\\.|[\\-=]>|[\\-\u2013\u2014\u2212~]{1,3}${S}?[0-9]` +
+    `|[,;]?${S}?(?:to|or|of|per${S}?cent|and${S}a${S}half)(?!${W})` +
+    `|(?:[|,;]${S}?|[,;]?${S}?(?:${LETTER}{1,7}${S}){1,2})(?:[0-9]|(?:${value})(?!${W}))${beside}))`;
+  const percent = ofHundred(form) ? `(?:${S}?[%\uff05])?` : '';
+  if (parts.length) {
+    return `(?<value>${value})${percent}${end}`;
   }
-  return made.get(form);
+  const points = `(?:[\u5206\u70b9\uc810](?!${W}))?`;
+  const top = `${MARKS}(?:[/\uff0f]|(?:out${S})?of(?!${W}))${MARKS}${form.high}${points}${end}`;
+  return `(?<value>${value})${percent}${points}(?:${top}|${end})`;
 }
 
-/** Write one side of a mark as a pattern; there may be a blank before its colon, as in French. */
+/** Whether its grades end at 100, so that a percent sign may stand after one. */
+const ofHundred = (form) => form.high === 100 || form.labels.includes('100');
+
+/** The pattern of one side of a mark; as in French, its colon may stand apart. */
 function withAnyBlanks(mark) {
-  const pattern = words(mark.replace(regex(`[${S}]*[:=]$`, 'u'), '')).map(escaped).join(`[${S}]+`);
-  const sign = { ':': '[:\uff1a]', '=': '=' }[mark.at(-1)];
-  return sign ? `${pattern}[${S}]*${sign}` : pattern;
+  const sign = { ':': '[:\uff1a]', '\uff1a': '[:\uff1a]', '=': '=' }[mark.at(-1)];
+  const words = strip(sign ? mark.slice(0, -1) : mark).split(/\s+/u);
+  return words.map(escaped).join(`${S}+`) + (sign ? `${S}*${sign}` : '');
 }
 
 /** A mark in other brackets, or with the scale in brackets or another sign at its end. */
-function sloppyMark(mark) {
+function sloppy(mark) {
   const name = withAnyBlanks(strip(mark, '\\[\\](){}<>*:\uff1a '));
+  if (!name) {
+    return withAnyBlanks(mark);
+  }
   return /[:\uff1a]$/.test(mark)
-    ? `${name}(?:[${S}]*[(\\[][^()\\[\\]\\n]{0,40}[)\\]])?(?:[ \\t*_]{0,9}[:\uff1a=\u2013\u2014\\-]|[\u3011\\]])`
+    ? `${name}(?:${S}*[(\\[][^()\\[\\]\\n]{0,40}[)\\]])?(?:[ \\t*_]{0,9}[:\uff1a=\u2013\u2014\\-]|[\u3011\\]])`
     : `[\\[(<{*\u3010]{1,4}${name}[\\])>}*\u3011]{1,4}[:\uff1a]?`;
 }
-
-const ARROW = '[\\-=]>|[\u2192\u21d2]';
-/** Where a verdict is looked for, one after another: how that is called, the place, and the piece of text. */
-function* pieces(text, form, loose) {
-  const { mark, after } = form;
-  const places = placesOf(form);
-  const marked = mark === 'between' ? afterMark(text, form, loose) : null;
-  if (marked !== null) {
-    yield ['mark', 'before its mark', marked];
-    if (loose || !after) {
-      const [within] = marked.split(after ? regex(sloppyMark(after)) : '\n', 1);
-      yield ['mark', loose ? 'only' : 'after an arrow', strip(within)];
-    }
-    return;
-  }
-  const name = last(places.name, text);
-  if (name) {
-    yield ['last', ...restOfLine(text, name)];
-    return;
-  }
-  const lines = splitLines(strip(text));
-  if (lines.length && ['start', 'last line'].includes(mark)) {
-    if (mark === 'start') {
-      yield ['mark', 'first', lines[0]];
-      yield ['mark', 'ends a clause', lines.at(-1)];
-    } else if (lines.length === 1) {
-      yield ['mark', 'before a reason', lines[0]];
-    }
-    yield ['mark', 'all of a line', lines.at(-1)];
-    yield ['mark', 'last clause', lines.at(-1)];
-    if (lines.length > 1 && !strip(lines[1])) {
-      yield ['mark', 'alone', lines[0]];
-    }
-  }
-  const sentence = last(SENTENCE, text);
-  if (sentence) {
-    yield ['sentence', ...restOfLine(text, sentence)];
-    return;
-  }
-  yield ['whole', 'alone', text];
-  const line = lastLine(text);
-  const ending = valueAt(places['all of a line'], line);
-  // A number without a name or a unit may count anything, and so may one that ends a sentence.
-  const named = form.labels.length || /[\p{L}\p{Nl}\p{No}/\uff0f\u2605]/u.test(line);
-  if (ending !== null && named && words(line.slice(0, line.lastIndexOf(ending))).length <= 3) {
-    yield ['last', 'all of a line', line];
-  }
-  yield ['last', 'after an arrow', strip(line)];
-}
-
-/** What follows on the prompt's own mark, loosely on one that is nearly it. */
-function afterMark(text, form, loose) {
-  const apart = /^[\p{L}\p{N}]/u.test(form.before) ? `(?<!${W})` : '';
-  const mark =
-    last(regex(apart + withAnyBlanks(form.before), 'giu'), text) ??
-    (loose ? last(regex(sloppyMark(form.before), 'giu'), text) : null);
-  return mark && text.slice(mark.index + mark[0].length);
-}
-
-/** The place and the rest of a line; of an empty rest, the next line, which is nothing but a value. */
-function restOfLine(text, match) {
-  const all = text.slice(match.index + match[0].length);
-  const [rest] = all.split('\n', 1);
-  if (strip(rest, ' \\t*_`')) {
-    return ['first', words(rest).join(' ')];
-  }
-  return ['alone', all.slice(rest.length).replace(regex(`^[${S}]+`, 'u'), '').split('\n', 1)[0]];
-}
-
-const last = (pattern, text) => [...text.matchAll(pattern)].at(-1) ?? null;
-const valueAt = (pattern, text) => pattern.exec(text)?.groups.value ?? null;
-
-const SCALE = atomic('(?:[(\\[][^()\\[\\]\\n]{0,40}[)\\]][ \\t*_]{0,9})?');
-
-function linePattern(form) {
-  const taken = [...form.texts, ...form.confidences];
-  const all = new Set([...form.scores, ...SCORE_WORDS.filter((word) => !taken.includes(word))]);
-  const named = [...all].sort((one, other) => other.length - one.length).map((word) => escaped(word).replaceAll('_', '[ _]'));
-  const head =
-    `(?:^|(?<=\\n))${atomic('[ \\t>*_#`"\'\u201c\u2018\u00ab|\u2022(\\[+\\-]{0,40}')}(?:[0-9]{1,2}[.)]${atomic('[ \\t*_]{0,8}')})?` +
-    `(?:(?:the|my)${atomic('[ \\t*_]{1,8}')})?(?:(?:final|overall)${atomic('[ \\t*_]{1,8}')})?`;
-  return regex(`${head}(?:${named.join('|')})${atomic('[ \\t"\'*_`\\])\u201d\u2019\u00bb]{0,40}')}${SCALE}[:=\uff1a]`, 'giu');
-}
-
-const GAP = `[${S}*_]{1,8}`;
-const SENTENCE = regex(
-  `(?<!${W})(?:the|my|final|overall)${atomic(GAP)}(?:score|grade|rating|verdict)${atomic(GAP)}is(?!${W}):?`,
-  'giu',
-);
-
-const PERCENT = `(?:[%\uff05]|per[${S}]?cent${EDGE})`;
-
-function valuePattern(form) {
-  const labels = form.kind === 'probability' ? [] : form.labels.map((label) => words(label).join(' '));
-  const usual = form.kind === 'binary' ? ['yes', 'no', 'true', 'false', '1', '0'] : [];
-  const all = [...new Set([...labels, ...labels.map(withoutAccents), ...usual])].sort((one, other) => other.length - one.length);
-  const value = all.map(escaped).join('|') || NUMBER;
-  const end =
-    `(?!_{0,8}[\\p{L}\\p{N}]|[\\-+>=&^~\u00b0]|<(?!/?[a-z])|\\.[0-9]` +
-    `|${MARKS}(?:[?\uff1f/\uff0f\u2026\u2192]|\\\\?[%\u2030\uff05]|\\.\\.|[\\-=]>|[\\-\u2013\u2014\u2212~]{1,3}[${S}]?[0-9]|[,;][${S}]?[0-9]` +
-    `|[,;]?[${S}]?(?:to|or)${EDGE}|(?:of|out[${S}]of|through|until|versus|vs|per[${S}]?cent)${EDGE}` +
-    `|(?:and[${S}]|[|][${S}]?)(?:a[${S}]half|${value})${EDGE}))`;
-  const percent = ofHundred(form) ? atomic(`(?:[${S}]?${PERCENT})?`) : '';
-  if (all.length) {
-    const alone = `(?![${S}](?!(?:because|since|as)${EDGE})[\\p{L}\\p{Nl}\\p{No}])`;
-    const phrase = (word) => word.toLowerCase() === 'no' || ([...word].length === 1 && /^\p{L}$/u.test(word));
-    const numbers = labels.filter((label) => regex(`^${NUMBER}$`, 'u').test(label));
-    const [highest] = numbers.toSorted((one, other) => Number(other.replace(',', '.')) - Number(one.replace(',', '.')));
-    const top = labels.length && numbers.length === labels.length ? atomic(`(?:[${S}]?/[${S}]?${escaped(highest)})?`) : '';
-    return `(?<value>${all.map((word) => howeverApart(word) + (phrase(word) ? alone : '')).join('|')})${percent}${top}${end}`;
-  }
-  const top = `${MARKS}(?:[/\uff0f]|(?:out[${S}])?of${EDGE})${MARKS}${form.high}${COUNTED}${end}`;
-  return `(?<value>${value})${percent}${COUNTED}(?:${top}|${end})`;
-}
-
-/** Whether its grades go from 0 to 100, or from 100 to 0, so that a percent sign may stand after one. */
-function ofHundred({ low, high, labels }) {
-  if (!labels.length) {
-    return low === 0 && high === 100;
-  }
-  return ['0', '100'].every((end) => labels.includes(end)) && labels.every((label) => /^(?:[0-9]{1,2}|100)$/.test(label));
-}
-
-/** A label whose parts stand together, apart, or with a hyphen: SEV2, SEV 2; not_met, not met. */
-function howeverApart(word) {
-  const pieces = word.split(/[ _-]|(?<=[\p{L}\p{Nl}\p{No}])(?=[0-9])/u);
-  return pieces.every(Boolean) ? pieces.map(escaped).join('[ _\\-]?') : escaped(word);
-}
-
-const together = (label) => label.replace(/[ _-]/g, '');
 
 /** The place of a label that says the same as yes or no; without one yes is 1. */
 function plainPlace(yes, labels) {
@@ -758,53 +546,59 @@ function plainPlace(yes, labels) {
 function gradeOf(form, value) {
   const { kind, labels } = form;
   if (typeof value === 'string') {
-    const word = ofHundred(form) ? strip(value).replace(regex(`[${S}]?${PERCENT}$`, 'iu'), '') : strip(value);
-    const name = folded(word);
-    const bare = labels.map((label) => withoutAccents(folded(label)));
-    const joined = labels.map((label) => together(folded(label)));
-    const spellings = [[labels.map(folded), name], [labels, word], [bare, name], [joined, together(name)]];
-    for (const [all, spelled] of spellings) {
-      const place = all.indexOf(spelled);
-      if (spelled && place >= 0 && place === all.lastIndexOf(spelled)) {
-        return place;
-      }
-    }
-    if (kind === 'choice' || (kind === 'graded' && labels.length)) {
-      return null;
-    }
-    if (kind === 'binary') {
-      const plain = word.toLowerCase();
-      return ONE.includes(plain) || ZERO.includes(plain) ? plainPlace(ONE.includes(plain), labels) : null;
-    }
-    return regex(`^${NUMBER}$`, 'u').test(word) ? Number(word.replace(',', '.')) : null;
+    return gradeOfWord(form, strip(value));
   }
   if (typeof value === 'boolean') {
     return kind === 'binary' ? plainPlace(value, labels) : null;
   }
+  if (kind === 'choice' || typeof value !== 'number' || !Number.isFinite(value)) {
+    return null;
+  }
   if (kind === 'binary' && labels.length && (value === 0 || value === 1)) {
     return plainPlace(value === 1, labels);
   }
-  if (typeof value === 'number' && Number.isFinite(value) && kind !== 'choice') {
-    if (kind === 'graded' && labels.length) {
-      const place = labels.indexOf(String(Number(value.toPrecision(6))));
-      return place < 0 ? null : place;
-    }
-    return value;
+  if (kind === 'graded' && labels.length) {
+    const place = labels.indexOf(String(Number(value.toPrecision(6))));
+    return place < 0 ? null : place;
   }
-  return null;
+  return value;
 }
 
-/** The grade of a value that is nearly one: "0/3", "4 (Mostly)", {"value": 0}, [3]. */
+function gradeOfWord(form, whole) {
+  const { kind, labels } = form;
+  const word = ofHundred(form) ? whole.replace(new RegExp(`[%\uff05${BLANKS}]+$`, 'u'), '') : whole;
+  const lower = word.toLowerCase();
+  const spellings = [
+    [labels.map((label) => label.toLowerCase()), lower],
+    [labels, word],
+    [labels.map(plainName), plainName(word)],
+  ];
+  for (const [names, name] of spellings) {
+    const place = names.indexOf(name);
+    if (name && place >= 0 && place === names.lastIndexOf(name)) {
+      return place;
+    }
+  }
+  if (kind === 'binary' && [...ONE, ...ZERO].includes(lower)) {
+    return plainPlace(ONE.includes(lower), labels);
+  }
+  if (kind === 'binary' || kind === 'choice' || (kind === 'graded' && labels.length)) {
+    return null;
+  }
+  return new RegExp(`^${NUMBER}$`, 'u').test(word) ? Number(word.replace(',', '.')) : null;
+}
+
+/** The grade of a value that is nearly one: "0/3", "4 (Mostly)", [3]. */
 function looseGrade(form, value) {
-  const grade = gradeOf(form, value);
-  if (grade !== null) {
-    return grade;
+  if (typeof value === 'string') {
+    return gradeOf(form, valueAt('only', strip(value), form) ?? value);
   }
-  const named = value instanceof Map ? [...value].filter(([name]) => ['value', ...SCORE_WORDS].includes(name.toLowerCase())) : [];
-  const values = Array.isArray(value) ? value : named.map(([, inner]) => inner);
-  if (values.length === 1) {
-    return gradeOf(form, values[0]);
-  }
-  const written = typeof value === 'string' ? valueAt(placesOf(form).only, strip(withPlainDigits(value))) : null;
-  return written === null ? null : gradeOf(form, written);
+  return value instanceof Map || Array.isArray(value) ? onlyGrade(form, value) : gradeOf(form, value);
+}
+
+/** The grade among the values of an object or a list that has one. */
+function onlyGrade(form, values) {
+  const inner = [...values.values()].filter((value) => !form.labels.length || typeof value === 'string');
+  const grades = inner.map((value) => gradeOf(form, value)).filter((grade) => grade !== null);
+  return grades.length === 1 ? grades[0] : null;
 }

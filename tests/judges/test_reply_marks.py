@@ -54,7 +54,7 @@ def score(prompt: JudgePrompt, reply: str) -> float | None:
         ("Bewertung: ...", "Begründung: gut\n**Bewertung:** 4/5", 4.0),
         ("<stars>...</stars>", "<stars>\n 3 </stars>", 3.0),
         ("<stars>...</stars>", "<stars>3 or 4</stars>", None),
-        ("<stars>...</stars>", "Score: 4", 4.0),
+        ("<stars>...</stars>", "Score: 4", None),
         ("last line", "Two things are missing.\n\n2", 2.0),
         ("last line", "2\nbecause two things are missing", None),
         ("start", "2, because two things are missing", 2.0),
@@ -67,16 +67,11 @@ def test_a_verdict_stands_at_the_mark(mark: str, reply: str, grade: float | None
     assert score(judge(STARS, reply_mark=mark), reply) == grade
 
 
-def test_a_line_that_names_the_verdict_says_more_than_its_place() -> None:
-    """A mark that is a mere place gives way to `Score:`."""
-    assert score(judge(STARS, reply_mark="start"), "2 points are missing.\nScore: 4") == 4.0
-
-
 @pytest.mark.parametrize(
     ("reply", "grade"),
     [
         ('{"a": {"score": 4, "why": "x"}}', 4.0),
-        ('{"a": {"why": "x"}, "score": 2}', 2.0),
+        ('{"a": {"why": "x"}, "score": 2}', None),
         ('{"a": [], "b": {"score": 4}}', None),
         ('{"a": {"score": 1}} {"a": {"score": 5}}', 5.0),
         ('{"a": {"score": 1, "score": 5}}', None),
@@ -94,7 +89,7 @@ def test_a_verdict_may_stand_inside_an_object(reply: str, grade: float | None) -
 )
 def test_grades_may_have_names(reply: str, grade: float | None) -> None:
     """The worst first; a number is none of them."""
-    assert score(judge(LETTERS), reply) == grade
+    assert score(judge(LETTERS, reply_mark="Grade: ..."), reply) == grade
 
 
 def test_named_grades_have_an_order_and_a_threshold() -> None:

@@ -137,7 +137,7 @@ EARLIER: Alternatives = {"2": 0.001, "0": 0.999}
             8 / 9,
             0.9,
         ),
-        (prompt(BINARY), ["Verdict:", (" No", {" No": 0.9, " Yes": 0.1})], 0, 0.1, 1.0),
+        (prompt(BINARY), ["Score:", (" No", {" No": 0.9, " Yes": 0.1})], 0, 0.1, 1.0),
         (
             prompt(BINARY, as_json=True),
             ['{"score":', ("true", {"true": 0.8, "false": 0.2}), "}"],
@@ -149,7 +149,7 @@ EARLIER: Alternatives = {"2": 0.001, "0": 0.999}
         (prompt(TEN), ["Score: ", ("9", {"9": 0.6, "1": 0.3, "2": 0.1})], 9, 0.6 / 0.7, 0.7),
         (
             prompt(SUPPORT),
-            ["Label: ", ("Part", {"Part": 0.5, "Not": 0.3, "F": 0.2}), "ially", " supported"],
+            ["Score: ", ("Part", {"Part": 0.5, "Not": 0.3, "F": 0.2}), "ially", " supported"],
             1,
             0.5,
             1.0,

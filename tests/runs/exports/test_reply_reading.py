@@ -49,7 +49,6 @@ WITH_A_VERDICT = {
     ),
     *(
         "two lines with a verdict",
-        "a sentence with the verdict",
         "a value out of so many",
         "a field twice, alike",
     ),
@@ -209,7 +208,7 @@ def test_a_percentage_is_read_wherever_grades_go_from_0_to_100(tmp_path: Path) -
     for judge in PERCENTAGES:
         for share in (0, 25, 100):
             names = judge.scale.labels
-            for value in (f"{share}%", f"{share} %", f"{share}％", f"{share} percent"):
+            for value in (f"{share}%", f"{share} %", f"{share}％"):
                 text = json.dumps({"risk": value}) if judge.reply_schema else f"Risk: {value}"
                 cases.append((judge, FormOfReply(name=value, content=text)))
                 wanted.append(float(names.index(str(share)) if names else share))
@@ -234,35 +233,23 @@ MARKS = {
         '{"reasoning": "It would be FAIL.", "verdict": "PASS"}': 1.0,
         '```json\n{"verdict": "FAIL", "score": 1}\n```': 0.0,
         'The row says {"verdict": "PASS"}.': None,
-        '{"verdict": "PASS"} {"verdict": "FAIL"}': 0.0,
+        '{"verdict": "PASS"} {"verdict": "FAIL"}': None,
         '{"verdict": "PASS", "verdict": "FAIL"}': None,
-        '{"note": {"verdict": "PASS"}}': 1.0,
         '{"note": {"verdict": "PASS"}, "more": 1}': None,
         '{"verdict": "PASS", "note": "cut': None,
         "[[ ## verdict ## ]]\nPASS": 1.0,
     },
     "Final Verdict: ...": {
         '{"final_verdict": "PASS"}': 1.0,
-        '{"Final_Verdict": "FAIL"}': 0.0,
-        '{"final": "PASS"}': None,
+        '{"draft": "PASS", "final": "FAIL"}': None,
     },
     "last line": {
         '{"verdict": "PASS"}': 1.0,
-        "Looks like a fail, but is none -> PASS": 1.0,
-        "Nothing in it that could fail or pass - FAIL.": 0.0,
-        "PASS-rated at first => **FAIL**": 0.0,
-        "**PASS**\n\nNothing in it is wrong.": 1.0,
-        "It is as it should be. PASS points": 1.0,
+        "Looks like a fail, but is none -> PASS": None,
         "PASS\nNothing in it is wrong.": None,
         "PASS it is\n\nNothing in it is wrong.": None,
     },
-    "Oordeel: ...": {
-        "the unit is missing, which a pass needs -> FAIL": 0.0,
-        "Oordeel: 3/4 is the same as 6/8 -> **PASS**": 1.0,
-        "Oordeel: 3/4 is the same as 6/8\n-> PASS": None,
-        "FAIL -> PASS": 1.0,
-        "the sum is right -> passable": None,
-    },
+    "-> ...": {"the unit is missing, which a pass needs -> FAIL": 0.0, "FAIL -> **PASS**": 1.0},
 }
 
 
@@ -351,20 +338,9 @@ def test_all_readers_know_the_same_endings(tmp_path: Path) -> None:
     assert in_javascript(cases, tmp_path) == wanted
 
 
-LETTERS = OutputScale(kind="graded", labels=("c", "b", "a"), threshold=2.0)
-LETTERED = {
-    "b) It leaves an exception out.": 1.0,
-    "(B) It leaves an exception out.": 1.0,
-    "a) fits in part, b) fits best": None,
-    "a) It keeps rule 2) only.": None,
-    "a) fits in part, so\nb": 1.0,
-    "b It leaves an exception out.": None,
-}
-
-
-def test_points_in_chinese_arrows_and_objects_named_as_the_mark(tmp_path: Path) -> None:
-    """An object that is all of a reply is read by the mark's name; one that stands in a sentence is
-    not.
+def test_points_in_chinese_and_objects_in_the_place_of_prose(tmp_path: Path) -> None:
+    """An object that is all of a reply is read where one of its values is a label; one that stands
+    in a sentence is not.
     """
     cases = [(in_prose(STARS, "评分：..."), text, grade) for text, grade in POINTS.items()]
     binary = OutputScale(kind="binary", labels=("FAIL", "PASS"), threshold=1.0)
@@ -373,7 +349,6 @@ def test_points_in_chinese_arrows_and_objects_named_as_the_mark(tmp_path: Path) 
         for mark, of in MARKS.items()
         for text, grade in of.items()
     ]
-    cases += [(in_prose(LETTERS, "last line"), text, grade) for text, grade in LETTERED.items()]
     wanted = [grade for _, _, grade in cases]
     forms = [(judge, FormOfReply(name=text, content=text)) for judge, text, _ in cases]
     modules: dict[str, dict] = {}
