@@ -495,6 +495,8 @@ def _read_mark(text: str, form: ReplyForm, loose: bool) -> Reading | None:
     """Return the verdict that stands at the judge's mark."""
     place, piece = _marked_piece(text, form, loose)
     written = _value_at(place, piece, form)
+    if loose and not written and form["mark"] == "start":  # the reasons first
+        written = _value_at("only", text.rpartition("\n")[2], form)
     score = _grade(form, written) if written else None
     if score is None:
         return None
@@ -566,7 +568,7 @@ def _value_pattern(form: ReplyForm) -> str:
         r"|[-=]>|[-–—−~]{1,3}\s?[0-9]|[,;]?\s?(?:to|or|of|per\s?cent|and\sa\shalf)(?!\w)"
         rf"|(?:[|,;]\s?|[,;]?\s?(?:{_LETTER}{{1,7}}\s){{1,2}})(?:[0-9]|(?:{value})(?!\w)){beside}))"
     )
-    percent = r"(?:\s?[%％])?" if _of_hundred(form) else ""
+    percent = r"(?:\s?(?:[%％]|[/／]\s?100))?" if _of_hundred(form) else ""
     if parts:
         return rf"(?P<value>{value}){percent}{end}"
     points = r"(?:[分点점](?!\w))?"  # as Chinese, Japanese and Korean write after a number

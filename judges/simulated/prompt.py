@@ -41,6 +41,7 @@ _LABEL = re.compile(
     r" evidence|evidence|quote|reason(?:ing)?|rationale|explanation|score|grade|"
     r"rating|verdict|answer|label|relevance|confidence)\b[\"'*]*[ \t]*:"
 )
+_TAG = re.compile(r"<([A-Za-z]\w{0,40})>[^<>\n]{0,40}</\1>")
 _QUOTED_KEY = re.compile(r"[\"'`]([A-Za-z_][A-Za-z0-9_ ]{0,40})[\"'`]\s*:")
 
 
@@ -62,11 +63,11 @@ class Scale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyForm:
-    """How the prompt wants the answer: JSON or lines, with names in order; no names where it does
-    not say.
+    """How the prompt wants the answer: JSON, lines or tags, with names in order; no names where it
+    does not say.
     """
 
-    kind: Literal["json", "lines"]
+    kind: Literal["json", "lines", "tags"]
     names: tuple[tuple[str, Role], ...]
     schema: Mapping[str, Mapping[str, Any]]  # Any: JSON schema
 
@@ -244,6 +245,9 @@ def _form(clause: str, system: str, schema: Mapping[str, Mapping[str, Any]] | No
     # reply.
     rest = system.split("\n", 1)[-1] if "criteria:" in system.lower() else system
     for text in (clause, rest):
+        tags: dict[str, Role] = {name: role_of(name) for name in _TAG.findall(text)}
+        if "score" in tags.values():
+            return ReplyForm(kind="tags", names=tuple(tags.items()), schema={})
         keys: dict[str, Role] = {name: role_of(name) for name in _QUOTED_KEY.findall(text)}
         if "json" in text.lower() and "score" in keys.values():
             return ReplyForm(kind="json", names=tuple(keys.items()), schema={})

@@ -41,7 +41,11 @@ def write_opinion(
             " it is fair."
         )
     names = form.names or _DEFAULT
-    return "\n".join(f"{name}: {_value(rules, task, opinion, role, {})}" for name, role in names)
+    before, after = ("<{0}>", "</{0}>") if form.kind == "tags" else ("{0}: ", "")
+    return "\n".join(
+        f"{before.format(name)}{_value(rules, task, opinion, role, {})}{after.format(name)}"
+        for name, role in names
+    )
 
 
 def _value(
@@ -99,7 +103,7 @@ def log_probabilities(
         (name for name, role in instructions.form.names or _DEFAULT if role == "score"), "Score"
     )
     span = None
-    for match in re.finditer(rf'{re.escape(name)}"?\s*:\s*"?({re.escape(opinion.score)})', text):
+    for match in re.finditer(rf'{re.escape(name)}"?\s*[:>]\s*"?({re.escape(opinion.score)})', text):
         span = match.span(1)
     if span is None:
         return _plain_tokens(text, top)

@@ -447,7 +447,10 @@ function readProse(whole, form, loose) {
 
 /** The verdict that stands at the judge's mark. */
 function readMark(text, form, loose) {
-  const written = valueAt(...markedPiece(text, form, loose), form);
+  let written = valueAt(...markedPiece(text, form, loose), form);
+  if (loose && written === null && form.mark === 'start') {
+    written = valueAt('only', lastLine(text), form); // the reasons first
+  }
   const score = written === null ? null : gradeOf(form, written);
   return score === null ? null : { score, parser: 'mark', rationale: text };
 }
@@ -507,7 +510,7 @@ function valuePattern(form) {
     `|${MARKS}(?:[?\uff1f/\uff0f\u2026\u2192]|\\\\?[%\u2030\uff05]|\\.\\.|[\\-=]>|[\\-\u2013\u2014\u2212~]{1,3}${S}?[0-9]` +
     `|[,;]?${S}?(?:to|or|of|per${S}?cent|and${S}a${S}half)(?!${W})` +
     `|(?:[|,;]${S}?|[,;]?${S}?(?:${LETTER}{1,7}${S}){1,2})(?:[0-9]|(?:${value})(?!${W}))${beside}))`;
-  const percent = ofHundred(form) ? `(?:${S}?[%\uff05])?` : '';
+  const percent = ofHundred(form) ? `(?:${S}?(?:[%\uff05]|[/\uff0f]${S}?100))?` : '';
   if (parts.length) {
     return `(?<value>${value})${percent}${end}`;
   }
