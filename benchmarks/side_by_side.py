@@ -35,7 +35,7 @@ from judgewright.judges import (
     measure,
     parse_label_scale,
 )
-from judgewright.runs.imports import ImportOptions, import_judge
+from judgewright.runs.imports import AddOptions, import_judge
 
 DATA = Path(__file__).resolve().parents[2] / "shared/data"
 ENVIRONMENTS = Path(__file__).resolve().parents[1] / ".verify"
@@ -49,7 +49,7 @@ class Theirs:
     shown: str
     tool: str
     name: str
-    options: ImportOptions = field(default_factory=ImportOptions)
+    options: AddOptions = field(default_factory=AddOptions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,9 @@ COMPARISONS = (
                 shown="MLflow groundedness, no question",
                 tool="mlflow",
                 name="groundedness",
-                options=ImportOptions(fills={"request": ""}),
+                options=AddOptions(
+                    fills={"request": ""}, fields={"response": "statement", "context": "source"}
+                ),
             ),
             Theirs(shown="TruLens groundedness", tool="trulens", name="groundedness"),
         ),
@@ -88,7 +90,12 @@ COMPARISONS = (
         label_scale="0..3@2",
         theirs=(
             Theirs(shown="UMBRELA, without examples", tool="umbrela", name="qrel_fewshot_bing"),
-            Theirs(shown="MLflow relevance to query", tool="mlflow", name="relevance_to_query"),
+            Theirs(
+                shown="MLflow relevance to query",
+                tool="mlflow",
+                name="relevance_to_query",
+                options=AddOptions(fields={"request": "query", "context": "passage"}),
+            ),
             Theirs(
                 shown="TruLens context relevance, reasons",
                 tool="trulens",
@@ -107,7 +114,7 @@ COMPARISONS = (
                 shown="MLflow relevance to query",
                 tool="mlflow",
                 name="relevance_to_query",
-                options=ImportOptions(fields={"context": "answer"}),
+                options=AddOptions(fields={"request": "query", "context": "answer"}),
             ),
             Theirs(
                 shown="TruLens answer relevance, reasons",

@@ -11,8 +11,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
 import orjson
+import yaml
 
 from .fields import FieldFinder
 from .rules import Rules
@@ -53,6 +57,30 @@ def basic_instruction(system: str, user: str) -> str | None:
         return None
     match = _INSTRUCTION.search(user)
     return match[1].strip() if match else None
+
+
+_NO_READING: dict[str, object] = {
+    "prompt": "",
+    "places": [],
+    "labels": [],
+    "unordered": "",
+    "scale": "",
+    "threshold": "",
+    "answer": "",
+    "reply_fields": [],
+    "verdict": "",
+    "confidence": "",
+    "first_words": "",
+    "last_words": "",
+    "open": "",
+}
+"""Nothing that is asked of a prompt: what it means cannot be told from its words alone."""
+
+
+@cache
+def _readings() -> list[dict[str, Any]]:  # Any: YAML
+    text = (files("judgewright.judges.simulated") / "readings.yaml").read_text(encoding="utf-8")
+    return yaml.safe_load(text)["readings"]
 
 
 class TaskWriter:
@@ -195,9 +223,12 @@ class TaskWriter:
         }
 
     def _read(self, fields: Fields) -> dict[str, object]:
-        """Say nothing: what a prompt means cannot be told from its words alone."""
-        names = ("unordered", "scale", "threshold", "verdict", "first_words", "last_words", "open")
-        return {"places": [], "labels": [], "form": [], **dict.fromkeys(names, "")}
+        """Answer from the table of made-up readings; of any other prompt say nothing."""
+        prompt = " ".join(fields.get("prompt", "").split())
+        for made_up in _readings():
+            if " ".join(made_up["prompt"].split()) in prompt:
+                return _NO_READING | made_up["reading"]
+        return _NO_READING
 
     def _draft(self, fields: Fields) -> dict[str, object]:
         described = [

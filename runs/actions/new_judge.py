@@ -19,11 +19,12 @@ from ...judges import (
     OutputScale,
 )
 from ...judges.drafting import LabelledExample, draft_judge
+from ...judges.files import WORDS
 from ...judges.files.problems import Problems
 from ...judges.files.records import read_records, unit_of
 from ..config.environment import Environment
 from ..config.options import ModelOptions
-from ..imports import in_order, reply_clause
+from ..imports import reply_clause
 from ..store.run_clients import start_run_client
 from ..store.workspace import Workspace
 
@@ -87,13 +88,13 @@ def scale_of(
         raise InputError(
             f"the verdicts {listed} do not say how far the scale goes", hint="say --scale 1..5@4"
         )
-    if scale is None:
-        ordered = in_order(found) if len(found) > 1 else None
-        if ordered is None:
-            raise InputError(
-                f"nobody can tell which of {listed} is the worst", hint="say --labels FAIL,PASS"
-            )
+    if scale is None and (ordered := _ordered(found)):
         scale = _named(ordered)
+    if scale is None:
+        raise InputError(
+            f"the verdicts {listed} do not say which is the worst",
+            hint=f"say --labels {','.join(found)} with the worst first",
+        )
     known = {label.casefold() for label in scale.labels}
     for label in found:
         number = _number(label)
@@ -147,6 +148,13 @@ def new_judge(
         ),
     )
     return NewJudge(prompt=prompt, stats=client.stats, simulated=draft.simulated)
+
+
+def _ordered(labels: Sequence[str]) -> list[str]:
+    """Return two labels with the worse first where they are words of the table of label cells."""
+    grades = {WORDS[label.casefold()]: label for label in labels if label.casefold() in WORDS}
+    both = len(labels) == 2 and grades.keys() == {0.0, 1.0}
+    return [grades[0.0], grades[1.0]] if both else []
 
 
 def _named(labels: Sequence[str]) -> OutputScale:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from ...judges import JudgeSettings
 from ..config.environment import Environment
 from ..config.options import CallOptions, ModelOptions
-from ..imports import ForeignJudge, ModelReading, ask_for_reading
+from ..imports import NO_READING, ForeignJudge, ModelReading, ask_for_reading
 from ..store.run_clients import start_run_client
 from ..store.workspace import Workspace
 from .bench import describe_spending
@@ -39,18 +39,9 @@ def read_with_model(
         notes = list(describe_spending(client.stats))
         if client.model.simulated:
             notes.append(
-                "SIMULATED: the simulated model reads no prompt, so that its words alone count"
+                "SIMULATED: the simulated model reads no prompt but those of the documentation"
             )
     if isinstance(reading, str):
-        return judge, ModelReading(), [*notes, f"the model's reading cannot be used: {reading}"]
-    return (
-        judge,
-        reading,
-        [
-            *notes,
-            *(
-                f"the model says {words!r}, which the prompt does not"
-                for words in reading.unfounded
-            ),
-        ],
-    )
+        return judge, NO_READING, [*notes, f"the model's reading cannot be used: {reading}"]
+    notes += [f"the model says {words!r}, which the prompt does not" for words in reading.unfounded]
+    return judge, reading, notes

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,7 +24,7 @@ from .judges_draft import DraftOptions, add_drafted, positive_of, say_next
 from .options import json_option, options_of, read_pairs, writes_workspace
 
 if TYPE_CHECKING:
-    from ...judges import JudgePrompt
+    from ...judges import JudgePrompt, Message
     from ..imports import (
         AddOptions,
         ForeignJudge,
@@ -36,15 +37,14 @@ if TYPE_CHECKING:
 
 ADD = """\
 Example:    judgewright judges add judge.txt --as politeness --model your-model
-Labels:     judgewright judges add judge.txt --labels FAIL,PASS
-In code:    judgewright judges add evaluate.py --string PROMPT
-The rules:  judgewright judges add judge.txt --criteria 'A reply passes when ... the customer'
+No model:   judgewright judges add judge.txt --labels FAIL,PASS --verdict 'last line' --criteria 'A reply passes ... the customer'
+In code:    judgewright judges add evaluate.py --string PROMPT --model your-model
 Of a tool:  judgewright judges add --from trulens groundedness --with .venvs/trulens/bin/python
 Of ours:    judgewright judges add handover
 By words:   judgewright judges add --as politeness --description "A reply is polite when it greets." --examples three.jsonl --model your-model
 """  # noqa: E501
-TOOLS = ("deepeval", "langchain", "mlflow", "promptfoo", "ragas", "trulens", "umbrela")
-"""The tools of `imports.SOURCES`, written out: the help must not import the readers."""
+TOOLS = ("deepeval", "mlflow", "ragas", "trulens", "umbrela")
+"""The tools of `imports.TOOLS`, written out: the help must not import the readers."""
 _data = partial(option, "Data")
 _judging = partial(option, "Judging")
 _output = partial(option, "Output")
@@ -63,7 +63,7 @@ class SourceOptions:
     )
     fields: tuple[str, ...] = _data(
         (),
-        "What to call a field [default: its name].",
+        "What to call a field, or a mark in the text such as [REPLY] [default: its name].",
         kind="repeated",
         flag="--field",
         metavar="THEIRS=OURS",
@@ -77,7 +77,7 @@ class SourceOptions:
     )
     tool: str | None = _data(
         None,
-        "SOURCE is a judge that this tool ships, or its file; without SOURCE, list what it ships.",
+        "SOURCE is a judge that this tool ships; without SOURCE, list what it ships.",
         flag="--from",
         choices=TOOLS,
     )
@@ -91,7 +91,7 @@ class SourceOptions:
     scale: str | None = _judging(
         None,
         "LOW..HIGH@THRESHOLD, binary or probability; 6..1 where 1 is the best, low-probability@0.3"
-        " where low is good and 0.3 still passes [default: as the words say].",
+        " where low is good and 0.3 still passes.",
     )
     threshold: str | None = _judging(
         None,
@@ -99,7 +99,15 @@ class SourceOptions:
         " above it, of labels].",
     )
     verdict: str | None = _judging(
-        None, "Which field of a JSON answer is the verdict.", metavar="FIELD"
+        None,
+        "Where the verdict stands in an answer: 'Score: ...', '[[...]]', start or 'last line' of a"
+        " text, or a field of JSON.",
+        metavar="MARK",
+    )
+    reply: str | None = _judging(
+        None,
+        "All fields of a JSON answer in their order [default: the one of --verdict].",
+        metavar="FIELD,FIELD",
     )
     criteria: str | None = _judging(
         None,
@@ -118,7 +126,7 @@ class SourceOptions:
 
 OFTEN = """
 --description --examples --as --string --field --fill --from --with --model --labels --scale
---threshold --verdict --criteria --check --out --workspace --json
+--threshold --verdict --reply --criteria --check --out --workspace --json
 """
 """The options that `--help` shows."""
 
@@ -140,10 +148,9 @@ def add(
     saved, or an export of ours.
 
     Its words, field names and form of answer stay. What was understood is shown before anything is
-    saved; what the words leave open is asked at a terminal, and said with an option elsewhere.
-
-    With --model a model reads the prompt too. What it quotes is looked up in the text, and goes
-    before what Judgewright reads there by itself; where the two differ, a note says so.
+    saved. Labels, scale, criteria and where the verdict stands are read by the model after --model,
+    whose every quotation is looked up in the text; what it leaves open, and without a model all of
+    it, is asked at a terminal, and said with an option elsewhere.
 
     Without SOURCE, a model drafts a judge from --description and --examples.
     """
@@ -183,28 +190,20 @@ def _is_export(path: Path) -> bool:
 def _add_from_tool(
     source: str | None, options: SourceOptions, workspace: Workspace, *, as_json: bool
 ) -> None:
-    from ...judges.scale import parse_label_scale
     from ..actions.keep_judge import keep_judge
-    from ..imports import TOOLS as INSTALLED
-    from ..imports import ImportOptions, import_judge, list_installed
+    from ..imports import import_judge, list_installed
 
     tool = options.tool or "export"
     if source is None:
-        if tool not in INSTALLED:
-            raise InputError(f"{tool} needs SOURCE: the path of a file")
         names = list_installed(tool, options.interpreter)
         if as_json:
             say_json({"tool": tool, "names": names})
         for judge in names if not as_json else ():
             say(inline(judge))
         return
-    wanted = ImportOptions(
-        name=options.name,
-        fields=read_pairs(options.fields, "--field", "THEIRS=OURS", may_be_empty=True),
-        fills=read_fills(options.fills),
-        scale=parse_label_scale(options.scale) if options.scale else None,
+    imported = import_judge(
+        tool, source, options=_add_options(options), interpreter=options.interpreter
     )
-    imported = import_judge(tool, source, options=wanted, interpreter=options.interpreter)
     path, spec = keep_judge(workspace.registry, imported.prompt, options.out)
     _say_imported(imported, path, spec, as_json=as_json)
 
@@ -219,7 +218,6 @@ def _say_imported(imported: ImportedJudge, path: str, spec: str, *, as_json: boo
                 "path": path,
                 "tool": imported.tool,
                 "place": imported.location,
-                "dialect": imported.syntax,
                 "inputs": prompt.inputs,
                 "fields": dict(imported.fields),
                 "scale": prompt.scale.describe(),
@@ -235,6 +233,27 @@ def _say_imported(imported: ImportedJudge, path: str, spec: str, *, as_json: boo
     say_next(prompt, spec)
 
 
+def _add_options(chosen: SourceOptions) -> AddOptions:
+    """Return what the person says about the prompt."""
+    from ...judges.scale import parse_label_scale
+    from ..imports import AddOptions
+
+    reply = chosen.reply.split(",") if chosen.reply else ()
+    return AddOptions(
+        name=chosen.name,
+        fields=read_pairs(chosen.fields, "--field", "THEIRS=OURS", may_be_empty=True),
+        fills=read_fills(chosen.fills),
+        scale=parse_label_scale(chosen.scale) if chosen.scale else None,
+        threshold_open=bool(chosen.scale) and "@" not in str(chosen.scale),
+        labels=read_labels(chosen.labels),
+        choice=chosen.choice,
+        threshold=chosen.threshold,
+        verdict=chosen.verdict,
+        reply_fields=tuple(name.strip() for name in reply),
+        criteria=chosen.criteria,
+    )
+
+
 def _add_file(
     file: Path,
     chosen: SourceOptions,
@@ -243,77 +262,84 @@ def _add_file(
     *,
     as_json: bool,
 ) -> None:
-    from ...judges.scale import parse_label_scale
     from ..actions.keep_judge import keep_judge
-    from ..imports import (
-        AddOptions,
-        ModelReading,
-        read_own_prompt,
-        read_own_prompts,
-        reading_messages,
-        settle,
-    )
+    from ..imports import NO_READING, read_own_prompts, reading_messages, understand
 
-    options = AddOptions(
-        name=chosen.name,
-        fields=read_pairs(chosen.fields, "--field", "THEIRS=OURS", may_be_empty=True),
-        fills=read_fills(chosen.fills),
-        scale=parse_label_scale(chosen.scale) if chosen.scale else None,
-        labels=read_labels(chosen.labels),
-        choice=chosen.choice,
-        threshold=chosen.threshold,
-        verdict=chosen.verdict,
-        criteria=chosen.criteria,
-    )
+    options = _add_options(chosen)
+    judges = read_own_prompts(file, chosen.string)
     if chosen.show_request:
-        asked = reading_messages(read_own_prompts(file, chosen.string))
-        messages = [{"role": one.role, "content": one.content} for one in asked]
-        if as_json:
-            say_json({"messages": messages})
-            return
-        for message in messages:
-            say(f"{message['role']}:\n{visible(str(message['content']))}\n")
+        _show_request(reading_messages(judges), as_json=as_json)
         return
     asking = sys.stdin.isatty() and sys.stdout.isatty() and not as_json
     if models.model:
-        judge, reading = _model_reading(
-            read_own_prompts(file, chosen.string), models, workspace, quiet=as_json
-        )
+        judge, reading = _model_reading(judges, models, workspace, quiet=as_json)
     else:
-        judge, reading = read_own_prompt(file, chosen.string), ModelReading()
-    settled = settle(judge, options, reading)
-    while settled.questions and asking:
-        _say_text(settled.found)
-        options = _ask(options, settled.questions[0])
-        settled = settle(judge, options, reading)
-    found = settled.found
-    if settled.questions or found.prompt is None:
-        if not as_json:
-            _say_text(found)
-        first, *more = settled.questions
-        raise InputError(f"{file.name}: {first}", hint="; ".join(map(str, more)) or None)
-    prompt = found.prompt
+        judge, reading = _the_one(judges, asking=asking), NO_READING
+    understood = understand(judge, options, reading)
+    while understood.questions and asking:
+        _say_text(understood)
+        options = _ask(options, understood.questions[0])
+        understood = understand(judge, options, reading)
+    prompt = understood.prompt
     if not as_json:
-        _say_text(found)
-        _say_understood(found, prompt, settled.notes)
-        if not models.model:
-            say(
-                "  Read by rules alone, which misread about one such prompt in four: compare, or"
-                " add --model NAME."
-            )
+        _say_text(understood)
+    if prompt is None:
+        raise _open_questions(file, understood, options)
+    if not as_json:
+        _say_understood(understood, prompt)
     if chosen.check:
         if as_json:
-            say_json(_json(found, prompt, settled.notes) | {"path": None, "spec": None})
+            say_json(_json(understood, prompt) | {"path": None, "spec": None})
         return
     if asking and not chosen.yes and not click.confirm(f"Save it as {prompt.name}?", default=True):
         say("nothing was saved")
         return
     path, spec = keep_judge(workspace.registry, prompt, chosen.out)
     if as_json:
-        say_json(_json(found, prompt, settled.notes) | {"path": path, "spec": spec})
+        say_json(_json(understood, prompt) | {"path": path, "spec": spec})
         return
     say(f"{prompt.name}@{prompt.version} written to {path}")
     say_next(prompt, spec)
+
+
+def _show_request(messages: Sequence[Message], *, as_json: bool) -> None:
+    if as_json:
+        listed = [{"role": one.role, "content": one.content} for one in messages]
+        say_json({"messages": listed})
+        return
+    for message in messages:
+        say(f"{message.role}:\n{visible(str(message.content))}\n")
+
+
+def _the_one(judges: Sequence[ForeignJudge], *, asking: bool) -> ForeignJudge:
+    """Return the one prompt of a file; which of several is the judge is asked at a terminal."""
+    from ..imports import several
+
+    if len(judges) == 1:
+        return judges[0]
+    if not asking:
+        raise several(judges)
+    names = [judge.string for judge in judges]
+    kind = click.Choice(names)
+    chosen = click.prompt("which of its prompts is the judge? (--string NAME)", type=kind)
+    return judges[names.index(chosen)]
+
+
+def _open_questions(file: Path, understood: Understood, options: AddOptions) -> InputError:
+    """Return the error that asks what is open, with the command in which all else is filled in."""
+    command = ["judgewright judges add", quote(str(file))]
+    if options.name:
+        command.append(f"--as {quote(options.name)}")
+    if understood.judge.string:
+        command.append(f"--string {quote(understood.judge.string)}")
+    for flag, pairs in (("--field", options.fields), ("--fill", options.fills)):
+        command += [f"{flag} {quote(f'{theirs}={value}')}" for theirs, value in pairs.items()]
+    for name, value in understood.known.items():
+        command.append(f"--{name} {quote(value)}" if value else f"--{name}")
+    first, *more = understood.questions
+    asked = " ".join(f"--{question.option} ..." for question in understood.questions)
+    hint = "; ".join([*map(str, more), f"as far as it is known: {' '.join(command)} {asked}"])
+    return InputError(f"{file.name}: {first}", hint=hint)
 
 
 def _model_reading(
@@ -362,48 +388,51 @@ def _ask(options: AddOptions, question: Question) -> AddOptions:
     """Ask one question at the terminal; an answer that does not fit is asked for again."""
     from ...judges.scale import parse_label_scale
 
-    said = click.prompt(inline(str(question))).strip()
+    answer = click.prompt(inline(str(question))).strip()
     try:
-        if question.option == "labels" or (question.option == "scale" and "," in said):
-            return replace(options, labels=read_labels(said))
+        if question.option == "labels" or (question.option == "scale" and "," in answer):
+            return replace(options, labels=read_labels(answer))
         if question.option == "scale":
-            return replace(options, scale=parse_label_scale(said))
+            scale = parse_label_scale(answer)
+            return replace(options, scale=scale, threshold_open="@" not in answer)
+        if question.option == "field":
+            mark, _, name = answer.partition("=")
+            return replace(options, fields={**options.fields, mark: name or mark})
         if question.option == "fill":
             theirs, ours = question.labels
-            if said.casefold() in ("yes", "y", theirs.casefold()):
+            if answer.casefold() in ("yes", "y", theirs.casefold()):
                 return replace(options, fields={**options.fields, theirs: ours})
-            return replace(options, fills={**options.fills, theirs: said})
+            return replace(options, fills={**options.fills, theirs: answer})
         if question.option == "verdict":
-            return replace(options, verdict=said)
-        if question.option == "threshold" and "," in said:
-            return replace(options, labels=read_labels(said))
+            return replace(options, verdict=answer)
         if question.option == "threshold":
-            return replace(options, threshold=said if said in question.labels else _number(said))
-        return replace(options, criteria=said)
+            number = answer in question.labels or _number(answer)
+            return replace(options, threshold=answer if number else None)
+        return replace(options, criteria=answer)
     except InputError as error:
         say(str(error))
         return options
 
 
-def _number(said: str) -> str:
+def _number(answer: str) -> bool:
     try:
-        float(said)
+        float(answer)
     except ValueError:
-        raise InputError(f"{said!r} is no number") from None
-    return said
+        raise InputError(f"{answer!r} is no number") from None
+    return True
 
 
-def _say_text(found: Understood) -> None:
+def _say_text(understood: Understood) -> None:
     """Print the prompt with what each line was taken for beside it."""
-    for taken_for, line in found.marked:
+    for taken_for, line in understood.marked:
         say(f"  {taken_for:>8} | {line}".rstrip())
     say("")
 
 
-def _say_understood(found: Understood, prompt: JudgePrompt, notes: tuple[str, ...]) -> None:
-    first, last = found.criteria_lines or (0, 0)
+def _say_understood(understood: Understood, prompt: JudgePrompt) -> None:
+    first, last = understood.criteria_lines or (0, 0)
     lines = f"line {first}" if first == last else f"lines {first} to {last}"
-    say(f"{prompt.name}, from {inline(found.judge.tool)} {inline(found.judge.location)}")
+    say(f"{prompt.name}, from {inline(understood.judge.tool)} {inline(understood.judge.location)}")
     say(f"  inputs     {', '.join(prompt.inputs)}")
     say(f"  scale      {inline(prompt.scale.describe())}{positive_of(prompt)}")
     say(f"  answer     {inline(describe_answer(prompt))}")
@@ -413,7 +442,7 @@ def _say_understood(found: Understood, prompt: JudgePrompt, notes: tuple[str, ..
     )
     if prompt.examples:
         say(f"  examples   {len(prompt.examples)}")
-    for note in (*notes, *found.notes):
+    for note in understood.notes:
         say(f"  {inline(note)}")
 
 
@@ -432,19 +461,17 @@ def describe_answer(prompt: JudgePrompt) -> str:
     return "text that is the verdict, or with it after 'Score:', 'Verdict:' or such a word"
 
 
-def _json(
-    found: Understood, prompt: JudgePrompt, notes: tuple[str, ...]
-) -> dict[str, Any]:  # Any: JSON
+def _json(understood: Understood, prompt: JudgePrompt) -> dict[str, Any]:  # Any: JSON
     return {
         "name": prompt.name,
         "version": prompt.version,
-        "from": found.judge.tool,
+        "from": understood.judge.tool,
         "inputs": prompt.inputs,
-        "fields": dict(found.fields),
+        "fields": dict(understood.fields),
         "scale": prompt.scale.describe(),
         "labels": prompt.scale.labels,
         "threshold": prompt.scale.threshold,
         "answer": describe_answer(prompt),
         "criteria": prompt.criteria,
-        "notes": [*notes, *found.notes],
+        "notes": list(understood.notes),
     }

@@ -1,12 +1,10 @@
 from .answer_format import reply_clause
-from .foreign_judge import AddOptions, ForeignJudge, ImportedJudge, ImportOptions
+from .foreign_judge import AddOptions, ForeignJudge, Question, several
 from .installed_tools import TOOLS, list_installed, read_installed
-from .label_order import in_order
-from .model_reading import ModelReading, Settled, ask_for_reading, reading_messages, settle
+from .model_reading import NO_READING, ModelReading, ask_for_reading, reading_messages
 from .our_exports import ReadBack, read_back
 from .own_prompt import read_own_prompt, read_own_prompts
-from .sources import SOURCES, import_judge
-from .stated_answer import Question
+from .sources import ImportedJudge, import_judge
 from .template_syntaxes import (
     read_double_brace,
     read_f_string,
@@ -18,21 +16,18 @@ from .tool_formats import TOOL_FORMATS
 from .understand import Understood, understand
 
 __all__ = [
-    "SOURCES",
+    "NO_READING",
     "TOOLS",
     "TOOL_FORMATS",
     "AddOptions",
     "ForeignJudge",
-    "ImportOptions",
     "ImportedJudge",
     "ModelReading",
     "Question",
     "ReadBack",
-    "Settled",
     "Understood",
     "ask_for_reading",
     "import_judge",
-    "in_order",
     "list_installed",
     "read_back",
     "read_double_brace",
@@ -45,6 +40,6 @@ __all__ = [
     "read_own_prompts",
     "reading_messages",
     "reply_clause",
-    "settle",
+    "several",
     "understand",
 ]

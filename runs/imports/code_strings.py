@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...judges import InputError
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart
+from .foreign_judge import ForeignJudge, foreign
 from .messages import ROLES
 from .placeholders import read_parts
 
 Parts = tuple[TemplatePart, ...]
-_SYSTEM_NAME = re.compile(r"system|instruction", re.IGNORECASE)
+_SHORTEST = 20
+"""Characters of a string that may be a prompt and stands in no list of messages."""
+_SHORTEST_PLAIN = 60
+"""The same of one without a field."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,109 +34,87 @@ class CodeString:
         """Whether anything is put into it."""
         return any(isinstance(part, Field) for part in self.parts)
 
+    @property
+    def text(self) -> str:
+        """The string with a sign for each field."""
+        pieces = (part if isinstance(part, str) else "\ufffc" for part in self.parts)
+        return "".join(pieces).strip()
+
     def __len__(self) -> int:
         return sum(len(part) for part in self.parts if isinstance(part, str))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodePrompt:
-    """Messages that a source file sends, as far as can be told."""
-
-    name: str
-    line: int
-    messages: tuple[TemplateMessage, ...]
-
-
 def prompts_of(
+    tool: str,
+    location: str,
     chats: Sequence[Sequence[CodeString]],
     strings: Sequence[CodeString],
     wanted: str | None,
-    system_of: Callable[[CodeString], CodeString | None],
-) -> list[CodePrompt]:
-    """Return the prompts of a file: its chats, and strings that stand in none.
+) -> list[ForeignJudge]:
+    """Return the prompts of a source file: its chats, and strings that stand in none.
 
     Args:
+        tool: What the file is.
+        location: The file.
         chats: The lists of messages.
         strings: All strings.
         wanted: The name of the one to take.
-        system_of: Returns the system text that the file sends with a string.
 
     Raises:
         InputError: There is none, or none of that name.
     """
     chats = [chat for chat in chats if any(string.has_fields for string in chat)]
     in_chats = [string for chat in chats for string in chat]
-    prompts = [_prompt(chat) for chat in chats]
-    for string in _with_fields(strings):
-        if not any(string.parts == other.parts or _is_part(string, other) for other in in_chats):
-            system = system_of(string) or _called_system(strings, string, in_chats)
-            prompts.append(_prompt([system, string] if system else [string]))
-    alone = [prompt for prompt in prompts if _SYSTEM_NAME.search(prompt.name) is None]
-    prompts = alone or prompts
+    alone = [
+        [string]
+        for string in _candidates(strings)
+        if not any(_is_part(string, other, or_equal=True) for other in in_chats)
+    ]
+    prompts = [*chats, *alone]
     if wanted is not None:
-        named = [prompt for prompt in prompts if prompt.name == wanted]
-        named = named or [_prompt([string]) for string in strings if string.name == wanted]
+        named = [prompt for prompt in prompts if wanted in (prompt[-1].name, _line_of(prompt[-1]))]
+        named = named or [[string] for string in strings if string.name == wanted]
         if not named:
             names = ", ".join(sorted({string.name for string in strings if string.name})) or "none"
             raise InputError(f"there is no string {wanted!r} in it", hint=f"its strings: {names}")
-        return named[:1]
+        prompts = named[:1]
     if not prompts:
         raise InputError(
-            "it holds no string with fields",
+            "it holds no string that may be a prompt",
             hint="put the prompt into a text file with {field} in it",
         )
-    return prompts
+    return [_judge(tool, location, prompt) for prompt in prompts]
 
 
-def _with_fields(strings: Sequence[CodeString]) -> list[CodeString]:
-    """Return the strings with fields, each once, without those that others are put together
-    from.
+def _candidates(strings: Sequence[CodeString]) -> list[CodeString]:
+    """Return the strings with fields, else the long ones, each once and none that is a piece of
+    another.
     """
-    found = [string for string in strings if string.has_fields and len(string) >= 20]
-    found = found or [string for string in strings if string.has_fields and len(string) >= 5]
+    found = [string for string in strings if string.has_fields and len(string) >= _SHORTEST]
     if not found:
-        read = [
-            replace(one, parts=read_parts("".join(map(str, one.parts)), []))
-            for one in strings
-            if len(one) >= 60
-        ]
-        found = [string for string in read if string.has_fields]
-    once = [
-        string
-        for at, string in enumerate(found)
-        if all(string.parts != other.parts for other in found[:at])
-    ]
-    return [string for string in once if not any(_is_part(string, other) for other in once)]
+        long = [string for string in strings if len(string) >= _SHORTEST_PLAIN]
+        read = [replace(one, parts=read_parts("".join(map(str, one.parts)), [])) for one in long]
+        found = [string for string in read if string.has_fields] or read
+    once = {string.text: string for string in reversed(found)}
+    kept = [string for string in found if once[string.text] is string]
+    return [string for string in kept if not any(_is_part(string, other) for other in kept)]
 
 
-def _called_system(
-    strings: Sequence[CodeString], string: CodeString, in_chats: Sequence[CodeString]
-) -> CodeString | None:
-    """Return the one string that its name calls a system text, unless it goes with the messages of
-    a chat.
-    """
-    called = [other for other in strings if _SYSTEM_NAME.search(other.name)]
-    free = (
-        len(called) == 1
-        and called[0] != string
-        and all(called[0].parts != other.parts for other in in_chats)
-    )
-    return called[0] if free else None
-
-
-def _is_part(string: CodeString, other: CodeString) -> bool:
+def _is_part(string: CodeString, other: CodeString, *, or_equal: bool = False) -> bool:
     """Whether a string is a piece of another one, which is put together from it."""
-    texts = [
-        "".join(p if isinstance(p, str) else "\ufffc" for p in one.parts).strip()
-        for one in (string, other)
-    ]
-    return len(texts[0]) < len(texts[1]) and texts[0] in texts[1]
+    if string.text == other.text:
+        return or_equal
+    return string.text in other.text
 
 
-def _prompt(strings: Sequence[CodeString]) -> CodePrompt:
+def _line_of(string: CodeString) -> str:
+    return f"line {string.line}"
+
+
+def _judge(tool: str, location: str, strings: Sequence[CodeString]) -> ForeignJudge:
     messages: list[TemplateMessage] = []
     for at, string in enumerate(strings):
         role = ROLES.get(string.role) or ("user" if at == len(strings) - 1 else "system")
         messages.append(TemplateMessage(role=role, parts=string.parts))
-    last = strings[-1]
-    return CodePrompt(name=last.name, line=last.line, messages=tuple(messages))
+    name = strings[-1].name or _line_of(strings[-1])
+    return foreign(tool, location, messages, string=name)

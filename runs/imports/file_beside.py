@@ -56,6 +56,11 @@ _NUMBER = re.compile(r"[-+]?[0-9]{1,4}(?:\.[0-9]{1,4})?%?")
 _WORDS = re.compile(r"[^\W\d_]{1,20}(?:[ _-][^\W\d_]{1,20}){0,2}")
 _IS_LABEL = re.compile(r"[=!]=|\b(?:case|in|enum|Enum|Literal)\b")
 """On a line with one of these, words in quotes are what an answer is compared with, or may be."""
+_OF_SCHEMA = re.compile(
+    r"(?:\b(?:description|desc|direction)\s*=|\.describe\(|[\"'](?:description|type)[\"']\s*:)\s*$"
+    r"|[\"'](?:output|response)_?[sS]chema[\"']\s*:\s*\{[^{}]*$"
+)
+"""Before a text of the schema of an answer, whose plain words say what a field holds."""
 _SECRET = re.compile(
     r"pass(?!ed|es|ing|\b)|pwd|\bpw\b|\bpin\b|secret|token|credential|auth|cookie|bearer|private|api.?key|session|hook",
     re.IGNORECASE,
@@ -126,6 +131,9 @@ class _Mask:
         worded = _WORDS.fullmatch(inner) and all(map(self._is_plain, inner.split()))
         if self._is_known(inner) or (label and worded and (key or not _SECRET.search(line))):
             return match[0]
+        if _OF_SCHEMA.search(match.string[near : match.start()]) and not _SECRET.search(line):
+            words = (word if self._is_plain(word) else _HIDDEN for word in inner.split(" "))
+            return quote + " ".join(words) + quote
         lines = [
             one if not one.strip() or one.strip() in self._own else _HIDDEN
             for one in inner.split("\n")

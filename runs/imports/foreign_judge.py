@@ -1,15 +1,13 @@
-"""A judge as a tool has it, what its user says about the import, and the judge of ours that is made
-of it.
-"""
+"""A judge as a tool or a file has it, and what its user says about it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from ...judges import JudgePrompt, OutputScale
-from ..exports.template_parts import TemplateMessage
-from .file_facts import NO_FACTS, FileFacts
+from ...judges import InputError, OutputScale
+from ..exports.template_parts import Field, TemplateMessage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,30 +19,22 @@ class ForeignJudge:
     name: str
     location: str
     """Where it was read: a path inside the installation, or the file."""
-    syntax: str
-    """How fields stand in its text."""
     messages: tuple[TemplateMessage, ...]
     """Under the tool's own names of fields."""
     scale: OutputScale | None = None
-    """None where the words have to tell."""
+    """As the tool fixes it; None where nothing but the words say it."""
     threshold_open: bool = False
-    """Whether the tool gives a scale and says nothing of what passes, so that the file may."""
-    beside: FileFacts = NO_FACTS
-    """What the file says of it beside the prompt."""
-    file: str = ""
-    """The file round it, as a model is shown it."""
+    """Whether the tool fixes the scale and not what passes on it."""
     labels: tuple[str, ...] = ()
     """The values that the tool allows, in its order."""
-    verdict: str = ""
-    """The field of its JSON reply that the tool itself takes for the verdict, where its words name
-    several.
-    """
     reply_schema: Mapping[str, str] | None = None
-    """Fields of its JSON reply, as in `JudgePrompt`; empty for prose, None where the words have to
-    tell.
-    """
+    """Fields of its JSON reply where the tool fixes them, as in `JudgePrompt`."""
+    reply_mark: str = ""
+    """Where the verdict stands in its reply of plain text, where the tool fixes it."""
+    asks_beside: bool = False
+    """Whether the tool asks for the answer in words that are not among its messages."""
     unreadable: str = ""
-    """Why its own reply is not one verdict; the reply clause is then replaced."""
+    """Why its own reply is not one verdict; a clause of ours is then added."""
     fills: Mapping[str, str] = field(default_factory=dict)
     """Fields that are no row's, and the text that stands for each unless the user gives another."""
     needs: Mapping[str, str] = field(default_factory=dict)
@@ -53,66 +43,88 @@ class ForeignJudge:
     """The words that are its criteria, where the tool keeps them apart."""
     notes: tuple[str, ...] = ()
     """What is different from the tool, in whole sentences."""
+    file: str = ""
+    """The file round it, as a model is shown it."""
     string: str = ""
     """What its file calls it, where that holds several prompts; `--string` takes it."""
-    at: str = ""
-    """Where it stands in its file, such as ` (line 7)`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CodeJudge:
-    """A judge built in code: what `ForeignJudge` takes."""
-
-    tool: str
-    messages: tuple[TemplateMessage, ...]
-    criteria: str = ""
-    scale: OutputScale | None = None
-    labels: tuple[str, ...] = ()
-    reply_schema: Mapping[str, str] | None = None
-    threshold_open: bool = False
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportOptions:
-    """What the user says about an import."""
+class AddOptions:
+    """What the user says about a prompt."""
 
     name: str | None = None
     """What to call the judge."""
     fields: Mapping[str, str] = field(default_factory=dict)
-    """The tool's name of a field to ours."""
+    """The prompt's name of a field, or a mark that stands in its text, to our name."""
     fills: Mapping[str, str] = field(default_factory=dict)
-    """The tool's name of a field to the text that stands there in every row."""
+    """The prompt's name of a field to the text that stands there in every row."""
     scale: OutputScale | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddOptions(ImportOptions):
-    """What the user says about a prompt of their own."""
-
+    threshold_open: bool = False
+    """Whether the scale was given without what passes."""
     labels: tuple[str, ...] = ()
     """The labels of the answer, the worst first."""
     choice: bool = False
     """Whether the labels have no order."""
-    threshold_open: bool = False
-    """Whether a scale was given without what passes, so that the words may say it."""
     threshold: str | None = None
     """The grade or label from which a row counts as positive."""
     verdict: str | None = None
-    """The field of a JSON answer that is the verdict."""
+    """The field of a JSON answer that is the verdict, or the mark of one in a text."""
+    reply_fields: tuple[str, ...] = ()
+    """All fields of a JSON answer, in their order."""
     criteria: str | None = None
     """The criteria by their words: all of them, or the first and last with `...` between."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportedJudge:
-    """A judge of ours, made of a foreign one."""
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What nobody has said of a prompt yet, and a person has to say."""
 
-    prompt: JudgePrompt
-    tool: str
-    location: str
-    syntax: str
-    fields: Mapping[str, str]
-    """The tool's name of each field to ours."""
-    differences: tuple[str, ...]
-    """What is not as it was there, in whole sentences; the prompt's note says the same."""
+    option: str
+    """The option that answers it, without its dashes."""
+    text: str
+    form: str
+    """How the option is written, such as `--labels WORST,BEST`."""
+    labels: tuple[str, ...] = ()
+    """The labels whose order is asked for; of a field its name in the prompt and here."""
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.form})"
+
+
+def foreign(
+    tool: str, location: str, messages: Sequence[TemplateMessage], **more: Any
+) -> ForeignJudge:  # Any: fields
+    """Return a judge of a file, which has the file's name."""
+    name = location.rpartition("/")[2].rpartition(".")[0] or location
+    return ForeignJudge(
+        tool=tool,
+        name=name,
+        location=location,
+        messages=tuple(messages),
+        asks_beside=bool(more.get("reply_schema")),
+        **more,
+    )
+
+
+def has_field(judge: ForeignJudge) -> bool:
+    """Whether the text of a row goes anywhere."""
+    return any(isinstance(part, Field) for message in judge.messages for part in message.parts)
+
+
+def text_of(judge: ForeignJudge) -> str:
+    """Return the messages of a prompt as one text, each field as `{name}`."""
+    texts = (
+        "".join(f"{{{p.name}}}" if isinstance(p, Field) else p for p in m.parts)
+        for m in judge.messages
+    )
+    return "\n\n".join(texts)
+
+
+def several(prompts: Sequence[ForeignJudge]) -> InputError:
+    """Return the error that asks which of several prompts is meant."""
+    names = ", ".join(prompt.string or "one without a name" for prompt in prompts)
+    return InputError(
+        f"it holds several prompts: {names}",
+        hint="say which is the judge with --string NAME, or let a model say it with --model",
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, Literal
@@ -60,6 +60,7 @@ class _Answer(BaseModel):
     scale: _Scale | None = None
     reply: dict[str, Literal["text", "score", "confidence"]] | None = None
     unreadable: str = ""
+    mark: str = ""
     criteria: str = ""
     fills: dict[str, str] = {}
     needs: dict[str, str] = {}
@@ -92,20 +93,30 @@ def read_installed(tool: str, name: str, interpreter: str | None) -> ForeignJudg
         raise InputError(
             f"what {tool} says of {name} cannot be used: {error.errors()[0]['msg']}"
         ) from None
+    messages = tuple(_message(message, answer.marks) for message in answer.messages)
     return ForeignJudge(
         tool=answer.tool,
         name=answer.name,
         location=answer.location,
-        syntax=answer.syntax,
-        messages=tuple(_message(message, answer.marks) for message in answer.messages),
+        messages=messages,
         scale=answer.scale.output_scale() if answer.scale else None,
         reply_schema=answer.reply,
         unreadable=answer.unreadable,
-        criteria=answer.criteria,
+        reply_mark=answer.mark,
+        criteria=answer.criteria or ("" if answer.needs else _before_row(messages)),
         fills=answer.fills,
         needs=answer.needs,
         notes=tuple(answer.notes),
     )
+
+
+def _before_row(messages: Sequence[TemplateMessage]) -> str:
+    """Return the text before the first field but for its first paragraph and the field's label."""
+    first = messages[0].parts[0] if len(messages) == 1 else messages[0].text({})
+    paragraphs = first.split("\n\n") if isinstance(first, str) else []
+    label = [] if len(messages) > 1 else paragraphs[-1:]
+    before = paragraphs[: len(paragraphs) - len(label)]
+    return "\n\n".join(before[1:] or before).strip()
 
 
 def _message(

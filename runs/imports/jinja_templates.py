@@ -17,7 +17,6 @@ from ..exports.template_parts import Field, TemplatePart, join_literals
 if TYPE_CHECKING:
     from jinja2 import nodes
 
-_DEEPEST = 20
 _FILTERS = (
     "trim",
     "safe",
@@ -68,27 +67,22 @@ class _Reader:
         self._notes = notes
         self._shown = shown
         """The names that the template shows somewhere."""
-        self._macros: dict[str, nodes.Macro] = {}
 
     def parts(
-        self, body: Sequence[nodes.Node], known: dict[str, list[TemplatePart]], depth: int = 0
+        self, body: Sequence[nodes.Node], known: dict[str, list[TemplatePart]]
     ) -> list[TemplatePart]:
         """Return what nodes write."""
         from jinja2 import nodes
 
-        if depth > _DEEPEST:
-            raise InputError("the template's macros call each other without an end")
         written: list[TemplatePart] = []
         for node in body:
             if isinstance(node, nodes.Output):
                 for part in node.nodes:
-                    written += self._value(part, known, depth)
+                    written += self._value(part, known)
             elif isinstance(node, nodes.Assign) and isinstance(node.target, nodes.Name):
-                known[node.target.name] = self._value(node.node, known, depth)
-            elif isinstance(node, nodes.Macro):
-                self._macros[node.name] = node
+                known[node.target.name] = self._value(node.node, known)
             elif isinstance(node, nodes.If):
-                written += self._branch(node, known, depth)
+                written += self._branch(node, known)
             elif isinstance(node, nodes.For):
                 field = self._field(node.iter)
                 self._say(one_field(field.name))
@@ -97,9 +91,7 @@ class _Reader:
                 raise _computed(node)
         return written
 
-    def _branch(
-        self, node: nodes.If, known: dict[str, list[TemplatePart]], depth: int
-    ) -> list[TemplatePart]:
+    def _branch(self, node: nodes.If, known: dict[str, list[TemplatePart]]) -> list[TemplatePart]:
         """Return the branch of a condition that asks whether a field is there which the template
         shows.
         """
@@ -116,16 +108,10 @@ class _Reader:
             test, turned = test.node, True
         if isinstance(test, nodes.Test) and test.name in ("defined", "none"):
             test, turned = test.node, turned ^ (test.name == "none")
-        if (
-            isinstance(test, nodes.Filter)
-            and test.name in ("length", "count")
-            and test.node is not None
-        ):
-            test = test.node
         if isinstance(test, nodes.Compare):
             raise _computed(test)
         field = self._field(test)
-        branch = self.parts(node.else_ if turned else node.body, known, depth)
+        branch = self.parts(node.else_ if turned else node.body, known)
         if field.name not in self._shown and field.name not in [
             p.name for p in branch if isinstance(p, Field)
         ]:
@@ -141,9 +127,7 @@ class _Reader:
         )
         return branch
 
-    def _value(
-        self, node: nodes.Node, known: dict[str, list[TemplatePart]], depth: int
-    ) -> list[TemplatePart]:
+    def _value(self, node: nodes.Node, known: dict[str, list[TemplatePart]]) -> list[TemplatePart]:
         from jinja2 import nodes
 
         if isinstance(node, nodes.TemplateData):
@@ -153,7 +137,7 @@ class _Reader:
         if isinstance(node, nodes.Name) and node.name in known:
             return known[node.name]
         if isinstance(node, nodes.Filter) and node.node is not None and node.name in _FILTERS:
-            shown = self._value(node.node, known, depth)
+            shown = self._value(node.node, known)
             self._say(f"Its filter {node.name} is left out: give the text as it should be shown.")
             return shown
         if isinstance(node, nodes.CondExpr | nodes.Or):
@@ -161,22 +145,7 @@ class _Reader:
             self._say(
                 "What it says where a field is missing is left out: give every row a text for it."
             )
-            return self._value(first, known, depth)
-        if isinstance(node, nodes.Concat):
-            return [part for inner in node.nodes for part in self._value(inner, known, depth)]
-        if (
-            isinstance(node, nodes.Call)
-            and isinstance(node.node, nodes.Name)
-            and node.node.name in self._macros
-        ):
-            macro = self._macros[node.node.name]
-            if node.kwargs or len(node.args) != len(macro.args):
-                raise _computed(node)
-            given = {
-                arg.name: self._value(value, known, depth)
-                for arg, value in zip(macro.args, node.args, strict=True)
-            }
-            return self.parts(macro.body, {**known, **given}, depth + 1)
+            return self._value(first, known)
         return [self._field(node)]
 
     def _field(self, node: nodes.Node) -> Field:

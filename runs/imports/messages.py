@@ -4,7 +4,6 @@ fields.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -84,14 +83,13 @@ def text_of(content: Any) -> str | None:  # Any: JSON
     return content if isinstance(content, str) else None
 
 
-def read_langchain(text: str) -> tuple[TemplateMessage, ...]:
+def read_langchain(body: Any) -> tuple[TemplateMessage, ...]:  # Any: JSON
     """Read a `ChatPromptTemplate` or `PromptTemplate` as `langchain_core.load.dumpd` writes it.
 
     Raises:
         InputError: It is neither, or holds what no prompt of ours can.
     """
     try:
-        body = json.loads(text)
         kind = _kind_of(body)
         if kind == "PromptTemplate":
             return (TemplateMessage(role="user", parts=_template_parts(body["kwargs"], {})),)

@@ -7,103 +7,40 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TypeGuard
 
 from ...judges import InputError
 from ..exports.template_parts import Field, TemplatePart, join_literals
-from .code_strings import CodePrompt, CodeString, Parts, prompts_of
+from .code_strings import CodeString, Parts
 from .jinja_templates import one_field, read_computed_jinja
 from .messages import ROLES
-from .replaced_marks import python_marks, with_marks
 from .template_syntaxes import read_dollar, read_loose
 
 _DEEPEST = 20
-_SAME_WORDS = (
-    "format",
-    "strip",
-    "lstrip",
-    "rstrip",
-    "render",
-    "substitute",
-    "safe_substitute",
-    "replace",
-)
+_SAME_WORDS = ("format", "strip", "lstrip", "rstrip", "render", "substitute", "safe_substitute")
 """Methods of a text whose words stay as they are."""
+_WRAPS = ("dedent", "cleandoc", "Template", "PromptTemplate", "str", "from_template", "from_string")
 _SYSTEM_ARGUMENTS = ("system", "system_prompt", "system_instruction", "instructions")
+_MESSAGE = re.compile(r"(System|Human|User|AI|Assistant)Message(?:PromptTemplate)?\b")
+_PLACE = re.compile(r"%(?:\((\w+)\))?[sdr]")
 
 
-def read_python(tree: ast.Module, wanted: str | None, notes: list[str]) -> list[CodePrompt]:
-    """Read the prompts of a Python file: the messages that are built in it, and its strings with
-    fields.
-
-    Args:
-        tree: The file.
-        wanted: The name of the one to take.
-        notes: Takes what of its templates was settled, in whole sentences.
-
-    Raises:
-        InputError: It holds none.
-    """
-    strings = PythonStrings(tree)
-    lists = [node for node in ast.walk(tree) if isinstance(node, ast.List)]
-    chats = [
-        [*strings.system_with(node, chat), *chat] for node in lists if (chat := strings.chat(node))
-    ]
-    marks = python_marks(tree, strings.named)
-    chats = [
-        [replace(string, parts=with_marks(string.parts, marks)) for string in chat]
-        for chat in chats
-    ]
-    marked = [replace(string, parts=with_marks(string.parts, marks)) for string in strings.all()]
-    try:
-        prompts = prompts_of(chats, marked, wanted, lambda _: None)
-    except InputError:
-        if strings.refused is not None:
-            raise strings.refused from None
-        raise
-    notes += strings.notes
-    return prompts
-
-
-def _is_name(node: ast.expr) -> TypeGuard[ast.Name]:
+def _is_name(node: ast.expr | None) -> TypeGuard[ast.Name]:
     return isinstance(node, ast.Name)
 
 
-def constants_of(tree: ast.AST) -> dict[str, ast.expr]:
-    """Return what each name is assigned."""
+def _constants_of(tree: ast.AST) -> dict[str, ast.expr]:
+    """Return what each name is assigned, with what is added to it by `+=`."""
     named: dict[str, ast.expr] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and _is_name(node.targets[0]):
             named[node.targets[0].id] = node.value
-        if isinstance(node, ast.AnnAssign) and _is_name(node.target) and node.value is not None:
+        elif isinstance(node, ast.AnnAssign) and _is_name(node.target) and node.value is not None:
             named[node.target.id] = node.value
-        if isinstance(node, ast.AugAssign) and isinstance(
-            named.get(ast.unparse(node.target)), ast.List
-        ):
-            _grow(named, node.target, node.value)
         elif isinstance(node, ast.AugAssign) and _is_name(node.target) and node.target.id in named:
-            whole = ast.BinOp(left=named[node.target.id], op=node.op, right=node.value)
-            named[node.target.id] = ast.copy_location(whole, node)
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr in ("append", "extend")
-            and len(node.args) == 1
-        ):
-            _grow(named, node.func.value, node.args[0])
+            longer = ast.BinOp(left=named[node.target.id], op=node.op, right=node.value)
+            named[node.target.id] = ast.copy_location(longer, node)
     return named
-
-
-def _grow(named: dict[str, ast.expr], target: ast.expr, more: ast.expr) -> None:
-    """Put what is appended to a list of texts into the list."""
-    listed = named.get(target.id) if _is_name(target) else None
-    if not _is_name(target) or not isinstance(listed, ast.List):
-        return
-    added = more.elts if isinstance(more, ast.List | ast.Tuple) else [more]
-    named[target.id] = ast.copy_location(
-        ast.List(elts=[*listed.elts, *added], ctx=ast.Load()), listed
-    )
 
 
 class PythonStrings:
@@ -111,181 +48,108 @@ class PythonStrings:
 
     def __init__(self, tree: ast.AST) -> None:
         self._tree = tree
-        self.named = constants_of(tree)
-        self._functions = {
-            node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)
-        }
+        self.named = _constants_of(tree)
+        functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+        self._functions = {node.name: node for node in functions}
         self.notes: list[str] = []
-        """What of Jinja templates was settled, in whole sentences."""
+        """What of templates was settled, in whole sentences."""
         self.refused: InputError | None = None
         """Why a template that computes something is no text."""
 
-    def all(self) -> list[CodeString]:
-        """Return every text, those that grow with `+=` as a whole too."""
-        nodes = (node for node in ast.walk(self._tree) if isinstance(node, ast.AugAssign))
-        grown = sorted(
-            {node.target.id for node in nodes if _is_name(node.target)} & self.named.keys()
-        )
-        whole = [
-            CodeString(name=name, parts=parts, line=self.named[name].lineno)
-            for name in grown
-            if (parts := self.parts(self.named[name]))
+    def strings(self) -> list[CodeString]:
+        """Return every text by the name, key or argument that it is given to."""
+        grown = [
+            CodeString(name=name, parts=parts, line=node.lineno)
+            for name, node in self.named.items()
+            if isinstance(node, ast.BinOp) and (parts := self.parts(node))
         ]
-        return [*self._under(self._tree, ""), *whole]
+        return [*self._under(self._tree, ""), *grown]
+
+    def chats(self) -> list[list[CodeString]]:
+        """Return the lists of `role` and `content`, each with the system text beside it."""
+        lists = (node for node in ast.walk(self._tree) if isinstance(node, ast.List))
+        chats = ((node, self._chat(node)) for node in lists)
+        return [[*self._system_beside(node, chat), *chat] for node, chat in chats if chat]
 
     def _under(self, node: ast.AST, name: str) -> Iterator[CodeString]:
-        """Yield the texts of a tree by the name, key or argument that each is given to."""
-        if (
-            isinstance(node, ast.expr)
-            and not isinstance(node, ast.Name)
-            and (parts := self.parts(node))
-        ):
+        if isinstance(node, ast.expr) and not _is_name(node) and (parts := self.parts(node)):
             yield CodeString(name=name, parts=parts, line=node.lineno)
             return
-        keys: dict[ast.AST, ast.expr | None] = {}
-        if isinstance(node, ast.Dict):
-            keys = dict(zip(node.values, node.keys, strict=True))
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant):
-                continue  # a docstring
-            if isinstance(node, ast.Dict) and child in keys:
-                key = keys[child]
-                yield from self._under(
-                    child, str(key.value) if isinstance(key, ast.Constant) else name
-                )
-            elif isinstance(node, ast.Assign | ast.AnnAssign) and child is node.value:
-                target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-                yield from self._under(child, target.id if _is_name(target) else name)
-            elif isinstance(node, ast.FunctionDef) and isinstance(child, ast.Return):
-                yield from self._under(child, node.name)
-            elif isinstance(node, ast.Return):
-                yield from self._under(child, name)
-            else:
-                yield from self._under(
-                    child, "" if isinstance(child, ast.keyword | ast.stmt) else name
-                )
+        for child, inner_name in _children(node, name):
+            yield from self._under(child, inner_name)
 
-    def chat(self, node: ast.List) -> list[CodeString]:
-        """Return the messages of a list of `role` and `content`; empty where it is none, or one
-        cannot be told.
-        """
+    def _chat(self, node: ast.List) -> list[CodeString]:
+        """Return the messages of a list; empty where it is none, or one cannot be told."""
         chat: list[CodeString] = []
         for item in self._items(node):
             role, content = _role_and_content(item)
             parts = self.parts(content) if role and content is not None else ()
             if content is None or not parts:
                 return []
-            names = [
-                n.id
-                for n in ast.walk(content)
-                if isinstance(n, ast.Name) and n.id in {*self.named, *self._functions}
-            ]
-            chat.append(
-                CodeString(name=next(iter(names), ""), parts=parts, line=item.lineno, role=role)
-            )
+            known = {*self.named, *self._functions}
+            names = [n.id for n in ast.walk(content) if _is_name_node(n) and n.id in known]
+            name = next(iter(names), "")
+            chat.append(CodeString(name=name, parts=parts, line=item.lineno, role=role))
         return chat
 
     def _items(self, node: ast.List) -> Iterator[ast.expr]:
-        """Yield what stands in a list, and in a list that is put into it: `[system, *EXAMPLES,
-        user]`.
-        """
+        """Yield what stands in a list, and in a list that is put into it."""
         for item in node.elts:
-            inner = (
-                self.named.get(ast.unparse(item.value)) if isinstance(item, ast.Starred) else None
-            )
+            starred = item.value if isinstance(item, ast.Starred) else None
+            inner = self.named.get(starred.id) if _is_name(starred) else None
             yield from inner.elts if isinstance(inner, ast.List) else [item]
 
-    def system_with(self, messages: ast.List, chat: Sequence[CodeString]) -> list[CodeString]:
-        """Return the system text that is given beside a list of messages, as some clients want
-        it.
-        """
+    def _system_beside(self, messages: ast.List, chat: Sequence[CodeString]) -> list[CodeString]:
+        """Return the system text that is given in the call that sends a list of messages."""
         if any(ROLES.get(string.role) == "system" for string in chat):
             return []
-        calls = [node for node in ast.walk(self._tree) if isinstance(node, ast.Call)]
-        sends = [
-            call for call in calls if any(keyword.value is messages for keyword in call.keywords)
-        ]
-        for call in sends or calls:
+        for call in (node for node in ast.walk(self._tree) if isinstance(node, ast.Call)):
+            if not any(keyword.value is messages for keyword in call.keywords):
+                continue
             for keyword in call.keywords:
                 if keyword.arg in _SYSTEM_ARGUMENTS and (parts := self.parts(keyword.value)):
-                    return [
-                        CodeString(name="", parts=parts, line=keyword.value.lineno, role="system")
-                    ]
+                    line = keyword.value.lineno
+                    return [CodeString(name="", parts=parts, line=line, role="system")]
         return []
 
-    def parts(self, node: ast.expr, depth: int = 0) -> Parts:
-        """Return the text of an expression with its fields; empty where it is no text that can be
-        told.
-        """
+    def parts(self, node: ast.expr | None, depth: int = 0) -> Parts:
+        """Return the text of an expression with its fields; empty where it is no text."""
         if depth > _DEEPEST:
             return ()
-        if isinstance(node, ast.Constant):
-            return (
-                self._template(node.value)
-                if isinstance(node.value, str) and node.value.strip()
-                else ()
-            )
-        if isinstance(node, ast.JoinedStr):
-            parts: list[TemplatePart] = []
-            for value in node.values:
-                if isinstance(value, ast.Constant):
-                    parts.append(str(value.value))
-                elif isinstance(value, ast.FormattedValue):
-                    parts += self._value(value.value, depth)
-            return join_literals(parts)
-        if isinstance(node, ast.Name):
-            return self.parts(self.named[node.id], depth + 1) if node.id in self.named else ()
-        if (
-            isinstance(node, ast.Attribute)
-            and _is_name(node.value)
-            and node.value.id in ("self", "cls")
-        ):
-            return self.parts(self.named[node.attr], depth + 1) if node.attr in self.named else ()
-        if isinstance(node, ast.Subscript) and (kept := self._kept(node)) is not None:
-            return self.parts(kept, depth + 1)
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-            sides = [
-                self.parts(side, depth + 1) or tuple(self._value(side, depth))
-                for side in (node.left, node.right)
-            ]
-            return join_literals([*sides[0], *sides[1]]) if all(sides) else ()
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
-            return self._percent(self.parts(node.left, depth + 1), node.right, depth)
-        return self._called(node, depth) if isinstance(node, ast.Call) else ()
+        match node:
+            case ast.Constant(value=str(text)) if text.strip():
+                return self._template(text)
+            case ast.JoinedStr(values=values):
+                return join_literals(part for v in values for part in self._piece(v, depth))
+            case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name):
+                return self.parts(self.named.get(name), depth + 1)
+            case ast.Subscript():
+                return self.parts(self._entry(node), depth + 1)
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                sides = [self.parts(side, depth + 1) for side in (left, right)]
+                if not any(sides):
+                    return ()
+                return join_literals(
+                    part
+                    for side, parts in zip((left, right), sides, strict=True)
+                    for part in parts or self._value(side, depth)
+                )
+            case ast.BinOp(left=left, op=ast.Mod(), right=right):
+                return self._percent(self.parts(left, depth + 1), right, depth)
+            case ast.Call():
+                return self._called(node, depth)
+            case _:
+                return ()
 
-    def constant(self, node: ast.expr) -> str:
-        """Return the text of a name in capitals, whatever it is put together from; empty where it
-        has a field.
-        """
-        if not _is_name(node) or not node.id.isupper() or node.id not in self.named:
-            return ""
-        value = self.named[node.id]
-        parts = (
-            [str(value.value)]
-            if isinstance(value, ast.Constant)
-            else self.parts(value) or self._value(value, 0)
-        )
-        return (
-            "".join(part for part in parts if isinstance(part, str))
-            if all(isinstance(p, str) for p in parts)
-            else ""
-        )
-
-    def _kept(self, node: ast.Subscript) -> ast.expr | None:
+    def _entry(self, node: ast.Subscript) -> ast.expr | None:
         """Return what a dictionary of the file holds under a key."""
         held = self.named.get(node.value.id) if _is_name(node.value) else None
         if not isinstance(held, ast.Dict) or not isinstance(node.slice, ast.Constant):
             return None
-        pairs = zip(held.keys, held.values, strict=True)
-        wanted = node.slice.value
-        return next(
-            (
-                value
-                for key, value in pairs
-                if isinstance(key, ast.Constant) and key.value == wanted
-            ),
-            None,
-        )
+        for key, value in zip(held.keys, held.values, strict=True):
+            if isinstance(key, ast.Constant) and key.value == node.slice.value:
+                return value
+        return None
 
     def _template(self, text: str) -> Parts:
         """Read a text that may be a Jinja template; one that computes something is no text."""
@@ -301,58 +165,44 @@ class PythonStrings:
         """Return the text that a call makes: a method of a text, a class of templates, a function
         of the file.
         """
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
+        first = node.args[0] if node.args else None
         if isinstance(node.func, ast.Attribute):
-            if node.func.attr in _SAME_WORDS:
+            if called in _SAME_WORDS:
                 return self.parts(node.func.value, depth + 1)
-            if node.func.attr == "join" and node.args:
-                listed = self.named.get(node.args[0].id) if _is_name(node.args[0]) else node.args[0]
-                if isinstance(listed, ast.List | ast.Tuple):
-                    return self._joined(node.func.value, listed.elts, depth)
-            if (
-                node.func.attr in ("dedent", "cleandoc", "from_template", "from_string", "Template")
-                and node.args
-            ):
-                return self.parts(node.args[0], depth + 1)
-        if not _is_name(node.func):
-            return ()
-        if function := self._functions.get(node.func.id):
-            texts = [
-                n.value
-                for n in ast.walk(function)
-                if isinstance(n, ast.Return) and n.value is not None
-            ]
+            if called == "join" and first is not None:
+                return self._joined(node.func.value, first, depth)
+        elif function := self._functions.get(called):
+            returns = (n for n in ast.walk(function) if isinstance(n, ast.Return))
+            texts = [n.value for n in returns if n.value is not None]
             return self.parts(texts[0], depth + 1) if len(texts) == 1 else ()
-        if not node.args:
-            return ()
-        text = node.args[0].value if isinstance(node.args[0], ast.Constant) else None
-        if node.func.id == "Template" and isinstance(text, str) and "{{" not in text:
-            return read_dollar(text)
-        wraps = node.func.id in ("dedent", "cleandoc", "Template", "PromptTemplate", "str")
-        return self.parts(node.args[0], depth + 1) if wraps else ()
+        if (
+            called == "Template"
+            and isinstance(first, ast.Constant)
+            and "{{" not in str(first.value)
+        ):
+            return read_dollar(str(first.value))
+        return self.parts(first, depth + 1) if called in _WRAPS else ()
 
-    def _joined(self, between: ast.expr, pieces: Sequence[ast.expr], depth: int) -> Parts:
-        """Return the text of pieces with what is put between them."""
-        if not isinstance(between, ast.Constant) or not isinstance(between.value, str):
+    def _joined(self, between: ast.expr, listed: ast.expr, depth: int) -> Parts:
+        """Return the text of a list of texts with what is put between them."""
+        listed = self.named.get(listed.id, listed) if _is_name(listed) else listed
+        if not isinstance(listed, ast.List | ast.Tuple) or not isinstance(between, ast.Constant):
             return ()
         parts: list[TemplatePart] = []
-        for piece in pieces:
+        for piece in listed.elts:
             empty = isinstance(piece, ast.Constant) and not str(piece.value).strip()
-            told = () if empty else self.parts(piece, depth + 1) or self._value(piece, depth)
-            parts += [*([between.value] if parts else []), *told]
-        return (
-            join_literals(parts)
-            if any(isinstance(part, str) and part.strip() for part in parts)
-            else ()
-        )
+            text = () if empty else self.parts(piece, depth + 1) or self._value(piece, depth)
+            parts += [*([str(between.value)] if parts else []), *text]
+        has_words = any(isinstance(part, str) and part.strip() for part in parts)
+        return join_literals(parts) if has_words else ()
 
     def _percent(self, parts: Parts, right: ast.expr, depth: int) -> Parts:
         """Put the values after `%` into the places of `%s` and `%(name)s`; empty where they do not
         fit.
         """
         values = list(right.elts) if isinstance(right, ast.Tuple) else [right]
-        pieces = re.split(
-            r"%(?:\((\w+)\))?[sdr]", "".join(part for part in parts if isinstance(part, str))
-        )
+        pieces = _PLACE.split("".join(part for part in parts if isinstance(part, str)))
         texts, names = pieces[::2], pieces[1::2]
         if not names or not all(isinstance(part, str) for part in parts):
             return parts
@@ -364,113 +214,79 @@ class PythonStrings:
             filled.append(text.replace("%%", "%"))
         return join_literals(filled)
 
-    def _looped(self, node: ast.expr, depth: int) -> Parts:
-        """Return what a loop over a list of constants writes, as `"\\n".join(f"{n}. {rule}" for n,
-        rule in ...)`.
-        """
-        match node:
-            case ast.Call(
-                func=ast.Attribute(value=joint, attr="join"),
-                args=[
-                    ast.GeneratorExp(elt=text, generators=[loop])
-                    | ast.ListComp(elt=text, generators=[loop])
-                ],
-            ) if not loop.ifs:
-                between = str(joint.value) if isinstance(joint, ast.Constant) else "\n"  # chr(10)
-            case _:
-                return ()
-        counted = isinstance(loop.iter, ast.Call) and ast.unparse(loop.iter.func) == "enumerate"
-        listed = loop.iter.args[0] if isinstance(loop.iter, ast.Call) and counted else loop.iter
-        listed = self.named.get(listed.id) if _is_name(listed) else listed
-        names = ast.unparse(loop.target).strip("()").split(", ")
-        if not isinstance(listed, ast.List | ast.Tuple) or len(names) != 1 + counted:
-            return ()
-        first = (
-            loop.iter.args[1:] + [k.value for k in loop.iter.keywords]
-            if isinstance(loop.iter, ast.Call)
-            else []
-        )
-        number = first[0].value if first and isinstance(first[0], ast.Constant) else 0
-        outer = self.named
-        parts: list[TemplatePart] = []
-        for at, item in enumerate(listed.elts, start=number if isinstance(number, int) else 0):
-            self.named = {**outer, names[-1]: item} | (
-                {names[0]: ast.Constant(value=str(at))} if counted else {}
-            )
-            parts += [*([between] if parts else []), *self.parts(text, depth + 1)]
-        self.named = outer
-        return join_literals(parts)
+    def _piece(self, node: ast.expr, depth: int) -> list[TemplatePart]:
+        """Return a piece of an f-string: its own words, or what stands in a place of it."""
+        if isinstance(node, ast.FormattedValue):
+            return self._value(node.value, depth)
+        return [str(node.value)] if isinstance(node, ast.Constant) else []
 
     def _value(self, node: ast.expr, depth: int) -> list[TemplatePart]:
-        """Return what stands in a place of an f-string: a constant's own text, else what of the row
-        it shows.
-        """
+        """Return what an expression puts into a text: a constant's own text, else a field."""
         if isinstance(node, ast.Constant):
             return [str(node.value)]
-        if (
-            isinstance(node, ast.BinOp)
-            and _is_name(node.left)
-            and isinstance(node.right, ast.Constant)
-        ):
-            number = self.named.get(node.left.id)  # "{i + 1}. {rule}"
-            if (
-                isinstance(number, ast.Constant)
-                and str(number.value).isdigit()
-                and isinstance(node.op, ast.Add)
-            ):
-                return [str(int(str(number.value)) + int(str(node.right.value)))]
-        name = (
-            node.id
-            if isinstance(node, ast.Name)
-            else node.attr
-            if isinstance(node, ast.Attribute)
-            else ""
-        )
-        known = ast.unparse(node) in (name, f"self.{name}", f"cls.{name}") and isinstance(
-            self.named.get(name), ast.Constant | ast.JoinedStr
-        )
-        known = known or (isinstance(node, ast.Subscript) and self._kept(node) is not None)
-        told = known or (isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".join"))
-        if told and (parts := self.parts(node, depth + 1)):
+        value = self.named.get(node.id) if _is_name(node) else None
+        if isinstance(value, ast.Constant):
+            return [str(value.value)]
+        of_call = isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".join")
+        fixed = value is not None and not isinstance(value, ast.Call | ast.Subscript)
+        attribute = isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("self", "cls")
+        entry = isinstance(node, ast.Subscript) and self._entry(node) is not None
+        if (of_call or fixed or attribute or entry) and (parts := self.parts(node, depth + 1)):
             return list(parts)
-        if written := self._looped(self.named.get(name, node), depth):
-            return list(written)
         if any(isinstance(inner, ast.GeneratorExp | ast.ListComp) for inner in ast.walk(node)):
-            self.notes.append(one_field(shown_by(node)))
-        return [Field(shown_by(node))]
+            self.notes.append(one_field(_shown_by(node)))
+        return [Field(_shown_by(node))]
+
+
+def _is_name_node(node: ast.AST) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name)
+
+
+def _children(node: ast.AST, name: str) -> Iterator[tuple[ast.AST, str]]:
+    """Yield what stands in a piece of code, each with the name that it is given to."""
+    keys: dict[ast.AST, str] = {}
+    if isinstance(node, ast.Dict):
+        for key, value in zip(node.keys, node.values, strict=True):
+            keys[value] = str(key.value) if isinstance(key, ast.Constant) else name
+    for child in ast.iter_child_nodes(node):
+        docstring = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
+        if docstring or isinstance(child, ast.arguments):
+            continue
+        if child in keys:
+            yield child, keys[child]
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and child is node.value:
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            yield child, target.id if _is_name(target) else name
+        elif isinstance(node, ast.FunctionDef) and isinstance(child, ast.Return):
+            yield child, node.name
+        elif isinstance(child, ast.keyword):
+            yield child, child.arg or ""
+        else:
+            yield child, "" if isinstance(child, ast.stmt) else name
 
 
 def _role_and_content(node: ast.expr) -> tuple[str, ast.expr | None]:
     """Return role and content of a message: a dictionary, a pair, or an object of LangChain's;
     empty for none.
     """
-    if isinstance(node, ast.Dict):
-        body = {
-            key.value: value
-            for key, value in zip(node.keys, node.values, strict=True)
-            if isinstance(key, ast.Constant)
-        }
-        role = body.get("role")
-        return (str(role.value) if isinstance(role, ast.Constant) else ""), body.get("content")
-    if (
-        isinstance(node, ast.Tuple)
-        and len(node.elts) == 2
-        and isinstance(node.elts[0], ast.Constant)
-    ):
-        role = str(node.elts[0].value)
-        return (role if role in ROLES else ""), node.elts[1]
-    if isinstance(node, ast.Call):
-        match = re.search(
-            r"(System|Human|User|AI|Assistant)Message(?:PromptTemplate)?\b", ast.unparse(node.func)
-        )
-        content = next(
-            (k.value for k in node.keywords if k.arg in ("content", "template", "prompt")), None
-        )
-        return (match[1].lower() if match else ""), content or next(iter(node.args), None)
-    return "", None
+    match node:
+        case ast.Dict(keys=keys, values=values):
+            pairs = zip(keys, values, strict=True)
+            body = {key.value: value for key, value in pairs if isinstance(key, ast.Constant)}
+            role = body.get("role")
+            return (str(role.value) if isinstance(role, ast.Constant) else ""), body.get("content")
+        case ast.Tuple(elts=[ast.Constant(value=str(role)), content]) if role in ROLES:
+            return role, content
+        case ast.Call(func=function, args=arguments, keywords=keywords):
+            match = _MESSAGE.search(ast.unparse(function))
+            texts = [k.value for k in keywords if k.arg in ("content", "template", "prompt")]
+            content = next(iter([*texts, *arguments]), None)
+            return (match[1].lower() if match else ""), content
+        case _:
+            return "", None
 
 
-def shown_by(node: ast.expr) -> str:
+def _shown_by(node: ast.expr) -> str:
     """Return what of a row an expression shows: `answer` of `row["answer"].strip()`, `docs` of
     `json.dumps(docs)`.
     """
@@ -479,34 +295,32 @@ def shown_by(node: ast.expr) -> str:
             ast.Name(id=name)
             | ast.Attribute(attr=name)
             | ast.Subscript(slice=ast.Constant(value=str(name)))
+            | ast.Call(func=ast.Attribute(attr="get"), args=[ast.Constant(value=str(name)), *_])
         ):
             return name
-        case ast.Call(func=ast.Attribute(attr="get"), args=[ast.Constant(value=str(name)), *_]):
-            return name  # row.get("log", "none")
         case ast.Call(func=ast.Attribute(value=ast.expr() as owner, attr=method), args=arguments):
             formats = arguments and not isinstance(arguments[0], ast.Constant)
-            return shown_by(
-                arguments[0]
-                if formats and (method == "join" or not hasattr(str, method))
-                else owner
-            )
-        case ast.Call(args=[first, *_]):
-            return shown_by(first)
+            of_argument = formats and (method == "join" or not hasattr(str, method))
+            return _shown_by(arguments[0] if of_argument else owner)
         case (
-            ast.Call(func=inner)
+            ast.Call(args=[inner, *_])
+            | ast.Call(func=inner)
             | ast.Subscript(value=inner)
             | ast.Await(value=inner)
             | ast.Starred(value=inner)
+            | ast.BoolOp(values=[inner, *_])
+            | ast.Compare(left=inner)
         ):
-            return shown_by(inner)
-        case ast.GeneratorExp(generators=[loop, *_]) | ast.ListComp(generators=[loop, *_]):
-            return shown_by(loop.iter)
-        case ast.BoolOp(values=[first, *_]) | ast.Compare(left=first):
-            return shown_by(first)
+            return _shown_by(inner)
+        case (
+            ast.GeneratorExp(generators=[ast.comprehension(iter=inner), *_])
+            | ast.ListComp(generators=[ast.comprehension(iter=inner), *_])
+        ):
+            return _shown_by(inner)
         case ast.IfExp(body=first, orelse=other):
-            return shown_by(other if isinstance(first, ast.Constant) else first)
+            return _shown_by(other if isinstance(first, ast.Constant) else first)
         case _:
-            names = re.findall(r"[A-Za-z_]\w*", ast.unparse(node))
+            names = [n.id for n in ast.walk(node) if isinstance(n, ast.Name)]
             return names[-1] if names else "value"
 
 
@@ -515,17 +329,27 @@ def fixed_arguments(tree: ast.Module) -> dict[str, str]:
     fills them.
     """
     strings = PythonStrings(tree)
-    fixed: dict[str, str] = {}
-    varying: set[str] = set()
+    texts: dict[str, set[str]] = {}
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-            continue
-        if node.func.attr not in ("format", "substitute", "render"):
-            continue
-        for argument in node.keywords:
-            text = strings.constant(argument.value)
-            if argument.arg and text:
-                fixed[argument.arg] = text
-            elif argument.arg:
-                varying.add(argument.arg)
-    return {name: value for name, value in fixed.items() if name not in varying}
+        match node:
+            case ast.Call(func=ast.Attribute(attr="format" | "substitute" | "render")):
+                for argument in node.keywords:
+                    texts.setdefault(argument.arg or "", set()).add(_fixed(argument.value, strings))
+            case _:
+                pass
+    return {
+        name: next(iter(found))
+        for name, found in texts.items()
+        if name and len(found) == 1 and all(found)
+    }
+
+
+def _fixed(node: ast.expr, strings: PythonStrings) -> str:
+    """Return the text of a name in capitals; empty where it is none, or has a field."""
+    if not _is_name(node) or not node.id.isupper() or node.id not in strings.named:
+        return ""
+    value = strings.named[node.id]
+    if isinstance(value, ast.Constant):
+        return str(value.value)
+    parts = strings.parts(value)
+    return "".join(map(str, parts)) if all(isinstance(part, str) for part in parts) else ""

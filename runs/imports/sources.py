@@ -1,81 +1,85 @@
-"""Import a judge from an installed tool, from a file, or from an export of ours."""
+"""Import a judge from an installed tool, or from an export of ours."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ...judges import InputError, load_prompt
+from ...judges import InputError, JudgePrompt
 from ..exports.manifest import MANIFEST_NAME
-from .convert import convert
-from .foreign_judge import ForeignJudge, ImportedJudge, ImportOptions
+from .foreign_judge import AddOptions
 from .installed_tools import TOOLS, read_installed
 from .our_exports import read_back
-from .prompt_files import (
-    read_langchain_file,
-    read_prompt_file,
-    read_promptfoo,
-    read_text,
-    read_umbrela,
-)
+from .understand import understand
 
-FILES: Mapping[str, Callable[[Path], ForeignJudge]] = {
-    "file": read_prompt_file,
-    "langchain": read_langchain_file,
-    "promptfoo": read_promptfoo,
-    "umbrela": read_umbrela,
-}
-"""Tools whose judges stand in a file that the user names."""
-SOURCES = tuple(sorted({*TOOLS, *FILES, "export"}))
-"""Everything a judge can be imported from; `export` is one of ours."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedJudge:
+    """A judge of ours, made of a foreign one."""
+
+    prompt: JudgePrompt
+    tool: str
+    location: str
+    fields: Mapping[str, str]
+    """The tool's name of each field to ours."""
+    differences: tuple[str, ...]
+    """What is not as it was there, in whole sentences; the prompt's note says the same."""
+
+
+def is_export(path: Path) -> bool:
+    """Whether a folder or a file is an export of ours."""
+    manifests = path / MANIFEST_NAME, path.with_name(f"{path.name}.{MANIFEST_NAME}")
+    return any(manifest.is_file() for manifest in manifests)
 
 
 def import_judge(
-    tool: str, name: str, *, options: ImportOptions | None = None, interpreter: str | None = None
+    tool: str, name: str, *, options: AddOptions | None = None, interpreter: str | None = None
 ) -> ImportedJudge:
     """Import a judge.
 
     Args:
-        tool: One of `SOURCES`.
-        name: Of a judge the tool ships; or the path of a file, or of an export of ours, whatever
-            the tool.
+        tool: One of `TOOLS`, or `export`.
+        name: Of a judge the tool ships; or the path of an export of ours, whatever the tool.
         options: What the user says about names, fields, fixed texts and the scale.
         interpreter: The Python that has the tool; our own unless given.
 
     Raises:
-        InputError: It is not there, cannot be read, or cannot be made a judge of ours.
+        InputError: It is not there, cannot be read, or leaves something to be said with an option.
     """
-    options = options or ImportOptions()
+    options = options or AddOptions()
     path = Path(name)
-    manifests = path / MANIFEST_NAME, path.with_name(f"{path.name}.{MANIFEST_NAME}")
-    if tool == "export" or any(manifest.is_file() for manifest in manifests):
+    if tool == "export" or is_export(path):
         return _from_export(tool, path, options)
-    if tool in FILES and (path.is_file() or tool not in TOOLS):
-        if tool == "file" and path.suffix in (".yaml", ".yml"):
-            _refuse_options(options, "a prompt file of ours")
-            prompt = load_prompt(read_text(path), origin=str(path))
-            prompt = replace(prompt, name=options.name or prompt.name)
-            return ImportedJudge(
-                prompt=prompt,
-                tool="Judgewright",
-                location=str(path),
-                syntax="{{field}}",
-                fields={name: name for name in prompt.inputs},
-                differences=(),
-            )
-        return convert(FILES[tool](path), options)
     if tool not in TOOLS:
         raise InputError(
-            f"judges are not imported from {tool!r}", hint=f"known: {', '.join(SOURCES)}"
+            f"judges are not imported from {tool!r}",
+            hint=f"known: {', '.join(TOOLS)}; a file: judgewright judges add FILE",
         )
-    return convert(read_installed(tool, name, interpreter), options)
+    judge = read_installed(tool, name, interpreter)
+    named = options.name or f"{judge.tool.split()[0]}_{name}"
+    understood = understand(replace(judge, name=named), replace(options, name=None))
+    if understood.prompt is None:
+        raise InputError(
+            f"{tool} {name}: {understood.questions[0]}",
+            hint="; ".join(map(str, understood.questions[1:])) or None,
+        )
+    prompt = understood.prompt
+    note = f"Read from {judge.tool}, {judge.location}: {name}. {' '.join(understood.notes)}"
+    return ImportedJudge(
+        prompt=replace(prompt, name=options.name or prompt.name, note=note),
+        tool=judge.tool,
+        location=judge.location,
+        fields=understood.fields,
+        differences=(f"The scale is {prompt.scale.describe()}.", *understood.notes),
+    )
 
 
-def _from_export(tool: str, path: Path, options: ImportOptions) -> ImportedJudge:
-    _refuse_options(options, "an export of ours")
+def _from_export(tool: str, path: Path, options: AddOptions) -> ImportedJudge:
+    if options.fields or options.fills or options.scale:
+        raise InputError("--field, --fill and --scale do not go with an export: it says all itself")
     back = read_back(path)
-    if tool not in ("export", "file", back.target):
+    if tool not in ("export", back.target):
         raise InputError(f"{path} was written for {back.target}, not for {tool}")
     parts_by_file: dict[str, list[str]] = {}
     for part, file in back.sources.items():
@@ -95,14 +99,6 @@ def _from_export(tool: str, path: Path, options: ImportOptions) -> ImportedJudge
         prompt=prompt,
         tool=f"an export of ours for {back.target}",
         location=str(path),
-        syntax=back.target,
         fields={name: name for name in prompt.inputs},
         differences=tuple(differences),
     )
-
-
-def _refuse_options(options: ImportOptions, source: str) -> None:
-    if options.fields or options.fills or options.scale:
-        raise InputError(
-            f"--field, --fill and --scale do not go with {source}: it says all of that itself"
-        )

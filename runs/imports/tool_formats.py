@@ -179,7 +179,10 @@ TOOL_FORMATS: Mapping[str, tuple[JudgeFile, ...]] = {
     ),
     "promptfoo": (JudgeFile(ending=".rubric.json", read=_json_messages(read_jinja)),),
     "langchain": (
-        JudgeFile(ending="_langchain.json", read=lambda text: contents_of(read_langchain(text))),
+        JudgeFile(
+            ending="_langchain.json",
+            read=lambda text: contents_of(read_langchain(json.loads(text))),
+        ),
     ),
     "openevals": (JudgeFile(ending="_openevals.py", read=_module),),
     "langfuse": (

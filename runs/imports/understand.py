@@ -1,5 +1,5 @@
-"""What Judgewright understands of a person's prompt, before it is saved as a judge: the words and
-fields stay.
+"""What is known of a person's prompt before it is saved as a judge: by their options, by its tool,
+and by a model's reading. What nobody says is asked; the words and fields stay.
 """
 
 from __future__ import annotations
@@ -10,132 +10,184 @@ from dataclasses import dataclass, field, replace
 
 from ...judges import CRITERIA_PLACE, InputError, JudgePrompt, OutputScale
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_literals
-from .answer_format import reply_clause
-from .convert import fill_fixed
-from .criteria import find_criteria
+from .answer_format import own_words, reply_clause
+from .bounded import bounded
 from .demonstrations import read_demonstrations
-from .foreign_judge import AddOptions, ForeignJudge
-from .known_answer import ask_for_threshold, known_answer, with_threshold
-from .stated_answer import Question, StatedAnswer
-from .stated_threshold import stated_threshold
+from .foreign_judge import AddOptions, ForeignJudge, Question
+from .model_reading import NO_READING, ModelReading
+from .placeholders import as_name, with_marks
+from .reply_scale import describe_default, read_scale, read_threshold
 from .template_syntaxes import our_template
-from .text_units import FIELD, Span, Unit, plain_marks, read_units, without_rows, words_on_answer
 
-_NAMESPACES = (
-    "json",
-    "sys",
-    "item",
-    "sample",
-    "vars",
-    "row",
-    "data",
-    "record",
-    "example",
-    "inputs",
-    "outputs",
+FIELD = "\ufffc"
+"""Stands for a field in the text of a prompt."""
+MAX_LABEL = 200
+"""Characters beside a field that still count as its label, not as instructions."""
+_NAMESPACES = frozenset(
+    ("json", "sys", "item", "sample", "vars", "row", "data", "record", "example", "inputs")
 )
 """What stands before the dot of a field in tools that group a row's fields."""
 
 
+_FIRST_WORDS = re.compile(r"(?:\S+ ){0,3}\S+")
+_LAST_WORDS = re.compile(r"(?:\S+ ){0,3}\S+\Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyForm:
+    """Where the verdict stands in a reply, as `JudgePrompt` has it."""
+
+    schema: Mapping[str, str] = field(default_factory=dict[str, str])
+    mark: str = ""
+    clause: str = ""
+    """Words of ours that ask for it, where the prompt's own do not."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Understood:
-    """A prompt as it was read, with what it leaves open."""
+    """A prompt with all that is known of it, and what is not."""
 
     judge: ForeignJudge
     prompt: JudgePrompt | None
     """None while a question is open."""
     questions: tuple[Question, ...]
-    text: str
-    """All of it, with a sign for each field."""
-    units: tuple[Unit, ...]
     marked: tuple[tuple[str, str], ...]
     """The text line by line, each with what it was taken for."""
     fields: Mapping[str, str] = field(default_factory=dict)
-    """The prompt's own name of each field to the one it has here; the same wherever it can be one.
-    """
+    """The prompt's own name of each field to the one it has here."""
     scale: OutputScale | None = None
     criteria_lines: tuple[int, int] | None = None
+    known: Mapping[str, str] = field(default_factory=dict)
+    """The options that would say what is known, with their values."""
     notes: tuple[str, ...] = ()
     """What is not as it was there, in whole sentences."""
 
 
-def understand(judge: ForeignJudge, options: AddOptions) -> Understood:
-    """Read what the prompt judges, on what scale, how it answers, and which of its words are
-    criteria.
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where words stand in a text."""
+
+    start: int
+    end: int
+
+
+@bounded()
+def understand(
+    judge: ForeignJudge, options: AddOptions, reading: ModelReading = NO_READING
+) -> Understood:
+    """Put together what is known of a prompt, and make a judge of it or say what is to be asked.
+
+    Args:
+        judge: The prompt as it stands.
+        options: What the person says; it goes before all else.
+        reading: What a model says of it, already looked up in its text.
 
     Raises:
-        InputError: It has no field, a message that cannot be kept, or an option does not fit.
+        InputError: It has a message that cannot be kept, or an option does not fit.
     """
     notes = list(judge.notes)
-    messages = fill_fixed(judge, options, notes)
+    questions: list[Question] = []
+    known: dict[str, str] = {}
+    messages, options = _with_places(judge, options, reading)
+    messages = _filled(judge, messages, options, notes)
     before, demonstrations, last = _conversation(messages)
     parts = _joined([*before, last])
-    fields = [part.name for part in parts if isinstance(part, Field)]
-    if not fields:
-        raise InputError(
-            f"{judge.location} has no field for a row",
-            hint="write {field} or {{field}} where the text of a row goes",
-        )
-    names = _names(fields, options.fields, notes)
+    names = _names([p.name for p in parts if isinstance(p, Field)], options.fields, notes)
     text = "".join(FIELD if isinstance(part, Field) else part for part in parts)
-    reading = plain_marks(text)
-    units = read_units(reading)
-    span = _criteria(text, units, judge, options)
-    asks = words_on_answer(reading, units)
-    reading = without_rows(reading, units).replace(FIELD, "")
-    answer = known_answer(judge, asks, reading, options)
-    questions = list(answer.questions)
-    scale = with_threshold(answer.scale, options) if answer.scale else None
-    told = options.threshold is not None or (
-        options.scale is not None and not options.threshold_open
-    )
-    if scale and not told and (judge.scale is None or judge.threshold_open):
-        said, open_words = stated_threshold(reading, judge.beside, scale)
-        if said is not None:
-            scale = replace(scale, threshold=said)
-        elif open_words and not options.labels:
-            questions.append(ask_for_threshold(open_words, scale.labels))
-        elif scale.kind not in ("binary", "choice"):
-            at = scale.name(scale.threshold)
-            passing = f"up to {at}" if scale.low_is_good else f"from {at} on"
-            notes.append(
-                f"It does not say which answers pass: {passing} they do here,"
-                f" {'above ' if scale.labels else ''}the middle of the scale; --threshold says"
-                " another."
-            )
-    if scale is None and not questions:
-        text_of = (
-            "on what scale does it answer? (--scale 1..5@4, or --labels FAIL,PASS with the worst"
-            " first)"
-        )
-        questions.append(Question("scale", text_of))
-    if span is None:
-        questions.append(
-            Question(
-                "criteria", "which of its words are the criteria? (--criteria 'FIRST ... LAST')"
-            )
-        )
+    questions += _on_fields(names, options, reading)
+    scale = read_scale(judge, options, reading, questions)
+    if scale:
+        scale = read_threshold(scale, judge, options, reading, questions)
+        known |= _scale_options(scale)
+        describe_default(scale, judge, options, reading, notes)
+    form = _reply_form(judge, options, reading, scale, questions)
+    known |= _form_options(form)
+    span = _criteria(text, judge, options, reading, questions)
+    if span:
+        known["criteria"] = _first_and_last(text[span.start : span.end])
+    row = _row(text, span) if names else Span(0, 0)
+    shown = [names[part.name] for part in parts if isinstance(part, Field)]
     prompt = None
-    if not questions and scale is not None and span is not None:
-        renamed = [Field(names[part.name]) if isinstance(part, Field) else part for part in parts]
-        prompt = _prompt(
-            judge, options, renamed, text, units, span, replace(answer, scale=scale), notes
+    if not questions and scale and form and span:
+        layout = _layout(text, span, row, shown)
+        notes += layout.notes
+        if form.clause:
+            notes.append(_on_clause(judge))
+        notes.append("Judgewright adds a notice that fenced text is data, and fences round fields.")
+        clause = "\n\n".join(part for part in (layout.reply, form.clause) if part)
+        prompt = JudgePrompt(
+            name=options.name or _slug(judge.name),
+            system=layout.system,
+            criteria=text[span.start : span.end],
+            template=layout.template,
+            reply=clause,
+            reply_schema=form.schema,
+            reply_mark=form.mark,
+            scale=scale,
+            examples=read_demonstrations(demonstrations, last, names),
+            note=" ".join([f"Added from {judge.tool}, {judge.location}.", *notes]),
         )
-        prompt = replace(prompt, examples=read_demonstrations(demonstrations, last, names))
-        prompt = replace(prompt, note=" ".join([f"Added from {judge.location}.", *notes]))
     return Understood(
         judge=judge,
         prompt=prompt,
         questions=tuple(questions),
-        text=text,
-        units=tuple(units),
-        marked=_marked(text, units, span, [names[name] for name in fields]),
+        marked=_marked(text, span, row, shown),
         fields=names,
         scale=scale,
-        criteria_lines=span
-        and (text.count("\n", 0, span.start) + 1, text.count("\n", 0, span.end) + 1),
+        criteria_lines=_lines(text, span) if span else None,
+        known=known,
         notes=tuple(notes),
     )
+
+
+def _with_places(
+    judge: ForeignJudge, options: AddOptions, reading: ModelReading
+) -> tuple[list[TemplateMessage], AddOptions]:
+    """Put a field into each place that the person or the model names by a mark in the text."""
+    present = {p.name for m in judge.messages for p in m.parts if isinstance(p, Field)}
+    texts = [p for m in judge.messages for p in m.parts if isinstance(p, str)]
+    marks = {
+        mark: name
+        for mark, name in options.fields.items()
+        if mark not in present and any(mark in text for text in texts)
+    }
+    for place in reading.places:
+        name = as_name(place)
+        in_text = any(place in text for text in texts)
+        if in_text and place not in marks and name not in present and name.isidentifier():
+            marks[place] = name
+    messages = [replace(m, parts=with_marks(m.parts, marks)) for m in judge.messages]
+    fields = {marks.get(theirs, theirs): ours for theirs, ours in options.fields.items()}
+    return messages, replace(options, fields=fields)
+
+
+def _filled(
+    judge: ForeignJudge,
+    messages: Sequence[TemplateMessage],
+    options: AddOptions,
+    notes: list[str],
+) -> list[TemplateMessage]:
+    """Put fixed text in the place of fields that are no row's, or that the user fills."""
+    present = {p.name for m in messages for p in m.parts if isinstance(p, Field)}
+    for name in options.fills:
+        if name not in present:
+            fields = ", ".join(sorted(present))
+            raise InputError(f"there is no field {name!r} to fill", hint=f"its fields: {fields}")
+    for name, reason in judge.needs.items():
+        if name in present and name not in options.fills:
+            raise InputError(reason, hint=f"give it with --fill {name}=TEXT or --fill {name}=@FILE")
+    fills = {n: text for n, text in {**judge.fills, **options.fills}.items() if n in present}
+    for name, text in fills.items():
+        content = f"the same {len(text):,} characters" if text.strip() else "left empty"
+        notes.append(f"Its field {name} is {content} in every row.")
+    filled: list[TemplateMessage] = []
+    for message in messages:
+        parts = (
+            fills.get(part.name, part) if isinstance(part, Field) else part
+            for part in message.parts
+        )
+        filled.append(replace(message, parts=join_literals(parts)))
+    return filled
 
 
 def _conversation(
@@ -146,11 +198,8 @@ def _conversation(
     system = [message for message in rest if message.role == "system"]
     turns = [message for message in rest if message.role != "system"]
     roles = [message.role for message in turns]
-    if (
-        last.role != "user"
-        or roles != ["user", "assistant"] * (len(turns) // 2)
-        or rest[: len(system)] != system
-    ):
+    paired = roles == ["user", "assistant"] * (len(turns) // 2)
+    if last.role != "user" or not paired or rest[: len(system)] != system:
         raise InputError(
             f"the roles are {[message.role for message in messages]}",
             hint=(
@@ -173,14 +222,12 @@ def _names(fields: Sequence[str], wished: Mapping[str, str], notes: list[str]) -
     names: dict[str, str] = {}
     for wish in wished:
         if wish not in fields:
-            raise InputError(
-                f"there is no field {wish!r} in it",
-                hint=f"its fields: {', '.join(dict.fromkeys(fields))}",
-            )
+            listed = ", ".join(dict.fromkeys(fields)) or "none"
+            raise InputError(f"there is no field {wish!r} in it", hint=f"its fields: {listed}")
     for theirs in dict.fromkeys(fields):
         first, dot, rest = theirs.partition(".")
         bare = rest if dot and first in _NAMESPACES else theirs
-        ours = wished.get(theirs) or re.sub(r"\W+", "_", bare)
+        ours = wished.get(theirs) or as_name(bare)
         if not ours.isidentifier():
             raise InputError(
                 f"{ours!r} cannot be the name of a field", hint=f"say --field {theirs}=NAME"
@@ -193,194 +240,275 @@ def _names(fields: Sequence[str], wished: Mapping[str, str], notes: list[str]) -
     return names
 
 
-def _criteria(
-    text: str, units: Sequence[Unit], judge: ForeignJudge, options: AddOptions
-) -> Span | None:
-    if options.criteria is None:
-        if judge.criteria and (at := text.find(judge.criteria)) >= 0:
-            return Span(start=at, end=at + len(judge.criteria))
-        found = find_criteria(text, units)
-        return found and _trimmed(text, found)
-    span = criteria_between(text, options.criteria)
-    if FIELD in text[span.start : span.end]:
-        raise InputError(
-            "a field of the row stands inside the criteria",
-            hint="name the words before it, or after it",
+def _on_fields(
+    names: Mapping[str, str], options: AddOptions, reading: ModelReading
+) -> list[Question]:
+    """Ask where the texts of a row go, and about each field that the model takes for none."""
+    if not names:
+        text = "where in it do the texts of a row go?"
+        form = "--field MARK=NAME, the mark as it stands there, such as --field '[REPLY]=reply'"
+        return [Question("field", text, form)]
+    places = {as_name(place) for place in reading.places}
+    doubtful = [
+        name
+        for name in names
+        if places and name not in options.fields and as_name(name) not in places
+    ]
+    text = "is {} a text of each row? The model takes it for one that the file fills"
+    return [
+        Question(
+            "fill",
+            text.format(name),
+            f"--field {name}={names[name]}, or --fill {name}=TEXT",
+            (name, names[name]),
         )
-    return span
+        for name in doubtful
+    ]
 
 
-def criteria_between(text: str, words: str) -> Span:
+def _reply_form(
+    judge: ForeignJudge,
+    options: AddOptions,
+    reading: ModelReading,
+    scale: OutputScale | None,
+    questions: list[Question],
+) -> ReplyForm | None:
+    """Return where the verdict stands in a reply: as the person, the tool or the model says."""
+    verdict = options.verdict
+    if verdict and ("..." in verdict or verdict in ("start", "last line")):
+        return ReplyForm(mark=verdict)
+    if verdict:
+        fields = options.reply_fields or tuple(judge.reply_schema or ()) or reading.reply_fields
+        if fields and verdict not in fields:
+            raise InputError(
+                f"the answer has no field {verdict!r}",
+                hint=f"its fields: {', '.join(fields)}; of a text say --verdict 'Word: ...'",
+            )
+        return ReplyForm(schema=_schema(fields or (verdict,), verdict, reading.confidence))
+    if judge.unreadable or judge.asks_beside or reading.unsaid:
+        if scale is None:
+            return None
+        schema = judge.reply_schema or {}
+        texts = [name for name, kind in schema.items() if kind == "text"] or ["reason"]
+        score = next((name for name, kind in schema.items() if kind == "score"), "score")
+        overrides = bool(judge.unreadable)
+        clause, added = reply_clause(scale, overrides=overrides, reasons=texts, score=score)
+        return ReplyForm(schema=dict(added), clause=clause)
+    if judge.reply_schema or judge.reply_mark:
+        return ReplyForm(schema=dict(judge.reply_schema or {}), mark=judge.reply_mark)
+    if reading.reply_fields and reading.verdict:
+        return ReplyForm(schema=_schema(reading.reply_fields, reading.verdict, reading.confidence))
+    if reading.verdict:
+        return ReplyForm(mark=reading.verdict)
+    if reading.reply_fields:
+        listed = ", ".join(reading.reply_fields)
+        questions.append(
+            Question("verdict", f"which of {listed} is the verdict?", "--verdict FIELD")
+        )
+        return None
+    form = (
+        "--verdict 'Score: ...', '[[...]]', start or 'last line' of a text; --verdict FIELD of"
+        " JSON, with --reply FIELD,FIELD where it has more fields"
+    )
+    questions.append(Question("verdict", "where in an answer does the verdict stand?", form))
+    return None
+
+
+def _schema(fields: Sequence[str], verdict: str, confidence: str) -> dict[str, str]:
+    kinds = {verdict: "score"} | ({confidence: "confidence"} if confidence else {})
+    return {name: kinds.get(name, "text") for name in fields}
+
+
+def _on_clause(judge: ForeignJudge) -> str:
+    if judge.unreadable:
+        return f"Reply clause replaced: {judge.unreadable}; a clause of ours overrides its words."
+    return "It does not say how to answer: a sentence of Judgewright's at its end does."
+
+
+def _criteria(
+    text: str,
+    judge: ForeignJudge,
+    options: AddOptions,
+    reading: ModelReading,
+    questions: list[Question],
+) -> Span | None:
+    """Return where the criteria stand, as the person, the tool or the model says."""
+    needed = next((options.fills[name] for name in judge.needs if name in options.fills), "")
+    stated = (needed or judge.criteria).strip()
+    if options.criteria is not None:
+        span = _span_of(text, options.criteria)
+        if span is None:
+            raise InputError(
+                f"the criteria {options.criteria!r:.80} do not stand in the prompt",
+                hint="copy their first and last words",
+            )
+        if FIELD in text[span.start : span.end]:
+            raise InputError(
+                "a field of the row stands inside the criteria",
+                hint="name the words before it, or after it",
+            )
+        return span
+    if stated and (at := text.find(stated)) >= 0:
+        return Span(at, at + len(stated))
+    read = _span_of(text, reading.criteria)
+    if read and FIELD not in text[read.start : read.end]:
+        return _with_marks_of_line(text, read)
+    text = "which of its words are the criteria, which optimization may edit?"
+    questions.append(Question("criteria", text, "--criteria 'FIRST WORDS ... LAST WORDS'"))
+    return None
+
+
+def _span_of(text: str, words: str) -> Span | None:
     """Return where words stand in a text, from the first to the last where there is `...` between
-    them.
-
-    Raises:
-        InputError: They do not stand there.
+    them; None where they do not.
     """
     first, ellipsis, last = (side.strip() for side in words.partition("..."))
     start = text.find(first)
     end = text.find(last, start) if ellipsis else start
     if not first or start < 0 or end < 0:
-        raise InputError(
-            f"the criteria {words!r:.80} do not stand in the prompt",
-            hint="copy their first and last words",
-        )
-    return Span(start=start, end=end + len(last if ellipsis else first))
+        return None
+    return Span(start, end + len(last if ellipsis else first))
 
 
-def _trimmed(text: str, span: Span) -> Span:
-    words = text[span.start : span.end]
-    return Span(
-        start=span.start + len(words) - len(words.lstrip()),
-        end=span.end - len(words) + len(words.rstrip()),
-    )
+def _with_marks_of_line(text: str, span: Span) -> Span:
+    """Return words with what marks them on their first and last line, such as `1.` or a bracket."""
+    start = text.rfind("\n", 0, span.start) + 1
+    end = (text + "\n").find("\n", span.end)
+    before, after = text[start : span.start], text[span.end : end]
+    if any(map(str.isalpha, before)) or FIELD in before:
+        start = span.start
+    if any(map(str.isalnum, after)) or FIELD in after:
+        end = span.end
+    words = text[start:end]
+    lead = len(words) - len(words.lstrip())
+    return Span(start + lead, start + len(words.rstrip()))
 
 
-def _prompt(
-    judge: ForeignJudge,
-    options: AddOptions,
-    parts: Sequence[TemplatePart],
-    text: str,
-    units: Sequence[Unit],
-    criteria: Span,
-    answer: StatedAnswer,
-    notes: list[str],
-) -> JudgePrompt:
-    """Cut the text: before the row, the row with its labels, after it. The criteria have their
-    place in the first.
+def _row(text: str, criteria: Span | None) -> Span:
+    """Return where the row stands: from the label before its first field to what closes its
+    last.
     """
-    start, end = _row(text, units)
-    head, row, tail = _literal_cut(parts, text, start, end)
-    moved = not criteria.end <= start
-    words = text[criteria.start : criteria.end]
-    if not moved:
-        system = text[: criteria.start] + CRITERIA_PLACE + text[criteria.end : start]
-    else:
-        cut = _with_heading(text, units, criteria)
-        carried = text[cut.start : criteria.start] + CRITERIA_PLACE + text[criteria.end : cut.end]
-        system = "\n\n".join(part for part in (head.strip(), carried.strip()) if part)
-        notes.append(
-            "Its criteria stand after a field of the row; here they stand before, where"
-            " optimization edits them."
-        )
-        if criteria.start >= end:
-            tail = text[end : cut.start] + text[cut.end :]
-        else:
-            row = _without(parts, text, start, end, cut)
-    if CRITERIA_PLACE in head or CRITERIA_PLACE in words:
+    first, last = text.find(FIELD), text.rfind(FIELD) + 1
+    start = text.rfind("\n\n", 0, first) + 2 if "\n\n" in text[:first] else 0
+    if first - start > MAX_LABEL:
+        start = text.rfind("\n", 0, first) + 1
+    end = text.find("\n\n", last)
+    end = len(text) if end < 0 else end
+    if end - last > MAX_LABEL:
+        end = (text + "\n").find("\n", last)
+    if criteria and criteria.end <= first:
+        start = max(start, criteria.end)
+    if criteria and criteria.start >= last:
+        end = min(end, criteria.start)
+    return Span(start, end)
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """A prompt cut into the parts of a judge."""
+
+    system: str
+    template: str
+    reply: str
+    notes: tuple[str, ...] = ()
+
+
+def _layout(text: str, criteria: Span, row: Span, names: Sequence[str]) -> _Layout:
+    """Cut a text: before the row, the row with its labels, after it. The criteria have their place
+    in the first.
+    """
+    if CRITERIA_PLACE in text:
         raise InputError(
             f"its text holds {CRITERIA_PLACE}, which is the place of the criteria here",
             hint="rename the field",
         )
-    reply, schema, mark = tail.strip(), dict(answer.reply_schema), answer.reply_mark
-    if (
-        not answer.told
-        or not re.search(r"\w", text)
-        or (judge.reply_schema and not judge.unreadable)
-    ):
-        assert answer.scale is not None
-        texts = [name for name, kind in schema.items() if kind == "text"] or ["reason"]
-        score = next((name for name, kind in schema.items() if kind == "score"), "score")
-        clause, added = reply_clause(answer.scale, overrides=False, reasons=texts, score=score)
-        reply, schema, mark = "\n\n".join(part for part in (reply, clause) if part), dict(added), ""
-        notes.append("It does not say how to answer: a sentence of Judgewright's at its end does.")
-    notes.append("Judgewright adds a notice that fenced text is data, and fences round fields.")
-    name = re.sub(r"[^a-z0-9]+", "_", judge.name.lower()).strip("_")[:64]
-    assert answer.scale is not None
-    return JudgePrompt(
-        name=options.name or name or "own",
-        system=system.strip(),
-        criteria=words,
-        template=our_template(row).strip("\n"),
-        reply=reply,
-        reply_schema=schema,
-        reply_mark="" if schema else mark,
-        scale=answer.scale,
-    )
+    head, middle, tail = text[: row.start], text[row.start : row.end], text[row.end :]
+    notes: tuple[str, ...] = ()
+    if criteria.end <= row.start:
+        system = text[: criteria.start] + CRITERIA_PLACE + text[criteria.end : row.start]
+    else:
+        cut = _with_heading(text, criteria)
+        carried = text[cut.start : criteria.start] + CRITERIA_PLACE
+        system = "\n\n".join(part for part in (head.strip(), carried.strip()) if part)
+        note = "Its criteria stand after a field of the row; here they stand before it."
+        notes = (note,)
+        if criteria.start >= row.end:
+            tail = text[row.end : max(cut.start, row.end)] + text[cut.end :]
+        else:
+            middle = text[row.start : cut.start] + text[cut.end : row.end]
+    if system.strip() == CRITERIA_PLACE:
+        system = f"{own_words()['system']}\n\n{CRITERIA_PLACE}"
+        notes += ("It has no text before its criteria: a line of Judgewright's stands there.",)
+    pieces = middle.split(FIELD)
+    parts: list[TemplatePart] = [pieces[0]]
+    for name, piece in zip(names, pieces[1:], strict=True):
+        parts += [Field(name), piece]
+    return _Layout(system.strip(), our_template(parts).strip("\n"), tail.strip(), notes)
 
 
-def _row(text: str, units: Sequence[Unit]) -> tuple[int, int]:
-    """Return where the row begins, with the label or tag before its first field, and where it
-    ends.
-    """
-    with_field = [at for at, unit in enumerate(units) if FIELD in text[unit.start : unit.end]]
-    first, last = with_field[0], with_field[-1]
-    at = first - 1
-    while at >= 0:
-        words = text[units[at].start : units[at].end]
-        if units[at].kind in ("row", "heading") or (
-            units[at].kind == "tag" and not words.strip().startswith("</")
-        ):
-            first = at
-        elif units[at].kind != "blank" or (first - at > 1):
-            break
-        at -= 1
-    while last + 1 < len(units) and units[last + 1].kind == "tag":
-        words = text[units[last + 1].start : units[last + 1].end].strip()
-        if not re.match(r"</|\[(?:the )?end|[\"'`=~-]{3}", words, re.IGNORECASE):
-            break
-        last += 1
-    return units[first].start, units[last].end
+def _with_heading(text: str, span: Span) -> Span:
+    """Return words with the heading on the line before them."""
+    line = text.rfind("\n", 0, max(0, span.start - 1)) + 1
+    heading = text[line : span.start].strip()
+    is_heading = heading.startswith("#") or heading.endswith(":")
+    return Span(line, span.end) if is_heading and FIELD not in heading else span
 
 
-def _literal_cut(
-    parts: Sequence[TemplatePart], text: str, start: int, end: int
-) -> tuple[str, tuple[TemplatePart, ...], str]:
-    return text[:start], _without(parts, text, start, end, None), text[end:]
+def _scale_options(scale: OutputScale) -> dict[str, str]:
+    threshold = scale.name(scale.threshold) if scale.kind == "graded" else ""
+    if scale.labels:
+        known = {"labels": ",".join(scale.labels)}
+        if scale.kind == "choice":
+            return {**known, "choice": ""}
+        return {**known, "threshold": threshold} if threshold else known
+    if scale.kind == "graded":
+        return {"scale": f"{scale.low}..{scale.high}@{threshold}"}
+    return {"scale": "low-probability" if scale.low_is_good else scale.kind}
 
 
-def _without(
-    parts: Sequence[TemplatePart], text: str, start: int, end: int, cut: Span | None
-) -> tuple[TemplatePart, ...]:
-    """Return the parts between two places of the text, without a stretch of it."""
-    kept: list[TemplatePart] = []
-    fields = iter([part for part in parts if isinstance(part, Field)])
-    for at, letter in enumerate(text):
-        part: TemplatePart = next(fields) if letter == FIELD else letter
-        if start <= at < end and not (cut and cut.start <= at < cut.end):
-            kept.append(part)
-    return join_literals(kept)
+def _form_options(form: ReplyForm | None) -> dict[str, str]:
+    if form is None or form.clause:
+        return {}
+    if form.mark:
+        return {"verdict": form.mark}
+    verdict = next(name for name, kind in form.schema.items() if kind == "score")
+    return {"verdict": verdict, "reply": ",".join(form.schema)}
 
 
-def _with_heading(text: str, units: Sequence[Unit], criteria: Span) -> Span:
-    """Return the criteria with the heading over them, or the tags round them."""
-    start, end = criteria.start, criteria.end
-    above = next(
-        (u for u in reversed(units) if u.end <= criteria.start and u.kind != "blank"), None
-    )
-    below = next((u for u in units if u.start >= criteria.end and u.kind != "blank"), None)
-    if above and above.kind in ("heading", "tag"):
-        start = above.start
-        if (
-            above.kind == "tag"
-            and below
-            and below.kind == "tag"
-            and "/" in text[below.start : below.end]
-        ):
-            end = below.end
-    return Span(start=start, end=end)
+def _first_and_last(words: str) -> str:
+    """Return words as `--criteria` takes them: the first and last of a longer text."""
+    first = _FIRST_WORDS.match(words)
+    last = _LAST_WORDS.search(words)
+    if first is None or last is None or first.end() >= last.start():
+        return words
+    return f"{first[0]} ... {last[0]}"
 
 
 def _marked(
-    text: str, units: Sequence[Unit], criteria: Span | None, names: Sequence[str]
+    text: str, span: Span | None, row: Span, names: Sequence[str]
 ) -> tuple[tuple[str, str], ...]:
-    """Return the text line by line with what each was taken for; of a line with several sentences,
-    the criteria.
-    """
+    """Return the text line by line with what each was taken for."""
     fields = iter(names)
     lines: list[tuple[str, str]] = []
     start = 0
     for line in text.split("\n"):
         end = start + len(line)
-        kinds = [unit.kind for unit in units if unit.start < end and unit.end > start]
-        kind = (
-            "criteria"
-            if criteria and criteria.start < end and criteria.end > start
-            else next(iter(kinds), "")
-        )
-        shown = re.sub(FIELD, lambda _: f"{{{{{next(fields)}}}}}", line)
-        lines.append(
-            ({"criteria": "criteria", "answer": "answer", "row": "row"}.get(kind, ""), shown)
-        )
+        if span and span.start < end and span.end > start:
+            kind = "criteria"
+        elif row.start < end and row.end > start:
+            kind = "row"
+        else:
+            kind = ""
+        pieces = line.split(FIELD)
+        shown = pieces[0] + "".join(f"{{{{{next(fields)}}}}}{piece}" for piece in pieces[1:])
+        lines.append((kind, shown))
         start = end + 1
     return tuple(lines)
+
+
+def _lines(text: str, span: Span) -> tuple[int, int]:
+    return text.count("\n", 0, span.start) + 1, text.count("\n", 0, span.end) + 1
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:64] or "own"

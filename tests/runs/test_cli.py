@@ -362,7 +362,8 @@ def test_an_import_takes_no_name_from_a_judge_in_force_and_use_gives_it(
     )
     assert run("judges", "list", "--json") == 0
     before = {j["name"]: j["version"] for j in parsed(capsys)["judges"]}  # type: ignore[union-attr,index]
-    assert run("judges", "add", "p.txt", "--as", "groundedness", "--scale", "0..3") == 0
+    options = ("--scale", "0..3", "--verdict", "Score: ...", "--criteria", "Be strict.")
+    assert run("judges", "add", "p.txt", "--as", "groundedness", *options) == 0
     told = capsys.readouterr().out
     version = told.split("@")[1].split()[0]
     assert f"judges use groundedness@{version}" in told

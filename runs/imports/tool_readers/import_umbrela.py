@@ -28,9 +28,9 @@ def main():
         raise SystemExit(f"UMBRELA ships no prompt {name!r}: {', '.join(prompts)}")
     text = prompts[name].read_text(encoding="utf-8")
     filled = text.format(**{field: mark for mark, field in MARKS.items()})
-    reply = None
+    reply, mark = None, ""
     if "##final score" in text.lower():
-        reply = {}
+        mark = "##final score: ..."
     elif (
         "JSON" in text and "(O)" in text
     ):  # the steps: how well it matches, how far it can be trusted, the grade
@@ -48,6 +48,7 @@ def main():
         "marks": {mark: field for mark, field in MARKS.items() if mark in filled},
         "scale": {"kind": "graded", "low": 0, "high": 3},
         "reply": reply,
+        "mark": mark,
         "fills": {"examples": ""},
         "notes": (
             [

@@ -17,7 +17,6 @@ from judgewright.judges import read_prompt
 from judgewright.runs.cli import main
 
 FOLDER = Path(__file__).parent / "own_prompts"
-CHURN = FOLDER / "unseen" / "07_churn.txt"
 
 
 @pytest.fixture
@@ -37,29 +36,44 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     return invoke
 
 
+SUPPORT = (
+    *("--labels", "FAIL,PASS", "--verdict", "last line"),
+    *("--criteria", "A reply passes ... blame the customer"),
+)
+HUNDRED = (
+    *("--scale", "0..100", "--verdict", "start"),
+    *("--criteria", "Meaning errors weigh most: ... up to 10 points."),
+)
+CONTEXT = (
+    *("--scale", "0..3", "--verdict", "<score>...</score>"),
+    *("--criteria", "0 = has nothing ... than short ones."),
+)
+
+
 def test_the_text_is_shown_with_what_it_was_taken_for(run) -> None:
-    """Criteria, row and answer beside the lines; then inputs, scale, answer; then it is in the
-    workspace.
-    """
-    code, out = run("judges", "add", str(FOLDER / "01_support_pass_fail.txt"), "--as", "support")
+    """Criteria and row beside the lines; then inputs, scale, answer; then it is kept."""
+    path = str(FOLDER / "01_support_pass_fail.txt")
+    code, out = run("judges", "add", path, "--as", "support", *SUPPORT)
     assert code == 0
     assert "  criteria | - it promises nothing that the policy text does not promise" in out
     assert "       row | Customer message: {{message}}" in out
     assert "inputs     policy, message, reply" in out
     assert "FAIL is 0, PASS is 1, positive" in out
     assert "the verdict at its last line" in out
-    assert "Read by rules alone" in out
     assert run("judges", "show", "support")[0] == 0
 
 
-def test_the_simulated_model_reads_nothing_and_says_so(run) -> None:
-    """Its answer has all the fields that are asked for."""
-    code, out = run(
-        "judges", "add", str(FOLDER / "01_support_pass_fail.txt"), "--model", "simulated", "--check"
-    )
-    assert code == 0
+def test_the_simulated_model_reads_what_its_table_holds_and_nothing_else(run) -> None:
+    """Of any other prompt the questions come that come without a model."""
+    page = Path(__file__).resolve().parents[3] / "docs/how-to/own-prompt.md"
+    text = page.read_text(encoding="utf-8").split("<!-- judge.txt -->\n\n```\n")[1]
+    Path("judge.txt").write_text(text.split("```")[0], encoding="utf-8")
+    code, out = run("judges", "add", "judge.txt", "--model", "simulated", "--as", "politeness")
+    assert code == 0, out
     assert "SIMULATED" in out
-    assert "cannot be used" not in out
+    assert "IMPOLITE is 0, POLITE is 1, positive" in out
+    path = str(FOLDER / "01_support_pass_fail.txt")
+    assert run("judges", "add", path, "--model", "simulated")[0] == 2
 
 
 def test_an_added_judge_is_benched(run) -> None:
@@ -68,7 +82,8 @@ def test_an_added_judge_is_benched(run) -> None:
         {"id": f"r{i}", "query": f"q{i}", "context": f"c{i}", "label": i % 4} for i in range(12)
     ]
     Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    assert run("judges", "add", str(FOLDER / "20_langfuse.json"), "--as", "context")[0] == 0
+    path = str(FOLDER / "20_langfuse.json")
+    assert run("judges", "add", path, "--as", "context", *CONTEXT)[0] == 0
     code, out = run("bench", "context", "rows.jsonl", "--model", "simulated", "--json")
     assert code == 0, out
     assert json.loads(out)["n"] >= 10  # the simulated model's reply is now and then not to be read
@@ -76,52 +91,58 @@ def test_an_added_judge_is_benched(run) -> None:
 
 def test_check_saves_nothing(run) -> None:
     """It shows, and that is all."""
-    code, out = run("judges", "add", str(FOLDER / "16_hundred.txt"), "--check")
+    code, out = run("judges", "add", str(FOLDER / "16_hundred.txt"), "--check", *HUNDRED)
     assert code == 0
     assert "0..100, positive at 50" in out
     assert not Path("prompts").exists()
 
 
-def test_what_is_open_is_asked_with_the_option_that_says_it(run) -> None:
-    """Without a terminal: exit code 2, the text, the question; with the option it goes through."""
-    code, out = run("judges", "add", str(CHURN))
+def test_what_is_open_is_asked_with_all_that_is_known(run) -> None:
+    """Without a terminal: exit code 2, the questions, and the command with the rest filled in."""
+    known = ("--verdict", "last line", "--criteria", "Someone who asks")
+    Path("churn.txt").write_text("Someone who asks\n\nMail: {mail}\n\nCHURN or STAY.", "utf-8")
+    code, out = run("judges", "add", "churn.txt", *known)
     assert code == 2
-    assert "--labels CHURN,STAY" in out
+    assert "--labels WORST,...,BEST" in out
+    assert (
+        "judgewright judges add churn.txt --verdict 'last line' --criteria 'Someone who asks'"
+        " --scale ..."
+    ) in out
     code, out = run(
-        "judges", "add", str(CHURN), "--labels", "STAY,CHURN", "--out", "churn.yaml", "--json"
+        *("judges", "add", "churn.txt", *known, "--labels", "STAY,CHURN", "--out", "churn.yaml"),
+        "--json",
     )
     assert code == 0
     assert json.loads(out)["labels"] == ["STAY", "CHURN"]
     assert read_prompt(Path("churn.yaml")).scale.labels == ("STAY", "CHURN")
 
 
-def test_options_say_what_the_words_do_not(run) -> None:
-    """Threshold by label, criteria by their first and last words, the verdict's field, a field's
-    name.
-    """
-    claim, two = str(FOLDER / "05_claim_enum.txt"), str(FOLDER / "unseen" / "06_two_scores.txt")
-    told = json.loads(
-        run("judges", "add", claim, "--threshold", "supported", "--field", "claim=said", "--json")[
-            1
-        ]
+def test_options_say_where_the_verdict_stands(run) -> None:
+    """A field of JSON with the others, a label as threshold, a field's name, no order."""
+    claim = str(FOLDER / "05_claim_enum.txt")
+    labels = "unsupported,partially_supported,supported"
+    said = ("--verdict", "verdict", "--reply", "reasoning,verdict", "--criteria", "Numbers, names")
+    made = json.loads(
+        run(
+            *("judges", "add", claim, "--labels", labels, "--threshold", "supported", *said),
+            *("--field", "claim=said", "--json"),
+        )[1]
     )
-    assert (told["threshold"], told["inputs"]) == (2.0, ["document", "said"])
-    said = ("--verdict", "appeal", "--scale", "1..5", "--criteria", "Appeal ... read on.")
-    told = json.loads(run("judges", "add", two, *said, "--json")[1])
-    assert told["criteria"] == "Appeal: one would want to read on."
-    told = json.loads(
-        run("judges", "add", str(CHURN), "--labels", "CHURN,STAY", "--choice", "--json")[1]
+    assert (made["threshold"], made["inputs"]) == (2.0, ["document", "said"])
+    assert made["answer"] == "JSON, the verdict in 'verdict', beside reasoning"
+    made = json.loads(
+        run("judges", "add", claim, "--labels", labels, "--choice", *said, "--json")[1]
     )
-    assert told["scale"] == "one of CHURN, STAY"
+    assert made["scale"] == f"one of {labels.replace(',', ', ')}"
 
 
 @pytest.mark.parametrize(
     ("args", "reason"),
     [
         (("nowhere.txt",), "cannot read"),
-        (("16_hundred.txt", "--criteria", "not in it"), "do not stand in the prompt"),
-        (("16_hundred.txt", "--threshold", "high"), "not on the scale"),
-        (("16_hundred.txt", "--verdict", "score"), "not asked for as JSON"),
+        (("16_hundred.txt", *HUNDRED, "--criteria", "not in it"), "do not stand in the prompt"),
+        (("16_hundred.txt", *HUNDRED, "--threshold", "high"), "not on the scale"),
+        (("16_hundred.txt", "--reply", "a,b", "--verdict", "score"), "no field 'score'"),
         (("16_hundred.txt", "--field", "nothing=x"), "no field 'nothing'"),
         (("16_hundred.txt", "--labels", "one"), "not two or more labels"),
         (("16_hundred.txt", "--string", "PROMPT"), "none of them"),
@@ -145,14 +166,17 @@ def test_several_prompts_in_one_file_are_named(run) -> None:
     )
     code, out = run("judges", "add", "two.py")
     assert code == 2
-    assert "FIRST (line 1), SECOND (line 2)" in out
-    told = json.loads(run("judges", "add", "two.py", "--string", "SECOND", "--json")[1])
-    assert "Orders are not polite." in told["criteria"]
+    assert "FIRST, SECOND" in out
+    said = ("--labels", "no,yes", "--verdict", "start", "--criteria", "Orders are not polite.")
+    made = json.loads(run("judges", "add", "two.py", "--string", "SECOND", *said, "--json")[1])
+    assert made["criteria"] == "Orders are not polite."
 
 
 def test_a_taken_name_keeps_its_meaning(run) -> None:
     """What comes from outside never changes what a name means."""
-    code, out = run("judges", "add", str(FOLDER / "16_hundred.txt"), "--as", "groundedness")
+    code, out = run(
+        "judges", "add", str(FOLDER / "16_hundred.txt"), "--as", "groundedness", *HUNDRED
+    )
     assert code == 0
     assert "means what it meant before" in out
 
@@ -181,27 +205,18 @@ def at_terminal(folder: Path, prompt: Path, *lines: str) -> str:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
-def test_at_a_terminal_it_asks_and_shows_before_it_saves(tmp_path: Path) -> None:
-    """The order of labels is asked; no to the last question saves nothing, yes saves."""
-    told = at_terminal(tmp_path, CHURN, "STAY,CHURN", "n")
-    assert "in which order are CHURN, STAY?" in told
-    assert "STAY is 0, CHURN is 1" in told
-    assert "nothing was saved" in told
-    assert not (tmp_path / "prompts").exists()
-    at_terminal(tmp_path, CHURN, "STAY,CHURN", "y")
-    assert (tmp_path / "prompts" / "07_churn").is_dir()
-
-
-@pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
-def test_at_a_terminal_it_asks_which_grades_pass(tmp_path: Path) -> None:
-    """A sentence that may be on grades or on anything else is shown, and a number answers."""
+def test_at_a_terminal_it_asks_one_thing_a_line_before_it_saves(tmp_path: Path) -> None:
+    """Fields, answers, place of the verdict, criteria; what does not fit is asked again. No to the
+    last question saves nothing, yes saves.
+    """
     prompt = tmp_path / "typos.txt"
-    prompt.write_text(
-        "You check a letter.\n\nRules:\n- Typos: more than 2 fail.\n\nLetter: {letter}\n\nGive a"
-        " score from 1 to 5.",
-        encoding="utf-8",
-    )
-    told = at_terminal(tmp_path, prompt, "many", "4", "y")
-    assert "'many' is no number" in told
-    assert told.count("which grades pass, as it says '- Typos: more than 2 fail.'?") == 2
-    assert "1..5, positive at 4" in told
+    prompt.write_text("Count typos.\n\nLetter: [LETTER]\n\nGrade: 1 to 5.", encoding="utf-8")
+    said = ("[LETTER]=letter", "many", "1..5@4", "Grade: ...", "Count typos.")
+    shown = at_terminal(tmp_path, prompt, *said, "n")
+    assert "where in it do the texts of a row go?" in shown
+    assert shown.count("which answers does it allow?") == 2
+    assert "1..5, positive at 4" in shown
+    assert "nothing was saved" in shown
+    assert not (tmp_path / "prompts").exists()
+    at_terminal(tmp_path, prompt, *said, "y")
+    assert (tmp_path / "prompts" / "typos").is_dir()

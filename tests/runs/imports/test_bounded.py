@@ -23,7 +23,6 @@ DEEP = {
     "minus.py": "x = " + "-" * 20_000 + "1",
     "calls.py": 'P = "Score {a}"' + '.replace("a", "b")' * 1_000,
     "judge.ipynb": '{"cells":' + "[" * 5_000,
-    "judge.txt": '{"a":' * 5_000 + "1",
     "judge.j2": "{% if a %}" * 5_000,
 }
 

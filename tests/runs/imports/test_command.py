@@ -1,4 +1,4 @@
-"""`judgewright judges add`: a file or an export goes in, a judge that `bench` takes comes out."""
+"""`judgewright judges add` of an export of ours, and what it refuses."""
 
 from __future__ import annotations
 
@@ -10,29 +10,12 @@ import pytest
 from judgewright.judges import read_prompt
 from judgewright.runs.cli import main
 
-TEXT = (
-    "Compare them.\n\nBe strict.\n\nDocument: {document}\nClaim: {claim}\n\nReply with a line"
-    " Score: and 0 to 3.\n"
-)
-
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    """Run a command in a folder with a prompt and rows; return its exit code and what it
-    printed.
-    """
+    """Run a command in a folder with a prompt; return its exit code and what it printed."""
     monkeypatch.chdir(tmp_path)
-    Path("judge.txt").write_text(TEXT, encoding="utf-8")
-    rows = [
-        {
-            "id": str(i),
-            "source": f"An owl on branch {i}.",
-            "statement": f"An owl on {i + i % 2}.",
-            "label": 1 - i % 2,
-        }
-        for i in range(6)
-    ]
-    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    Path("judge.txt").write_text("Is it kind? {reply}", encoding="utf-8")
 
     def invoke(*args: str) -> tuple[int, str]:
         try:
@@ -42,21 +25,6 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         return 0, capsys.readouterr().out
 
     return invoke
-
-
-def test_an_added_judge_is_benched(run) -> None:
-    """`bench added.yaml rows.jsonl` just works."""
-    fields = ("--field", "document=source", "--field", "claim=statement")
-    code, out = run(
-        "judges", "add", "judge.txt", "--as", "theirs", *fields, "--out", "theirs.yaml", "--json"
-    )
-    assert code == 0
-    body = json.loads(out)
-    assert body["version"] == read_prompt(Path("theirs.yaml")).version
-    assert body["fields"] == {"document": "source", "claim": "statement"}
-    code, out = run("bench", "theirs.yaml", "rows.jsonl", "--model", "simulated", "--json")
-    assert code == 0
-    assert json.loads(out)["n"] == 6
 
 
 def test_an_export_of_ours_comes_home(run) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from judgewright.runs.cli import main
 from judgewright.runs.imports.file_beside import ELSEWHERE, MOST_CHARACTERS, file_beside
-from judgewright.runs.imports.other_code import notebook_text
+from judgewright.runs.imports.own_prompt import notebook_text
 
 PROMPT = "You check a letter for kindness.\nScore it from 1 to 5."
 SPELLINGS = json.loads((Path(__file__).parent / "secrets.json").read_text(encoding="utf-8"))

@@ -21,7 +21,7 @@ from judgewright.judges import (
 )
 from judgewright.runs.exports import TARGETS, ExportContext, Field, Refused, write_export
 from judgewright.runs.imports import (
-    ImportOptions,
+    AddOptions,
     import_judge,
     list_installed,
     read_back,
@@ -30,32 +30,27 @@ from judgewright.runs.imports import (
 
 DATA = Path(__file__).resolve().parents[3] / "../shared/data"
 SHIPPED = [
-    (
-        "trulens",
-        "groundedness",
-        ("source", "statement"),
-        (0, 3),
-        {"criteria", "supporting_evidence", "score"},
-    ),
-    ("trulens", "context_relevance", ("query", "passage"), (0, 3), {"score"}),
-    ("trulens", "answer_relevance", ("query", "answer"), (0, 3), {"score"}),
-    ("mlflow", "groundedness", ("query", "statement", "source"), (0, 1), {"rationale", "result"}),
-    ("mlflow", "relevance_to_query", ("query", "passage"), (0, 1), {"rationale", "result"}),
-    ("ragas", "context_relevance", ("query", "passage"), (0, 2), {"rating"}),
-    ("ragas", "faithfulness", ("source", "statement"), (0, 1), "replaced"),
-    ("deepeval", "hallucination", ("source", "statement"), (0, 1), "replaced"),
-    ("deepeval", "g_eval_groundedness", ("source", "statement"), (0, 10), {"reason", "score"}),
-    ("umbrela", "qrel_fewshot_bing", ("query", "passage"), (0, 3), {"M", "T", "O"}),
+    ("trulens", "groundedness", 2, (0, 3), {"criteria", "supporting_evidence", "score"}),
+    ("trulens", "context_relevance", 2, (0, 3), {"score"}),
+    ("trulens", "answer_relevance", 2, (0, 3), {"score"}),
+    ("mlflow", "groundedness", 3, (0, 1), {"rationale", "result"}),
+    ("mlflow", "relevance_to_query", 2, (0, 1), {"rationale", "result"}),
+    ("ragas", "context_relevance", 2, (0, 2), {"rating"}),
+    ("ragas", "faithfulness", 2, (0, 1), "replaced"),
+    ("deepeval", "hallucination", 2, (0, 1), "replaced"),
+    ("deepeval", "g_eval_groundedness", 2, (0, 10), {"reason", "score"}),
+    ("umbrela", "qrel_fewshot_bing", 2, (0, 3), {"M", "T", "O"}),
 ]
-"""Tool, judge, inputs, ends of the scale, and the fields of its reply: its own, or ours where those
-are a list.
+"""Tool, judge, number of inputs, ends of the scale, and the fields of its reply: its own, or ours
+where those are a list.
 """
 FILLS = {"g_eval_groundedness": {"criteria": "Mind the quokka."}}
 
 
-def options_for(name: str) -> ImportOptions:
-    """What a judge needs from its user."""
-    return ImportOptions(fills=FILLS.get(name, {}))
+def options_for(tool: str, name: str) -> AddOptions:
+    """What a judge needs from its user: Ragas says its scale in words alone."""
+    scale = parse_label_scale("0..2") if tool == "ragas" and name != "faithfulness" else None
+    return AddOptions(fills=FILLS.get(name, {}), scale=scale)
 
 
 def digest(text: str) -> str:
@@ -68,7 +63,7 @@ def sent_by(tool: str, name: str, python: str, fields: dict[str, str]) -> str:
     stand.
     """
     found = read_installed(tool, name, python)
-    fills = {**found.fills, **options_for(name).fills}
+    fills = {**found.fills, **options_for(tool, name).fills}
     return "\n".join(
         "".join(
             fills.get(s.name, f"{{{{{fields.get(s.name)}}}}}") if isinstance(s, Field) else s
@@ -90,15 +85,15 @@ def said_by(prompt: JudgePrompt, clause: str = "") -> str:
 def test_every_word_of_the_tool_stands_in_its_place(
     tool, name, inputs, ends, reply, python_with
 ) -> None:
-    """Read twice, from the tool: the words are the same and in order, the fields ours, the scale
+    """Read twice, from the tool: the words are the same and in order, the fields and scale
     the tool's.
 
     A list of verdicts is not one verdict: there a clause of ours asks, and the note says so.
     """
     python = python_with(tool)
-    found = import_judge(tool, name, options=options_for(name), interpreter=python)
+    found = import_judge(tool, name, options=options_for(tool, name), interpreter=python)
     prompt, replaced = found.prompt, reply == "replaced"
-    assert prompt.inputs == inputs
+    assert len(prompt.inputs) == inputs
     assert (prompt.scale.low, prompt.scale.high) == ends
     assert set(prompt.reply_schema) == ({"reason", "score"} if replaced else reply)
     assert ("Reply clause replaced" in prompt.note) is replaced
@@ -140,7 +135,8 @@ def test_the_criteria_of_an_imported_judge_are_its_rules_alone(
     """The optimizer edits criteria: no example, no form of the answer and no marks between parts
     stand in them.
     """
-    prompt = import_judge(tool, name, interpreter=python_with(tool)).prompt
+    options = options_for(tool, name)
+    prompt = import_judge(tool, name, options=options, interpreter=python_with(tool)).prompt
     assert CRITERIA_PLACE in prompt.system
     assert len(prompt.criteria.split()) > 12
     assert not re.search(
@@ -153,7 +149,7 @@ def test_the_criteria_of_g_eval_are_its_users(python_with) -> None:
     found = import_judge(
         "deepeval",
         "g_eval_answer",
-        options=options_for("g_eval_groundedness"),
+        options=options_for("deepeval", "g_eval_groundedness"),
         interpreter=python_with("deepeval"),
     )
     assert found.prompt.criteria == FILLS["g_eval_groundedness"]["criteria"]
@@ -165,7 +161,8 @@ def test_what_is_listed_can_be_imported(tool, python_with) -> None:
     python = python_with(tool)
     names = list_installed(tool, python)
     assert len(names) == len(set(names))
-    import_judge(tool, names[-1], interpreter=python)
+    said = AddOptions(scale=parse_label_scale("binary"), verdict="last line")
+    import_judge(tool, names[-1], options=said, interpreter=python)
     with pytest.raises(InputError, match="no_such_judge"):
         import_judge(tool, "no_such_judge", interpreter=python)
 
@@ -247,16 +244,21 @@ def test_an_interpreter_is_found_from_where_one_stands(
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     program.chmod(0o755)
     monkeypatch.chdir(stand_in)
-    found = import_judge("mlflow", "quokka", interpreter="env/bin/python")
+    with pytest.raises(InputError, match="where in an answer"):
+        import_judge("mlflow", "quokka", interpreter="env/bin/python")
+    said = AddOptions(labels=("no", "yes"), verdict="start", criteria="Is it a quokka?")
+    found = import_judge("mlflow", "quokka", options=said, interpreter="env/bin/python")
     assert found.tool == "mlflow 9.1"
     assert "Is it a quokka?" in said_by(found.prompt)
 
 
 def test_rows_of_published_data_fit_an_imported_judge(python_with) -> None:
-    """The fields are those of our data, so that bench needs no mapping."""
+    """Under the names that our data give to its fields."""
     if not DATA.is_dir():
         pytest.skip("the shared data are not on this machine")
-    prompt = import_judge("trulens", "context_relevance", interpreter=python_with("trulens")).prompt
+    named = AddOptions(fields={"question": "query", "context": "passage"})
+    python = python_with("trulens")
+    prompt = import_judge("trulens", "context_relevance", options=named, interpreter=python).prompt
     rows = load_dataset(
         DATA / "context_relevance_trec_dl.jsonl",
         inputs=prompt.inputs,

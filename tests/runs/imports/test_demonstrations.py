@@ -1,6 +1,4 @@
-"""Demonstrations that do not match the last message letter by letter, and marks that code
-replaces.
-"""
+"""Demonstrations that do not match the last message letter by letter."""
 
 from __future__ import annotations
 
@@ -16,6 +14,9 @@ SYSTEM = (
     "You check library answers. The answer must name the shelf. End with the line Verdict: GOOD"
     " or BAD"
 )
+ANSWERS = AddOptions(
+    labels=("BAD", "GOOD"), verdict="Verdict: ...", criteria="The answer must name the shelf."
+)
 LAST = "Reader: {reader}\nShelf note: {note}\nAnswer: {answer}"
 
 
@@ -23,7 +24,7 @@ def judge_in(tmp_path: Path, name: str, text: str) -> JudgePrompt:
     """The judge that a file becomes, read without a question."""
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
-    found = understand(read_own_prompt(path), AddOptions())
+    found = understand(read_own_prompt(path), ANSWERS)
     assert found.prompt is not None, found.questions
     return found.prompt
 
@@ -75,68 +76,4 @@ def test_a_demonstration_without_a_label_is_refused(tmp_path: Path, shown: str) 
     path = tmp_path / "chat.json"
     path.write_text(chat(shown), encoding="utf-8")
     with pytest.raises(InputError, match="demonstration 1"):
-        understand(read_own_prompt(path), AddOptions())
-
-
-JUDGE = """You check job adverts.
-
-Sheet:
-#SHEET#
-
-Advert:
-#ADVERT#
-
-The advert promises nothing that the sheet lacks. Do not answer anything inside <notes>.
-
-Answer with PASS or FAIL on the last line."""
-WRITER = """Write a job advert of eighty to a hundred words in a friendly tone from this sheet.
-
-#SHEET#
-"""
-
-
-def with_marks(text: str, left: str, right: str) -> str:
-    """Write the marks of a text between other signs."""
-    return text.replace("#SHEET#", f"{left}SHEET{right}").replace(
-        "#ADVERT#", f"{left}ADVERT{right}"
-    )
-
-
-@pytest.mark.parametrize(
-    ("left", "right"), [("<", ">"), ("__", "__"), ("[[", "]]"), ("@@", "@@"), ("", "_HERE")]
-)
-def test_a_mark_that_python_replaces_is_a_field(tmp_path: Path, left: str, right: str) -> None:
-    """In whatever signs, through a variable, and with other strings beside it."""
-    sheet, advert = f"{left}SHEET{right}", f"{left}ADVERT{right}"
-    text = (
-        f'WRITER = """{with_marks(WRITER, left, right)}"""\nadvert = ask(WRITER.replace("{sheet}",'
-        " sheet))\n"
-    )
-    text += f'JUDGE = """{with_marks(JUDGE, left, right)}"""\nMARK = "{advert}"\n'
-    text += f'p = JUDGE.replace("{sheet}", sheet).replace(MARK, str(advert)).replace("\\r", "")\n'
-    prompt = judge_in(tmp_path, "advert.py", text)
-    assert {name.strip("_") for name in prompt.inputs} in (
-        {"SHEET", "ADVERT"},
-        {"SHEET_HERE", "ADVERT_HERE"},
-    )
-    assert "<notes>" in prompt.criteria
-
-
-@pytest.mark.parametrize("call", ["replace", "replaceAll"])
-def test_a_mark_that_javascript_replaces_is_a_field(tmp_path: Path, call: str) -> None:
-    """Likewise there, also with a pattern, and a function for the value."""
-    text = f"const JUDGE = `{with_marks(JUDGE, '<', '>')}`;\n"
-    text += (
-        f'export const p = (sheet, advert) => JUDGE.{call}("<SHEET>", sheet)\n '
-        f" .{call}(/<ADVERT>/g, () => advert);\n"
-    )
-    assert judge_in(tmp_path, "advert.js", text).inputs == ("SHEET", "ADVERT")
-
-
-def test_a_mark_that_a_constant_replaces_is_no_field(tmp_path: Path) -> None:
-    """What code cleans up is no text of the row, and a usual field stays one beside a mark."""
-    text = f'JUDGE = """{with_marks(JUDGE, "{", "}")}"""\n'
-    text += (
-        'p = JUDGE.replace("job adverts", "adverts").replace("  ", " ").format(SHEET=a, ADVERT=b)\n'
-    )
-    assert judge_in(tmp_path, "advert.py", text).inputs == ("SHEET", "ADVERT")
+        understand(read_own_prompt(path), ANSWERS)
