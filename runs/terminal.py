@@ -126,18 +126,24 @@ def has_screen() -> bool:
 
 
 def say_table(head: Sequence[str], lines: Iterable[Sequence[str]], *, left: int = 1) -> None:
-    """Print an aligned table; the first `left` columns are flush left, the others flush right."""
+    """Print an aligned table; see `table_text`."""
+    _out().write(table_text(head, lines, left=left) + "\n")
+    _out().flush()
+
+
+def table_text(head: Sequence[str], lines: Iterable[Sequence[str]], *, left: int = 1) -> str:
+    """Return an aligned table; the first `left` columns are flush left, the others flush right."""
     cells = [[inline(cell) for cell in line] for line in (head, *lines)]
     widths = [max(len(line[i]) for line in cells) for i in range(len(head))]
-    for number, line in enumerate(cells):
+    cells.insert(1, ["-" * width for width in widths])
+    text: list[str] = []
+    for line in cells:
         fitted = [
-            cell.ljust(w) if i < left else cell.rjust(w)
-            for i, (cell, w) in enumerate(zip(line, widths, strict=True))
+            cell.ljust(width) if i < left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
         ]
-        _out().write(("  " + "  ".join(fitted)).rstrip() + "\n")
-        if number == 0:
-            _out().write("  " + "  ".join("-" * w for w in widths) + "\n")
-    _out().flush()
+        text.append(("  " + "  ".join(fitted)).rstrip())
+    return "\n".join(text)
 
 
 def say_diff(diff: str) -> None:

@@ -111,7 +111,7 @@ def write(
     from ...slices.slice import ALL_ROWS
     from ..actions.read_objective import settle_objective
     from ..actions.write_loss import ask_for_loss
-    from ..reports.objective_report import say_objective
+    from ..reports.printing import say_template
 
     words = ObjectiveWords(
         text=objective,
@@ -153,7 +153,7 @@ def write(
             }
         )
         return
-    say_objective(goal)
+    say_template("objective", objective=goal)
     for refusal in written.refusals:
         say(f"  refused: {inline(refusal)}")
     _say_loss(written.loss, simulated=answer.simulated)
@@ -197,7 +197,7 @@ def check(
     from ...optimize import ObjectiveWords
     from ..actions.read_objective import saved_slices
     from ..actions.write_loss import check_loss
-    from ..reports.objective_report import say_objective
+    from ..reports.printing import say_template
 
     grades = _grades(workspace, scales)
     judge = workspace.registry.get(scales.judge) if scales.judge else None
@@ -220,7 +220,7 @@ def check(
             sys.exit(1)
         return
     if goal is not None:
-        say_objective(goal)
+        say_template("objective", objective=goal)
     if checked.loss and accepted:
         _say_loss(checked.loss, simulated=False)
         _say_costs(costs, grades)

@@ -25,12 +25,13 @@ from .gate_sentences import (
     describe_unanswered,
     gate_sentences,
 )
+from .numbers import METRIC_ORDER
+from .printing import WIDTH
 from .rendering import Exact, open_templates
 from .run_export import FORMATS, export_run
 from .run_pages import render_html, render_markdown
 from .score_report import DISAGREEMENTS, MOST_CHARTED, MOST_LISTED, render_score_report
-from .slice_report import WIDTH
-from .terminal_report import METRIC_ORDER, say_event
+from .terminal_report import say_event
 
 __all__ = [
     "DISAGREEMENTS",

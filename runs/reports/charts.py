@@ -71,7 +71,7 @@ def trajectory(run: RunSummary) -> str:
         if loss is not None:
             result = step_result(proposal.result)
             points.append(_Point(step.step, loss, proposal.metrics, result, proposal.kept))
-    losses = []
+    losses: list[str] = []
     for point in points:
         kept = " (kept)" if point.kept and point.step else ""
         losses.append(f"{point.name} {number(point.loss, 4)}{kept}")
@@ -166,7 +166,7 @@ def confusion(before: Payload, after: Payload | None = None) -> str:
         before, after: As `Benchmark.to_json` gives them and the journal holds them.
     """
     sides = [("before", before), *([("after", after)] if after else [])]
-    described = []
+    described: list[str] = []
     for name, body in sides:
         counts = ", ".join(f"{count} {cell}" for cell, count in body["confusion"].items())
         described.append(f"{name}, {body['n']:,} rows: {counts}")
@@ -239,7 +239,7 @@ def confusion_chart(counts: Sequence[Sequence[int]], names: Sequence[str]) -> st
     left = 20.0 + 7.5 * max(map(cells, shown))
     size = min(86.0, (WIDTH - left - 8) / k)
     tall = min(size, 56.0)
-    described = []
+    described: list[str] = []
     if k <= MOST_WRITTEN:
         for name, line in zip(shown, counts, strict=True):
             described += [
@@ -282,7 +282,7 @@ def reliability(before: Sequence[Bin], after: Sequence[Bin] = ()) -> str:
     """
     first = ("before", ORANGE, before, -2.5) if after else ("the judge", BLUE, before, 0.0)
     sides = [first, *([("after", BLUE, after, 2.5)] if after else [])]
-    described = []
+    described: list[str] = []
     for name, _, bins, _ in sides:
         described += [
             f"{name}, {b.low:.2g} to {b.high:.2g}: {b.share.n} rows, {number(b.share.value, 2)}"
@@ -302,17 +302,16 @@ def reliability(before: Sequence[Bin], after: Sequence[Bin] = ()) -> str:
     drawing.line(across(0), up(0), across(1), up(1), "diagonal", stroke_dasharray="4 4")
     for name, colour, bins, shift in sides:
         for b in bins:
-            if b.probability is None or b.share.value is None:
+            share, value = b.share, b.share.value
+            if b.probability is None or value is None:
                 continue
-            x, share = across(b.probability) + shift, b.share
+            x = across(b.probability) + shift
             if share.low is not None and share.high is not None:
                 ends = x, up(share.low), x, up(share.high)
                 drawing.line(*ends, name, stroke=colour, stroke_width="1.6")
-            tip = f"{name}, probability {b.low:.2g} to {b.high:.2g}: {share.value:.0%}"
+            tip = f"{name}, probability {b.low:.2g} to {b.high:.2g}: {value:.0%}"
             filled = name != "before"
-            drawing.dot(
-                x, up(share.value), name, colour, f"{tip} of {share.n:,} rows", filled=filled
-            )
+            drawing.dot(x, up(value), name, colour, f"{tip} of {share.n:,} rows", filled=filled)
     drawing.legend(
         [(name, colour, name != "before") for name, colour, *_ in sides],
         after="upwards: people's yes",
@@ -446,11 +445,9 @@ def plot_found(report: SliceReport, judged: JudgedDataset) -> str:
 def measured_rows(measured: MeasuredSlice, judged: JudgedDataset) -> list[MetricRow]:
     """Return the numbers of `plot_measured`: the slice, then the rows elsewhere."""
     member = measured.predicate.mask(judged.rows)
-    chosen = {
-        "rest": measured.rest.value,
-        "state": f"chosen by hand, n = {measured.value.n:,}",
-    }
-    inside = _counted(str(measured.predicate), measured.value, judged, member, **chosen)
+    state = f"chosen by hand, n = {measured.value.n:,}"
+    value, rest = measured.value, measured.rest.value
+    inside = _counted(str(measured.predicate), value, judged, member, rest=rest, state=state)
     state = f"n = {measured.rest.n:,}"
     return [inside, _counted("elsewhere", measured.rest, judged, ~member, state=state)]
 
@@ -482,7 +479,7 @@ def slices_chart(found: Sequence[Payload]) -> str:
     Args:
         found: As `FoundSlice.to_json` gives them and the journal's event `slice` holds them.
     """
-    rows = []
+    rows: list[MetricRow] = []
     for one in found[:MOST_SLICES]:
         estimate = Estimate(value=one["value"], low=one["low"], high=one["high"], n=one["n"])
         sure = bool(one["confirmed"])

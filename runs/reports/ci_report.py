@@ -9,17 +9,9 @@ from xml.etree import ElementTree
 
 from ...judges import JudgePrompt
 from ..actions.decide import Gated
-from ..terminal import inline
-from .gate_report import HEAD
-from .gate_sentences import (
-    P_MEANS,
-    change_cells,
-    describe_evidence,
-    describe_limits,
-    describe_unanswered,
-    gate_changes,
-)
-from .numbers import count, number
+from .gate_report import evidence_values
+from .gate_sentences import describe_limits
+from .rendering import open_templates
 
 MARK = "<!-- judgewright gate -->"
 """Stands first in every comment, so that the one of an earlier commit can be found and replaced."""
@@ -31,43 +23,10 @@ def comment_on(gated: Gated, prompts: tuple[JudgePrompt, JudgePrompt] | None) ->
 
     Text that a pull request brings stands in fences that it cannot close.
     """
-    answer, decision = gated.answer, gated.answer.decision
-    simulated = " (simulated model: no evidence about any real one)" if answer.simulated else ""
-    lines = [MARK, f"### Judge gate: {decision.outcome.upper()}{simulated}", ""]
-    lines += [_fenced("text", inline(decision.reason)), ""]
-    evidence = decision.evidence
-    if evidence is not None:
-        table = [
-            (*change_cells(*line), count(line[1]["changed_groups"]))
-            for line in gate_changes(evidence)
-        ]
-        if table:
-            lines += [f"| {' | '.join(HEAD)} |", "|" + " --- |" * len(HEAD)]
-            lines += [f"| {' | '.join(map(_cell, cells))} |" for cells in table]
-            lines += ["", P_MEANS, ""]
-        lines += [
-            f"* {_cell(line)}"
-            for line in (*describe_evidence(evidence), *describe_unanswered(evidence))
-        ]
-        lines.append(f"* look {evidence.look} at this holdout, alpha {number(evidence.alpha, 4)}")
-    lines.append(
-        f"* {count(answer.rows)} rows in {count(answer.groups)} groups; run `{gated.run_id}`"
-    )
-    if gated.repeated:
-        lines.append(
-            "* the same question was decided before; this is that decision, and no look was spent"
-        )
-    if prompts is not None:
-        diff = prompts[0].diff(prompts[1]) or "no difference"
-        lines += [
-            "",
-            "<details><summary>What changed in the prompt</summary>",
-            "",
-            _fenced("diff", diff.rstrip("\n")),
-            "",
-            "</details>",
-        ]
-    return "\n".join(lines) + "\n"
+    template = open_templates(markup=False).get_template("gate_comment.md.j2")
+    diff = (prompts[0].diff(prompts[1]) or "no difference") if prompts else ""
+    values = evidence_values(gated.answer.decision)
+    return template.render(mark=MARK, gated=gated, answer=gated.answer, diff=diff, **values) + "\n"
 
 
 def junit_of(gated: Gated) -> str:
@@ -76,44 +35,25 @@ def junit_of(gated: Gated) -> str:
     """
     answer, decision = gated.answer, gated.answer.decision
     evidence = decision.evidence
-    limits = [*evidence.guards, *(evidence.floors or ())] if evidence else []
-    name = f"{_printable(answer.before)} -> {_printable(answer.after)}"
-    suite = ElementTree.Element(
-        "testsuite", name="judgewright gate", tests=str(1 + len(limits)), errors="0"
-    )
-    failures = 0
-    said = [
-        (
-            f"{name}: {answer.objective.target}",
-            decision.accepted,
-            f"{decision.outcome}: {decision.reason}",
-        )
-    ]
+    title = f"{answer.before} -> {answer.after}: {answer.objective.target}"
+    cases = [(title, decision.accepted, f"{decision.outcome}: {decision.reason}")]
     if evidence is not None:
-        said += [
-            (f"{limit.metric} is kept", limit.state == "held", line)
-            for limit, line in zip(limits, describe_limits(evidence), strict=True)
-        ]
-    for title, held, reason in said:
-        case = ElementTree.SubElement(
-            suite, "testcase", classname="judgewright.gate", name=_printable(title)
-        )
+        limits = [*evidence.guards, *(evidence.floors or ())]
+        for limit, line in zip(limits, describe_limits(evidence), strict=True):
+            cases.append((f"{limit.metric} is kept", limit.state == "held", line))
+    suite = ElementTree.Element(
+        "testsuite",
+        name="judgewright gate",
+        tests=str(len(cases)),
+        errors="0",
+        failures=str(sum(not held for _, held, _ in cases)),
+    )
+    for name, held, reason in cases:
+        names = {"classname": "judgewright.gate", "name": _printable(name)}
+        case = ElementTree.SubElement(suite, "testcase", names)
         if not held:
-            failures += 1
             ElementTree.SubElement(case, "failure", message=_printable(reason))
-    suite.set("failures", str(failures))
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
-
-
-def _fenced(kind: str, text: str) -> str:
-    """Put text into a fence longer than any run of backticks in it."""
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
-    return f"{fence}{kind}\n{_printable(text)}\n{fence}"
-
-
-def _cell(text: str) -> str:
-    """Escape what Markdown would take for a table, a tag, a link or a mention."""
-    return re.sub(r"([\\`*_\[\]<>|@#])", r"\\\1", inline(text)).replace("\n", " ")
 
 
 def _printable(text: str) -> str:

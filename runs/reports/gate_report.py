@@ -2,78 +2,54 @@
 
 from __future__ import annotations
 
-from ...optimize.events import Evidence
+from typing import Any
+
+from ...optimize.events import DecisionRecord
 from ..actions.bench import describe_spending
 from ..actions.decide import Gated, label_next
-from ..terminal import inline, say, say_table, simulated_mark
-from .gate_sentences import (
-    P_MEANS,
-    change_cells,
-    describe_evidence,
-    describe_unanswered,
-    gate_changes,
-)
-from .numbers import count, number, percent, signed
-from .objective_report import say_objective
+from .gate_sentences import change_cells, gate_changes
+from .numbers import count
+from .printing import say_template
 
 HEAD = (
-    "",
-    "metric",
-    "before",
-    "after",
-    "change",
-    "95 % interval",
-    "p",
-    "n",
-    "groups",
+    *("", "metric", "before", "after", "change", "95 % interval", "p", "n", "groups"),
     "bear on it",
 )
 
 
 def say_gated(gated: Gated) -> None:
     """Print an answer of the gate."""
-    answer, decision = gated.answer, gated.answer.decision
-    simulated = simulated_mark(answer.simulated)
-    by = f" with {inline(answer.model)}" if answer.model else ""
-    say(
-        f"{inline(answer.before)} -> {inline(answer.after)} on {inline(answer.data)}{by}{simulated}"
-    )
-    say_objective(answer.objective)
-    say(f"  {count(answer.rows)} rows in {count(answer.groups)} groups")
-    for note in answer.notes:
-        say(f"  note: {inline(note)}")
-    for note in describe_spending(gated.stats) if gated.stats else ():
-        say(f"  note: {note}")
+    answer = gated.answer
+    notes = [*answer.notes, *(describe_spending(gated.stats) if gated.stats else ())]
     if gated.repeated:
-        say(
-            f"  note: the same question was answered in run {gated.run_id}; this is that answer,"
-            " and no look is spent"
+        notes.append(
+            f"the same question was answered in run {gated.run_id}; this is that answer, and no"
+            " look is spent"
         )
-    say(f"\n{decision.outcome.upper()}: {inline(decision.reason)}")
-    if decision.evidence is not None:
-        _say_evidence(decision.evidence, slice_=answer.slice)
-    say(f"run {gated.run_id}")
-    if command := label_next(decision):
-        say(f"Label the rows that it takes:  {command} --run {gated.run_id}")
+    say_template(
+        "gated",
+        gated=gated,
+        answer=answer,
+        notes=notes,
+        command=label_next(answer.decision),
+        **evidence_values(answer.decision) | {"slice": answer.slice},
+    )
 
 
-def _say_evidence(evidence: Evidence, *, slice_: str) -> None:
-    lines = [
-        (*change_cells(*line), count(line[1]["changed_groups"])) for line in gate_changes(evidence)
-    ]
-    if lines:
-        say_table(HEAD, lines, left=2)
-        say(f"  {P_MEANS}")
-    if slice_:
-        say(f"  slice: {inline(slice_)}")
-    for line in describe_evidence(evidence):
-        say(f"  {inline(line)}")
-    before, after = percent(evidence.coverage_before), percent(evidence.coverage_after)
-    answered = f"rows answered: {before} before, {after} after"
-    if evidence.worst_case and min(evidence.coverage_before, evidence.coverage_after) < 1:
-        low, high = evidence.worst_case
-        answered += f"; the rest could make the change {signed(low)} or {signed(high)}"
-    say(f"  {answered}")
-    for line in describe_unanswered(evidence):
-        say(f"  {line}")
-    say(f"  look {evidence.look} at this holdout: alpha {number(evidence.alpha, 4)}")
+def evidence_values(decision: DecisionRecord) -> dict[str, Any]:  # Any: what the template names
+    """Return what the template of a decision's evidence names."""
+    evidence = decision.evidence
+    moved, worst = [], None
+    if evidence is not None:
+        changes = gate_changes(evidence)
+        moved = [(*change_cells(*line), count(line[1]["changed_groups"])) for line in changes]
+        if min(evidence.coverage_before, evidence.coverage_after) < 1:
+            worst = evidence.worst_case
+    return {
+        "decision": decision,
+        "evidence": evidence,
+        "head": HEAD,
+        "moved": moved,
+        "worst": worst,
+        "slice": "",
+    }

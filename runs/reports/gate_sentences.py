@@ -101,6 +101,12 @@ def describe_threshold(threshold: ThresholdTuned) -> str:
     if threshold.rules is None:
         return f"no other threshold: {threshold.reason}"
     old, new = (threshold.rules[name]["threshold"] for name in ("old", "before"))
+    if "after" in threshold.rules:  # earlier runs chose it after an accept, for both prompts
+        after = threshold.rules["after"]["threshold"]
+        return (
+            f"threshold, chosen again on {count(threshold.n)} validation rows: {new:g} serves the"
+            f" old prompt best, {after:g} the new one (in force: {old:g})"
+        )
     if old == new:
         return (
             f"the threshold {old:g} in force serves {threshold.metric} best on {count(threshold.n)}"

@@ -5,7 +5,7 @@ way.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,6 +13,21 @@ if TYPE_CHECKING:
 
 NONE = "n/a"
 """Stands for a number that there is not."""
+METRIC_ORDER = (
+    *("precision", "recall", "specificity", "f1", "accuracy", "balanced_accuracy", "mcc", "kappa"),
+    *(
+        "accuracy_grades",
+        "f1_macro_grades",
+        "kappa_grades",
+        "kappa_linear",
+        "kappa_quadratic",
+        "off_by_one",
+        "mae",
+    ),
+    *("krippendorff_alpha", "auroc", "average_precision", "brier", "ece"),
+    *("pearson", "spearman", "kendall_tau", "map", "ndcg@10", "ndcg_exp@10", "uncertainty_ap"),
+    *("diras_binary", "diras_calibration", "diras_ranking", "diras_uncertainty", "diras_mean"),
+)
 _NEAR_GUARD = re.compile(r"worse: (\S+) moved by ([+-][\d.]+), too near its guard for the gate")
 Figure = Mapping[str, Any]  # Any: JSON; an estimate or a change with `low` and `high`
 
@@ -95,3 +110,14 @@ def step_result(text: str) -> str:
 def moment(at: str | None) -> str:
     """Write a stored time to the second, in UTC."""
     return at[:19].replace("T", " ") + " UTC" if at else ""
+
+
+def ordered_metrics(names: Iterable[str]) -> list[str]:
+    """Return the names of metrics in the order of every report."""
+    left = set(names)
+    return [*(name for name in METRIC_ORDER if name in left), *sorted(left - set(METRIC_ORDER))]
+
+
+def named_metrics(metrics: Mapping[str, float | None]) -> str:
+    """Write metrics with their values in one line."""
+    return ", ".join(f"{name} {number(metrics[name])}" for name in ordered_metrics(metrics))

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from ...judges.reliability import CHURN
 from ..actions.decide import OF_HOLDOUT
 from ..actions.pilot import ASSUMED_SKILL, MinimumDetectableEffect
-from ..terminal import inline, say, say_table, simulated_mark
-from .numbers import NONE, count, price
-from .objective_report import say_objective
+from .numbers import NONE, count
+from .printing import say_template
 
 if TYPE_CHECKING:
     from ...optimize.holdout.floors import FloorNeed
@@ -20,58 +19,26 @@ if TYPE_CHECKING:
 
 def say_plan(planned: Plan) -> None:
     """Print a plan: what is asked, what it costs, what it could show."""
-    sizes = ", ".join(f"{part} {rows:,}" for part, rows in planned.sizes.items())
-    simulated = simulated_mark(planned.simulated)
-    say(
-        f"Plan for {inline(planned.judge)} on {sum(planned.sizes.values()):,} rows"
-        f" ({sizes}){simulated}"
-    )
-    say_objective(planned.objective)
-    if planned.pilot is not None:
-        pilot = planned.pilot
-        say(
-            f"  pilot {pilot.run_id}: {pilot.calls} calls, {pilot.recorded} cached,"
-            f" {price(pilot.cost)}"
-        )
-    else:
-        say("  nothing was asked or spent")
     spans = {"calls": planned.calls, "tokens": planned.tokens, "dollars": planned.money}
-    lines: list[list[str]] = []
+    takes: list[list[str]] = []
     for name, span in spans.items():
         form = ",.4f" if name == "dollars" else ",.0f"
         ends = (span.likely, span.at_most)
-        lines.append([name, *(NONE if end is None else format(end, form) for end in ends)])
-    say("\nWhat it takes")
-    say_table(("", "likely", "at most"), lines)
-    for reason in dict.fromkeys(span.reason for span in spans.values() if span.reason):
-        say(f"  not known: {reason}")
-    if planned.by_exchange and planned.exchanges is None:
-        say("  exchanges: not known, since this proposer asks one thing after the other")
-    elif planned.by_exchange:
-        say(
-            f"  at most {planned.exchanges:,} exchanges one after the other; incomplete replies"
-            " take further ones"
-        )
-    if planned.budget.note:
-        say(f"  {inline(planned.budget.note)}")
-    if planned.lines:
-        say("\nAt most, step by step")
-        head = ("step", "asked", "calls", "tokens in", "tokens out")
-        cells = [
+        takes.append([name, *(NONE if end is None else format(end, form) for end in ends)])
+    rows = sum(planned.sizes.values())
+    say_template(
+        "plan",
+        planned=planned,
+        rows=rows,
+        sizes=", ".join(f"{part} {size:,}" for part, size in planned.sizes.items()),
+        takes=takes,
+        unclear=dict.fromkeys(span.reason for span in spans.values() if span.reason),
+        lines=[
             (x.what, x.who, f"{x.calls:,}", count(x.tokens_in), count(x.tokens_out))
             for x in planned.lines
-        ]
-        say_table(head, cells, left=2)
-    say(
-        f"\nA row takes {planned.row_tokens.median:,} tokens to ask, 95 % take at most"
-        f" {planned.row_tokens.p95:,}"
+        ],
+        shows=describe_detectable(planned.detectable, rows),
     )
-    say(f"  counted by {planned.row_tokens.method}")
-    say()
-    for line in describe_detectable(planned.detectable, sum(planned.sizes.values())):
-        say(inline(line))
-    for note in planned.notes:
-        say(f"  note: {inline(note)}")
 
 
 def describe_detectable(effect: MinimumDetectableEffect, rows: int) -> list[str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...judges import Estimate
-from ...judges.reliability import LabelAudit, Remeasured, Retest
+from ...judges.reliability import LabelAudit, Remeasured
 from ..actions.reliability import ReliabilityReport
-from ..terminal import inline, say, say_table
 from .numbers import number
+from .printing import say_template
 
 SHOWN = 8
 """Likely label errors that are printed; the file has more."""
@@ -18,90 +18,48 @@ WIDTH = 60
 
 def say_reliability(found: ReliabilityReport, *, audit: Path | None = None) -> None:
     """Print what was found, the warning about the noise last but for the list."""
-    lines: list[str] = []
-    if found.retest is not None:
-        lines += _repeats(found.retest, found.metric)
-    if found.humans is not None:
-        lines.append(f"people: {found.humans.sentence()}")
-        lines.append(
-            f"  Cohen's kappa {_said(found.humans.kappa)}; Krippendorff's alpha"
-            f" {_said(found.humans.alpha)}"
-        )
-        if noise := found.humans.noise(found.metric):
-            lines.append(
-                f"  {noise.basis}: {noise.size:.3f} between the kindest and the hardest of them"
-            )
-    if found.detectable is not None and found.warning is None:
-        lines.append(
-            f"a gain below {found.detectable.size:.3f} would not show: {found.detectable.basis}"
-        )
-    if found.warning is not None:
-        lines.append(found.warning)
-    if lines:
-        say("\nHow far to trust it")
-    for line in lines:
-        say(f"  {line}")
-    if found.audited is not None:
-        _say_audited(found.audited)
-    if found.audit is not None:
-        _say_audit(found.audit, audit)
+    spread = found.retest.spread.get(found.metric) if found.retest else None
+    say_template(
+        "reliability",
+        found=found,
+        retest=found.retest,
+        spread=spread,
+        rounds=", ".join(number(value) for value in spread.values) if spread else "",
+        humans=found.humans,
+        noise=found.humans.noise(found.metric) if found.humans else None,
+        figure=_figure,
+        audited=_audited_lines(found.audited) if found.audited else (),
+        suspects=_suspect_lines(found.audit) if found.audit else (),
+        has_reasons=_has_reasons(found.audit) if found.audit else False,
+        path=audit,
+    )
 
 
-def _repeats(found: Retest, metric: str) -> list[str]:
-    spread = found.spread.get(metric)
-    said = [
-        f"repeats: over {found.rounds} rounds the decision never changed on"
-        f" {_said(found.self_agreement)} of {found.n:,} rows (kappa {_said(found.kappa)}, same"
-        f" grade {_said(found.grade_agreement)})"
-    ]
-    if spread is not None:
-        values = ", ".join(number(value) for value in spread.values)
-        said.append(f"  {metric} of the rounds: {values} (standard deviation {_said(spread.sd)})")
-    return said
-
-
-def _said(estimate: Estimate) -> str:
+def _figure(estimate: Estimate) -> str:
     if estimate.value is None:
         return f"n/a ({estimate.reason})"
     spread = "" if estimate.low is None else f" [{estimate.low:.3f}, {estimate.high:.3f}]"
     return f"{estimate.value:.3f}{spread}"
 
 
-def _say_audited(found: Remeasured) -> None:
-    marks = ", ".join(f"{n} {mark}" for mark, n in found.marks.items())
-    say(f"\nWith the audited labels ({marks})")
-    lines = []
+def _audited_lines(found: Remeasured) -> list[tuple[str, str, str]]:
+    lines: list[tuple[str, str, str]] = []
     for name in ("precision", "recall", "f1", "kappa"):
         before, after = found.before.metrics.get(name), found.after.metrics.get(name)
         if before is not None and after is not None:
-            lines.append((name, _said(before), _said(after)))
-    say_table(("metric", "before", "after"), lines)
-    for note in found.notes:
-        say(f"  note: {note}")
+            lines.append((name, _figure(before), _figure(after)))
+    return lines
 
 
-def _say_audit(found: LabelAudit, path: Path | None) -> None:
-    say(
-        f"\nLikely label errors: {found.found} of {found.n:,} labels are contradicted, the most"
-        " confident first"
-    )
-    told = any(suspect.verdict.rationale for suspect in found.suspects)
-    head = ("row", *(("what the judge says",) if told else ()), "label", "verdict", "confidence")
-    lines = []
+def _has_reasons(found: LabelAudit) -> bool:
+    return any(suspect.verdict.rationale for suspect in found.suspects)
+
+
+def _suspect_lines(found: LabelAudit) -> list[tuple[str, ...]]:
+    lines: list[tuple[str, ...]] = []
     for suspect in found.suspects[:SHOWN]:
-        reason = inline(suspect.verdict.rationale)
+        reason, verdict = suspect.verdict.rationale, str(int(suspect.verdict.positive))
         cut = reason if len(reason) <= WIDTH else f"{reason[: WIDTH - 1]}…"
-        sides = (
-            number(suspect.row.label, 1),
-            str(int(suspect.verdict.positive)),
-            number(suspect.confidence, 2),
-        )
-        lines.append((suspect.row.id, *((cut,) if told else ()), *sides))
-    say_table(head, lines, left=1 + told)
-    for note in found.notes:
-        say(f"  note: {note}")
-    if path is not None:
-        say(
-            f"  {len(found.suspects)} rows written to {path}: mark them, and read them back with"
-            " --audited"
-        )
+        sides = (number(suspect.row.label, 1), verdict, number(suspect.confidence, 2))
+        lines.append((suspect.row.id, *((cut,) if _has_reasons(found) else ()), *sides))
+    return lines

@@ -18,11 +18,14 @@ from .gate_sentences import (
     P_MEANS,
     describe_chance,
     describe_equal_gain,
+    describe_evidence,
     describe_final,
     describe_threshold,
+    describe_unanswered,
     gate_sentences,
+    spread_of,
 )
-from .terminal_report import ordered_metrics, slice_heading, slice_standing
+from .search_report import describe_origin, slice_heading, slice_standing
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -35,23 +38,25 @@ class Exact(str):
     __slots__ = ()
 
 
-def open_templates(package: str = "", *, autoescape: bool = True) -> Environment:
+def open_templates(package: str = "", *, markup: bool = True, lines: bool = False) -> Environment:
     """Return the templates of a package; a name that is missing is an error, and no text from a row
     or a model is markup.
 
     Args:
         package: Whose folder `templates`; this one's unless given.
-        autoescape: Whether they are HTML; Markdown has escapes of its own.
+        markup: Whether they are HTML; Markdown has escapes of its own.
+        lines: Whether a text stays on its line, as a terminal wants it.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     templates = Environment(
         loader=PackageLoader(package or __package__ or "", "templates"),
-        autoescape=autoescape,  # noqa: S701  # see above
+        autoescape=markup,  # noqa: S701  # see above
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_shown,
+        keep_trailing_newline=lines,  # of a template that stands in another one
+        finalize=_stay_on_line if lines else _shown,
     )
     templates.filters |= {
         "number": numbers.number,
@@ -63,7 +68,7 @@ def open_templates(package: str = "", *, autoescape: bool = True) -> Environment
         "count": numbers.count,
         "percent": numbers.percent,
         "price": numbers.price,
-        "metrics": ordered_metrics,
+        "metrics": numbers.ordered_metrics,
         "plain": lambda value: f"{value:g}",
         "in_full": in_full,
         "exact": Exact,
@@ -73,9 +78,16 @@ def open_templates(package: str = "", *, autoescape: bool = True) -> Environment
         "equal_gain_sentences": describe_equal_gain,
         "threshold_sentence": describe_threshold,
         "final_changes": describe_final,
+        "evidence_sentences": describe_evidence,
+        "unanswered_sentences": describe_unanswered,
+        "step_result": numbers.step_result,
+        "origin": describe_origin,
+        "spread": spread_of,
+        "named_metrics": numbers.named_metrics,
         "named_fields": named_fields,
         "code_spans": code_spans,
         "line": cut_line,
+        "one_line": inline,
         "md": escape_markdown,
         "code": code,
         "fence": fence,
@@ -162,6 +174,10 @@ def fence(text: str, language: str) -> str:
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     marks = "`" * max(3, longest + 1)
     return f"{marks}{language}\n{text.rstrip()}\n{marks}"
+
+
+def _stay_on_line(value: object) -> object:
+    return inline(value) if isinstance(value, str) and not isinstance(value, Exact) else value
 
 
 def drawn(svg: str) -> Markup:

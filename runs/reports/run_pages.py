@@ -20,10 +20,9 @@ from ..store.run_command import command_of
 from ..terminal import visible
 from .charts import reliability, run_charts
 from .gate_sentences import change_cells, describe_evidence, describe_unanswered, gate_changes
-from .numbers import NONE, count, interval, number, signed
+from .numbers import NONE, count, interval, number, ordered_metrics, signed
 from .rendering import open_templates
-from .search_report import archive_table, describe_origin
-from .terminal_report import missed_targets, ordered_metrics
+from .search_report import archive_table, describe_origin, missed_targets
 
 MOST_FLIPS = 20
 """Of each direction in the page; the count is of all."""
@@ -58,7 +57,7 @@ def render_html(run: RunSummary, rows: Validation) -> str:
 def render_markdown(run: RunSummary, rows: Validation) -> str:
     """Return the Markdown: decision, diff, figures with their intervals, how to run it again."""
     unified = run.before.diff(run.after) if run.after else ""
-    page = open_templates(autoescape=False).get_template("run.md.j2")
+    page = open_templates(markup=False).get_template("run.md.j2")
     return f"{page.render(_values(run, flips_of(rows)), unified=visible(unified))}\n"
 
 

@@ -14,8 +14,8 @@ from ...judges import Benchmark, BoolArray, FloatArray, JudgedDataset, OutputSca
 from ...judges.metrics.reliability_bins import reliability_bins
 from ..terminal import visible
 from . import charts
+from .numbers import ordered_metrics
 from .rendering import cut_line, open_templates
-from .terminal_report import ordered_metrics
 
 DISAGREEMENTS = 20
 SLICE_METRICS = ("precision", "recall", "f1", "kappa")

@@ -5,7 +5,7 @@ figures computed again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...judges import Estimate, JudgedDataset
@@ -14,7 +14,8 @@ from ...judges.published import STATUSES, Line, PublishedRow
 from ..actions.score import TEXT_METRIC, Score, TextScore
 from ..terminal import inline, say, say_table
 from .numbers import number, p_value, signed, span
-from .terminal_report import Payload, say_benchmark, say_macro, say_undefined
+from .printing import Payload, undefined
+from .terminal_report import say_benchmark, say_macro
 
 BESIDE = ("f1", "precision", "recall", "kappa", "off_by_one", "auroc")
 """Metrics that stand beside the one judges are ranked by, where a judge has them and nothing
@@ -41,7 +42,7 @@ def say_score(score: Score, *, title: str) -> None:
     parts = [
         (value, part.metrics[name], name) for name in shown for value, part in score.parts.items()
     ]
-    say_undefined((f"{name} of {value}", estimate.to_json()) for value, estimate, name in parts)
+    _say_undefined((f"{name} of {value}", estimate.to_json()) for value, estimate, name in parts)
 
 
 def say_leaderboard(board: Leaderboard, judges: Mapping[str, JudgedDataset]) -> None:
@@ -64,7 +65,7 @@ def say_leaderboard(board: Leaderboard, judges: Mapping[str, JudgedDataset]) -> 
     layout = _Layout.of(board)
     say("")
     say_table(layout.head, layout.lines(board), left=2)
-    say_undefined(layout.measured(board))
+    _say_undefined(layout.measured(board))
     _say_published(board)
     _say_pairs(board, best)
     for note in board.notes:
@@ -255,4 +256,9 @@ def say_text_score(score: TextScore, *, title: str) -> None:
         ("metric", "value", "95 % interval", "n"),
         [(name, number(part.value), span(part), f"{part.n:,}") for name, part in lines.items()],
     )
-    say_undefined((name, part.to_json()) for name, part in lines.items())
+    _say_undefined((name, part.to_json()) for name, part in lines.items())
+
+
+def _say_undefined(figures: Iterable[tuple[str, Payload]]) -> None:
+    for line in undefined(figures):
+        say(f"  {inline(line)}")

@@ -23,7 +23,7 @@ from judgewright.judges import (
     measure,
 )
 from judgewright.runs.reports import DISAGREEMENTS, MOST_CHARTED, MOST_LISTED, render_score_report
-from judgewright.runs.reports.terminal_report import number
+from judgewright.runs.reports.numbers import number
 
 VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
 needs_verdicts = pytest.mark.skipif(
