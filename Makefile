@@ -19,9 +19,9 @@ endif
 $(VENV)/.user: $(BIN)/python pyproject.toml constraints.txt
 	@echo "Installing Judgewright and what it needs into $(VENV)/: about 1 GB on disk, once; two to ten minutes."
 ifdef UV
-	@uv pip install --quiet --python $(BIN)/python -c constraints.txt -e .
+	@uv pip install --quiet --python $(BIN)/python -c constraints.txt -e ".[all]"
 else
-	@$(BIN)/python .ci/install.py -c constraints.txt -e .
+	@$(BIN)/python .ci/install.py -c constraints.txt -e ".[all]"
 endif
 	@echo "Installed."
 	@touch $@
@@ -29,9 +29,9 @@ endif
 $(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt
 	@echo "Installing Judgewright and its tests' tools into $(VENV)/: about 1 GB on disk, once; two to ten minutes."
 ifdef UV
-	@uv pip install --quiet --python $(BIN)/python -c constraints.txt -e ".[dev]"
+	@uv pip install --quiet --python $(BIN)/python -c constraints.txt -e ".[all,dev]"
 else
-	@$(BIN)/python .ci/install.py -c constraints.txt -e ".[dev]"
+	@$(BIN)/python .ci/install.py -c constraints.txt -e ".[all,dev]"
 endif
 	@echo "Installed."
 	@touch $@ $(VENV)/.user

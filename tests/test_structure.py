@@ -210,17 +210,21 @@ def test_no_other_code_folder_and_nothing_nested_deeper() -> None:
 
 
 def test_the_packages_people_asked_for_are_dependencies() -> None:
-    """The list is real, with the litellm floor and the openai range, and each is in the
-    constraints.
+    """The list is real, in the core or in `optimize`, with the litellm floor and the openai range,
+    and each is in the constraints; `all` names every extra but those that bring gigabytes or data.
     """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    names = {re.split(r"[\[<>=!~; ]", line)[0]: line for line in project["dependencies"]}
+    extras = project["optional-dependencies"]
+    lines = (*project["dependencies"], *extras["optimize"])
+    names = {re.split(r"[\[<>=!~; ]", line)[0]: line for line in lines}
     assert set(names) >= ASKED_FOR
     assert names["litellm"] == "litellm>=1.84,<2"
     assert names["openai"] == "openai[aiohttp]>=2.20,<4"
     pinned = (ROOT / "constraints.txt").read_text()
     assert all(re.search(rf"^{re.escape(name)}==", pinned, re.MULTILINE) for name in names)
     assert "://" not in pinned
+    everything = set(re.findall(r"[a-z]+", extras["all"][0])) - {"judgewright"}
+    assert everything == set(extras) - {"all", "dev", "embeddings", "hub"}
 
 
 def test_every_package_folder_is_packaged() -> None:

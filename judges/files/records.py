@@ -21,6 +21,7 @@ from typing import IO, Any, Literal, cast
 import orjson
 
 from ..errors import DataError
+from ..extras import require_extra
 from .problems import Problems, shorten
 from .rows_in_memory import RowsInMemory, RowSource
 
@@ -407,6 +408,7 @@ def _refuse_doubles(names: list[str], path: RowSource) -> None:
 
 
 def _parquet(path: Path, problems: Problems) -> Iterator[Record]:
+    require_extra("parquet", "pyarrow", purpose=f"{path}: a Parquet file")
     import pyarrow
     import pyarrow.parquet
 
@@ -430,6 +432,7 @@ def parquet_sizes(path: Path) -> Iterator[int]:
 
     Of a damaged file as far as it goes.
     """
+    require_extra("parquet", "pyarrow", purpose="a Parquet file")
     import pyarrow
     import pyarrow.parquet
 

@@ -14,6 +14,8 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
+from ..extras import require_extra
+
 _ENVIRONMENT = {
     "LITELLM_MODE": "PRODUCTION",  # otherwise it loads the .env of the current folder
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
@@ -41,7 +43,12 @@ def variables_set(values: Mapping[str, str]) -> Iterator[None]:
 
 @cache
 def load_litellm() -> Any:  # Any: its module
-    """Return LiteLLM, which is silent unless the program has loaded it for itself before."""
+    """Return LiteLLM, which is silent unless the program has loaded it for itself before.
+
+    Raises:
+        InputError: It is not installed.
+    """
+    require_extra("optimize", "litellm", purpose="a model asked by LiteLLM")
     first = "litellm" not in sys.modules
     with variables_set(_ENVIRONMENT):
         import litellm

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...judges import Dataset, InputError, JudgePrompt
+from ...judges.extras import require_extra
 from ...optimize import Objective, Proposer, RunSettings
 from ...optimize.options import option_fields
 from ...optimize.settings import require_judging, require_probability
@@ -17,6 +18,14 @@ from ..store.run_config import RunConfig, open_proposer, require_what_is_read
 from ..store.run_identity import identify
 from ..store.workspace import Workspace
 from .read_objective import named_slice, saved_slices
+
+PACKAGES_OF = {
+    "textgrad": ("textgrad", "litellm"),
+    "fewshot": ("optuna",),
+    "gepa": ("dspy", "optuna"),
+    "mipro": ("dspy", "optuna"),
+}
+"""What proposers need of the extra `optimize`, by their import names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +83,11 @@ def prepare_run(workspace: Workspace, config: RunConfig, environment: Environmen
     Raises:
         InputError: The run could not start: the data, a name or a setting cannot be used.
     """
+    require_extra(
+        "optimize",
+        *PACKAGES_OF.get(config.proposer, ()),
+        purpose=f"--proposer {config.proposer}",
+    )
     prompt = config.judge
     require_judging(prompt, config.settings())
     dataset = config.dataset()

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....judges.errors import InputError
+from ....judges.extras import require_extra
 from ....judges.files.write_beside import write_beside
 from ....judges.judged_dataset import IntArray, JudgedDataset
 from ....judges.verdict import Verdict
@@ -154,6 +155,7 @@ def write_parquet(
     """Write lines of given columns, each with the name of its type in Arrow, also where there are
     none.
     """
+    require_extra("parquet", "pyarrow", purpose="a Parquet file")
     import pyarrow  # pyright: ignore[reportMissingTypeStubs]
     import pyarrow.parquet as pq  # pyright: ignore[reportMissingTypeStubs]
 

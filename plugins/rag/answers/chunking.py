@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from ....judges.errors import InputError
+from ....judges.extras import require_extra
 from ....judges.judged_dataset import FloatArray
 from ....judges.retrieval import Encode
 from ..search import latent_vectors
@@ -106,6 +107,7 @@ def cut(text: str, chunking: Chunking, *, encode: Encode | None = None) -> tuple
 
 
 def _recursive(text: str, start: int, end: int, chunking: Chunking) -> list[Span]:
+    require_extra("rag", "semantic_text_splitter", purpose=f"--chunker {chunking.chunker}")
     from semantic_text_splitter import MarkdownSplitter, TextSplitter
 
     splitter = MarkdownSplitter if chunking.chunker == "markdown" else TextSplitter

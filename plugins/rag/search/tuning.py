@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....judges.errors import InputError
+from ....judges.extras import require_extra
 from ....judges.judged_dataset import BoolArray, FloatArray, IntArray
 from ....judges.metrics import Estimate, Ranking, kendall_tau, mean_over_queries, ndcg
 from ....judges.splits.parts import hash_of
@@ -254,6 +255,7 @@ def _search(
     """Return the fusion with the highest NDCG on the judge's labels of some pairs, and all that
     were tried.
     """
+    require_extra("rag", "optuna", purpose="tuning a search")
     import optuna
 
     rows = rows & ~np.isnan(table.judge)
