@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: demo test quick coverage faults benchmarks notebooks verify-exports axe check lint format types wheel docs clean
+.PHONY: demo test test-slow quick coverage faults benchmarks notebooks verify-exports axe check lint format types wheel docs clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -41,7 +41,11 @@ demo: $(VENV)/.user
 	@$(BIN)/judgewright demo --dir demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto --dist loadfile --durations=40
+	$(BIN)/python -m pytest -n auto --dist loadfile --durations=40 -m "not slow"
+
+# The rest: what kills processes, plays dice for minutes or drives a browser for long.
+test-slow: $(VENV)/.dev
+	$(BIN)/python -m pytest -n auto --dist loadfile --durations=40 -m slow
 
 # The tests near what changed since BASE (a branch, or HEAD for what is not committed): a first answer, not the last.
 BASE ?= main
@@ -74,7 +78,7 @@ benchmarks: $(VENV)/.dev
 	$(BIN)/python tests/runs/exports/install_tools.py slices
 	$(BIN)/python benchmarks/peers.py $(QUICK)
 
-check: lint types test
+check: lint types test test-slow
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
