@@ -41,8 +41,6 @@ _CHAT_LIMIT = 400
 """Tokens for a short answer, where the model's settings have no limit."""
 _CHAT_SECONDS = 15.0
 """For which a slow model may write on a short answer."""
-_SILENCE = 2.0
-"""Seconds after which it is said what is awaited."""
 _TEXTS = 3
 """Answers that are compared."""
 _RANDOM = "Invent a sentence about any animal, and add a random number with eight digits."
@@ -50,7 +48,7 @@ _GREETING = "Wish somebody a good morning in one short sentence."
 _STORY = "Tell a long story about a lighthouse."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Check:
     """What became of one setting."""
 
@@ -138,14 +136,13 @@ async def _check(
     tell: Callable[[str], None],
 ) -> ModelReport:
     asker = _Asker(model, settings, prices, Ladder(), Speed(settings.timeout), tell)
-    waiting = asyncio.create_task(asker.say_waiting())
+    checks: list[Check] = []
     try:
         asked = [judge_request(prompt, row, settings=judge or JudgeSettings()) for row in rows.rows]
         # The first alone: a wrong key or name is then said once.
         asker.begin(f"{len(asked)} rows of {prompt.name}")
         replies = [await asker.ask(asked[0])]
         replies += await asker.ask_all(asked[1:])
-        checks: list[Check] = []
         for doing, check in {
             "a JSON schema": _json_schema,
             "temperature and seed": _sampling,
@@ -158,7 +155,6 @@ async def _check(
                 tell(f"  {one.setting}: {one.outcome}, {one.reason}")
             checks += found
     finally:
-        waiting.cancel()
         await model.close()
     unreadable = [
         answer for reply in replies if isinstance(answer := read_reply(prompt, reply), Unscored)
@@ -197,8 +193,6 @@ class _Asker:
     ladder: Ladder
     speed: Speed
     tell: Callable[[str], None]
-    doing: str = ""
-    since: float = 0.0
     replies: list[Completion] = field(default_factory=list)
     latencies: list[float] = field(default_factory=list)
 
@@ -247,19 +241,7 @@ class _Asker:
     def begin(self, doing: str) -> None:
         """Say what is asked about from now on."""
         speed = f", {self.speed.per_second:.3g} tokens/s" if self.speed.per_second else ""
-        self.doing, self.since = doing, asyncio.get_running_loop().time()
         self.tell(f"asking {self.model.name} at {self.model.endpoint} about {doing}{speed}")
-
-    async def say_waiting(self) -> None:
-        """Say every few seconds what is awaited."""
-        while True:
-            await asyncio.sleep(_SILENCE)
-            seconds = asyncio.get_running_loop().time() - self.since
-            self.tell(f"  {self.doing}: {len(self.replies)} replies so far, {seconds:.0f} s")
-
-    async def chat(self, text: str, **fields: Any) -> Completion:  # Any: the fields of a request
-        """Ask one small thing."""
-        return await self.ask(self.request(text, **fields))
 
     def request(self, text: str, **fields: Any) -> Request:  # Any: the fields of a request
         """Return a request that is no judge's."""
@@ -276,7 +258,7 @@ class _Asker:
         )
 
 
-async def _json_schema(asker: _Asker) -> tuple[Check]:
+async def _json_schema(asker: _Asker) -> list[Check]:
     """Ask for an object that no prompt mentions: only an endpoint that reads the schema can answer
     with it.
     """
@@ -294,42 +276,20 @@ async def _json_schema(asker: _Asker) -> tuple[Check]:
     }
     requests = [asker.request(_GREETING, response_format=form, repeat=k) for k in range(2)]
     replies = await asker.ask_all(requests)
-    name = "JSON schema"
-    if "response_format" in asker.ladder.omitted:
-        return (
-            Check(
-                setting=name, outcome="refused", reason="it is left out; replies are read from text"
-            ),
-        )
-    if "json_schema" in asker.ladder.omitted:
-        return (
-            Check(
-                setting=name,
-                outcome="refused",
-                reason="json_object is sent; fields are read from text",
-            ),
-        )
     fits = [_in_schema(reply.text, wanted) for reply in replies]
-    if all(fits):
-        return (
-            Check(
-                setting=name,
-                outcome="honoured",
-                reason="replies keep to a schema that the prompt does not name",
-            ),
-        )
-    if cut := _cut(replies):
-        return (Check(setting=name, outcome="cannot tell", reason=cut),)
-    return (
-        Check(
-            setting=name,
-            outcome="ignored",
-            reason=(
-                f"{len(fits) - sum(fits)} of {len(fits)} replies are not in the schema; verdicts"
-                " are read from text"
-            ),
-        ),
-    )
+    outcome: Outcome = "refused"
+    if "response_format" in asker.ladder.omitted:
+        reason = "it is left out; replies are read from text"
+    elif "json_schema" in asker.ladder.omitted:
+        reason = "json_object is sent; fields are read from text"
+    elif all(fits):
+        outcome, reason = "honoured", "replies keep to a schema that the prompt does not name"
+    elif reason := _cut(replies):
+        outcome = "cannot tell"
+    else:
+        outcome = "ignored"
+        reason = f"{fits.count(False)} of {len(fits)} replies are not in the schema"
+    return [Check("JSON schema", outcome, reason)]
 
 
 def _in_schema(text: str, wanted: dict[str, list[str]]) -> bool:
@@ -344,19 +304,16 @@ def _in_schema(text: str, wanted: dict[str, list[str]]) -> bool:
     )
 
 
-async def _sampling(asker: _Asker) -> tuple[Check, Check]:
+async def _sampling(asker: _Asker) -> list[Check]:
     """Compare answers at temperature 1 and 0, and of equal and different seeds."""
-    chosen = asker.settings.temperature
-    hot: dict[str, Any] = {"temperature": 1.0}  # Any: the fields of a request
     # What the endpoint does is asked, not what the settings say; a temperature that must be left
     # out is left out.
-    plain = (
-        asker
-        if chosen == OMIT
-        else replace(asker, settings=replace(asker.settings, temperature=None))
-    )
+    plain = asker
+    if asker.settings.temperature != OMIT:
+        plain = replace(asker, settings=replace(asker.settings, temperature=None))
+    hot: dict[str, Any] = {"temperature": 1.0}  # Any: the fields of a request
     sampled = await plain.ask_all([plain.request(_RANDOM, **hot, repeat=k) for k in range(_TEXTS)])
-    again = await plain.chat(_RANDOM, **hot, repeat=0)
+    again = await plain.ask(plain.request(_RANDOM, **hot, repeat=0))
     cold = await plain.ask_all(
         [plain.request(_RANDOM, temperature=0.0, repeat=k) for k in range(_TEXTS)]
     )
@@ -365,74 +322,49 @@ async def _sampling(asker: _Asker) -> tuple[Check, Check]:
     empty = ""
     if not all(reply.text.strip() for reply in replies):
         empty = _cut(replies) or "a reply is empty"
-    return _temperature(asker, varied, fixed, empty), _seed(
-        asker, varied, sampled[0].text == again.text, empty
-    )
+    same = sampled[0].text == again.text
+    return [_temperature(asker, varied, fixed, empty), _seed(asker, varied, same, empty)]
 
 
 def _temperature(asker: _Asker, varied: int, fixed: int, empty: str) -> Check:
     name = "temperature"
     if asker.settings.temperature == OMIT:
-        return Check(setting=name, outcome="not sent", reason=f"the settings say {OMIT}")
+        return Check(name, "not sent", f"the settings say {OMIT}")
     if name in asker.ladder.omitted:
-        return Check(
-            setting=name, outcome="refused", reason="it is left out; the endpoint's own applies"
-        )
+        return Check(name, "refused", "it is left out; the endpoint's own applies")
     if empty:
-        return Check(setting=name, outcome="cannot tell", reason=empty)
+        return Check(name, "cannot tell", empty)
     if varied == 1:
-        reason = f"{_TEXTS} answers at temperature 1 with different seeds are equal"
-        return Check(setting=name, outcome="ignored", reason=reason)
+        return Check(name, "ignored", f"{_TEXTS} answers at 1 with different seeds are equal")
     if fixed == 1:
-        return Check(
-            setting=name, outcome="honoured", reason="answers vary at 1 and are equal at 0"
-        )
-    reason = f"{fixed} of {_TEXTS} answers at temperature 0 are different, as they are at 1"
-    return Check(setting=name, outcome="cannot tell", reason=reason)
+        return Check(name, "honoured", "answers vary at 1 and are equal at 0")
+    return Check(name, "cannot tell", f"{fixed} of {_TEXTS} answers at 0 differ, as they do at 1")
 
 
 def _seed(asker: _Asker, varied: int, same: bool, empty: str) -> Check:
     name = "seed"
     if name in asker.ladder.omitted:
-        return Check(
-            setting=name, outcome="refused", reason="it is left out; --repeat may get equal answers"
-        )
+        return Check(name, "refused", "it is left out; --repeat may get equal answers")
     if empty:
-        return Check(setting=name, outcome="cannot tell", reason=empty)
+        return Check(name, "cannot tell", empty)
     if not same:
-        return Check(
-            setting=name,
-            outcome="ignored",
-            reason="the same seed at temperature 1 gave another answer",
-        )
+        return Check(name, "ignored", "the same seed at temperature 1 gave another answer")
     if varied < _TEXTS:
-        return Check(
-            setting=name, outcome="cannot tell", reason="different seeds gave equal answers too"
-        )
-    return Check(
-        setting=name,
-        outcome="honoured",
-        reason="the same seed gives the same answer, another one another",
-    )
+        return Check(name, "cannot tell", "different seeds gave equal answers too")
+    return Check(name, "honoured", "the same seed gives the same answer, another one another")
 
 
-async def _log_probabilities(asker: _Asker, verdict: Request) -> tuple[Check]:
+async def _log_probabilities(asker: _Asker, verdict: Request) -> list[Check]:
     reply = await asker.ask(replace(verdict, top_logprobs=3))
-    name = "log-probabilities"
+    name, useless = "log-probabilities", "--confidence tok cannot be used"
     if "logprobs" in asker.ladder.omitted:
-        return (Check(setting=name, outcome="refused", reason="--confidence tok cannot be used"),)
+        return [Check(name, "refused", useless)]
     if reply.logprobs:
-        return (Check(setting=name, outcome="honoured", reason=f"of {len(reply.logprobs)} tokens"),)
-    return (
-        Check(
-            setting=name,
-            outcome="ignored",
-            reason="the reply has none; --confidence tok cannot be used",
-        ),
-    )
+        return [Check(name, "honoured", f"of {len(reply.logprobs)} tokens")]
+    return [Check(name, "ignored", f"the reply has none; {useless}")]
 
 
-async def _token_limit(asker: _Asker, verdict: Request, answered: Completion) -> tuple[Check]:
+async def _token_limit(asker: _Asker, verdict: Request, answered: Completion) -> list[Check]:
     limit, request = _LIMIT, asker.request(_STORY, max_tokens=_LIMIT)
     reply = await asker.ask(request)
     if reply.finish_reason != "length" and reply.tokens_out <= limit and answered.tokens_out > 1:
@@ -441,78 +373,44 @@ async def _token_limit(asker: _Asker, verdict: Request, answered: Completion) ->
         request = replace(verdict, max_tokens=limit)
         reply = await asker.ask(request)
     refused = asker.ladder.omitted & {"max_tokens", "max_completion_tokens"}
-    name = "max_completion_tokens" if "max_tokens" in refused else "max_tokens"
     if len(refused) == 2:
-        return (
-            Check(
-                setting="token limit",
-                outcome="refused",
-                reason="neither max_tokens nor max_completion_tokens",
-            ),
-        )
-    if reply.extra.get("tokens") == "estimated":
-        over = (
-            ""
-            if reply.finish_reason == "length"
-            else ", and the reply does not say that it was cut"
-        )
-        return (
-            Check(
-                setting=name, outcome="cannot tell", reason=f"the endpoint reports no tokens{over}"
-            ),
-        )
+        reason = "neither max_tokens nor max_completion_tokens"
+        return [Check("token limit", "refused", reason)]
+    name = "max_completion_tokens" if "max_tokens" in refused else "max_tokens"
     written = f"{reply.tokens_out} tokens where {limit} were allowed"
+    if reply.extra.get("tokens") == "estimated":
+        return [Check(name, "cannot tell", "the endpoint reports no tokens")]
     if "max_tokens" in ignored_parameters(request, reply):
-        return (Check(setting=name, outcome="ignored", reason=written),)
+        return [Check(name, "ignored", written)]
     if reply.finish_reason == "length":
-        return (
-            Check(
-                setting=name,
-                outcome="honoured",
-                reason=f"{written}, and the reply says that it was cut",
-            ),
-        )
-    return (
-        Check(
-            setting=name, outcome="cannot tell", reason=f"the reply ended by itself after {written}"
-        ),
-    )
+        return [Check(name, "honoured", f"{written}, and the reply says that it was cut")]
+    return [Check(name, "cannot tell", f"the reply ended by itself after {written}")]
 
 
 def _reasoning(replies: Sequence[Completion]) -> Check:
     name = "reasoning tokens"
     thoughts = [reply.reasoning_tokens for reply in replies if reply.reasoning_tokens is not None]
     if thoughts:
-        return Check(
-            setting=name,
-            outcome="honoured",
-            reason=f"reported: {median(thoughts):,.0f} in a verdict",
-        )
+        return Check(name, "honoured", f"reported: {median(thoughts):,.0f} in a verdict")
     if any(without_thinking(reply.text) != reply.text for reply in replies):
-        return Check(
-            setting=name, outcome="ignored", reason="not reported, and the model thinks in its text"
-        )
-    return Check(
-        setting=name, outcome="cannot tell", reason="not reported: the model may not think"
-    )
+        return Check(name, "ignored", "not reported, and the model thinks in its text")
+    return Check(name, "cannot tell", "not reported: the model may not think")
 
 
 def _usage(replies: Sequence[Completion]) -> Check:
     if any(reply.extra.get("tokens") == "estimated" for reply in replies):
         reason = "tokens are estimated; a budget in money holds only roughly"
-        return Check(setting="usage", outcome="ignored", reason=reason)
-    return Check(setting="usage", outcome="honoured", reason="tokens are reported")
+        return Check("usage", "ignored", reason)
+    return Check("usage", "honoured", "tokens are reported")
 
 
 def _cut(replies: Sequence[Completion]) -> str:
     """Say that a reply was cut at its limit, and where the tokens went; empty where none was."""
     for reply in replies:
         if reply.finish_reason == "length":
-            thought = (
-                f", {reply.reasoning_tokens:,} of them of reasoning"
-                if reply.reasoning_tokens
-                else ""
-            )
+            thought = ""
+            if reply.reasoning_tokens:
+                thought = f", {reply.reasoning_tokens:,} of them of reasoning"
             return (
                 f"a reply was cut after {reply.tokens_out:,} tokens{thought}; raise max_tokens of"
                 " the model"
