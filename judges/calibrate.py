@@ -406,7 +406,7 @@ def _require_enough(judged: JudgedDataset, metric: str, method: Method) -> None:
         raise InputError(
             f"none of the {len(rows)} verdicts has a confidence, so there is nothing to calibrate",
             hint=(
-                "--threshold-only chooses the threshold alone; a judge that is asked for its"
+                "--method none chooses the threshold alone; a judge that is asked for its"
                 " confidence, or --confidence tok where the endpoint gives log-probabilities,"
                 " has one"
             ),

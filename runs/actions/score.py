@@ -1,6 +1,4 @@
-"""Score verdicts: measure one judge, rank several, or compare written answers with the gold
-ones.
-"""
+"""Score verdicts: measure one judge, or rank several."""
 
 from __future__ import annotations
 
@@ -11,7 +9,6 @@ from typing import Any
 
 from ...judges import (
     Benchmark,
-    Estimate,
     InputError,
     JudgedArrays,
     JudgedDataset,
@@ -20,21 +17,15 @@ from ...judges import (
 )
 from ...judges.files import (
     STREAMED,
-    TextAnswers,
     VerdictColumns,
     can_stream,
     load_judges,
-    load_text_answers,
     stream_verdicts,
 )
 from ...judges.leaderboard import Leaderboard, rank_judges
-from ...judges.metrics import anls
 from ...judges.metrics.macro_average import MacroMean, macro_means
 from ...judges.published import PublishedRow
 from ...optimize.options import option
-
-TEXT_METRIC = "anls"
-"""The metric that holds written answers against the gold ones, letter by letter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,47 +159,3 @@ def to_json(board: Leaderboard, judges: Mapping[str, JudgedDataset]) -> dict[str
     return board.to_json() | {
         "reading": {name: list(judged.dataset.notes) for name, judged in judges.items()}
     }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextScore:
-    """ANLS of a file's answers, and per value of a column where one was asked for."""
-
-    answers: TextAnswers
-    estimate: Estimate
-    by: str | None
-    parts: Mapping[str, Estimate]
-
-    def to_json(self) -> dict[str, Any]:  # Any: JSON
-        """Return n, what was left out, the metric, and the values of the column."""
-        out: dict[str, Any] = {  # Any: JSON
-            "n": len(self.answers.answers),
-            "unscored": {"missing": self.answers.unscored} if self.answers.unscored else {},
-            "unlabelled": self.answers.unlabelled,
-            "metrics": {TEXT_METRIC: self.estimate.to_json()},
-            "reading": list(self.answers.notes),
-        }
-        if self.by is not None:
-            parts = {
-                value: {"n": part.n, "metrics": {TEXT_METRIC: part.to_json()}}
-                for value, part in self.parts.items()
-            }
-            out["by"] = parts
-        return out
-
-
-def score_texts(
-    path: Path, *, gold: str, answer: str, group: str | None, by: str | None
-) -> TextScore:
-    """Measure the answers of a file; see `load_text_answers`."""
-    answers = load_text_answers(path, gold=gold, answer=answer, group=group, by=by)
-    positions: dict[str, list[int]] = {}
-    for i, value in enumerate(answers.by):
-        positions.setdefault(value, []).append(i)
-    parts = {value: answers.only(positions[value]) for value in sorted(positions)}
-    return TextScore(
-        answers=answers,
-        estimate=anls(answers.answers, answers.gold, answers.groups),
-        by=by,
-        parts={value: anls(part.answers, part.gold, part.groups) for value, part in parts.items()},
-    )

@@ -39,10 +39,9 @@ class CalibrateOptions(ConfidenceOptions):
 
     metric: str = _fit("f1", "What the threshold maximises.", choices=tuple(BINARY_METRICS))
     method: Method = _fit(
-        "isotonic", "How confidence is calibrated; platt needs fewer rows.", choices=METHODS
-    )
-    threshold_only: bool = _fit(
-        False, "Choose the threshold and leave confidence alone (--method none)."
+        "isotonic",
+        "How confidence is calibrated; platt needs fewer rows, none leaves it alone.",
+        choices=METHODS,
     )
     shares: Shares | None = option("Data", None, SHARES, kind="shares", flag="--split")
 
@@ -95,7 +94,7 @@ def calibrate(
             environment=asking_environment(workspace.root, models.model),
             settings=JudgeSettings(max_tokens=models.max_tokens, confidence=options.confidence),
             metric=options.metric,
-            method="none" if options.threshold_only else options.method,
+            method=options.method,
             shares=options.shares,
             watch=watch,
         )

@@ -23,7 +23,7 @@ from ...optimize.options import SHARES, described, option
 from ..actions.check_data import CheckOptions, check_file
 from ..actions.make_data import import_rows, split_file
 from ..config.environment import read_environment
-from ..config.options import COLUMN, LABEL_MAP, LABEL_SCALE, pairs_option
+from ..config.options import LABEL_MAP, LABEL_SCALE, RoleOptions, pairs_option
 from ..labels.export import export_labels, read_queues
 from ..reports.data_report import say_data_report, say_import, say_label_queues
 from ..store.workspace import Workspace
@@ -40,25 +40,6 @@ from .options import (
 from .output_paths import OutFile, OutFolder
 
 _data = partial(option, "Data")
-
-
-@dataclass(frozen=True, kw_only=True)
-class RoleOptions:
-    """Which columns of a file are what."""
-
-    columns: Mapping[str, str] = pairs_option(
-        "Data", COLUMN, flag="--column", metavar="INPUT=COLUMN"
-    )
-    label: str | None = _data(None, "Column of the human label [default: label].")
-    label_map: str | None = _data(None, LABEL_MAP, metavar="CELL=GRADE,...")
-    id_: str | None = _data(
-        None, "Column of the row id [default: id, else the line number].", flag="--id"
-    )
-    group: str | None = _data(
-        None,
-        "Column whose rows stay in one part of a split [default: group_id, else the input that"
-        " repeats].",
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

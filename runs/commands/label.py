@@ -200,7 +200,6 @@ def _list_next(
     from ...judges.files import VerdictColumns
     from ..actions.verdict_pairs import read_verdicts
     from ..labels.next_rows import (
-        describe_effect,
         draw_rows,
         find_run_to_label_for,
         named_question,
@@ -224,9 +223,6 @@ def _list_next(
         f"{len(drawn.ids)} rows to label, {drawn.inside} of them telling most: {asked.why}",
         to_stderr=True,
     )
-    effect = describe_effect(asked, drawn, run)
-    if effect:
-        say(f"  {effect}", to_stderr=True)
     return list_next(dataset, drawn, asked, path=path, reading=reading)
 
 

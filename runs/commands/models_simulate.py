@@ -19,7 +19,6 @@ from .options import json_option
         "Example:  judgewright models simulate --port 8399 --faults 429=0.10,503=0.05,garbage=0.05"
     ),
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port",
     default=8399,
@@ -33,7 +32,7 @@ from .options import json_option
     help="Errors to inject, such as 429=0.10,503=0.05,garbage=0.05,batch_lost=0.1.",
 )
 @json_option
-def simulate(host: str, port: int, faults: str, as_json: bool) -> None:
+def simulate(port: int, faults: str, as_json: bool) -> None:
     """Serve the simulated model as an OpenAI-compatible endpoint until it is interrupted.
 
     Then, elsewhere: judgewright bench groundedness rows.jsonl --model
@@ -42,7 +41,7 @@ def simulate(host: str, port: int, faults: str, as_json: bool) -> None:
     from ...judges.simulated.serve import Server, make_app
 
     model = Simulated()
-    server = Server(make_app(model, Faults.parse(faults)), host=host, port=port)
+    server = Server(make_app(model, Faults.parse(faults)), port=port)
 
     def listening(url: str) -> None:
         if as_json:

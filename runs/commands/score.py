@@ -16,18 +16,16 @@ from ...judges.published import STATUSES, all_agree, check_expected, load_publis
 from ...optimize.options import option
 from ..actions.reliability import check_noise, check_reliability
 from ..actions.score import (
-    TEXT_METRIC,
     ScoreOptions,
     measure_many,
     measure_one,
     read_judges,
     read_stream,
-    score_texts,
     to_json,
 )
 from ..config.options import LABEL_MAP, TrustOptions
 from ..reports.reliability_report import say_reliability
-from ..reports.score_tables import say_expected, say_leaderboard, say_score, say_text_score
+from ..reports.score_tables import say_expected, say_leaderboard, say_score
 from ..store.sealed_rows import seal_judges
 from ..store.workspace import Workspace
 from ..terminal import say_json
@@ -39,7 +37,6 @@ Example:  judgewright score verdicts.jsonl --score verdict --confidence confiden
 Several:  judgewright score ours.jsonl theirs.jsonl --published theirs.yaml
 Matrix:   judgewright score matrix.jsonl --score 'verdicts.*' --scale 0..3 --metric kappa
 Claims:   judgewright score chunks.jsonl --aggregate max --by claim_id --label-map no=0,partially=0,yes=1
-Texts:    judgewright score answers.jsonl --metric anls --label gold --score answer --by dataset
 Check:    judgewright score --expected expected.json FOLDER
 """  # noqa: E501
 
@@ -67,9 +64,6 @@ class VerdictFileOptions:
         kind="repeated",
         flag="--threshold",
         metavar="[NAME=]T",
-    )
-    label_threshold: float | None = _files(
-        None, "What the label must reach, where that differs.", kind="number"
     )
     score_maps: tuple[str, ...] = _files(
         (),
@@ -112,11 +106,7 @@ class ColumnOptions(VerdictFileOptions):
 class FigureOptions:
     """Which figures are computed or set beside, and where they are written."""
 
-    metric: str = _output(
-        "f1",
-        "What several judges are ranked by; anls holds the texts of --score against those of"
-        " --label.",
-    )
+    metric: str = _output("f1", "What several judges are ranked by.")
     published: tuple[str, ...] = _output(
         (), "Published figures to set beside, a file of YAML.", kind="repeated", metavar="FILE"
     )
@@ -160,14 +150,6 @@ def score(
     """
     if figures.expected is not None:
         _check(figures.expected, files, verbose=figures.verbose, as_json=as_json)
-        return
-    if figures.metric == TEXT_METRIC:
-        if figures.html is not None or figures.published:
-            raise InputError(
-                f"--metric {TEXT_METRIC} has no page and no published figures",
-                hint="leave the option out",
-            )
-        _score_texts(files, reading, as_json=as_json)
         return
     columns = read_columns(
         reading, label=reading.label, id=reading.id_, group=reading.group, mapped=reading.label_map
@@ -241,22 +223,6 @@ def score(
         say_leaderboard(board, judges)
 
 
-def _score_texts(files: tuple[Path, ...], reading: ColumnOptions, *, as_json: bool) -> None:
-    """Measure one file of written answers by the options that have a meaning for texts."""
-    if len(files) != 1:
-        raise InputError(f"--metric {TEXT_METRIC} is for one file", hint="name one file of answers")
-    if len(reading.by) > 1 or reading.aggregate:
-        raise InputError(f"--metric {TEXT_METRIC} takes one --by column, and no --aggregate")
-    by = next(iter(reading.by), None)
-    score = score_texts(
-        files[0], gold=reading.label, answer=reading.score, group=reading.group, by=by
-    )
-    if as_json:
-        say_json(score.to_json())
-    else:
-        say_text_score(score, title=files[0].name)
-
-
 def _check(expected: Path, files: tuple[Path, ...], *, verbose: bool, as_json: bool) -> None:
     if len(files) != 1 or not files[0].is_dir():
         raise InputError(
@@ -311,7 +277,6 @@ def read_columns(
         group=group,
         threshold=thresholds.pop("", None),
         thresholds=thresholds,
-        label_threshold=options.label_threshold,
         label_map=parse_grade_map(mapped, option="--label-map") if mapped else {},
         score_map=maps.pop("", {}),
         score_maps=maps,

@@ -66,9 +66,6 @@ class ReadingOptions:
     threshold: float | None = _files(
         None, "Labels and scores at or above it are positive.", kind="number"
     )
-    label_threshold: float | None = _files(
-        None, "What the label must reach, where that differs.", kind="number"
-    )
     group: str | None = _files(
         None, "Column whose rows depend on each other [default: query_id or group, else a text]."
     )

@@ -83,8 +83,8 @@ class GoalOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RowOptions:
-    """How the rows of a data file are read."""
+class RoleOptions:
+    """Which columns of a data file are what."""
 
     label: str | None = _data(None, "Column of the human label [default: label].")
     id_: str | None = _data(
@@ -98,8 +98,14 @@ class RowOptions:
     columns: Mapping[str, str] = pairs_option(
         "Data", COLUMN, flag="--column", metavar="INPUT=COLUMN"
     )
-    label_scale: str | None = _data(None, LABEL_SCALE)
     label_map: str | None = _data(None, LABEL_MAP, metavar="CELL=GRADE,...")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowOptions(RoleOptions):
+    """How the rows of a data file are read."""
+
+    label_scale: str | None = _data(None, LABEL_SCALE)
     limit: int | None = _data(None, "Read only the first rows.", kind="integer", low=1)
     skip_incomplete: bool = _data(False, "Leave out rows that lack an input, and say how many.")
 
@@ -167,10 +173,23 @@ class ExchangeOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CallLimits:
-    """Which model is called, how fast, and for how much."""
+class AskOptions:
+    """Which model is asked, and for how much."""
 
     model: str | None = _model(None, MODEL)
+    budget: str | None = _model(None, "Dollars such as 5.00, or tokens such as 200000tokens.")
+    max_tokens: int | None = _model(
+        None,
+        "Tokens of one verdict [default: what the model's settings say, else 512].",
+        kind="integer",
+        low=1,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallLimits(AskOptions):
+    """The same, and how fast."""
+
     concurrency: int | None = _model(
         None,
         "Calls in flight at most [default: what the model's settings say, else 64].",
@@ -185,13 +204,6 @@ class CallLimits:
         kind="integer",
         low=0,
         high=20,
-    )
-    budget: str | None = _model(None, "Dollars such as 5.00, or tokens such as 200000tokens.")
-    max_tokens: int | None = _model(
-        None,
-        "Tokens of one verdict [default: what the model's settings say, else 512].",
-        kind="integer",
-        low=1,
     )
 
 

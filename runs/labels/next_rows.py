@@ -10,11 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...judges import POWER, BoolArray, Dataset, InputError, JudgedDataset, OutputScale, Verdict
+from ...judges import BoolArray, Dataset, InputError, JudgedDataset, OutputScale, Verdict
 from ...judges.reliability import likely_label_errors
 from ...optimize.events import DecisionRecord
-from ...optimize.holdout.guards import GUARD_ALPHA
-from ..actions.decide import OF_HOLDOUT, needed
 from ..actions.run_summary import RunSummary, read_run
 from ..store.journal import list_runs
 from ..store.workspace import Workspace
@@ -231,51 +229,3 @@ def _doubted(dataset: Dataset, count: int, verdicts: JudgedDataset | None) -> Ne
     if not ids:
         raise InputError("the judge contradicts no label of these rows")
     return NextRows(ids=ids, probability=dict.fromkeys(ids, UNEVEN), inside=len(ids))
-
-
-def describe_effect(asked: OpenQuestion, drawn: NextRows, run: RunSummary | None) -> str:
-    """Say what these labels are expected to change; empty where no figure is known.
-
-    The scatter that was measured is taken for that of the new rows too, and a share of them for the
-    holdout.
-    """
-    decision = None if run is None else decision_of(run)
-    evidence = None if decision is None else decision.evidence
-    if asked.question in ("gain", "guard") and evidence is not None:
-        change, alpha = evidence.target, evidence.alpha
-        if asked.question == "guard":
-            alpha = GUARD_ALPHA
-            change = next(
-                (one.change for one in evidence.guards if one.metric == asked.metric), None
-            )
-        if change is None or not change["se"]:
-            return ""
-        now = _smallest_shown(change["se"], alpha)
-        new = OF_HOLDOUT * len(drawn.ids)
-        then = now * math.sqrt(change["n"] / (change["n"] + new))
-        what = "gain" if asked.question == "gain" else "distance from the guard's margin"
-        effect = (
-            f"the smallest {what} of {change['metric']} that can be shown falls from"
-            f" {100 * now:.1f} to about {100 * then:.1f} points if {OF_HOLDOUT:.0%} of the labels"
-            " go to the holdout"
-        )
-        more = needed(decision) if decision is not None else None
-        return effect + (f"; about {more['rows']:,} holdout rows would decide" if more else "")
-    if asked.question == "slice" and run is not None and run.slice is not None:
-        there = next(
-            (one["n"] for one in run.slice.slices if one["predicate"] == run.slice.name), 0
-        )
-        if there:
-            share = math.sqrt(there / (there + drawn.inside))
-            return (
-                f"the slice has {there:,} rows; with {drawn.inside:,} more the smallest gap that"
-                f" shows there falls to about {share:.0%} of what it is"
-            )
-    return ""
-
-
-def _smallest_shown(se: float, alpha: float) -> float:
-    """Return the smallest difference that a one-sided test shows with 80 % power."""
-    from scipy.stats import norm
-
-    return float(norm.isf(alpha) + norm.ppf(POWER)) * se

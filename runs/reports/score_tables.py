@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from ...judges import Estimate, JudgedDataset
 from ...judges.leaderboard import ALPHA, Entry, Leaderboard, Pair
 from ...judges.published import STATUSES, Line, PublishedRow
-from ..actions.score import TEXT_METRIC, Score, TextScore
-from ..terminal import inline, say, say_table
+from ..actions.score import Score
+from ..terminal import say, say_table
 from .numbers import number, p_value, signed, span
 from .printing import Payload, undefined
 from .terminal_report import say_benchmark, say_macro
@@ -238,25 +238,6 @@ def _several(value: object) -> str:
 
 def _figure(estimate: Estimate | None) -> str:
     return "" if estimate is None else number(estimate.value)
-
-
-def say_text_score(score: TextScore, *, title: str) -> None:
-    """Print the figure with its interval, and a line for each value of the column."""
-    for note in score.answers.notes:
-        say(f"note: {note}")
-    say(f"\n{inline(title)}")
-    left_out = (
-        f"{score.answers.unscored:,} unscored, {score.answers.unlabelled:,} without a gold answer"
-    )
-    say(f"  {len(score.answers.answers):,} answers compared, {left_out}")
-    lines = {TEXT_METRIC: score.estimate} | {
-        f"{score.by} = {value}": part for value, part in score.parts.items()
-    }
-    say_table(
-        ("metric", "value", "95 % interval", "n"),
-        [(name, number(part.value), span(part), f"{part.n:,}") for name, part in lines.items()],
-    )
-    _say_undefined((name, part.to_json()) for name, part in lines.items())
 
 
 def _say_undefined(figures: Iterable[tuple[str, Payload]]) -> None:

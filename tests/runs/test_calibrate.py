@@ -266,7 +266,7 @@ def test_the_threshold_alone_leaves_confidence_alone(
     """The kept rule has no calibration."""
     monkeypatch.chdir(tmp_path)
     calibrate.main(
-        ["groundedness", str(rows), "--model", "simulated", "--threshold-only", "--json"],
+        ["groundedness", str(rows), "--model", "simulated", "--method", "none", "--json"],
         standalone_mode=False,
     )
     body = json.loads(capsys.readouterr().out)

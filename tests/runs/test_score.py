@@ -96,51 +96,6 @@ def test_the_query_may_be_group_and_input(folder: Path, capsys: pytest.CaptureFi
     assert by_input == by_column
 
 
-def test_written_answers_are_held_against_the_gold_ones(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """--metric anls, by column too, in text and JSON; what has no meaning for texts is refused."""
-    rows = [
-        {"gold": "Paris", "answer": "paris", "set": "a"},
-        {"gold": ["colour", "hue"], "answer": "color", "set": "a"},
-        {"gold": "yes", "answer": "never", "set": "b"},
-        {"gold": "yes", "answer": None, "set": "b"},
-    ]
-    Path("answers.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    options = (
-        "answers.jsonl",
-        "--metric",
-        "anls",
-        "--label",
-        "gold",
-        "--score",
-        "answer",
-        "--by",
-        "set",
-    )
-    assert run(*options, "--json") == 0
-    body = parsed(capsys)
-    assert (body["n"], body["unscored"], body["unlabelled"]) == (3, {"missing": 1}, 0)
-    assert body["metrics"]["anls"]["value"] == pytest.approx((1 + 5 / 6 + 0) / 3)
-    assert (
-        body["metrics"]["anls"]["low"]
-        < body["metrics"]["anls"]["value"]
-        < body["metrics"]["anls"]["high"]
-    )
-    assert body["by"]["a"]["metrics"]["anls"]["value"] == pytest.approx((1 + 5 / 6) / 2)
-    assert run(*options) == 0
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert any(line[:2] == ["anls", "0.611"] for line in lines)
-    assert run(*options, "--by", "gold") == 2
-    assert run(*options, "answers.jsonl") == 2
-    capsys.readouterr()
-    rule = {"metric": "anls", "label": "gold", "score": "answer"}
-    Path("e.json").write_text(
-        json.dumps({"answers.jsonl": {"ANLS": {"published": 0.611, "rule": rule}}})
-    )
-    assert run("--expected", "e.json", ".") == 0
-
-
 def test_what_does_not_exist_is_na_with_the_reason(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
