@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from ...judges import JudgeSettings
 from ..config.environment import Environment
-from ..config.options import CallOptions, ModelOptions
+from ..config.options import AskOptions, ModelOptions
 from ..imports import NO_READING, ForeignJudge, ModelReading, ask_for_reading
 from ..store.run_clients import start_run_client
 from ..store.workspace import Workspace
@@ -17,7 +17,7 @@ from .bench import describe_spending
 def read_with_model(
     workspace: Workspace,
     judges: Sequence[ForeignJudge],
-    models: CallOptions,
+    models: AskOptions,
     environment: Environment,
 ) -> tuple[ForeignJudge, ModelReading, list[str]]:
     """Return the one of several prompts that the model takes for the judge, what it says of it, and

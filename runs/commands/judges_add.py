@@ -17,7 +17,7 @@ import click
 from ...judges.errors import InputError
 from ...judges.files.small_file import read_small_text
 from ...optimize.options import option
-from ..config.options import CallOptions
+from ..config.options import AskOptions
 from ..terminal import inline, say, say_json, visible
 from .help import Command
 from .judges_draft import DraftOptions, add_drafted, positive_of, say_next
@@ -125,7 +125,7 @@ class SourceOptions:
 
 
 OFTEN = """
---description --examples --as --string --field --fill --from --with --model --labels --scale
+--description --examples --as --field --fill --from --with --model --labels --scale
 --threshold --verdict --reply --criteria --check --out --workspace --json
 """
 """The options that `--help` shows."""
@@ -133,14 +133,14 @@ OFTEN = """
 
 @click.command("add", cls=Command, often=OFTEN, epilog=ADD)
 @click.argument("source", required=False)
-@options_of(source_options=SourceOptions, draft=DraftOptions, models=CallOptions)
+@options_of(source_options=SourceOptions, draft=DraftOptions, models=AskOptions)
 @writes_workspace
 @json_option
 def add(
     source: str | None,
     source_options: SourceOptions,
     draft: DraftOptions,
-    models: CallOptions,
+    models: AskOptions,
     workspace: Workspace,
     as_json: bool,
 ) -> None:
@@ -257,7 +257,7 @@ def _add_options(chosen: SourceOptions) -> AddOptions:
 def _add_file(
     file: Path,
     chosen: SourceOptions,
-    models: CallOptions,
+    models: AskOptions,
     workspace: Workspace,
     *,
     as_json: bool,
@@ -343,7 +343,7 @@ def _open_questions(file: Path, understood: Understood, options: AddOptions) -> 
 
 
 def _model_reading(
-    judges: Sequence[ForeignJudge], models: CallOptions, workspace: Workspace, *, quiet: bool
+    judges: Sequence[ForeignJudge], models: AskOptions, workspace: Workspace, *, quiet: bool
 ) -> tuple[ForeignJudge, ModelReading]:
     """Have the model read the prompt, and say what of its reading does not stand there."""
     from ..actions.read_prompt import read_with_model

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...judges.errors import InputError
 from ...optimize.options import option
-from ..config.options import CallOptions, ModelOptions
+from ..config.options import AskOptions, ModelOptions
 from ..terminal import inline, say, say_json, simulated_mark
 from .model_access import asking_environment
 from .options import require_model
@@ -48,7 +48,7 @@ class DraftOptions:
 def add_drafted(
     workspace: Workspace,
     draft: DraftOptions,
-    models: CallOptions,
+    models: AskOptions,
     *,
     name: str | None,
     labels: tuple[str, ...],

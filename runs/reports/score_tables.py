@@ -12,7 +12,7 @@ from ...judges import Estimate, JudgedDataset
 from ...judges.leaderboard import ALPHA, Entry, Leaderboard, Pair
 from ...judges.published import STATUSES, Line, PublishedRow
 from ..actions.score import Score
-from ..terminal import say, say_table
+from ..terminal import inline, say, say_table
 from .numbers import number, p_value, signed, span
 from .printing import Payload, undefined
 from .terminal_report import say_benchmark, say_macro
