@@ -202,6 +202,8 @@ def count_exchanges(planned: PlannedRun, *, judge: bool, optimizer: bool) -> int
         exchange.
     """
     step, steps = planned.step, planned.settings.steps
+    if not judge and not optimizer:
+        return 0
     if step is None or step.exchanges is None:
         return None
     count = 0

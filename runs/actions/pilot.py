@@ -70,10 +70,6 @@ class MinimumDetectableEffect:
     """Which earlier looks and measurements are counted, in words."""
     basis: str
     """Where the churn and the judge's errors come from."""
-    perfect: float | None = None
-    """The gain of an edit that mends every wrong verdict and breaks none; None where not even that
-    would be shown.
-    """
     guards: tuple[GuardNeed, ...] = ()
     """How many rows each guard wants."""
     floors: tuple[FloorNeed, ...] = ()
@@ -342,7 +338,6 @@ def minimum_detectable_gain(
         alpha=alpha,
         spent=look.spent,
         basis=basis,
-        perfect=perfect,
         guards=guard_needs(planned.objective.guards, judged, churn=share),
         floors=floor_needs(planned.objective.floors, judged),
         reason=reason,

@@ -62,18 +62,6 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BudgetForecast:
-    """Whether the budget that was given covers what the run probably takes."""
-
-    money: float | None
-    tokens: int | None
-    enough: bool | None
-    """None where no budget was given, or where that is not known."""
-    note: str = ""
-    """What is to be said about it; empty where it is enough, or where there is none."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What a run will ask and cost, and what its gate could show."""
 
@@ -91,13 +79,10 @@ class Plan:
     tokens: Span
     money: Span
     """US dollars."""
-    by_exchange: bool
-    """Whether a model is asked through batches or files."""
     exchanges: int | None
-    """Batches or request files that follow one another, at most; None without such, or where nobody
-    can say.
-    """
-    budget: BudgetForecast
+    """Batches or request files that follow one another, at most; None where nobody can say."""
+    budget: str
+    """What is to be said about the budget; empty where it is enough, or where there is none."""
     detectable: MinimumDetectableEffect
     row_tokens: TokenSummary
     pilot: Pilot | None
@@ -116,7 +101,7 @@ class Plan:
             "tokens": asdict(self.tokens),
             "money": asdict(self.money),
             "exchanges": self.exchanges,
-            "budget": asdict(self.budget),
+            "budget": self.budget,
             "bound": [asdict(line) for line in self.lines],
             "detectable": self.detectable.to_json(),
             "pilot": self.pilot and self.pilot.to_json(),
@@ -156,10 +141,7 @@ def plan_run(
         )
         for who, model in models.items()
     }
-    by_exchange = [via != "live" for via in (config.via, writer_via)]
-    exchanges = None
-    if any(by_exchange):
-        exchanges = count_exchanges(planned, judge=by_exchange[0], optimizer=by_exchange[1])
+    exchanges = count_exchanges(planned, judge=config.via != "live", optimizer=writer_via != "live")
     summary = count_row_tokens(
         planned.dataset.rows, model=models["judge"].name, prompt=planned.prompt
     )
@@ -179,7 +161,6 @@ def plan_run(
         calls=calls,
         tokens=tokens,
         money=money,
-        by_exchange=any(by_exchange),
         exchanges=exchanges,
         budget=_weigh_budget(parse_budget(config.budget), tokens=tokens, money=money),
         detectable=minimum_detectable_gain(workspace, planned, seen),
@@ -328,30 +309,23 @@ def _spans(
     )
 
 
-def _weigh_budget(allowance: Allowance, *, tokens: Span, money: Span) -> BudgetForecast:
-    """Hold a budget of dollars or tokens against the forecast."""
-    given = BudgetForecast(money=allowance.money, tokens=allowance.tokens, enough=None)
+def _weigh_budget(allowance: Allowance, *, tokens: Span, money: Span) -> str:
+    """Say where a budget of dollars or tokens does not cover what the run probably takes."""
+    span, limit, form = tokens, allowance.tokens, "{:,.0f} tokens"
     if allowance.money is not None:
-        limit, span, written = allowance.money, money, lambda value: f"${value:.4f}"
-    elif allowance.tokens is not None:
-        limit, span, written = float(allowance.tokens), tokens, lambda value: f"{value:,.0f} tokens"
-    else:
-        return given
-    budget = f"--budget {written(limit)}"
+        span, limit, form = money, allowance.money, "${:.4f}"
+    if limit is None:
+        return ""
+    budget = f"--budget {form.format(limit)}"
     if span.likely is None:
-        return replace(given, note=f"whether {budget} is enough is not known: {span.reason}")
-    most = (
-        MOST_OVER * span.likely
-        if span.at_most is None
-        else min(MOST_OVER * span.likely, span.at_most)
-    )
-    likely = f"the run probably takes {written(span.likely)}, and seldom more than {written(most)}"
+        return f"whether {budget} is enough is not known: {span.reason}"
+    most = min(MOST_OVER * span.likely, span.at_most or math.inf)
+    takes = f"the run probably takes {form.format(span.likely)}"
     if limit < span.likely:
-        note = f"{budget} is too small and would stop it on the way: {likely}"
-        return replace(given, enough=False, note=note)
+        return f"{budget} is too small and would stop it on the way: {takes}"
     if limit < most:
-        return replace(given, enough=False, note=f"{budget} may be too small: {likely}")
-    return replace(given, enough=True)
+        return f"{budget} may be too small: {takes}, and seldom more than {form.format(most)}"
+    return ""
 
 
 def _settings_notes(

@@ -44,7 +44,7 @@ def planned_body(
         },
         "money": _span(planned.money),
         "reason": planned.money.reason,
-        "budget": planned.budget.note,
+        "budget": planned.budget,
         "shows": detectable_in_words(planned.detectable, sum(planned.sizes.values())),
         "sizes": planned.sizes,
         "lines": [asdict(line) for line in planned.lines],
