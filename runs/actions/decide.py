@@ -34,7 +34,6 @@ from ...judges.judge import require_answers
 from ...optimize import Decision, Objective, gate
 from ...optimize.events import DecisionRecord, GateAnswered, read_as, write_event
 from ...optimize.holdout.gate import MIN_COVERAGE
-from ...optimize.holdout.ledger import Look
 from ...optimize.holdout.projection import MOST_TIMES
 from ...optimize.settings import require_probabilities
 from ...slices import Predicate
@@ -228,12 +227,6 @@ def label_next(decision: DecisionRecord, *, share: float = 1.0) -> str:
     return f"judgewright label --rows FILE --next {math.ceil(missing / share)}"
 
 
-def with_cautions(decision: Decision, look: Look) -> Decision:
-    """Say in the decision what the ledger knows against its holdout."""
-    fresh = [caution for caution in look.cautions if caution not in decision.reason]
-    return replace(decision, reason="; ".join([decision.reason, *fresh]))
-
-
 def answer_once(
     workspace: Workspace,
     kind: str,
@@ -323,8 +316,6 @@ def decide_with_model(
             member=None if predicate is None else lambda rows: predicate.mask(rows.rows),
             exclude=terms.exclude,
         )
-    look = next(r.look for r in ledger.looks(holdout.content_hash) if r.look.run_id == run_id)
-    decision = with_cautions(decision, look)
     return answered(client.model.name, decision), client.stats
 
 

@@ -47,7 +47,6 @@ from .decide import (
     count_groups,
     decide_with_model,
     named,
-    with_cautions,
 )
 from .run_summary import RunSummary, read_run, split_of_run
 
@@ -258,7 +257,7 @@ def gate_verdicts(
             in_slice=inside,
             exclude=terms.exclude,
         )
-        decision = with_cautions(decision, look)
+        decision = replace(decision, reason="; ".join((decision.reason, *look.cautions)))
         ledger.conclude(look, outcome=decision.outcome, reason=decision.reason)
         return answered(None, decision), None
 

@@ -31,6 +31,7 @@ from ...judges import (
     Row,
     hash_rows,
 )
+from ...judges.files import NO_GROUP
 from ...judges.models import ask_together
 from ...optimize.events import GateAnswered, read_as
 from ...optimize.flips import (
@@ -76,7 +77,6 @@ from ..store.sealed_rows import pair_of
 from ..store.workspace import Workspace
 from .decide import GATED, GateModel, Terms, ask_rows, count_groups, hash_question, named
 from .gate import TwoJudges, hash_verdicts
-from .pool_groups import unit_of
 from .verdict_pairs import pair_verdicts, rows_judged
 
 OPEN_REASON = "people are labelling; what their labels show is said when it is decided"
@@ -323,7 +323,7 @@ def _gate(workspace: Workspace, judges: _Judges, asked: FlipTerms, rows: FlipRow
         ask_otherwise(workspace, found, question=asked.ask, second=asked.second)
         return settle_flips(workspace, found)
     pool, notes = _leave_out(workspace, every, sealed)
-    unit = unit_of(pool, rows.reading) if asked.estimand == "groups" else ""
+    unit = _unit_of(pool, rows.reading) if asked.estimand == "groups" else ""
     labels = sealed.labels if sealed else pool.labels
     notes = [*pool.notes, *notes]
     config = QueueConfig(
@@ -555,3 +555,24 @@ def _apart(pool: Dataset, parts: Sequence[RowFingerprints]) -> list[Row]:
         # A text that two groups had may now be one group's own: look again.
         rows = [row for row in rows if row.group_key not in names]
     return rows
+
+
+def _unit_of(pool: Dataset, reading: Mapping[str, Any]) -> str:  # Any: JSON
+    """Return what the rows of one group share: the column that was named, else the text that makes
+    the groups; empty where neither is known.
+    """
+    if reading.get("group"):
+        return "" if reading["group"] == NO_GROUP else str(reading["group"])
+    groups = {row.group_key for row in pool.rows}
+    lengths: dict[str, int] = {}
+    for name in pool.rows[0].inputs:
+        pairs = {(row.group_key, _words(row.inputs.get(name, ""))) for row in pool.rows}
+        if len(pairs) == len(groups) == len({text for _, text in pairs}):
+            lengths[name] = sum(len(row.inputs.get(name, "")) for row in pool.rows)
+    # Where several do, such as in rows that are all alone, it is the one by which files are
+    # grouped.
+    return max(lengths, key=lambda name: lengths[name], default="")
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())
