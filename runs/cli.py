@@ -55,8 +55,8 @@ COMMANDS = {
     "reject": ("accept:reject", "Turn a run's prompt down, with a reason."),
 }
 RETIRED = {
-    "plan": "judgewright optimize ... --plan says what a run would ask, cost and show",
-    "recheck": "judgewright gate JUDGE --again --model NAME makes the last decision again",
+    "plan": "type `optimize JUDGE DATA ... --plan`",
+    "recheck": "type `gate JUDGE --again --model NAME`",
     **{
         word: f"type `judgewright rag {word}`"
         for word in ("define", "annotate", "search", "answers", "route")
