@@ -35,7 +35,7 @@ from judgewright.judges import Registry
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import Workspace, list_runs
 
-OBJECTIVE = "do not call unsupported statements grounded; do not lose more than 10 points of recall"
+OBJECTIVE = "raise precision; recall may fall by 10 points"
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",

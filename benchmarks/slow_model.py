@@ -147,6 +147,8 @@ def walks(address: str, rows: Path) -> dict[str, list[str]]:
             str(rows),
             "--objective",
             OBJECTIVE,
+            "--target",
+            "precision",
             "--steps",
             "2",
             *model,

@@ -21,13 +21,13 @@ from .hunks import compose, cut_sentences, split_hunks
 from .invariants import PhraseIndex, Violation, check_candidate
 from .journal import VOLATILE, Event, Journal, first_difference
 from .loop import Outcome, benchmark, decide_on_holdout, optimize, search, split_rows
-from .losses.agreement import ObjectiveWords, Unsettled, read_objective
 from .losses.axioms import check_axioms
 from .losses.costs import cost_table
 from .losses.expression import Expression, compile_expression
 from .losses.loss import Loss, default_loss, parse_loss, row_losses, write_loss
 from .losses.objective import Floor, Guard, Objective
 from .losses.reading import ModelReading, read_by_model
+from .losses.settling import ObjectiveWords, Unsettled, read_objective
 from .minibatch import minibatch
 from .outcome import BY_GATE, RUN_OUTCOMES, GateOutcome, RunOutcome, exit_code
 from .proposers.fewshot import FewShot

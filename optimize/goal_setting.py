@@ -4,7 +4,6 @@ for it.
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from ..judges import BoolArray, InputError, JudgedDataset
@@ -25,7 +24,7 @@ from .context import Services
 from .events import LossFrozen, SliceChosen
 from .goal import Goal, Target
 from .losses.classes import Classes
-from .losses.costs import class_costs, cost_table
+from .losses.costs import outcome_costs
 from .losses.expression import compile_expression
 from .losses.grid import Grades
 from .losses.loss import Loss, WrittenLoss, check_loss, row_losses, write_loss
@@ -232,10 +231,8 @@ def construct_loss(
         )
     loss = written.loss
     costs: list[dict[str, Any]] = []  # Any: JSON
-    if isinstance(grades, Classes):
-        costs = [line.to_json() for line in class_costs(loss.expression, grades)]
-    elif grades.levels:
-        costs = [asdict(row) for row in cost_table(loss.expression, grades)]
+    if isinstance(grades, Classes) or grades.levels:
+        costs = outcome_costs(loss.expression, grades)
     if target.predicate is None:  # every row is in the target: there is no other place to speak of
         costs = [row for row in costs if row["place"] != PLACES[0]]
         costs = [row | {"place": ALL_ROWS} if row["place"] == PLACES[1] else row for row in costs]

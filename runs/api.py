@@ -362,13 +362,13 @@ def optimize(
         judge: A judge's name, `name@version` or YAML file; a Python function has no prompt to
             improve.
         rows: What `load_rows` returns or takes; rows in memory are kept in the workspace as a file.
-        objective: What to improve, in a sentence.
+        objective: What to improve: exact words such as `raise precision; recall may fall by 5
+            points`, or a sentence that the model reads.
         model: Who is asked.
         target: The metric to improve; overrides what the objective says.
         guard: Losses allowed, such as `{"recall": 0.05}`.
         floor: What must be reached with 95 % confidence, such as `{"precision": 0.9}`.
-        yes: Whether to go on where the objective is not understood whole: with the model's reading,
-            else the rules'.
+        yes: Whether to take the model's reading of an objective in words.
         holdout: Rows to seal, all of them and no other, as `rows` takes them.
         split_column: A column that says of each row whether it is of train, validation (dev) or
             test; test is sealed.
@@ -464,7 +464,6 @@ def gate(
     target: str | None = None,
     guard: Guards = None,
     floor: Mapping[str, float] | None = None,
-    yes: bool = False,
     model: str | None = None,
     scale: str | None = None,
     budget: str | None = None,
@@ -478,12 +477,10 @@ def gate(
             returned.
         after: The judge that may replace it.
         rows: The holdout's rows; not needed where both sides are verdicts.
-        objective: What should be better, in a sentence.
+        objective: What should be better, in exact words such as `raise precision`.
         target: The metric that should be better; overrides what the objective says.
         guard: Losses allowed, such as `{"recall": 0.05}`.
         floor: What must be reached with 95 % confidence, such as `{"precision": 0.9}`.
-        yes: Whether to go on with what the rules read of the objective, where they do not
-            understand it whole.
         model: Who is asked, where a judge is a prompt.
         scale: The scale of a function's scores.
         budget: Dollars such as `5.00`, or tokens such as `200000tokens`.
@@ -504,7 +501,7 @@ def gate(
     with _open(workspace) as opened:
         judge = _prompt(opened, prompts[0]) if len(prompts) == 2 else None
         words = ObjectiveWords(
-            text=objective, target=target, guards=_guards(guard), floors=_floors(floor), yes=yes
+            text=objective, target=target, guards=_guards(guard), floors=_floors(floor)
         )
         settled = words.read(judge, slices=saved_slices(opened))
         terms = Terms(

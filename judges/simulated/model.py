@@ -2,8 +2,9 @@
 
 As a judge it measures lexical support and lets the directives in the prompt move its decision; as
 an optimizer it reads a critique and edits the criteria, sometimes badly; as a loss writer it
-answers with an expression. It sees nothing but the messages. Its rules are explained in
-`docs/simulated.md`; its scores say nothing about any real model.
+answers with an expression; as a reader of objectives it has a table. It sees nothing but the
+messages. Its rules are explained in `docs/simulated.md`; its scores say nothing about any real
+model.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from .fields import FieldFinder, Pair, outside
 from .guidelines import GuidelineWriter
 from .judge import Demonstration, Judge, position_of
 from .loss_writer import LossWriter, asks_for_loss
+from .objective_reader import read_objective
 from .prompt import Instructions, PromptReader, Scale, properties_of
 from .reply import log_probabilities, read_score, with_grade, write_opinion
 from .rules import Rules, load_rules
@@ -111,6 +113,8 @@ class Simulated:
         system = "\n\n".join(m.content for m in messages if m.role == "system")
         user = next((m.content for m in reversed(messages) if m.role == "user"), "")
         seed = "\0".join((*(f"{m.role}\0{m.content}" for m in messages), str(repeat)))
+        if (reply := read_objective(system, user)) is not None:
+            return reply, ()
         if (reply := self._tasks.write(system, user)) is not None:
             return reply, ()
         if (reply := self._guidelines.write(system, user, seed)) is not None:

@@ -1,8 +1,7 @@
-from .agreement import Unsettled, read_objective
 from .axioms import axiom_faults, check_axioms
 from .class_names import ClassNames
 from .classes import Classes, ClassOutcomes
-from .costs import BANDS, MAX_DISTANCES, class_costs, cost_lines, cost_table
+from .costs import class_costs, cost_table
 from .expression import FUNCTIONS, NAMES, Expression, compile_expression
 from .grid import Grades
 from .loss import (
@@ -25,15 +24,12 @@ from .objective import (
     read_guard,
 )
 from .outcomes import TARGET_SLICE, Outcomes, outcomes_of
-from .polarity import Polarity
 from .reading import ModelReading, parse_reading, read_by_model, reading_request
 from .request import loss_request, outcome_facts, scale_facts
-from .rules import read_by_rules
+from .settling import Unsettled, read_objective
 
 __all__ = [
-    "BANDS",
     "FUNCTIONS",
-    "MAX_DISTANCES",
     "NAMES",
     "TARGETS",
     "TARGET_SLICE",
@@ -48,7 +44,6 @@ __all__ = [
     "ModelReading",
     "Objective",
     "Outcomes",
-    "Polarity",
     "Reading",
     "Unsettled",
     "axiom_faults",
@@ -56,7 +51,6 @@ __all__ = [
     "check_loss",
     "class_costs",
     "compile_expression",
-    "cost_lines",
     "cost_table",
     "default_loss",
     "loss_request",
@@ -67,7 +61,6 @@ __all__ = [
     "parse_loss",
     "parse_reading",
     "read_by_model",
-    "read_by_rules",
     "read_floor",
     "read_guard",
     "read_objective",

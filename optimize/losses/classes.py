@@ -4,8 +4,7 @@ on.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -195,21 +194,3 @@ class ClassGrid:
         else:
             marked[:, :, :, code] = cheap
         return marked
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClassCosts:
-    """What one class of people's costs by what the judge calls it, inside or outside a slice, at
-    one confidence.
-    """
-
-    place: str
-    confidence: float
-    label: str
-    costs: dict[str, float]
-    """By the judge's class."""
-
-    def to_json(self) -> dict[str, Any]:  # Any: JSON
-        """Return the line with a field for each of the judge's classes."""
-        body = asdict(self)
-        return body | {f"called {name}": cost for name, cost in body.pop("costs").items()}

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import difflib
 import math
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from ...judges import CLASS_METRICS, InputError, split_class_metric
 from ...judges.metrics.catalog import LOWER_IS_BETTER, METRICS, metric_of
-from .lexicon import METRIC_WORDS, plain_text
 
 Direction = Literal["fp", "fn"]
 
@@ -35,10 +33,6 @@ TARGETS: tuple[str, ...] = (
 """The metrics an objective may name as its target, guard or floor."""
 DEFAULT_MARGIN = 0.05
 """How much a guarded metric may fall where nobody said how much."""
-SECOND_MARGIN = 0.02
-"""How much the second of two wishes may fall for the first."""
-BRIER_MARGIN = 0.02
-"""The same of the Brier score, which may rise; few judges have more than 0.25."""
 MAX_CHARACTERS = 4000
 
 OWN_DIRECTION: Mapping[str, Direction] = {"precision": "fp", "specificity": "fp", "recall": "fn"}
@@ -49,7 +43,6 @@ COUNTERPARTS = {
     "brier": "accuracy",
 }
 ERRORS: Mapping[Direction, str] = {"fp": "false positives", "fn": "false negatives"}
-_METRIC = {name: re.compile(words) for name, words in METRIC_WORDS.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,13 +84,15 @@ class Objective:
 
     def describe(self) -> str:
         """Read the objective back in plain words."""
-        wishes = [_sentence(wish(self.target))]
-        if self.direction:
-            wishes[0] += f" by making fewer {ERRORS[self.direction]}"
-        wishes += describe_limits(self.guards, self.floors)
-        if self.slice is not None:
-            wishes.append(f"on the rows with {self.slice}")
-        return "; ".join(wishes) + "."
+        reading = Reading(
+            target=self.target,
+            direction=self.direction,
+            guards=self.guards,
+            floors=self.floors,
+            slice=self.slice,
+        )
+        words = reading.describe()
+        return f"{words[0].upper()}{words[1:]}."
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the objective, as it was put and as it was read."""
@@ -132,7 +127,7 @@ class Objective:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What a reader made of an objective; the target is None where it saw none, or several without
+    """What was made of an objective; the target is None where it names none, or several without
     an order.
     """
 
@@ -151,7 +146,14 @@ class Reading:
         words = [wish(self.target) if self.target else "no target"]
         if self.target and self.direction:
             words[0] += f" by making fewer {ERRORS[self.direction]}"
-        words += describe_limits(self.guards, self.floors)
+        words += [
+            f"{guard.metric} may {describe_margin(guard.metric, guard.margin)}"
+            for guard in self.guards
+        ]
+        words += [
+            f"{floor.metric} must be at least {floor.value:g} with 95 % confidence"
+            for floor in self.floors
+        ]
         if self.slice:
             words.append(f"on the rows with {self.slice}")
         if self.unread:
@@ -166,13 +168,6 @@ class Reading:
         return " ".join(words)
 
 
-def second_wish(metric: str, target: str) -> str:
-    """Say how the second of two wishes is kept."""
-    return (
-        f"{metric} is the second wish: it may {describe_margin(metric, SECOND_MARGIN)} for {target}"
-    )
-
-
 def wish(target: str) -> str:
     """Say what is wanted of a target."""
     return (
@@ -182,30 +177,11 @@ def wish(target: str) -> str:
     )
 
 
-def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:]
-
-
-def usual_margin(metric: str) -> float:
-    """Return how far a guarded metric may get worse where nobody said how far."""
-    return BRIER_MARGIN if metric in LOWER_IS_BETTER else DEFAULT_MARGIN
-
-
 def describe_margin(metric: str, margin: float) -> str:
     """Say how far a metric may fall; of one that is better low, how far it may rise."""
     if metric in LOWER_IS_BETTER:
         return f"rise by at most {margin:g}"
     return f"fall by at most {100 * margin:g} points"
-
-
-def describe_limits(guards: Sequence[Guard], floors: Sequence[Floor]) -> list[str]:
-    """Say what may fall how far, and what must be reached."""
-    limits = [
-        f"{guard.metric} may {describe_margin(guard.metric, guard.margin)}" for guard in guards
-    ]
-    return limits + [
-        f"{floor.metric} must be at least {floor.value:g} with 95 % confidence" for floor in floors
-    ]
 
 
 def read_guard(text: str, named: Callable[[str], str] | None = None) -> Guard:
@@ -260,21 +236,25 @@ def _number(text: str) -> float:
         return math.nan
 
 
+def plain_name(text: str) -> str:
+    """Return a metric's name as the contract spells it: `Balanced accuracy`, `off-by-one`."""
+    return "_".join(text.lower().replace("-", " ").split())
+
+
 def metric_name(text: str) -> str:
-    """Return the contract's name of a metric, however it is spelt; one of a choice's classes is
-    `recall[billing]`.
+    """Return the contract's name of a metric, in small or capital letters; one of a choice's
+    classes is `recall[billing]`.
 
     Raises:
         InputError: There is no such target; near names are given.
     """
-    plain = plain_text(text).strip()
+    plain = plain_name(text)
     if split_class_metric(text.strip())[1] or text.strip() in CLASS_METRICS:
         metric_of(text.strip())  # it says where there is no such metric
         return text.strip()
-    for name, words in _METRIC.items():
-        if words.fullmatch(plain):
-            return name
-    near = difflib.get_close_matches(plain.replace("-", "_"), TARGETS, n=3, cutoff=0.5)
+    if plain in TARGETS:
+        return plain
+    near = difflib.get_close_matches(plain, TARGETS, n=3, cutoff=0.5)
     suggestion = f": near are {', '.join(near)}" if near else ""
     raise InputError(
         f"{text!r} is not a metric an objective can have{suggestion}",

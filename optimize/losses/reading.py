@@ -1,12 +1,12 @@
-"""An objective read by the optimizer model; what it returns is held against listed values and
-against the text.
+"""An objective in words, read by the optimizer model; what it returns is held against listed values
+and its quotations against the text.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import orjson
@@ -17,21 +17,16 @@ from ...judges.errors import UnreachedError
 from ...judges.metrics import LOWER_IS_BETTER, METRICS
 from ...slices import parse_predicate
 from .class_names import ClassNames
-from .lexicon import tokens
 from .objective import (
-    BRIER_MARGIN,
     DEFAULT_MARGIN,
     ERRORS,
     OWN_DIRECTION,
-    SECOND_MARGIN,
     TARGETS,
     Floor,
     Guard,
     Reading,
-    second_wish,
 )
-from .polarity import Polarity
-from .replies import Strict, parse_object, reply_text
+from .replies import Strict, closed, parse_object, reply_format, reply_text
 
 READING_LIMIT = 4_096
 """Tokens of a reading and of the thinking before it, where the settings of the optimizer model say
@@ -51,14 +46,14 @@ The metrics:
 
 A guard is a metric that may get worse by at most "loss" for the target's sake, as a fraction (3 points are 0.03; \
 {default} where the text guards a metric without a number). A floor is a metric that must be at least some value, as \
-a fraction. Use only numbers that the text has.
+a fraction. Of two wishes the first is the target and the second a guard; where no order is said both clauses are \
+unplaced. Use only numbers that the text has. Each "quote" is the words of the text that say so, copied exactly.
 
 Answer with one JSON object and nothing else:
-{{"target": the one metric to better, or null, "direction": {direction}, \
-"guards": [{{"metric": ..., "loss": ...}}], "floors": [{{"metric": ..., "at_least": ...}}], "slices": [conditions on \
-the listed columns, such as "domain = medical"], "priorities": [the metrics that are wished for, the most important \
-first], "unplaced": [each clause that fits nowhere or may be meant in two ways, word for word], "sentence": the \
-reading in one plain sentence}}"""  # noqa: E501
+{{"target": the one metric to better, or null, "direction": {direction}, "quote": the words that ask for it, \
+"guards": [{{"metric": ..., "loss": ..., "quote": ...}}], "floors": [{{"metric": ..., "at_least": ..., "quote": ...}}], \
+"slices": [conditions on the listed columns, such as "domain = medical"], \
+"unplaced": [each clause that fits nowhere or may be meant in two ways, word for word]}}"""  # noqa: E501
 
 _OF_DECISIONS = """\
 The judge decides about each row of a data set. A row is positive for people or not, and the judge calls it positive \
@@ -82,6 +77,7 @@ class ReadingGuard(Strict):
 
     metric: str
     loss: float = Field(ge=0, lt=1)
+    quote: str
 
 
 class ReadingFloor(Strict):
@@ -89,6 +85,7 @@ class ReadingFloor(Strict):
 
     metric: str
     at_least: float = Field(gt=0, lt=1)
+    quote: str
 
 
 class ReadingReply(Strict):
@@ -96,12 +93,11 @@ class ReadingReply(Strict):
 
     target: str | None
     direction: Literal["fp", "fn"] | None
+    quote: str = Field(max_length=4000)
     guards: list[ReadingGuard] = Field(max_length=20)
     floors: list[ReadingFloor] = Field(max_length=20)
     slices: list[str] = Field(max_length=8)
-    priorities: list[str] = Field(max_length=20)
     unplaced: list[str] = Field(max_length=40)
-    sentence: str = Field(max_length=1000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,10 +148,6 @@ def reading_request(
     text: str, judge: JudgePrompt | None, columns: Sequence[str], slices: Sequence[str] = ()
 ) -> Request:
     """Ask a model to read an objective."""
-    polarity = Polarity.of(judge) if judge else None
-    positive, negative = (
-        polarity.words if polarity else ("a grade from the threshold on", "a grade below it")
-    )
     classes = ClassNames.of(judge.scale) if judge else None
     lines = ["The judge is not known."]
     if judge is not None:
@@ -167,7 +159,11 @@ def reading_request(
             *(f"  {grade}: {meaning}" for grade, meaning in judge.scale.anchors.items()),
         ]
     if classes is None:
-        lines += [f"Its positive class: {positive}", f"Its negative class: {negative}"]
+        high, low = _meaning(judge, first=False), _meaning(judge, first=True)
+        lines += [
+            f"Its positive class: {high or 'a grade from the threshold on'}",
+            f"Its negative class: {low or 'a grade below it'}",
+        ]
     lines += [
         f"Columns that a slice may name: {', '.join(columns) or 'none'}",
         *(
@@ -210,12 +206,12 @@ def parse_reading(
         slices: The predicates of saved slices, by their names.
 
     Raises:
-        ValueError: It is no JSON of the form, names an unknown metric or column, or a number that
-            is not in the text.
+        ValueError: It is no JSON of the form, names an unknown metric or column, or quotes what the
+            text does not have.
     """
     body = parse_object(reply, ReadingReply)
     known = classes.metrics if classes else TARGETS
-    named = [body.target, *body.priorities, *(one.metric for one in (*body.guards, *body.floors))]
+    named = [body.target, *(one.metric for one in (*body.guards, *body.floors))]
     for metric in named:
         if metric is not None and metric not in known:
             raise ValueError(f"{metric!r} is none of the metrics")
@@ -224,16 +220,6 @@ def parse_reading(
         raise ValueError(
             f"it contradicts itself: {body.target} is about {ERRORS[own]}, not"
             f" {ERRORS[body.direction]}"
-        )
-    limited = {one.metric for one in (*body.guards, *body.floors)}
-    # "At least 90 % precision, then recall": what is limited is no wish, whatever comes first in
-    # the sentence.
-    priorities = [
-        metric for metric in body.priorities if metric == body.target or metric not in limited
-    ]
-    if priorities and priorities[0] != body.target:
-        raise ValueError(
-            f"it contradicts itself: {priorities[0]} comes first and {body.target} is the target"
         )
     guards = tuple(Guard(metric=one.metric, margin=one.loss) for one in body.guards)
     floors = tuple(Floor(metric=one.metric, value=one.at_least) for one in body.floors)
@@ -245,8 +231,13 @@ def parse_reading(
             raise ValueError("it contradicts itself: a metric is limited twice")
     if any(guard.metric == body.target for guard in guards):
         raise ValueError(f"it contradicts itself: {body.target} is to rise, and may fall")
-    _require_numbers(text, guards, floors)
-    reading = Reading(
+    if body.target is not None:
+        _require_quote(text, body.quote)
+    for limit in body.guards:
+        _require_quote(text, limit.quote, limit.loss)
+    for limit in body.floors:
+        _require_quote(text, limit.quote, limit.at_least)
+    return Reading(
         target=body.target,
         direction=None if classes else own or body.direction,
         guards=guards,
@@ -254,35 +245,47 @@ def parse_reading(
         slice=_one_slice(body.slices, columns, slices or {}),
         unread=tuple(f"'{' '.join(clause.split())}'" for clause in body.unplaced if clause.strip()),
     )
-    return _with_second_wish(reading, priorities)
 
 
-def _require_numbers(text: str, guards: Sequence[Guard], floors: Sequence[Floor]) -> None:
-    """Refuse an amount that the text does not have.
+def _require_quote(text: str, quote: str, amount: float | None = None) -> None:
+    """Refuse a quotation that the text does not have, and an amount that is none of its numbers.
+
+    Where the words have no digits the amount is in words, or the usual one.
 
     Raises:
-        ValueError: There is one.
+        ValueError: It is one of these.
     """
-    amounts = {0.0}
-    for token in tokens(text):
-        if token.symbol == "#":
-            amounts |= {token.number, token.number / 100.0}
-    for digits in re.findall(r"\d+(?:[.,]\d+)?", text):
-        amounts |= {float(digits.replace(",", ".")), float(digits.replace(",", ".")) / 100.0}
+    if not quote.strip() or _plain(quote) not in _plain(text):
+        raise ValueError(f"the text does not say {quote!r}")
+    numbers = _numbers(quote)
+    shares = [share for number in numbers for share in (number, number / 100.0)]
+    if amount and numbers and not any(abs(amount - share) < 1e-9 for share in shares):
+        raise ValueError(f"{amount:g} is not in {quote!r}")
 
-    def has(value: float) -> bool:
-        return any(abs(value - amount) < 1e-9 for amount in amounts)
 
-    for guard in guards:
-        if not has(guard.margin) and guard.margin not in (
-            DEFAULT_MARGIN,
-            SECOND_MARGIN,
-            BRIER_MARGIN,
-        ):
-            raise ValueError(f"a loss of {guard.margin:g} in {guard.metric} is not in the text")
-    for floor in floors:
-        if not has(floor.value):
-            raise ValueError(f"a floor of {floor.value:g} for {floor.metric} is not in the text")
+def _plain(text: str) -> str:
+    """Return a text in small letters, without the marks at its ends and what breaks its lines."""
+    return " ".join(text.casefold().split()).strip(" .,;:!?'\"")
+
+
+def _numbers(text: str) -> list[float]:
+    """Return the numbers that a text has in digits."""
+    digits = "".join(one if one.isdecimal() or one in ".," else " " for one in text).split()
+    numbers: list[float] = []
+    for word in digits:
+        with suppress(ValueError):
+            numbers.append(float(word.strip(".,").replace(",", ".")))
+    return numbers
+
+
+def _meaning(judge: JudgePrompt | None, *, first: bool) -> str:
+    """Return what the lowest or the highest grade of a judge means; empty where it does not say."""
+    if judge is None:
+        return ""
+    scale = judge.scale
+    grade = scale.low if first else scale.high
+    label = scale.labels[0 if first else -1] if scale.labels else ""
+    return scale.anchors.get(str(grade)) or scale.anchors.get(label) or label
 
 
 def _one_slice(
@@ -309,28 +312,9 @@ def _one_slice(
     return str(predicate)
 
 
-def _with_second_wish(reading: Reading, priorities: Sequence[str]) -> Reading:
-    """Guard the second wish more strictly than a metric nobody spoke of."""
-    limited = {limit.metric for limit in (*reading.guards, *reading.floors)}
-    guards, notes = list(reading.guards), list(reading.notes)
-    for metric in priorities[1:2]:
-        if metric not in limited and metric != reading.target:
-            guards.append(Guard(metric=metric, margin=SECOND_MARGIN))
-            notes.append(second_wish(metric, reading.target or ""))
-    return replace(reading, guards=tuple(guards), notes=tuple(notes))
-
-
 def _response_format(metrics: Sequence[str]) -> dict[str, Any]:  # Any: JSON schema
     def listed(items: dict[str, Any]) -> dict[str, Any]:
         return {"type": "array", "items": items}
-
-    def closed(fields: dict[str, Any]) -> dict[str, Any]:
-        return {
-            "type": "object",
-            "properties": fields,
-            "required": list(fields),
-            "additionalProperties": False,
-        }
 
     metric: dict[str, Any] = {"type": "string", "enum": list(metrics)}
     text: dict[str, Any] = {"type": "string"}
@@ -338,14 +322,10 @@ def _response_format(metrics: Sequence[str]) -> dict[str, Any]:  # Any: JSON sch
     fields = {
         "target": {"anyOf": [metric, {"type": "null"}]},
         "direction": {"anyOf": [{"type": "string", "enum": ["fp", "fn"]}, {"type": "null"}]},
-        "guards": listed(closed({"metric": metric, "loss": number})),
-        "floors": listed(closed({"metric": metric, "at_least": number})),
+        "quote": text,
+        "guards": listed(closed({"metric": metric, "loss": number, "quote": text})),
+        "floors": listed(closed({"metric": metric, "at_least": number, "quote": text})),
         "slices": listed(text),
-        "priorities": listed(metric),
         "unplaced": listed(text),
-        "sentence": text,
     }
-    return {
-        "type": "json_schema",
-        "json_schema": {"name": "reading", "strict": True, "schema": closed(fields)},
-    }
+    return reply_format("reading", fields)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -19,6 +20,22 @@ class Strict(BaseModel):
     """A JSON object with these keys, these types and nothing else."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+
+
+def closed(fields: Mapping[str, Any]) -> dict[str, Any]:  # Any: JSON schema
+    """Return the JSON schema of an object with these fields and nothing else."""
+    return {
+        "type": "object",
+        "properties": dict(fields),
+        "required": list(fields),
+        "additionalProperties": False,
+    }
+
+
+def reply_format(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:  # Any: JSON schema
+    """Return the response format of such a reply."""
+    schema = {"name": name, "strict": True, "schema": closed(fields)}
+    return {"type": "json_schema", "json_schema": schema}
 
 
 def reply_text(completion: Completion) -> str:

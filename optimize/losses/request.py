@@ -24,6 +24,7 @@ from .expression import (
 )
 from .objective import Objective
 from .outcomes import TARGET_SLICE
+from .replies import closed, reply_format
 
 LOSS_LIMIT = 4_096
 """Tokens of a loss and of the thinking before it, where the settings of the optimizer model say
@@ -292,23 +293,6 @@ def _response_format() -> dict[str, Any]:  # Any: JSON schema
     declares = {
         key: {"type": "boolean", "description": meaning} for key, meaning in DECLARATIONS.items()
     }
-    fields = {
-        "expression": {"type": "string"},
-        "declares": {
-            "type": "object",
-            "properties": declares,
-            "required": list(declares),
-            "additionalProperties": False,
-        },
-        "reason": {"type": "string"},
-    }
-    schema = {
-        "type": "object",
-        "properties": fields,
-        "required": list(fields),
-        "additionalProperties": False,
-    }
-    return {
-        "type": "json_schema",
-        "json_schema": {"name": "loss", "strict": True, "schema": schema},
-    }
+    text = {"type": "string"}
+    fields = {"expression": text, "declares": closed(declares), "reason": text}
+    return reply_format("loss", fields)

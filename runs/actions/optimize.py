@@ -21,7 +21,6 @@ from ...optimize import (
     Journal,
     Objective,
     Services,
-    Unsettled,
     optimize,
 )
 from ...optimize.events import Remeasured, RunEvent, Started, StatedObjective, read_event
@@ -36,7 +35,7 @@ from ..store.sides import enter_sides
 from ..store.workspace import Workspace
 from ..tracing import RunTrace, trace_run
 from .prepare_run import PreparedRun, prepare_run
-from .read_objective import ask_reading, asks_model
+from .read_objective import ask_reading
 from .run_summary import RunSummary, read_optimization, read_run, require_same_models, uncounted
 
 Watch = Callable[[str, Progress], None]
@@ -144,7 +143,7 @@ def start_run(
         prepared = PreparedRun.of(again, prepared.dataset, prepared.environment)
         return _run(workspace, same.run_id, prepared, watch, on_event)
     if prepared.config.reading is None:
-        prepared = _read_by_rules(prepared)
+        prepared = _settle_exact(prepared)
     run_id = create_run(workspace.database, "optimize", prepared.config.to_json())
     return _run(workspace, run_id, prepared, watch, on_event)
 
@@ -182,23 +181,16 @@ def _shown_again(run: RunSummary, on_event: OnEvent) -> RunResult:
     return RunResult(run=run, stats=())
 
 
-def _read_by_rules(prepared: PreparedRun) -> PreparedRun:
-    """Settle what the objective means where no model is asked; what the rules see is refused in any
-    case.
+def _settle_exact(prepared: PreparedRun) -> PreparedRun:
+    """Settle what the objective means where no model has to read it.
 
     Raises:
-        InputError: It is not settled, or the judge cannot give what it asks for.
+        InputError: The judge cannot give what it asks for.
     """
-    config = prepared.config
-    asked = asks_model(config.words, config.optimizer_access[0], prepared.environment)
-    try:
-        objective = config.words.read(prepared.prompt, slices=config.saved_slices or {})
-    except Unsettled:
-        if asked:
-            return prepared
-        raise
-    settled = prepared.settled(objective)
-    return prepared if asked else settled
+    words, slices = prepared.config.words, prepared.config.saved_slices or {}
+    if words.needs_reading(prepared.prompt, slices):
+        return prepared
+    return prepared.settled(words.read(prepared.prompt, slices=slices))
 
 
 def resume_run(

@@ -16,7 +16,7 @@ from ...judges.claims import FIELD, split_sentences
 from ...judges.files import TokenSummary, count_row_tokens
 from ...judges.models import ignored_parameters, unused_settings
 from ...judges.models.batch_queue import PRICE_SHARE
-from ...optimize import Objective, Unsettled, open_rows
+from ...optimize import Objective, open_rows
 from ...optimize.forecast import (
     ASSUMED,
     MOST_OVER,
@@ -39,7 +39,6 @@ from ..store.workspace import Workspace
 from .bench import describe_parameters
 from .pilot import MinimumDetectableEffect, Pilot, minimum_detectable_gain, run_pilot
 from .prepare_run import PreparedRun, prepare_run
-from .read_objective import asks_model
 
 Watch = Callable[[str, Progress], None]
 
@@ -187,7 +186,7 @@ def _planned(workspace: Workspace, prepared: PreparedRun) -> PlannedRun:
     )
     # Neither benchmark nor gate sees the rows that were not drawn evenly.
     even = tuple(row for row in prepared.dataset.rows if row.sampling_probability == 1)
-    objective = _read_objective(prepared)
+    objective = config.words.read(prepared.prompt, slices=config.saved_slices or {})
     require_probability(prepared.prompt, objective, prepared.settings)
     return PlannedRun(
         prompt=prepared.prompt,
@@ -200,29 +199,6 @@ def _planned(workspace: Workspace, prepared: PreparedRun) -> PlannedRun:
         judge_model=environment.settings(config.model),
         optimizer_model=environment.settings(config.optimizer_access[0]),
     )
-
-
-def _read_objective(prepared: PreparedRun) -> Objective:
-    """Read the objective by rules alone, which costs nothing; what a model may still settle is a
-    note.
-
-    Raises:
-        InputError: They read no target, or nobody will be asked for what they left over.
-    """
-    config = prepared.config
-    words, model, slices = config.words, config.optimizer_access[0], config.saved_slices or {}
-    if not asks_model(words, model, prepared.environment):
-        return words.read(prepared.prompt, slices=slices)
-    asked = (
-        f"the run first asks {model} to read the objective, one call more, and stops where the"
-        " readings differ"
-    )
-    try:
-        objective = words.read(prepared.prompt, slices=slices)
-    except Unsettled:
-        objective = replace(words, yes=True).read(prepared.prompt, slices=slices)
-        asked = f"the rules alone did not understand all of the objective; {asked}"
-    return replace(objective, notes=(*objective.notes, asked))
 
 
 # Calls, tokens, money.

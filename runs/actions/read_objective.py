@@ -1,6 +1,4 @@
-"""Read an objective with the optimizer model, and settle what it means before anything else is
-spent.
-"""
+"""Have the optimizer model read an objective in words, before anything else is spent."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from ...judges import Client, JudgePrompt
 from ...optimize import Objective, ObjectiveWords, read_by_model
 from ...slices import load_saved_slice, read_slice
-from ..config.environment import Environment, open_model
+from ..config.environment import Environment
 from ..config.options import ModelOptions
 from ..store.run_clients import start_run_client
 from ..store.workspace import Workspace
@@ -23,7 +21,7 @@ def settle_objective(
     models: ModelOptions,
     environment: Environment,
 ) -> Objective:
-    """Read an objective by rules and, in a run of its own, by the model that writes loss and
+    """Settle an objective; words are read, in a run of its own, by the model that writes loss and
     criteria.
 
     Args:
@@ -39,7 +37,7 @@ def settle_objective(
         WorldError: The endpoint, the budget or the disk stopped it.
     """
     slices = saved_slices(workspace)
-    if not asks_model(words, models.model, environment):
+    if not words.needs_reading(judge, slices):
         return words.read(judge, slices=slices)
     config = {
         "objective": words.text,
@@ -57,7 +55,7 @@ def ask_reading(
     client: Client,
     slices: Mapping[str, str] | None,
 ) -> Objective:
-    """Read an objective by rules and by a model.
+    """Settle an objective in words with a model's reading of it.
 
     Raises:
         InputError: What it means is not settled.
@@ -86,14 +84,3 @@ def named_slice(text: str, saved: Mapping[str, str]) -> str:
         InputError: There is no such slice, and it is no predicate.
     """
     return text if text in ("auto", "all") else str(read_slice(text, saved))
-
-
-def asks_model(words: ObjectiveWords, model: str, environment: Environment) -> bool:
-    """Whether a model is asked for a reading: not where --target has settled it, and not the
-    simulated one.
-    """
-    return (
-        bool(words.text.strip())
-        and words.target is None
-        and not open_model(model, environment).simulated
-    )

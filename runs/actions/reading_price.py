@@ -29,10 +29,9 @@ def price_reading(
     if model == SIMULATED:
         return 0.0
     opened, slices = open_model(model, environment), saved_slices(workspace)
-    # What the rules make of it; where they make nothing of it the loss is priced as for any target.
-    objective = ObjectiveWords(text=words.text, target=words.target or "f1", yes=True).read(
-        judge, slices=slices
-    )
+    # A loss is priced as for any target: which one is meant is not yet known.
+    target = words.target or ("accuracy_grades" if judge.scale.kind == "choice" else "f1")
+    objective = ObjectiveWords(text=words.text, target=target).read(judge, slices=slices)
     reading = reading_request(words.text, judge, (), tuple(slices))
     prices, forecast = Prices(environment.prices, environment.settings(model).price), Forecast()
     total = 0.0

@@ -7,12 +7,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from ...judges import ClientStats, InputError, LossError, OutputScale, read_small
 from ...optimize import Loss, Objective, compile_expression, parse_loss, write_loss
 from ...optimize.losses.axioms import axiom_faults
-from ...optimize.losses.classes import ClassCosts, Classes
-from ...optimize.losses.costs import CostLine, class_costs, cost_lines
+from ...optimize.losses.classes import Classes
+from ...optimize.losses.costs import outcome_costs
 from ...optimize.losses.grid import Grades
 from ...optimize.losses.loss import WrittenLoss, missing_declaration
 from ...optimize.losses.request import scale_facts, slice_facts
@@ -43,14 +44,11 @@ class LossGrades:
             return Classes.of(self.grades, self.target)
         return Grades.of(self.grades, self.labels)
 
-    def costs(self, loss: Loss) -> tuple[CostLine | ClassCosts, ...]:
+    def costs(self, loss: Loss) -> list[dict[str, Any]]:  # Any: JSON
         """Return what every outcome costs; of a choice, what each class costs by what it is
         called.
         """
-        tried_on = self.tried_on
-        if isinstance(tried_on, Classes):
-            return tuple(class_costs(loss.expression, tried_on))
-        return cost_lines(loss.expression, tried_on)
+        return outcome_costs(loss.expression, self.tried_on)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -74,6 +74,7 @@ def demo(folder: Path, opening: bool, as_json: bool) -> None:
             prompt=prompt.to_yaml(),
             data=str(rows),
             objective=OBJECTIVE,
+            yes=True,
             steps=8,
             by="channel",
             model="simulated",

@@ -73,15 +73,12 @@ _gate = partial(option, "Gate")
 class TermOptions:
     """What is decided, and on which terms."""
 
-    objective: str = _gate("", "What should be better, in a sentence.")
+    objective: str = _gate("", "What should be better, in exact words such as 'raise precision'.")
     target: str | None = _gate(
         None, "The metric that should be better; overrides what the objective says."
     )
     guards: tuple[str, ...] = limits_option("Gate", GUARD, flag="--guard", metavar="METRIC=LOSS")
     floors: tuple[str, ...] = limits_option("Gate", FLOOR, flag="--floor", metavar="METRIC=VALUE")
-    yes: bool = _gate(
-        False, "Go on with what the rules read of the objective, without asking about the rest."
-    )
     slice_: str = _gate(
         "",
         "Rows that must not get worse: conditions, a saved slice or FILE.",
@@ -274,7 +271,6 @@ def _terms(workspace: Workspace, options: TermOptions, judge: JudgePrompt | None
         target=options.target,
         guards=options.guards,
         floors=options.floors,
-        yes=options.yes,
     )
     saved = saved_slices(workspace)
     objective = words.read(judge, slices=saved)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,18 +21,14 @@ from ..config.options import (
     ModelOptions,
     limits_option,
 )
-from ..terminal import inline, say, say_json, say_table, simulated_mark
+from ..terminal import inline, say, say_json, simulated_mark
 from .help import Group
 from .model_access import asking_environment
 from .options import json_option, options_of, reads_workspace, writes_workspace
 from .output_paths import OutFile
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ...judges import OutputScale
-    from ...optimize.losses.classes import ClassCosts
-    from ...optimize.losses.costs import CostLine
     from ...optimize.losses.loss import Loss
     from ..actions.write_loss import LossGrades
     from ..store.workspace import Workspace
@@ -112,6 +108,8 @@ def write(
     from ..actions.read_objective import settle_objective
     from ..actions.write_loss import ask_for_loss
     from ..reports.printing import say_template
+    from ..reports.terminal_report import say_costs
+    from .confirm_reading import with_confirmed_reading
 
     words = ObjectiveWords(
         text=objective,
@@ -126,7 +124,13 @@ def write(
     )
     environment = asking_environment(workspace.root, options.model)
     judge = workspace.registry.get(scales.judge) if scales.judge else None
-    goal = settle_objective(workspace, words, judge, (), models, environment)
+    goal = with_confirmed_reading(
+        lambda yes: settle_objective(
+            workspace, replace(words, yes=yes), judge, (), models, environment
+        ),
+        yes=options.yes,
+        as_json=as_json,
+    )
     from ..actions.bench import describe_parameters
 
     slice_name = options.slice_
@@ -146,7 +150,7 @@ def write(
                 "objective": goal.to_json(),
                 "loss": _loss_json(written.loss),
                 "refusals": list(written.refusals),
-                "cost_table": [line.to_json() for line in costs],
+                "cost_table": costs,
                 "calls": stats.calls,
                 "recorded": stats.recorded,
                 "cost": stats.cost if stats.price_known else None,
@@ -156,8 +160,8 @@ def write(
     say_template("objective", objective=goal)
     for refusal in written.refusals:
         say(f"  refused: {inline(refusal)}")
-    _say_loss(written.loss, simulated=answer.simulated)
-    _say_costs(costs, grades)
+    _say_loss(written.loss, grades, simulated=answer.simulated)
+    say_costs(costs)
     for note in (*describe_parameters(stats.dropped, stats.ignored), *stats.notes):
         say(f"note: {note}")
     if out is not None:
@@ -175,7 +179,6 @@ def write(
 )
 @click.option("--objective", help="An objective whose direction of errors the loss must declare.")
 @click.option("--target", help=TARGET)
-@click.option("--yes", is_flag=True, help=YES)
 @options_of(scales=ScaleOptions)
 @reads_workspace
 @json_option
@@ -184,7 +187,6 @@ def check(
     declares: str | None,
     objective: str | None,
     target: str | None,
-    yes: bool,
     scales: ScaleOptions,
     workspace: Workspace,
     as_json: bool,
@@ -198,22 +200,23 @@ def check(
     from ..actions.read_objective import saved_slices
     from ..actions.write_loss import check_loss
     from ..reports.printing import say_template
+    from ..reports.terminal_report import say_costs
 
     grades = _grades(workspace, scales)
     judge = workspace.registry.get(scales.judge) if scales.judge else None
     slices = saved_slices(workspace)
-    words = ObjectiveWords(text=objective or "", target=target, yes=yes)
+    words = ObjectiveWords(text=objective or "", target=target)
     goal = words.read(judge, slices=slices) if objective or target else None
     checked = check_loss(expression, declares, goal, grades, slices)
     accepted = checked.loss is not None and not checked.refusals
-    costs = grades.costs(checked.loss) if checked.loss and accepted else ()
+    costs = grades.costs(checked.loss) if checked.loss and accepted else []
     if as_json:
         say_json(
             {
                 "accepted": accepted,
                 "loss": _loss_json(checked.loss) if checked.loss else None,
                 "refusals": list(checked.refusals),
-                "cost_table": [line.to_json() for line in costs],
+                "cost_table": costs,
             }
         )
         if not accepted:
@@ -222,8 +225,8 @@ def check(
     if goal is not None:
         say_template("objective", objective=goal)
     if checked.loss and accepted:
-        _say_loss(checked.loss, simulated=False)
-        _say_costs(costs, grades)
+        _say_loss(checked.loss, grades, simulated=False)
+        say_costs(costs)
     else:
         say(f"refused: {inline(str(checked.loss.expression) if checked.loss else expression)}")
         for refusal in checked.refusals:
@@ -262,7 +265,7 @@ def _loss_json(loss: Loss) -> dict[str, Any]:  # Any: JSON
     return loss.to_json() | {"version": loss.version, "written_by": loss.written_by}
 
 
-def _say_loss(loss: Loss, *, simulated: bool) -> None:
+def _say_loss(loss: Loss, scales: LossGrades, *, simulated: bool) -> None:
     from ...optimize.losses.axioms import DECLARATIONS
 
     marked = simulated_mark(simulated and loss.written_by != "default")
@@ -273,25 +276,5 @@ def _say_loss(loss: Loss, *, simulated: bool) -> None:
             say(f"  declares: {DECLARATIONS[key]}")
     if loss.reason:
         say(f"  because: {inline(loss.reason)}")
-
-
-def _say_costs(lines: Sequence[CostLine | ClassCosts], scales: LossGrades) -> None:
-    from ...optimize.losses.costs import BANDS, CostLine
-    from ..reports.terminal_report import say_costs
-
-    if scales.grades.kind == "choice":
-        say_costs([line.to_json() for line in lines])
-        return
-
-    grades = scales.grades.describe()
     people = f"; people's grades {scales.labels.describe()}" if scales.labels else ""
-    say(
-        "\nWhat a row costs by the judge's confidence, from 0 to 1; the judge's grades"
-        f" {grades}{people}"
-    )
-    head = ("place", "outcome", "distance", *(f"{low:g}-{high:g}" for low, high in BANDS))
-    say_table(head, [line.cells() for line in lines if isinstance(line, CostLine)], left=2)
-    say(
-        "  no verdict: such a row is unscored and enters no loss, whatever the expression says"
-        " of it"
-    )
+    say(f"  tried on the judge's grades {scales.grades.describe()}{people}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,28 +85,34 @@ def optimize(
     from ..reports.plan_report import say_plan
     from ..reports.terminal_report import say_event, say_nothing
     from ..store.run_config import RunConfig
+    from .confirm_reading import with_confirmed_reading
     from .model_access import asking_environment
 
     if pilot and not plan:
         raise InputError("--pilot is for --plan")
-    with progress_on_stderr(quiet=as_json) as watch:
-        config = RunConfig(
-            prompt=workspace.registry.get(judge).to_yaml(), data=str(data), **vars(options)
-        )
-        environment = asking_environment(workspace.root, *config.named_models)
-        if plan:
+    config = RunConfig(
+        prompt=workspace.registry.get(judge).to_yaml(), data=str(data), **vars(options)
+    )
+    environment = asking_environment(workspace.root, *config.named_models)
+    if plan:
+        with progress_on_stderr(quiet=as_json) as watch:
             planned = plan_run(workspace, config, environment, pilot=pilot, watch=watch)
-            say_json(planned.to_json()) if as_json else say_plan(planned)
-            return
-        result = start_run(
-            workspace,
-            config,
-            environment,
-            new=new,
-            watch=watch,
-            on_event=say_nothing if as_json else say_event,
-            tell=tell,
-        )
+        say_json(planned.to_json()) if as_json else say_plan(planned)
+        return
+
+    def start(yes: bool) -> RunResult:
+        with progress_on_stderr(quiet=as_json) as watch:
+            return start_run(
+                workspace,
+                replace(config, yes=yes),
+                environment,
+                new=new,
+                watch=watch,
+                on_event=say_nothing if as_json else say_event,
+                tell=tell,
+            )
+
+    result = with_confirmed_reading(start, yes=options.yes, as_json=as_json)
     finish(result, workspace.place, as_json=as_json)
 
 

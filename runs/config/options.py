@@ -34,9 +34,7 @@ MODEL = "simulated (made up, no key), NAME (see `judgewright models`), or NAME@h
 TARGET = "The metric to improve; overrides what the objective says."
 GUARD = "How far a metric may fall, such as recall=0.05."
 FLOOR = "What a metric must reach with 95 % confidence, such as precision=0.9."
-YES = (
-    "Take the model's reading of the objective, else the rules', without asking where they differ."
-)
+YES = "Take the model's reading of the objective without asking."
 AUDITED = (
     "A file with marks of an audit (`--audit`), or with ids and labels: the labels that it corrects"
     " count."
@@ -69,7 +67,13 @@ _search = partial(option, "Search")
 class GoalOptions:
     """What a better prompt is."""
 
-    objective: str = field(metadata=described("Goal", "What to improve, in a sentence."))
+    objective: str = field(
+        metadata=described(
+            "Goal",
+            "What to improve, in exact words such as 'raise precision', else in a sentence that the"
+            " model reads.",
+        )
+    )
     target: str | None = _goal(None, TARGET)
     guards: tuple[str, ...] = limits_option("Goal", GUARD, flag="--guard", metavar="METRIC=LOSS")
     floors: tuple[str, ...] = limits_option("Goal", FLOOR, flag="--floor", metavar="METRIC=VALUE")

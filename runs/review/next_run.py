@@ -101,8 +101,8 @@ def _data_below(root: Path, path: Path) -> str:
 
 
 def _goal_of(state: AppState, run: RunSummary, objective: str) -> dict[str, str]:
-    """Return the run's target and limits where the rules read none in the comments: the goal then
-    stays as it was.
+    """Return the run's target and limits where the comments are no objective in exact words: the
+    goal then stays as it was.
     """
     try:
         ObjectiveWords(text=objective).read(run.config.judge, slices=saved_slices(state.workspace))

@@ -33,13 +33,13 @@ from .forms import field_of
 from .routes import Address, AsyncAddress
 from .row_pages import Json
 from .start_columns import ColumnChoices, column_choices, column_names
-from .start_form import COLUMNS, GOAL, OTHER, SILENT, StartForm, fitting_judges, form_fields
+from .start_form import COLUMNS, GOAL, OTHER, StartForm, fitting_judges, form_fields
 from .stream import News, stream_news
 from .uploads import keep_upload
 
 READING = "Read the objective"
 """The title of the job in which the model reads an objective."""
-NOT_CLEAR = "What the objective means is not clear yet."
+NOT_CLEAR = "The objective is in words, and no reading of it is taken yet."
 NO_MODEL_READING = '<div id="model-reading" hidden></div>'
 """What stands in its place while the objective has other words."""
 LOOKED_BACK = 30
@@ -60,7 +60,7 @@ def plan(state: AppState, request: Request) -> Response:
     is not.
     """
     form = StartForm.of(request)
-    place = "reading" if _reading(state, form).open_questions else "plan"
+    place = "reading" if _reading(state, form).in_words else "plan"
     return RedirectResponse(f"/start?{form.query}&plan=1#{place}", 303)
 
 
@@ -83,7 +83,7 @@ def _planned(state: AppState, form: StartForm) -> Response:
 
 
 def reading(state: AppState, request: Request) -> Response:
-    """Say how the rules read the objective as it stands, and which columns the chosen judge
+    """Say what the objective means as it stands, and which columns the chosen judge
     wants.
     """
     form = StartForm.of(request)
@@ -143,9 +143,29 @@ def ask_model(state: AppState, request: Request) -> Response:
             for line in form.more.get(name, "").splitlines()
             if line.strip()
         ]
-    arguments += ["--yes"] if form.more.get("yes") else []
-    job = state.queue(READING, [*arguments, "--", form.objective])
+    # The yes is the button below the reading, which fills in what was read.
+    job = state.queue(READING, [*arguments, "--yes", "--", form.objective])
     return RedirectResponse(f"/start?{replace(form, asked=job.job_id).query}#model-reading", 303)
+
+
+def take(state: AppState, request: Request) -> Response:
+    """Fill in the goal as the model read the objective, and lead to the plan."""
+    form = StartForm.of(request)
+    shown = _model_reading(state, form)
+    if shown is None or not shown.body or shown.objective != form.objective:
+        return _page(state, form, problem="The model has not read these words; ask it again.")
+    objective: Mapping[str, Any] = shown.body["objective"]  # Any: JSON
+    goal = {
+        "target": objective["target"],
+        "guards": "\n".join(f"{one['metric']}={one['margin']:g}" for one in objective["guards"]),
+        "floors": "\n".join(
+            f"{one['metric']}={one['value']:g}" for one in objective.get("floors", ())
+        ),
+        "slice": objective.get("slice") or "",
+    }
+    taken = {name: value for name, value in goal.items() if value}
+    form = replace(form, asked="", more={**form.more, **taken})
+    return RedirectResponse(f"/start?{form.query}&plan=1#plan", 303)
 
 
 async def model_reading_live(state: AppState, request: Request) -> Response:
@@ -212,7 +232,7 @@ def _page(
         simulated=SIMULATED,
         other=OTHER,
         fields=form_fields(),
-        beside=(*COLUMNS, *GOAL, *SILENT),
+        beside=(*COLUMNS, *GOAL),
         goal=[field for field in form_fields()["Goal"] if field.name in GOAL],
         metrics=_metrics(state, form),
         not_clear=NOT_CLEAR,
@@ -258,15 +278,13 @@ def _checked(state: AppState, form: StartForm) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How the rules read an objective, or why they do not."""
+    """What an objective in exact words means, or what is wrong with it."""
 
     read_as: str = ""
     notes: tuple[str, ...] = ()
     problem: str = ""
-    open_questions: tuple[str, ...] = ()
-    """What the rules did not understand, where it is not settled what is meant."""
-    so_far: str = ""
-    """What they made of the rest."""
+    in_words: bool = False
+    """Whether a model has to read it, or the person to choose the metric."""
     errors: str = ""
     """What the errors that it fights are, in words."""
 
@@ -281,11 +299,11 @@ class ModelReading:
     ahead: int
     """Jobs that come before it."""
     simulated: bool
-    """Whether it is the simulated one, which reads no sentences."""
+    """Whether it is the simulated one, which reads only the sentences of its table."""
     body: Mapping[str, Any]  # Any: JSON
     """What the job printed; empty before it has ended."""
     open_questions: tuple[str, ...] = ()
-    """The two readings line by line, where they do not settle what is meant."""
+    """What is open, line by line, where the reading does not settle what is meant."""
 
 
 def _model_reading(state: AppState, form: StartForm) -> ModelReading | None:
@@ -331,9 +349,8 @@ def _reading(state: AppState, form: StartForm) -> Reading:
     try:
         judge = form.prompt(state) if form.judge else None
         objective = _objective_words(form).read(judge, slices=saved_slices(state.workspace))
-    except Unsettled as stop:
-        asked = tuple(problem.removeprefix("not read: ") for problem in stop.problems)
-        return Reading(open_questions=asked, so_far=stop.understood)
+    except Unsettled:
+        return Reading(in_words=True)
     except JudgewrightError as error:
         return Reading(problem=_words(error))
     return Reading(
@@ -357,7 +374,6 @@ def _objective_words(form: StartForm) -> ObjectiveWords:
     return ObjectiveWords(
         text=form.objective,
         target=form.more.get("target"),
-        yes=bool(form.more.get("yes")),
         **limits,
     )
 
@@ -408,6 +424,7 @@ ADDRESSES = (
     Address("/start/measure", measure, "POST"),
     Address("/start/seal", seal, "POST"),
     Address("/start/ask", ask_model, "POST"),
+    Address("/start/take", take, "POST"),
     AsyncAddress("/start/ask/{job}/live", model_reading_live),
     AsyncAddress("/start/upload", upload, "POST"),
 )

@@ -26,13 +26,11 @@ GOAL = ("target", "guards", "floors")
 """Options that say the goal beside the objective; they stand with it."""
 WORDS = {"target": "Metric to improve"}
 """What a field is called where that is not its option."""
-SILENT = ("yes",)
-"""Options without a field: the reading of the objective has a button for them."""
 FIRST = ("budget", "proposer", "steps", "hunks")
 """Options that people reach for; the others are folded away."""
 MOST_USED = "Most used"
-NOT_HERE = frozenset({"edit", "holdout", "via", "exchange", "optimizer_via"})
-"""Options that name other files, or want somebody to carry files: they are for the terminal."""
+NOT_HERE = frozenset({"edit", "holdout", "via", "exchange", "optimizer_via", "yes"})
+"""Options that name other files, want somebody to carry files, or answer a terminal's question."""
 COLUMNS = ("label", "group", "id_", "columns")
 """Options that say which column is what; they stand beside the judge."""
 OF_INPUT = "column-"

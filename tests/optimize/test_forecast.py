@@ -41,7 +41,7 @@ from .in_memory import MemoryJournal, MemoryLedger
 
 PROMPT = Registry().get("groundedness")
 OBJECTIVES = (
-    "Precision first; lose at most 10 points of recall.",
+    "raise precision; recall may fall by 10 points",
     "raise recall",
     "raise f1",
     "raise accuracy",

@@ -145,7 +145,7 @@ def run_with(
         outcome = optimize(
             PROMPT,
             data,
-            read_objective(OBJECTIVE, judge=PROMPT),
+            read_objective(OBJECTIVE, judge=PROMPT, target="precision"),
             services,
             RunSettings(**{"steps": 2, **settings}),
         )
@@ -280,7 +280,13 @@ def test_unguided_draws_from_all_training_rows_by_a_plain_loss(data: Dataset) ->
             run_id="r",
         )
         settings = RunSettings(steps=30, unguided=True)
-        optimize(PROMPT, data, read_objective(OBJECTIVE, judge=PROMPT), services, settings)
+        optimize(
+            PROMPT,
+            data,
+            read_objective(OBJECTIVE, judge=PROMPT, target="precision"),
+            services,
+            settings,
+        )
     found = {event.kind: event.payload for event in journal.events()}
     assert found["slice"]["name"] == "all rows"
     assert (found["loss"]["expression"], found["loss"]["written_by"]) == ("1 - correct", "plain")
@@ -305,7 +311,7 @@ def events_of(data: Dataset, slice_: str) -> dict[str, Mapping[str, Any]]:
         optimize(
             PROMPT,
             data,
-            read_objective(OBJECTIVE, judge=PROMPT),
+            read_objective(OBJECTIVE, judge=PROMPT, target="precision"),
             services,
             RunSettings(steps=1, slice=slice_),
         )
@@ -527,7 +533,7 @@ def test_a_screening_model_sees_the_first_rows_alone(data: Dataset) -> None:
         optimize(
             PROMPT,
             data,
-            read_objective(OBJECTIVE, judge=PROMPT),
+            read_objective(OBJECTIVE, judge=PROMPT, target="precision"),
             services,
             RunSettings(steps=1, candidates=3),
         )

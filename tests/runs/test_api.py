@@ -279,7 +279,7 @@ def test_a_prescribed_split_and_a_floor_are_followed(here: Path) -> None:
     options are kept.
     """
     settings = {
-        "objective": "raise precision; and be kind",
+        "objective": "do not call unsupported statements grounded",
         "model": "simulated",
         "steps": 0,
         "yes": True,
@@ -293,7 +293,7 @@ def test_a_prescribed_split_and_a_floor_are_followed(here: Path) -> None:
     assert holdout_of(run) == len(sealed)
     objective = run.summary.objective
     assert [(floor.metric, floor.value) for floor in objective.floors] == [("precision", 0.5)]
-    assert "left out, as it was not understood: 'and be kind'" in objective.notes
+    assert "read by simulated, and taken with --yes" in objective.notes
     parts = [{**row, "part": "test" if row in sealed else "dev"} for row in ROWS]
     run = jw.optimize(
         "groundedness", parts, split_column="part", workspace=here / "other", **settings

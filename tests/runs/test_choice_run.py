@@ -68,7 +68,7 @@ def test_a_choice_is_optimized_shown_exported_and_adopted(
     nothing speaks of yes.
     """
     settings = ("--model", "simulated", "--proposer", "human", "--edit", "edit.yaml")
-    wish = ("--objective", "stop calling orders support")
+    wish = ("--objective", "stop calling orders support", "--yes")
     code, out, err = run(capsys, "optimize", "routing", "rows.jsonl", *wish, *settings)
     assert code == 0, err
     assert "Raise recall[orders]; f1_macro_grades may fall by at most 5 points" in out

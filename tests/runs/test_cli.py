@@ -337,7 +337,8 @@ def test_hunks_and_the_threshold_are_told_and_the_plan_bounds_them(
     """
     write_demo_rows(folder / "rows.jsonl", documents=150)
     sentence = "raise precision; lose at most 20 points of recall"
-    options = ("groundedness", "rows.jsonl", "--model", "simulated", "--objective", sentence)
+    goal = ("--objective", sentence, "--target", "precision", "--guard", "recall=0.2")
+    options = ("groundedness", "rows.jsonl", "--model", "simulated", *goal)
     assert run("optimize", "--plan", *options, "--steps", "5", "--hunks", "3", "--json") == 0
     planned = parsed(capsys)
     assert run("optimize", *options, "--steps", "5", "--hunks", "3", "--look-anyway", "--json") in (

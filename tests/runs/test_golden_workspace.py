@@ -153,6 +153,7 @@ def test_a_new_run_starts(golden: Path) -> None:
         "simulated",
         "--objective",
         objective,
+        "--yes",
         "--slice",
         "all",
     ]

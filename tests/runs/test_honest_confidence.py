@@ -70,7 +70,7 @@ def test_a_judge_without_a_confidence_is_refused_before_anything_is_spent(
 ) -> None:
     """As target and as guard; with the confidence of the tokens it goes on."""
     where = ("--model", "simulated", "--workspace", tmp_path)
-    for said in ("make its confidence honest", "raise precision without hurting calibration"):
+    for said in ("lower brier", "raise precision; brier may rise by 0.02"):
         assert run(*command, silent, rows, "--objective", said, *where) == 2
         problem = capsys.readouterr().err
         assert "'silent' is not asked for a confidence" in problem

@@ -43,7 +43,12 @@ EDIT = PROMPT.edited(
         " does not appear there."
     )
 )
-OBJECTIVE = ("--objective", "Precision matters most: do not call unsupported statements grounded.")
+OBJECTIVE = (
+    "--objective",
+    "Precision matters most: do not call unsupported statements grounded.",
+    "--target",
+    "precision",
+)
 TOKEN, PORT = "t0ken", 8399
 OURS = f"http://127.0.0.1:{PORT}"
 

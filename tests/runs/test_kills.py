@@ -31,6 +31,8 @@ OPTIMIZE = (
     "simulated",
     "--objective",
     OBJECTIVE,
+    "--target",
+    "precision",
     "--steps",
     "3",
     "--proposer",
@@ -169,6 +171,8 @@ def test_a_gate_that_is_killed_inside_its_look_spends_one_look(
             str(rows),
             "--objective",
             OBJECTIVE,
+            "--target",
+            "precision",
             *HERE,
         )
         words = (

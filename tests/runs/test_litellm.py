@@ -82,6 +82,8 @@ def test_a_whole_walk_with_two_providers_and_two_keys(
         objective = (
             "--objective",
             "Precision matters most: do not call unsupported statements grounded.",
+            "--target",
+            "precision",
         )
         assert run(folder, *words, *objective, "--steps", "1", "--look-anyway") in (0, 1)
         body = json.loads(capsys.readouterr().out)

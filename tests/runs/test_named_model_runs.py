@@ -20,7 +20,12 @@ from judgewright.runs.store import Workspace
 
 from .providers import Provider, serving
 
-OBJECTIVE = ("--objective", "Precision matters most: do not call unsupported statements grounded.")
+OBJECTIVE = (
+    "--objective",
+    "Precision matters most: do not call unsupported statements grounded.",
+    "--target",
+    "precision",
+)
 SETTINGS = {
     "extra_body": {"reasoning_effort": "low"},
     "max_tokens": 700,

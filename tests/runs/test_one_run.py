@@ -61,6 +61,7 @@ def config(rows: Path, **changes: Any) -> RunConfig:
         "model": "simulated",
         "data": str(rows),
         "objective": OBJECTIVE,
+        "target": "precision",
     }
     return RunConfig(**{**plain, "target": "precision", "steps": 2, "look_anyway": True, **changes})
 
@@ -281,6 +282,8 @@ def test_a_walk_over_files_by_repeating_one_command_is_one_run_and_one_look(
         "rows.jsonl",
         "--objective",
         OBJECTIVE,
+        "--target",
+        "precision",
         "--yes",
         "--steps",
         "1",

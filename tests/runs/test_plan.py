@@ -41,7 +41,7 @@ from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import CallStore, RunConfig, Workspace, list_runs
 
 PROMPT = Registry().get("groundedness")
-OBJECTIVE = "Precision first; lose at most 3 points of recall."
+OBJECTIVE = "raise precision; recall may fall by 3 points"
 
 
 @pytest.fixture(autouse=True)

@@ -40,6 +40,8 @@ class Run:
         objective = (
             "--objective",
             "Precision matters most: do not call unsupported statements grounded.",
+            "--target",
+            "precision",
         )
         rows = str(self.folder / "rows.jsonl")
         return self.command(

@@ -60,6 +60,7 @@ def accepted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunResult]
         model="simulated",
         data=str(folder / "rows.jsonl"),
         objective=OBJECTIVE,
+        target="precision",
         proposer="human",
         edit=EDIT.to_yaml(),
         steps=1,
@@ -158,7 +159,11 @@ def test_an_accept_of_the_gate_command_is_rechecked_too(
     write_demo_rows(rows)
     with Workspace(tmp_path / "work") as place:
         two = TwoJudges(before=PROMPT, after=new, data=rows, reading={}, rules={})
-        terms = Terms(objective=read_objective(OBJECTIVE, judge=PROMPT, guards=("recall:-0.10",)))
+        terms = Terms(
+            objective=read_objective(
+                OBJECTIVE, judge=PROMPT, target="precision", guards=("recall:-0.10",)
+            )
+        )
         gated = gate_judges(place, two, terms, asking("simulated"))
         assert gated.accepted, gated.answer.decision.reason
         again = gate_again(place, new, asking(f"other@{url}"))

@@ -82,6 +82,7 @@ def config(rows: Path, **changes: Any) -> RunConfig:
         "model": "simulated",
         "data": str(rows),
         "objective": OBJECTIVE,
+        "target": "precision",
         "steps": 4,
     }
     return RunConfig(**{**plain, **changes})
@@ -203,7 +204,13 @@ def test_no_sealed_row_ever_reaches_the_optimizer_model(rows: Path) -> None:
             ledger=MemoryLedger(),
             run_id="r",
         )
-        optimize(PROMPT, data, read_objective(OBJECTIVE, judge=PROMPT), tools, RunSettings(steps=8))
+        optimize(
+            PROMPT,
+            data,
+            read_objective(OBJECTIVE, judge=PROMPT, target="precision"),
+            tools,
+            RunSettings(steps=8),
+        )
     written = [r for r in model.heard if r.purpose != "judge"]
     assert len(written) > 10
     said = "\n".join(message.content for request in written for message in request.messages)
@@ -437,7 +444,11 @@ def test_without_an_accept_the_final_rows_stay_sealed_and_nobody_pays_for_them(r
         )
         # Nobody reaches this floor; a prompt that comes nearer to it goes to the gate all the same.
         objective = read_objective(
-            OBJECTIVE, judge=PROMPT, guards=("recall:-0.25",), floors=("precision=0.999",)
+            OBJECTIVE,
+            judge=PROMPT,
+            target="precision",
+            guards=("recall:-0.25",),
+            floors=("precision=0.999",),
         )
         outcome = optimize(PROMPT, data, objective, tools, RunSettings(steps=1, look_anyway=True))
     assert outcome.decision is not None

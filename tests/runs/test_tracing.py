@@ -179,6 +179,8 @@ def test_steps_of_a_run_are_spans_under_its_own(
         "simulated",
         "--objective",
         "improve precision",
+        "--target",
+        "precision",
     )
     code, _, err = run(capsys, *words, "--steps", "1")
     assert code in (0, 1, 4), err

@@ -28,7 +28,7 @@ from judgewright.optimize.losses import Grades, Guard, default_loss, read_object
 from judgewright.optimize.losses.axioms import axiom_faults
 from judgewright.optimize.threshold import NoThreshold, choose_threshold
 
-HONEST = read_objective("make its confidence honest")
+HONEST = read_objective("make its confidence honest", target="brier")
 
 
 def judged(
@@ -111,7 +111,7 @@ def test_an_honest_judge_is_accepted_and_the_way_back_refused() -> None:
 def test_a_guard_on_it_holds_breaks_and_stays_open() -> None:
     """`may rise by at most 0.02` is non-inferiority of the fall."""
     before, after = drawn()
-    precise = read_objective("raise accuracy; the Brier score may rise by at most 0.02")
+    precise = read_objective("raise accuracy; brier may rise by at most 0.02")
     assert precise.guards == (Guard(metric="brier", margin=0.02),)
     worse = decide(after, before, precise, alpha=0.03).guards[0]
     assert (worse.metric, worse.state) == ("brier", "broken")

@@ -55,7 +55,7 @@ def test_the_bound_is_wilsons_one_sided() -> None:
 )
 def test_the_gate_wants_the_floor_shown(floor: float, outcome: str, state: str) -> None:
     """Recall rises in each case; precision is .91 after it, with a lower bound of about .88."""
-    objective = read_objective(f"at least {floor} precision, then recall")
+    objective = read_objective(f"raise recall; precision at least {floor}")
     decision = decide(judged(0.08, 0.4), judged(0.08, 0.2), objective, alpha=0.03)
     assert (decision.outcome, decision.floors[0].state) == (outcome, state), decision.reason
     assert "precision" in decision.reason

@@ -43,9 +43,7 @@ from judgewright.optimize.losses import (
 )
 from judgewright.optimize.search_state import Candidate
 
-OBJECTIVE = read_objective(
-    "do not call unsupported statements grounded", judge=Registry().get("groundedness")
-)
+OBJECTIVE = read_objective("do not call unsupported statements grounded", target="precision")
 GOOD = "(fp + 0.3 * fn) * (1 if in_slice('target') else 0.5) * (0.5 + 0.5 * confidence)"
 
 

@@ -27,7 +27,7 @@ from judgewright.runs.demo import write_demo_rows
 
 OBJECTIVE = read_objective(
     "Precision matters most: do not call unsupported statements grounded.",
-    judge=Registry().get("groundedness"),
+    target="precision",
 )
 GOAL = Goal(
     objective=OBJECTIVE, target=Target(predicate=None, why="all rows"), loss=default_loss(OBJECTIVE)

@@ -177,7 +177,12 @@ def test_a_run_on_a_server_whose_process_is_killed_ends_as_an_undisturbed_one(
     write_demo_rows(rows, documents=40)
     prompt = Registry().get("groundedness").to_yaml()
     config = RunConfig(
-        prompt=prompt, model="simulated", data=str(rows), objective=OBJECTIVE, steps=1
+        prompt=prompt,
+        model="simulated",
+        data=str(rows),
+        objective=OBJECTIVE,
+        target="precision",
+        steps=1,
     )
     with Workspace(tmp_path / "calm") as calm:
         expected = start_run(
@@ -193,6 +198,8 @@ def test_a_run_on_a_server_whose_process_is_killed_ends_as_an_undisturbed_one(
         "simulated",
         "--objective",
         OBJECTIVE,
+        "--target",
+        "precision",
         "--steps",
         "1",
     )

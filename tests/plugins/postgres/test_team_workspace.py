@@ -56,7 +56,14 @@ def team(postgres: PostgresServer, tmp_path: Path) -> Place:
 def wanted(rows: Path) -> RunConfig:
     """A short run."""
     prompt = Registry().get("groundedness").to_yaml()
-    return RunConfig(prompt=prompt, model="simulated", data=str(rows), objective=OBJECTIVE, steps=1)
+    return RunConfig(
+        prompt=prompt,
+        model="simulated",
+        data=str(rows),
+        objective=OBJECTIVE,
+        target="precision",
+        steps=1,
+    )
 
 
 def walk(place: Path | Place, rows: Path) -> RunResult:
@@ -169,6 +176,8 @@ def test_every_command_reads_and_writes_it(
         "simulated",
         "--objective",
         OBJECTIVE,
+        "--target",
+        "precision",
     )
     assert not (team.root / ".judgewright" / "judgewright.db").exists()
     assert not any(SECRET in text for text in said)
@@ -341,7 +350,7 @@ def test_two_gates_at_once_spend_one_look_each(
         prompt = edited.edited(criteria=f"{edited.criteria}\nBe strict about numbers, {name}.")
         (tmp_path / f"{name}.yaml").write_text(prompt.to_yaml())
     asked = ("one.yaml", "two.yaml", "two.yaml")
-    tail = (str(rows), "--model", "simulated", "--objective", OBJECTIVE)
+    tail = (str(rows), "--model", "simulated", "--objective", OBJECTIVE, "--target", "precision")
     gates = [started(place, tmp_path, "gate", "groundedness", after, *tail) for after in asked]
     ended = [gate.communicate(timeout=SECONDS) for gate in gates]
     assert {gate.returncode for gate in gates} <= {0, 1}, ended

@@ -98,7 +98,7 @@ def test_the_choice_is_a_judge_like_any_other(
     code, body = run(capsys, *ASK, "--judge", "router.yaml", "--k", "9")
     assert (code, body["calls"]) == (0, 0)
     assert body["benchmark"]["metrics"] == bench["metrics"]
-    wish = ("--objective", "stop calling orders support", "--model", "simulated")
+    wish = ("--objective", "raise recall[orders]", "--model", "simulated")
     assert run_command(capsys, "optimize", "--plan", "router.yaml", "q.jsonl", *wish)[0] == 0
 
 

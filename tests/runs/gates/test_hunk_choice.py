@@ -81,6 +81,7 @@ def walk(root: Path, rows: Path, **changes: Any) -> str:
         "model": "simulated",
         "data": str(rows),
         "objective": OBJECTIVE,
+        "target": "precision",
         "steps": 1,
     }
     chosen = RunConfig(**{**plain, "proposer": "human", "edit": EDIT.to_yaml(), **changes})
@@ -419,6 +420,7 @@ def test_a_composed_prompt_that_may_not_be_tried_is_refused_by_name(
         model="simulated",
         data=str(tmp_path / "rows.jsonl"),
         objective=OBJECTIVE,
+        target="precision",
     )
     with Workspace(tmp_path / "work") as place:
         run_id = create_run(place.database, "optimize", config.to_json())

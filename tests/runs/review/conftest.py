@@ -121,6 +121,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
         data=str(path),
         objective=f"Avoid false positives. Do not lose more than 15 points of recall. {HOSTILE}",
         target="precision",
+        guards=("recall=0.15",),
         proposer="human",
         edit=edit.to_yaml(),
         hunks=8,

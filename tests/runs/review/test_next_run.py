@@ -28,9 +28,7 @@ def asked_for(page: TestClient, made: Made, **form: str) -> dict[str, str]:
 
 
 def test_comments_are_joined_in_the_order_of_the_hunks(page: TestClient, made: Made) -> None:
-    """A full stop where there is none; the general comment last; what the rules cannot read keeps
-    the run's goal.
-    """
+    """A full stop where there is none; the general comment last; words keep the run's goal."""
     form = {
         "comment-10": "rule 10 is vague",
         "comment-2": " too strict\nwith paraphrase ",
@@ -55,7 +53,7 @@ def test_comments_are_joined_in_the_order_of_the_hunks(page: TestClient, made: M
     )
 
 
-def test_what_the_rules_read_in_the_comments_is_the_goal(page: TestClient, made: Made) -> None:
+def test_exact_words_in_the_comments_are_the_goal(page: TestClient, made: Made) -> None:
     """Then nothing of the old one is filled in; without comments the run's own words stand
     there.
     """

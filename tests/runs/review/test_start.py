@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from httpx import Response
@@ -26,7 +27,9 @@ from judgewright.runs.store import HoldoutLedger, JobQueue, Workspace, list_runs
 from .conftest import ATTACK, OURS, settled, visit, when_done
 
 HEADERS = {"origin": OURS, "sec-fetch-site": "same-origin"}
-OBJECTIVE = "Precision matters most. Do not lose more than 5 points of recall."
+OBJECTIVE = "Precision; recall may fall by 5 points"
+SENTENCE = "do not call unsupported statements grounded"
+"""One that the simulated model reads."""
 
 
 @pytest.fixture
@@ -251,47 +254,41 @@ def test_the_form_has_every_option_of_the_command() -> None:
     }
 
 
-def test_the_objective_is_read_by_rules_while_it_is_typed(desk: TestClient) -> None:
-    """A fragment of the page; what cannot be read is said, and nothing is asked."""
+def test_the_objective_in_exact_words_is_shown_while_it_is_typed(desk: TestClient) -> None:
+    """A fragment of the page; words of another kind want the model, and nothing is asked."""
     told = desk.post("/start/reading", data=form(), headers=HEADERS).text
     assert told.startswith('<div id="reading"')
     assert (
         "Raise precision by making fewer false positives; recall may fall by at most 5 points."
         in told
     )
-    assert (
-        "Name what should rise"
-        in desk.post("/start/reading", data=form(objective="make it nice"), headers=HEADERS).text
-    )
+    told = desk.post("/start/reading", data=form(objective=SENTENCE), headers=HEADERS).text
+    assert "In words." in told
+    assert "raise precision; recall may fall by 5 points" in told
 
 
-def test_an_objective_that_is_half_read_can_be_taken_so(desk: TestClient, rows: bytes) -> None:
-    """What is not clear and what was read stand apart, without the options of the command line."""
+def test_a_models_reading_is_taken_by_a_button_and_fills_in_the_goal(
+    desk: TestClient, root: Path, rows: bytes
+) -> None:
+    """Until then there is no plan; what was read is what the run is started with."""
     send(desk, "rows.jsonl", rows)
-    half = (
-        "Catch more unsupported answers: fewer false positives. Do not lose more than 5 points of"
-        " recall."
-    )
-    told = desk.post("/start/reading", data=form(objective=half), headers=HEADERS).text
-    assert "Not clear yet:</b> &#39;false positives&#39; (say of which class" in told
-    assert (
-        "<b>raise specificity by making fewer false positives; recall may fall by at most 5"
-        " points</b>" in told
-    )
-    assert 'name="yes" value="yes"' in told
-    refused = plan(desk, form(objective=half))
-    assert (refused.status_code, 'not clear yet. <a href="#reading">' in refused.text) == (
-        400,
-        True,
-    )
-    answer = desk.post("/start/plan", data=form(objective=half), headers=HEADERS)
+    refused = plan(desk, form(objective=SENTENCE))
+    assert (refused.status_code, 'taken yet. <a href="#reading">' in refused.text) == (400, True)
+    answer = desk.post("/start/plan", data=form(objective=SENTENCE), headers=HEADERS)
     assert answer.headers["location"].endswith("&plan=1#reading"), "the eye is led to what is asked"
     assert "--" not in re.findall(r'id="reading".*?</div>', refused.text, re.DOTALL)[0]
-    taken = plan(desk, form(objective=half, yes="yes")).text
-    assert 'id="plan"' in taken
-    assert taken.count('name="yes"') == 1, "it stays taken, and is no field of its own"
-    assert 'type="checkbox" name="yes"' not in taken
-    assert "(set:" not in taken
+    plan(desk, form(objective=SENTENCE), "/start/ask")
+    asked = form(objective=SENTENCE, asked=settled(root).job_id)
+    shown = desk.get("/start", params=asked).text
+    assert "Raise precision by making fewer false positives" in shown
+    assert 'formaction="/start/take"' in shown
+    answer = desk.post("/start/take", data=asked, headers=HEADERS)
+    taken = parse_qs(urlsplit(answer.headers["location"]).query)
+    assert (taken["target"], taken["guards"]) == (["precision"], ["recall=0.05"])
+    assert taken["objective"] == [SENTENCE]
+    assert 'id="plan"' in desk.get(answer.headers["location"]).text
+    other = desk.post("/start/take", data={**asked, "objective": "be nice"}, headers=HEADERS)
+    assert (other.status_code, "has not read these words" in other.text) == (400, True)
 
 
 def test_the_form_shows_few_fields_and_plain_words(desk: TestClient, rows: bytes) -> None:
@@ -313,10 +310,6 @@ def test_the_form_shows_few_fields_and_plain_words(desk: TestClient, rows: bytes
     assert 'placeholder="FILE"' not in rest
     assert "the simulated model is part of Judgewright" in first, (
         "which is the model that is chosen as it stands"
-    )
-    assert (
-        "or let the model read it"
-        not in desk.post("/start/reading", data=form(objective="be nice"), headers=HEADERS).text
     )
     assert 'href="#goal"' in desk.post("/start/reading", data=form(), headers=HEADERS).text, (
         "where a guard is changed"
@@ -472,8 +465,8 @@ def test_how_the_model_reads_it_stands_on_the_page_and_its_price_on_the_button(
     unclear = form(objective=objective, asked=job.job_id)
     shown = desk.get("/start", params=unclear).text
     (told,) = re.findall(r'id="model-reading".*?</div>', shown, re.DOTALL)
-    assert "Not clear to the model either" in told
-    assert "The simulated model reads no sentences" in told
+    assert "Not clear to the model" in told
+    assert "The simulated model reads only the sentences of the demo and the docs" in told
     assert "--" not in told
     assert '<a href="#goal">choose the metric below</a>' in told
     assert re.search(
@@ -482,7 +475,7 @@ def test_how_the_model_reads_it_stands_on_the_page_and_its_price_on_the_button(
         shown,
     )
     in_jobs = desk.get("/jobs").text
-    assert "Asked back: what the objective means is not settled" in in_jobs
+    assert "Asked back: what the objective means is" in in_jobs
     assert "--target" not in in_jobs
     # With other words, or with a metric chosen, it is of no concern any more.
     other = {**unclear, "objective": "raise precision"}
