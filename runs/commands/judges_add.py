@@ -336,10 +336,9 @@ def _open_questions(file: Path, understood: Understood, options: AddOptions) -> 
         command += [f"{flag} {quote(f'{theirs}={value}')}" for theirs, value in pairs.items()]
     for name, value in understood.known.items():
         command.append(f"--{name} {quote(value)}" if value else f"--{name}")
-    first, *more = understood.questions
-    asked = " ".join(f"--{question.option} ..." for question in understood.questions)
-    hint = "; ".join([*map(str, more), f"as far as it is known: {' '.join(command)} {asked}"])
-    return InputError(f"{file.name}: {first}", hint=hint)
+    command += [f"--{question.option} ..." for question in understood.questions]
+    asked = "\n  ".join(map(str, understood.questions))
+    return InputError(f"{file.name} leaves open:\n  {asked}", hint=" ".join(command))
 
 
 def _model_reading(

@@ -11,26 +11,20 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+import lazy_loader  # pyright: ignore[reportMissingTypeStubs]
+
 from ...judges import InputError
 from ..exports.template_parts import Field, TemplatePart, join_literals
 
 if TYPE_CHECKING:
     from jinja2 import nodes
+else:
+    nodes = lazy_loader.load("jinja2.nodes")
 
-_FILTERS = (
-    "trim",
-    "safe",
-    "e",
-    "escape",
-    "string",
-    "default",
-    "d",
-    "tojson",
-    "join",
-    "upper",
-    "lower",
-    "indent",
+_FILTERS = frozenset(
+    ("trim", "safe", "e", "escape", "string", "default", "d", "tojson", "join", "indent")
 )
+_ALL_GIVEN = "What it says where {} is missing is left out: give every row a text for it."
 
 
 def read_computed_jinja(text: str, notes: list[str]) -> tuple[TemplatePart, ...]:
@@ -43,16 +37,18 @@ def read_computed_jinja(text: str, notes: list[str]) -> tuple[TemplatePart, ...]
     Raises:
         InputError: It is no Jinja, or what it shows cannot be told without a row.
     """
-    from jinja2 import Environment, TemplateSyntaxError, nodes
+    from jinja2 import Environment, TemplateSyntaxError
 
     try:
         tree = Environment(autoescape=False).parse(text)  # noqa: S701 - parsed, never rendered
     except TemplateSyntaxError as error:
         raise InputError(f"line {error.lineno}: it is no Jinja template: {error.message}") from None
-    shown = {
-        name.name for output in tree.find_all(nodes.Output) for name in output.find_all(nodes.Name)
-    }
-    return join_literals(_Reader(notes, shown).parts(tree.body, {}))
+    outputs = tree.find_all(nodes.Output)
+    shown = {name.name for output in outputs for name in output.find_all(nodes.Name)}
+    settled: dict[str, None] = {}
+    parts = join_literals(_Reader(settled, shown).parts(tree.body))
+    notes += [note for note in settled if note not in notes]
+    return parts
 
 
 def one_field(name: str) -> str:
@@ -63,58 +59,45 @@ def one_field(name: str) -> str:
 class _Reader:
     """Writes out a tree; names that the template sets itself are known."""
 
-    def __init__(self, notes: list[str], shown: Collection[str]) -> None:
-        self._notes = notes
+    def __init__(self, settled: dict[str, None], shown: Collection[str]) -> None:
+        self._settled = settled
         self._shown = shown
         """The names that the template shows somewhere."""
+        self._known: dict[str, list[TemplatePart]] = {}
 
-    def parts(
-        self, body: Sequence[nodes.Node], known: dict[str, list[TemplatePart]]
-    ) -> list[TemplatePart]:
+    def parts(self, body: Sequence[nodes.Node]) -> list[TemplatePart]:
         """Return what nodes write."""
-        from jinja2 import nodes
-
         written: list[TemplatePart] = []
         for node in body:
             if isinstance(node, nodes.Output):
                 for part in node.nodes:
-                    written += self._value(part, known)
+                    written += self._value(part)
             elif isinstance(node, nodes.Assign) and isinstance(node.target, nodes.Name):
-                known[node.target.name] = self._value(node.node, known)
+                self._known[node.target.name] = self._value(node.node)
             elif isinstance(node, nodes.If):
-                written += self._branch(node, known)
+                written += self._branch(node)
             elif isinstance(node, nodes.For):
-                field = self._field(node.iter)
-                self._say(one_field(field.name))
+                field = _field(node.iter)
+                self._settled[one_field(field.name)] = None
                 written += [field, "\n"]
             else:
                 raise _computed(node)
         return written
 
-    def _branch(self, node: nodes.If, known: dict[str, list[TemplatePart]]) -> list[TemplatePart]:
+    def _branch(self, node: nodes.If) -> list[TemplatePart]:
         """Return the branch of a condition that asks whether a field is there which the template
         shows.
         """
-        from jinja2 import nodes
-
         test, turned = node.test, False
-        while (
-            isinstance(test, nodes.And)
-            and isinstance(test.left, nodes.Test)
-            and test.left.name == "defined"
-        ):
+        while isinstance(test, nodes.And):
             test = test.right  # "x is defined and x"
         if isinstance(test, nodes.Not):
             test, turned = test.node, True
         if isinstance(test, nodes.Test) and test.name in ("defined", "none"):
             test, turned = test.node, turned ^ (test.name == "none")
-        if isinstance(test, nodes.Compare):
-            raise _computed(test)
-        field = self._field(test)
-        branch = self.parts(node.else_ if turned else node.body, known)
-        if field.name not in self._shown and field.name not in [
-            p.name for p in branch if isinstance(p, Field)
-        ]:
+        field = _field(test)
+        branch = self.parts(node.else_ if turned else node.body)
+        if field.name not in self._shown and field not in branch:
             raise InputError(
                 f"line {node.lineno}: what it says depends on {field.name}, which it does not show",
                 hint=(
@@ -122,52 +105,40 @@ class _Reader:
                     " without it"
                 ),
             )
-        self._say(
-            f"What it says where {field.name} is missing is left out: give every row a text for it."
-        )
+        self._settled[_ALL_GIVEN.format(field.name)] = None
         return branch
 
-    def _value(self, node: nodes.Node, known: dict[str, list[TemplatePart]]) -> list[TemplatePart]:
-        from jinja2 import nodes
-
+    def _value(self, node: nodes.Node) -> list[TemplatePart]:
         if isinstance(node, nodes.TemplateData):
             return [node.data]
         if isinstance(node, nodes.Const):
             return [str(node.value)]
-        if isinstance(node, nodes.Name) and node.name in known:
-            return known[node.name]
+        if isinstance(node, nodes.Name) and node.name in self._known:
+            return self._known[node.name]
         if isinstance(node, nodes.Filter) and node.node is not None and node.name in _FILTERS:
-            shown = self._value(node.node, known)
-            self._say(f"Its filter {node.name} is left out: give the text as it should be shown.")
-            return shown
+            note = f"Its filter {node.name} is left out: give the text as it should be shown."
+            self._settled[note] = None
+            return self._value(node.node)
         if isinstance(node, nodes.CondExpr | nodes.Or):
-            first = node.expr1 if isinstance(node, nodes.CondExpr) else node.left
-            self._say(
-                "What it says where a field is missing is left out: give every row a text for it."
-            )
-            return self._value(first, known)
-        return [self._field(node)]
+            self._settled[_ALL_GIVEN.format("a field")] = None
+            return self._value(node.expr1 if isinstance(node, nodes.CondExpr) else node.left)
+        return [_field(node)]
 
-    def _field(self, node: nodes.Node) -> Field:
-        from jinja2 import nodes
 
-        names: list[str] = []
-        inner = node
-        while isinstance(inner, nodes.Getattr | nodes.Getitem):
-            if isinstance(inner, nodes.Getattr):
-                names.append(inner.attr)
-            elif isinstance(inner.arg, nodes.Const) and isinstance(inner.arg.value, str):
-                names.append(inner.arg.value)
-            elif not isinstance(inner.arg, nodes.Slice):
-                raise _computed(node)
-            inner = inner.node
-        if not isinstance(inner, nodes.Name):
+def _field(node: nodes.Node) -> Field:
+    names: list[str] = []
+    inner = node
+    while isinstance(inner, nodes.Getattr | nodes.Getitem):
+        if isinstance(inner, nodes.Getattr):
+            names.append(inner.attr)
+        elif isinstance(inner.arg, nodes.Const) and isinstance(inner.arg.value, str):
+            names.append(inner.arg.value)
+        elif not isinstance(inner.arg, nodes.Slice):
             raise _computed(node)
-        return Field(".".join([inner.name, *reversed(names)]))
-
-    def _say(self, note: str) -> None:
-        if note not in self._notes:
-            self._notes.append(note)
+        inner = inner.node
+    if not isinstance(inner, nodes.Name):
+        raise _computed(node)
+    return Field(".".join([inner.name, *reversed(names)]))
 
 
 def _computed(node: nodes.Node) -> InputError:
