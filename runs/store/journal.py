@@ -120,28 +120,26 @@ def find_run(
     Raises:
         InputError: There is no such run, or there are several, which are listed.
     """
-    rows = database.read("SELECT run_id, kind, state FROM run ORDER BY seq DESC")
-    if any(run_id == name for run_id, _, _ in rows):
-        return name
-    fit = [(run_id, state) for run_id, kind, state in rows if not kinds or kind in kinds]
-    ids = [run_id for run_id, _ in fit]
+    of = " or ".join(kinds) or "run"
+    where, values = _where(kinds)
+    sql = f"SELECT run_id, state FROM run{where} ORDER BY seq DESC"  # noqa: S608 - question marks only
+    runs = database.read(sql, values)
     if name == LATEST:
-        if not ids:
+        if not runs:
+            raise InputError(f"there is no {of} in this workspace yet", hint="start one")
+        if come_to:
+            where, values = _where(kinds, come_to)
+            sql = f"SELECT run_id, state FROM run{where} ORDER BY seq DESC"  # noqa: S608
+            runs = database.read(sql, values)
+        open_runs = [run for run in runs if unfinished and run[1] != "done"]
+        if not runs:
             raise InputError(
-                f"there is no {' or '.join(kinds) or 'run'} in this workspace yet", hint="start one"
+                f"no {of} in this workspace has come far enough", hint="`judgewright runs list`"
             )
-        if unfinished:
-            ids = [run_id for run_id, state in fit if state != "done"] or ids
-        usable = next(
-            (run_id for run_id in ids if not come_to or _has_event(database, run_id, come_to)), None
-        )
-        if usable is None:
-            raise InputError(
-                f"no {' or '.join(kinds)} in this workspace has come far enough",
-                hint="`judgewright runs list`",
-            )
-        return usable
-    fitting = [run_id for run_id in ids if name and run_id.startswith(name)]
+        return (open_runs or runs)[0][0]
+    fitting = [run_id for run_id, _ in runs if name and run_id.startswith(name)]
+    if name in fitting or database.read("SELECT 1 FROM run WHERE run_id = ?", (name,)):
+        return name
     if not fitting:
         raise _unknown(name)
     if len(fitting) > 1:
@@ -152,10 +150,18 @@ def find_run(
     return fitting[0]
 
 
-def _has_event(database: Database, run_id: str, kinds: Collection[str]) -> bool:
-    marks = ", ".join("?" * len(kinds))
-    sql = f"SELECT 1 FROM event WHERE run_id = ? AND kind IN ({marks}) LIMIT 1"  # noqa: S608 - question marks only
-    return bool(database.read(sql, (run_id, *kinds)))
+def _where(kinds: Collection[str], events: Collection[str] = ()) -> tuple[str, tuple[str, ...]]:
+    """Return the clause that selects runs of some kinds that have written an event of some kinds;
+    all where none are named.
+    """
+    conditions: list[str] = []
+    if kinds:
+        conditions.append(f"kind IN ({', '.join('?' * len(kinds))})")
+    if events:
+        marks = ", ".join("?" * len(events))
+        its = f"event.run_id = run.run_id AND event.kind IN ({marks})"
+        conditions.append(f"EXISTS (SELECT 1 FROM event WHERE {its})")  # noqa: S608
+    return f" WHERE {' AND '.join(conditions)}" if conditions else "", (*kinds, *events)
 
 
 def writing_run(database: Database, holder: Holder) -> str:
@@ -177,15 +183,9 @@ def list_runs(
             many rows.
         events: Only runs that have written an event of one of these kinds.
     """
-    wanted = [f"kind IN ({', '.join('?' * len(kinds))})"] if kinds else []
-    if events:
-        its = f"event.run_id = run.run_id AND event.kind IN ({', '.join('?' * len(events))})"
-        wanted.append(f"EXISTS (SELECT 1 FROM event WHERE {its})")  # noqa: S608 - question marks only
-    where = f" WHERE {' AND '.join(wanted)}" if wanted else ""
-    return tuple(
-        _run(database, row)
-        for row in database.read(f"{_SELECT}{where} ORDER BY seq", (*kinds, *events))
-    )
+    where, values = _where(kinds, events)
+    rows = database.read(f"{_SELECT}{where} ORDER BY seq", values)
+    return tuple(_run(database, row) for row in rows)
 
 
 @contextmanager

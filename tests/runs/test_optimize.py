@@ -275,6 +275,8 @@ def test_a_configuration_opens_its_proposer_and_survives_json() -> None:
     assert RunConfig.from_json(stored) == chosen
     earlier = {**stored, "parts": stored["editable"], "editable": []}
     assert RunConfig.from_json(earlier) == chosen
+    earlier = {**stored, "engine": "dask", "workers": 2, "scheduler": None}
+    assert RunConfig.from_json(earlier).engine == "dask=2"
     assert open_proposer(chosen) == TextGrad(parts=("criteria", "reply"), gradients=3)
     assert open_proposer(config(proposer="rewrite")) == Rewrite()
     assert open_proposer(config(editable=("anchors", "criteria"))) == TextGrad(
