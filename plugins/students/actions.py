@@ -20,8 +20,8 @@ from ...judges import (
 from ...judges.files import VerdictColumns, group_by_text, load_judges
 from ...judges.metrics.paired_comparison import Change
 from ...judges.scale import BINARY
-from ...runs.actions.verdict_texts import with_texts
 from ..students import ScreenedAt, StudentSettings, Trained, screened, train_student
+from ..verdict_texts import with_texts
 from .screening import is_sure
 from .training import Count
 

@@ -72,7 +72,7 @@ from ..store.sealed_rows import (
     version_of,
 )
 from ..store.workspace import Workspace
-from .reliability import ReliabilityReport, check_reliability
+from .check_reliability import ReliabilityReport, check_reliability
 
 Watch = Callable[[str, Progress], None]
 

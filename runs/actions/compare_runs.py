@@ -15,8 +15,8 @@ from ...judges.metrics.paired_comparison import Change
 from ...optimize.holdout.row_fingerprints import row_keys
 from ..store.workspace import Workspace
 from .flips import Flips, Validation, flips_of
-from .run_rows import ShownRows, Side, shown_rows
 from .run_summary import read_run
+from .show_rows import ShownRows, Side, shown_rows
 
 COMPARED = ("precision", "recall", "specificity", "f1", "accuracy", "kappa")
 """Metrics that are compared of judges that decide yes or no."""

@@ -34,8 +34,8 @@ from ...slices.target import TARGETS
 from ..store.journal import find_run
 from ..store.sealed_rows import enter_look, read_open, require_shown, seal_of, version_of
 from ..store.workspace import Workspace
-from .run_rows import shown_rows
 from .run_summary import baseline, read_run
+from .show_rows import shown_rows
 
 _slices = partial(option, "Slices")
 

@@ -26,7 +26,7 @@ def doctor(workspace: Workspace, as_json: bool) -> None:
     Opening a workspace reads the whole file only after a process was killed; this always does. Exit
     1: damage.
     """
-    from ..actions.doctor import check_workspace
+    from ..actions.check_workspace import check_workspace
 
     if not workspace.exists:
         raise InputError(

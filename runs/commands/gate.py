@@ -19,7 +19,6 @@ from ...optimize.options import option, option_fields, spelling
 from ...slices.saved import read_slice
 from ..actions.decide import Gated, GateModel, Terms
 from ..actions.gate import TwoJudges, gate_again, gate_judges, gate_verdicts
-from ..actions.git_prompt import judge_of
 from ..actions.label_flips import (
     FlipGated,
     FlipRows,
@@ -28,6 +27,7 @@ from ..actions.label_flips import (
     gate_verdicts_by_flips,
     settle_flips,
 )
+from ..actions.read_git_prompt import judge_of
 from ..actions.read_objective import saved_slices
 from ..actions.verdict_pairs import pair_verdicts, read_holdout, read_verdicts, split_name
 from ..config.options import (

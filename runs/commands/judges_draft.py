@@ -64,8 +64,8 @@ def add_drafted(
     from ...judges.prompt import check_name
     from ...judges.scale import parse_label_scale
     from ..actions.bench import describe_spending
+    from ..actions.draft_judge import new_judge, read_examples, scale_of
     from ..actions.keep_judge import keep_judge
-    from ..actions.new_judge import new_judge, read_examples, scale_of
 
     model = require_model(models.model)
     if name is None or draft.description is None or draft.examples is None:

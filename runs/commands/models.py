@@ -20,7 +20,7 @@ from .options import json_option, read_pairs, reads_workspace
 
 if TYPE_CHECKING:
     from ..actions.check_model import ModelReport
-    from ..actions.models import ModelDescription
+    from ..actions.describe_models import ModelDescription
     from ..store.workspace import Workspace
 
 LISTS = """\
@@ -43,7 +43,7 @@ def list_(name: str | None, workspace: Workspace, as_json: bool) -> None:
 
     With NAME: what it stands for, where each setting comes from, and whether its key is there.
     """
-    from ..actions.models import describe_models
+    from ..actions.describe_models import describe_models
 
     if name is not None:
         _say_model(name, workspace, as_json=as_json)
@@ -76,7 +76,7 @@ def list_(name: str | None, workspace: Workspace, as_json: bool) -> None:
 
 
 def _say_model(name: str, workspace: Workspace, *, as_json: bool) -> None:
-    from ..actions.models import describe_model, source_of
+    from ..actions.describe_models import describe_model, source_of
 
     described = describe_model(name, asking_environment(workspace.root))
     if as_json:

@@ -14,7 +14,7 @@ from ...judges import InputError, parse_label_scale, write_beside
 from ...judges.files import GradeMap, VerdictColumns, parse_grade_map, require_aggregate
 from ...judges.published import STATUSES, all_agree, check_expected, load_published
 from ...optimize.options import option
-from ..actions.reliability import check_noise, check_reliability
+from ..actions.check_reliability import check_noise, check_reliability
 from ..actions.score import (
     ScoreOptions,
     measure_many,

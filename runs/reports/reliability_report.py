@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ...judges import Estimate
 from ...judges.reliability import LabelAudit, Remeasured
-from ..actions.reliability import ReliabilityReport
+from ..actions.check_reliability import ReliabilityReport
 from .numbers import number
 from .printing import say_template
 

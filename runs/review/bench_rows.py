@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...judges import Benchmark, JudgedDataset, OutputScale, Row, Unscored, Verdict, by_column
-from ..actions.run_rows import ShownRows
+from ..actions.show_rows import ShownRows
 
 MOST_ROWS = 2_000
 """Wrong rows that are kept to be shown, the judge's surest first; `bench --out` writes them all."""

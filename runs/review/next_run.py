@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 
 from ...judges import InputError
 from ...optimize import Objective, ObjectiveWords
-from ..actions.models import describe_models
+from ..actions.describe_models import describe_models
 from ..actions.read_objective import saved_slices
 from ..actions.run_summary import RunSummary, read_optimization
 from ..config.environment import SIMULATED

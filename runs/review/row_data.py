@@ -18,8 +18,8 @@ from ...optimize.holdout.ledger import MAX_LOOKS
 from ...optimize.holdout.look_counting import LookRequest, requested_look
 from ..actions.compare_runs import compare_runs, parse_side
 from ..actions.flips import Flip, Flips, flips_of, validation
-from ..actions.run_rows import shown_rows
 from ..actions.run_summary import read_run
+from ..actions.show_rows import shown_rows
 from ..config.environment import Environment, read_environment
 from ..config.place import Place
 from ..labels.queue import KIND, QueueConfig

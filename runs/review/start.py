@@ -20,9 +20,8 @@ from ...judges.files import KINDS, RawRoles, mapped_words
 from ...optimize import ObjectiveWords, Unsettled
 from ...optimize.losses import TARGETS, ClassNames
 from ..actions.check_data import CheckOptions
-from ..actions.models import describe_models
+from ..actions.describe_models import describe_models
 from ..actions.read_objective import saved_slices
-from ..actions.reading_price import price_reading
 from ..actions.run_summary import RunSummary, read_run
 from ..actions.work_jobs import result_of
 from ..config.environment import SIMULATED, Environment
@@ -30,6 +29,7 @@ from ..store.jobs import Job
 from .app_state import AppState
 from .data_files import find_data_files
 from .forms import field_of
+from .reading_price import price_reading
 from .routes import Address, AsyncAddress
 from .row_pages import Json
 from .start_columns import ColumnChoices, column_choices, column_names

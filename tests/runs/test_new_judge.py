@@ -10,7 +10,7 @@ import pytest
 from judgewright.judges import InputError, ModelError, OutputScale, load_prompt
 from judgewright.judges.drafting import LabelledExample, draft_judge
 from judgewright.judges.models import Client, Completion, Request
-from judgewright.runs.actions.new_judge import read_examples, scale_of
+from judgewright.runs.actions.draft_judge import read_examples, scale_of
 from judgewright.runs.cli import main
 
 ROWS = [

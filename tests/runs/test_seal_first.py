@@ -12,7 +12,7 @@ from judgewright.judges import Registry, split_dataset
 from judgewright.judges.files import RawRoles
 from judgewright.runs.actions import read_run
 from judgewright.runs.actions.check_data import CheckOptions
-from judgewright.runs.actions.run_rows import shown_rows
+from judgewright.runs.actions.show_rows import shown_rows
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.review.file_data import names_of_check
 from judgewright.runs.review.row_data import RowQuery, find_row_pages, make_row_pages

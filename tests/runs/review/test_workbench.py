@@ -30,7 +30,7 @@ from judgewright.judges.reliability import read_audit
 from judgewright.optimize.events import JudgeMeasured
 from judgewright.optimize.holdout.row_fingerprints import RowFingerprints
 from judgewright.runs.actions import read_run
-from judgewright.runs.actions.run_rows import shown_rows
+from judgewright.runs.actions.show_rows import shown_rows
 from judgewright.runs.config import Environment
 from judgewright.runs.config.place import Place
 from judgewright.runs.labels.queue import reading_order

@@ -8,9 +8,9 @@ from ...optimize import ObjectiveWords
 from ...optimize.losses.loss import RETURNS
 from ...optimize.losses.reading import reading_request
 from ...optimize.losses.request import loss_request
+from ..actions.read_objective import saved_slices
 from ..config.environment import SIMULATED, Environment, open_model
 from ..store.workspace import Workspace
-from .read_objective import saved_slices
 
 
 def price_reading(

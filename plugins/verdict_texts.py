@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ...judges import DataError, Dataset, JudgedDataset
-from ...judges.files import Roles, read_table
+from ..judges import DataError, Dataset, JudgedDataset
+from ..judges.files import Roles, read_table
 
 
 def with_texts(
