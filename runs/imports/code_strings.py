@@ -70,6 +70,10 @@ def prompts_of(
         for string in _candidates(strings)
         if not any(_is_part(string, other, or_equal=True) for other in in_chats)
     ]
+    called = [one for one in strings if "system" in one.name.casefold() and not one.has_fields]
+    free = [one for one in called if all(one.text != other.text for other in in_chats)]
+    if len(alone) == len(free) == 1 and not chats:
+        alone = [[replace(free[0], role="system"), *alone[0]]]
     prompts = [*chats, *alone]
     if wanted is not None:
         named = [prompt for prompt in prompts if wanted in (prompt[-1].name, _line_of(prompt[-1]))]

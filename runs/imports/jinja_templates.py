@@ -17,9 +17,10 @@ from ...judges import InputError
 from ..exports.template_parts import Field, TemplatePart, join_literals
 
 if TYPE_CHECKING:
-    from jinja2 import nodes
+    import jinja2
+    import jinja2.nodes
 else:
-    nodes = lazy_loader.load("jinja2.nodes")
+    jinja2 = lazy_loader.load("jinja2")
 
 _FILTERS = frozenset(
     ("trim", "safe", "e", "escape", "string", "default", "d", "tojson", "join", "indent")
@@ -37,14 +38,12 @@ def read_computed_jinja(text: str, notes: list[str]) -> tuple[TemplatePart, ...]
     Raises:
         InputError: It is no Jinja, or what it shows cannot be told without a row.
     """
-    from jinja2 import Environment, TemplateSyntaxError
-
     try:
-        tree = Environment(autoescape=False).parse(text)  # noqa: S701 - parsed, never rendered
-    except TemplateSyntaxError as error:
+        tree = jinja2.Environment(autoescape=False).parse(text)
+    except jinja2.TemplateSyntaxError as error:
         raise InputError(f"line {error.lineno}: it is no Jinja template: {error.message}") from None
-    outputs = tree.find_all(nodes.Output)
-    shown = {name.name for output in outputs for name in output.find_all(nodes.Name)}
+    outputs = tree.find_all(jinja2.nodes.Output)
+    shown = {name.name for output in outputs for name in output.find_all(jinja2.nodes.Name)}
     settled: dict[str, None] = {}
     parts = join_literals(_Reader(settled, shown).parts(tree.body))
     notes += [note for note in settled if note not in notes]
@@ -65,18 +64,20 @@ class _Reader:
         """The names that the template shows somewhere."""
         self._known: dict[str, list[TemplatePart]] = {}
 
-    def parts(self, body: Sequence[nodes.Node]) -> list[TemplatePart]:
+    def parts(self, body: Sequence[jinja2.nodes.Node]) -> list[TemplatePart]:
         """Return what nodes write."""
         written: list[TemplatePart] = []
         for node in body:
-            if isinstance(node, nodes.Output):
+            if isinstance(node, jinja2.nodes.Output):
                 for part in node.nodes:
                     written += self._value(part)
-            elif isinstance(node, nodes.Assign) and isinstance(node.target, nodes.Name):
+            elif isinstance(node, jinja2.nodes.Assign) and isinstance(
+                node.target, jinja2.nodes.Name
+            ):
                 self._known[node.target.name] = self._value(node.node)
-            elif isinstance(node, nodes.If):
+            elif isinstance(node, jinja2.nodes.If):
                 written += self._branch(node)
-            elif isinstance(node, nodes.For):
+            elif isinstance(node, jinja2.nodes.For):
                 field = _field(node.iter)
                 self._settled[one_field(field.name)] = None
                 written += [field, "\n"]
@@ -84,16 +85,16 @@ class _Reader:
                 raise _computed(node)
         return written
 
-    def _branch(self, node: nodes.If) -> list[TemplatePart]:
+    def _branch(self, node: jinja2.nodes.If) -> list[TemplatePart]:
         """Return the branch of a condition that asks whether a field is there which the template
         shows.
         """
         test, turned = node.test, False
-        while isinstance(test, nodes.And):
+        while isinstance(test, jinja2.nodes.And):
             test = test.right  # "x is defined and x"
-        if isinstance(test, nodes.Not):
+        if isinstance(test, jinja2.nodes.Not):
             test, turned = test.node, True
-        if isinstance(test, nodes.Test) and test.name in ("defined", "none"):
+        if isinstance(test, jinja2.nodes.Test) and test.name in ("defined", "none"):
             test, turned = test.node, turned ^ (test.name == "none")
         field = _field(test)
         branch = self.parts(node.else_ if turned else node.body)
@@ -108,40 +109,44 @@ class _Reader:
         self._settled[_ALL_GIVEN.format(field.name)] = None
         return branch
 
-    def _value(self, node: nodes.Node) -> list[TemplatePart]:
-        if isinstance(node, nodes.TemplateData):
+    def _value(self, node: jinja2.nodes.Node) -> list[TemplatePart]:
+        if isinstance(node, jinja2.nodes.TemplateData):
             return [node.data]
-        if isinstance(node, nodes.Const):
+        if isinstance(node, jinja2.nodes.Const):
             return [str(node.value)]
-        if isinstance(node, nodes.Name) and node.name in self._known:
+        if isinstance(node, jinja2.nodes.Name) and node.name in self._known:
             return self._known[node.name]
-        if isinstance(node, nodes.Filter) and node.node is not None and node.name in _FILTERS:
+        if (
+            isinstance(node, jinja2.nodes.Filter)
+            and node.node is not None
+            and node.name in _FILTERS
+        ):
             note = f"Its filter {node.name} is left out: give the text as it should be shown."
             self._settled[note] = None
             return self._value(node.node)
-        if isinstance(node, nodes.CondExpr | nodes.Or):
+        if isinstance(node, jinja2.nodes.CondExpr | jinja2.nodes.Or):
             self._settled[_ALL_GIVEN.format("a field")] = None
-            return self._value(node.expr1 if isinstance(node, nodes.CondExpr) else node.left)
+            return self._value(node.expr1 if isinstance(node, jinja2.nodes.CondExpr) else node.left)
         return [_field(node)]
 
 
-def _field(node: nodes.Node) -> Field:
+def _field(node: jinja2.nodes.Node) -> Field:
     names: list[str] = []
     inner = node
-    while isinstance(inner, nodes.Getattr | nodes.Getitem):
-        if isinstance(inner, nodes.Getattr):
+    while isinstance(inner, jinja2.nodes.Getattr | jinja2.nodes.Getitem):
+        if isinstance(inner, jinja2.nodes.Getattr):
             names.append(inner.attr)
-        elif isinstance(inner.arg, nodes.Const) and isinstance(inner.arg.value, str):
+        elif isinstance(inner.arg, jinja2.nodes.Const) and isinstance(inner.arg.value, str):
             names.append(inner.arg.value)
-        elif not isinstance(inner.arg, nodes.Slice):
+        elif not isinstance(inner.arg, jinja2.nodes.Slice):
             raise _computed(node)
         inner = inner.node
-    if not isinstance(inner, nodes.Name):
+    if not isinstance(inner, jinja2.nodes.Name):
         raise _computed(node)
     return Field(".".join([inner.name, *reversed(names)]))
 
 
-def _computed(node: nodes.Node) -> InputError:
+def _computed(node: jinja2.nodes.Node) -> InputError:
     return InputError(
         f"line {node.lineno}: the template computes something ({type(node).__name__.lower()})",
         hint="write out what it computes as text, with {{ field }} where the row's own text goes",

@@ -48,7 +48,7 @@ class ModelReading:
     confidence: str = ""
     """The field of a JSON answer with the judge's confidence."""
     unsaid: bool = False
-    """Whether the prompt does not say how to answer."""
+    """Whether the prompt itself does not say how to answer."""
     criteria: str = ""
     """First and last words, as `--criteria` takes them."""
     open: str = ""
@@ -153,7 +153,7 @@ def check_reading(
         reply_fields=fields,
         verdict=verdict,
         confidence=confidence if confidence in fields and confidence != verdict else "",
-        unsaid=said["answer"].casefold() == "unsaid",
+        unsaid=said["answer"].casefold() == "unsaid" or not _Quotes(prompt).have(fields),
         criteria=f"{first} ... {last}" if first and last else "",
         open=said["open"],
         unfounded=tuple(quotes.unfounded),
@@ -219,6 +219,10 @@ class _Quotes:
     def stands(self, words: str) -> bool:
         """Whether words stand in the text, whatever their capitals and blanks."""
         return "".join(words.split()).casefold() in "".join(self._folded.split())
+
+    def have(self, fields: Sequence[str]) -> bool:
+        """Whether the text has all these fields of an answer."""
+        return all(self.stands(name.rpartition(".")[2]) for name in fields)
 
     def expect(self, words: str, founded: bool) -> None:
         """Note words that are not founded."""

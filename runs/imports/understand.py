@@ -289,6 +289,8 @@ def _reply_form(
         if scale is None:
             return None
         schema = judge.reply_schema or {}
+        if not schema and reading.verdict in reading.reply_fields:
+            schema = _schema(reading.reply_fields, reading.verdict, reading.confidence)
         texts = [name for name, kind in schema.items() if kind == "text"] or ["reason"]
         score = next((name for name, kind in schema.items() if kind == "score"), "score")
         overrides = bool(judge.unreadable)

@@ -27,12 +27,16 @@ ASKED = {
     "forms/metric_of_mlflow": ["field"],  # the fields of make_genai_metric stand in no text
     "forms/two_measures": ["scale"],
     "forms/score_and_pass_ask": ["verdict"],
+    "fresh/promptfoo_rubricprompt.yml": ["verdict"],  # pass or score
+    "forms/threshold_elsewhere": ["scale"],  # the environment says what passes
 }
 """What is asked though the reading is there; of all others nothing is."""
 READ_ANYWAY = {
     "forms/more_j": "none<some<most<all",
     "forms/more_h": "5<4<3<2<1<0",
     "forms/refusal_labels": "COMPLIED<PARTIAL<REFUSED",
+    "forms/unknown_order": "choice invoice,complaint,question",
+    "forms/risk_unsaid": "4<3<2<1",
 }
 """What rules had to ask about, and a reader took from the words."""
 WHOLE = [name for name in READINGS["kept"] if name not in ASKED and not name.startswith("forms/")]
