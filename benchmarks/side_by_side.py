@@ -35,7 +35,7 @@ from judgewright.judges import (
     measure,
     parse_label_scale,
 )
-from judgewright.runs.imports import AddOptions, import_judge
+from judgewright.runs.imports import AddOptions, read_installed, understand
 
 DATA = Path(__file__).resolve().parents[2] / "shared/data"
 ENVIRONMENTS = Path(__file__).resolve().parents[1] / ".verify"
@@ -132,13 +132,15 @@ def judges_of(comparison: Comparison, environments: Path) -> dict[str, JudgeProm
     for theirs in comparison.theirs:
         python = environments / theirs.tool / "bin/python"
         try:
-            imported = import_judge(
-                theirs.tool, theirs.name, options=theirs.options, interpreter=str(python)
-            )
+            judge = read_installed(theirs.tool, theirs.name, str(python))
+            understood = understand(judge, theirs.options)
         except InputError as error:
             print(f"left out: {theirs.shown}: {error}", file=sys.stderr)
             continue
-        prompts[f"{theirs.shown} ({imported.tool})"] = imported.prompt
+        if understood.prompt is None:
+            print(f"left out: {theirs.shown}: {understood.questions[0]}", file=sys.stderr)
+            continue
+        prompts[f"{theirs.shown} ({judge.tool})"] = understood.prompt
     return prompts
 
 

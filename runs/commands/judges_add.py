@@ -25,14 +25,7 @@ from .options import json_option, options_of, read_pairs, writes_workspace
 
 if TYPE_CHECKING:
     from ...judges import JudgePrompt, Message
-    from ..imports import (
-        AddOptions,
-        ForeignJudge,
-        ImportedJudge,
-        ModelReading,
-        Question,
-        Understood,
-    )
+    from ..imports import AddOptions, ForeignJudge, ModelReading, Question, Understood
     from ..store.workspace import Workspace
 
 ADD = """\
@@ -166,10 +159,12 @@ def add(
             out=options.out,
             as_json=as_json,
         )
-    elif options.tool is not None or (source is not None and _is_export(Path(source))):
-        _add_from_tool(source, options, workspace, as_json=as_json)
+    elif options.tool is not None and source is None:
+        _list_shipped(options.tool, options.interpreter, as_json=as_json)
+    elif source is not None and options.tool is None and _is_export(Path(source)):
+        _add_export(Path(source), options, workspace, as_json=as_json)
     elif source is not None:
-        _add_file(Path(source), options, models, workspace, as_json=as_json)
+        _add_prompt(source, options, models, workspace, as_json=as_json)
     else:
         raise InputError(
             "which judge is added?",
@@ -187,49 +182,41 @@ def _is_export(path: Path) -> bool:
     return path.is_dir() or beside.is_file()
 
 
-def _add_from_tool(
-    source: str | None, options: SourceOptions, workspace: Workspace, *, as_json: bool
-) -> None:
+def _list_shipped(tool: str, interpreter: str | None, *, as_json: bool) -> None:
+    from ..imports import list_installed
+
+    names = list_installed(tool, interpreter)
+    if as_json:
+        say_json({"tool": tool, "names": names})
+    for judge in names if not as_json else ():
+        say(inline(judge))
+
+
+def _add_export(path: Path, options: SourceOptions, workspace: Workspace, *, as_json: bool) -> None:
     from ..actions.keep_judge import keep_judge
-    from ..imports import import_judge, list_installed
+    from ..imports import read_back
 
-    tool = options.tool or "export"
-    if source is None:
-        names = list_installed(tool, options.interpreter)
-        if as_json:
-            say_json({"tool": tool, "names": names})
-        for judge in names if not as_json else ():
-            say(inline(judge))
-        return
-    imported = import_judge(
-        tool, source, options=_add_options(options), interpreter=options.interpreter
-    )
-    path, spec = keep_judge(workspace.registry, imported.prompt, options.out)
-    _say_imported(imported, path, spec, as_json=as_json)
-
-
-def _say_imported(imported: ImportedJudge, path: str, spec: str, *, as_json: bool) -> None:
-    prompt = imported.prompt
+    if options.fields or options.fills or options.scale:
+        raise InputError("--field, --fill and --scale do not go with an export: it says all itself")
+    back = read_back(path)
+    prompt = replace(back.prompt, name=options.name or back.prompt.name)
+    kept_at, spec = keep_judge(workspace.registry, prompt, options.out)
     if as_json:
         say_json(
             {
                 "name": prompt.name,
                 "version": prompt.version,
-                "path": path,
-                "tool": imported.tool,
-                "place": imported.location,
+                "path": kept_at,
+                "from": f"an export of ours for {back.target}",
                 "inputs": prompt.inputs,
-                "fields": dict(imported.fields),
                 "scale": prompt.scale.describe(),
-                "differences": list(imported.differences),
+                "notes": back.notes,
             }
         )
         return
-    origin = f"{inline(imported.tool)}, {inline(imported.location)}"
-    say(f"{prompt.name}@{prompt.version} from {origin}, written to {path}")
-    say(f"  Rows need {', '.join(prompt.inputs)}.")
-    for difference in imported.differences:
-        say(f"  {inline(difference)}")
+    say(f"{prompt.name}@{prompt.version} from an export for {back.target}, written to {kept_at}")
+    for note in back.notes:
+        say(f"  {inline(note)}")
     say_next(prompt, spec)
 
 
@@ -254,8 +241,8 @@ def _add_options(chosen: SourceOptions) -> AddOptions:
     )
 
 
-def _add_file(
-    file: Path,
+def _add_prompt(
+    source: str,
     chosen: SourceOptions,
     models: AskOptions,
     workspace: Workspace,
@@ -263,10 +250,19 @@ def _add_file(
     as_json: bool,
 ) -> None:
     from ..actions.keep_judge import keep_judge
-    from ..imports import NO_READING, read_own_prompts, reading_messages, understand
+    from ..imports import (
+        NO_READING,
+        read_installed,
+        read_own_prompts,
+        reading_messages,
+        understand,
+    )
 
     options = _add_options(chosen)
-    judges = read_own_prompts(file, chosen.string)
+    if chosen.tool is not None:
+        judges = (read_installed(chosen.tool, source, chosen.interpreter),)
+    else:
+        judges = read_own_prompts(Path(source), chosen.string)
     if chosen.show_request:
         _show_request(reading_messages(judges), as_json=as_json)
         return
@@ -284,7 +280,7 @@ def _add_file(
     if not as_json:
         _say_text(understood)
     if prompt is None:
-        raise _open_questions(file, understood, options)
+        raise _open_questions(source, chosen, understood, options)
     if not as_json:
         _say_understood(understood, prompt)
     if chosen.check:
@@ -325,9 +321,15 @@ def _the_one(judges: Sequence[ForeignJudge], *, asking: bool) -> ForeignJudge:
     return judges[names.index(chosen)]
 
 
-def _open_questions(file: Path, understood: Understood, options: AddOptions) -> InputError:
+def _open_questions(
+    source: str, chosen: SourceOptions, understood: Understood, options: AddOptions
+) -> InputError:
     """Return the error that asks what is open, with the command in which all else is filled in."""
-    command = ["judgewright judges add", quote(str(file))]
+    command = ["judgewright judges add", quote(source)]
+    if chosen.tool:
+        command.append(f"--from {chosen.tool}")
+    if chosen.interpreter:
+        command.append(f"--with {quote(chosen.interpreter)}")
     if options.name:
         command.append(f"--as {quote(options.name)}")
     if understood.judge.string:
@@ -338,7 +340,7 @@ def _open_questions(file: Path, understood: Understood, options: AddOptions) -> 
         command.append(f"--{name} {quote(value)}" if value else f"--{name}")
     command += [f"--{question.option} ..." for question in understood.questions]
     asked = "\n  ".join(map(str, understood.questions))
-    return InputError(f"{file.name} leaves open:\n  {asked}", hint=" ".join(command))
+    return InputError(f"{Path(source).name} leaves open:\n  {asked}", hint=" ".join(command))
 
 
 def _model_reading(

@@ -4,7 +4,6 @@ from .installed_tools import TOOLS, list_installed, read_installed
 from .model_reading import NO_READING, ModelReading, ask_for_reading, reading_messages
 from .our_exports import ReadBack, read_back
 from .own_prompt import read_own_prompt, read_own_prompts
-from .sources import ImportedJudge, import_judge
 from .template_syntaxes import (
     read_double_brace,
     read_f_string,
@@ -21,13 +20,11 @@ __all__ = [
     "TOOL_FORMATS",
     "AddOptions",
     "ForeignJudge",
-    "ImportedJudge",
     "ModelReading",
     "Question",
     "ReadBack",
     "Understood",
     "ask_for_reading",
-    "import_judge",
     "list_installed",
     "read_back",
     "read_double_brace",

@@ -96,7 +96,7 @@ def read_installed(tool: str, name: str, interpreter: str | None) -> ForeignJudg
     messages = tuple(_message(message, answer.marks) for message in answer.messages)
     return ForeignJudge(
         tool=answer.tool,
-        name=answer.name,
+        name=f"{tool} {answer.name}",
         location=answer.location,
         messages=messages,
         scale=answer.scale.output_scale() if answer.scale else None,

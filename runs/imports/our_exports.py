@@ -54,6 +54,22 @@ class ReadBack:
         """Whether the words are other ones than those that were exported."""
         return self.prompt.version != self.exported
 
+    @property
+    def notes(self) -> list[str]:
+        """Where each part was read, and what is not as it was exported, in whole sentences."""
+        parts_by_file: dict[str, list[str]] = {}
+        for part, file in self.sources.items():
+            parts_by_file.setdefault(file, []).append(part)
+        notes = [f"From {file}: {', '.join(parts)}." for file, parts in parts_by_file.items()]
+        if self.rule != self.prompt.rule:
+            notes.append(
+                f"Its decision rule {self.rule.version} is not the prompt's own and stands in the"
+                " manifest."
+            )
+        if self.edited:
+            notes.append(f"Its words were edited since {self.exported} was exported.")
+        return notes
+
 
 def read_back(path: Path) -> ReadBack:
     """Read an export of ours: a folder with manifest.json, or a file with one beside it.

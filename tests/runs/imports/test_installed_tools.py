@@ -22,10 +22,10 @@ from judgewright.judges import (
 from judgewright.runs.exports import TARGETS, ExportContext, Field, Refused, write_export
 from judgewright.runs.imports import (
     AddOptions,
-    import_judge,
     list_installed,
     read_back,
     read_installed,
+    understand,
 )
 
 DATA = Path(__file__).resolve().parents[3] / "../shared/data"
@@ -47,6 +47,16 @@ where those are a list.
 FILLS = {"g_eval_groundedness": {"criteria": "Mind the quokka."}}
 
 
+def import_judge(
+    tool: str, name: str, *, options: AddOptions | None = None, interpreter: str | None = None
+) -> JudgePrompt:
+    """The judge that a tool's becomes."""
+    found = understand(read_installed(tool, name, interpreter), options or AddOptions())
+    if found.prompt is None:
+        raise InputError(str(found.questions[0]))
+    return found.prompt
+
+
 def options_for(tool: str, name: str) -> AddOptions:
     """What a judge needs from its user: Ragas says its scale in words alone."""
     scale = parse_label_scale("0..2") if tool == "ragas" and name != "faithfulness" else None
@@ -58,7 +68,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()
 
 
-def sent_by(tool: str, name: str, python: str, fields: dict[str, str]) -> str:
+def sent_by(tool: str, name: str, python: str) -> str:
     """Everything that the tool sends, in its order, with our placeholders where the row's texts
     stand.
     """
@@ -66,7 +76,7 @@ def sent_by(tool: str, name: str, python: str, fields: dict[str, str]) -> str:
     fills = {**found.fills, **options_for(tool, name).fills}
     return "\n".join(
         "".join(
-            fills.get(s.name, f"{{{{{fields.get(s.name)}}}}}") if isinstance(s, Field) else s
+            fills.get(s.name, f"{{{{{s.name}}}}}") if isinstance(s, Field) else s
             for s in message.parts
         )
         for message in found.messages
@@ -91,19 +101,15 @@ def test_every_word_of_the_tool_stands_in_its_place(
     A list of verdicts is not one verdict: there a clause of ours asks, and the note says so.
     """
     python = python_with(tool)
-    found = import_judge(tool, name, options=options_for(tool, name), interpreter=python)
-    prompt, replaced = found.prompt, reply == "replaced"
+    prompt = import_judge(tool, name, options=options_for(tool, name), interpreter=python)
+    replaced = reply == "replaced"
     assert len(prompt.inputs) == inputs
     assert (prompt.scale.low, prompt.scale.high) == ends
     assert set(prompt.reply_schema) == ({"reason", "score"} if replaced else reply)
     assert ("Reply clause replaced" in prompt.note) is replaced
     clause = prompt.reply.split("\n\n")[-1] if replaced else ""
-    assert digest(said_by(prompt, clause)) == digest(
-        sent_by(tool, name, python, dict(found.fields))
-    )
-    assert re.match(rf"{tool} \d+\.\d+", found.tool)
-    assert found.tool in prompt.note
-    assert name in prompt.note
+    assert digest(said_by(prompt, clause)) == digest(sent_by(tool, name, python))
+    assert re.search(rf"{tool} \d+\.\d+", prompt.note)
 
 
 RULES = [
@@ -136,7 +142,7 @@ def test_the_criteria_of_an_imported_judge_are_its_rules_alone(
     stand in them.
     """
     options = options_for(tool, name)
-    prompt = import_judge(tool, name, options=options, interpreter=python_with(tool)).prompt
+    prompt = import_judge(tool, name, options=options, interpreter=python_with(tool))
     assert CRITERIA_PLACE in prompt.system
     assert len(prompt.criteria.split()) > 12
     assert not re.search(
@@ -152,7 +158,7 @@ def test_the_criteria_of_g_eval_are_its_users(python_with) -> None:
         options=options_for("deepeval", "g_eval_groundedness"),
         interpreter=python_with("deepeval"),
     )
-    assert found.prompt.criteria == FILLS["g_eval_groundedness"]["criteria"]
+    assert found.criteria == FILLS["g_eval_groundedness"]["criteria"]
 
 
 @pytest.mark.parametrize("tool", ["trulens", "mlflow", "umbrela", "ragas", "deepeval"])
@@ -178,7 +184,7 @@ def test_g_eval_needs_criteria(python_with) -> None:
 )
 def test_an_imported_judge_goes_out_and_comes_home(tool, name, python_with, tmp_path: Path) -> None:
     """For every target that can carry it: one version."""
-    prompt = import_judge(tool, name, interpreter=python_with(tool)).prompt
+    prompt = import_judge(tool, name, interpreter=python_with(tool))
     refused = []
     for target in TARGETS:
         try:
@@ -247,9 +253,9 @@ def test_an_interpreter_is_found_from_where_one_stands(
     with pytest.raises(InputError, match="where in an answer"):
         import_judge("mlflow", "quokka", interpreter="env/bin/python")
     said = AddOptions(labels=("no", "yes"), verdict="start", criteria="Is it a quokka?")
-    found = import_judge("mlflow", "quokka", options=said, interpreter="env/bin/python")
-    assert found.tool == "mlflow 9.1"
-    assert "Is it a quokka?" in said_by(found.prompt)
+    prompt = import_judge("mlflow", "quokka", options=said, interpreter="env/bin/python")
+    assert "mlflow 9.1" in prompt.note
+    assert "Is it a quokka?" in said_by(prompt)
 
 
 def test_rows_of_published_data_fit_an_imported_judge(python_with) -> None:
@@ -258,7 +264,7 @@ def test_rows_of_published_data_fit_an_imported_judge(python_with) -> None:
         pytest.skip("the shared data are not on this machine")
     named = AddOptions(fields={"question": "query", "context": "passage"})
     python = python_with("trulens")
-    prompt = import_judge("trulens", "context_relevance", options=named, interpreter=python).prompt
+    prompt = import_judge("trulens", "context_relevance", options=named, interpreter=python)
     rows = load_dataset(
         DATA / "context_relevance_trec_dl.jsonl",
         inputs=prompt.inputs,

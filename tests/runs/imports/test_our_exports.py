@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from judgewright.judges import DecisionRule, Example, InputError, JudgePrompt, OutputScale, Registry
 from judgewright.runs.exports import TARGETS, ExportContext, Refused, write_export
-from judgewright.runs.imports import TOOL_FORMATS, import_judge, read_back
+from judgewright.runs.imports import TOOL_FORMATS, read_back
 
 PLAIN = ("yaml", "json", "messages", "jinja", "python")
 TEXTS = st.text(alphabet="{}%#\"'\\ \n\r\tabc.漢", min_size=1, max_size=30)
@@ -202,8 +202,8 @@ def test_what_the_format_cannot_carry_is_said(tmp_path: Path) -> None:
     own.
     """
     folder = export(marked(), "messages", tmp_path, DecisionRule(threshold=3.0))
-    found = import_judge("export", str(folder))
-    told = " ".join(found.differences)
+    found = read_back(folder)
+    told = " ".join(found.notes)
     assert "From marked.messages.json: words, demonstrations." in told
     assert "From manifest.json: scale, reply fields, threshold." in told
     assert DecisionRule(threshold=3.0).version in told
