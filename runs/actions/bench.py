@@ -34,7 +34,6 @@ from ...judges import (
     measure,
     parse_label_scale,
     require_column,
-    write_beside,
 )
 from ...judges.claims import ClaimedResponses, judge_claims
 from ...judges.files import (
@@ -73,6 +72,7 @@ from ..store.sealed_rows import (
 )
 from ..store.workspace import Workspace
 from .check_reliability import ReliabilityReport, check_reliability
+from .make_data import written_beside
 
 Watch = Callable[[str, Progress], None]
 
@@ -452,31 +452,28 @@ def write_verdicts(judged: JudgedDataset, path: Path) -> None:
     """Write one line a row as JSONL: what `score` and `slices` read, with reasons for unscored
     rows.
     """
-    import io
-
-    import jsonlines
-
-    text = io.StringIO()
-    with jsonlines.Writer(text) as file:
+    with written_beside(path) as file:
         rows = zip(judged.dataset.rows, judged.answers, row_keys(judged.dataset), strict=True)
         for row, answer, key in rows:
-            line: dict[str, Any] = {
+            line: dict[str, Any] = {  # Any: JSON
                 "id": row.id,
                 "judge": judged.judge,
                 "judge_model": judged.model,
-            }  # Any: JSON
-            line |= {"simulated": judged.simulated, "label": row.label, "group": row.group}
+                "simulated": judged.simulated,
+                "label": row.label,
+                "group": row.group,
+            }
             if isinstance(answer, Verdict):
                 line |= {
                     "verdict": int(answer.positive),
                     "score": answer.score,
                     "confidence": answer.confidence,
+                    "rationale": answer.rationale,
+                    "unscored": None,
                 }
-                line |= {"rationale": answer.rationale, "unscored": None}
             else:
-                line |= {"verdict": None, "score": None, "confidence": None}
+                line |= dict.fromkeys(("verdict", "score", "confidence"))
                 line |= {"unscored": answer.reason, "detail": answer.detail}
             if judged.scale.kind == "choice":
                 line[CLASSES] = orjson.dumps(judged.scale.labels).decode()
             file.write(line | {KEY_COLUMN: key.hex(), "metadata": dict(row.meta)})
-    write_beside(path, text.getvalue())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from ...judges.datasets import (
     fetched,
     open_source,
 )
-from ...judges.files import RawRoles, mapped_words, parse_grade_map, words_of
+from ...judges.files import mapped_words, parse_grade_map, words_of
 from ...optimize.options import SHARES, described, option
 from ..actions.check_data import CheckOptions, check_file
 from ..actions.make_data import import_rows, split_file
@@ -115,15 +115,11 @@ def check(
     code is 0.
     """
     prompt = workspace.registry.get(options.judge) if options.judge else None
-    inputs, words = options.columns, mapped_words(options.label_map)
+    roles = options.roles()
     if prompt is not None:
-        inputs, words = (
-            {name: inputs.get(name, name) for name in prompt.inputs},
-            mapped_words(options.label_map, words_of(prompt.scale)),
-        )
-    roles = RawRoles(
-        inputs=inputs, label=options.label, id=options.id_, group=options.group, words=words
-    )
+        inputs = {name: options.columns.get(name, name) for name in prompt.inputs}
+        words = mapped_words(options.label_map, words_of(prompt.scale))
+        roles = replace(roles, inputs=inputs, words=words)
     wanted = CheckOptions(
         roles=roles,
         prompt=prompt,
@@ -160,14 +156,7 @@ def split(file: Path, options: SplitOptions, workspace: Workspace, as_json: bool
         workspace,
         file,
         options.out,
-        roles=RawRoles(
-            inputs=options.columns,
-            label=options.label,
-            id=options.id_,
-            group=options.group,
-            words=mapped_words(options.label_map),
-            low_is_good=scale is not None and scale.low_is_good,
-        ),
+        roles=options.roles(low_is_good=scale is not None and scale.low_is_good),
         shares=options.shares,
         seed=options.seed,
         scale=scale,
@@ -191,14 +180,9 @@ def split(file: Path, options: SplitOptions, workspace: Workspace, as_json: bool
 @data.command(epilog="Example:  judgewright data labels latest --out labelled.jsonl")
 @click.argument("queues", nargs=-1, metavar="[QUEUE]...")
 @output_option("--out", type=OutFile(), help="Write rows and labels, as .jsonl or .csv.")
-@output_option(
-    "--all", "every", is_flag=True, help="Write every record, what was taken back or corrected too."
-)
 @reads_workspace
 @json_option
-def labels(
-    queues: tuple[str, ...], out: Path | None, every: bool, workspace: Workspace, as_json: bool
-) -> None:
+def labels(queues: tuple[str, ...], out: Path | None, workspace: Workspace, as_json: bool) -> None:
     """List the queues of labels, or write their labels with the columns of their rows.
 
     QUEUE is a run's id, the beginning of one, or `latest`; all unless given. Of a row that was
@@ -212,7 +196,7 @@ def labels(
         )
     named = read_queues(workspace, queues)
     summaries = [queue.summary() for queue in named]
-    written = None if out is None else export_labels(named, out, every=every)
+    written = None if out is None else export_labels(named, out)
     if as_json:
         say_json(
             {
@@ -223,19 +207,12 @@ def labels(
         )
     elif out is not None:
         missing = sum(sum(one.missing.values()) for one in summaries)
-        say(f"{written:,} {'records' if every else 'labelled rows'} in {out}")
-        if missing and not every:
-            say(
-                f"note: {missing:,} rows were skipped, or two annotators disagree; --all writes"
-                " them too"
-            )
-        repeated = sum(one.labelled for one in summaries) - (written or 0)
-        if repeated and not every:
+        say(f"{written:,} labelled rows in {out}")
+        if missing:
+            say(f"note: {missing:,} rows were skipped, or two annotators disagree")
+        if repeated := sum(one.labelled for one in summaries) - (written or 0):
             left_out = f"{repeated:,} labels are" if repeated > 1 else "1 label is"
-            say(
-                f"note: {left_out} left out, as a later one is of a row with the same texts; --all"
-                " writes every one"
-            )
+            say(f"note: {left_out} left out, as a later one is of a row with the same texts")
     else:
         say_label_queues(summaries)
 

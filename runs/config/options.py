@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ...optimize.options import (
     ClaimOptions,
@@ -17,6 +17,9 @@ from ...optimize.options import (
     option,
 )
 from ..plugins import brought
+
+if TYPE_CHECKING:
+    from ...judges.files import RawRoles
 
 PROPOSERS = (
     *("textgrad", "rewrite", "fewshot", "gepa", "mipro", "guidelines", "human"),
@@ -103,6 +106,19 @@ class RoleOptions:
         "Data", COLUMN, flag="--column", metavar="INPUT=COLUMN"
     )
     label_map: str | None = _data(None, LABEL_MAP, metavar="CELL=GRADE,...")
+
+    def roles(self, *, low_is_good: bool = False) -> RawRoles:
+        """Return them as files are read without a judge."""
+        from ...judges.files import RawRoles, mapped_words
+
+        return RawRoles(
+            inputs=self.columns,
+            label=self.label,
+            id=self.id_,
+            group=self.group,
+            words=mapped_words(self.label_map),
+            low_is_good=low_is_good,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -105,7 +105,7 @@ def read_queues(workspace: Workspace, names: Sequence[str]) -> list[LabelledQueu
     return queues
 
 
-def export_labels(queues: Sequence[LabelledQueue], out: Path, *, every: bool) -> int:
+def export_labels(queues: Sequence[LabelledQueue], out: Path) -> int:
     """Write the labels of some queues with the columns of their rows, and return how many lines
     there are.
 
@@ -115,7 +115,6 @@ def export_labels(queues: Sequence[LabelledQueue], out: Path, *, every: bool) ->
     Args:
         queues: The queues.
         out: A `.jsonl` or `.csv` file.
-        every: Write every record, what was taken back or corrected too.
 
     Raises:
         InputError: There is nothing to write, or the file's name says no format.
@@ -123,7 +122,7 @@ def export_labels(queues: Sequence[LabelledQueue], out: Path, *, every: bool) ->
     """
     if out.suffix not in FORMATS:
         raise InputError(f"--out {out.name!r} ends neither in .jsonl nor in .csv")
-    bodies = list(_every_record(queues) if every else _latest_labels(queues))
+    bodies = list(_latest_labels(queues))
     if not bodies:
         raise InputError("there is no label to write", hint="judgewright label QUEUE")
     if out.suffix == ".csv":
@@ -163,19 +162,6 @@ def drawn_with(record: LabelRecord) -> float:
     them is no fair sample.
     """
     return record.probability if record.design == LISTED else min(record.probability, UNEVEN)
-
-
-def _every_record(queues: Sequence[LabelledQueue]) -> Iterator[_Body]:
-    rows = _Rows()
-    for queue in queues:
-        for record in queue.records:
-            yield rows.body(queue, record, record.label) | {
-                **_about(record),
-                "label_action": record.action,
-                "label_seq": record.seq,
-                "label_replaces": record.replaces,
-                SAMPLING_PROBABILITY: drawn_with(record),
-            }
 
 
 def _about(record: LabelRecord) -> _Body:

@@ -56,4 +56,4 @@ def write_labels(place: Place, run_id: str, out: Path) -> None:
     """Write the labels of a queue beside the columns of their rows."""
     out.parent.mkdir(parents=True, exist_ok=True)
     with Workspace(place) as workspace:
-        export_labels(read_queues(workspace, [run_id]), out, every=False)
+        export_labels(read_queues(workspace, [run_id]), out)
