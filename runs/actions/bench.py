@@ -86,17 +86,17 @@ class BenchResult:
 
     judged: JudgedDataset
     benchmark: Benchmark
-    by: Mapping[str, Benchmark]
-    macro: Mapping[str, MacroMean]
-    """Means over the values of the column asked for; empty without one, or for a choice."""
     ceilings: ReliabilityReport
-    claims: ClaimedResponses | None
-    ranked: RankedDataset | None
-    flips: AttackReport | None
-    stats: ClientStats
     shown: JudgedDataset
     """The rows that may be shown one by one: all but those sealed to a run."""
-    notes: tuple[str, ...] = field(default=())
+    by: Mapping[str, Benchmark] = field(default_factory=dict[str, Benchmark])
+    macro: Mapping[str, MacroMean] = field(default_factory=dict[str, MacroMean])
+    """Means over the values of the column asked for; empty without one, or for a choice."""
+    claims: ClaimedResponses | None = None
+    ranked: RankedDataset | None = None
+    flips: AttackReport | None = None
+    stats: ClientStats = field(default_factory=ClientStats)
+    notes: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
     """What is read, and what the figures cost a later gate: said before a model is asked."""
 
@@ -224,12 +224,7 @@ def run_bench(
         result = BenchResult(
             judged=first,
             benchmark=measure(first),
-            by=by_column(first, options.by) if options.by else {},
-            macro=(
-                macro_means(first, options.by)
-                if options.by and first.scale.kind != "choice"
-                else {}
-            ),
+            **_by_value(first, options.by),
             ceilings=check_reliability(replies.rounds, trust or TrustOptions(), shown=hidden.shown),
             claims=claims,
             ranked=replies.ranked,
@@ -342,6 +337,14 @@ def _judge_rows(
     return _Replies(rounds=ask_together([partial(judge_round, k) for k in range(options.repeat)]))
 
 
+def _by_value(judged: JudgedDataset, by: str | None) -> dict[str, Any]:  # Any: fields of a result
+    """Measure the judge for each value of a column."""
+    if by is None:
+        return {}
+    macro = {} if judged.scale.kind == "choice" else macro_means(judged, by)
+    return {"by": by_column(judged, by), "macro": macro}
+
+
 def rows_for_function(source: RowSource, reading: Mapping[str, Any], registry: Registry) -> Dataset:
     """Read rows for a judge without a prompt: its inputs are found by name, or by what the columns
     hold.
@@ -406,13 +409,8 @@ def bench_function(
     return BenchResult(
         judged=judged,
         benchmark=measure(judged),
-        by=by_column(judged, by) if by else {},
-        macro=macro_means(judged, by) if by and judged.scale.kind != "choice" else {},
+        **_by_value(judged, by),
         ceilings=check_reliability([judged], TrustOptions()),
-        claims=None,
-        ranked=None,
-        flips=None,
-        stats=ClientStats(),
         shown=hidden.shown(judged),
         first=read.notes,
         notes=(*read.notes, *hidden.notes(), *(() if read.notes else hidden.look_note())),

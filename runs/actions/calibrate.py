@@ -71,7 +71,10 @@ class CalibrationRun:
             "split": list(self.shares),
             "unscored": dict(self.calibrated.before.unscored),
             **self.calibrated.to_json(),
-            "reliability": {"before": _bins_json(before), "after": _bins_json(after)},
+            "reliability": {
+                "before": [one.to_json() for one in before],
+                "after": [one.to_json() for one in after],
+            },
             "path": str(self.path),
             "calls": self.stats.calls,
             "cost": self.stats.cost if self.stats.price_known else None,
@@ -153,15 +156,3 @@ def run_calibration(
         notes=notes,
         stats=client.stats,
     )
-
-
-def _bins_json(bins: list[Bin]) -> list[dict[str, Any]]:  # Any: JSON
-    return [
-        {
-            "low": one.low,
-            "high": one.high,
-            "probability": one.probability,
-            "share": one.share.to_json(),
-        }
-        for one in bins
-    ]

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import difflib
 import json
-import os
 import re
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -22,6 +20,7 @@ import yaml
 
 from ...judges import InputError, read_small
 from ...judges.models import OMIT, ModelSettings, Origin, checked_url
+from .own_yaml import compose, location_of, pairs_of, read_own_file
 
 FILE = "models.yaml"
 ADDRESS = ("base_url", "key_variable")
@@ -123,22 +122,7 @@ def read_user_models(path: Path | None) -> tuple[ModelEntry, ...]:
         InputError: It cannot be read, others may write to it, or an entry is wrong; the message has
             file, line, field.
     """
-    if path is None:
-        return ()
-    try:
-        with path.open("rb") as file:
-            mode = os.fstat(file.fileno()).st_mode
-            content = file.read(_MAX_FILE + 1)
-    except FileNotFoundError:
-        return ()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
-    if mode & stat.S_IWOTH:
-        raise InputError(
-            f"{path} says where keys go, and every user may write to it", hint=f"chmod o-w {path}"
-        )
-    if len(content) > _MAX_FILE:
-        raise InputError(f"{path} has more than {_MAX_FILE:,} bytes")
+    content = read_own_file(path, limit=_MAX_FILE, about="says where keys go")
     return read_entries(content, str(path))
 
 
@@ -200,15 +184,7 @@ class _Reader:
     """Read so far in the field."""
 
     def entries(self, content: bytes) -> tuple[ModelEntry, ...]:
-        try:
-            root = yaml.compose(content.decode(), Loader=yaml.BaseLoader)
-        except (UnicodeDecodeError, RecursionError) as error:
-            raise InputError(f"{self.file} is not UTF-8 YAML: {type(error).__name__}") from None
-        except yaml.YAMLError as error:
-            mark = getattr(error, "problem_mark", None)
-            line = f", line {mark.line + 1}" if mark else ""
-            problem = getattr(error, "problem", None) or "unreadable"
-            raise InputError(f"{self.file}{line}: not YAML: {problem}") from None
+        root = compose(content, self.file)
         if root is None:
             return ()
         entries = tuple(self._entry(name, value) for name, value in self._pairs(root, "the file"))
@@ -320,29 +296,10 @@ class _Reader:
         return node.value
 
     def _pairs(self, node: yaml.Node, what: str) -> list[tuple[yaml.ScalarNode, yaml.Node]]:
-        """Return the names of a mapping with their values.
-
-        Raises:
-            InputError: It is not a mapping, or a name is not a text or is repeated.
-        """
-        if not isinstance(node, yaml.MappingNode):
-            raise InputError(
-                f"{self._location(node)}: {what} is not a list of names with values",
-                hint=_example_hint(),
-            )
-        seen: set[str] = set()
-        for name, _ in node.value:
-            if not isinstance(name, yaml.ScalarNode):
-                raise InputError(f"{self._location(name)}: a list or a mapping instead of a name")
-            if name.value in seen:
-                raise InputError(
-                    f"{self._location(name)}: {name.value!r:.80} stands twice in {what}"
-                )
-            seen.add(name.value)
-        return node.value
+        return pairs_of(node, self.file, what=what, hint=_example_hint())
 
     def _location(self, node: yaml.Node) -> str:
-        return f"{self.file}, line {node.start_mark.line + 1}"
+        return location_of(node, self.file)
 
 
 def _setting(field: str, value: Any, entry: str) -> Any:  # Any: each field has its own type

@@ -7,17 +7,15 @@ has one.
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 from urllib.parse import urlsplit
 
 import yaml
 
-from ...judges import InputError, read_small
+from ...judges import InputError
+from .own_yaml import compose, location_of, pairs_of, read_own_file
 
 FILE = "tools.yaml"
 FIELDS = ("with", "push")
@@ -42,75 +40,32 @@ def read_tools(path: Path | None) -> dict[str, ToolEntry]:
         InputError: It cannot be read, others may write to it, or an entry is wrong; the message has
             file, line, field.
     """
-    if path is None or not path.exists():
+    content = read_own_file(path, limit=_MAX_FILE, about="names programs to run")
+    root = compose(content, str(path))
+    if root is None:
         return {}
-    try:
-        content = read_small(path, limit=_MAX_FILE).decode()
-        writable = path.stat().st_mode & stat.S_IWOTH
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is not UTF-8 text") from None
-    if writable:
-        raise InputError(
-            f"{path} names programs to run, and every user may write to it",
-            hint=f"chmod o-w {path}",
-        )
-    try:
-        composed = yaml.compose(content, Loader=yaml.BaseLoader)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        root = cast("yaml.Node | None", composed)
-    except (yaml.YAMLError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        raise InputError(
-            f"{path}{f', line {mark.line + 1}' if mark else ''}: not YAML", hint=EXAMPLE
-        ) from None
-    entries: dict[str, ToolEntry] = {}
-    for name, line, node in _pairs(root, path, 1):
-        if name in entries:
-            raise InputError(f"{path}, line {line}: {name} stands twice")
-        entries[name] = _read_entry(name, node, path, line)
-    return entries
+    pairs = pairs_of(root, str(path), what="the file", hint=EXAMPLE)
+    return {name.value: _read_entry(name, node, str(path)) for name, node in pairs}
 
 
-def _read_entry(name: str, node: yaml.Node, path: Path, line: int) -> ToolEntry:
+def _read_entry(name: yaml.ScalarNode, node: yaml.Node, file: str) -> ToolEntry:
     values: dict[str, str] = {}
-    for field, at, content in _pairs(node, path, line):
-        about = f"{path}, line {at}, {name}.{field}"
-        if field not in FIELDS or field in values:
-            reason = "stands twice" if field in values else f"is none of {', '.join(FIELDS)}"
-            raise InputError(f"{about}: {field} {reason}", hint=EXAMPLE)
-        if (
-            not isinstance(content, yaml.ScalarNode)
-            or not content.value.strip()
-            or not content.value.isprintable()
-        ):
+    for field, content in pairs_of(node, file, what=name.value, hint=EXAMPLE):
+        about = f"{location_of(field, file)}, {name.value}.{field.value}"
+        if field.value not in FIELDS:
+            raise InputError(f"{about}: {field.value} is none of {', '.join(FIELDS)}", hint=EXAMPLE)
+        text = content.value.strip() if isinstance(content, yaml.ScalarNode) else ""
+        if not text or not text.isprintable():
             raise InputError(f"{about}: a line of text is expected", hint=EXAMPLE)
-        values[field] = content.value.strip()
+        values[field.value] = text
     program = values.get("with")
     # A job runs in a folder of its own, and a relative path would lie in somebody's workspace.
-    if program is not None and not os.path.isabs(program):
+    if program is not None and not Path(program).is_absolute():
         raise InputError(
-            f"{path}, line {line}, {name}.with: {program!r} is a relative path",
+            f"{location_of(name, file)}, {name.value}.with: {program!r} is a relative path",
             hint="write all of it",
         )
     return ToolEntry(program=program, registry=values.get("push"))
-
-
-def _pairs(node: yaml.Node | None, path: Path, line: int) -> list[tuple[str, int, yaml.Node]]:
-    """Return names, their lines and values of a mapping."""
-    if node is None:
-        return []
-    if not isinstance(node, yaml.MappingNode):
-        raise InputError(f"{path}, line {line}: names with values are expected", hint=EXAMPLE)
-    pairs: list[tuple[str, int, yaml.Node]] = []
-    for name, value in node.value:
-        at = name.start_mark.line + 1
-        if not isinstance(name, yaml.ScalarNode):
-            raise InputError(
-                f"{path}, line {at}: a list or a mapping instead of a name", hint=EXAMPLE
-            )
-        pairs.append((name.value, at, value))
-    return pairs
 
 
 def hide_password(address: str) -> str:

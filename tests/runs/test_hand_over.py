@@ -104,12 +104,12 @@ def test_tools_are_read_by_name(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("\nmlflow: [", "line 2: not YAML"),
-        ("mlflow: python", "line 1: names with values"),
-        ("- mlflow", "line 1: names with values"),
+        ("mlflow: python", "line 1: mlflow is not a list of names"),
+        ("- mlflow", "line 1: the file is not a list of names"),
         ("? [a]\n: {}", "line 1: a list or a mapping"),
         ("\nmlflow: {python: /a}", "line 2, mlflow.python: python is none of with, push"),
         ("mlflow: {with: /a, with: /b}", "stands twice"),
-        ("mlflow: {push: a}\nmlflow: {push: b}", "line 2: mlflow stands twice"),
+        ("mlflow: {push: a}\nmlflow: {push: b}", "line 2: 'mlflow' stands twice"),
         (
             "mlflow: {with: venv/bin/python}",
             "line 1, mlflow.with: 'venv/bin/python' is a relative path",

@@ -515,7 +515,7 @@ def test_labels_are_written_with_the_columns_of_their_rows(folder: Path) -> None
         assert {"label_created", "label_seconds", "label_queue"} <= line.keys()
     dataset = load_dataset(folder / "out.jsonl", inputs=("statement", "source"), scale=BINARY)
     assert len(dataset) == 2
-    assert [line["label"] for line in exported(folder, out="all.csv")] == [0, 1]
+    assert [line["label"] for line in exported(folder, out="all.csv")] == ["0", "1"]
 
 
 def test_a_row_that_was_labelled_in_two_queues_has_its_latest_label(folder: Path) -> None:
