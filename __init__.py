@@ -22,7 +22,7 @@
 The functions by task:
 
     Data          load_rows, load_verdicts
-    Measuring     bench, abench (with await), score, find_slices, calibrate
+    Measuring     bench, score, find_slices, calibrate
     Improving     optimize, load_run, gate
     Looking       list_judges, list_runs
     Taking along  export
@@ -40,7 +40,6 @@ for _package in ("judges", "slices", "optimize", "runs"):
     import_module(f"judgewright.{_package}")
 
 from judgewright.runs.api import (  # noqa: E402  # see above
-    abench,
     bench,
     calibrate,
     export,
@@ -56,7 +55,6 @@ from judgewright.runs.api import (  # noqa: E402  # see above
 )
 
 __all__ = [
-    "abench",
     "bench",
     "calibrate",
     "export",

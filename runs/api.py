@@ -180,34 +180,6 @@ def bench(
     )
 
 
-async def abench(
-    judge: JudgeName | JudgeFunction,
-    rows: object,
-    *,
-    model: str | None = None,
-    scale: str | None = None,
-    by: str | None = None,
-    budget: str | None = None,
-    seal: bool = False,
-    sealed: bool = False,
-    workspace: str | Path | Place | None = None,
-) -> Bench:
-    """Measure a judge as `bench` does, without blocking a running event loop."""
-    import asyncio
-    from functools import partial
-
-    how = {
-        "model": model,
-        "scale": scale,
-        "by": by,
-        "budget": budget,
-        "seal": seal,
-        "sealed": sealed,
-    }
-    call = partial(bench, judge, rows, **how, workspace=workspace)
-    return await asyncio.to_thread(call)
-
-
 def score(
     verdicts: object,
     *,

@@ -49,6 +49,26 @@ class Printed:
         raise NotImplementedError
 
 
+class Tabular(Printed):
+    """A value around a table, which is what a notebook shows of it."""
+
+    __slots__ = ()
+
+    @property
+    def _table(self) -> Any:  # Any: what has `_repr_html_` and `to_frame`
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return repr(self._table)
+
+    def _repr_html_(self) -> str:
+        return self._table._repr_html_()  # the protocol of notebooks
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the table: a line for each metric, or for each slice."""
+        return self._table.to_frame()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Rows(Printed):
     """Rows and how to read them; `bench`, `optimize` and the others check them against the judge's
@@ -90,7 +110,7 @@ class Rows(Printed):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Bench(Printed):
+class Bench(Tabular):
     """A judge measured against human labels; `bench["precision"].value` is a figure."""
 
     title: str
@@ -114,11 +134,9 @@ class Bench(Printed):
             )
         return self.benchmark.metrics[metric]
 
-    def __repr__(self) -> str:
-        return repr(self.benchmark)
-
-    def _repr_html_(self) -> str:
-        return self.benchmark._repr_html_()  # the protocol of notebooks
+    @property
+    def _table(self) -> Any:  # Any: see `Tabular`
+        return self.benchmark
 
     def _say(self) -> None:
         from .reports.terminal_report import say_benchmark
@@ -130,13 +148,9 @@ class Bench(Printed):
         for value, part in self.by.items():
             say_benchmark(part, title=value, brief=True)
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one line a metric: value, interval, n, reason."""
-        return self.benchmark.to_frame()
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Slices(Printed):
+class Slices(Tabular):
     """The slices where a judge errs, the best target first; `slices[0].predicate` is its
     condition.
     """
@@ -154,11 +168,9 @@ class Slices(Printed):
     def __iter__(self) -> Iterator[FoundSlice]:
         return iter(self.report.slices)
 
-    def __repr__(self) -> str:
-        return repr(self.report)
-
-    def _repr_html_(self) -> str:
-        return self.report._repr_html_()  # the protocol of notebooks
+    @property
+    def _table(self) -> Any:  # Any: see `Tabular`
+        return self.report
 
     def _say(self) -> None:
         from .reports.slice_report import say_slices
@@ -173,10 +185,6 @@ class Slices(Printed):
         number = advise(self.report).number
         return None if number is None else self.report.slices[number - 1]
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one line a slice."""
-        return self.report.to_frame()
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class GateDecision(Printed):
@@ -184,12 +192,20 @@ class GateDecision(Printed):
     decided nothing.
     """
 
-    outcome: str
-    """See `RunOutcome`; of a question about a pool's own rows `PoolOutcome`."""
-    reason: str
+    record: DecisionRecord
+    """As the journal keeps it, with the evidence."""
     simulated: bool
     """Whether a simulated model answered."""
-    body: Mapping[str, Any]  # Any: JSON, as the journal keeps the decision
+
+    @property
+    def outcome(self) -> str:
+        """See `RunOutcome`; of a question about a pool's own rows `PoolOutcome`."""
+        return self.record.outcome
+
+    @property
+    def reason(self) -> str:
+        """Why, in a sentence."""
+        return self.record.reason
 
     @property
     def accepted(self) -> bool:
@@ -200,10 +216,9 @@ class GateDecision(Printed):
         return f"GateDecision({self.outcome}: {self.reason!r})"
 
     def _say(self) -> None:
-        from ..optimize.events import GateDecided, read_as
         from .reports.terminal_report import say_verdict
 
-        say_verdict(read_as(GateDecided, self.body).decision, simulated=self.simulated)
+        say_verdict(self.record, simulated=self.simulated)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -240,14 +255,7 @@ class Run(Printed):
     @property
     def decision(self) -> GateDecision:
         """What the gate decided."""
-        from ..optimize.events import write_part
-
-        return GateDecision(
-            outcome=self.record.outcome,
-            reason=self.record.reason,
-            simulated=self.summary.simulated,
-            body=write_part(self.record),
-        )
+        return GateDecision(record=self.record, simulated=self.summary.simulated)
 
     @property
     def accepted(self) -> bool:
@@ -323,7 +331,7 @@ class Run(Printed):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Calibration(Printed):
+class Calibration(Tabular):
     """A decision rule fitted on validation rows, and what it changes."""
 
     result: CalibrationRun
@@ -334,11 +342,9 @@ class Calibration(Printed):
         """From where on a score counts as positive."""
         return self.result.calibrated.rule.threshold
 
-    def __repr__(self) -> str:
-        return repr(self.result.calibrated)
-
-    def _repr_html_(self) -> str:
-        return self.result.calibrated._repr_html_()  # the protocol of notebooks
+    @property
+    def _table(self) -> Any:  # Any: see `Tabular`
+        return self.result.calibrated
 
     def _say(self) -> None:
         from .reports.calibration_report import say_calibration
@@ -355,15 +361,8 @@ class Gate(Printed):
     @property
     def decision(self) -> GateDecision:
         """What the gate decided."""
-        from ..optimize.events import write_part
-
-        decision = self.gated.answer.decision
-        return GateDecision(
-            outcome=decision.outcome,
-            reason=decision.reason,
-            simulated=self.gated.answer.simulated,
-            body=write_part(decision),
-        )
+        answer = self.gated.answer
+        return GateDecision(record=answer.decision, simulated=answer.simulated)
 
     @property
     def accepted(self) -> bool:
@@ -380,7 +379,7 @@ class Gate(Printed):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class VerdictScore(Printed):
+class VerdictScore(Tabular):
     """Verdicts from anywhere, measured; `score["f1"].value` is a figure."""
 
     score: Score
@@ -389,11 +388,9 @@ class VerdictScore(Printed):
     def __getitem__(self, metric: str) -> Estimate:
         return self.score.benchmark.metrics[metric]
 
-    def __repr__(self) -> str:
-        return repr(self.score.benchmark)
-
-    def _repr_html_(self) -> str:
-        return self.score.benchmark._repr_html_()  # the protocol of notebooks
+    @property
+    def _table(self) -> Any:  # Any: see `Tabular`
+        return self.score.benchmark
 
     def _say(self) -> None:
         from .reports.score_tables import say_score
