@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ...optimize import BY_GATE
 from ...optimize.options import option_fields, spelling
+from ...optimize.word_diff import diff_words
 from ...slices.search_result import CALIBRATION
 from ..config.options import OptimizeOptions
 from ..terminal import inline, visible
@@ -84,6 +85,7 @@ def open_templates(package: str = "", *, markup: bool = True, lines: bool = Fals
         "origin": describe_origin,
         "spread": spread_of,
         "named_metrics": numbers.named_metrics,
+        "word_diff": diff_words,
         "named_fields": named_fields,
         "code_spans": code_spans,
         "line": cut_line,

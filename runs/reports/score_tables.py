@@ -5,16 +5,16 @@ figures computed again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...judges import Estimate, JudgedDataset
 from ...judges.leaderboard import ALPHA, Entry, Leaderboard, Pair
 from ...judges.published import STATUSES, Line, PublishedRow
 from ..actions.score import Score
-from ..terminal import inline, say, say_table
+from ..terminal import say
 from .numbers import number, p_value, signed, span
-from .printing import Payload, undefined
+from .printing import Payload, say_template
 from .terminal_report import say_benchmark, say_macro
 
 BESIDE = ("f1", "precision", "recall", "kappa", "off_by_one", "auroc")
@@ -31,73 +31,46 @@ def say_score(score: Score, *, title: str) -> None:
     if score.by is None:
         return
     say_macro(score.macro, column=score.by)
-    head = ("value", "n", "unscored", "f1", "95 % interval", "precision", "recall", "kappa")
     shown = ("f1", "precision", "recall", "kappa")
     lines: list[tuple[str, ...]] = []
     for value, part in score.parts.items():
         f1, *others = (part.metrics.get(name) for name in shown)
         counts = f"{part.n:,}", f"{sum(part.unscored.values()):,}"
         lines.append((value, *counts, _figure(f1), span(f1), *map(_figure, others)))
-    say_table(head, lines)
-    parts = [
-        (value, part.metrics[name], name) for name in shown for value, part in score.parts.items()
+    figures = [
+        (f"{name} of {value}", part.metrics[name].to_json())
+        for name in shown
+        for value, part in score.parts.items()
     ]
-    _say_undefined((f"{name} of {value}", estimate.to_json()) for value, estimate, name in parts)
+    say_template("score_parts", lines=lines, figures=figures)
 
 
 def say_leaderboard(board: Leaderboard, judges: Mapping[str, JudgedDataset]) -> None:
     """Print judges from best to worst with their distance from the best, and published figures
     under them.
     """
-    notes = [judged.dataset.notes for judged in judges.values()]
-    shared = [
-        note for note in (notes[0] if notes else ()) if all(note in others for others in notes)
-    ]
-    alone = [
-        f"{name}: {n}"
-        for name, judged in judges.items()
-        for n in judged.dataset.notes
-        if n not in shared
-    ]
-    for note in shared + alone:
-        say(f"note: {note}")
+    notes = {name: judged.dataset.notes for name, judged in judges.items()}
+    first = next(iter(notes.values()), ())
+    shared = [note for note in first if all(note in others for others in notes.values())]
+    alone = []
+    for name, texts in notes.items():
+        alone += [f"{name}: {note}" for note in texts if note not in shared]
     best = board.entries[0].name if board.entries else ""
     layout = _Layout.of(board)
-    say("")
-    say_table(layout.head, layout.lines(board), left=2)
-    _say_undefined(layout.measured(board))
-    _say_published(board)
-    _say_pairs(board, best)
-    for note in board.notes:
-        say(f"  note: {note}")
-
-
-def _say_published(board: Leaderboard) -> None:
-    for (data, source), mark in _marks(board.published).items():
-        say(f"  [{mark}] {data}; {source}")
-    for row in board.published:
-        if row.remark:
-            say(f"  note: {row.evaluator}: {row.remark}")
-    if board.published:
-        say(
-            "  published: measured by others on rows we have not seen; such figures have no rank"
-            " and no interval"
-        )
-
-
-def _say_pairs(board: Leaderboard, best: str) -> None:
-    if not board.pairs:
-        return
-    apart = [pair for pair in board.pairs if pair.p_holm < ALPHA]
-    level = (
-        f"{len(apart)} of {len(board.pairs)} pairs differ in {board.metric} at {ALPHA:.0%}, all"
-        " pairs held together"
+    tied = [name for name, pair in board.against(best).items() if pair.p_holm >= ALPHA]
+    say_template(
+        "leaderboard",
+        board=board,
+        first_notes=[*shared, *alone],
+        head=layout.head,
+        lines=layout.lines(board),
+        figures=list(layout.measured(board)),
+        marks=_marks(board.published),
+        best=best,
+        apart=sum(pair.p_holm < ALPHA for pair in board.pairs),
+        level=f"{ALPHA:.0%}",
+        tied=tied,
     )
-    say(f"\n  {level} (Holm); the rest may be chance")
-    against = board.against(best)
-    tied = [name for name, pair in against.items() if pair.p_holm >= ALPHA]
-    if tied:
-        say(f"  not told apart from {best}: {', '.join(tied)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,32 +158,27 @@ def _marks(published: Sequence[PublishedRow]) -> dict[tuple[str, str], int]:
 
 def say_expected(lines: Sequence[Line], *, verbose: bool = False) -> None:
     """Print figures computed again beside the published ones, file by file."""
-    for file in dict.fromkeys(line.file for line in lines):
-        mine = [line for line in lines if line.file == file]
-        rows = sorted({line.n for line in mine if line.n is not None})
-        say(f"\n{file}  (n = {', '.join(f'{n:,}' for n in rows) or 'none'})")
-        head = ("figure", "published", "computed", "ours", "difference", "status")
-        say_table(head, [_expected_line(line) for line in mine])
-        for line in mine:
-            if line.remark:
-                say(f"  {line.status}: {line.figure}: {line.remark}")
-        if verbose:
-            say("  definitions:")
-            for line in mine:
-                named = ""
-                if line.rule is not None:
-                    rule = ", ".join(
-                        f"{key} {_several(value)}" for key, value in line.rule.to_json().items()
-                    )
-                    named = f" (rule: {rule})"
-                say(f"    {line.figure}: {line.definition or 'none is stated'}{named}")
+    files: dict[str, list[Line]] = {}
+    for line in lines:
+        files.setdefault(line.file, []).append(line)
     counts = Counter(line.status for line in lines)
-    rest = "".join(f", {counts[status]} {status}" for status in STATUSES[1:] if counts[status])
-    say(f"\n{counts['equal']} of {len(lines)} figures equal to the digits that were printed{rest}")
-    say(
-        "difference is ours less the published figure, or less the computed one where none was"
-        " published"
+    say_template(
+        "expected",
+        files=files,
+        tables={file: list(map(_expected_line, of)) for file, of in files.items()},
+        rule_of=_rule_of,
+        verbose=verbose,
+        equal=counts["equal"],
+        total=len(lines),
+        rest=[f"{counts[status]} {status}" for status in STATUSES[1:] if counts[status]],
     )
+
+
+def _rule_of(line: Line) -> str:
+    if line.rule is None:
+        return ""
+    parts = (f"{key} {_several(value)}" for key, value in line.rule.to_json().items())
+    return f" (rule: {', '.join(parts)})"
 
 
 def _expected_line(line: Line) -> tuple[str, ...]:
@@ -238,8 +206,3 @@ def _several(value: object) -> str:
 
 def _figure(estimate: Estimate | None) -> str:
     return "" if estimate is None else number(estimate.value)
-
-
-def _say_undefined(figures: Iterable[tuple[str, Payload]]) -> None:
-    for line in undefined(figures):
-        say(f"  {inline(line)}")

@@ -22,7 +22,7 @@ from .app_state import AppState
 from .marks import marks_of
 from .paged import Paged
 from .routes import Address
-from .row_data import scale_of, wrong_row_of
+from .row_data import scale_of
 
 ROWS_PER_PAGE = 20
 BRIEF = ("precision", "recall", "f1", "kappa")
@@ -70,7 +70,7 @@ def rows(state: AppState, request: Request) -> Response:
             rows=kept.head,
             labels=labels,
             page=page,
-            shown=[wrong_row_of(body) for body in page.items],
+            shown=page.items,
             asked=asked,
             query=urlencode({name: value for name, value in asked.items() if value}),
             marks=marks.read(),

@@ -5,12 +5,12 @@ its slices.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ...judges import Benchmark, JudgedDataset, OutputScale, Row, Unscored, Verdict, by_column
+from ...judges import Benchmark, JudgedDataset, Row, Unscored, Verdict, by_column
 from ..actions.show_rows import ShownRows
+from .row_pages import RowItem, body_of, cut_of
 
 MOST_ROWS = 2_000
 """Wrong rows that are kept to be shown, the judge's surest first; `bench --out` writes them all."""
@@ -23,113 +23,58 @@ LEAST_ROWS = 10
 _PARTICULARS = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|\d+(?:[.,]\d+)*")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrongRow:
-    """A row on which the judge decided otherwise than people."""
-
-    row_id: str
-    error: str
-    """`FP` or `FN`; of a choice, which class was called which."""
-    people: str
-    judge: str
-    confidence: float | None
-    rationale: str
-    inputs: Mapping[str, str]
-    meta: Mapping[str, Any]  # Any: whatever the file has
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unreadable:
-    """Replies that could not be read for the same reason."""
-
-    reason: str
-    detail: str
-    """As it was said of the first of them."""
-    count: int
-    row_ids: tuple[str, ...]
-    """The first of the rows."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SliceColumn:
-    """A column by whose values the judge can be measured."""
-
-    name: str
-    values: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BenchRows:
-    """What is kept of a benchmark's rows to be shown: no row that the judge got right."""
-
-    note: str
-    labels: OutputScale
-    """The scale that people labelled on."""
-    shown: int
-    wrong: tuple[WrongRow, ...]
-    wrong_in_all: int
-    unreadable: tuple[Unreadable, ...]
-    columns: tuple[SliceColumn, ...]
-
-    def only(self, *, error: str = "", column: str = "", value: str = "") -> tuple[WrongRow, ...]:
-        """Return the wrong rows of a kind; what is empty is not asked about."""
-        return tuple(
-            row
-            for row in self.wrong
-            if error in ("", row.error) and (not column or value_of(row.meta, column) == value)
-        )
-
-
-def bench_rows(rows: ShownRows) -> BenchRows:
-    """Pick what can be seen of the errors."""
+def wrong_rows(rows: ShownRows) -> tuple[dict[str, Any], list[RowItem]]:  # Any: JSON
+    """Return what is kept of a benchmark's errors: the rows it got wrong, and above them what could
+    not be read and which columns cut the rows into a few parts.
+    """
     judged = rows.judged
     positions = judged.disagreements
-    return BenchRows(
-        note=rows.note,
-        labels=judged.dataset.labels,
-        shown=len(judged.dataset),
-        wrong=tuple(_wrong_row(judged, i) for i in positions[:MOST_ROWS]),
-        wrong_in_all=len(positions),
-        unreadable=group_unreadable(judged),
-        columns=slice_columns(judged),
-    )
+    columns = slice_columns(judged)
+    wrong = [_wrong_row(judged, i, columns) for i in positions[:MOST_ROWS]]
+    head = {
+        "note": rows.note,
+        "labels": body_of(judged.dataset.labels),
+        "listed": len(wrong),
+        "wrong_in_all": len(positions),
+        "errors": sorted({row["error"] for row in wrong}),
+        "unreadable": group_unreadable(judged),
+        "columns": [{"name": name, "values": count} for name, count in columns.items()],
+    }
+    return head, [(row["row_id"], row) for row in wrong]
 
 
-def group_unreadable(judged: JudgedDataset) -> tuple[Unreadable, ...]:
+def group_unreadable(judged: JudgedDataset) -> list[dict[str, Any]]:  # Any: JSON
     """Group the rows without a verdict by reason, and by what was said of them but for numbers and
-    quotations.
+    quotations; the detail is that of the first, and a few rows are named.
     """
     groups: dict[tuple[str, str], list[Unscored]] = {}
     for answer in judged.answers:
         if isinstance(answer, Unscored):
-            groups.setdefault((answer.reason, _PARTICULARS.sub("…", answer.detail)), []).append(
-                answer
-            )
-    listed = sorted(groups.values(), key=len, reverse=True)
-    return tuple(
-        Unreadable(
-            reason=group[0].reason,
-            detail=group[0].detail,
-            count=len(group),
-            row_ids=tuple(answer.row_id for answer in group[:MOST_EXAMPLES]),
-        )
-        for group in listed
-    )
+            key = (answer.reason, _PARTICULARS.sub("…", answer.detail))
+            groups.setdefault(key, []).append(answer)
+    return [
+        {
+            "reason": group[0].reason,
+            "detail": group[0].detail,
+            "count": len(group),
+            "row_ids": [answer.row_id for answer in group[:MOST_EXAMPLES]],
+        }
+        for group in sorted(groups.values(), key=len, reverse=True)
+    ]
 
 
-def slice_columns(judged: JudgedDataset) -> tuple[SliceColumn, ...]:
-    """Return the columns that cut the rows into a few parts, in the order of their names."""
+def slice_columns(judged: JudgedDataset) -> dict[str, int]:
+    """Return the columns that cut the rows into a few parts, in the order of their names, with the
+    number of their values.
+    """
     values: dict[str, set[str]] = {}
     for row in judged.dataset.rows:
         for name in row.meta:
-            known = values.setdefault(name, set())
-            if len(known) <= MOST_VALUES:
-                known.add(value_of(row.meta, name))
-    columns: list[SliceColumn] = []
-    for name in sorted(values):
-        if 2 <= len(values[name]) <= MOST_VALUES and name not in judged.outputs:
-            columns.append(SliceColumn(name=name, values=len(values[name])))
-    return tuple(columns)
+            seen = values.setdefault(name, set())
+            if len(seen) <= MOST_VALUES:
+                seen.add(value_of(row.meta, name))
+    counts = {name: len(values[name]) for name in sorted(values) if name not in judged.outputs}
+    return {name: count for name, count in counts.items() if 2 <= count <= MOST_VALUES}
 
 
 def measure_slices(rows: ShownRows, column: str) -> dict[str, Benchmark]:
@@ -143,22 +88,25 @@ def value_of(meta: Mapping[str, Any], column: str) -> str:  # Any: whatever the 
     return "(none)" if value is None else str(value)
 
 
-def _wrong_row(judged: JudgedDataset, i: int) -> WrongRow:
+def _wrong_row(
+    judged: JudgedDataset, i: int, columns: Iterable[str]
+) -> dict[str, Any]:  # Any: JSON
     row, verdict = judged.rows[i], judged.verdicts[i]
     assert row.label is not None  # it is scored
     error = "FP" if verdict.positive else "FN"
     if judged.scale.kind == "choice":
         error = f"{judged.scale.name(row.label)} called {judged.scale.name(verdict.score)}"
-    return WrongRow(
-        row_id=row.id,
-        error=error,
-        people=_people(judged, row),
-        judge=_judge(judged, verdict),
-        confidence=verdict.confidence,
-        rationale=verdict.rationale,
-        inputs=row.inputs,
-        meta=row.meta,
-    )
+    return {
+        "row_id": row.id,
+        "error": error,
+        "people": _people(judged, row),
+        "judge": _judge(judged, verdict),
+        "confidence": verdict.confidence,
+        "rationale": verdict.rationale,
+        "inputs": dict(row.inputs),
+        "meta": dict(row.meta),
+        "cuts": [cut_of(name, value_of(row.meta, name)) for name in columns],
+    }
 
 
 def _people(judged: JudgedDataset, row: Row) -> str:

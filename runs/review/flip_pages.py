@@ -40,7 +40,7 @@ def flips(state: AppState, request: Request) -> Response:
     chosen = rows.chosen(
         direction=DIRECTIONS.get(asked["direction"], ""),
         error=asked["error"],
-        inside=INSIDE.get(asked["slice"]),
+        in_slice=INSIDE.get(asked["slice"], ""),
     )
     page = Paged(chosen, request.query_params.get("page", "1"), FLIPS_PER_PAGE)
     query = urlencode({name: value for name, value in asked.items() if value})

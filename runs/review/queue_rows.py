@@ -4,9 +4,9 @@ row it shows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 from ...judges import Dataset, Row
 from ...optimize.holdout.row_fingerprints import row_keys
@@ -15,7 +15,9 @@ from ..labels.queue import QueueConfig, reading_order
 from ..labels.session import OpenedQueue
 from ..store.journal import get_run
 from ..store.workspace import Workspace
-from .row_pages import RowItem, RowPages
+from .row_pages import Json, RowItem, RowPages
+
+T = TypeVar("T")
 
 
 def queue_items(
@@ -36,10 +38,10 @@ def queue_items(
         design = {name: value for name, value in config.design.items() if name != "probability"}
         told = {name: getattr(config, name) for name in _TOLD}
         head["config"] = told | {"design": design}
-    items = [
-        RowItem(
-            row_id=row_id,
-            body={
+    items: list[RowItem] = [
+        (
+            row_id,
+            {
                 "inputs": dict(rows[row_id].inputs),
                 "group": rows[row_id].group,
                 "key": keys[row_id].hex(),
@@ -69,13 +71,13 @@ def open_kept_queue(workspace: Workspace, run_id: str, pages: RowPages) -> Opene
         config = QueueConfig.from_json(get_run(workspace.database, run_id).config)
     else:
         config = QueueConfig.from_json({**told, "rows": ()})
-        design = {**config.design, "probability": _Probability(pages)}
+        design = {**config.design, "probability": _ByRow(pages, _probability)}
         config = replace(config, rows=_Order(pages), design=design)
-    return OpenedQueue(config=config, rows=_Rows(pages), keys=_Keys(pages))
+    return OpenedQueue(config=config, rows=_ByRow(pages, _row), keys=_ByRow(pages, _key))
 
 
-class _ByRow:
-    """What is kept of each row of a queue."""
+class _Order(Sequence[str]):
+    """The ids of a queue's rows, of which only as many are read as are looked through."""
 
     def __init__(self, pages: RowPages) -> None:
         self._pages = pages
@@ -85,16 +87,6 @@ class _ByRow:
 
     def __iter__(self) -> Iterator[str]:
         return self._pages.ids()
-
-    def _body(self, row_id: str) -> Mapping[str, Any]:  # Any: JSON
-        body = self._pages.read(row_id)
-        if body is None:
-            raise KeyError(row_id)
-        return body
-
-
-class _Order(_ByRow, Sequence[str]):
-    """The ids of a queue's rows, of which only as many are read as are looked through."""
 
     @overload
     def __getitem__(self, key: int) -> str: ...
@@ -106,22 +98,33 @@ class _Order(_ByRow, Sequence[str]):
         return tuple(self)[key]
 
 
-class _Rows(_ByRow, Mapping[str, Row]):
-    def __getitem__(self, key: str) -> Row:
-        body = self._body(key)
-        return Row(id=key, inputs=body["inputs"], group=body["group"])
+class _ByRow(Mapping[str, T]):
+    """What is kept of each row of a queue, read when it is asked for; None is nothing."""
 
+    def __init__(self, pages: RowPages, read: Callable[[str, Json], T | None]) -> None:
+        self._pages, self._read = pages, read
 
-class _Keys(_ByRow, Mapping[str, bytes]):
-    def __getitem__(self, key: str) -> bytes:
-        return bytes.fromhex(self._body(key)["key"])
+    def __len__(self) -> int:
+        return self._pages.count()
 
+    def __iter__(self) -> Iterator[str]:
+        return self._pages.ids()
 
-class _Probability(_ByRow, Mapping[str, float]):
-    """With which rows were drawn; of most nothing is said."""
-
-    def __getitem__(self, key: str) -> float:
-        said = self._body(key)["probability"]
-        if said is None:
+    def __getitem__(self, key: str) -> T:
+        body = self._pages.read(key)
+        value = None if body is None else self._read(key, body)
+        if value is None:
             raise KeyError(key)
-        return said
+        return value
+
+
+def _row(row_id: str, body: Json) -> Row:
+    return Row(id=row_id, inputs=body["inputs"], group=body["group"])
+
+
+def _key(_: str, body: Json) -> bytes:
+    return bytes.fromhex(body["key"])
+
+
+def _probability(_: str, body: Json) -> float | None:
+    return body["probability"]

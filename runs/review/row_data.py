@@ -7,9 +7,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from ...judges import Dataset, InputError, OutputScale, Verdict
 from ...judges.metrics.paired_comparison import Change
@@ -28,11 +28,11 @@ from ..store.ledger import HoldoutLedger
 from ..store.run_config import RunConfig
 from ..store.sealed_rows import SEAL_FIRST
 from ..store.workspace import Workspace
-from .bench_rows import WrongRow, bench_rows, measure_slices, value_of
+from .bench_rows import measure_slices, wrong_rows
 from .file_data import read_file_pages, stat_of
 from .plan_pages import planned_body, stamp_of_plan
 from .queue_rows import queue_items
-from .row_pages import Json, RowItem, RowPages, read_row_pages, write_row_pages
+from .row_pages import Json, RowItem, RowPages, body_of, read_row_pages, write_row_pages
 
 FORMAT = 4
 """Raised when the same rows are told otherwise."""
@@ -163,23 +163,15 @@ def bytes_to_read(workspace: Workspace, query: RowQuery) -> int:
 
 def scale_of(head: Json) -> OutputScale:
     """Return the scale that people labelled on."""
-    told: dict[str, Any] = dict(head["labels"])  # Any: JSON
-    told["labels"] = tuple(told["labels"])
-    return OutputScale(**told)
+    values: dict[str, Any] = {**head["labels"], "labels": tuple(head["labels"]["labels"])}
+    return OutputScale(**values)
 
 
 def flip_of(body: Json) -> Flip:
     """Return a flip as it was kept."""
-    told: dict[str, Any] = dict(body)  # Any: JSON
-    for side in ("before", "after"):
-        told[side] = Verdict(**body[side])
-    told["classes"] = tuple(body["classes"])
-    return Flip(**told)
-
-
-def wrong_row_of(body: Json) -> WrongRow:
-    """Return a wrong row as it was kept."""
-    return WrongRow(**body)
+    values: dict[str, Any] = {**body, "classes": tuple(body["classes"])}
+    values |= {side: Verdict(**body[side]) for side in ("before", "after")}
+    return Flip(**values)
 
 
 def changes_of(head: Json) -> tuple[Change, ...]:
@@ -191,7 +183,7 @@ def _flips(workspace: Workspace, run_id: str) -> tuple[dict[str, Any], list[RowI
     both = validation(workspace, read_run(workspace, run_id))
     flips = flips_of(both)
     head = _counts(flips) | {
-        "labels": _body(both.before.dataset.labels),
+        "labels": body_of(both.before.dataset.labels),
         "before": [one.to_json() for one in bins_of_verdicts(both.before)],
         "after": [one.to_json() for one in bins_of_verdicts(both.after)] if both.after else [],
     }
@@ -199,27 +191,7 @@ def _flips(workspace: Workspace, run_id: str) -> tuple[dict[str, Any], list[RowI
 
 
 def _wrong(workspace: Workspace, run_id: str) -> tuple[dict[str, Any], list[RowItem]]:
-    kept = bench_rows(shown_rows(workspace, read_run(workspace, run_id)))
-    head = {
-        "note": kept.note,
-        "labels": _body(kept.labels),
-        "listed": len(kept.wrong),
-        "wrong_in_all": kept.wrong_in_all,
-        "errors": sorted({row.error for row in kept.wrong}),
-        "unreadable": [asdict(one) for one in kept.unreadable],
-        "columns": [asdict(one) for one in kept.columns],
-    }
-    names = [column.name for column in kept.columns]
-    items = [
-        RowItem(
-            row_id=row.row_id,
-            error=row.error,
-            cuts={name: value_of(row.meta, name) for name in names},
-            body=_body(row),
-        )
-        for row in kept.wrong
-    ]
-    return head, items
+    return wrong_rows(shown_rows(workspace, read_run(workspace, run_id)))
 
 
 def _slices(workspace: Workspace, run_id: str, column: str) -> tuple[dict[str, Any], list[RowItem]]:
@@ -272,27 +244,16 @@ def _counts(flips: Flips) -> dict[str, Any]:  # Any: JSON
 
 def _flip_items(flips: Flips) -> list[RowItem]:
     return [
-        RowItem(
-            row_id=flip.row_id,
-            direction=flip.direction,
-            error=flip.error,
-            inside=flip.in_slice,
-            body=_body(flip)
+        (
+            flip.row_id,
+            body_of(flip)
             | {
-                "before": _body(replace(flip.before, before=None)),
-                "after": _body(replace(flip.after, before=None)),
+                "before": body_of(replace(flip.before, before=None)),
+                "after": body_of(replace(flip.after, before=None)),
             },
         )
         for flip in flips.rows
     ]
-
-
-def _body(value: Any) -> dict[str, Any]:  # Any: a dataclass
-    found = {one.name: getattr(value, one.name) for one in fields(value)}
-    return {
-        name: dict(cast("Mapping[str, Any]", one)) if isinstance(one, Mapping) else one
-        for name, one in found.items()
-    }
 
 
 def _path(workspace: Workspace, query: RowQuery) -> Path:

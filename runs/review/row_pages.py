@@ -12,9 +12,9 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, cast, overload
 
 from ...judges import WorkspaceError
 from ...judges.files.write_beside import draft_beside
@@ -24,27 +24,13 @@ MOST_FILES = 60
 """Files that are kept, those written last."""
 _SCHEMA = (
     "CREATE TABLE head (stamp TEXT NOT NULL, body TEXT NOT NULL)",
-    (
-        "CREATE TABLE item (seq INTEGER PRIMARY KEY, row_id TEXT NOT NULL, direction TEXT NOT NULL,"
-        " error TEXT NOT NULL, inside INTEGER NOT NULL, cuts TEXT NOT NULL, body TEXT NOT NULL)"
-    ),
-    "CREATE INDEX item_by_kind ON item (direction, error, inside)",
+    "CREATE TABLE item (seq INTEGER PRIMARY KEY, row_id TEXT NOT NULL, body TEXT NOT NULL)",
     "CREATE INDEX item_by_row ON item (row_id)",
-    "CREATE INDEX item_by_cut ON item (cuts, error)",
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowItem:
-    """A row to be shown, and what lists of rows are narrowed by."""
-
-    row_id: str
-    body: Json
-    direction: str = ""
-    error: str = ""
-    inside: bool = False
-    cuts: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Its values of the columns that cut the rows into a few parts."""
+RowItem = tuple[str, Json]
+"""The id of a row to be shown, and what is shown of it; `cuts` has what `cut_of` returns for each
+column that cuts the rows into a few parts.
+"""
 
 
 def write_row_pages(path: Path, stamp: str, head: Json, items: Iterable[RowItem]) -> None:
@@ -62,9 +48,9 @@ def write_row_pages(path: Path, stamp: str, head: Json, items: Iterable[RowItem]
             for statement in _SCHEMA:
                 connection.execute(statement)
             connection.execute("INSERT INTO head VALUES (?, ?)", (stamp, json.dumps(head)))
-            connection.executemany(
-                "INSERT INTO item VALUES (NULL, ?, ?, ?, ?, ?, ?)", map(_values, items)
-            )
+            # JSON spells half of a surrogate pair, which the database would refuse.
+            lines = ((json.dumps(row_id), json.dumps(body)) for row_id, body in items)
+            connection.executemany("INSERT INTO item VALUES (NULL, ?, ?)", lines)
             connection.commit()
         os.replace(draft, path)
         kept = sorted(path.parent.glob("*.db"), key=lambda one: one.stat().st_mtime, reverse=True)
@@ -124,22 +110,18 @@ class RowPages:
             for (row_id,) in connection.execute("SELECT row_id FROM item ORDER BY seq"):
                 yield json.loads(row_id)
 
-    def chosen(
-        self,
-        *,
-        direction: str = "",
-        error: str = "",
-        inside: bool | None = None,
-        cut: tuple[str, str] | None = None,
-    ) -> ChosenRows:
-        """Return the rows of a kind; what is empty or None is not asked about."""
-        conditions = {
-            "direction = ?": direction,
-            "error = ?": error,
-            "inside = ?": "" if inside is None else int(inside),
-            "instr(cuts, ?) > 0": "" if cut is None else _cut(*cut),
+    def chosen(self, *, cut: tuple[str, str] | None = None, **wanted: str | bool) -> ChosenRows:
+        """Return the rows whose fields have these values; what is empty is not asked about."""
+        conditions: dict[str, str | int] = {
+            f"json_extract(body, '$.{name}') = ?": value
+            for name, value in wanted.items()
+            if value != ""
         }
-        return ChosenRows(self, {sql: value for sql, value in conditions.items() if value != ""})
+        if cut is not None:
+            conditions["EXISTS (SELECT 1 FROM json_each(body, '$.cuts') WHERE value = ?)"] = cut_of(
+                *cut
+            )
+        return ChosenRows(self, conditions)
 
     def _open(self) -> contextlib.closing[sqlite3.Connection]:
         address = f"{self._path.resolve().as_uri()}?mode=ro"
@@ -173,12 +155,15 @@ class ChosenRows(Sequence[Json]):
         return [json.loads(body) for (body,) in self._select(sql, *self._values, most, first)]
 
 
-def _values(item: RowItem) -> tuple[str | int, ...]:
-    # JSON spells half of a surrogate pair, which the database would refuse.
-    cuts = "".join(_cut(name, value) for name, value in item.cuts.items())
-    row_id, body = json.dumps(item.row_id), json.dumps(item.body)
-    return (row_id, item.direction, item.error, int(item.inside), cuts, body)
+def cut_of(column: str, value: str) -> str:
+    """Return a value of a column as one text."""
+    return json.dumps([column, value])
 
 
-def _cut(column: str, value: str) -> str:
-    return f"\n{json.dumps([column, value])}\n"
+def body_of(value: Any) -> dict[str, Any]:  # Any: a dataclass
+    """Return the fields of a dataclass as JSON has them."""
+    found = {one.name: getattr(value, one.name) for one in fields(value)}
+    return {
+        name: dict(cast("Mapping[str, Any]", one)) if isinstance(one, Mapping) else one
+        for name, one in found.items()
+    }

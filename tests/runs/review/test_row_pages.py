@@ -2,21 +2,26 @@
 fit.
 """
 
+import itertools
 import sqlite3
 from pathlib import Path
 
 import pytest
 
-from judgewright.runs.review.row_pages import RowItem, read_row_pages, write_row_pages
+from judgewright.runs.review.row_pages import cut_of, read_row_pages, write_row_pages
 
+CHANNELS = ("web", 'a "quoted"\n', "\ud800")
 ITEMS = [
-    RowItem(
-        row_id=f"row {n} \ud800",
-        direction=("became wrong", "became right")[n % 2],
-        error=("FP", "FN", "a called b")[n % 3],
-        inside=n % 5 == 0,
-        cuts={"channel": ("web", 'a "quoted"\n', "\ud800")[n % 3], "year": str(n % 4)},
-        body={"n": n, "text": "\ud800\x00'--"},
+    (
+        f"row {n} \ud800",
+        {
+            "n": n,
+            "text": "\ud800\x00'--",
+            "direction": ("became wrong", "became right")[n % 2],
+            "error": ("FP", "FN", "a called b")[n % 3],
+            "in_slice": n % 5 == 0,
+            "cuts": [cut_of("channel", CHANNELS[n % 3]), cut_of("year", str(n % 4))],
+        },
     )
     for n in range(60)
 ]
@@ -34,29 +39,22 @@ def test_rows_are_narrowed_and_paged_as_a_list_would_be(path: Path) -> None:
     pages = read_row_pages(path, "now")
     assert pages is not None
     assert pages.head == {"note": "n"}
-    for direction in ("", "became right"):
-        for error in ("", "FN"):
-            for inside in (None, True, False):
-                for cut in (
-                    None,
-                    ("channel", 'a "quoted"\n'),
-                    ("channel", "\ud800"),
-                    ("year", "3"),
-                    ("year", "channel"),
-                ):
-                    wanted = [
-                        item.body
-                        for item in ITEMS
-                        if direction in ("", item.direction)
-                        and error in ("", item.error)
-                        and inside in (None, item.inside)
-                        and (cut is None or item.cuts[cut[0]] == cut[1])
-                    ]
-                    chosen = pages.chosen(direction=direction, error=error, inside=inside, cut=cut)
-                    assert len(chosen) == len(wanted)
-                    assert list(chosen) == chosen[:] == wanted
-                    assert chosen[3:7] == wanted[3:7]
-    assert pages.read(ITEMS[7].row_id) == ITEMS[7].body
+    cuts = (None, ("channel", CHANNELS[1]), ("channel", "\ud800"), ("year", "3"), ("year", "x"))
+    asked = itertools.product(("", "became right"), ("", "FN"), ("", True, False), cuts)
+    for direction, error, in_slice, cut in asked:
+        wanted = [
+            body
+            for _, body in ITEMS
+            if direction in ("", body["direction"])
+            and error in ("", body["error"])
+            and (in_slice == "" or in_slice is body["in_slice"])
+            and (cut is None or cut_of(*cut) in body["cuts"])
+        ]
+        chosen = pages.chosen(direction=direction, error=error, in_slice=in_slice, cut=cut)
+        assert len(chosen) == len(wanted)
+        assert list(chosen) == chosen[:] == wanted
+        assert chosen[3:7] == wanted[3:7]
+    assert pages.read(ITEMS[7][0]) == ITEMS[7][1]
     assert pages.read("row 7") is None
 
 
