@@ -39,7 +39,7 @@ from ...optimize.settings import require_probabilities
 from ...slices import Predicate
 from ..config.environment import Environment
 from ..config.options import ModelOptions
-from ..store.journal import RunJournal, create_run, list_runs, run_session
+from ..store.journal import RunJournal, RunRecord, create_run, list_runs, run_session
 from ..store.ledger import HoldoutLedger
 from ..store.run_clients import open_run_clients
 from ..store.run_config import RunConfig
@@ -269,6 +269,15 @@ def answer_once(
     return Gated(
         run_id=run_id, answer=read_as(GateAnswered, event.payload), repeated=False, stats=stats
     )
+
+
+def asked_version(run: RunRecord) -> str | None:
+    """Return the version of the second judge that a question to the gate is about; None where it is
+    about mere verdicts.
+    """
+    question: Mapping[str, Any] = run.config.get("design", run.config).get("question") or {}
+    after: Mapping[str, str] | str | None = question.get("after")
+    return None if after is None or isinstance(after, str) else after["version"]
 
 
 def hash_question(question: object) -> str:

@@ -44,6 +44,7 @@ from .decide import (
     Terms,
     answer_once,
     answered,
+    asked_version,
     count_groups,
     decide_with_model,
     named,
@@ -363,14 +364,12 @@ def _last_accept(workspace: Workspace, prompt: JudgePrompt) -> _Past:
             if version == prompt.version and run.decision is not None and run.decision.accepted:
                 return _of_optimization(workspace, run)
             continue
-        after = info.config["question"]["after"]
-        # The verdicts of a file have a hash here in place of a version.
-        named_so = isinstance(after, dict) and after["version"] == prompt.version
-        if not named_so or run.answer is None or not run.answer.decision.accepted:
+        accepted = run.answer is not None and run.answer.decision.accepted
+        if not accepted or asked_version(info) != prompt.version:
             continue
         if info.kind == HUNKS:
             return _of_hunks(workspace, run)
-        if run.answer.model:
+        if run.answer is not None and run.answer.model:
             return _of_gate(run, run.answer.model)
     raise InputError(
         f"no decision in this workspace accepted {named(prompt)}",

@@ -10,7 +10,7 @@ from ...judges import JudgePrompt
 from ...optimize.events import GateAnswered, GateDecided
 from ..store.journal import list_runs
 from ..store.workspace import Workspace
-from .decide import HUNKS
+from .decide import HUNKS, asked_version
 from .run_summary import read_run, uncounted
 
 _DECIDING = ("optimize", "gate", "recheck", "queue", HUNKS)
@@ -41,15 +41,7 @@ def decisions_about(workspace: Workspace, prompt: JudgePrompt) -> Iterator[Gated
             version = run.best.version if run.best else None
             model, decision = run.started.model if run.started else None, run.decision
         else:
-            question = (
-                info.config["design"].get("question")
-                if info.kind == "queue"
-                else info.config["question"]
-            )
-            after = question["after"] if question else None
-            version = (
-                after["version"] if isinstance(after, dict) else None
-            )  # a text is the version of mere verdicts
+            version = asked_version(info)
             model = run.answer.model if run.answer else None
             decision = run.answer.decision if run.answer else None
         if version == prompt.version and model and decision:
