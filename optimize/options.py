@@ -8,7 +8,7 @@ Nothing heavy is imported here, so that `--help` stays quick.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
@@ -74,6 +74,24 @@ def option_fields(
     for one in fields(options):
         if "option" in one.metadata:
             yield one, one.metadata["option"]
+
+
+def changed_options(
+    values: object, options: type
+) -> Iterator[tuple[Field[Any], Option, Any]]:  # Any: what a field holds
+    """Yield the options that are not as by default, with their values.
+
+    Args:
+        values: An object that has the fields.
+        options: A dataclass of options.
+    """
+    for one, option in option_fields(options):
+        value = getattr(values, one.name)
+        default: Any = one.default
+        if one.default_factory is not MISSING:
+            default = one.default_factory()
+        if value != default:
+            yield one, option, value
 
 
 def spelling(one: Field[Any]) -> str:  # Any: a field of any type

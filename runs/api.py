@@ -248,7 +248,7 @@ def find_slices(
     else:
         with _open(workspace) as opened:
             if isinstance(judged, str | Path):
-                table = read_judged(str(judged), opened, {}, sealed=sealed)
+                table = read_judged(str(judged), opened, sealed=sealed)
             else:
                 table = open_rows(opened, _verdicts(judged), show_all=False, sealed=sealed)
         title = Path(judged).name if isinstance(judged, str | Path) else table.judge

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...judges import InputError, JudgedDataset, load_verdicts, write_beside
-from ...judges.files import group_by_text, with_audited_labels
+from ...judges import InputError, JudgedDataset, write_beside
+from ...judges.files import VerdictColumns, group_by_text, with_audited_labels
 from ...judges.reliability import Finding, read_audit
 from ...optimize import choose_target
 from ...optimize.losses import ClassNames
@@ -36,6 +36,7 @@ from ..store.sealed_rows import enter_look, read_open, require_shown, seal_of, v
 from ..store.workspace import Workspace
 from .run_summary import baseline, read_run
 from .show_rows import shown_rows
+from .verdict_pairs import read_verdicts, split_name
 
 _slices = partial(option, "Slices")
 
@@ -80,8 +81,9 @@ class Search:
 def read_judged(
     source: str,
     workspace: Workspace,
-    reading: Mapping[str, Any],  # Any: load_verdicts' own
+    columns: VerdictColumns = VerdictColumns(),  # noqa: B008 - frozen
     *,
+    named: Sequence[str] = (),
     show_all: bool = False,
     sealed: bool = False,
     audited: Path | None = None,
@@ -90,7 +92,8 @@ def read_judged(
 
     Args:
         source: A path, or a run as `find_run` takes it.
-        reading: The arguments of `load_verdicts`; None and False stand for what was not given.
+        columns: How a verdict file is read.
+        named: Options of it that were given.
         show_all: Whether to return a file's rows that are sealed to a run too, which opens them.
         sealed: Whether to read a file's rows that a person sealed first too, which is a look.
         audited: A file with marks, whose labels count instead.
@@ -99,20 +102,16 @@ def read_judged(
         InputError: There is neither, every row is sealed, or a run was given with options that say
             how a file is read.
     """
-    given = {
-        name: value for name, value in reading.items() if value is not None and value is not False
-    }
     if Path(source).exists() or Path(source).suffix:
-        judged = load_verdicts(Path(source), **given)
+        judged = read_verdicts(*(split_name(source) or (Path(source), None)), columns)
         if audited is not None:
             judged = replace(judged, dataset=with_audited_labels(judged.dataset, audited))
         return open_rows(workspace, judged, show_all=show_all, sealed=sealed)
     if show_all or sealed:
         name = "--all" if show_all else "--sealed"
         raise InputError(f"{name} is for a verdict file; of a run only the open rows are read")
-    if given:
-        option = next(iter(given)).replace("_", "-")
-        raise InputError(f"--{option} says how a verdict file is read, and {source!r} is no file")
+    if named:
+        raise InputError(f"{named[0]} says how a verdict file is read, and {source!r} is no file")
     run_id = source
     if workspace.exists:
         run_id = find_run(

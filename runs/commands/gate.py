@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from ...judges import InputError, JudgedDataset, JudgePrompt, write_beside
 from ...judges.files import RATIONALE, with_audited_labels
 from ...optimize import ObjectiveWords, exit_code
 from ...optimize.flips import ESTIMANDS, Estimand
-from ...optimize.options import option, option_fields, spelling
+from ...optimize.options import changed_options, option, spelling
 from ...slices.saved import read_slice
 from ..actions.decide import Gated, GateModel, Terms
 from ..actions.gate import TwoJudges, gate_again, gate_judges, gate_verdicts
@@ -416,8 +416,6 @@ def _refuse(
     besides: tuple[str, ...] = (),
 ) -> None:
     """Refuse options that would have no effect."""
-    for field, _ in option_fields(type(options)):
-        default = {} if field.default_factory is not MISSING else field.default
-        counts = (not only or field.name in only) and field.name not in besides
-        if counts and getattr(options, field.name) != default:
+    for field, _, _ in changed_options(options, type(options)):
+        if (not only or field.name in only) and field.name not in besides:
             raise InputError(f"{spelling(field)} {reason}")

@@ -9,9 +9,8 @@ from typing import Any
 
 import click
 
-from ...judges import InputError, JudgedDataset, parse_label_scale
-from ...judges.files import parse_grade_map
-from ...optimize.options import option
+from ...judges import InputError, JudgedDataset
+from ...optimize.options import changed_options, option, spelling
 from ...slices import SliceAudit, apply_marks
 from ...slices.inspect_slice import MeasuredSlice, measure_slice
 from ...slices.saved import read_slice
@@ -31,7 +30,7 @@ from ..actions.find_slices import (
     to_json,
 )
 from ..actions.read_objective import saved_slices
-from ..config.options import AUDITED, LABEL_MAP
+from ..config.options import AUDITED
 from ..reports.charts import plot_found, plot_measured
 from ..reports.drawing import write_picture
 from ..reports.slice_report import say_measured, say_rows, say_slices, say_tree
@@ -40,6 +39,7 @@ from ..terminal import counting_on_stderr, say, say_json
 from .help import Command
 from .options import all_option, json_option, options_of, reads_workspace, sealed_option
 from .output_paths import NumberedOutFile
+from .score import ColumnOptions, read_columns  # verdict files are read as `score` reads them
 
 EXAMPLES = """\
 Example:  judgewright slices verdicts.jsonl --metric precision --threshold 2 --group metadata.query_id
@@ -55,41 +55,10 @@ _output = partial(option, "Output")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadingOptions:
-    """How a verdict file is read."""
+class AuditedOptions:
+    """Whose labels count."""
 
-    label: str | None = _files(None, "Column of the human label [default: label].")
-    score: str | None = _files(None, "Column of the judge's score or verdict [default: score].")
-    confidence: str | None = _files(
-        None, "Column of the judge's confidence in its verdict, 0 to 1."
-    )
-    threshold: float | None = _files(
-        None, "Labels and scores at or above it are positive.", kind="number"
-    )
-    group: str | None = _files(
-        None, "Column whose rows depend on each other [default: query_id or group, else a text]."
-    )
-    id: str | None = _files(None, "Column of the row id [default: id].")
-    label_map: str | None = _files(None, LABEL_MAP, metavar="CELL=GRADE,...")
-    score_map: str | None = _files(None, "Likewise for scores.", metavar="CELL=GRADE,...")
-    scale: str | None = _files(
-        None, "Scale of labels and scores, such as 0..3; scores outside are left unscored."
-    )
-    clip: bool = _files(False, "Clip what lies outside --scale to its ends instead.")
     audited: Path | None = _files(None, AUDITED, kind="file")
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the arguments of `load_verdicts`; Any: of several types."""
-        columns = {name: value for name, value in vars(self).items() if name != "audited"}
-        return columns | {
-            "label_map": (
-                parse_grade_map(self.label_map, option="--label-map") if self.label_map else None
-            ),
-            "score_map": (
-                parse_grade_map(self.score_map, option="--score-map") if self.score_map else None
-            ),
-            "scale": parse_label_scale(self.scale) if self.scale else None,
-        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +116,7 @@ OFTEN = """
 
 @click.command(cls=Command, often=OFTEN, epilog=EXAMPLES)
 @click.argument("run_or_verdicts")
-@options_of(options=Search, reading=ReadingOptions, look=LookOptions)
+@options_of(options=Search, reading=ColumnOptions, corrected=AuditedOptions, look=LookOptions)
 @all_option
 @sealed_option
 @reads_workspace
@@ -155,7 +124,8 @@ OFTEN = """
 def slices(
     run_or_verdicts: str,
     options: Search,
-    reading: ReadingOptions,
+    reading: ColumnOptions,
+    corrected: AuditedOptions,
     look: LookOptions,
     show_all: bool,
     sealed: bool,
@@ -173,9 +143,20 @@ def slices(
             "--sealed shows no single row",
             hint="--all opens them, and they are no holdout any more",
         )
-    how = {"show_all": show_all, "sealed": sealed}
     judged = read_judged(
-        run_or_verdicts, workspace, reading.arguments(), **how, audited=reading.audited
+        run_or_verdicts,
+        workspace,
+        read_columns(
+            reading,
+            label=reading.label,
+            id=reading.id_,
+            group=reading.group,
+            mapped=reading.label_map,
+        ),
+        named=[spelling(field) for field, *_ in changed_options(reading, ColumnOptions)],
+        show_all=show_all,
+        sealed=sealed,
+        audited=corrected.audited,
     )
     saved = saved_slices(workspace)
     for name in ("where", "tree", "audit"):

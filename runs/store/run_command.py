@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ...optimize import parse_loss
-from ...optimize.options import Kind, Option, shares_text, spelling
+from ...optimize.options import Kind, Option, changed_options, shares_text, spelling
+from ..config.options import OptimizeOptions
 from .run_config import RunConfig
-from .run_identity import PACE, changed_options
+from .run_identity import PACE
 
 
 def command_of(config: RunConfig) -> str:
@@ -49,7 +50,9 @@ def typed_values(config: RunConfig) -> dict[str, list[str]]:
 def _chosen(
     config: RunConfig,
 ) -> Iterator[tuple[Field[Any], Option, Any]]:  # Any: what a field holds
-    return (chosen for chosen in changed_options(config) if chosen[0].name not in PACE)
+    return (
+        chosen for chosen in changed_options(config, OptimizeOptions) if chosen[0].name not in PACE
+    )
 
 
 def _option_words(

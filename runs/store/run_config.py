@@ -35,7 +35,13 @@ from ...optimize import (
     TextGrad,
     parse_loss,
 )
-from ...optimize.options import GateOptions, SearchOptions, option_fields, spelling
+from ...optimize.options import (
+    GateOptions,
+    SearchOptions,
+    changed_options,
+    option_fields,
+    spelling,
+)
 from ...optimize.settings import require_reasons
 from ..config.options import PROPOSERS, OptimizeOptions, ProposerOptions, RowOptions, Via
 from ..plugins import brought, load
@@ -292,9 +298,8 @@ def _require_sense(config: RunConfig) -> None:
     """
     if config.proposer not in PROPOSERS:
         raise InputError(f"proposer {config.proposer!r} is none of {', '.join(PROPOSERS)}")
-    for field, option in option_fields(ProposerOptions):
-        changed = getattr(config, field.name) != field.default
-        if changed and option.proposers and config.proposer not in option.proposers:
+    for field, option, _ in changed_options(config, ProposerOptions):
+        if option.proposers and config.proposer not in option.proposers:
             owners = " or ".join(option.proposers)
             raise InputError(
                 f"{spelling(field)} belongs to --proposer {owners}, not to {config.proposer}"

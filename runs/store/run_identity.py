@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import MISSING, Field, fields
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import fields
 
 from ...judges import Dataset, load_prompt
-from ...optimize.options import Option, option_fields
+from ...optimize.options import changed_options
 from ..config.environment import SIMULATED, Environment
 from ..config.options import AuditedRowOptions, OfficialSplitOptions, OptimizeOptions
 from .database import Database
@@ -34,7 +33,7 @@ def identify(config: RunConfig, dataset: Dataset, environment: Environment) -> s
     left_out = {*MEANS, *_OF_ROWS}
     chosen = {
         field.name: value
-        for field, _, value in changed_options(config)
+        for field, _, value in changed_options(config, OptimizeOptions)
         if field.name not in left_out
     }
     if config.edit is not None:
@@ -54,17 +53,6 @@ def identify(config: RunConfig, dataset: Dataset, environment: Environment) -> s
     }
     body = json.dumps(about, sort_keys=True, default=str)
     return hashlib.blake2b(body.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-
-
-def changed_options(
-    config: RunConfig,
-) -> Iterator[tuple[Field[Any], Option, Any]]:  # Any: what a field holds
-    """Yield the options of a run that are not as by default, with their values."""
-    for field, option in option_fields(OptimizeOptions):
-        value = getattr(config, field.name)
-        default: Any = {} if field.default_factory is not MISSING else field.default
-        if value != default:
-            yield field, option, value
 
 
 def find_same(database: Database, identity: str) -> str | None:
