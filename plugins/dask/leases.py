@@ -21,10 +21,10 @@ from pathlib import Path
 from ...judges.errors import LeaseLost, WorkspaceError
 from ...judges.models import FailedCall, Spending
 from ...runs.store.calls import CallStore, read_spending
-from ...runs.store.connection import Connection
 from ...runs.store.database import Database
 from ...runs.store.lock import WriterLock
 from ...runs.store.schema import now
+from ...runs.store.writer import Connection
 
 LEASE = 15.0
 """Seconds without a beat after which a worker is taken for dead."""

@@ -15,8 +15,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ...judges import WorkspaceError
-from ...runs.store.connection import Cursor
 from ...runs.store.database import Holder
+from ...runs.store.writer import Cursor
 
 if TYPE_CHECKING:
     import psycopg

@@ -9,8 +9,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 
 from ...judges import WorkspaceError
-from ...runs.store.connection import Connection
-from ...runs.store.writer import Write, error_of_write
+from ...runs.store.writer import Connection, Write, error_of_write
 from .session import Patience, ServerError, Session, lock_of
 
 _RETAKE = 10.0

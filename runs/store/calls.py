@@ -31,9 +31,9 @@ from ...judges.models import (
     Spending,
     TokenLogprob,
 )
-from .connection import Connection
 from .database import Database
 from .schema import now
+from .writer import Connection
 
 LOOKUP = 500
 """Keys in one SELECT."""

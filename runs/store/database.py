@@ -20,8 +20,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ...judges import WorkspaceError
-from .connection import Connection
-from .writer import Writer
+from .writer import Connection, Writer
 
 T = TypeVar("T")
 

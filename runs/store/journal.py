@@ -19,9 +19,9 @@ from typing import Any, Literal
 
 from ...judges import InputError, WorkspaceError
 from ...optimize.journal import Event, Payload, as_json, require_same
-from .connection import Connection
 from .database import Database, Holder
 from .schema import now
+from .writer import Connection
 
 LATEST = "latest"
 """What a person writes for the run that was started last."""

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
 from typing import Literal
 
-from .connection import Connection
 from .database import Database
 from .schema import now
+from .writer import Connection
 
 LabelAction = Literal["label", "skip", "undo"]
 

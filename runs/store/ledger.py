@@ -42,9 +42,9 @@ from ...optimize.holdout.look_counting import (
 from ...optimize.holdout.row_fingerprints import RowFingerprints
 from ...optimize.holdout.sides import PlacedGroup, Sides
 from ...optimize.holdout.text_fingerprints import Fingerprints
-from .connection import Connection
 from .database import Database
 from .schema import now
+from .writer import Connection
 
 _T = TypeVar("_T")
 _Json = dict[str, Any]  # Any: JSON

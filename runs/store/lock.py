@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import math
 import os
 import socket
 import sys
@@ -16,6 +15,8 @@ from pathlib import Path
 from ...judges import WorkspaceError
 from .database import Holder
 
+_PAUSE = 0.02
+"""Seconds between two tries to take the lock."""
 _BUSY = {errno.EAGAIN, errno.EACCES, errno.EWOULDBLOCK, errno.EDEADLK}
 
 if sys.platform == "win32":
@@ -66,11 +67,7 @@ class WriterLock:
                 return
             descriptor = self._open()
             try:
-                if on_busy is None:
-                    self._take(descriptor, time.monotonic() + wait)
-                elif not self._try(descriptor):
-                    on_busy(self._holder())
-                    self._take(descriptor, math.inf, pause=0.2)
+                self._take(descriptor, time.monotonic() + wait, on_busy)
             except BaseException:
                 os.close(descriptor)
                 raise
@@ -109,14 +106,20 @@ class WriterLock:
         except OSError as error:
             raise WorkspaceError(f"cannot open the lock {self._path}: {error.strerror}") from error
 
-    def _take(self, descriptor: int, until: float, *, pause: float = 0.02) -> None:
+    def _take(
+        self, descriptor: int, until: float, on_busy: Callable[[Holder], None] | None
+    ) -> None:
+        is_told = False
         while not self._try(descriptor):
-            if time.monotonic() >= until:
+            if on_busy is not None and not is_told:
+                on_busy(self._holder())
+                is_told = True
+            elif on_busy is None and time.monotonic() >= until:
                 raise WorkspaceError(
                     f"{self._holder()} is writing to the workspace {self._path.parent}",
                     hint="wait until it ends, or stop it; reading is possible meanwhile",
                 )
-            time.sleep(pause)
+            time.sleep(_PAUSE)
 
     def _try(self, descriptor: int) -> bool:
         try:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...judges import InputError
-from .connection import Connection, Cursor
 from .database import Database
 from .ledger import merge_ledgers, require_mergeable
+from .writer import Connection, Cursor
 
 _PART = 500
 """Lines that are entered in one commit."""

@@ -7,18 +7,46 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from ...judges import JudgewrightError, WorkspaceError
-from .connection import Connection
 
 T = TypeVar("T")
 
 BATCH = 500
 """Writes in one commit at most."""
+
+
+class Cursor(Protocol):
+    """What a statement found or changed."""
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows a statement changed."""
+        ...
+
+    def fetchone(self) -> Any:  # Any: SQL values
+        """Return the next row, or None."""
+        ...
+
+    def fetchall(self) -> list[Any]:  # Any: SQL values
+        """Return the rows that are left."""
+        ...
+
+    def __iter__(self) -> Iterator[Any]:  # Any: SQL values
+        """Go through the rows that are left."""
+        ...
+
+
+class Connection(Protocol):
+    """What a write is given, of either kind of store: a question mark stands for each value."""
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ..., /) -> Cursor:  # Any: SQL values
+        """Run one statement, with a question mark for each parameter."""
+        ...
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 
 from judgewright.runs.store import Database, Migration
-from judgewright.runs.store.connection import Connection
+from judgewright.runs.store.writer import Connection
 
 from .stores import OPENING
 

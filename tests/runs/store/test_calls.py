@@ -30,7 +30,7 @@ from judgewright.judges.models import (
 )
 from judgewright.judges.simulated import Faults, Server, Simulated, make_app
 from judgewright.runs.store import MIGRATIONS, CallStore, Database, SqliteDatabase
-from judgewright.runs.store.connection import Connection
+from judgewright.runs.store.writer import Connection
 
 from .stores import OPENING, Store
 

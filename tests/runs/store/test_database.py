@@ -16,7 +16,7 @@ import pytest
 
 from judgewright.judges import WorkspaceError
 from judgewright.runs.store import SqliteDatabase
-from judgewright.runs.store.connection import Connection
+from judgewright.runs.store.writer import Connection
 
 from .notes import NEWER, NOTES, add, end, ids, python
 

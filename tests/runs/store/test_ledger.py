@@ -15,7 +15,7 @@ from judgewright.judges import BINARY, Dataset, InputError, Row, WorkspaceError
 from judgewright.optimize.holdout import RowFingerprints
 from judgewright.optimize.holdout.ledger import LookOutcome, alpha_of_look
 from judgewright.runs.store import MIGRATIONS, Database, HoldoutLedger
-from judgewright.runs.store.connection import Connection
+from judgewright.runs.store.writer import Connection
 
 from ...optimize.in_memory import MemoryLedger
 from .stores import OPENING, SqliteStore, Store

@@ -15,8 +15,8 @@ import pytest
 
 from judgewright.judges import InputError, WorkspaceError
 from judgewright.runs.store import Database, Migration
-from judgewright.runs.store.connection import Connection
 from judgewright.runs.store.database import Holder
+from judgewright.runs.store.writer import Connection
 
 from .notes import NEWER, NOTES, add, end, ids, python
 from .stores import SqliteStore, Store
