@@ -103,9 +103,11 @@ class _ExactReader:
                 raise InputError(f"{metric} is better {'low' if verb == 'raise' else 'high'}")
         else:
             metric = self._alone(named)
-        direction = OWN_DIRECTION.get(metric)
+        direction: Direction | None = OWN_DIRECTION.get(metric)
         if errors:
-            fought = [side for side, words in ERRORS.items() if words == errors.lower()]
+            fought: list[Direction] = [
+                side for side, words in ERRORS.items() if words == errors.lower()
+            ]
             if not fought or direction not in (None, *fought):
                 raise InputError(f"{metric} is not about {errors}")
             direction = fought[0]

@@ -367,14 +367,14 @@ _ERRORS = {
 
 
 def _objective_words(form: StartForm) -> ObjectiveWords:
-    limits = {
-        name: [line.strip() for line in form.more.get(name, "").splitlines() if line.strip()]
-        for name in ("guards", "floors")
-    }
+    def listed(name: str) -> list[str]:
+        return [line.strip() for line in form.more.get(name, "").splitlines() if line.strip()]
+
     return ObjectiveWords(
         text=form.objective,
         target=form.more.get("target"),
-        **limits,
+        guards=listed("guards"),
+        floors=listed("floors"),
     )
 
 
