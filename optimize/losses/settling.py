@@ -105,7 +105,8 @@ class ObjectiveWords:
             if reading.target is None or not self.yes:
                 raise _echo(reading, model.model, options, classes)
             notes.append(f"read by {model.model}, and taken with --yes")
-        if reading.unread:
+        limited = options.target is not None and bool(options.guards or options.floors)
+        if reading.unread and not limited:
             limits = "" if model else "; limits beside --target are said with --guard and --floor"
             notes.append(f"left out, as it was not read: {', '.join(reading.unread)}{limits}")
         return _choose(text, reading, options, [*reading.notes, *notes])
