@@ -282,8 +282,6 @@ def test_a_walk_over_files_by_repeating_one_command_is_one_run_and_one_look(
         "rows.jsonl",
         "--objective",
         OBJECTIVE,
-        "--target",
-        "precision",
         "--yes",
         "--steps",
         "1",
