@@ -9,12 +9,12 @@ from ...judges import Dataset, InputError, JudgePrompt
 from ...judges.extras import require_extra
 from ...optimize import Objective, Proposer, RunSettings
 from ...optimize.options import option_fields
-from ...optimize.settings import require_judging, require_probability
+from ...optimize.settings import require_judging, require_probability, require_reasons
 from ..config.environment import Environment, parse_budget
 from ..config.options import ProposerOptions
 from ..store.engines import check_engine
 from ..store.run_clients import open_exchange
-from ..store.run_config import RunConfig, open_proposer, require_what_is_read
+from ..store.run_config import RunConfig, open_proposer
 from ..store.run_identity import identify
 from ..store.workspace import Workspace
 from .read_objective import named_slice, saved_slices
@@ -91,7 +91,8 @@ def prepare_run(workspace: Workspace, config: RunConfig, environment: Environmen
     prompt = config.judge
     require_judging(prompt, config.settings())
     dataset = config.dataset()
-    require_what_is_read(config, dataset)
+    if config.proposer == "guidelines" and config.explanation is not None:
+        require_reasons(dataset, config.explanation)
     parse_budget(config.budget)
     for model, via in config.model_access:
         open_exchange(workspace, model, via, config, environment)

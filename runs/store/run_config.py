@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -42,7 +42,6 @@ from ...optimize.options import (
     option_fields,
     spelling,
 )
-from ...optimize.settings import require_reasons
 from ..config.options import PROPOSERS, OptimizeOptions, ProposerOptions, RowOptions, Via
 from ..plugins import brought, load
 from .engines import engine_of_run
@@ -252,10 +251,12 @@ def open_proposer(config: RunConfig) -> Proposer:
     _require_sense(config)
     match config.proposer:
         case "textgrad":
-            parts = _editable(config, ("criteria",))
+            parts = _editable(config.editable, ("criteria",))
             return TextGrad(parts=parts, gradients=config.gradients, temperature=config.temperature)
         case "rewrite":
-            return Rewrite(parts=_editable(config, ("criteria",)), temperature=config.temperature)
+            return Rewrite(
+                parts=_editable(config.editable, ("criteria",)), temperature=config.temperature
+            )
         case "guidelines":
             return Guidelines()
         case "fewshot":
@@ -268,22 +269,14 @@ def open_proposer(config: RunConfig) -> Proposer:
             return load(brought_by[name])(config)
         case _:
             edit = load_prompt(config.edit or "", origin="the edit")
-            return HumanEdit(edit=edit, parts=_editable(config, HumanEdit(edit=edit).parts))
+            return HumanEdit(
+                edit=edit, parts=_editable(config.editable, HumanEdit(edit=edit).parts)
+            )
 
 
-def _editable(config: RunConfig, usual: tuple[Part, ...]) -> tuple[Part, ...]:
+def _editable(chosen: Collection[str], usual: tuple[Part, ...]) -> tuple[Part, ...]:
     """Return the parts that may change, in the order of `PARTS`."""
-    return tuple(part for part in PARTS if part in config.editable) or usual
-
-
-def require_what_is_read(config: RunConfig, dataset: Dataset) -> None:
-    """Make sure, before a run starts, that its proposer finds in the rows what it learns from.
-
-    Raises:
-        InputError: It learns from annotators' reasons, and there are none.
-    """
-    if config.proposer == "guidelines" and config.explanation is not None:
-        require_reasons(dataset, config.explanation)
+    return tuple(part for part in PARTS if part in chosen) or usual
 
 
 def _with_calls(proposer: FewShot | Gepa | Mipro, calls: int | None) -> Proposer:
