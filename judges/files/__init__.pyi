@@ -2,7 +2,7 @@ from .audited_labels import Finding, read_audit, with_audited_labels
 from .check import KINDS, DataReport, check_rows
 from .check_tokens import COUNTED, TokenSummary, count_row_tokens
 from .columns import Draft, Roles, near_names, read_table, words_of
-from .groups import NO_GROUP, as_grouped_before, by_longest_input, group_by_text
+from .groups import NO_GROUP, group_by_text
 from .label_words import WORDS, read_grade, write_grade_map
 from .problems import Problems
 from .raw_rows import RawRoles, RawRows, infer_raw_scale, judge_inputs, mapped_words, read_raw_rows
@@ -41,8 +41,6 @@ __all__ = [
     "TextAnswers",
     "TokenSummary",
     "VerdictColumns",
-    "as_grouped_before",
-    "by_longest_input",
     "can_stream",
     "check_rows",
     "count_row_tokens",

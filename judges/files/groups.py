@@ -19,7 +19,7 @@ as a rule.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..rows import Dataset, hash_rows
@@ -190,55 +190,15 @@ def group_by_text(dataset: Dataset, *, fewest: int = FEWEST) -> Dataset:
     """Group rows of which none has a group by the text that repeats, where one does; see
     `guess_groups`.
     """
-    rows = dataset.rows
-    texts = _texts(dataset)
+    names = dict.fromkeys(name for row in dataset.rows for name in row.inputs)
+    texts = {name: [row.inputs.get(name, "") for row in dataset.rows] for name in names}
     wanted_alone = any(note.startswith(_ALONE) for note in dataset.notes)
-    if not texts or wanted_alone or any(row.group for row in rows):
+    if not texts or wanted_alone or any(row.group for row in dataset.rows):
         return dataset
     guessed = guess_groups(texts, inputs=False, fewest=fewest)
     if guessed.column is None:
         return dataset
-    keep = [note for note in dataset.notes if note != UNGROUPED]
-    return _grouped(dataset, guessed.keys, [*keep, *guessed.notes(len(set(guessed.keys)))])
-
-
-def by_longest_input(dataset: Dataset) -> Dataset | None:
-    """Group by the longest input, as earlier versions did; None where a column makes the groups, or
-    that is the one.
-    """
-    texts = _texts(dataset)
-    if not texts:
-        return None
-    longest, keys = longest_input(texts), [row.group for row in dataset.rows]
-    guessed = [name for name, column in texts.items() if keys == [key_of(text) for text in column]]
-    if not guessed or longest in guessed:
-        return None
-    keep = [
-        note
-        for note in dataset.notes
-        if not note.startswith(f"rows that share the same {guessed[0]} ")
-    ]
-    keys = [key_of(text) for text in texts[longest]]
-    return _grouped(dataset, keys, [*keep, group_note(longest, len(set(keys)))])
-
-
-def as_grouped_before(
-    dataset: Dataset, wanted: str, hashed: Callable[[Dataset], str] = lambda rows: rows.content_hash
-) -> Dataset:
-    """Return rows as an earlier version grouped them where only that gives the hash that was stored
-    of them.
-    """
-    if hashed(dataset) == wanted:
-        return dataset
-    before = by_longest_input(dataset)
-    return dataset if before is None or hashed(before) != wanted else before
-
-
-def _texts(dataset: Dataset) -> dict[str, list[str]]:
-    names = dict.fromkeys(name for row in dataset.rows for name in row.inputs)
-    return {name: [row.inputs.get(name, "") for row in dataset.rows] for name in names}
-
-
-def _grouped(dataset: Dataset, keys: Sequence[str], notes: Sequence[str]) -> Dataset:
-    rows = [replace(row, group=key) for row, key in zip(dataset.rows, keys, strict=True)]
+    notes = [note for note in dataset.notes if note != UNGROUPED]
+    notes += guessed.notes(len(set(guessed.keys)))
+    rows = [replace(row, group=key) for row, key in zip(dataset.rows, guessed.keys, strict=True)]
     return replace(dataset, rows=tuple(rows), content_hash=hash_rows(rows), notes=tuple(notes))

@@ -9,6 +9,7 @@ import csv
 import gzip
 import io
 import json
+import math
 import re
 import zlib
 from collections import Counter
@@ -17,8 +18,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal, cast
-
-import orjson
 
 from ..errors import DataError
 from ..extras import require_extra
@@ -229,7 +228,7 @@ def json_document(body: bytes, path: object) -> Any:  # Any: JSON
     except json.JSONDecodeError as error:
         hint = (
             "one object a line is JSON Lines: let the name end in .jsonl"
-            if "after document" in error.msg
+            if error.msg == "Extra data"
             else None
         )
         message = f"{path}, line {error.lineno}: not valid JSON: {_plain(error)}"
@@ -455,52 +454,14 @@ def parse_strictly(text: str) -> Any:  # Any: JSON
         ValueError: The text is not such JSON.
     """
     try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        # Python writes NaN for a missing number, which is no JSON.
-        if "NaN" not in text and "Infinity" not in text:
-            raise
-        try:
-            value = _STRICT.decode(text)
+        value = _STRICT.decode(text)
+        if "\\u" in text:
             json.dumps(value, ensure_ascii=False).encode()  # refuses lone surrogates
-        except (ValueError, RecursionError):
-            raise error from None
-        return value
-    # orjson keeps the last of doubled keys, and makes floats of whole numbers beyond 64 bits; where
-    # a text may hold either, the standard parser reads it, which takes several times as long.
-    keys = _count_keys(value)
-    if text.count('":') == text.count(":") == keys or len(_KEY.findall(text)) == keys:
-        return value
-    try:
-        return _STRICT.decode(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-
-
-_DEEP = 16
-"""Levels of nesting beyond which the standard parser reads a text, as it says what is too deep."""
-_KEY = re.compile(r'"[ \t\r\n]*:')
-"""The end of a key, or what looks like one inside a text."""
-
-
-def _count_keys(value: Any, depth: int = 0) -> int:  # Any: JSON
-    """Return how many keys a value has at all depths; -1 where it is deep, or a number in it may
-    have been whole.
-    """
-    if isinstance(value, float) or depth > _DEEP:
-        return -1 if depth > _DEEP or abs(value) >= 2.0**63 else 0
-    if not isinstance(value, dict | list):
-        return 0
-    count, items = 0, value
-    if isinstance(value, dict):
-        count, items = len(value), value.values()
-    for item in items:
-        if item.__class__ is float or item.__class__ is dict or item.__class__ is list:
-            inner = _count_keys(item, depth + 1)
-            if inner < 0:
-                return -1
-            count += inner
-    return count
+    except UnicodeEncodeError:
+        raise ValueError("half of a character (a lone surrogate) is in it") from None
+    return value
 
 
 def _single_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -511,19 +472,24 @@ def _single_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-_STRICT = json.JSONDecoder(object_pairs_hook=_single_keys, parse_constant=lambda _: None)
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text} is read as infinity")
+    return number
+
+
+_STRICT = json.JSONDecoder(
+    object_pairs_hook=_single_keys, parse_float=_finite, parse_constant=lambda _: None
+)
 """Made once: `json.loads` makes a decoder for each row."""
 
 
-def _plain(error: BaseException | None) -> str:
+def _plain(error: ValueError) -> str:
     if not isinstance(error, json.JSONDecodeError):
         return str(error)
-    rest = error.doc[error.pos :].lstrip("-")
-    if rest.startswith(("NaN", "Infinity")):
-        return (
-            "NaN and Infinity are no JSON numbers, write null for a missing value (column"
-            f" {error.colno})"
-        )
+    if error.pos >= len(error.doc.rstrip()):
+        return f"unexpected end of data (column {error.colno})"
     return f"{error.msg} (column {error.colno})"
 
 

@@ -35,14 +35,9 @@ def join_alike(
     split.
     """
     blocks = blocks_of(dataset, placed, "together")
-    half = sum(map(size_of, groups)) / 2
-    filled = sum(size_of(block) > 0 for block in blocks)
-    can_split = filled >= sum(share > 0 for share in shares) and max(map(size_of, blocks)) <= half
-    if (
-        can_split
-        or sum(size_of(group) > 0 for group in groups) < len(PARTS)
-        or max(map(size_of, groups)) > half
-    ):
+    half = sum(len(group.rows) for group in groups) / 2
+    wanted = sum(share > 0 for share in shares)
+    if _can_fill(blocks, wanted, half) or not _can_fill(groups, len(PARTS), half):
         return blocks, []
     # One pool of passages under a handful of questions would tie all of them into one block, and no
     # split were left.
@@ -53,9 +48,10 @@ def join_alike(
     return blocks_of(dataset, placed, "each input"), [note]
 
 
-def size_of(block: Block) -> int:
-    """Return how many rows of it measure."""
-    return len(block.rows)
+def _can_fill(blocks: Sequence[Block], parts: int, most: float) -> bool:
+    """Whether there are so many blocks with rows, none larger than that."""
+    sizes = [len(block.rows) for block in blocks if block.rows]
+    return len(sizes) >= parts and max(sizes, default=0) <= most
 
 
 def blocks_of(

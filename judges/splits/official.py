@@ -5,6 +5,7 @@ rows.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 
 from ..duplicates import Clusters, join_near_duplicates
@@ -33,6 +34,9 @@ def with_split_column(dataset: Dataset, column: str) -> Dataset:
         InputError: There is no such column, a row has none of the usual names in it, or no row is a
             test row.
     """
+    if all(column not in row.meta for row in dataset.rows):
+        message = f"no row has a column {column!r} that could say how the rows are split"
+        raise InputError(f"{dataset.name}: {message}")
     sides: dict[str, OfficialSide] = {}
     strange: Counter[str] = Counter()
     for row in dataset.rows:
@@ -43,11 +47,6 @@ def with_split_column(dataset: Dataset, column: str) -> Dataset:
         else:
             sides[row.id] = side
     if strange:
-        if all(column not in row.meta for row in dataset.rows):
-            raise InputError(
-                f"{dataset.name}: no row has a column {column!r} that could say how the rows are"
-                " split"
-            )
         counts = ", ".join(f"{value} in {n:,} rows" for value, n in strange.most_common(5))
         raise InputError(
             f"{dataset.name}: the column {column!r} does not say of every row where it belongs:"
@@ -57,7 +56,7 @@ def with_split_column(dataset: Dataset, column: str) -> Dataset:
                 " other rows out"
             ),
         )
-    return _checked(replace(dataset, official=sides), f"the column {column!r}")
+    return _prescribed(dataset, sides, f"the column {column!r}")
 
 
 def with_holdout_file(dataset: Dataset, holdout: Dataset) -> Dataset:
@@ -75,45 +74,42 @@ def with_holdout_file(dataset: Dataset, holdout: Dataset) -> Dataset:
             f" {holdout.labels.describe()}",
             hint="say which they are with --label-scale",
         )
-    contents = {(tuple(sorted(row.inputs.items())), row.label): row.id for row in dataset.rows}
+    contents = {_content(row): row.id for row in dataset.rows}
     for row in holdout.rows:
-        same = contents.get((tuple(sorted(row.inputs.items())), row.label))
-        if same is not None:
+        if _content(row) in contents:
+            same = contents[_content(row)]
             raise InputError(
                 f"row {row.id!r} of {holdout.name} is row {same!r} of {dataset.name}: it cannot be"
                 " open and sealed",
                 hint="leave it out of one of the two files",
             )
-    taken = {row.id for row in dataset.rows}
-    rows: list[Row] = list(holdout.rows)
-    if any(row.id in taken for row in rows):
-        rows = [replace(row, id=f"{holdout.name}:{row.id}") for row in rows]
+    rows = holdout.rows
+    if {row.id for row in rows} & {row.id for row in dataset.rows}:
+        rows = tuple(replace(row, id=f"{holdout.name}:{row.id}") for row in rows)
     sides: dict[str, OfficialSide] = {row.id: "open" for row in dataset.rows}
     sides |= {row.id: "holdout" for row in rows}
+    notes = (*dataset.notes, *holdout.notes)
     merged = Dataset.of(
-        (*dataset.rows, *rows),
-        labels=dataset.labels,
-        name=dataset.name,
-        notes=(*dataset.notes, *holdout.notes),
+        (*dataset.rows, *rows), labels=dataset.labels, name=dataset.name, notes=notes
     )
-    return _checked(replace(merged, official=sides), holdout.name)
+    return _prescribed(merged, sides, holdout.name)
 
 
-def _checked(dataset: Dataset, source: str) -> Dataset:
-    sides = set(dataset.official.values())
-    if "holdout" not in sides or sides == {"holdout"}:
-        missing = "test" if "holdout" not in sides else "training or validation"
+def _content(row: Row) -> tuple[object, ...]:
+    return (row.label, *sorted(row.inputs.items()))
+
+
+def _prescribed(dataset: Dataset, sides: Mapping[str, OfficialSide], source: str) -> Dataset:
+    names = set(sides.values())
+    if "holdout" not in names or names == {"holdout"}:
+        missing = "test" if "holdout" not in names else "training or validation"
         raise InputError(
             f"{source} names no {missing} rows", hint=f"the parts are {', '.join(PARTS[:3])}"
         )
-    if not {"train", "validation"} <= sides:
+    if not {"train", "validation"} <= names:
         # Without one of the two, both are drawn from what is open.
-        official: dict[str, OfficialSide] = {
-            row: "holdout" if side == "holdout" else "open"
-            for row, side in dataset.official.items()
-        }
-        return replace(dataset, official=official)
-    return dataset
+        sides = {row: "holdout" if side == "holdout" else "open" for row, side in sides.items()}
+    return replace(dataset, official=sides)
 
 
 def split_officially(dataset: Dataset, shares: Shares, seed: int) -> Splits:
@@ -132,27 +128,24 @@ def split_officially(dataset: Dataset, shares: Shares, seed: int) -> Splits:
     merged = 0
     if open_rows:
         unplaced = replace(dataset, rows=tuple(open_rows))
-        groups, blocks = blocks_of(unplaced, {}, "no"), blocks_of(unplaced, {}, "together")
-        merged = len(groups) - len(blocks)
-        of_open = shares[0] + shares[1]
-        by_part = assign(blocks, (100 * shares[0] / of_open, 100 * shares[1] / of_open, 0, 0))
-        for part, given in by_part.items():
-            rows[part] += [row for block in given for row in block.rows]
-    notes = [
-        "the split is prescribed:"
-        f" {', '.join(f'{part} {len(rows[part]):,} rows' for part in PARTS[:3])}"
-    ]
+        blocks = blocks_of(unplaced, {}, "together")
+        merged = len(blocks_of(unplaced, {}, "no")) - len(blocks)
+        train = 100 * shares[0] / (shares[0] + shares[1])
+        for part, some in assign(blocks, (train, 100 - train, 0, 0)).items():
+            rows[part] += [row for block in some for row in block.rows]
+    sizes = ", ".join(f"{part} {len(rows[part]):,} rows" for part in PARTS[:3])
+    notes = [f"the split is prescribed: {sizes}", *_across(dataset)]
     for part in PARTS[:3]:
         if not rows[part]:
             raise InputError(
                 f"the prescribed split leaves no {part} rows", hint="label rows of more groups"
             )
-    notes += _across(dataset)
     measuring = {row.group_key for part in PARTS[1:3] for row in rows[part]}
-    drawn: list[Row] = []
-    for row in uneven:
-        if dataset.official[row.id] in ("train", "open") and row.group_key not in measuring:
-            drawn.append(row)
+    drawn = [
+        row
+        for row in uneven
+        if dataset.official[row.id] in ("train", "open") and row.group_key not in measuring
+    ]
     if uneven:
         apart = len(uneven) - len(drawn)
         notes.append(
@@ -174,25 +167,17 @@ def _across(dataset: Dataset) -> list[str]:
     """Say how many test rows of a prescribed split have their group, or nearly their text, among
     the open rows.
     """
-    sealed = [dataset.official[row.id] == "holdout" for row in dataset.rows]
-    open_groups = {row.group_key for row, own in zip(dataset.rows, sealed, strict=True) if not own}
-    shared = sum(
-        row.group_key in open_groups for row, own in zip(dataset.rows, sealed, strict=True) if own
-    )
     clusters = Clusters(len(dataset))
     join_near_duplicates(dataset.rows, clusters, each_input=True)
-    places = [clusters.find(position) for position in range(len(dataset))]
-    open_places = {place for place, own in zip(places, sealed, strict=True) if not own}
-    alike = sum(place in open_places for place, own in zip(places, sealed, strict=True) if own)
+    sealed = [dataset.official[row.id] == "holdout" for row in dataset.rows]
+    kinds: dict[str, list[object]] = {
+        "of groups of open rows, too": [row.group_key for row in dataset.rows],
+        "nearly the same as open rows": [clusters.find(at) for at in range(len(dataset))],
+    }
     notes: list[str] = []
-    if shared:
-        notes.append(
-            f"{shared:,} test rows are of groups of open rows, too; they stay where the split has"
-            " them"
-        )
-    if alike:
-        notes.append(
-            f"{alike:,} test rows are nearly the same as open rows; they stay where the split has"
-            " them"
-        )
+    for kind, keys in kinds.items():
+        open_keys = {key for key, own in zip(keys, sealed, strict=True) if not own}
+        count = sum(own and key in open_keys for key, own in zip(keys, sealed, strict=True))
+        if count:
+            notes.append(f"{count:,} test rows are {kind}; they stay where the split has them")
     return notes

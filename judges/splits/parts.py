@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
@@ -57,12 +58,10 @@ class Splits:
         """The rows that training may use: those of the part, then those that were not drawn
         evenly.
         """
+        if not len(self.drawn):
+            return self.train
         rows = (*self.train.rows, *self.drawn.rows)
-        return (
-            Dataset.of(rows, labels=self.train.labels, name=self.train.name)
-            if len(self.drawn)
-            else self.train
-        )
+        return Dataset.of(rows, labels=self.train.labels, name=self.train.name)
 
     @classmethod
     def of(
@@ -92,15 +91,13 @@ class Splits:
         """
 
         def part_of(name: str, some: Iterable[Row]) -> Dataset:
-            return Dataset.of(
-                some, labels=dataset.labels, name=f"{dataset.name}/{name}" if dataset.name else name
-            )
+            full = f"{dataset.name}/{name}" if dataset.name else name
+            return Dataset.of(some, labels=dataset.labels, name=full)
 
         parts: dict[Part, Dataset] = {}
         for part in PARTS:
-            parts[part] = part_of(
-                part, sorted(rows.get(part, ()), key=lambda row: hash_of(seed, row.id))
-            )
+            in_order = sorted(rows.get(part, ()), key=lambda row: hash_of(seed, row.id))
+            parts[part] = part_of(part, in_order)
         return cls(
             train=parts["train"],
             validation=parts["validation"],
@@ -129,10 +126,9 @@ class Splits:
         for part, rows in (("train", self.train), ("validation", self.validation)):
             groups = len({row.group_key for row in rows.rows})
             lines.append({"part": part, "rows": len(rows), "groups": groups, "sealed": False})
-        for rows in (self.holdout, self.final):
-            lines.append(
-                {"part": rows.name, "rows": len(rows), "groups": rows.groups, "sealed": True}
-            )
+        for sealed in (self.holdout, self.final):
+            line = {"part": sealed.name, "rows": len(sealed), "groups": sealed.groups}
+            lines.append({**line, "sealed": True})
         return pd.DataFrame(lines)
 
 
@@ -182,14 +178,10 @@ def hash_of(seed: int, *parts: str) -> bytes:
 
 def _review_notes(parts: Mapping[Part, Dataset]) -> list[str]:
     """Say how many labels an audit has corrected in each part; it moved none of them."""
-    counts = {part: sum(_corrected(row) for row in rows.rows) for part, rows in parts.items()}
-    if not any(counts.values()):
-        return []
+    counts: Counter[str] = Counter()
+    for part, rows in parts.items():
+        for row in rows.rows:
+            counts[part] += row.review is not None and row.label != row.review.before
     listed = ", ".join(f"{part} {count:,}" for part, count in counts.items() if count)
-    return [
-        f"labels that an audit corrected: {listed}; every row is where its label in the file has it"
-    ]
-
-
-def _corrected(row: Row) -> bool:
-    return row.review is not None and row.label != row.review.before
+    where = "every row is where its label in the file has it"
+    return [f"labels that an audit corrected: {listed}; {where}"] if listed else []

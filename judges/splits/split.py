@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from ..errors import InputError
 from ..rows import SAMPLING_PROBABILITY, Dataset
-from .blocks import Block, assign, blocks_of, join_alike, size_of
+from .blocks import Block, assign, blocks_of, join_alike
 from .official import split_officially
 from .parts import (
     DEFAULT_SHARES,
@@ -76,7 +76,7 @@ def split_dataset(
     if near_duplicates:
         every, notes = join_alike(dataset, placed, groups, percent)
     blocks = [block for block in every if block.rows]
-    filled = sum(size_of(group) > 0 for group in groups)
+    filled = sum(bool(group.rows) for group in groups)
     merged = filled - len(blocks)
     if merged:
         notes = [
@@ -108,20 +108,16 @@ def _require_enough(
     shares: Shares,
     placed: Mapping[str, Collection[Side]],
 ) -> None:
-    blocks = sum(map(len, by_part.values()))
-    empty = [
-        part for part, share in zip(PARTS, shares, strict=True) if share > 0 and not by_part[part]
-    ]
+    parts = [part for part, share in zip(PARTS, shares, strict=True) if share > 0]
+    empty = [part for part in parts if not by_part[part]]
     if empty and not any(placed.values()):
-        parts = sum(share > 0 for share in shares)
-        joined = (
-            f", after {merged:,} were joined because their rows are nearly the same"
-            if merged
-            else ""
-        )
+        blocks = sum(map(len, by_part.values()))
         noun = "group" if blocks == 1 else "groups"
+        joined = ""
+        if merged:
+            joined = f", after {merged:,} were joined because their rows are nearly the same"
         raise InputError(
-            f"{blocks} {noun} cannot fill {parts} parts{joined}",
+            f"{blocks} {noun} cannot fill {len(parts)} parts{joined}",
             hint=(
                 "a group never straddles two parts: label rows of more groups, or name a finer"
                 " column with --group"
@@ -146,19 +142,19 @@ def _placed_notes(
     by_part: Mapping[Part, Sequence[Block]], placed: Mapping[str, Collection[Side]], shares: Shares
 ) -> list[str]:
     """Say how many groups stay where they were, and how many a conflict has moved."""
-    groups = known = opened = looked_at = 0
+    part_of: dict[str, Part] = {}
     for part, blocks in by_part.items():
-        for key in {row.group_key for block in blocks for row in block.rows}:
-            before = placed.get(key, ())
-            groups += 1
-            known += bool(before)
-            opened += part not in SEALED and not SEALED.isdisjoint(before)
-            looked_at += part == "holdout" and "final" in before
+        part_of |= {row.group_key: part for block in blocks for row in block.rows}
+    known = [key for key in part_of if placed.get(key)]
+    opened = looked_at = 0
+    for key in known:
+        opened += part_of[key] not in SEALED and not SEALED.isdisjoint(placed[key])
+        looked_at += part_of[key] == "holdout" and "final" in placed[key]
     notes: list[str] = []
     if known:
-        split = write_shares(shares)
         notes.append(
-            f"{known:,} of {groups:,} groups stay in the part they were in; {split} is for new ones"
+            f"{len(known):,} of {len(part_of):,} groups stay in the part they were in;"
+            f" {write_shares(shares)} is for new ones"
         )
     if opened:
         notes.append(
@@ -166,10 +162,8 @@ def _placed_notes(
             " rows of open groups were joined with theirs, or are nearly the same"
         )
     if looked_at:
-        notes.append(
-            f"{looked_at:,} final {'group has' if looked_at == 1 else 'groups have'} come to the"
-            " holdout so"
-        )
+        noun = "group has" if looked_at == 1 else "groups have"
+        notes.append(f"{looked_at:,} final {noun} come to the holdout so")
     return notes
 
 
@@ -178,29 +172,30 @@ def _drawn_notes(blocks: Sequence[Block], trained: int) -> list[str]:
     count = sum(len(block.drawn) for block in blocks)
     if not count:
         return []
-    apart = count - trained
     rows = f"rows that were drawn with a probability below 1 ({SAMPLING_PROBABILITY})"
     note = f"{trained:,} {rows} are for training only"
-    if apart:
-        note += f"; {apart:,} more share a group or a text with rows that measure, and are left out"
+    if count > trained:
+        note += f"; {count - trained:,} more share a group or a text with rows that measure, and"
+        note += " are left out"
     return [note]
 
 
 def _size_notes(by_part: Mapping[Part, Sequence[Block]]) -> list[str]:
     """Say how large the parts are, and where they are uneven."""
+    sizes = {part: [len(block.rows) for block in blocks] for part, blocks in by_part.items()}
+    total = sum(map(sum, sizes.values()))
+    largest = max(map(max, filter(None, sizes.values())))
     notes: list[str] = []
-    total = sum(size_of(block) for blocks in by_part.values() for block in blocks)
-    for part, blocks in by_part.items():
-        rows = sum(map(size_of, blocks))
-        notes.append(f"{part}: {rows:,} rows ({rows / total:.0%}) in {len(blocks):,} groups")
-    largest = max(size_of(block) for blocks in by_part.values() for block in blocks)
+    for part, rows in sizes.items():
+        notes.append(
+            f"{part}: {sum(rows):,} rows ({sum(rows) / total:.0%}) in {len(rows):,} groups"
+        )
     if largest > total / 5:
         notes.append(
             f"one group holds {largest / total:.0%} of the rows, so the parts miss the sizes"
             " asked for"
         )
-    open_parts: tuple[Part, Part] = ("train", "validation")
-    for part in open_parts:
+    for part in PARTS[:2]:
         kinds = {kind for block in by_part[part] for kind in block.classes} - {"unlabelled"}
         if len(kinds) == 1:
             notes.append(f"{part} has only {kinds.pop()} rows")

@@ -25,7 +25,7 @@ from ...judges import Dataset, DecisionRule, JudgePrompt, Splits, split_dataset
 from ...judges.splits import Part, Side
 from ..outcome import GateOutcome, PoolOutcome
 from .row_fingerprints import RowFingerprints, group_fingerprints, open_to_hash
-from .sides import Sides, grouped_as_placed, known_sides
+from .sides import Sides, known_sides
 
 ALPHA = 0.05
 """What all looks between two accepts spend together."""
@@ -331,7 +331,6 @@ def split_with_memory(
         InputError: See `split_dataset`.
     """
     memory = next((memory for memory in memories if memory.run_id == run_id), None)
-    dataset = grouped_as_placed(memories if memory is None else [memory], dataset)
     if memory is None:
         placed: Mapping[str, set[Side]] = {} if allow_opened else known_sides(memories, dataset)
         return split_dataset(dataset, shares=shares, near_duplicates=near_duplicates, placed=placed)

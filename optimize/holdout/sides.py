@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...judges import Dataset
-from ...judges.files import by_longest_input
 from ...judges.splits import PARTS, SEALED, SIDES, Part, Side
 from .row_fingerprints import GroupFingerprints, RowFingerprints, group_fingerprints
 from .text_fingerprints import Fingerprints
@@ -97,21 +96,6 @@ class Sides:
 def hash_name(name: str) -> bytes:
     """Return 8 bytes that stand for a group's name."""
     return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-
-
-def grouped_as_placed(memories: Sequence[SeenRows], dataset: Dataset) -> Dataset:
-    """Return the rows in the groups that earlier versions made of them, where those are the groups
-    that have sides.
-    """
-    before = by_longest_input(dataset)
-    if before is None:
-        return dataset
-    names = {hash_name(row.group_key) for row in before.rows}
-    for memory in memories:
-        placed = {group.name for group in memory.sides.groups} if memory.sides else set[bytes]()
-        if placed and 2 * len(names & placed) >= min(len(names), len(placed)):
-            return before
-    return dataset
 
 
 def known_sides(memories: Sequence[SeenRows], dataset: Dataset) -> dict[str, set[Side]]:

@@ -27,7 +27,7 @@ from ...judges.files import load_as_said
 from ...judges.splits import SEALED
 from ...optimize import Objective, RunSettings, decide
 from ...optimize.holdout.row_fingerprints import RowFingerprints
-from ...optimize.holdout.sides import grouped_as_placed, known_sides
+from ...optimize.holdout.sides import known_sides
 from ...optimize.settings import require_probability
 from ...slices import parse_predicate
 from ..config.options import JudgeModelOptions
@@ -193,7 +193,6 @@ def _holdout_of(workspace: Workspace, dataset: Dataset) -> Dataset:
     be decided.
     """
     memories = HoldoutLedger(workspace.database).memories()
-    dataset = grouped_as_placed(memories, dataset)
     sides = known_sides(memories, dataset)
     open_groups = {name for name, placed in sides.items() if placed - set(SEALED)}
     holdout = {name for name, placed in sides.items() if placed == {"holdout"}}

@@ -38,7 +38,7 @@ from ...judges.files import (
 from ...judges.files.write_beside import draft_beside
 from ...judges.rows import Scalar
 from ...judges.splits import PARTS
-from ...optimize.holdout.sides import grouped_as_placed, known_sides
+from ...optimize.holdout.sides import known_sides
 from ..store.ledger import HoldoutLedger
 from ..store.sides import SIDES_FILE, enter_sides, keep_sides
 from ..store.workspace import Workspace
@@ -228,7 +228,6 @@ def split_file(
     workspace.database.claim()
     enter_sides(workspace, path)
     memories = HoldoutLedger(workspace.database).memories()
-    dataset = grouped_as_placed(memories, dataset)
     placed = known_sides(memories, dataset)
     splits = split_dataset(dataset, shares=shares, seed=seed, placed=placed)
     sides = keep_sides(workspace, splits)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ...judges import Dataset, InputError, OutputScale, Registry, Row, hash_rows
 from ...judges.files import (
     RawRoles,
-    as_grouped_before,
     infer_raw_scale,
     judge_inputs,
     load_as_said,
@@ -92,7 +91,7 @@ class QueueConfig:
             DataError: The file cannot be read.
         """
         every = load_as(self.reading, Path(self.data), inputs=self.inputs, scale=self.label_scale)
-        dataset = as_grouped_before(only_rows(every, self.rows), self.data_hash, hash_unlabelled)
+        dataset = only_rows(every, self.rows)
         if hash_unlabelled(dataset) != self.data_hash:
             raise InputError(
                 f"{self.data}: rows of the queue are gone, or have been changed since it was made",

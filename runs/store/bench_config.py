@@ -20,7 +20,7 @@ from ...judges import (
     load_prompt,
 )
 from ...judges.claims import ClaimSettings
-from ...judges.files import as_grouped_before, load_as_said
+from ...judges.files import load_as_said
 from ...slices import parse_predicate, rows_in_slice
 from ..config.options import BenchOptions
 
@@ -164,7 +164,6 @@ class BenchConfig:
             rows = replace(
                 rows, rows=tuple(row for row, out in zip(rows.rows, sealed, strict=True) if not out)
             )
-        rows = as_grouped_before(rows, self.data_hash)
         if rows.content_hash != self.data_hash:
             raise InputError(
                 f"{Path(self.data).name} has changed since it was measured",

@@ -19,7 +19,7 @@ from ...judges import (
     with_split_column,
 )
 from ...judges.claims import ClaimSettings
-from ...judges.files import as_grouped_before, load_as_said, with_audited_labels
+from ...judges.files import load_as_said, with_audited_labels
 from ...optimize import (
     PARTS,
     FewShot,
@@ -200,7 +200,6 @@ class RunConfig(OptimizeOptions):
         if self.audited is not None:
             whole = self.limit is None and not self.skip_incomplete
             rows = with_audited_labels(rows, self.audited, complete=whole)
-        rows = as_grouped_before(rows, self.data_hash)
         if self.data_hash and rows.content_hash != self.data_hash:
             files = self.data if self.audited is None else f"{self.data} or {self.audited}"
             raise InputError(

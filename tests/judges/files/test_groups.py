@@ -17,7 +17,7 @@ from judgewright.judges.files import (
     read_raw_rows,
     stream_verdicts,
 )
-from judgewright.judges.files.groups import UNGROUPED, by_longest_input, repeating_input
+from judgewright.judges.files.groups import UNGROUPED, repeating_input
 
 INPUTS = ("query", "passage")
 
@@ -192,18 +192,3 @@ def test_rows_that_get_their_texts_later_are_grouped_by_them() -> None:
     assert "share the same query are one group (12 groups)" in grouped.notes[-1]
     bare = dataset_of([{} for _ in range(60)])
     assert group_by_text(bare, fewest=10) is bare
-
-
-def test_groups_of_earlier_versions_are_made_again(tmp_path: Path) -> None:
-    """They were of the longest input; a column that was named is left alone."""
-    path = write(tmp_path / "rows.jsonl", search_rows())
-    loaded = load_dataset(path, inputs=INPUTS, scale=OutputScale(kind="binary", threshold=1.0))
-    before = by_longest_input(loaded)
-    assert before is not None
-    assert len({row.group for row in before.rows}) == 150
-    assert before.content_hash != loaded.content_hash
-    assert by_longest_input(before) is None
-    named = load_dataset(
-        path, inputs=INPUTS, scale=OutputScale(kind="binary", threshold=1.0), group="query"
-    )
-    assert by_longest_input(named) is None

@@ -109,7 +109,7 @@ NOT_WHAT_THE_NAME_SAYS: dict[str, tuple[str, str | bytes, str]] = {
     "one object as json": ("a.json", line(), "a list of objects is needed, this is an object"),
     "broken json": ("a.json", '[{"source": 1},\n oops]', "line 2"),
     "json not utf-8": ("a.json", b'[{"source":\n "\xff"}]', "line 2: not UTF-8"),
-    "deep json": ("a.json", "[" * 100_000, "depth limit"),
+    "deep json": ("a.json", "[" * 100_000, "nested too deeply"),
 }
 """Ids of their own: made from the bytes, they would change with the clock in a gzip header."""
 
@@ -165,8 +165,8 @@ def test_json_lines_under_a_json_name_are_told_where_they_belong(tmp_path: Path)
             "'m.x' stands twice",
         ),
         ('{"source": "\\ud800", "statement": "b", "label": 1}', "surrogate"),
-        ("[" * 100_000, "depth limit"),
-        ('{"a":' * 5000 + "1" + "}" * 5000, "depth limit"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"a":' * 5000 + "1" + "}" * 5000, "nested too deeply"),
         ('{"source": null, "statement": "b", "label": 1}', "field 'source' is null"),
         ('{"statement": "b", "label": 1}', "field 'source' is missing"),
         ('{"source": {"x": 1}, "statement": "b", "label": 1}', "field 'source' is an object"),

@@ -2,11 +2,9 @@
 later.
 """
 
-import json
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,10 +15,8 @@ from judgewright.judges import (
     Dataset,
     Row,
     Splits,
-    load_dataset,
     split_dataset,
 )
-from judgewright.judges.files import as_grouped_before, by_longest_input
 from judgewright.optimize.holdout import remember_split, split_with_memory
 from judgewright.optimize.holdout.row_fingerprints import open_to_hash
 
@@ -196,33 +192,3 @@ def test_a_holdout_grows_with_the_file(start: int, steps: list[int]) -> None:
     assert parts.holdout.groups >= 0.85 * 0.3 * history.groups
     positives = [sum(map(whole.positive, open_to_hash(one.holdout).rows)) for one in (parts, today)]
     assert abs(positives[0] - positives[1]) <= 3
-
-
-def test_sides_of_groups_that_an_earlier_version_made_are_kept(tmp_path: Path) -> None:
-    """It grouped search rows by their passage: a holdout placed then stays, and so does one of a
-    run that goes on.
-    """
-    path = tmp_path / "rows.jsonl"
-    rows = [
-        {
-            "id": f"r{i}",
-            "query": f"query {i // 5}",
-            "passage": made_up(i, 30),
-            "label": (i + i // 5) % 2,
-        }
-        for i in range(300)
-    ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    now = load_dataset(path, inputs=("query", "passage"), scale=BINARY)
-    before = by_longest_input(now)
-    assert before is not None
-    ledger = MemoryLedger()
-    placed = split_with_memory(ledger.memories(), "old", before, DEFAULT_SHARES)
-    remember_split(ledger, "old", placed)
-    for run in ("new", "old"):
-        assert homes(split_with_memory(ledger.memories(), run, now, DEFAULT_SHARES)) == homes(
-            placed
-        )
-    assert homes(split_with_memory((), None, now, DEFAULT_SHARES)) != homes(placed)
-    assert as_grouped_before(now, before.content_hash).content_hash == before.content_hash
-    assert as_grouped_before(now, "another file") is now
