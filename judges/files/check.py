@@ -129,7 +129,6 @@ def check_rows(
         notes: What was assumed while reading.
         progress: Called with how many of how many texts have been looked at; each row counts twice.
     """
-    inputs = tuple(rows[0].inputs)
     compared = [_beginning(row) for row in rows]
     n_cut = sum(cut is not row for cut, row in zip(compared, rows, strict=True))
     if n_cut:
@@ -139,25 +138,67 @@ def check_rows(
         )
         notes = (*notes, note)
     total = 2 * len(rows)
-    by_all_inputs, alike = _cluster(compared, lambda done: progress(done, total))
+    together, alike = _cluster(compared, lambda done: progress(done, total))
+    seen = _Sightings(rows)
+    _look_at_twins(seen, compared, together, alike)
+    if sides is not None:
+        seen.add("across_splits", _mixed(alike, sides))
+        seen.add("groups_across_splits", _mixed([row.group_key for row in rows], sides))
+    if others:
+        every = Clusters(len(rows) + len(others))
+        beginnings = (*compared, *(_beginning(row) for row in others))
+        join_near_duplicates(beginnings, every, each_input=True)
+        theirs = {every.find(len(rows) + i) for i in range(len(others))}
+        seen.add("in_other_file", [i for i in range(len(rows)) if every.find(i) in theirs])
+    _look_at_sizes(seen, rows)
+    _look_at_texts(seen, compared, scan_all, lambda done: progress(len(rows) + done, total))
     labels = Counter(row.label for row in rows if row.label is not None)
     return DataReport(
         name=name,
         rows=len(rows),
-        inputs=inputs,
+        inputs=tuple(rows[0].inputs),
         labels={f"{label:g}": n for label, n in sorted(labels.items())},
         unlabelled=sum(row.label is None for row in rows),
         groups=_groups(rows, group_column, guessed),
-        lengths={column: _lengths(rows, column) for column in inputs},
-        sightings=_twins(compared, alike)
-        | _tied(rows, by_all_inputs)
-        | _sides(rows, alike, sides)
-        | _shared(compared, [_beginning(row) for row in others])
-        | _sizes(rows)
-        | _texts(compared, scan_all, lambda done: progress(len(rows) + done, total)),
+        lengths={column: _lengths(rows, column) for column in rows[0].inputs},
+        sightings=seen.by_kind(),
         leaks=leaks or {},
         notes=tuple(notes),
     )
+
+
+class _Sightings:
+    """Rows by what was seen of them."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._rows = rows
+        self._positions: dict[str, set[int]] = {}
+        self._columns: defaultdict[str, Counter[str]] = defaultdict(Counter)
+
+    def add(self, kind: str, positions: Iterable[int], column: str = "") -> None:
+        """Enter rows, and the column where it was seen; none say that it was looked for."""
+        before = self._positions.setdefault(kind, set())
+        before.update(positions)
+        if column:
+            self._columns[kind][column] += 1
+
+    def by_kind(self) -> dict[str, Sighting]:
+        """Return what was looked for."""
+        sightings: dict[str, Sighting] = {}
+        for kind, positions in self._positions.items():
+            first = tuple(self._rows[i].id for i in sorted(positions)[:_SHOWN])
+            columns = tuple(name for name, _ in self._columns[kind].most_common())
+            sightings[kind] = Sighting(rows=len(positions), first=first, columns=columns)
+        return sightings
+
+
+def _mixed(keys: Sequence[object], values: Iterable[object]) -> list[int]:
+    """Return the positions of keys that come with several values, missing ones left out."""
+    by_key: defaultdict[object, set[object]] = defaultdict(set)
+    for key, value in zip(keys, values, strict=True):
+        if value is not None and value != "":
+            by_key[key].add(value)
+    return [i for i, key in enumerate(keys) if len(by_key[key]) > 1]
 
 
 def _beginning(row: Row) -> Row:
@@ -173,26 +214,27 @@ def _beginning(row: Row) -> Row:
     return replace(row, inputs=cut)
 
 
-def _cluster(rows: Sequence[Row], done: Callable[[int], None]) -> tuple[Clusters, Clusters]:
+def _cluster(rows: Sequence[Row], done: Callable[[int], None]) -> tuple[list[int], list[int]]:
     """Cluster rows whose inputs taken together are nearly equal, and rows of which every single
     input is.
 
     The second kind is looked for among rows that have a fellow of the first kind or share one input
     with another row: most rows have and do neither, and comparing twice what is long takes time.
     """
-    together, alike = Clusters(len(rows)), Clusters(len(rows))
-    texts = TextCodes()
-    join_near_duplicates(rows, together, texts=texts, done=done)
-    sizes = Counter(together.find(i) for i in range(len(rows)))
+    clusters, texts = Clusters(len(rows)), TextCodes()
+    join_near_duplicates(rows, clusters, texts=texts, done=done)
+    together = [clusters.find(i) for i in range(len(rows))]
+    sizes = Counter(together)
     counts = Counter(item for row in rows for item in row.inputs.items())
     candidates: list[int] = []
     for i, row in enumerate(rows):
-        if sizes[together.find(i)] > 1 or any(counts[item] > 1 for item in row.inputs.items()):
+        if sizes[together[i]] > 1 or any(counts[item] > 1 for item in row.inputs.items()):
             candidates.append(i)
     clusters = Clusters(len(candidates))
     join_near_duplicates([rows[i] for i in candidates], clusters, each_input=True, texts=texts)
+    alike = list(range(len(rows)))
     for position, i in enumerate(candidates):
-        alike.join(candidates[clusters.find(position)], i)
+        alike[i] = candidates[clusters.find(position)]
     return together, alike
 
 
@@ -223,127 +265,55 @@ def _lengths(rows: Sequence[Row], column: str) -> Lengths:
     )
 
 
-def _sighting(
-    rows: Sequence[Row], positions: Iterable[int], columns: Iterable[str] = ()
-) -> Sighting:
-    ordered = sorted(set(positions))
-    first = tuple(rows[i].id for i in ordered[:_SHOWN])
-    return Sighting(rows=len(ordered), first=first, columns=tuple(columns))
-
-
-def _twins(rows: Sequence[Row], alike: Clusters) -> dict[str, Sighting]:
-    """Find the rows that stand in the file more than once."""
-    equal: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
-    for i, row in enumerate(rows):
-        equal[tuple(" ".join(text.split()) for text in row.inputs.values())].append(i)
-    repeats: set[int] = set()
-    conflicts: list[int] = []
-    for same in equal.values():
-        repeats.update(same[1:])
-        if len({rows[i].label for i in same} - {None}) > 1:
-            conflicts.extend(same)
-    near = [i for i in range(len(rows)) if alike.find(i) != i and i not in repeats]
-    return {
-        "exact_duplicates": _sighting(rows, repeats),
-        "conflicting_labels": _sighting(rows, conflicts),
-        "near_duplicates": _sighting(rows, near),
-    }
-
-
-def _tied(rows: Sequence[Row], together: Clusters) -> dict[str, Sighting]:
-    """Find the rows whose group a split must keep with another one, because some of their rows are
-    nearly equal.
+def _look_at_twins(
+    seen: _Sightings, rows: Sequence[Row], together: Sequence[int], alike: Sequence[int]
+) -> None:
+    """Find the rows that stand in the file more than once, and those whose group a split must keep
+    with another one.
     """
-    clusters = Clusters(len(rows))
-    first: dict[str, int] = {}
-    keys = [row.group_key for row in rows]
-    for i, key in enumerate(keys):
-        clusters.join(first.setdefault(key, i), i)
-        clusters.join(together.find(i), i)
-    groups: defaultdict[int, set[str]] = defaultdict(set)
-    for i, key in enumerate(keys):
-        groups[clusters.find(i)].add(key)
-    return {
-        "tied_groups": _sighting(
-            rows, [i for i in range(len(rows)) if len(groups[clusters.find(i)]) > 1]
-        )
-    }
+    texts = [tuple(" ".join(text.split()) for text in row.inputs.values()) for row in rows]
+    first: dict[tuple[str, ...], int] = {}
+    repeats = {i for i, text in enumerate(texts) if first.setdefault(text, i) != i}
+    seen.add("exact_duplicates", repeats)
+    seen.add("conflicting_labels", _mixed(texts, [row.label for row in rows]))
+    near = [i for i, cluster in enumerate(alike) if cluster != i and i not in repeats]
+    seen.add("near_duplicates", near)
+    tied = Clusters(len(rows))
+    groups: dict[str, int] = {}
+    for i, row in enumerate(rows):
+        tied.join(groups.setdefault(row.group_key, i), i)
+        tied.join(together[i], i)
+    clusters = [tied.find(i) for i in range(len(rows))]
+    seen.add("tied_groups", _mixed(clusters, [row.group_key for row in rows]))
 
 
-def _sides(
-    rows: Sequence[Row], alike: Clusters, sides: Sequence[str] | None
-) -> dict[str, Sighting]:
-    """Find the rows that stand on several sides of a split that the data already have."""
-    if sides is None:
-        return {}
-    by_text = _several_sides((alike.find(i) for i in range(len(rows))), sides)
-    by_group = _several_sides((row.group_key for row in rows), sides)
-    return {
-        "across_splits": _sighting(rows, by_text),
-        "groups_across_splits": _sighting(rows, by_group),
-    }
-
-
-def _several_sides(keys: Iterable[object], sides: Sequence[str]) -> list[int]:
-    members: defaultdict[object, list[int]] = defaultdict(list)
-    for i, key in enumerate(keys):
-        members[key].append(i)
-    several: list[int] = []
-    for same in members.values():
-        if len({sides[i] for i in same} - {""}) > 1:
-            several.extend(same)
-    return several
-
-
-def _shared(rows: Sequence[Row], others: Sequence[Row]) -> dict[str, Sighting]:
-    """Find the rows that stand in another file as well."""
-    if not others:
-        return {}
-    alike = Clusters(len(rows) + len(others))
-    join_near_duplicates((*rows, *others), alike, each_input=True)
-    other_clusters = {alike.find(len(rows) + i) for i in range(len(others))}
-    shared = [i for i in range(len(rows)) if alike.find(i) in other_clusters]
-    return {"in_other_file": _sighting(rows, shared)}
-
-
-def _sizes(rows: Sequence[Row]) -> dict[str, Sighting]:
-    empty: set[int] = set()
-    columns: Counter[str] = Counter()
+def _look_at_sizes(seen: _Sightings, rows: Sequence[Row]) -> None:
+    seen.add("empty_inputs", ())
     for i, row in enumerate(rows):
         for name, text in row.inputs.items():
             if not text.strip():
-                empty.add(i)
-                columns[name] += 1
+                seen.add("empty_inputs", [i], name)
     sizes = np.array([sum(map(len, row.inputs.values())) for row in rows])
     # Ten times the usual and long in itself: where rows are short, a long one is nothing special.
     far = max(_FAR_LONGER, 10 * float(np.quantile(sizes, 0.95)))
-    return {
-        "empty_inputs": _sighting(rows, empty, [name for name, _ in columns.most_common()]),
-        "far_longer": _sighting(rows, np.flatnonzero(sizes > far).tolist()),
-        "oversized": _sighting(rows, np.flatnonzero(sizes > _OVERSIZED).tolist()),
-    }
+    seen.add("far_longer", np.flatnonzero(sizes > far).tolist())
+    seen.add("oversized", np.flatnonzero(sizes > _OVERSIZED).tolist())
 
 
-def _texts(rows: Sequence[Row], scan_all: bool, done: Callable[[int], None]) -> dict[str, Sighting]:
+def _look_at_texts(
+    seen: _Sightings, rows: Sequence[Row], scan_all: bool, done: Callable[[int], None]
+) -> None:
     """Find damaged and injected text; a text that occurs in many rows is looked at once."""
+    for kind in ("injections", *SUSPICIONS):
+        seen.add(kind, ())
     kinds_of: dict[str, tuple[str, ...]] = {}
-    seen: defaultdict[str, list[int]] = defaultdict(list)
-    columns: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for i, row in enumerate(rows):
         for column, text in (*row.inputs.items(), *(row.meta.items() if scan_all else ())):
             if not isinstance(text, str):
                 continue
             if text not in kinds_of:
-                kinds_of[text] = find_suspicions(text)
-                if find_injections(text):
-                    kinds_of[text] += ("injections",)
+                injected = ("injections",) if find_injections(text) else ()
+                kinds_of[text] = (*find_suspicions(text), *injected)
             for kind in kinds_of[text]:
-                seen[kind].append(i)
-                columns[kind][column] += 1
+                seen.add(kind, [i], column)
         done(i + 1)
-    sightings: dict[str, Sighting] = {}
-    for kind in ("injections", *SUSPICIONS):
-        sightings[kind] = _sighting(
-            rows, seen[kind], [name for name, _ in columns[kind].most_common()]
-        )
-    return sightings
