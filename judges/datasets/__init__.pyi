@@ -1,4 +1,3 @@
-from .hotpotqa import answer_kind
 from .hub import fetched
 from .ragtruth import sentence_bounds
 from .source import Flat, ReadOptions, Source
@@ -10,7 +9,6 @@ __all__ = [
     "Opened",
     "ReadOptions",
     "Source",
-    "answer_kind",
     "fetched",
     "open_source",
     "sentence_bounds",

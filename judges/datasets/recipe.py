@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from random import Random
 
 import yaml
 from pydantic import BaseModel, ConfigDict, field_validator
@@ -22,6 +23,8 @@ from ..files.records import Cell, Record, name_of, read_records, unit_of
 from ..rows import Scalar
 from .release import as_text, folded_text, group_of, require_columns, table_files
 from .source import Flat, ReadOptions, Source
+
+_DRAWS = 50
 
 
 class _Strict(BaseModel):
@@ -78,7 +81,11 @@ class Table(_Strict):
     """The column whose text makes the groups."""
     group_prefix: str
     fields: dict[str, Column]
-    label: Label
+    label: Label | None = None
+    """Every label is 1 without it."""
+    negatives: str = ""
+    """An input: each row comes again with that of another row, drawn by the seed, and the label 0.
+    """
     skip: Skip | None = None
     counts: tuple[Count, ...] = ()
 
@@ -125,6 +132,7 @@ def load_recipes() -> list[Source]:
 
 def _read(recipe: Recipe, path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
     counts: Counter[str] = Counter()
+    doubled: dict[str, list[Flat]] = {}
     for file in table_files(path):
         problems = Problems(file, unit_of(file))
         first = next(read_records(file, Problems(file)), None)
@@ -136,13 +144,36 @@ def _read(recipe: Recipe, path: Path, options: ReadOptions, notes: list[str]) ->
         require_columns(file, table.needs, first)
         for record in read_records(file, problems):
             row = _row(table, recipe.inputs, file, record, problems, counts)
-            if row is not None:
-                counts.update(one.note for one in table.counts if row[one.column] == one.value)
+            if row is None:
+                continue
+            counts.update(one.note for one in table.counts if row[one.column] == one.value)
+            if table.negatives:
+                doubled.setdefault(table.negatives, []).append(row)
+            else:
                 yield row
         problems.check()
+    for column, rows in doubled.items():
+        yield from _with_negatives(rows, column, Random(options.seed))
     notes += [f"{note}: {count:,}" for note, count in counts.items()]
     if recipe.note:
         notes.append(recipe.note)
+
+
+def _with_negatives(rows: list[Flat], column: str, random: Random) -> Iterator[Flat]:
+    """Yield each row, and again with another text in a column; never with its own."""
+    for row in rows:
+        yield row | {"id": f"{row['id']}-gold", "negative_kind": None}
+        own = folded_text(row[column])
+        # Nearly every draw differs; looking through all rows each time would take the square of
+        # the file.
+        drawn = (random.choice(rows) for _ in range(_DRAWS))
+        other = next((one for one in drawn if folded_text(one[column]) != own), None)
+        if other is None:
+            others = [one for one in rows if folded_text(one[column]) != own]
+            other = random.choice(others) if others else None
+        if other is not None:
+            more = {"label": 0, "negative_kind": "shuffled", column: other[column]}
+            yield row | more | {"id": f"{row['id']}-shuffled"}
 
 
 def _row(
@@ -162,7 +193,7 @@ def _row(
         if fields.get(name) is None:
             problems.add(record.at, f"field {name!r} is {'null' if name in fields else 'missing'}")
             return None
-    label = _label(table.label, record, problems)
+    label = 1 if table.label is None else _label(table.label, record, problems)
     if label is None:
         return None
     named = re.search(table.file_name, file.name) if table.file_name else None

@@ -38,8 +38,8 @@ def require_columns(path: Path, needed: Sequence[str], first: Record) -> None:
             f"{path}: not a file of this release: the column {absent[0]!r} is missing; the columns"
             f" are {listed}",
             hint=(
-                "the file as its makers publish it is needed; for any other use `generic` with"
-                " --map"
+                "the file as its makers publish it is needed; any other table is read as it is:"
+                " --column INPUT=COLUMN --label COLUMN"
             ),
         )
 

@@ -24,9 +24,9 @@ class ReadOptions:
     seed: int = 0
     """Decides what is drawn at random, such as negatives."""
     columns: Mapping[str, str] = field(default_factory=dict)
-    """For `generic`: our name to the file's column."""
+    """Of an annotation tool: our name to its column, or to a question."""
     label_map: GradeMap = field(default_factory=dict)
-    """For `generic`: words of the label column, in lower case, and the grade each stands for."""
+    """Of an annotation tool: words of an answer, in lower case, and the grade each stands for."""
     queries: Path | None = None
     """For `trec_dl`: the file of queries, where it is not in the folder."""
     passages: Path | None = None

@@ -8,16 +8,13 @@ from pathlib import Path
 
 from ..errors import DataError, InputError
 from .annotation_tools import ANNOTATION_TOOLS
-from .generic import GENERIC
-from .hotpotqa import HOTPOTQA
 from .ragtruth import RAGTRUTH
 from .recipe import load_recipes
 from .source import Flat, ReadOptions, Source
 from .trec_dl import TREC_DL
 
 SOURCES: dict[str, Source] = {
-    source.name: source
-    for source in (*load_recipes(), RAGTRUTH, TREC_DL, HOTPOTQA, *ANNOTATION_TOOLS, GENERIC)
+    source.name: source for source in (*load_recipes(), RAGTRUTH, TREC_DL, *ANNOTATION_TOOLS)
 }
 
 
@@ -40,7 +37,8 @@ def open_source(name: str, path: Path, options: ReadOptions | None = None) -> Op
     """
     source = SOURCES.get(name)
     if source is None:
-        raise InputError(f"there is no source {name!r}", hint=f"known: {', '.join(SOURCES)}")
+        hint = "any other table is read as it is: --column INPUT=COLUMN --label COLUMN"
+        raise InputError(f"there is no source {name!r}; known: {', '.join(SOURCES)}", hint=hint)
     options = options or ReadOptions()
     if options.level and options.level not in source.levels:
         levels = ", ".join(source.levels) or "no levels"

@@ -86,7 +86,10 @@ class ImportOptions:
     limit: int | None = _data(None, "Keep only the first rows.", kind="integer", low=1)
     seed: int = _data(0, "Decides what is drawn, such as negatives.")
     columns: Mapping[str, str] = pairs_option(
-        "Data", "generic: which column is what.", flag="--map", metavar="OURS=COLUMN"
+        "Data",
+        "Tools: which column or question is what.",
+        flag="--map",
+        metavar="OURS=COLUMN",
     )
     label_map: str | None = _data(None, LABEL_MAP, metavar="CELL=GRADE,...")
     queries: Path | None = _data(None, "trec_dl: the file of queries.", kind="path")
@@ -224,7 +227,7 @@ def labels(queues: tuple[str, ...], out: Path | None, workspace: Workspace, as_j
         " ragtruth.jsonl\nSources:  judgewright data import"
     ),
 )
-@click.argument("source", type=click.Choice(list(SOURCES)), required=False)
+@click.argument("source", required=False)
 @click.argument("path", required=False)
 @options_of(options=ImportOptions)
 @json_option

@@ -329,13 +329,16 @@ def test_a_failed_import_leaves_no_file_and_the_old_one_as_it_was(tmp_path: Path
     assert out.read_text() == "old"
 
 
-def test_a_table_with_ids_that_meet_is_refused(tmp_path: Path) -> None:
+def test_rows_with_ids_that_meet_are_refused(tmp_path: Path) -> None:
     """The message has the id."""
-    path = tmp_path / "t.csv"
-    path.write_text("q,a,n\nx,y,1\nz,w,1\n")
-    arguments = ("--map", "query=q", "--map", "answer=a", "--map", "id=n")
-    with pytest.raises(DataError, match="the id '1' stands twice"):
-        run("import", "generic", path, "--out", tmp_path / "rows.jsonl", *arguments)
+    answer = {"financebench_id": "f", "question": "q?", "gold_answer": "a", "label": "Refusal"}
+    path = tmp_path / "t.jsonl"
+    path.write_text((json.dumps(answer | {"model_answer": "b"}) + "\n") * 2)
+    with pytest.raises(DataError, match="the id 'f' stands twice"):
+        run("import", "financebench", path, "--out", tmp_path / "rows.jsonl")
+    with pytest.raises(InputError, match="no source 'generic'") as caught:
+        run("import", "generic", path, "--out", tmp_path / "rows.jsonl")
+    assert "--column INPUT=COLUMN --label COLUMN" in (caught.value.hint or "")
 
 
 def test_badly_formed_pairs_are_refused(tmp_path: Path) -> None:
@@ -348,7 +351,7 @@ def test_badly_formed_pairs_are_refused(tmp_path: Path) -> None:
         ("--label-map", "a=b"),
     ):
         with pytest.raises(InputError, match=option):
-            run("import", "generic", path, "--out", tmp_path / "rows.jsonl", option, pair)
+            run("import", "label_studio", path, "--out", tmp_path / "rows.jsonl", option, pair)
     with pytest.raises(InputError, match="ir_datasets are read from files"):
         run("import", "ragtruth", "ir:msmarco-passage", "--out", tmp_path / "rows.jsonl")
 

@@ -280,12 +280,5 @@ def releases(tmp_path: Path) -> dict[str, Path]:
         "climretrieve": _climretrieve(tmp_path / "ClimRetrieve_ReportLevel.csv"),
         "financebench": _financebench(tmp_path / "gpt-4_oracle.jsonl"),
         "diras_checks": _diras_checks(tmp_path / "general_qa_hand_eval"),
-        "generic": write_jsonl(
-            tmp_path / "table.jsonl",
-            [
-                {"q": "a?", "text": "An a.", "rating": "hallucinated", "meta": {"lang": "en"}},
-                {"q": "b?", "text": "A b.", "rating": "no", "meta": {"lang": "de"}},
-            ],
-        ),
         **write_annotations(tmp_path),
     }

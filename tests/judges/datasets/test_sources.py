@@ -10,13 +10,7 @@ from judgewright.judges.datasets import SOURCES, Flat, ReadOptions, open_source
 
 from .annotation_exports import MAPPINGS
 
-MAPPING = ReadOptions(
-    columns={"query": "q", "passage": "text", "label": "rating"}, label_map={"hallucinated": 1}
-)
-OPTIONS = {
-    "generic": MAPPING,
-    **{name: ReadOptions(columns=columns) for name, columns in MAPPINGS.items()},
-}
+OPTIONS = {name: ReadOptions(columns=columns) for name, columns in MAPPINGS.items()}
 LABELS = {
     "llm_aggrefact": [1, 0, 1],
     "ragtruth": [1, 0, 1],
@@ -26,7 +20,6 @@ LABELS = {
     "climretrieve": [3, 0],
     "financebench": [1, 0, 0],
     "diras_checks": [1, 0, 1],
-    "generic": [1, 0],
     "promptfoo": [1, 0],
     **{name: [1, 0] for name in MAPPINGS},
 }
@@ -85,7 +78,7 @@ def test_unknown_sources_and_levels_are_refused(tmp_path: Path) -> None:
     """Both messages say what there is."""
     with pytest.raises(InputError, match="no source 'squad'") as caught:
         open_source("squad", tmp_path)
-    assert "ragtruth" in (caught.value.hint or "")
+    assert "ragtruth" in str(caught.value)
     with pytest.raises(InputError, match="it has response, sentence"):
         open_source("ragtruth", tmp_path, ReadOptions(level="token"))
     with pytest.raises(InputError, match="it has no levels"):

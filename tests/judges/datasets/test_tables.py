@@ -1,12 +1,13 @@
-"""LLM-AggreFact, DIRAS, ClimRetrieve and any table."""
+"""LLM-AggreFact, DIRAS, ClimRetrieve, FinanceBench, HotpotQA."""
 
+import json
 from pathlib import Path
 
 import pyarrow
 import pyarrow.parquet
 import pytest
 
-from judgewright.judges import DataError, InputError
+from judgewright.judges import DataError
 from judgewright.judges.datasets import Flat, Opened, ReadOptions, open_source
 
 
@@ -155,34 +156,26 @@ def test_a_check_of_diras_is_relevant_where_the_person_says_so(releases: dict[st
         opened("diras_checks", path)
 
 
-def test_any_table_is_read_with_a_mapping(releases: dict[str, Path]) -> None:
-    """Mapped columns are renamed, others stay, label words become numbers, ids are made where there
-    are none.
-    """
-    rows, source = opened(
-        "generic",
-        releases["generic"],
-        columns={"query": "q", "passage": "text", "label": "rating"},
-        label_map={"hallucinated": 1.0},
+@pytest.mark.parametrize("seed", range(3))
+def test_hotpotqa_has_each_question_with_its_own_answer_and_with_another(
+    releases: dict[str, Path], seed: int
+) -> None:
+    """Two questions share the answer `no`; neither gets it as its negative."""
+    rows, _ = opened("hotpotqa", releases["hotpotqa"], seed=seed)
+    assert [row["label"] for row in rows] == [1, 0] * 10
+    gold = {row["group_id"]: row["answer"] for row in rows if row["label"]}
+    assert all(row["gold_answer"] == gold[row["group_id"]] for row in rows)
+    assert all((row["answer"] == row["gold_answer"]) == row["label"] for row in rows)
+    assert rows != opened("hotpotqa", releases["hotpotqa"], seed=seed + 1)[0]
+
+
+def test_hotpotqas_columns_on_the_hub_are_read_as_well(tmp_path: Path) -> None:
+    """There `id` stands for `_id`; where all answers are the same there is no negative."""
+    path = tmp_path / "hub.jsonl"
+    path.write_text(
+        "".join(
+            json.dumps({"id": f"x{i}", "question": f"{i}?", "answer": "no"}) + "\n" for i in (1, 2)
+        )
     )
-    assert rows[0] == {
-        "query": "a?",
-        "passage": "An a.",
-        "label": 1,
-        "meta.lang": "en",
-        "id": "table-1",
-    }
-    assert [row["label"] for row in rows] == [1, 0]
-    assert source.notes == ["table.jsonl: ids are the file's name and the line"]
-
-
-def test_a_mapping_that_cannot_be_is_refused(releases: dict[str, Path]) -> None:
-    """No mapping, a misspelt column, a label word without a grade: each message says what to do."""
-    with pytest.raises(InputError, match="which column is what"):
-        opened("generic", releases["generic"])
-    with pytest.raises(DataError, match="'rateing' is missing") as caught:
-        opened("generic", releases["generic"], columns={"label": "rateing"})
-    assert "--map label=rating" in (caught.value.hint or "")
-    with pytest.raises(DataError, match=r"line 1: field 'rating': 'hallucinated'") as caught:
-        opened("generic", releases["generic"], columns={"label": "rating"})
-    assert "--label-map" in (caught.value.hint or "")
+    rows, _ = opened("hotpotqa", path)
+    assert [row["id"] for row in rows] == ["x1-gold", "x2-gold"]
