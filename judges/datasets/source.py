@@ -28,9 +28,9 @@ class ReadOptions:
     label_map: GradeMap = field(default_factory=dict)
     """Of an annotation tool: words of an answer, in lower case, and the grade each stands for."""
     queries: Path | None = None
-    """For `trec_dl`: the file of queries, where it is not in the folder."""
+    """For `trec_dl`: the file of queries."""
     passages: Path | None = None
-    """For `trec_dl`: the file or folder of passages, where it is not in the folder."""
+    """For `trec_dl`: the file or folder of passages."""
 
 
 Read = Callable[[Path, ReadOptions, list[str]], Iterator[Flat]]

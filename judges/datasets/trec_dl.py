@@ -7,17 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..errors import DataError
+from ..errors import DataError, InputError
 from ..files.problems import Problems, shorten
 from .release import opened, read_objects
 from .source import Flat, ReadOptions, Source
 
-_NAMES = {
-    "qrels": ("qrel",),
-    "queries": ("quer", "topic"),
-    "passages": ("passage", "collection", "corpus", "document"),
-}
-"""What the names of files have in them; of a name that has several, the first role counts."""
 _FORMATS = (".txt", ".tsv", ".jsonl", ".json", ".gz")
 _IDS = ("pid", "docid", "id", "_id", "doc_id")
 _TEXTS = ("passage", "doc", "text", "contents", "body")
@@ -26,21 +20,24 @@ _TEXTS = ("passage", "doc", "text", "contents", "body")
 def read_trec_dl(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
     """Yield a row for each judged pair whose texts are there; a query is a group.
 
-    The path is a folder with the qrels (`*qrel*`), the queries (`*quer*` or `*topic*`) and the
-    passages (`*passage*`, `*collection*`, `*corpus*` or `*document*`), or the qrels file itself.
+    The path is the qrels file; `queries` is a file, `passages` a file or a folder of them, with
+    `id TAB text` lines or JSON Lines.
 
     Raises:
-        DataError: A file is missing or not in the format, or no judged pair has its texts.
+        InputError: The queries or the passages are not named.
+        DataError: A file is not in the format, or no judged pair has its texts.
     """
-    folder = path if path.is_dir() else path.parent
-    qrels_file = path if path.is_file() else _find(folder, "qrels")
-    qrels = _read_qrels(qrels_file)
-    queries = dict(_texts(options.queries or _find(folder, "queries"), None))
+    if options.queries is None or options.passages is None:
+        raise InputError(
+            "trec_dl needs the qrels and the texts they are about",
+            hint="data import trec_dl QRELS --queries FILE --passages FILE --out rows.jsonl",
+        )
+    qrels = _read_qrels(path)
+    queries = dict(_texts(options.queries, None))
     wanted = {passage for _, passage, _ in qrels}
-    passages_at = options.passages or _find(folder, "passages")
-    files = [passages_at]
-    if passages_at.is_dir():
-        files = [file for file in sorted(passages_at.iterdir()) if file.suffix in _FORMATS]
+    files = [options.passages]
+    if options.passages.is_dir():
+        files = [file for file in sorted(options.passages.iterdir()) if file.suffix in _FORMATS]
     passages: dict[str, str] = {}
     for file in files:
         # The parts of a collection are gigabytes each, and only the wanted passages are read.
@@ -54,7 +51,7 @@ def read_trec_dl(path: Path, options: ReadOptions, notes: list[str]) -> Iterator
         complete += 1
         yield {
             "id": f"{query}-{passage}",
-            "dataset": _stem(qrels_file),
+            "dataset": path.name.partition(".")[0],
             "group_id": f"query_{query}",
             "query": queries[query],
             "passage": passages[passage],
@@ -96,29 +93,6 @@ def _read_qrels(path: Path) -> list[tuple[str, str, int]]:
     return qrels
 
 
-def _stem(path: Path) -> str:
-    while path.suffix in _FORMATS:
-        path = path.with_suffix("")
-    return path.name
-
-
-def _find(folder: Path, role: str) -> Path:
-    """Return the one file of a folder whose name says that it has what a role needs."""
-    files: list[Path] = []
-    for path in sorted(folder.iterdir()):
-        roles = (one for one, names in _NAMES.items() if any(name in path.name for name in names))
-        if next(roles, None) == role and (path.is_dir() or path.suffix in _FORMATS):
-            files.append(path)
-    if len(files) == 1:
-        return files[0]
-    hint = "name the qrels file as PATH" if role == "qrels" else f"name it with --{role} FILE"
-    if files:
-        names = ", ".join(path.name for path in files[:5])
-        raise DataError(f"{folder}: several files could be the {role}: {names}", hint=hint)
-    patterns = " or ".join(f"*{name}*" for name in _NAMES[role])
-    raise DataError(f"{folder}: no file looks like the {role} ({patterns})", hint=hint)
-
-
 def _texts(path: Path, wanted: set[str] | None) -> Iterator[tuple[str, str]]:
     """Yield id and text out of `id TAB text` lines or JSON Lines."""
     problems = Problems(path)
@@ -147,7 +121,7 @@ def _texts(path: Path, wanted: set[str] | None) -> Iterator[tuple[str, str]]:
 
 TREC_DL = Source(
     name="trec_dl",
-    about="search queries on passages with NIST's grades 0..3",
+    about="qrels with NIST's grades 0..3, with --queries FILE and --passages FILE",
     inputs=("query", "passage"),
     judge="context_relevance",
     licence="MS MARCO texts are for non-commercial research only",

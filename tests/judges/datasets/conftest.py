@@ -110,7 +110,7 @@ def _trec(folder: Path) -> Path:
         'p1\tOdo Lamm was a "quoted" baker.\np2\tA lamp.\nx9\tNot asked for.\np3\tBark of the larch'
         " is burnt.\n"
     )
-    return folder
+    return folder / "2019qrels-pass.txt"
 
 
 def _hotpotqa(path: Path) -> Path:

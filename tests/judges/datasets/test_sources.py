@@ -27,7 +27,13 @@ LABELS = {
 
 def read(name: str, path: Path, options: ReadOptions | None = None) -> list[Flat]:
     """Read a release whole."""
-    return list(open_source(name, path, options or OPTIONS.get(name)).rows)
+    options = options or OPTIONS.get(name)
+    if name == "trec_dl":
+        queries, passages = (
+            path.parent / file for file in ("msmarco-test2019-queries.tsv", "collection.tsv")
+        )
+        options = ReadOptions(queries=queries, passages=passages)
+    return list(open_source(name, path, options).rows)
 
 
 @pytest.mark.parametrize("name", SOURCES)

@@ -6,20 +6,26 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges import DataError
+from judgewright.judges import DataError, InputError
 from judgewright.judges.datasets import Flat, ReadOptions, open_source
 
 
-def read(path: Path, **options: Path) -> list[Flat]:
+def read(qrels: Path, passages: str = "collection.tsv") -> list[Flat]:
     """Read a release."""
-    return list(open_source("trec_dl", path, ReadOptions(**options)).rows)  # type: ignore[arg-type]
+    return list(open_source("trec_dl", qrels, options(qrels, passages)).rows)
+
+
+def options(qrels: Path, passages: str = "collection.tsv") -> ReadOptions:
+    """Name the files beside the qrels."""
+    queries = qrels.parent / "msmarco-test2019-queries.tsv"
+    return ReadOptions(queries=queries, passages=qrels.parent / passages)
 
 
 def test_judged_pairs_get_their_texts_and_the_rest_is_counted(releases: dict[str, Path]) -> None:
     """A pair whose passage is not in the collection is left out aloud; quotation marks stay as they
     are.
     """
-    opened = open_source("trec_dl", releases["trec_dl"])
+    opened = open_source("trec_dl", releases["trec_dl"], options(releases["trec_dl"]))
     rows = list(opened.rows)
     assert [(row["query_id"], row["passage_id"], row["label"]) for row in rows] == [
         ("11", "p1", 3),
@@ -36,29 +42,24 @@ def test_the_second_collections_compressed_parts_are_read_from_a_folder(
     releases: dict[str, Path],
 ) -> None:
     """Its parts are JSON Lines in .gz files without a telling name."""
-    parts = releases["trec_dl"] / "msmarco_v2_passage"
-    (releases["trec_dl"] / "collection.tsv").unlink()
+    parts = releases["trec_dl"].parent / "msmarco_v2_passage"
     parts.mkdir()
     for n, (key, text) in enumerate((("p1", "One."), ("p2", "Two."), ("p3", "Three."))):
         with gzip.open(parts / f"msmarco_passage_0{n}.gz", "wt") as file:
             file.write(
                 json.dumps({"pid": key, "passage": text, "spans": "(0,4)", "docid": "d"}) + "\n"
             )
-    assert [row["passage"] for row in read(releases["trec_dl"])] == ["One.", "Two.", "Three."]
+    assert [row["passage"] for row in read(releases["trec_dl"], parts.name)] == [
+        "One.",
+        "Two.",
+        "Three.",
+    ]
 
 
-def test_a_qrels_file_with_named_queries_and_passages_works(
-    releases: dict[str, Path], tmp_path: Path
-) -> None:
-    """Nothing is guessed from names then; junk grades below 0 count as 0."""
-    folder = releases["trec_dl"]
-    (tmp_path / "judged.txt").write_text("11 0 p1 -2\n")
-    rows = read(
-        tmp_path / "judged.txt",
-        queries=folder / "msmarco-test2019-queries.tsv",
-        passages=folder / "collection.tsv",
-    )
-    assert [row["label"] for row in rows] == [0]
+def test_junk_grades_below_0_count_as_0(releases: dict[str, Path]) -> None:
+    """As trec_eval has it."""
+    releases["trec_dl"].write_text("11 0 p1 -2\n")
+    assert [row["label"] for row in read(releases["trec_dl"])] == [0]
 
 
 @pytest.mark.parametrize(
@@ -73,34 +74,30 @@ def test_a_broken_qrel_is_named_with_its_line(
     releases: dict[str, Path], line: str, message: str
 ) -> None:
     """File and line stand in the message."""
-    (releases["trec_dl"] / "2019qrels-pass.txt").write_text(f"11 Q0 p2 0\n{line}\n")
+    releases["trec_dl"].write_text(f"11 Q0 p2 0\n{line}\n")
     with pytest.raises(DataError, match=r"2019qrels-pass\.txt, line 2: .*" + message):
         read(releases["trec_dl"])
 
 
 def test_files_of_another_year_are_noticed(releases: dict[str, Path]) -> None:
     """Not one pair has its texts."""
-    (releases["trec_dl"] / "2019qrels-pass.txt").write_text("11 Q0 msmarco_passage_1_2 3\n")
+    releases["trec_dl"].write_text("11 Q0 msmarco_passage_1_2 3\n")
     with pytest.raises(DataError, match="none of 1 judged pairs has both its texts"):
         read(releases["trec_dl"])
 
 
-def test_missing_and_ambiguous_files_are_named_with_the_option(releases: dict[str, Path]) -> None:
-    """The hint says how to name the file."""
-    (releases["trec_dl"] / "more-queries.tsv").write_text("1\tx\n")
-    with pytest.raises(DataError, match="several files could be the queries") as caught:
-        read(releases["trec_dl"])
-    assert "--queries" in (caught.value.hint or "")
-    (releases["trec_dl"] / "more-queries.tsv").unlink()
-    (releases["trec_dl"] / "collection.tsv").unlink()
-    with pytest.raises(DataError, match="no file looks like the passages"):
-        read(releases["trec_dl"])
+def test_files_that_are_not_named_or_not_there_are_refused(releases: dict[str, Path]) -> None:
+    """The hint has the whole command."""
+    with pytest.raises(InputError, match="needs the qrels and the texts") as caught:
+        list(open_source("trec_dl", releases["trec_dl"]).rows)
+    assert "--queries FILE --passages FILE" in (caught.value.hint or "")
+    with pytest.raises(DataError, match=r"gone\.tsv: there is no such file"):
+        read(releases["trec_dl"], "gone.tsv")
 
 
 def test_a_damaged_archive_is_a_data_error(releases: dict[str, Path]) -> None:
     """A cut download does not end in a traceback."""
-    (releases["trec_dl"] / "collection.tsv").unlink()
     whole = gzip.compress("\n".join(f"q{i}\tsome text {i * i}" for i in range(2000)).encode())
-    (releases["trec_dl"] / "collection.tsv.gz").write_bytes(whole[: len(whole) // 2])
+    (releases["trec_dl"].parent / "collection.tsv.gz").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(DataError, match=r"collection\.tsv\.gz: the compressed file is damaged"):
-        read(releases["trec_dl"])
+        read(releases["trec_dl"], "collection.tsv.gz")
