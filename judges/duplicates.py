@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -34,8 +34,6 @@ _BANDS, _BAND_WIDTH = 20, 5
 _AGREE = 65
 _CHUNK = 16_384
 """Shingles that are hashed at once."""
-_PAIRS = 65_536
-"""Pairs that are compared at once."""
 # Chinese and Japanese put no spaces between words, so each character counts as one.
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+")
 
@@ -63,13 +61,6 @@ class Clusters:
             self._parent[position] = self._parent[self._parent[position]]
             position = self._parent[position]
         return position
-
-    def roots(self, positions: Indices) -> Indices:
-        """Return the position that stands for the set of each of some positions."""
-        parent = np.array(self._parent)
-        while not np.array_equal(above := parent[parent], parent):
-            parent = above
-        return parent[positions]
 
     def join(self, one: int, other: int) -> bool:
         """Make two sets one; say whether they were two."""
@@ -151,11 +142,35 @@ def _join_similar(
         pairs = zip(compared(one), compared(other), strict=True)
         return all(a is b or jaccard(shingles_of(a), shingles_of(b)) >= SIMILAR for a, b in pairs)
 
-    for pairs in _candidates(_signatures(list(codes.values()), width), positions, clusters):
-        for one, other in positions[pairs].tolist():
-            if clusters.find(one) != clusters.find(other) and similar(one, other):
-                joins += clusters.join(one, other)
+    signatures = _signatures(list(codes.values()), width)
+    # Sixteen bits tell entries apart well enough to count the equal ones.
+    short = signatures.astype(np.uint16)
+    apart: set[tuple[int, int]] = set()
+    for start in range(0, len(_FACTORS), _BAND_WIDTH):
+        for bucket in _buckets(signatures[:, start : start + _BAND_WIDTH]):
+            # Which of them are in one cluster, by any number that they share.
+            roots = np.array([clusters.find(position) for position in positions[bucket].tolist()])
+            for at, one in enumerate(positions[bucket].tolist()):
+                later = at + np.flatnonzero(roots[at:] != roots[at])
+                equal = (short[bucket[later]] == short[bucket[at]]).sum(axis=1)
+                for mate in later[equal >= _AGREE].tolist():
+                    other = int(positions[bucket[mate]])
+                    if roots[at] == roots[mate] or (one, other) in apart:
+                        continue
+                    if similar(one, other):
+                        joins += clusters.join(one, other)
+                        roots[roots == roots[mate]] = roots[at]
+                    else:
+                        apart.add((one, other))
     return joins
+
+
+def _buckets(columns: Hashes) -> list[Indices]:
+    """Return the rows that agree on all columns, where several do, in ascending order."""
+    order = np.lexsort(columns.T)
+    ordered = columns[order]
+    starts = np.flatnonzero((ordered[1:] != ordered[:-1]).any(axis=1)) + 1
+    return [bucket for bucket in np.split(order, starts) if len(bucket) > 1]
 
 
 def jaccard(one: Hashes, other: Hashes) -> float:
@@ -305,59 +320,3 @@ def _signatures_at_once(codes: Sequence[Hashes], width: int) -> Hashes:
         hashed += shift
         np.minimum.reduceat(hashed, starts, out=lowest[i])
     return lowest.T
-
-
-def _candidates(signatures: Hashes, positions: Indices, clusters: Clusters) -> Iterator[Indices]:
-    """Yield pairs of signatures that agree on a whole band, and on most of the rest, as indices of
-    shape (pairs, 2).
-
-    Pairs whose positions are in one cluster already are left out; clusters may grow between two
-    turns.
-    """
-    short = signatures.astype(
-        np.uint16
-    )  # sixteen bits tell entries apart well enough to count the equal ones
-    for band in range(_BANDS):
-        columns = signatures[:, band * _BAND_WIDTH : (band + 1) * _BAND_WIDTH]
-        for pairs in _pairs_of_band(columns, positions, clusters):
-            equal = short[pairs[:, 0]] == short[pairs[:, 1]]
-            # A pair is looked at in the first band on which it agrees.
-            earlier = (
-                equal[:, : band * _BAND_WIDTH]
-                .reshape(len(pairs), band, _BAND_WIDTH)
-                .all(axis=2)
-                .any(axis=1)
-            )
-            yield pairs[(equal.sum(axis=1) >= _AGREE) & ~earlier]
-
-
-def _pairs_of_band(columns: Hashes, positions: Indices, clusters: Clusters) -> Iterator[Indices]:
-    """Yield the pairs that agree on a band and are in different clusters, a bounded number at
-    once.
-    """
-    order = np.lexsort(columns.T)
-    sorted_columns = columns[order]
-    begins = np.concatenate([[True], (sorted_columns[1:] != sorted_columns[:-1]).any(axis=1)])
-    starts = np.flatnonzero(begins)
-    sizes = np.diff(np.append(starts, len(order)))
-    ends = np.repeat(starts + sizes, sizes)
-    place = np.flatnonzero(ends - np.arange(len(order)) > 1)  # those with a later fellow
-    while len(place):
-        roots = clusters.roots(positions[order])
-        lowest, highest = (
-            np.repeat(edge.reduceat(roots, starts), sizes) for edge in (np.minimum, np.maximum)
-        )
-        place = place[
-            lowest[place] != highest[place]
-        ]  # fellows that are in one cluster all are done with
-        total = np.cumsum(ends[place] - place - 1)
-        now = place[: max(int(np.searchsorted(total, _PAIRS, side="right")), 1)]
-        place = place[len(now) :]
-        mates = ends[now] - now - 1
-        one = np.repeat(now, mates)
-        # The first mate of each stands right behind it, the others follow.
-        other = one + 1 + np.arange(len(one)) - np.repeat(np.cumsum(mates) - mates, mates)
-        apart = roots[one] != roots[other]
-        for start in range(0, int(apart.sum()), _PAIRS):
-            chosen = np.flatnonzero(apart)[start : start + _PAIRS]
-            yield np.sort(np.stack([order[one[chosen]], order[other[chosen]]], axis=1), axis=1)
