@@ -1,12 +1,3 @@
-from .calibrate import (
-    Calibrated,
-    best_threshold,
-    calibrate,
-    fit_calibration,
-    hint_threshold,
-    require_labels,
-)
-from .confusable_letters import letters_of
 from .duplicates import SIMILAR, Clusters, TextCodes, join_near_duplicates, mix, words_of
 from .errors import (
     BudgetSpent,
@@ -46,12 +37,20 @@ from .judged_arrays import (
     JudgedArrays,
 )
 from .judged_dataset import JudgedDataset, group_codes
-from .leaderboard import Leaderboard, rank_judges
 from .listwise import Repairs, Window, judge_listwise, rank, rank_queries
 from .metrics.benchmark import Benchmark, by_column, measure, require_column
 from .metrics.equal_gain import EqualGain, equal_gain
 from .metrics.estimate import Estimate
+from .metrics.fitted_rule import (
+    Calibrated,
+    best_threshold,
+    calibrate,
+    fit_calibration,
+    hint_threshold,
+    require_labels,
+)
 from .metrics.influence import influence, point
+from .metrics.leaderboard import Leaderboard, rank_judges
 from .metrics.paired_comparison import POWER, Change, clustered_se, compare, holm, rows_needed
 from .metrics.permutation_test import with_permutation_p
 from .models.client import Client
@@ -92,7 +91,6 @@ from .scale import (
     parse_label_scale,
     split_class_metric,
 )
-from .sealed_rows import SealedRows
 from .simulated.model import Simulated
 from .splits import (
     DEFAULT_SHARES,
@@ -103,6 +101,7 @@ from .splits import (
     with_holdout_file,
     with_split_column,
 )
+from .splits.sealed_rows import SealedRows
 from .token_confidence import with_token_confidence
 from .verdict import Answer, Unscored, Verdict, apply_rule
 
@@ -207,7 +206,6 @@ __all__ = [
     "judge",
     "judge_listwise",
     "judge_request",
-    "letters_of",
     "load_dataset",
     "load_instruction",
     "load_prompt",

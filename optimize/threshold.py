@@ -21,8 +21,8 @@ from ..judges import (
     JudgedDataset,
     point,
 )
-from ..judges.calibrate import FOLDS, best_threshold, thresholds_between
 from ..judges.metrics import BINARY_METRICS
+from ..judges.metrics.fitted_rule import FOLDS, best_threshold, thresholds_between
 from ..judges.verdict import apply_rule
 from .losses.objective import Objective
 

@@ -15,8 +15,8 @@ from .results import Bench, Calibration, Gate, JudgeList, Rows, Run, RunList, Sl
 
 if TYPE_CHECKING:
     from ..judges import JudgedDataset, JudgePrompt
-    from ..judges.calibrate import Method
     from ..judges.function_judge import JudgeFunction
+    from ..judges.metrics.fitted_rule import Method
     from .actions.run_summary import RunSummary
     from .config.environment import Environment
     from .config.place import Place

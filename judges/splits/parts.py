@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from ..errors import InputError
 from ..notebook_display import html_table
 from ..rows import Dataset, Row
-from ..sealed_rows import SealedRows
+from .sealed_rows import SealedRows
 
 if TYPE_CHECKING:
     import pandas as pd

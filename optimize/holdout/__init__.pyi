@@ -1,3 +1,4 @@
+from .confusable_letters import letters_of
 from .decision import Decision
 from .gate import decide
 from .guards import hold_guard
@@ -23,6 +24,7 @@ __all__ = [
     "decide",
     "guard_needs",
     "hold_guard",
+    "letters_of",
     "perfect_gain",
     "remember_split",
     "row_keys",

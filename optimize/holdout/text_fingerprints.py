@@ -25,8 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...judges import BoolArray, Dataset, IntArray, Row
-from ...judges.confusable_letters import letters_of
 from ...judges.duplicates import mix
+from .confusable_letters import letters_of
 
 LETTERS = 20
 """A stretch: about four words of English."""

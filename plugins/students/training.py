@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ...judges.calibrate import Method, fit_rule, require_labels
 from ...judges.errors import InputError
 from ...judges.judged_dataset import BoolArray, FloatArray, IntArray, JudgedDataset, group_codes
+from ...judges.metrics.fitted_rule import Method, fit_rule, require_labels
 from ...judges.rows import Dataset, Row
 from ...judges.scale import BINARY, PROBABILITY, DecisionRule
 from ...judges.splits.parts import hash_of

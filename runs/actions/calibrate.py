@@ -20,8 +20,8 @@ from ...judges import (
     Unscored,
     judge,
 )
-from ...judges.calibrate import Calibrated, Method, calibrate, require_labels
 from ...judges.judge import require_answers
+from ...judges.metrics.fitted_rule import Calibrated, Method, calibrate, require_labels
 from ...judges.metrics.reliability_bins import Bin, bins_of_verdicts
 from ...judges.registry import KeptRule
 from ...optimize.holdout.ledger import remember_split, split_with_memory

@@ -22,7 +22,7 @@ from ...judges.files import (
     load_judges,
     stream_verdicts,
 )
-from ...judges.leaderboard import Leaderboard, rank_judges
+from ...judges.metrics.leaderboard import Leaderboard, rank_judges
 from ...judges.metrics.macro_average import MacroMean, macro_means
 from ...judges.published import PublishedRow
 from ...optimize.options import option

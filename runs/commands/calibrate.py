@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ...judges import JudgeSettings
-from ...judges.calibrate import METHODS, Method
 from ...judges.metrics import BINARY_METRICS
+from ...judges.metrics.fitted_rule import METHODS, Method
 from ...optimize.options import SHARES, option
 from ..actions.bench import describe_spending
 from ..actions.calibrate import run_calibration

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...judges import Estimate, JudgedDataset
-from ...judges.leaderboard import ALPHA, Entry, Leaderboard, Pair
+from ...judges.metrics.leaderboard import ALPHA, Entry, Leaderboard, Pair
 from ...judges.published import STATUSES, Line, PublishedRow
 from ..actions.score import Score
 from ..terminal import say

@@ -2,7 +2,7 @@
 
 import pytest
 
-from judgewright.judges import letters_of
+from judgewright.optimize.holdout import letters_of
 
 
 @pytest.mark.parametrize(

@@ -21,12 +21,12 @@ from judgewright.judges import (
     rank_judges,
 )
 from judgewright.judges.files import VerdictColumns, load_judges
-from judgewright.judges.leaderboard import holm
 from judgewright.judges.metrics import measure
+from judgewright.judges.metrics.paired_comparison import holm
 from judgewright.judges.published import load_published
 
-DATA = Path(__file__).resolve().parents[2] / "../shared/data"
-PUBLISHED = Path(__file__).resolve().parents[2] / "docs/published"
+DATA = Path(__file__).resolve().parents[3] / "../shared/data"
+PUBLISHED = Path(__file__).resolve().parents[3] / "docs/published"
 needs_data = pytest.mark.skipif(
     not DATA.exists(), reason="the shared data are not beside the checkout"
 )

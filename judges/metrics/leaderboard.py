@@ -10,15 +10,15 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from .errors import InputError
-from .judged_arrays import CLASS_METRICS
-from .judged_dataset import JudgedDataset
-from .metrics.benchmark import Benchmark
-from .metrics.catalog import PAIRED_METRICS, sign_of
-from .metrics.estimate import Estimate
-from .metrics.paired_comparison import Change, compare, holm
-from .notebook_display import html_table
-from .published.figures import PublishedRow
+from ..errors import InputError
+from ..judged_arrays import CLASS_METRICS
+from ..judged_dataset import JudgedDataset
+from ..notebook_display import html_table
+from ..published.figures import PublishedRow
+from .benchmark import Benchmark
+from .catalog import PAIRED_METRICS, sign_of
+from .estimate import Estimate
+from .paired_comparison import Change, compare, holm
 
 if TYPE_CHECKING:
     import pandas as pd

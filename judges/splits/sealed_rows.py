@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NoReturn, Protocol
 
-from .errors import InputError
-from .rows import Dataset
+from ..errors import InputError
+from ..rows import Dataset
 
 
 class Permit(Protocol):

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from .errors import InputError
-from .judged_dataset import BoolArray, FloatArray, IntArray, JudgedDataset, group_codes
-from .metrics.benchmark import Benchmark, measure
-from .metrics.catalog import BINARY_METRICS, METRICS
-from .metrics.estimate import Estimate
-from .metrics.influence import point
-from .metrics.paired_comparison import Change, compare
-from .notebook_display import SIMULATED, html_table
-from .rows import Dataset
-from .scale import LOGIT_EDGE, Calibration, DecisionRule, Isotonic, OutputScale, Platt
-from .verdict import Answer, apply_rule, as_given
+from ..errors import InputError
+from ..judged_dataset import BoolArray, FloatArray, IntArray, JudgedDataset, group_codes
+from ..notebook_display import SIMULATED, html_table
+from ..rows import Dataset
+from ..scale import LOGIT_EDGE, Calibration, DecisionRule, Isotonic, OutputScale, Platt
+from ..verdict import Answer, apply_rule, as_given
+from .benchmark import Benchmark, measure
+from .catalog import BINARY_METRICS, METRICS
+from .estimate import Estimate
+from .influence import point
+from .paired_comparison import Change, compare
 
 if TYPE_CHECKING:
     import pandas as pd

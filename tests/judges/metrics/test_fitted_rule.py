@@ -46,7 +46,7 @@ from judgewright.judges import (
 from judgewright.judges.files import load_verdicts
 from judgewright.judges.metrics import ece
 
-VERDICTS = Path(__file__).resolve().parents[2] / "../shared/data/verdicts"
+VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
 GRADED = OutputScale()
 SCORES = {
     "f1": lambda y, p: f1_score(y, p, zero_division=0),
