@@ -104,7 +104,7 @@ class ObjectiveWords:
             reading = model.reading
             if reading.target is None or not self.yes:
                 raise _echo(reading, model.model, options, classes)
-            notes.append(f"read by {model.model}, and taken with --yes")
+            notes.append(f"read by {model.model}, and confirmed")
         limited = options.target is not None and bool(options.guards or options.floors)
         if reading.unread and not limited:
             limits = "" if model else "; limits beside --target are said with --guard and --floor"

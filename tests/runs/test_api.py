@@ -293,7 +293,7 @@ def test_a_prescribed_split_and_a_floor_are_followed(here: Path) -> None:
     assert holdout_of(run) == len(sealed)
     objective = run.summary.objective
     assert [(floor.metric, floor.value) for floor in objective.floors] == [("precision", 0.5)]
-    assert "read by simulated, and taken with --yes" in objective.notes
+    assert "read by simulated, and confirmed" in objective.notes
     parts = [{**row, "part": "test" if row in sealed else "dev"} for row in ROWS]
     run = jw.optimize(
         "groundedness", parts, split_column="part", workspace=here / "other", **settings

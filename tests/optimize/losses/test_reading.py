@@ -262,7 +262,7 @@ def test_on_a_terminal_the_reading_is_a_question(tmp_path: Path) -> None:
     assert code == 0
     assert "simulated read: raise precision" in printed
     assert "Is this what you mean? [Y/n]" in printed
-    assert "read by simulated, and taken with --yes" in printed
+    assert "read by simulated, and confirmed" in printed
     code, printed = answer(b"n")
     assert code == 2
     assert "settle it with --target precision" in printed

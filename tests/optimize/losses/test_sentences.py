@@ -112,4 +112,4 @@ def test_a_models_reading_wants_a_yes_and_is_then_taken(name: str, text: str, me
         return
     objective = read_objective(text, judge=judge, model=model, yes=True)
     assert meaning_of(objective) == meaning
-    assert "read by m, and taken with --yes" in objective.notes
+    assert "read by m, and confirmed" in objective.notes
