@@ -18,14 +18,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 from ...judges import Dataset, DecisionRule, JudgePrompt, Splits, split_dataset
 from ...judges.splits import Part, Side
 from ..outcome import GateOutcome, PoolOutcome
 from .row_fingerprints import RowFingerprints, group_fingerprints, open_to_hash
-from .sides import Sides, known_sides
+from .sides import SeenRows, Sides, known_sides
 
 ALPHA = 0.05
 """What all looks between two accepts spend together."""
@@ -172,22 +172,6 @@ class LookRecord:
     look: Look
     outcome: LookOutcome | None = None
     reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeenRows:
-    """Which rows a run sees, and which are sealed to it."""
-
-    run_id: str
-    open: RowFingerprints
-    sealed: Mapping[str, RowFingerprints]
-    """By the content hash of each sealed part."""
-    opened: Mapping[str, str]
-    """What is to be said of sealed parts with rows that were open before, by their content hash."""
-    alike: Mapping[str, str] = field(default_factory=dict)
-    """The same of a few rows that are only much like open rows, and were not refused."""
-    sides: Sides | None = None
-    """Where the groups are; None where no split was made, such as of a file that was gated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,12 +23,11 @@ from .ledger import (
     LookOutcome,
     LookRecord,
     Measured,
-    SeenRows,
     alpha_of_look,
     version_of,
 )
 from .row_fingerprints import Overlap, RowFingerprints
-from .sides import Sides
+from .sides import SeenRows, Sides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,7 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -21,9 +20,6 @@ from ...judges import Dataset
 from ...judges.splits import PARTS, SEALED, SIDES, Part, Side
 from .row_fingerprints import GroupFingerprints, RowFingerprints, group_fingerprints
 from .text_fingerprints import Fingerprints
-
-if TYPE_CHECKING:
-    from .ledger import SeenRows
 
 _RECORD = struct.Struct("8s8sB")
 
@@ -91,6 +87,22 @@ class Sides:
             if side is not None:
                 placed[name] = {side}
         return placed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenRows:
+    """Which rows a run sees, and which are sealed to it."""
+
+    run_id: str
+    open: RowFingerprints
+    sealed: Mapping[str, RowFingerprints]
+    """By the content hash of each sealed part."""
+    opened: Mapping[str, str]
+    """What is to be said of sealed parts with rows that were open before, by their content hash."""
+    alike: Mapping[str, str] = field(default_factory=dict)
+    """The same of a few rows that are only much like open rows, and were not refused."""
+    sides: Sides | None = None
+    """Where the groups are; None where no split was made, such as of a file that was gated."""
 
 
 def hash_name(name: str) -> bytes:

@@ -28,7 +28,6 @@ from ...optimize.holdout.ledger import (
     LookOutcome,
     LookRecord,
     Measured,
-    SeenRows,
 )
 from ...optimize.holdout.look_counting import (
     LookRequest,
@@ -40,7 +39,7 @@ from ...optimize.holdout.look_counting import (
     require_open,
 )
 from ...optimize.holdout.row_fingerprints import RowFingerprints
-from ...optimize.holdout.sides import PlacedGroup, Sides
+from ...optimize.holdout.sides import PlacedGroup, SeenRows, Sides
 from ...optimize.holdout.text_fingerprints import Fingerprints
 from .database import Database
 from .schema import now

@@ -20,9 +20,10 @@ from pathlib import Path
 import numpy as np
 
 from ...judges import BoolArray, Dataset, InputError, JudgedDataset, Verdict
-from ...optimize.holdout.ledger import History, SeenRows, remember_split, split_with_memory
+from ...optimize.holdout.ledger import History, remember_split, split_with_memory
 from ...optimize.holdout.look_counting import LookRequest, requested_look
 from ...optimize.holdout.row_fingerprints import RowFingerprints, row_keys
+from ...optimize.holdout.sides import SeenRows
 from .ledger import HoldoutLedger
 from .sides import SIDES_FILE, enter_sides
 from .workspace import Workspace

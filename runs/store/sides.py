@@ -15,9 +15,9 @@ from typing import Any
 
 from ...judges import InputError, Splits
 from ...judges.splits import PARTS
-from ...optimize.holdout.ledger import SeenRows, remember_split, seen_rows
+from ...optimize.holdout.ledger import remember_split, seen_rows
 from ...optimize.holdout.row_fingerprints import GroupFingerprints, RowFingerprints
-from ...optimize.holdout.sides import PlacedGroup, Sides
+from ...optimize.holdout.sides import PlacedGroup, SeenRows, Sides
 from .ledger import HoldoutLedger
 from .workspace import Workspace
 

@@ -15,7 +15,6 @@ from judgewright.optimize.holdout.ledger import (
     LookOutcome,
     LookRecord,
     Measured,
-    SeenRows,
 )
 from judgewright.optimize.holdout.look_counting import (
     LookRequest,
@@ -26,7 +25,7 @@ from judgewright.optimize.holdout.look_counting import (
     require_allowed,
     require_open,
 )
-from judgewright.optimize.holdout.sides import Sides
+from judgewright.optimize.holdout.sides import SeenRows, Sides
 from judgewright.optimize.journal import Payload, as_json, require_same
 
 
