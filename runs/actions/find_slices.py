@@ -59,16 +59,16 @@ class Search:
         "Comma-separated columns to search [default: all columns that do not leak the label].",
         kind="names",
     )
-    exclude: tuple[str, ...] = _slices((), "Comma-separated columns to leave out.", kind="names")
+    exclude: tuple[str, ...] = ()
+    """Columns to leave out; in Python alone."""
     keep: tuple[str, ...] = _slices(
         (),
         "Comma-separated columns to search though named like a label or a judge's output.",
         kind="names",
     )
     max_depth: int = _slices(3, "Conditions in a slice at most.", low=1, high=3)
-    min_support: int | None = _slices(
-        None, "Rows in a slice at least [default: 30 or 0.5 %].", kind="integer", low=2
-    )
+    min_support: int | None = None
+    """Rows in a slice at least, 30 or 0.5 % unless given; in Python alone."""
     text: bool | None = _slices(
         None,
         "Search by what texts look like [default: where there are any].",

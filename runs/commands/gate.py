@@ -85,7 +85,6 @@ class TermOptions:
         flag="--slice",
         metavar="SLICE",
     )
-    exclude: tuple[str, ...] = _gate((), "Comma-separated columns never to slice by.", kind="names")
     allow_opened: bool = _gate(False, "Decide on rows an earlier run saw all the same, and say so.")
     again: bool = _gate(
         False,
@@ -278,7 +277,6 @@ def _terms(workspace: Workspace, options: TermOptions, judge: JudgePrompt | None
     return Terms(
         objective=objective,
         slice=read_slice(rows_named, saved) if rows_named else None,
-        exclude=options.exclude,
         allow_opened=options.allow_opened,
     )
 
