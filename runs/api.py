@@ -541,13 +541,13 @@ def _open(folder: str | Path | Place | None) -> Workspace:
     from .config.environment import read_environment
     from .config.place import Place, read_place
     from .store.workspace import find_workspace
-    from .terminal import say_upgrading, say_waiting
+    from .terminal import say_waiting
 
     if isinstance(folder, Place):
         named = folder
     else:
         named = read_place(folder) if folder is not None else read_environment().workspace
-    return find_workspace(Path.cwd(), given=named, on_wait=say_waiting, on_upgrade=say_upgrading)
+    return find_workspace(Path.cwd(), given=named, on_wait=say_waiting)
 
 
 def _environment(opened: Workspace, *models: str | None) -> Environment:

@@ -91,11 +91,6 @@ def say_waiting(whom: str) -> None:
     say(f"waiting for {whom}; Ctrl-C stops waiting", to_stderr=True)
 
 
-def say_upgrading(how_far: str) -> None:
-    """Tell how far the upgrade of a large workspace is."""
-    say(f"upgrading the workspace: {how_far}", to_stderr=True)
-
-
 def say(text: str = "", *, to_stderr: bool = False) -> None:
     """Print a line (or several) for people."""
     stream = sys.stderr if to_stderr else _out()

@@ -28,7 +28,7 @@ class LentDatabase(SqliteDatabase):
         self._lock = _LentLock(path)
         self._patience = _PATIENCE
 
-    def _prepare(self, on_upgrade: Callable[[str], None] | None) -> None:
+    def _prepare(self) -> None:
         if not self.path.is_file():
             raise WorkspaceError(
                 f"there is no workspace {self.path} on this machine",

@@ -16,7 +16,7 @@ import click
 from ...judges.errors import InputError
 from ...optimize.options import Kind, Option, option_fields, spelling
 from ..config.place import ServerAddress, read_place
-from ..terminal import say, say_upgrading, say_waiting
+from ..terminal import say, say_waiting
 from .help import TYPED, GroupedOption
 from .output_paths import OutFile
 
@@ -299,7 +299,7 @@ def open_workspace(named: Path | ServerAddress | None, *, wait: bool = False) ->
 
     on_wait = say_waiting if wait else None
     given = named or read_environment().workspace
-    workspace = find_workspace(Path.cwd(), given=given, on_wait=on_wait, on_upgrade=say_upgrading)
+    workspace = find_workspace(Path.cwd(), given=given, on_wait=on_wait)
     if given is None and workspace.exists and Path.cwd() != workspace.folder.parent:
         say(f"workspace: {workspace.place}, a folder above this one", to_stderr=True)
     return workspace

@@ -9,10 +9,12 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from ...judges.files.write_beside import draft_beside
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,9 +240,6 @@ MIGRATIONS: tuple[Migration, ...] = (
 )
 """Every upgrade in order; a file's `user_version` says how many of them it has."""
 
-QUICK_PAGES = 2**13
-"""A database of so many pages (32 MB) is copied without a word."""
-
 
 def version_of(connection: sqlite3.Connection) -> tuple[int, int]:
     """Return a file's format and how many tables and indices it has."""
@@ -264,27 +263,13 @@ def upgrade(connection: sqlite3.Connection, migrations: Sequence[Migration], *, 
             connection.execute("ROLLBACK")
 
 
-def back_up(
-    connection: sqlite3.Connection, target: Path, *, tell: Callable[[str], None] | None = None
-) -> None:
-    """Copy a database to a file that appears under its name only when it is whole.
-
-    Args:
-        connection: To the database.
-        target: The file.
-        tell: Called, where that takes a while, with how far it is.
-    """
-    draft = target.with_name(target.name + ".part")
-    os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600))
-    pages = connection.execute("PRAGMA page_count").fetchone()[0]
-
-    def show(_: int, left: int, total: int) -> None:
-        if tell is not None and total > QUICK_PAGES:
-            tell(f"{1 - left / total:.0%} of the old file copied to {target.name}")
-
+def back_up(connection: sqlite3.Connection, target: Path) -> None:
+    """Copy a database to a file that appears under its name only when it is whole."""
+    draft = draft_beside(target)
+    os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     try:
         with contextlib.closing(sqlite3.connect(draft)) as copy:
-            connection.backup(copy, pages=max(QUICK_PAGES, pages // 10 + 1), progress=show)
+            connection.backup(copy)
         os.replace(draft, target)
     finally:
         draft.unlink(missing_ok=True)

@@ -39,7 +39,6 @@ class SqliteDatabase(Database):
         migrations: The upgrades that make up its format.
         on_busy: Where given, a write waits while another process writes, and this is told once for
             whom; else such a write is refused.
-        on_upgrade: Told how far the upgrade of a large file is.
 
     Raises:
         WorkspaceError: The file is damaged (it has been moved aside, not deleted), was written by a
@@ -52,7 +51,6 @@ class SqliteDatabase(Database):
         *,
         migrations: Sequence[Migration] = MIGRATIONS,
         on_busy: Callable[[Holder], None] | None = None,
-        on_upgrade: Callable[[str], None] | None = None,
     ) -> None:
         super().__init__(str(path), path.parent)
         self.path = path
@@ -62,7 +60,7 @@ class SqliteDatabase(Database):
         self._lock = WriterLock(path.parent / "workspace.lock")
         self._local = threading.local()
         self._readers: list[sqlite3.Connection] = []
-        self._prepare(on_upgrade)
+        self._prepare()
 
     @property
     def head_file(self) -> Path:
@@ -104,11 +102,11 @@ class SqliteDatabase(Database):
         faults = [row[0] for row in self.read("PRAGMA integrity_check") if row[0] != "ok"]
         return self.read("PRAGMA page_count")[0][0], faults
 
-    def _prepare(self, on_upgrade: Callable[[str], None] | None) -> None:
+    def _prepare(self) -> None:
         """Make the file, look for damage, and upgrade it."""
         self._make_file()
         self._check()
-        self._upgrade(on_upgrade)
+        self._upgrade()
 
     def _open_writer(self) -> Writer:
         self._lock.acquire()
@@ -227,7 +225,7 @@ class SqliteDatabase(Database):
             hint="put a backup in its place, or run again to begin with an empty database",
         )
 
-    def _upgrade(self, tell: Callable[[str], None] | None) -> None:
+    def _upgrade(self) -> None:
         known = len(self._migrations)
         with contextlib.closing(self._connect(reading=True)) as connection:
             version = self._version(connection, known)
@@ -240,7 +238,7 @@ class SqliteDatabase(Database):
                 version = self._version(connection, known)
                 if 0 < version < known:
                     target = self.path.with_name(f"{self.path.name}.v{version}-{stamp()}.backup")
-                    back_up(connection, target, tell=tell)
+                    back_up(connection, target)
                 upgrade(connection, self._migrations[version:], since=version)
         except sqlite3.Error as error:
             raise self._ours(error) from error

@@ -30,7 +30,6 @@ class Workspace:
         place: The folder, or the folder and the address of its database.
         on_wait: Called with what a write waits for while another process writes; without it such a
             write is refused.
-        on_upgrade: Told how far the upgrade of a large workspace is, which an older version made.
     """
 
     def __init__(
@@ -38,11 +37,9 @@ class Workspace:
         place: Path | Place,
         *,
         on_wait: Callable[[str], None] | None = None,
-        on_upgrade: Callable[[str], None] | None = None,
     ) -> None:
         self.place = Place.of(place)
         self._on_wait = on_wait
-        self._on_upgrade = on_upgrade
         self._database: Database | None = None
 
     @property
@@ -107,7 +104,7 @@ class Workspace:
             return self.place.address.open(self.folder, on_busy=on_busy, on_away=self._on_wait)
         from .sqlite_database import SqliteDatabase
 
-        return SqliteDatabase(self.path, on_busy=on_busy, on_upgrade=self._on_upgrade)
+        return SqliteDatabase(self.path, on_busy=on_busy)
 
     def _tell_holder(self, holder: Holder) -> None:
         if self._on_wait is not None:
@@ -131,7 +128,6 @@ def find_workspace(
     *,
     given: Path | ServerAddress | Place | None = None,
     on_wait: Callable[[str], None] | None = None,
-    on_upgrade: Callable[[str], None] | None = None,
 ) -> Workspace:
     """Return the given workspace, else the nearest one at or above `start`, else a new one at
     `start`.
@@ -142,4 +138,4 @@ def find_workspace(
     found = (folder for folder in (start, *start.parents) if (folder / FOLDER).is_dir())
     if not isinstance(given, Place):
         given = Place(given) if isinstance(given, Path) else Place(next(found, start), given)
-    return Workspace(given, on_wait=on_wait, on_upgrade=on_upgrade)
+    return Workspace(given, on_wait=on_wait)

@@ -256,18 +256,7 @@ class TestUpgrades:
             assert old.execute("SELECT * FROM note").fetchall() == [(1, "note 1")]
             assert old.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         old.close()
-        assert not list(tmp_path.glob("*.part"))
-
-    def test_the_upgrade_of_a_large_file_says_how_far_it_is(self, tmp_path: Path) -> None:
-        """A copy of gigabytes takes a minute; one of a few megabytes is no matter for words."""
-        said: list[str] = []
-        for name, size in (("small.db", 1_000), ("large.db", 20_000_000)):
-            with SqliteDatabase(tmp_path / name, migrations=NOTES) as database:
-                database.submit(add(1, "x" * size)).result()
-            SqliteDatabase(tmp_path / name, migrations=NEWER, on_upgrade=said.append).close()
-        assert all("of the old file copied to large.db.v1-" in line for line in said)
-        assert len(said) > 1
-        assert said[-1].startswith("100%")
+        assert not list(tmp_path.glob(".*"))
 
     def test_a_copy_that_could_not_be_made_leaves_nothing_behind(self, tmp_path: Path) -> None:
         """A full disk is not filled further by every try."""
@@ -288,7 +277,7 @@ class TestUpgrades:
             timeout=60,
         )
         assert "WorkspaceError" in done.stderr
-        assert not list(tmp_path.glob("*.part"))
+        assert not list(tmp_path.glob(".*"))
 
     def test_a_folder_that_cannot_be_made_is_said(self, tmp_path: Path) -> None:
         """The message names the file."""
