@@ -76,8 +76,11 @@ RETIRED = {
     "models show": "type `models list NAME`",
     "data sources": "type `data import`, without a source",
     "loss lint": "type `loss check`",
+    "--workers": "type `--engine dask=NUMBER`",
+    "--scheduler": "type `--engine dask=URL`",
+    "--parts": "type `--editable`",
 }
-"""Commands that are gone, and what to do instead."""
+"""Commands and options that are gone, and what to do instead."""
 
 
 class _Lazy(click.Group):

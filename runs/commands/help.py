@@ -78,6 +78,15 @@ class Command(click.Command):
         context.meta[TYPED] = typed
         return context
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """See `click.Command`; an option that was retired is known to say so."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name in (retired := _retired(ctx)):
+                raise _removed(error.option_name, retired[error.option_name]) from None
+            raise
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, under their headings where there are many."""
         options = [param for param in self.get_params(ctx) if _is_shown(param)]
@@ -119,7 +128,7 @@ class Group(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """See `click.Group`; a word that was retired is there to say so."""
         command = super().get_command(ctx, cmd_name)
-        retired: Mapping[str, str] = getattr(ctx.find_root().command, "retired", {})
+        retired = _retired(ctx)
         words = f"{self.name} {cmd_name}"
         if command is None and words in retired:
             return retired_command(words, retired[words])
@@ -141,13 +150,21 @@ def _show_all(context: click.Context, _: click.Parameter, asked: bool) -> None:
         context.exit()
 
 
+def _retired(context: click.Context) -> Mapping[str, str]:
+    return getattr(context.find_root().command, "retired", {})
+
+
+def _removed(name: str, instead: str) -> Exception:
+    from ...judges.errors import InputError
+
+    return InputError(f"`{name}` was removed: {instead}")
+
+
 def retired_command(name: str, instead: str) -> click.Command:
     """Return a command that takes any arguments and only says what replaced it."""
 
     def refuse() -> None:
-        from ...judges.errors import InputError
-
-        raise InputError(f"`{name}` was removed: {instead}")
+        raise _removed(name, instead)
 
     anything = {"ignore_unknown_options": True, "allow_extra_args": True}
     return click.Command(
