@@ -35,7 +35,7 @@ from judgewright.judges import (
     measure,
     parse_label_scale,
 )
-from judgewright.runs.imports import AddOptions, read_installed, understand
+from judgewright.runs.imports import AddOptions, ForeignJudge, read_installed, understand
 
 DATA = Path(__file__).resolve().parents[2] / "shared/data"
 ENVIRONMENTS = Path(__file__).resolve().parents[1] / ".verify"
@@ -77,7 +77,9 @@ COMPARISONS = (
                 tool="mlflow",
                 name="groundedness",
                 options=AddOptions(
-                    fills={"request": ""}, fields={"response": "statement", "context": "source"}
+                    labels=("no", "yes"),
+                    fills={"request": ""},
+                    fields={"response": "statement", "context": "source"},
                 ),
             ),
             Theirs(shown="TruLens groundedness", tool="trulens", name="groundedness"),
@@ -94,7 +96,9 @@ COMPARISONS = (
                 shown="MLflow relevance to query",
                 tool="mlflow",
                 name="relevance_to_query",
-                options=AddOptions(fields={"request": "query", "context": "passage"}),
+                options=AddOptions(
+                    labels=("no", "yes"), fields={"request": "query", "context": "passage"}
+                ),
             ),
             Theirs(
                 shown="TruLens context relevance, reasons",
@@ -114,7 +118,9 @@ COMPARISONS = (
                 shown="MLflow relevance to query",
                 tool="mlflow",
                 name="relevance_to_query",
-                options=AddOptions(fields={"request": "query", "context": "answer"}),
+                options=AddOptions(
+                    labels=("no", "yes"), fields={"request": "query", "context": "answer"}
+                ),
             ),
             Theirs(
                 shown="TruLens answer relevance, reasons",
@@ -126,6 +132,16 @@ COMPARISONS = (
 )
 
 
+def _with_criteria(judge: ForeignJudge, options: AddOptions) -> AddOptions:
+    """Take the first paragraph for the criteria where the tool keeps none apart: nothing of a
+    judge is edited here, so that it does not matter.
+    """
+    first = judge.messages[0].parts[0]
+    if judge.criteria or judge.needs or not isinstance(first, str):
+        return options
+    return replace(options, criteria=first.partition("\n\n")[0].strip())
+
+
 def judges_of(comparison: Comparison, environments: Path) -> dict[str, JudgePrompt]:
     """Return ours and every other tool's judge that is installed, by what the table calls it."""
     prompts = {f"Judgewright {comparison.own}": Registry().get(comparison.own)}
@@ -133,7 +149,7 @@ def judges_of(comparison: Comparison, environments: Path) -> dict[str, JudgeProm
         python = environments / theirs.tool / "bin/python"
         try:
             judge = read_installed(theirs.tool, theirs.name, str(python))
-            understood = understand(judge, theirs.options)
+            understood = understand(judge, _with_criteria(judge, theirs.options))
         except InputError as error:
             print(f"left out: {theirs.shown}: {error}", file=sys.stderr)
             continue

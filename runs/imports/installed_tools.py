@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, Literal
@@ -51,7 +51,6 @@ class _Answer(BaseModel):
     tool: str
     name: str
     location: str
-    syntax: str
     messages: list[dict[Literal["role", "content"], str]]
     marks: dict[str, str]
     """The text that stood for each field when the tool wrote the messages, to the tool's name of
@@ -103,20 +102,11 @@ def read_installed(tool: str, name: str, interpreter: str | None) -> ForeignJudg
         reply_schema=answer.reply,
         unreadable=answer.unreadable,
         reply_mark=answer.mark,
-        criteria=answer.criteria or ("" if answer.needs else _before_row(messages)),
+        criteria=answer.criteria,
         fills=answer.fills,
         needs=answer.needs,
         notes=tuple(answer.notes),
     )
-
-
-def _before_row(messages: Sequence[TemplateMessage]) -> str:
-    """Return the text before the first field but for its first paragraph and the field's label."""
-    first = messages[0].parts[0] if len(messages) == 1 else messages[0].text({})
-    paragraphs = first.split("\n\n") if isinstance(first, str) else []
-    label = [] if len(messages) > 1 else paragraphs[-1:]
-    before = paragraphs[: len(paragraphs) - len(label)]
-    return "\n\n".join(before[1:] or before).strip()
 
 
 def _message(

@@ -16,7 +16,6 @@ warnings.simplefilter("ignore")
 from deepeval import metrics  # noqa: E402
 from deepeval.models import DeepEvalBaseLLM  # noqa: E402
 from deepeval.test_case import LLMTestCase, SingleTurnParams  # noqa: E402
-from script_shared import rules_of  # noqa: E402
 
 CRITERIA = "zqmarkczq"
 PARAMETERS = {
@@ -85,11 +84,6 @@ def metric_of(name, model):
     return METRICS[name](model=model, async_mode=False, include_reason=False)
 
 
-def before_row(text):
-    """Return the text before the row's, without the label of the row's first part."""
-    return text[: min(text.index(mark) for mark in MARKS if mark in text)].rpartition("\n\n")[0]
-
-
 def main():
     """Write the names, or one judge, as JSON."""
     name, answer_path = sys.argv[1], Path(sys.argv[2])
@@ -127,7 +121,6 @@ def main():
         "tool": tool,
         "name": name,
         "location": f"{type(metric).__module__}.{type(metric).__name__}",
-        "syntax": "jinja2",
         "messages": [{"role": "user", "content": text}],
         "marks": {mark: field for mark, field in MARKS.items() if mark in text},
     }
@@ -145,7 +138,6 @@ def main():
         answer |= {
             "scale": {"kind": "binary", "labels": ["no", "yes"]},
             "unreadable": "DeepEval asks for a list of verdicts, one for each piece",
-            "criteria": rules_of(before_row(text), ("verdicts", "verdict", "reason", "statement")),
             "notes": [
                 "DeepEval breaks a text into pieces and reports the share with a good verdict; here"
                 " a row is one piece."

@@ -7,7 +7,6 @@ import inspect
 import json
 import logging
 import pkgutil
-import re
 import sys
 import warnings
 from importlib.metadata import version
@@ -54,16 +53,13 @@ def main():
             f"MLflow has no built-in judge {name!r} that is a prompt about plain texts"
         )
     text, marks, module = captured
-    yes_no = bool(re.search(r"\byes\|no\b|'yes'[^{}]*'no'", text))
     keys = '"rationale"' in text and '"result"' in text
     answer = {
         "tool": tool,
         "name": name,
         "location": f"{module.__name__}.get_prompt",
-        "syntax": "{{name}}",
         "messages": [{"role": "user", "content": text}],
         "marks": marks,
-        "scale": {"kind": "binary", "labels": ["no", "yes"]} if yes_no else None,
         "reply": {"rationale": "text", "result": "score"} if keys else None,
     }
     answer_path.write_text(json.dumps(answer), encoding="utf-8")

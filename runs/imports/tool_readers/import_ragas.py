@@ -17,7 +17,6 @@ warnings.simplefilter("ignore")
 
 from ragas.metrics import collections  # noqa: E402
 from ragas.prompt.metrics.base_prompt import BasePrompt  # noqa: E402
-from script_shared import rules_of  # noqa: E402
 
 SHORT = {
     "context_relevance": "context_relevance_judge1",
@@ -83,16 +82,6 @@ def verdict(model):
     return None
 
 
-def criteria_of(kind, text):
-    """Return the rules of a prompt's instruction, without the line that says who judges where more
-    follow.
-    """
-    instruction = getattr(kind, "instruction", None) or text.partition("{")[0]
-    rules = rules_of(instruction, kind.output_model.model_fields) or instruction.strip()
-    first, _, others = rules.partition("\n")
-    return others.strip() or first
-
-
 def main():
     """Write the names, or one judge, as JSON."""
     name, answer_path = sys.argv[1], Path(sys.argv[2])
@@ -122,13 +111,11 @@ def main():
         "tool": tool,
         "name": name,
         "location": f"{kind.__module__}.{kind.__name__}",
-        "syntax": "JSON after the instruction",
         "messages": [{"role": "user", "content": text}],
         "marks": marks,
         "scale": {"kind": "binary"} if unreadable else None,
         "reply": reply,
         "unreadable": unreadable,
-        "criteria": criteria_of(kind, text),
         "notes": notes,
     }
     answer_path.write_text(json.dumps(answer), encoding="utf-8")

@@ -117,7 +117,6 @@ def main():
         "tool": tool,
         "name": name,
         "location": f"trulens.feedback.llm_provider.LLMProvider.{function}",
-        "syntax": "str.format",
         "messages": messages,
         "marks": marks,
         "criteria": criteria_of(provider, function, messages[0]["content"], parameters),

@@ -43,7 +43,6 @@ def main():
         "tool": tool,
         "name": name,
         "location": f"umbrela/prompts/{prompts[name].name}",
-        "syntax": "str.format",
         "messages": [{"role": "user", "content": filled}],
         "marks": {mark: field for mark, field in MARKS.items() if mark in filled},
         "scale": {"kind": "graded", "low": 0, "high": 3},

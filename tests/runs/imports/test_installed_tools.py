@@ -8,6 +8,7 @@ import hashlib
 import os
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,14 +54,23 @@ def import_judge(
     """The judge that a tool's becomes."""
     found = understand(read_installed(tool, name, interpreter), options or AddOptions())
     if found.prompt is None:
-        raise InputError(str(found.questions[0]))
+        raise InputError("; ".join(map(str, found.questions)))
     return found.prompt
 
 
-def options_for(tool: str, name: str) -> AddOptions:
-    """What a judge needs from its user: Ragas says its scale in words alone."""
-    scale = parse_label_scale("0..2") if tool == "ragas" and name != "faithfulness" else None
-    return AddOptions(fills=FILLS.get(name, {}), scale=scale)
+def options_for(tool: str, name: str, python: str) -> AddOptions:
+    """What a judge needs from its user: where a tool says its scale or rules in words alone."""
+    options = AddOptions(fills=FILLS.get(name, {}))
+    if tool == "ragas" and name != "faithfulness":
+        options = replace(options, scale=parse_label_scale("0..2"))
+    if tool == "mlflow":
+        options = replace(options, labels=("no", "yes"))
+    judge = read_installed(tool, name, python)
+    if judge.criteria or judge.needs:
+        return options
+    first = judge.messages[0].parts[0]
+    assert isinstance(first, str)
+    return replace(options, criteria=first.partition("\n\n")[0].strip())
 
 
 def digest(text: str) -> str:
@@ -73,7 +83,7 @@ def sent_by(tool: str, name: str, python: str) -> str:
     stand.
     """
     found = read_installed(tool, name, python)
-    fills = {**found.fills, **options_for(tool, name).fills}
+    fills = {**found.fills, **FILLS.get(name, {})}
     return "\n".join(
         "".join(
             fills.get(s.name, f"{{{{{s.name}}}}}") if isinstance(s, Field) else s
@@ -101,7 +111,7 @@ def test_every_word_of_the_tool_stands_in_its_place(
     A list of verdicts is not one verdict: there a clause of ours asks, and the note says so.
     """
     python = python_with(tool)
-    prompt = import_judge(tool, name, options=options_for(tool, name), interpreter=python)
+    prompt = import_judge(tool, name, options=options_for(tool, name, python), interpreter=python)
     replaced = reply == "replaced"
     assert len(prompt.inputs) == inputs
     assert (prompt.scale.low, prompt.scale.high) == ends
@@ -112,42 +122,19 @@ def test_every_word_of_the_tool_stands_in_its_place(
     assert re.search(rf"{tool} \d+\.\d+", prompt.note)
 
 
-RULES = [
-    *(
-        ("ragas", name)
-        for name in (
-            "context_relevance",
-            "response_groundedness",
-            "answer_accuracy",
-            "faithfulness",
-        )
-    ),
-    *(
-        ("ragas", name)
-        for name in ("context_precision", "sql_equivalence", "statement_faithfulness")
-    ),
-    *(
-        ("deepeval", name)
-        for name in ("answer_relevancy", "contextual_relevancy", "faithfulness", "hallucination")
-    ),
-    *(("trulens", name) for name in ("groundedness", "context_relevance", "answer_relevance")),
-]
-
-
-@pytest.mark.parametrize(("tool", "name"), RULES)
-def test_the_criteria_of_an_imported_judge_are_its_rules_alone(
-    tool: str, name: str, python_with
-) -> None:
-    """The optimizer edits criteria: no example, no form of the answer and no marks between parts
-    stand in them.
-    """
-    options = options_for(tool, name)
-    prompt = import_judge(tool, name, options=options, interpreter=python_with(tool))
+@pytest.mark.parametrize("name", ["groundedness", "context_relevance", "answer_relevance"])
+def test_criteria_that_a_tool_keeps_apart_are_its_rules_alone(name: str, python_with) -> None:
+    """The optimizer edits criteria: no example and no form of the answer stand in them."""
+    prompt = import_judge("trulens", name, interpreter=python_with("trulens"))
     assert CRITERIA_PLACE in prompt.system
     assert len(prompt.criteria.split()) > 12
-    assert not re.search(
-        r"[{}\[\]]|^example|---|\*\*$|^Respond only", prompt.criteria, re.IGNORECASE | re.MULTILINE
-    )
+    assert not re.search(r"[{}\[\]]|^example|---", prompt.criteria, re.IGNORECASE | re.MULTILINE)
+
+
+def test_criteria_that_a_tool_does_not_keep_apart_are_asked(python_with) -> None:
+    """Its examples and form of answer are none of them."""
+    with pytest.raises(InputError, match="criteria"):
+        import_judge("ragas", "faithfulness", interpreter=python_with("ragas"))
 
 
 def test_the_criteria_of_g_eval_are_its_users(python_with) -> None:
@@ -155,7 +142,7 @@ def test_the_criteria_of_g_eval_are_its_users(python_with) -> None:
     found = import_judge(
         "deepeval",
         "g_eval_answer",
-        options=options_for("deepeval", "g_eval_groundedness"),
+        options=AddOptions(fills=FILLS["g_eval_groundedness"]),
         interpreter=python_with("deepeval"),
     )
     assert found.criteria == FILLS["g_eval_groundedness"]["criteria"]
@@ -167,8 +154,7 @@ def test_what_is_listed_can_be_imported(tool, python_with) -> None:
     python = python_with(tool)
     names = list_installed(tool, python)
     assert len(names) == len(set(names))
-    said = AddOptions(scale=parse_label_scale("binary"), verdict="last line")
-    import_judge(tool, names[-1], options=said, interpreter=python)
+    assert read_installed(tool, names[-1], python).messages
     with pytest.raises(InputError, match="no_such_judge"):
         import_judge(tool, "no_such_judge", interpreter=python)
 
@@ -184,7 +170,8 @@ def test_g_eval_needs_criteria(python_with) -> None:
 )
 def test_an_imported_judge_goes_out_and_comes_home(tool, name, python_with, tmp_path: Path) -> None:
     """For every target that can carry it: one version."""
-    prompt = import_judge(tool, name, interpreter=python_with(tool))
+    python = python_with(tool)
+    prompt = import_judge(tool, name, options=options_for(tool, name, python), interpreter=python)
     refused = []
     for target in TARGETS:
         try:
