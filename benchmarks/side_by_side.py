@@ -133,13 +133,13 @@ COMPARISONS = (
 
 
 def _with_criteria(judge: ForeignJudge, options: AddOptions) -> AddOptions:
-    """Take the first paragraph for the criteria where the tool keeps none apart: nothing of a
+    """Take the first paragraph but for a sentence for the criteria where the tool keeps none apart: nothing of a
     judge is edited here, so that it does not matter.
     """
     first = judge.messages[0].parts[0]
     if judge.criteria or judge.needs or not isinstance(first, str):
         return options
-    return replace(options, criteria=first.partition("\n\n")[0].strip())
+    return replace(options, criteria=first.partition("\n\n")[0].partition(". ")[2].strip())
 
 
 def judges_of(comparison: Comparison, environments: Path) -> dict[str, JudgePrompt]:

@@ -70,7 +70,7 @@ def options_for(tool: str, name: str, python: str) -> AddOptions:
         return options
     first = judge.messages[0].parts[0]
     assert isinstance(first, str)
-    return replace(options, criteria=first.partition("\n\n")[0].strip())
+    return replace(options, criteria=first.partition("\n\n")[0].partition(". ")[2].strip())
 
 
 def digest(text: str) -> str:
