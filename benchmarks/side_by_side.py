@@ -133,8 +133,9 @@ COMPARISONS = (
 
 
 def _with_criteria(judge: ForeignJudge, options: AddOptions) -> AddOptions:
-    """Take the first paragraph but for a sentence for the criteria where the tool keeps none apart: nothing of a
-    judge is edited here, so that it does not matter.
+    """Take the first paragraph but for a sentence for the criteria where the tool keeps none apart.
+
+    Nothing of a judge is edited here, so that it does not matter.
     """
     first = judge.messages[0].parts[0]
     if judge.criteria or judge.needs or not isinstance(first, str):
