@@ -419,10 +419,7 @@ def load_run(run: str = "latest", *, workspace: str | Path | None = None) -> Run
     from .store.journal import find_run
 
     with _open(workspace) as opened:
-        if not opened.exists:
-            raise InputError(
-                f"there is no workspace at {opened.place}", hint="name its folder with workspace"
-            )
+        opened.require("name its folder with workspace")
         run_id = find_run(opened.database, run, kinds=("optimize",), come_to=("everything",))
         return _run(opened, read_optimization(opened, run_id))
 

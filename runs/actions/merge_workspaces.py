@@ -17,8 +17,7 @@ def merge_workspaces(source: Workspace, target: Workspace) -> tuple[Merged, int]
             nothing was entered.
         WorkspaceError: Somebody works on one of the runs, or a workspace cannot be read or written.
     """
-    if not source.exists:
-        raise InputError(f"there is no workspace at {source.place}")
+    source.require()
     if source.is_also(target):
         raise InputError(f"{source.place} cannot be merged into itself")
     merged = merge(source.database, target.database)

@@ -374,11 +374,7 @@ def read_run(
         InputError: There is no such run.
         WorkspaceError: Its journal was edited, or cannot be read.
     """
-    if not workspace.exists:
-        raise InputError(
-            f"there is no workspace at {workspace.place}",
-            hint="give --workspace, or start a run here",
-        )
+    workspace.require()
     record = get_run(workspace.database, run_id)
     return RunSummary(
         record=record,

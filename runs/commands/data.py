@@ -192,11 +192,7 @@ def labels(queues: tuple[str, ...], out: Path | None, workspace: Workspace, as_j
     labelled several times the latest label counts. The column sampling_probability says with which
     probability a row was drawn.
     """
-    if not workspace.exists:
-        raise InputError(
-            f"there is no workspace at {workspace.place}",
-            hint="give --workspace, or label rows here",
-        )
+    workspace.require("give --workspace, or label rows here")
     named = read_queues(workspace, queues)
     summaries = [queue.summary() for queue in named]
     written = None if out is None else export_labels(named, out)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...judges.errors import InputError
 from ..terminal import inline, say, say_json
 from .help import Command
 from .options import json_option, reads_workspace
@@ -28,10 +27,7 @@ def doctor(workspace: Workspace, as_json: bool) -> None:
     """
     from ..actions.check_workspace import check_workspace
 
-    if not workspace.exists:
-        raise InputError(
-            f"there is no workspace at {workspace.place}", hint="name its folder with --workspace"
-        )
+    workspace.require("name its folder with --workspace")
     checks = []
     for check in check_workspace(workspace):
         checks.append(check)

@@ -17,7 +17,7 @@ import click
 from ...judges import InputError
 from ...optimize.options import option
 from ..config.options import RowOptions
-from ..labels.answer_keys import END, HAS_KEYS, Answers, KeyAnswers, LineAnswers
+from ..labels.answer_keys import END, HAS_KEYS, KeyAnswers, LineAnswers
 from ..labels.questions import QUESTIONS
 from ..reports.label_screen import REASONS, AnswerKeys, row_lines
 from ..terminal import has_screen, inline, say, say_json
@@ -130,10 +130,8 @@ def label(
         )
     if options.rows is not None:
         queue = _make_queue(workspace, options.rows, options, reading, sealed=sealed)
-    elif not workspace.exists:
-        raise InputError(
-            f"there is no workspace at {workspace.place}", hint="give --workspace, or --rows FILE"
-        )
+    else:
+        workspace.require("give --workspace, or --rows FILE")
     annotator = options.annotator or _login()
     session = LabelSession(workspace, str(queue), annotator)
     keys = AnswerKeys.of(session.config.label_scale)
@@ -243,7 +241,7 @@ def read_share(text: str) -> float:
     return share
 
 
-def _ask(session: LabelSession, keys: AnswerKeys, answers: Answers) -> bool:
+def _ask(session: LabelSession, keys: AnswerKeys, answers: LineAnswers) -> bool:
     """Ask about row after row; return whether nothing is left, rather than that the annotator
     left.
     """
@@ -282,7 +280,7 @@ def _progress_line(progress: Progress) -> str:
     return f"{progress.labelled} labelled{skipped}, of {of}"
 
 
-def _answer(keys: AnswerKeys, answers: Answers) -> float | str:
+def _answer(keys: AnswerKeys, answers: LineAnswers) -> float | str:
     """Return a grade, or what begins with one of the letters that stand for something else."""
     while True:
         text = answers.read()
@@ -294,7 +292,7 @@ def _answer(keys: AnswerKeys, answers: Answers) -> float | str:
         answers.refuse(text, f"{keys.listed()}, {SKIP} to skip, {UNDO} to undo, {END} to leave")
 
 
-def _skip_reason(typed: str, answers: Answers) -> str:
+def _skip_reason(typed: str, answers: LineAnswers) -> str:
     """Return why a row is skipped; empty to label it after all."""
     if typed:
         return REASONS.get(typed, typed)

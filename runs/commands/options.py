@@ -349,9 +349,5 @@ def named_run(
     """
     from ..store.journal import find_run
 
-    if not workspace.exists:
-        raise InputError(
-            f"there is no workspace at {workspace.place}",
-            hint="give --workspace, or start a run here",
-        )
+    workspace.require()
     return find_run(workspace.database, name, kinds=kinds, come_to=come_to, unfinished=unfinished)

@@ -7,7 +7,6 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
-from typing import Protocol
 
 import click
 
@@ -27,31 +26,6 @@ HAS_KEYS = sys.platform != "win32"
 """Whether keys can be read one by one; else each answer is a line."""
 
 
-class Answers(Protocol):
-    """Shows a row, and reads what is answered."""
-
-    @property
-    def width(self) -> int:
-        """Columns that a line may have."""
-        ...
-
-    def show(self, head: str, body: Sequence[str], foot: Sequence[str]) -> None:
-        """Show a row between what stands above and below it."""
-        ...
-
-    def read(self) -> str:
-        """Return the next key, or the next line."""
-        ...
-
-    def read_reason(self, prompt: str) -> str:
-        """Return the key of a reason, or a line of text."""
-        ...
-
-    def refuse(self, typed: str, answers: str) -> None:
-        """Say that this was no answer, and which there are."""
-        ...
-
-
 class LineAnswers:
     """Rows one below the other, and a line for each answer: for a pipe, or a terminal that cannot
     clear its screen.
@@ -62,35 +36,40 @@ class LineAnswers:
 
     def __init__(self, *, to_stderr: bool = False) -> None:
         self._to_stderr = to_stderr
-        self.width = shutil.get_terminal_size().columns
+
+    @property
+    def width(self) -> int:
+        """Columns that a line may have; a person may change them at any time."""
+        return shutil.get_terminal_size().columns
 
     def show(self, head: str, body: Sequence[str], foot: Sequence[str]) -> None:
-        """See `Answers.show`."""
+        """Show a row between what stands above and below it."""
         say("\n".join(("", head, *body, "", *foot)), to_stderr=self._to_stderr)
 
     def read(self) -> str:
-        """See `Answers.read`."""
+        """Return the next key, or the next line."""
         line = sys.stdin.readline()
         return line.strip() if line else END
 
-    def refuse(self, typed: str, answers: str) -> None:
-        """See `Answers.refuse`."""
-        if typed:
-            say(f"{typed!r} is none of the answers: {answers}", to_stderr=self._to_stderr)
-
     def read_reason(self, prompt: str) -> str:
-        """See `Answers.read_reason`."""
+        """Return the key of a reason, or a line of text."""
         say(prompt, to_stderr=self._to_stderr)
         return sys.stdin.readline().strip()
 
+    def refuse(self, typed: str, answers: str) -> None:
+        """Say that this was no answer, and which there are."""
+        if typed:
+            say(f"{typed!r} is none of the answers: {answers}", to_stderr=self._to_stderr)
 
-class KeyAnswers:
+
+class KeyAnswers(LineAnswers):
     """One row on the screen at a time, and a key for each answer; a long row has pages.
 
     Between `with` and its end the terminal hands over each key as it is pressed, and shows none.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self._page = 0
         self._typed = ""
         self._shown: tuple[str, Sequence[str], Sequence[str]] = ("", (), ())
@@ -103,20 +82,15 @@ class KeyAnswers:
     def __exit__(self, *_: object) -> None:
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._before)
 
-    @property
-    def width(self) -> int:
-        """Columns of the terminal, which a person may change at any time."""
-        return shutil.get_terminal_size().columns
-
     def show(self, head: str, body: Sequence[str], foot: Sequence[str]) -> None:
-        """See `Answers.show`."""
+        """See `LineAnswers.show`."""
         self._page, self._typed, self._shown = 0, "", (head, body, foot)
         # A key that was held too long must not label a row that nobody has seen.
         termios.tcflush(sys.stdin, termios.TCIFLUSH)
         self._draw()
 
     def read(self) -> str:
-        """See `Answers.read`; keys that turn pages are dealt with here."""
+        """See `LineAnswers.read`; keys that turn pages are dealt with here."""
         while True:
             if not self._typed:
                 self._typed = os.read(sys.stdin.fileno(), KEYS_AT_ONCE).decode(errors="replace")
@@ -132,7 +106,7 @@ class KeyAnswers:
             self._draw()
 
     def read_reason(self, prompt: str) -> str:
-        """See `Answers.read_reason`; a reason's key needs no Enter."""
+        """See `LineAnswers.read_reason`; a reason's key needs no Enter."""
         sys.stdout.write(prompt)
         sys.stdout.flush()
         begun = os.read(sys.stdin.fileno(), KEYS_AT_ONCE).decode(errors="replace")
@@ -149,7 +123,7 @@ class KeyAnswers:
             tty.setcbreak(sys.stdin)
 
     def refuse(self, typed: str, answers: str) -> None:
-        """See `Answers.refuse`; whatever is written next is written over it."""
+        """See `LineAnswers.refuse`; whatever is written next is written over it."""
         sys.stdout.write(f"\akeys: {answers}\r")
         sys.stdout.flush()
 

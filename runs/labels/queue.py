@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ...judges import Dataset, InputError, OutputScale, Registry, Row, hash_rows
 from ...judges.files import (
@@ -20,7 +20,7 @@ from ...judges.files import (
     read_raw_rows,
 )
 from ...judges.metrics import QUERY_WORDS
-from ...optimize.flips import Draw, FlipDesign, FlipQueue, GivenLabel
+from ...optimize.flips import FlipDesign, FlipQueue
 from ..store.journal import RunRecord, create_run, get_run, set_config, set_state
 from ..store.labels import LabelStore, counting_records
 from ..store.ledger import HoldoutLedger
@@ -40,14 +40,8 @@ LOOK_WANTED = "look_wanted"
 """What the look of a queue is begun with, as long as it has no label."""
 
 
-class Queue(Protocol):
-    """Which row comes next: a function of what was fixed beforehand and of the labels so far, in
-    their order.
-    """
-
-    def next(self, given: Sequence[GivenLabel]) -> Draw | None:
-        """Return the next row; None where the question is decided, or nothing is left."""
-        ...
+Queue = ListedQueue | FlipQueue
+"""Which row comes next: a function of what was fixed beforehand and of the labels so far."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

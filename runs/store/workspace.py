@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...judges.errors import InputError
 from ..config.place import Place, ServerAddress
 from .journal import writing_run
 
@@ -87,6 +88,15 @@ class Workspace:
         if self.place.address is None:
             return self.path.is_file()
         return self.place.address.is_made()
+
+    def require(self, hint: str = "give --workspace, or start a run here") -> None:
+        """Check that it is there.
+
+        Raises:
+            InputError: There is none.
+        """
+        if not self.exists:
+            raise InputError(f"there is no workspace at {self.place}", hint=hint)
 
     @property
     def database(self) -> Database:
