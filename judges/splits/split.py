@@ -108,7 +108,7 @@ def _require_enough(
     shares: Shares,
     placed: Mapping[str, Collection[Side]],
 ) -> None:
-    parts = [part for part, share in zip(PARTS, shares, strict=True) if share > 0]
+    parts: list[Part] = [part for part, share in zip(PARTS, shares, strict=True) if share > 0]
     empty = [part for part in parts if not by_part[part]]
     if empty and not any(placed.values()):
         blocks = sum(map(len, by_part.values()))
