@@ -11,7 +11,6 @@ from .records import Cell, kind_of, name_of, parquet_sizes, read_records, unit_o
 from .rows_in_memory import RowsInMemory, RowSource, rows_in_memory
 from .small_file import read_small, read_small_text
 from .suspicious import SUSPICIONS, find_suspicions
-from .text_answers import TextAnswers, gold_answers, load_text_answers
 from .verdict_columns import GROUP_COLUMNS, RATIONALE, VerdictColumns
 from .verdict_items import require_aggregate
 from .verdict_scale import GradeMap, infer_scale, parse_grade_map, words_for
@@ -38,14 +37,12 @@ __all__ = [
     "Roles",
     "RowSource",
     "RowsInMemory",
-    "TextAnswers",
     "TokenSummary",
     "VerdictColumns",
     "can_stream",
     "check_rows",
     "count_row_tokens",
     "find_suspicions",
-    "gold_answers",
     "group_by_text",
     "infer_raw_scale",
     "infer_scale",
@@ -54,7 +51,6 @@ __all__ = [
     "load_as_said",
     "load_dataset",
     "load_judges",
-    "load_text_answers",
     "load_verdicts",
     "mapped_words",
     "name_of",

@@ -47,7 +47,6 @@ from .student_t import t_quantile
 from .suites import NOMINAL, ORDINAL, QUERY_WORDS, measure_diras
 from .table_intervals import table_intervals
 from .table_value import formula_value, table_value
-from .text_similarity import anls, answer_similarity
 
 __all__ = [
     "AVERAGED",
@@ -75,8 +74,6 @@ __all__ = [
     "Ranking",
     "RelevanceRows",
     "alpha_of_tables",
-    "anls",
-    "answer_similarity",
     "auroc",
     "average_precision",
     "bootstrap",

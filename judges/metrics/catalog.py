@@ -27,7 +27,6 @@ Needs = Literal[
     "queries",
     "uncertain",
     "column",
-    "texts",
 ]
 """What a metric is computed from, and the module whose function computes it.
 
@@ -35,8 +34,7 @@ Needs = Literal[
 `classes`: the (K, K) table of labels without order (`suites.py`, by the entry's formula).
 `probabilities`: `calibration.py`. `scores`: scores and labels as numbers, `correlation.py`.
 `queries`: rows that are ranked by query, `ranking.py`. `uncertain`: a column that marks rows people
-found hard, `diras.py`. `column`: one to average over, `macro_average.py`. `texts`: written answers,
-`text_similarity.py`.
+found hard, `diras.py`. `column`: one to average over, `macro_average.py`.
 """
 RowKind = Literal["labelled positive", "labelled negative", "that the judge calls positive"]
 CellSet = tuple[int, ...]
@@ -315,9 +313,6 @@ METRICS: Mapping[str, Metric] = {
         what="unweighted mean of kappa over the values of a column",
         range="-1..1",
         needs=("column",),
-    ),
-    "anls": Metric(
-        what="nearness to the gold answer by edit distance, 0 under one half", needs=("texts",)
     ),
     "uncertainty_ap": Metric(
         what="how well low confidence points at rows that people found hard (average precision)",

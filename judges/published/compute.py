@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError
-from ..files.text_answers import load_text_answers
 from ..files.verdicts import load_judges
 from ..judged_dataset import BoolArray, FloatArray, JudgedDataset
 from ..metrics import agreement, calibration, rater_agreement
@@ -18,7 +17,6 @@ from ..metrics.catalog import GRADE_METRICS, METRICS
 from ..metrics.estimate import Estimate
 from ..metrics.macro_average import AVERAGED, macro_means
 from ..metrics.suites import measure_diras
-from ..metrics.text_similarity import anls
 from .rules import Rule
 
 Value = float | tuple[int, ...]
@@ -61,13 +59,6 @@ class VerdictFile:
         """
         if "\0" in str(self.path):
             raise InputError(f"no file can be called so: {self.path.name!r}")
-        if rule.name == "anls":
-            texts = load_text_answers(
-                self.path, gold=rule.label, answer=rule.score, group=rule.group
-            )
-            return _defined(
-                "anls", anls(texts.answers, texts.gold, texts.groups)
-            ) * rule.times, len(texts.answers)
         judged = self._judged(rule)
         if not stated:
             _refuse_guess(rule.name, judged)

@@ -15,7 +15,7 @@ import numpy as np
 from ....judges.instruction import ASKING, Filled, Unfilled, ask_instruction, load_instruction
 from ....judges.judge import JudgeSettings
 from ....judges.judged_dataset import FloatArray, IntArray
-from ....judges.metrics import Estimate, answer_similarity, left_out_se, score_interval
+from ....judges.metrics import Estimate, left_out_se, score_interval
 from ....judges.models.client import Client
 from ....judges.models.counters import Progress
 from ....judges.prompt import JudgePrompt
@@ -26,6 +26,7 @@ from .chunk_index import ChunkIndex, Context
 from .chunking import Chunking
 from .documents import Document, Question
 from .grading import GivenAnswer, grade_answers, mean_by_group, renumbered, unwatched
+from .text_similarity import answer_similarity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ....judges.errors import DataError
-from ....judges.files import Cell, Problems, gold_answers, kind_of, read_records, unit_of
+from ....judges.files import Cell, Problems, kind_of, read_records, unit_of
 from ....judges.files.columns import as_text
 from ....judges.files.records import Record
 from ..annotation.collection import DOCUMENT_IDS, PASSAGE_NAMES, first_of
+from .text_similarity import gold_answers
 
 TEXT_NAMES = ("text", "document", "content", "body", *PASSAGE_NAMES)
 QUESTION_NAMES = ("question", "query")

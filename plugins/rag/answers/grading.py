@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from ....judges.errors import InputError
-from ....judges.files import gold_answers
 from ....judges.judge import JudgeSettings, judge
 from ....judges.judged_dataset import FloatArray, IntArray, JudgedDataset, group_codes
-from ....judges.metrics import Estimate, answer_similarity, measure
+from ....judges.metrics import Estimate, measure
 from ....judges.metrics.delta import mean_share
 from ....judges.models.client import Client
 from ....judges.models.counters import Progress
@@ -22,6 +21,7 @@ from ....judges.scale import BINARY, DecisionRule
 from ....judges.verdict import Unscored, Verdict
 from ..annotation.collection import first_of
 from .documents import GOLD_NAMES, QUESTION_NAMES
+from .text_similarity import answer_similarity, gold_answers
 
 ANSWER_NAMES = ("answer", "response", "output", "prediction")
 EMPTY = "empty"

@@ -385,7 +385,7 @@ def test_every_metric_that_measure_returns_stands_in_the_catalog() -> None:
         *measure(table, at=(1, 5), uncertain="u").metrics,
         *measure(judged([(1.0, 2.0)])).metrics,
     ]
-    for name in [*names, *measure(choice).metrics, *AVERAGED, "anls"]:
+    for name in [*names, *measure(choice).metrics, *AVERAGED]:
         assert is_metric(name), name
 
 

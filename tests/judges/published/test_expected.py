@@ -520,7 +520,7 @@ COLUMNS = [
 ]
 ODD_RULES = st.fixed_dictionaries(
     {"metric": st.sampled_from(["f1", "kappa", "auroc", "ece", "spearman", "map", "ndcg@3", "ndcg@0", "score_counts",  # noqa: E501
-                                "f1_macro", "anls", "uncertainty_ap", "diras_mean_as_published", "x_as_published"])},  # noqa: E501
+                                "f1_macro", "uncertainty_ap", "diras_mean_as_published", "x_as_published"])},  # noqa: E501
     optional={
         **dict.fromkeys(("label", "score", "confidence", "uncertain"), st.sampled_from(COLUMNS)),
         **dict.fromkeys(("group", "judge", "by"), st.sampled_from(COLUMNS)),

@@ -23,7 +23,6 @@ from judgewright.judges import (
     Unscored,
     Verdict,
 )
-from judgewright.judges.metrics import answer_similarity
 from judgewright.plugins.rag.answers import (
     Chunking,
     GivenAnswer,
@@ -36,6 +35,7 @@ from judgewright.plugins.rag.answers import (
     read_documents,
     read_questions,
 )
+from judgewright.plugins.rag.answers.text_similarity import answer_similarity
 
 
 def lines(path: Path, *rows: dict[str, object]) -> Path:

@@ -1,41 +1,29 @@
-"""How near a written answer comes to the gold answers, letter by letter: ANLS."""
+"""Gold answers, and how near a written answer comes to them, letter by letter: ANLS."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
+import orjson
 
-from ..errors import InputError
-from ..judged_dataset import IntArray
-from .delta import mean_share
-from .estimate import Estimate
+from ....judges import InputError
+from ....judges.files import Cell
+from ....judges.files.columns import as_text
 
 THRESHOLD = 0.5
 """An answer whose normalised distance to the gold reaches this is wrong, not half right."""
 
 
-def anls(
-    answers: Sequence[str], gold: Sequence[Sequence[str]], groups: IntArray | None = None
-) -> Estimate:
-    """Return the average normalised Levenshtein similarity with its interval (Biten et al. 2019).
-
-    Args:
-        answers: One an item; an empty answer is wrong unless a gold answer is empty too.
-        gold: The answers that are right for each item; the nearest counts.
-        groups: Codes 0..G-1 of items that belong together; None where they are independent.
-
-    Raises:
-        InputError: The two differ in length, or an item has no gold answer.
-    """
-    if len(answers) != len(gold):
-        raise InputError(f"{len(answers)} answers for {len(gold)} items")
-    if not answers:
-        return Estimate.undefined(0, "there is no answer")
-    values = np.array(
-        [answer_similarity(answer, right) for answer, right in zip(answers, gold, strict=True)]
-    )
-    return mean_share(values, groups)
+def gold_answers(cell: Cell) -> tuple[str, ...]:
+    """Read one right answer, or a list of them, which stands as its JSON."""
+    if isinstance(cell, str) and cell.startswith("["):
+        try:
+            texts = orjson.loads(cell)
+        except orjson.JSONDecodeError:
+            texts = None
+        if isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts):
+            return tuple(texts)
+    return (as_text(cell) or "",)
 
 
 def answer_similarity(answer: str, gold: Sequence[str]) -> float:

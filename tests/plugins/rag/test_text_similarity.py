@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import InputError
-from judgewright.judges.metrics import anls, answer_similarity
+from judgewright.plugins.rag.answers.text_similarity import answer_similarity, gold_answers
 
 
 def _levenshtein(a: str, b: str) -> int:
@@ -55,34 +54,27 @@ def test_similarity_follows_a_plain_edit_distance(answer: str, gold: list[str]) 
     assert answer_similarity(answer, gold) == pytest.approx(expected)
 
 
-def test_the_average_has_an_interval_over_items_or_groups() -> None:
-    """Wilson's ends with Student's t; items that share a document widen it; nothing to average says
-    so.
-    """
-    from scipy import optimize, stats
-
-    answers = ["right", "wrong answer", "righ", "no"] * 10
-    values = [answer_similarity(answer, ["right"]) for answer in answers]
-    found = anls(answers, [["right"]] * 40)
-    mean, error = np.mean(values), stats.sem(values) * stats.t.ppf(0.975, 39)
-
-    def too_far(true: float) -> float:
-        return (mean - true) ** 2 - error**2 * true * (1 - true) / (mean * (1 - mean))
-
-    low, high = optimize.brentq(too_far, 0, mean), optimize.brentq(too_far, mean, 1)
-    assert (found.value, found.n) == (pytest.approx(np.mean(values)), 40)
-    assert (found.low, found.high) == pytest.approx((low, high), abs=1e-6)
-    grouped = anls(sorted(answers), [["right"]] * 40, np.arange(40) // 10)
-    assert (grouped.high or 0) - (grouped.low or 0) > high - low
-    assert anls([], []).reason == "there is no answer"
-    assert anls(["a"], [["a"]]).reason == "one unit cannot show the spread"
-
-
 def test_bad_gold_is_refused() -> None:
-    """No gold answer, a bare text in place of a list, and lists of different length."""
+    """No gold answer, and a bare text in place of a list."""
     with pytest.raises(InputError, match="no gold answer"):
-        anls(["a"], [[]])
+        answer_similarity("a", [])
     with pytest.raises(InputError, match="list of texts"):
-        anls(["a"], ["a"])
-    with pytest.raises(InputError, match="1 answers for 2"):
-        anls(["a"], [["a"], ["b"]])
+        answer_similarity("a", "a")
+
+
+@pytest.mark.parametrize(
+    ("cell", "gold"),
+    [
+        ("left", ("left",)),
+        (42, ("42",)),
+        ('["forty two", "42"]', ("forty two", "42")),
+        ("[1]", ("[1]",)),
+        ("[a", ("[a",)),
+        (None, ("",)),
+    ],
+)
+def test_a_cell_is_one_gold_answer_or_a_list_of_them(
+    cell: str | int | None, gold: tuple[str, ...]
+) -> None:
+    """A list that holds no texts is a text."""
+    assert gold_answers(cell) == gold
