@@ -79,13 +79,7 @@ class BenchConfig:
         source: BenchSource | None,
     ) -> BenchConfig:
         """Describe a benchmark that is about to begin."""
-        claims = None
-        if options.by_claim:
-            claims = {
-                "splitter": options.splitter,
-                "trivial": options.trivial,
-                "aggregate": options.aggregate,
-            }
+        of_claims = {name: getattr(options, name) for name in ("splitter", "trivial", "aggregate")}
         return cls(
             judge=prompt.name,
             version=prompt.version,
@@ -99,7 +93,7 @@ class BenchConfig:
             left_out="" if source is None else source.left_out,
             confidence=options.confidence,
             max_tokens=max_tokens,
-            claims=claims,
+            claims=of_claims if options.by_claim else None,
             listwise=options.listwise,
             repeat=options.repeat,
             by=options.by,

@@ -58,7 +58,7 @@ def create_run(database: Database, kind: str, config: Mapping[str, Any]) -> str:
     at = now()
     values = (run_id, kind, "running", content, at, at, os.getpid(), socket.gethostname())
     database.claim(run_id)  # what nobody has claimed is not running
-    database.submit(lambda connection: connection.execute(_CREATE, values) and None).result()
+    _execute(database, _CREATE, values)
     return run_id
 
 
@@ -70,10 +70,7 @@ def set_state(database: Database, run_id: str, state: RunState) -> None:
         WorkspaceError: The database cannot be written.
     """
     values = (state, now(), os.getpid(), socket.gethostname(), run_id)
-    if (
-        database.submit(lambda connection: connection.execute(_SET_STATE, values).rowcount).result()
-        != 1
-    ):
+    if _execute(database, _SET_STATE, values) != 1:
         raise _unknown(run_id)
 
 
@@ -83,9 +80,13 @@ def set_config(database: Database, run_id: str, config: Mapping[str, Any]) -> No
     Raises:
         InputError: There is no such run, or the configuration is not JSON.
     """
-    run = get_run(database, run_id)
-    values = (as_json(run.kind, config), now(), run_id)
-    database.submit(lambda connection: connection.execute(_SET_CONFIG, values) and None).result()
+    values = (as_json(get_run(database, run_id).kind, config), now(), run_id)
+    _execute(database, _SET_CONFIG, values)
+
+
+def _execute(database: Database, sql: str, values: tuple[object, ...]) -> int:
+    """Write with one statement, and return how many rows it changed."""
+    return database.submit(lambda connection: connection.execute(sql, values).rowcount).result()
 
 
 def get_run(database: Database, run_id: str) -> RunRecord:

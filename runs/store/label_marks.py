@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,7 @@ from .schema import now
 FOLDER = "marks"
 _UNSAFE = re.compile(r"[^\w.-]+")
 _WAIT = 5.0
-"""Seconds to wait for another process that marks a row."""
-_here = threading.Lock()
+"""Seconds to wait for another thread or process that marks a row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,27 +64,19 @@ class LabelMarks:
         """
         self._check(mark, right_label)
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with _here:
-            lock = WriterLock(self.path.with_name(".marks.lock"))
-            lock.acquire(wait=_WAIT)
-            try:
-                lines = self._lines()
-                lines.pop(row_id, None)
-                if mark:
-                    right = right_label if mark == "wrong label" else None
-                    lines[row_id] = {
-                        "id": row_id,
-                        "mark": mark,
-                        "right_label": right,
-                        "by": by,
-                        "at": now(),
-                    }
-                text = "".join(
-                    f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines.values()
-                )
-                write_beside(self.path, text)
-            finally:
-                lock.release()
+        lock = WriterLock(self.path.with_name(".marks.lock"))
+        lock.acquire(wait=_WAIT)
+        try:
+            lines = self._lines()
+            lines.pop(row_id, None)
+            if mark:
+                right = right_label if mark == "wrong label" else None
+                body = {"id": row_id, "mark": mark, "right_label": right, "by": by, "at": now()}
+                lines[row_id] = body
+            texts = (json.dumps(line, ensure_ascii=False) for line in lines.values())
+            write_beside(self.path, "".join(f"{text}\n" for text in texts))
+        finally:
+            lock.release()
 
     def _check(self, mark: str, right_label: float | None) -> None:
         if mark and mark not in MARKS:
@@ -103,10 +93,6 @@ class LabelMarks:
 
     def _lines(self) -> dict[str, dict[str, Any]]:  # Any: JSON; a person may have added columns
         self.read()  # refuses what could not be written back
-        lines: dict[str, dict[str, Any]] = {}
-        if self.path.is_file():
-            for line in self.path.read_text(encoding="utf-8").splitlines():
-                if line.strip():
-                    body = json.loads(line)
-                    lines[str(body["id"])] = body
-        return lines
+        texts = self.path.read_text(encoding="utf-8").splitlines() if self.path.is_file() else []
+        bodies = [json.loads(text) for text in texts if text.strip()]
+        return {str(body["id"]): body for body in bodies}
