@@ -140,16 +140,4 @@ def run_of(*pairs: tuple[str, dict[str, Any]], calls: CallSummary | None = None)
         pid=1,
         host="here",
     )
-    none = CallSummary(
-        done=0,
-        attempts=0,
-        failed=0,
-        in_doubt=0,
-        not_charged=0,
-        repeated=0,
-        damaged=0,
-        cost=0.0,
-        unpriced=0,
-        tokens=0,
-    )
-    return RunSummary(record=record, events=journal.events(), calls=calls or none)
+    return RunSummary(record=record, events=journal.events(), calls=calls or CallSummary())
