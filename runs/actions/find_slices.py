@@ -21,10 +21,10 @@ from ...slices import (
     Predicate,
     SliceAudit,
     SliceReport,
-    audit_slice,
     find_confusions,
     find_slices,
 )
+from ...slices.effect import Direction
 from ...slices.features import read_features
 from ...slices.inspect_slice import MeasuredSlice
 from ...slices.refine import Tree, refine_slice
@@ -225,13 +225,14 @@ def _reads_texts(judged: JudgedDataset, wanted: Search) -> bool:
 
 def named_slice(
     judged: JudgedDataset, wanted: Search, text: str, saved: Mapping[str, str]
-) -> Predicate:
+) -> tuple[Predicate, Direction | None]:
     """Return the slice that a number of the table, a saved slice's name or path, or a predicate
-    stands for.
+    stands for, and the direction of the errors of one in the table.
     """
     if not text.strip().isdecimal():
-        return read_slice(text, saved)
-    return numbered(search(judged, wanted), int(text)).predicate
+        return read_slice(text, saved), None
+    found = numbered(search(judged, wanted), int(text))
+    return found.predicate, found.direction
 
 
 def numbered(report: SliceReport, number: int) -> FoundSlice:
@@ -260,26 +261,6 @@ def narrow(judged: JudgedDataset, wanted: Search, predicate: Predicate) -> Tree:
         features.columns,
         metric=searched_metric(judged, wanted),
         min_rows=wanted.min_support,
-    )
-
-
-def audit_named(
-    judged: JudgedDataset, wanted: Search, text: str, saved: Mapping[str, str]
-) -> SliceAudit:
-    """Choose the errors to mark of the slice a person means; one of the table keeps its own
-    direction.
-
-    Raises:
-        InputError: There is no such slice, or its metric is not audited.
-    """
-    if not text.strip().isdecimal():
-        return audit_slice(judged, read_slice(text, saved), metric=searched_metric(judged, wanted))
-    numbered_slice = numbered(search(judged, wanted), int(text))
-    return audit_slice(
-        judged,
-        numbered_slice.predicate,
-        metric=searched_metric(judged, wanted),
-        direction=numbered_slice.direction,
     )
 
 

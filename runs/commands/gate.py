@@ -353,13 +353,7 @@ def _of_files(
     seen.
     """
     _refuse(rows, "is for judges that are asked, not for verdict files", only=FOR_JUDGES)
-    columns = read_columns(
-        options,
-        label=rows.label or "label",
-        id=rows.id_ or "id",
-        group=rows.group,
-        mapped=rows.label_map,
-    )
+    columns = read_columns(options, rows)
     before, after = (read_verdicts(path, name, columns) for path, name in files)
     judged = (
         None if holdout is None else read_holdout(holdout, columns, scale=before.dataset.labels)
@@ -386,10 +380,7 @@ def _flips_of_files(
             hint="judgewright gate A B POOL --unlabelled, where POOL is the file that was judged",
         )
     # The pool has the groups.
-    columns = read_columns(
-        options, label=rows.label or "label", id=rows.id_ or "id", group=None, mapped=rows.label_map
-    )
-    columns = replace(columns, require_labels=False)
+    columns = replace(read_columns(options, rows), group=None, require_labels=False)
     before, after = (read_verdicts(path, name, columns) for path, name in files)
     reading, said = rows.as_arguments(), {RATIONALE, *before.outputs, *after.outputs}
     dataset = read_rows_to_label(workspace.registry, pool, reading, without=said)

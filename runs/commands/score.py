@@ -23,7 +23,7 @@ from ..actions.score import (
     read_stream,
     to_json,
 )
-from ..config.options import LABEL_MAP, TrustOptions
+from ..config.options import LABEL_MAP, RowOptions, TrustOptions
 from ..reports.reliability_report import say_reliability
 from ..reports.score_tables import say_expected, say_leaderboard, say_score
 from ..store.sealed_rows import seal_judges
@@ -151,9 +151,7 @@ def score(
     if figures.expected is not None:
         _check(figures.expected, files, verbose=figures.verbose, as_json=as_json)
         return
-    columns = read_columns(
-        reading, label=reading.label, id=reading.id_, group=reading.group, mapped=reading.label_map
-    )
+    columns = read_columns(reading, reading)
     words = {word: grade for word, grade in columns.label_map.items() if grade is not None}
     by = None if columns.aggregate else next(iter(reading.by), None)
     measures = replace(measures, by=by)
@@ -239,10 +237,12 @@ def _check(expected: Path, files: tuple[Path, ...], *, verbose: bool, as_json: b
         sys.exit(1)
 
 
-def read_columns(
-    options: VerdictFileOptions, *, label: str, id: str, group: str | None, mapped: str | None
-) -> VerdictColumns:
+def read_columns(options: VerdictFileOptions, rows: ColumnOptions | RowOptions) -> VerdictColumns:
     """Return how verdict files are read.
+
+    Args:
+        options: How their verdicts are.
+        rows: Which columns say what of a row.
 
     Raises:
         InputError: An option is not written as it should be, or there are several columns and
@@ -270,14 +270,14 @@ def read_columns(
         name = before if between and "=" not in before else ""
         maps[name] = parse_grade_map(pairs if name else text, option="--score-map")
     return VerdictColumns(
-        label=label,
+        label=rows.label or "label",
         score=options.score,
         confidence=options.confidence,
-        id=id,
-        group=group,
+        id=rows.id_ or "id",
+        group=rows.group,
         threshold=thresholds.pop("", None),
         thresholds=thresholds,
-        label_map=parse_grade_map(mapped, option="--label-map") if mapped else {},
+        label_map=(parse_grade_map(rows.label_map, option="--label-map") if rows.label_map else {}),
         score_map=maps.pop("", {}),
         score_maps=maps,
         scale=parse_label_scale(options.scale) if options.scale else None,

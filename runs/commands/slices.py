@@ -11,13 +11,12 @@ import click
 
 from ...judges import InputError, JudgedDataset
 from ...optimize.options import changed_options, option, spelling
-from ...slices import SliceAudit, apply_marks
+from ...slices import SliceAudit, apply_marks, audit_slice
 from ...slices.inspect_slice import MeasuredSlice, measure_slice
 from ...slices.saved import read_slice
 from ...slices.slice_rows import list_rows
 from ..actions.find_slices import (
     Search,
-    audit_named,
     named_slice,
     narrow,
     read_judged,
@@ -146,13 +145,7 @@ def slices(
     judged = read_judged(
         run_or_verdicts,
         workspace,
-        read_columns(
-            reading,
-            label=reading.label,
-            id=reading.id_,
-            group=reading.group,
-            mapped=reading.label_map,
-        ),
+        read_columns(reading, reading),
         named=[spelling(field) for field, *_ in changed_options(reading, ColumnOptions)],
         show_all=show_all,
         sealed=sealed,
@@ -168,13 +161,16 @@ def slices(
         )
         _say_measured(measured, judged, look, as_json=as_json)
     elif look.audit is not None:
-        audit = audit_named(judged, options, look.audit, saved)
+        predicate, direction = named_slice(judged, options, look.audit, saved)
+        metric = searched_metric(judged, options)
+        audit = audit_slice(judged, predicate, metric=metric, direction=direction)
         _say_audit(judged, audit, look.marks or Path("marks.jsonl"), as_json=as_json)
     elif look.tree is not None:
-        tree = narrow(judged, options, named_slice(judged, options, look.tree, saved))
+        predicate, _ = named_slice(judged, options, look.tree, saved)
+        tree = narrow(judged, options, predicate)
         say_json(tree.to_json()) if as_json else say_tree(tree)
     elif look.rows is not None:
-        predicate = named_slice(judged, options, look.rows, saved)
+        predicate, _ = named_slice(judged, options, look.rows, saved)
         rows = list_rows(judged, predicate, errors_only=look.errors, limit=look.limit or 10)
         say_json(rows.to_json()) if as_json else say_rows(rows)
     else:
