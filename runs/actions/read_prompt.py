@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from ...judges import JudgeSettings
+from ...judges.instruction import ASKING
 from ..config.environment import Environment
 from ..config.options import AskOptions, ModelOptions
 from ..imports import NO_READING, ForeignJudge, ModelReading, ask_for_reading
@@ -33,9 +34,8 @@ def read_with_model(
     options = ModelOptions(**asdict(models))
     config = {"model": models.model, "file": judges[0].location}
     with start_run_client(workspace, "add", config, options, environment) as (_, client):
-        judge, reading = ask_for_reading(
-            judges, client, JudgeSettings(max_tokens=models.max_tokens)
-        )
+        tokens = models.max_tokens or ASKING.max_tokens
+        judge, reading = ask_for_reading(judges, client, JudgeSettings(max_tokens=tokens))
         notes = list(describe_spending(client.stats))
         if client.model.simulated:
             notes.append(

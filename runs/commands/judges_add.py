@@ -17,7 +17,7 @@ import click
 from ...judges.errors import InputError
 from ...judges.files.small_file import read_small_text
 from ...optimize.options import option
-from ..config.options import AskOptions
+from ..config.options import AskOptions, ExchangeOptions
 from ..terminal import inline, say, say_json, visible
 from .help import Command
 from .judges_draft import DraftOptions, add_drafted, positive_of, say_next
@@ -117,6 +117,11 @@ class SourceOptions:
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReaderOptions(ExchangeOptions, AskOptions):
+    """Which model reads the prompt, and how it is reached."""
+
+
 OFTEN = """
 --description --examples --as --field --fill --from --with --model --labels --scale
 --threshold --verdict --reply --criteria --check --out --workspace --json
@@ -126,14 +131,14 @@ OFTEN = """
 
 @click.command("add", cls=Command, often=OFTEN, epilog=ADD)
 @click.argument("source", required=False)
-@options_of(source_options=SourceOptions, draft=DraftOptions, models=AskOptions)
+@options_of(source_options=SourceOptions, draft=DraftOptions, models=ReaderOptions)
 @writes_workspace
 @json_option
 def add(
     source: str | None,
     source_options: SourceOptions,
     draft: DraftOptions,
-    models: AskOptions,
+    models: ReaderOptions,
     workspace: Workspace,
     as_json: bool,
 ) -> None:
@@ -244,7 +249,7 @@ def _add_options(chosen: SourceOptions) -> AddOptions:
 def _add_prompt(
     source: str,
     chosen: SourceOptions,
-    models: AskOptions,
+    models: ReaderOptions,
     workspace: Workspace,
     *,
     as_json: bool,
@@ -344,7 +349,7 @@ def _open_questions(
 
 
 def _model_reading(
-    judges: Sequence[ForeignJudge], models: AskOptions, workspace: Workspace, *, quiet: bool
+    judges: Sequence[ForeignJudge], models: ReaderOptions, workspace: Workspace, *, quiet: bool
 ) -> tuple[ForeignJudge, ModelReading]:
     """Have the model read the prompt, and say what of its reading does not stand there."""
     from ..actions.read_prompt import read_with_model

@@ -100,7 +100,7 @@ def understand(
         scale = read_threshold(scale, judge, options, reading, questions)
         known |= _scale_options(scale)
         describe_default(scale, judge, options, reading, notes)
-    form = _reply_form(judge, options, reading, scale, questions)
+    form = _reply_form(text, judge, options, reading, scale, questions)
     known |= _form_options(form)
     span = _criteria(text, judge, options, reading, questions)
     if span:
@@ -267,6 +267,7 @@ def _on_fields(
 
 
 def _reply_form(
+    text: str,
     judge: ForeignJudge,
     options: AddOptions,
     reading: ModelReading,
@@ -279,10 +280,11 @@ def _reply_form(
         return ReplyForm(mark=verdict)
     if verdict:
         fields = options.reply_fields or tuple(judge.reply_schema or ()) or reading.reply_fields
-        if fields and verdict not in fields:
+        if verdict not in fields and (fields or f"{verdict}:" in text):
             raise InputError(
                 f"the answer has no field {verdict!r}",
-                hint=f"its fields: {', '.join(fields)}; of a text say --verdict 'Word: ...'",
+                hint=f"its fields: {', '.join(fields) or 'none known (--reply FIELD,FIELD)'};"
+                f" of a text say --verdict '{verdict}: ...'",
             )
         return ReplyForm(schema=_schema(fields or (verdict,), verdict, reading.confidence))
     if judge.unreadable or judge.asks_beside or reading.unsaid:

@@ -16,6 +16,8 @@ import pytest
 from judgewright.judges import read_prompt
 from judgewright.runs.cli import main
 
+from .recorded import NOTHING
+
 FOLDER = Path(__file__).parent / "own_prompts"
 
 
@@ -74,6 +76,30 @@ def test_the_simulated_model_reads_what_its_table_holds_and_nothing_else(run) ->
     assert "IMPOLITE is 0, POLITE is 1, positive" in out
     path = str(FOLDER / "01_support_pass_fail.txt")
     assert run("judges", "add", path, "--model", "simulated")[0] == 2
+
+
+def test_a_reading_may_be_carried_over_files(run) -> None:
+    """The command stops with a request file, and goes on with its reply."""
+    Path("j.txt").write_text("Look.\n\nBe kind.\n\nReply: {reply}\n\nPASS or FAIL.", "utf-8")
+    words = ("judges", "add", "j.txt", "--model", "m", "--via", "files", "--exchange", "ex")
+    assert run(*words)[0] == 3
+    (request,) = Path("ex").glob("requests-*.jsonl")
+    name = json.loads(request.read_text("utf-8"))["custom_id"]
+    said = {"labels": ["FAIL", "PASS"], "verdict": "start", "places": ["{reply}"]}
+    said |= {"first_words": "Be kind.", "last_words": "Be kind."}
+    reply = {"custom_id": name, "content": json.dumps(NOTHING | said)}
+    Path("ex/replies.jsonl").write_text(json.dumps(reply) + "\n", "utf-8")
+    code, out = run(*words)
+    assert code == 0, out
+    assert "FAIL is 0, PASS is 1, positive" in out
+
+
+def test_a_word_that_stands_before_the_verdict_is_no_field_of_json(run) -> None:
+    """The option is written with the ellipsis then."""
+    Path("j.txt").write_text("Be kind.\n\nReply: {reply}\n\nGrade: PASS or FAIL.", "utf-8")
+    code, out = run("judges", "add", "j.txt", "--verdict", "Grade")
+    assert code == 2
+    assert "--verdict 'Grade: ...'" in out
 
 
 def test_an_added_judge_is_benched(run) -> None:
