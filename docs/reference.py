@@ -187,7 +187,8 @@ def command_tasks() -> dict[str, dict[str, str]]:
 
 def commands_page() -> str:
     """Return the help of every command by task, groups before their own commands."""
-    parts = ["# Commands\n\nWhat `--help` prints, for every command.\n"]
+    usual = "`--help` shows the options that people use"
+    parts = [f"# Commands\n\nWhat `--help-all` prints, for every command; {usual}.\n"]
     context = click.Context(cli, info_name="judgewright")
     for task, names in command_tasks().items():
         parts.append(f"## {task}\n")
