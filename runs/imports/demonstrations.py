@@ -16,8 +16,7 @@ def read_demonstrations(
 ) -> tuple[Example, ...]:
     """Read the row of each demonstration off its text.
 
-    Labels are found letter by letter, else whatever blanks and capitals they are written with, else
-    in bold too.
+    Labels are found letter by letter, else whatever blanks and capitals they are written with.
 
     Args:
         demonstrations: Each the message that shows a row, and the reply to it.
@@ -28,10 +27,7 @@ def read_demonstrations(
         InputError: One does not have the form of the last message.
     """
     parts = _stripped(last.parts)
-    patterns = [re.compile(_exact(parts, names))]
-    patterns += [
-        re.compile(_loose(parts, names, bold), re.IGNORECASE) for bold in ("", "[*_]{0,3}")
-    ]
+    patterns = [re.compile(_exact(parts, names)), re.compile(_loose(parts, names), re.IGNORECASE)]
     examples: list[Example] = []
     for number, (user, reply) in enumerate(demonstrations, start=1):
         text = "" if _has_fields(user, reply) else user.text({}).strip()
@@ -65,7 +61,7 @@ def _exact(parts: Sequence[TemplatePart], names: Mapping[str, str]) -> str:
     return "".join(re.escape(part) if isinstance(part, str) else next(values) for part in parts)
 
 
-def _loose(parts: Sequence[TemplatePart], names: Mapping[str, str], bold: str) -> str:
+def _loose(parts: Sequence[TemplatePart], names: Mapping[str, str]) -> str:
     """Return a pattern in which line breaks part labels from values, with any blanks beside
     them.
     """
@@ -79,7 +75,7 @@ def _loose(parts: Sequence[TemplatePart], names: Mapping[str, str], bold: str) -
             if "\n" in blank:
                 pattern += r"\s*" if pattern.endswith(r"[ \t]*") else r"[ \t\r]*\n\s*"
             elif word:
-                pattern += bold + re.escape(word) + bold + r"[ \t]*"
+                pattern += re.escape(word) + r"[ \t]*"
     return pattern
 
 

@@ -23,8 +23,6 @@ class ForeignJudge:
     """Under the tool's own names of fields."""
     scale: OutputScale | None = None
     """As the tool fixes it; None where nothing but the words say it."""
-    threshold_open: bool = False
-    """Whether the tool fixes the scale and not what passes on it."""
     labels: tuple[str, ...] = ()
     """The values that the tool allows, in its order."""
     reply_schema: Mapping[str, str] | None = None

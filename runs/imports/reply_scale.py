@@ -95,7 +95,7 @@ def _is_said(judge: ForeignJudge, options: AddOptions) -> bool:
     """Whether a person or the tool says what passes."""
     if options.scale is not None:
         return not options.threshold_open
-    return judge.scale is not None and not judge.threshold_open and not options.labels
+    return judge.scale is not None and not options.labels
 
 
 def _placed(words: str, scale: OutputScale) -> float | None:

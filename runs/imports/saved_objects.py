@@ -73,13 +73,13 @@ def _ragas(path: Path, body: Body) -> ForeignJudge:
     messages = (TemplateMessage(role="user", parts=read_f_string(instruction)),)
     more: dict[str, Any] = {}
     if body.get("metric_type") == "NumericMetric" and len(allowed) == 2:
-        more["scale"] = scale_of_numbers(float(allowed[0]), float(allowed[1]))
+        more["scale"] = _scale_of_numbers(float(allowed[0]), float(allowed[1]))
     else:
         more["labels"] = tuple(map(str, allowed))
     return foreign("Ragas", path.name, messages, notes=(ASKED_BY_TOOL("Ragas"),), **more)
 
 
-def scale_of_numbers(low: float, high: float) -> OutputScale:
+def _scale_of_numbers(low: float, high: float) -> OutputScale:
     """Return the scale between two numbers, positive from its middle on."""
     if (low, high) == (0.0, 1.0) or not (low.is_integer() and high.is_integer()):
         return OutputScale(kind="probability", threshold=0.5)

@@ -15,7 +15,7 @@ from ...judges import InputError, OutputScale
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_literals
 from .foreign_judge import ForeignJudge, foreign
 from .python_strings import PythonStrings
-from .saved_objects import ASKED_BY_TOOL, mlflow_judge, scale_of_numbers
+from .saved_objects import ASKED_BY_TOOL, mlflow_judge
 
 Arguments = Mapping[str, ast.expr]
 
@@ -54,11 +54,9 @@ class _Reader:
         if kind == "GEval" and given.keys() & {"criteria", "evaluation_steps"}:
             judge = self._geval(given, node.lineno)
         elif kind == "AspectCritic" and "definition" in given:
-            judge = self._ragas(kind, self._text(given["definition"]), "verdict")
+            judge = self._critic(self._text(given["definition"]))
         elif kind == "DiscreteMetric" and given.keys() >= {"prompt", "allowed_values"}:
             judge = self._discrete(given)
-        elif kind.startswith("RubricsScore") and "rubrics" in given:
-            judge = self._rubrics(kind, given["rubrics"], node.lineno)
         elif kind == "make_judge" and "instructions" in given:
             values = given.get("feedback_value_type")
             truth = values is not None and ast.unparse(values) == "bool"
@@ -110,7 +108,6 @@ class _Reader:
         if steps:
             numbered = enumerate(map(self._text, steps), start=1)
             words.append("\n".join(f"{number}. {step}" for number, step in numbered))
-        words += filter(None, ["\n".join(map(self._rubric, self._listed(given, "rubric")))])
         params = self._listed(given, "evaluation_params")
         names = [node.attr.lower() for node in params if isinstance(node, ast.Attribute)]
         strict = self._number(given.get("strict_mode"))
@@ -133,27 +130,18 @@ class _Reader:
             notes=("DeepEval's own words round criteria and steps are not here.",),
         )
 
-    def _rubric(self, node: ast.expr) -> str:
-        given = {k.arg: k.value for k in node.keywords} if isinstance(node, ast.Call) else {}
-        ends = given.get("score_range")
-        numbers = [self._number(end) for end in ends.elts] if isinstance(ends, ast.Tuple) else []
-        if len(numbers) != 2 or None in numbers:
-            return ""
-        low, high = (f"{number:g}" for number in numbers if number is not None)
-        span = low if low == high else f"{low} to {high}"
-        return f"{span}: {self._text(given.get('expected_outcome'))}"
-
-    def _ragas(self, kind: str, words: str, field: str, **more: object) -> ForeignJudge:
+    def _critic(self, words: str) -> ForeignJudge:
+        """Read Ragas' AspectCritic, which answers 1 where its definition holds."""
         names = ["user_input", "response", *self._sample_fields()]
         listed = f"{', '.join(names[:-1])} and {names[-1]}"
         return foreign(
-            f"Ragas' {kind}",
+            "Ragas' AspectCritic",
             self._location,
             _messages(words, names),
             criteria=words,
-            reply_schema={"reason": "text", field: "score"},
+            scale=OutputScale(kind="binary", threshold=1.0),
+            reply_schema={"reason": "text", "verdict": "score"},
             notes=(f"Of the fields that Ragas can show, {listed} are here.",),
-            **{"scale": OutputScale(kind="binary", threshold=1.0)} | more,
         )
 
     def _sample_fields(self) -> list[str]:
@@ -175,26 +163,6 @@ class _Reader:
             reply_schema={"reason": "text", "value": "score"},
             notes=(ASKED_BY_TOOL("Ragas"),),
         )
-
-    def _rubrics(self, kind: str, node: ast.expr, line: int) -> ForeignJudge:
-        """Read Ragas' RubricsScore: a description of each grade, the worst first."""
-        held = self._strings.named.get(node.id) if isinstance(node, ast.Name) else node
-        keys = held.keys if isinstance(held, ast.Dict) else []
-        values = held.values if isinstance(held, ast.Dict) else []
-        levels: dict[int, str] = {}
-        for key, value in zip(keys, values, strict=True):
-            digits = "".join(filter(str.isdigit, self._text(key)))
-            if digits and (words := self._text(value)):
-                levels[int(digits)] = words
-        grades = sorted(levels)
-        if len(grades) < 3 or grades != list(range(grades[0], grades[-1] + 1)):
-            raise InputError(
-                f"line {line}: the rubrics of this {kind} cannot be told without running it",
-                hint="write them beside it as a dictionary: score1_description and so on",
-            )
-        words = "\n".join(f"{grade}: {levels[grade]}" for grade in grades)
-        scale = scale_of_numbers(float(grades[0]), float(grades[-1]))
-        return self._ragas(kind, words, "score", scale=scale, threshold_open=True)
 
     def _text(self, node: ast.expr | None, *, double: bool = False) -> str:
         """Return a constant text with its fields in braces; empty where it is none."""

@@ -49,13 +49,12 @@ def chat(shown: str, last: str = LAST) -> str:
             ("Where?", "A 3", "Up\nand left."),
         ),
         ("reader: Where?\r\nShelf Note: A 3\r\nANSWER: Up.", ("Where?", "A 3", "Up.")),
-        ("**Reader:** Where?\n**Shelf note:** A 3\n**Answer:** Up.", ("Where?", "A 3", "Up.")),
     ],
 )
 def test_a_demonstration_is_read_by_its_labels(
     tmp_path: Path, shown: str, row: tuple[str, str, str]
 ) -> None:
-    """An empty value is one; blanks, empty lines, capitals and bold do not hide a label."""
+    """An empty value is one; blanks, empty lines and capitals do not hide a label."""
     example = judge_in(tmp_path, "chat.json", chat(shown)).examples[0]
     assert tuple(example.inputs[name] for name in ("reader", "note", "answer")) == row
 

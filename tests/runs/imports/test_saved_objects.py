@@ -158,11 +158,6 @@ DISCRETE = """
 from ragas.metrics import DiscreteMetric
 x = DiscreteMetric(name="k", allowed_values=["fail", "pass"], prompt="Is {reply} kind?")
 """
-RUBRICS = """
-from ragas.metrics import RubricsScore
-x = RubricsScore(rubrics={"score1_description": "rude", "score2_description": "so-so",
-                          "score3_description": "kind"})
-"""
 MAKE = """
 from typing import Literal
 from mlflow.genai.judges import make_judge
@@ -184,7 +179,6 @@ class Kind(dspy.Signature):
         (GEVAL, ["input", "actual_output"], "0..10, positive at 8", []),
         (CRITIC, ["user_input", "response"], "0/1", []),
         (DISCRETE, ["reply"], None, ["labels", "criteria"]),
-        (RUBRICS, ["user_input", "response"], "1..3, positive at 2", []),
         (MAKE, ["outputs"], None, ["labels"]),
         (SIGNATURE, ["reply"], "0/1", []),
     ],
