@@ -29,7 +29,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
 from ..errors import JudgewrightError, ModelError, UnreachedError
-from .budget import Budget, Forecast
+from .budget import Budget, Forecast, Reservation
 from .call_record import CallRecord, FailedCall
 from .counters import Call, Counters, Outcome
 from .ladder import Ladder, changed, dropped_parameters
@@ -85,6 +85,17 @@ class ClientContext:
     """Attempts sent and not yet committed."""
     wakes: set[asyncio.Event] = field(default_factory=set)
     """One per running dispatcher: a slot that one of them frees may be taken by any of them."""
+
+    def reserve(self, request: Request) -> Reservation | None:
+        """Reserve the worst case of a request; None while others hold what is left.
+
+        Raises:
+            BudgetSpent: The budget does not cover it.
+        """
+        tokens_in, tokens_out = self.forecast.before(request)
+        model = self.model
+        cost = self.prices.cost(model.name, model.endpoint, tokens_in, tokens_out)
+        return self.budget.reserve(cost=cost, tokens=tokens_in + tokens_out, model=model.name)
 
 
 class Dispatcher:
@@ -189,12 +200,7 @@ class Dispatcher:
             self._enter(queue.popleft())
 
     def _reserve(self, call: Call) -> bool:
-        context, model = self._context, self._context.model
-        tokens_in, tokens_out = context.forecast.before(self._request(call))
-        cost = context.prices.cost(model.name, model.endpoint, tokens_in, tokens_out)
-        call.reservation = context.budget.reserve(
-            cost=cost, tokens=tokens_in + tokens_out, model=model.name
-        )
+        call.reservation = self._context.reserve(self._request(call))
         if call.reservation is None and not (self._tasks or self._entered):
             # The money is held by another client of the run, which cannot wake this one.
             self._start_timer(_BUDGET_POLL)

@@ -264,21 +264,16 @@ class _Work:
         """Reserve the worst case of the next calls, as many as the budget covers; None where it
         covers none now.
         """
-        context, model = self._context, self._context.model
+        context = self._context
         calls: dict[bytes, Call] = {}
         asked: list[ShardCall] = []
         reservations: list[Reservation] = []
-        money, tokens = 0.0, 0
         size = max(_SMALLEST, min(SHARD, math.ceil(len(self._waiting) / (2 * self._slots))))
         while self._waiting and len(calls) < size:
             call = self._waiting[0]
             request = self._make(call.positions[0]) if call.request is None else call.request
-            tokens_in, tokens_out = context.forecast.before(request)
-            cost = context.prices.cost(model.name, model.endpoint, tokens_in, tokens_out)
             try:
-                reservation = context.budget.reserve(
-                    cost=cost, tokens=tokens_in + tokens_out, model=model.name
-                )
+                reservation = context.reserve(request)
             except JudgewrightError as error:
                 if not calls:
                     self._stop(error)
@@ -289,14 +284,13 @@ class _Work:
             reservations.append(reservation)
             calls[call.key] = self._waiting.popleft()
             asked.append(ShardCall(key=call.key, request=request, again=call.again))
-            money, tokens = money + (cost or 0.0), tokens + tokens_in + tokens_out
         if not calls:
             return None
         shard = Shard(
             id=secrets.token_hex(8),
             calls=tuple(asked),
-            money=money,
-            tokens=tokens,
+            money=sum(one.cost or 0.0 for one in reservations),
+            tokens=sum(one.tokens for one in reservations),
             limits=(context.budget.money is not None, context.budget.tokens is not None),
             unsupported=context.ladder.omitted,
             forecast=context.forecast.learned,
