@@ -37,7 +37,7 @@ from .judged_arrays import (
     JudgedArrays,
 )
 from .judged_dataset import JudgedDataset, group_codes
-from .listwise import Repairs, Window, judge_listwise, rank, rank_queries
+from .listwise import Window, judge_listwise, rank_queries
 from .metrics.benchmark import Benchmark, by_column, measure, require_column
 from .metrics.equal_gain import EqualGain, equal_gain
 from .metrics.estimate import Estimate
@@ -165,7 +165,6 @@ __all__ = [
     "PromptError",
     "Recorded",
     "Registry",
-    "Repairs",
     "Request",
     "Row",
     "Scalar",
@@ -216,7 +215,6 @@ __all__ = [
     "parse_label_scale",
     "parse_shares",
     "point",
-    "rank",
     "rank_judges",
     "rank_queries",
     "read_answer",

@@ -8,8 +8,9 @@ al. 2023, RankGPT; DIRAS compares windows and steps of 2/1, 10/5 and 20/10).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from .errors import InputError, PromptError
 from .instruction import ASKING, Filled, Unfilled, ask_instruction, load_instruction, number_lines
@@ -51,29 +52,11 @@ class Window:
             end -= self.step
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repairs:
-    """Repairs to a model's rankings; each number counts mentions or passages."""
-
-    windows: int = 0
-    """Windows that were answered."""
-    broken: int = 0
-    """Answered windows that needed any repair."""
-    unknown: int = 0
-    """Numbers that no passage has; dropped."""
-    repeated: int = 0
-    """Second and later mentions of a passage; the first one counts."""
-    missing: int = 0
-    """Passages that were not mentioned; they follow the others in the order they had."""
-
-    def __add__(self, other: Repairs) -> Repairs:
-        return Repairs(
-            windows=self.windows + other.windows,
-            broken=self.broken + other.broken,
-            unknown=self.unknown + other.unknown,
-            repeated=self.repeated + other.repeated,
-            missing=self.missing + other.missing,
-        )
+REPAIRS = ("windows", "broken", "unknown", "repeated", "missing")
+"""What is counted of a model's rankings: windows that were answered; those that needed any repair;
+numbers that no passage has, which are dropped; second and later mentions of a passage, of which the
+first counts; passages that were not mentioned, which follow in the order they had.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +65,8 @@ class Ranking:
 
     order: tuple[int, ...]
     """Positions of the passages as they were given, best first."""
-    repairs: Repairs
+    repairs: Counter[str]
+    """By kind, see `REPAIRS`."""
     failed: Unfilled | None = None
     """Why a window has no answer; the order is then not the model's and must not be measured."""
     simulated: bool = False
@@ -93,26 +77,15 @@ class RankedDataset:
     """Rows with scores from their ranks, and how many repairs the rankings needed."""
 
     judged: JudgedDataset
-    repairs: Repairs
+    repairs: Mapping[str, int]
+    """By kind, see `REPAIRS`."""
     queries: int
     failed: int
     """Queries with a window that was not answered; their rows are unscored."""
 
     def to_json(self) -> dict[str, object]:
         """Return the counts."""
-        return {"queries": self.queries, "failed": self.failed, "repairs": asdict(self.repairs)}
-
-
-def rank(
-    query: str,
-    passages: Sequence[str],
-    client: Client,
-    *,
-    window: Window | None = None,
-    settings: JudgeSettings = ASKING,
-) -> Ranking:
-    """Rank the passages of one query; see `rank_queries`."""
-    return rank_queries([(query, passages)], client, window=window, settings=settings)[0]
+        return {"queries": self.queries, "failed": self.failed, "repairs": dict(self.repairs)}
 
 
 def rank_queries(
@@ -140,7 +113,7 @@ def rank_queries(
     window, instruction = window or Window(), load_instruction("rank_passages")
     orders = [list(range(len(passages))) for _, passages in queries]
     spans = [list(window.spans(len(passages))) for _, passages in queries]
-    repairs = [Repairs() for _ in queries]
+    repairs = [Counter[str]() for _ in queries]
     failed: list[Unfilled | None] = [None] * len(queries)
     simulated = client.model.simulated
     # A window depends on the one before it; windows of different queries do not, and share one
@@ -158,7 +131,9 @@ def rank_queries(
         for i, answer in zip(open_queries, answers, strict=True):
             if isinstance(answer, Filled):
                 simulated = simulated or answer.simulated
-                repairs[i] += _reorder(orders[i], spans[i][position], answer.numbers("ranking"))
+                repairs[i].update(
+                    _reorder(orders[i], spans[i][position], answer.numbers("ranking"))
+                )
             else:
                 failed[i] = answer
     return [
@@ -235,7 +210,7 @@ def judge_listwise(
     )
     return RankedDataset(
         judged=judged,
-        repairs=sum((ranking.repairs for ranking in rankings), Repairs()),
+        repairs={kind: sum(ranking.repairs[kind] for ranking in rankings) for kind in REPAIRS},
         queries=len(rankings),
         failed=sum(ranking.failed is not None for ranking in rankings),
     )
@@ -259,7 +234,7 @@ def _by_query(
     return {text: [i for _, i in sorted(drawn)] for text, drawn in groups.items()}
 
 
-def _reorder(order: list[int], span: tuple[int, int], ranked: Sequence[int]) -> Repairs:
+def _reorder(order: list[int], span: tuple[int, int], ranked: Sequence[int]) -> dict[str, int]:
     """Put a window of the list into the order a model gave, repairing what is no permutation."""
     start, end = span
     before = order[start:end]
@@ -269,6 +244,4 @@ def _reorder(order: list[int], span: tuple[int, int], ranked: Sequence[int]) -> 
     order[start:end] = [before[number - 1] for number in (*first_mentions, *missing)]
     unknown, repeated = len(ranked) - len(valid), len(valid) - len(first_mentions)
     broken = int(unknown + repeated + len(missing) > 0)
-    return Repairs(
-        windows=1, broken=broken, unknown=unknown, repeated=repeated, missing=len(missing)
-    )
+    return dict(zip(REPAIRS, (1, broken, unknown, repeated, len(missing)), strict=True))

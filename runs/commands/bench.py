@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -158,7 +157,7 @@ def _say(result: BenchResult, title: str, options: BenchOptions, trust: TrustOpt
         say(f"\n{result.claims.describe(limit=SHOWN)}")
     if result.ranked is not None:
         ranked = result.ranked
-        repairs = ", ".join(f"{n} {kind}" for kind, n in asdict(ranked.repairs).items())
+        repairs = ", ".join(f"{n} {kind}" for kind, n in ranked.repairs.items())
         say(f"\nlistwise: {ranked.queries} queries, {ranked.failed} failed; repaired: {repairs}")
     if result.flips is not None:
         say(f"\n{result.flips.describe()}")
