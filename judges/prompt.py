@@ -9,18 +9,18 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, ClassVar, Literal
 
 import orjson
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from .errors import PromptError, explain_yaml_error
 from .files.small_file import read_small_text
 from .models.model import Message
 from .reply_reading import ReplyForm
 from .rows import Row
-from .scale import DecisionRule, OutputScale, ScaleKind
+from .scale import DecisionRule, OutputScale
 
 PLACEHOLDER = re.compile(r"\{\{([^\W\d]\w*)\}\}")
 CRITERIA_PLACE = "{{criteria}}"
@@ -38,6 +38,8 @@ DATA_NOTICE = (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
     """One demonstration: the inputs of a row and the reply a good judge gives."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     inputs: Mapping[str, str]
     reply: str
@@ -417,21 +419,8 @@ TextLoader.yaml_implicit_resolvers = {
 }
 
 
-class _ScaleFile(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    kind: ScaleKind = "graded"
-    low: int = 0
-    high: int = 3
-    threshold: Annotated[float, Field(allow_inf_nan=False)] | None = None
-    labels: tuple[str, ...] = ()
-    anchors: dict[str, str] = {}
-    low_is_good: bool = False
-
-
-class _ExampleFile(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    inputs: dict[str, str]
-    reply: str
+_THRESHOLDS: Mapping[str, float] = {"graded": 2.0, "binary": 1.0, "probability": 0.5, "choice": 1.0}
+"""Where a scale is positive that states no threshold, by its kind."""
 
 
 class _PromptFile(BaseModel):
@@ -443,12 +432,19 @@ class _PromptFile(BaseModel):
     note: str | None = ""
     system: str
     criteria: str
-    scale: _ScaleFile = Field(default_factory=_ScaleFile)
+    scale: OutputScale = Field(default_factory=OutputScale)
     template: str
     reply: str = ""
     reply_schema: dict[str, Literal["text", "score", "confidence"]] = {}
     reply_mark: str = ""
-    examples: list[_ExampleFile] = []
+    examples: tuple[Example, ...] = ()
+
+    @field_validator("scale", mode="before")
+    @classmethod
+    def _with_threshold(cls, scale: Any) -> Any:  # Any: YAML nodes
+        if not isinstance(scale, dict) or scale.get("threshold") is not None:
+            return scale
+        return scale | {"threshold": _THRESHOLDS.get(scale.get("kind", "graded"), 0.0)}
 
 
 def read_prompt(path: Path, *, edited: bool = True) -> JudgePrompt:
@@ -498,17 +494,8 @@ def load_prompt(text: str, *, origin: str = "<text>", edited: bool = False) -> J
         OverflowError,
     ) as error:
         raise PromptError(f"{origin}: not valid YAML: {explain_yaml_error(error)}") from None
-    scale = parsed.scale.model_dump()
-    if scale["threshold"] is None:
-        scale["threshold"] = {"graded": 2.0, "binary": 1.0, "probability": 0.5, "choice": 1.0}[
-            parsed.scale.kind
-        ]
-    prompt = JudgePrompt(
-        **parsed.model_dump(exclude={"format", "version", "note", "scale", "examples"}),
-        note=parsed.note or "",
-        scale=OutputScale(**scale),
-        examples=tuple(Example(inputs=e.inputs, reply=e.reply) for e in parsed.examples),
-    )
+    parts = {name: value for name, value in parsed if name not in ("format", "version", "note")}
+    prompt = JudgePrompt(**parts, note=parsed.note or "")
     if parsed.version in (None, prompt.version):
         return prompt
     if edited:

@@ -5,12 +5,11 @@ which git keeps.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from .errors import InputError, PromptError, explain_yaml_error
 from .files.small_file import read_small_text
@@ -20,28 +19,20 @@ from .prompt import TextDumper, check_name
 FOLDER = "tags"
 USUAL = ("production", "staging")
 """Labels that are offered first."""
-_VERSION = re.compile(r"[0-9a-f]{12}")
 _HEX = re.compile(r"[0-9a-f]+")
 _MOST = 4_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptTag:
+class PromptTag(BaseModel):
     """A label and the version it is on."""
 
+    model_config = ConfigDict(extra="forbid", frozen=True)
     label: str
-    version: str
-    by: str
-    """Who put it there."""
-    at: str
-    """When, UTC in ISO 8601."""
-
-
-class _TagFile(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    version: str
+    version: str = Field(pattern="^[0-9a-f]{12}$")
     by: str = ""
+    """Who put it there."""
     at: str = ""
+    """When, UTC in ISO 8601."""
 
 
 def check_label(label: str) -> str:
@@ -93,7 +84,7 @@ def write_tag(home: Path, label: str, version: str, *, by: str) -> PromptTag:
         at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     folder.mkdir(parents=True, exist_ok=True)
-    body = {"version": tag.version, "by": tag.by, "at": tag.at}
+    body = tag.model_dump(exclude={"label"})
     write_beside(
         folder / label,
         yaml.dump(body, Dumper=TextDumper, sort_keys=False, allow_unicode=True, width=110),
@@ -125,16 +116,11 @@ def _read(path: Path) -> PromptTag:
         text = read_small_text(path)
         if len(text) > _MOST:
             raise PromptError(f"a label of more than {_MOST:,} characters is not read")
-        body = _TagFile.model_validate(yaml.load(text, Loader=yaml.BaseLoader))  # noqa: S506  # text and nothing else
-        label = check_label(path.name)
-    except ValidationError as error:
-        raise PromptError(f"{path}: {explain_yaml_error(error)}") from None
+        body = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506  # text and nothing else
+        return PromptTag.model_validate(body | {"label": check_label(path.name)})
     except InputError as error:
         raise PromptError(f"{path}: {error}") from None
-    except (OSError, yaml.YAMLError, RecursionError, ValueError) as error:
+    except (OSError, yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
         raise PromptError(
             f"cannot read the label {str(path)!r}: {explain_yaml_error(error)}"
         ) from None
-    if not _VERSION.fullmatch(body.version):
-        raise PromptError(f"{path}: {body.version!r} is no version")
-    return PromptTag(label=label, version=body.version, by=body.by, at=body.at)

@@ -19,14 +19,13 @@ def response_format(prompt: JudgePrompt) -> dict[str, Any] | None:  # Any: JSON 
     score: dict[str, Any] = {"type": "integer", "enum": [int(g) for g in scale.levels]}
     if scale.labels:
         score = {"type": "string", "enum": list(scale.labels)}
-        if all(
-            re.fullmatch(r"-?[0-9]+", label) for label in scale.labels
-        ):  # numbers whose lowest is the best
-            score = {"type": "integer", "enum": [int(label) for label in scale.labels]}
-        elif all(
-            re.fullmatch(r"-?[0-9]+(?:\.[0-9]+)?", label) for label in scale.labels
-        ):  # half points
-            score = {"type": "number", "enum": [float(label) for label in scale.labels]}
+        # numbers whose lowest is the best, and half points
+        for kind, number, form in (
+            ("number", float, r"-?[0-9]+(?:\.[0-9]+)?"),
+            ("integer", int, r"-?[0-9]+"),
+        ):
+            if all(re.fullmatch(form, label) for label in scale.labels):
+                score = {"type": kind, "enum": [number(label) for label in scale.labels]}
     if scale.kind == "binary" and set(scale.labels) == {"false", "true"}:
         score = {"type": "boolean"}
     if scale.kind == "probability":

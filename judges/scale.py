@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import orjson
 
@@ -29,6 +29,8 @@ ScaleKind = Literal["graded", "binary", "probability", "choice"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputScale:
     """What answers are possible: graded integers, yes/no, a probability, or one of k labels."""
+
+    __pydantic_config__: ClassVar[Mapping[str, str]] = {"extra": "forbid"}  # in a prompt's file
 
     kind: ScaleKind = "graded"
     low: int = 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from .errors import InputError, ModelError
 from .models.model import Completion, TokenLogprob
@@ -32,25 +32,6 @@ _AROUND = " \t\r\n\"'`*_“”‘’«»:;,.()[]{}<>|▁Ġ"
 
 Words = Mapping[str, float]
 """Each way to write a grade, in lower case, and the grade."""
-
-
-@dataclass(frozen=True, slots=True)
-class TokenShares:
-    """What the alternatives at the deciding token say."""
-
-    by_grade: Mapping[float, float]
-    """Probability of each grade among the alternatives, not yet renormalised."""
-
-    @property
-    def mass(self) -> float:
-        """How much of the probability lies on grades."""
-        return sum(self.by_grade.values())
-
-    def at_least(self, threshold: float) -> float:
-        """Return the probability of the grades from the threshold up, among all grades."""
-        return (
-            sum(share for grade, share in self.by_grade.items() if grade >= threshold) / self.mass
-        )
 
 
 def require_tokens(prompt: JudgePrompt) -> None:
@@ -114,16 +95,18 @@ def with_token_confidence(prompt: JudgePrompt, answer: Answer, completion: Compl
         return _unscored(
             answer, f"the grade {answer.score:g} spans several tokens, from {token.token!r:.40} on"
         )
-    if shares.mass < LEAST_MASS:
+    mass = sum(shares.values())
+    if mass < LEAST_MASS:
         return _unscored(
-            answer, f"grades hold only {shares.mass:.3f} of the probability at {token.token!r:.40}"
+            answer, f"grades hold only {mass:.3f} of the probability at {token.token!r:.40}"
         )
     if prompt.scale.kind == "choice":  # labels without an order have no side of a threshold
-        confidence = shares.by_grade[answer.score] / shares.mass
+        confidence = shares[answer.score] / mass
     else:
-        positive = shares.at_least(prompt.scale.threshold)
+        above = (share for grade, share in shares.items() if prompt.scale.positive(grade))
+        positive = sum(above) / mass
         confidence = positive if answer.positive else 1.0 - positive
-    return replace(answer, confidence=min(1.0, max(0.0, confidence)), mass=min(1.0, shares.mass))
+    return replace(answer, confidence=min(1.0, max(0.0, confidence)), mass=min(1.0, mass))
 
 
 def _unscored(verdict: Verdict, detail: str) -> Unscored:
@@ -225,7 +208,7 @@ def _starts(tokens: Sequence[TokenLogprob], text: str) -> Iterator[tuple[int, in
         at, missed = here + len(piece), 0
 
 
-def token_shares(token: TokenLogprob, score: float, words: Words) -> TokenShares | None:
+def token_shares(token: TokenLogprob, score: float, words: Words) -> dict[float, float] | None:
     """Return the probabilities of the grades among a token's alternatives, other spellings added
     up.
 
@@ -248,7 +231,7 @@ def token_shares(token: TokenLogprob, score: float, words: Words) -> TokenShares
         grade = score if piece == token.token else _grade(_bare(piece), words, seen)
         if grade is not None:
             shares[grade] = shares.get(grade, 0.0) + math.exp(min(0.0, logprob))
-    return TokenShares(shares)
+    return shares
 
 
 def _grade(word: str, words: Words, seen: Collection[str]) -> float | None:
