@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from . import prompts
 from .errors import InputError, PromptError, explain_yaml_error
@@ -26,27 +25,31 @@ _RULE = ".rule.yaml"
 _MAX_RULE = 1_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptRule:
+class FittedOn(BaseModel):
+    """What a decision rule was fitted on."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    dataset: str
+    dataset_hash: str = Field(
+        validation_alias=AliasChoices("dataset_hash", "hash"), serialization_alias="hash"
+    )
+    rows: int
+    """Labelled verdicts."""
+    model: str
+    confidence: Literal["ask", "tok"]
+    metric: str
+    """What the threshold maximises."""
+    simulated: bool
+
+
+class KeptRule(FittedOn):
     """A decision rule and what it was fitted on; it belongs to one version of one prompt."""
 
     rule: DecisionRule
     judge: str
     """`name@version` of the prompt."""
     asked_at: float
-    """The prompt's own threshold, which the judge's confidence is about; files and exports know it
-    by this name.
-    """
-    dataset: str
-    dataset_hash: str
-    rows: int
-    """Labelled verdicts it was fitted on."""
-    model: str
-    confidence: str
-    """`ask` or `tok`."""
-    metric: str
-    """What the threshold maximises."""
-    simulated: bool
+    """The prompt's own threshold, which the judge's confidence is about."""
 
     def caveats(self, *, model: str, confidence: str) -> Iterator[str]:
         """Yield what differs between where the rule was fitted and where it is used."""
@@ -63,15 +66,7 @@ class KeptRule:
     @property
     def fitted_on(self) -> dict[str, Any]:  # Any: JSON
         """What it was fitted on, as its file and exports say it."""
-        return {
-            "dataset": self.dataset,
-            "hash": self.dataset_hash,
-            "rows": self.rows,
-            "model": self.model,
-            "confidence": self.confidence,
-            "metric": self.metric,
-            "simulated": self.simulated,
-        }
+        return self.model_dump(include=set(FittedOn.model_fields), by_alias=True)
 
     def to_yaml(self) -> str:
         """Write the rule as YAML; numbers keep every digit."""
@@ -288,17 +283,6 @@ class Registry:
         return home
 
 
-class _FittedOn(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    dataset: str
-    hash: str
-    rows: int
-    model: str
-    confidence: Literal["ask", "tok"]
-    metric: str
-    simulated: bool
-
-
 class _RuleFile(BaseModel):
     model_config = ConfigDict(extra="forbid")
     format: Literal["1"]
@@ -308,7 +292,7 @@ class _RuleFile(BaseModel):
     asked_at: float
     threshold: float
     calibration: dict[str, str | list[str]] | None = None
-    fitted_on: _FittedOn
+    fitted_on: FittedOn
 
 
 def read_rule(path: Path) -> KeptRule:
@@ -345,8 +329,7 @@ def read_rule(path: Path) -> KeptRule:
         rule=rule,
         judge=f"{parsed.judge}@{parsed.prompt}",
         asked_at=parsed.asked_at,
-        dataset_hash=parsed.fitted_on.hash,
-        **parsed.fitted_on.model_dump(exclude={"hash"}),
+        **parsed.fitted_on.model_dump(),
     )
 
 

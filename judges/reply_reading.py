@@ -418,13 +418,15 @@ def _asked_fields(body: Any, form: ReplyForm, loose: bool) -> dict[str, Any]:  #
     """Return the fields of an object that were asked for; loosely, however they are spelled."""
     fields: dict[str, Any] = {}  # Any: JSON from a model
     for name in (form["field"], *form["texts"], *form["confidences"]):
-        value = body
+        value: Any = body  # Any: as above
         for part in [name] if name in body else name.split("."):
-            if loose and isinstance(value, dict):
-                pairs = cast("dict[str, Any]", value).items()  # Any: as above
-                value = _with_doubles([(_plain_name(key), inner) for key, inner in pairs])
+            inner = (
+                cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+            )  # Any: as above
+            if loose:
+                inner = _with_doubles([(_plain_name(key), one) for key, one in inner.items()])
                 part = _plain_name(part)
-            value = value.get(part, _MISSING) if isinstance(value, dict) else _MISSING
+            value = inner.get(part, _MISSING)
         if value is not _MISSING:
             fields[name] = value
     return fields
@@ -652,7 +654,9 @@ def _loose_grade(form: ReplyForm, value: Any) -> float | None:  # Any: JSON from
 
 def _only_grade(form: ReplyForm, values: Any) -> float | None:  # Any: JSON from a model
     """Return the grade among the values of an object or a list that has one."""
-    inner = values.values() if isinstance(values, dict) else values or ()
+    if isinstance(values, dict):
+        values = list(cast("dict[str, Any]", values).values())  # Any: as above
+    inner = cast("list[Any]", values or [])  # Any: as above
     if form["labels"]:
         inner = [value for value in inner if isinstance(value, str)]
     grades = [grade for value in inner if (grade := _grade(form, value)) is not None]

@@ -109,7 +109,7 @@ def _keep_rule_of_parent(workspace: Workspace, run: RunSummary, prompt: JudgePro
     """Keep the rule under which the gate decided; its calibration is the parent's."""
     rule = workspace.registry.kept_rule(run.before)
     if rule and run.config.rule == rule.rule.to_json():
-        own = replace(rule, judge=f"{prompt.name}@{prompt.version}")
+        own = rule.model_copy(update={"judge": f"{prompt.name}@{prompt.version}"})
         workspace.registry.keep_rule(prompt, own)
 
 
