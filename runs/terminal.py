@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..optimize.word_diff import PartDiff, Piece
 
 SCHEMA_VERSION = 1
-_ADDED, _REMOVED, _LINE_REMOVED, _RESET = "\x1b[32m", "\x1b[31;9m", "\x1b[31m", "\x1b[0m"
+_ADDED, _REMOVED, _RESET = "\x1b[32m", "\x1b[31;9m", "\x1b[0m"
 WIDE = 110
 """Columns of a terminal from which the bar of long work may be long."""
 COUNTED_AT_ONCE = 64
@@ -139,14 +139,6 @@ def table_text(head: Sequence[str], lines: Iterable[Sequence[str]], *, left: int
         ]
         text.append(("  " + "  ".join(fitted)).rstrip())
     return "\n".join(text)
-
-
-def say_diff(diff: str) -> None:
-    """Print a unified diff, coloured on a terminal."""
-    colours = {"+": _ADDED, "-": _LINE_REMOVED, "@": "\x1b[36m"} if _coloured() else {}
-    for line in diff.splitlines():
-        _out().write(_painted(visible(line), colours.get(line[:1], "")) + "\n")
-    _out().flush()
 
 
 def say_pieces(pieces: Iterable[Piece], *, indent: str = "") -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..terminal import say, say_diff, say_json, say_table
+from ..terminal import say, say_json, say_table, say_word_diff
 from .help import Group
 from .judges_add import add
 from .options import json_option, reads_workspace
@@ -87,15 +87,18 @@ def _say_versions(registry: Registry, judge: str, *, as_json: bool) -> None:
 @json_option
 def show(judge: str, after: str | None, workspace: Workspace, as_json: bool) -> None:
     """Print a judge as YAML; with AFTER, what changed from JUDGE to that one."""
+    from ...optimize.word_diff import diff_prompts
     from ..actions.verification import verification
 
     prompt = workspace.registry.get(judge)
     if after is not None:
-        text = prompt.diff(workspace.registry.get(after))
+        other = workspace.registry.get(after)
         if as_json:
-            say_json({"diff": text})
+            say_json({"diff": prompt.diff(other)})
+        elif changes := diff_prompts(prompt, other):
+            say_word_diff(changes)
         else:
-            say_diff(text or "no difference")
+            say("no difference")
         return
     verified = verification(workspace, prompt)
     if as_json:

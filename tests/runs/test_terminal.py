@@ -16,7 +16,6 @@ from judgewright.runs.reports import say_event
 from judgewright.runs.terminal import (
     inline,
     say,
-    say_diff,
     say_pieces,
     say_table,
     say_word_diff,
@@ -139,13 +138,12 @@ def test_a_word_diff_on_a_terminal_is_coloured_and_sends_no_escape_but_our_own(
 def test_whoever_wants_no_colour_gets_none(
     monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]
 ) -> None:
-    """NO_COLOR and a terminal that knows none, for words and for lines."""
+    """NO_COLOR and a terminal that knows none."""
 
     def work() -> None:
         say_pieces(diff_words("old", "new"))
-        say_diff("-old\n+new")
 
-    assert on_a_terminal(monkeypatch, work, **variables) == "[-old-]{+new+}\n-old\n+new\n"
+    assert on_a_terminal(monkeypatch, work, **variables) == "[-old-]{+new+}\n"
 
 
 def test_a_prompts_diff_shows_the_lines_about_each_change(
