@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 from urllib.parse import urlsplit
 
 import orjson
@@ -96,7 +96,7 @@ class _Trace(RunTrace):
         self._step: Span = self._start_step()
 
     def model(self, model: Model) -> Model:
-        return _TracedModel(model, self, texts=self._texts)
+        return cast("Model", _TracedModel(model, self, texts=self._texts))
 
     def step(self, event: Event) -> None:
         # What a step was is known when it ends. Numbers are its result; a text could be a row's.
@@ -135,27 +135,15 @@ class _Trace(RunTrace):
 
 
 class _TracedModel:
-    """A model that records a span for each try."""
+    """A model that records a span for each try, and is the model otherwise."""
 
     def __init__(self, model: Model, trace: _Trace, *, texts: bool) -> None:
         self._model = model
         self._trace = trace
         self._texts = texts
 
-    @property
-    def name(self) -> str:
-        """See `Model.name`."""
-        return self._model.name
-
-    @property
-    def endpoint(self) -> str:
-        """See `Model.endpoint`."""
-        return self._model.endpoint
-
-    @property
-    def simulated(self) -> bool:
-        """See `Model.simulated`."""
-        return self._model.simulated
+    def __getattr__(self, name: str) -> Any:  # Any: whatever the model has
+        return getattr(self._model, name)
 
     async def complete(
         self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
@@ -176,10 +164,6 @@ class _TracedModel:
             return completion
         finally:
             span.end()
-
-    async def close(self) -> None:
-        """See `Model.close`."""
-        await self._model.close()
 
 
 def _asked(model: Model, request: Request) -> dict[str, str | int | float]:

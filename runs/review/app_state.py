@@ -5,10 +5,11 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
+
+from starlette.responses import HTMLResponse, Response
 
 from ...judges import InputError
 from ...judges.files import DataReport
@@ -37,7 +38,7 @@ from .row_data import (
     make_apart,
     make_row_pages,
 )
-from .row_pages import RowPages
+from .row_pages import Json, RowPages
 from .works import Works, WorkWanted
 
 if TYPE_CHECKING:
@@ -56,17 +57,6 @@ KEPT_EXPORTS = 8
 """Versions of judges that were looked at to be handed over."""
 KEPT_SESSIONS = 4
 """Annotators at queues, each with the queue's rows."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Looks:
-    """The looks at a run's holdout, and what the next one would be."""
-
-    so_far: int
-    left: int
-    """Looks that are left for prompts tried against the one this run began with."""
-    next_alpha: float
-    """What the next of them would be tested at."""
 
 
 def is_large(path: Path) -> bool:
@@ -112,6 +102,10 @@ class AppState:
     def render(self, template: str, **shown: Any) -> str:  # Any: whatever the template names
         """Fill a template."""
         return self._templates.get_template(template).render(open_jobs=self.open_jobs, **shown)
+
+    def page(self, template: str, **shown: Any) -> Response:  # Any: as above
+        """Answer with a template that is filled."""
+        return HTMLResponse(self.render(template, **shown))
 
     def open_jobs(self) -> int:
         """Count the jobs that wait or are at work."""
@@ -191,9 +185,10 @@ class AppState:
             lambda: without_row_ids(get_run(self.workspace.database, run_id)),
         )
 
-    def looks(self, run: RunSummary) -> Looks | None:
-        """Count the looks at a run's holdout; None where it has none yet, or too many rows while it
-        is at work.
+    def looks(self, run: RunSummary) -> Json | None:
+        """Count the looks at a run's holdout: those so far, how many are left for prompts tried
+        against the one it began with, and at which alpha the next would be. None where it has no
+        holdout yet, or too many rows while it is at work.
 
         Raises:
             WorkWanted: It takes too long here.
@@ -201,7 +196,7 @@ class AppState:
         if run.split is None:
             return None
         try:
-            return Looks(**self.rows("looks", run.run_id).head)
+            return self.rows("looks", run.run_id).head
         except WorkWanted:
             if run.record.state == "running":
                 return None

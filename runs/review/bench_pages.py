@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
 from ...judges import InputError
 from ...judges.metrics import CHOICE_METRICS, headline_metrics
@@ -35,16 +35,14 @@ def bench(state: AppState, run: RunSummary) -> Response:
     body = measured.benchmark
     bins = [Bin.from_json(one) for one in measured.bins]
     is_choice = "f1" not in body["metrics"]
-    return HTMLResponse(
-        state.render(
-            "bench.html",
-            run=run,
-            measured=measured,
-            config=BenchConfig.from_json(run.record.config),
-            brief=headline_metrics(body["metrics"]),
-            confusion=None if is_choice else confusion(body),
-            reliability=reliability(bins) if any(one.share.n for one in bins) else None,
-        )
+    return state.page(
+        "bench.html",
+        run=run,
+        measured=measured,
+        config=BenchConfig.from_json(run.record.config),
+        brief=headline_metrics(body["metrics"]),
+        confusion=None if is_choice else confusion(body),
+        reliability=reliability(bins) if any(one.share.n for one in bins) else None,
     )
 
 
@@ -62,20 +60,18 @@ def rows(state: AppState, request: Request) -> Response:
     page = Paged(kept.chosen(error=asked["error"], cut=cut), said.get("page", "1"), ROWS_PER_PAGE)
     labels = scale_of(kept.head)
     marks = marks_of(state, run, labels)
-    return HTMLResponse(
-        state.render(
-            "bench_rows.html",
-            run=run,
-            measured=measured,
-            rows=kept.head,
-            labels=labels,
-            page=page,
-            shown=page.items,
-            asked=asked,
-            query=urlencode({name: value for name, value in asked.items() if value}),
-            marks=marks.read(),
-            marks_path=marks.path,
-        )
+    return state.page(
+        "bench_rows.html",
+        run=run,
+        measured=measured,
+        rows=kept.head,
+        labels=labels,
+        page=page,
+        shown=page.items,
+        asked=asked,
+        query=urlencode({name: value for name, value in asked.items() if value}),
+        marks=marks.read(),
+        marks_path=marks.path,
     )
 
 
@@ -89,16 +85,14 @@ def slices(state: AppState, request: Request) -> Response:
         raise InputError(f"column {column!r} cuts the rows into no few parts")
     tables: Json = state.rows("slices", run.run_id, column).head["tables"] if column else {}
     brief = [name for name in (*BRIEF, *CHOICE_METRICS) if name in measured.benchmark["metrics"]]
-    return HTMLResponse(
-        state.render(
-            "bench_slices.html",
-            run=run,
-            measured=measured,
-            rows=kept.head,
-            column=column,
-            tables=tables,
-            brief=brief,
-        )
+    return state.page(
+        "bench_slices.html",
+        run=run,
+        measured=measured,
+        rows=kept.head,
+        column=column,
+        tables=tables,
+        brief=brief,
     )
 
 

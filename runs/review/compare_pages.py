@@ -4,19 +4,18 @@ which rows flip.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
 from ...judges import InputError, JudgewrightError
-from ...judges.metrics.paired_comparison import Change
 from ...judges.prompt import check_name
 from ...optimize.word_diff import diff_prompts
 from ..actions.compare_runs import ComparedSide, parse_side
-from ..reports.run_table import RunLine
 from .app_state import AppState
+from .errors import words_of
 from .flip_pages import DIRECTIONS
 from .paged import Paged
 from .routes import Address
@@ -29,19 +28,6 @@ MOST = 6
 OFFERED = 60
 """Of the last runs, those that can be compared are offered."""
 FLIPS_PER_PAGE = 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
-    """A run beside the first one of a comparison."""
-
-    side: ComparedSide
-    line: RunLine
-    comparison: Json | None
-    """None for the first run, and where there is nothing to compare."""
-    changes: tuple[Change, ...] = ()
-    problem: str = ""
-    """Why there is nothing to compare."""
 
 
 def compare(state: AppState, request: Request) -> Response:
@@ -57,29 +43,24 @@ def compare(state: AppState, request: Request) -> Response:
         )
     if len(sides) < 2:
         return _offer(state, sides)
-    shown: list[Beside] = []
+    shown: list[dict[str, Any]] = []  # Any: what the template names
     for side in sides:
         line = line_of(state, state.record(side.run_id))
-        comparison, changes, problem = None, (), ""
+        one: dict[str, Any] = {"side": side, "line": line, "comparison": None}
         if shown:
             try:
                 comparison = state.rows("compare", sides[0].name, side.name).head
-                changes = changes_of(comparison)
+                one |= {"comparison": comparison, "changes": changes_of(comparison)}
             except JudgewrightError as error:
-                problem = f"{error}{f' ({error.hint})' if error.hint else ''}"
-        shown.append(
-            Beside(side=side, line=line, comparison=comparison, changes=changes, problem=problem)
-        )
-    return HTMLResponse(
-        state.render(
-            "compare.html",
-            shown=shown,
-            orders=[
-                (side, _query([side, *(other for other in sides if other != side)]))
-                for side in sides
-            ],
-            pairs=[urlencode({"a": sides[0].name, "b": side.name}) for side in sides],
-        )
+                one["problem"] = words_of(error)
+        shown.append(one)
+    return state.page(
+        "compare.html",
+        shown=shown,
+        orders=[
+            (side, _query([side, *(other for other in sides if other != side)])) for side in sides
+        ],
+        pairs=[urlencode({"a": sides[0].name, "b": side.name}) for side in sides],
     )
 
 
@@ -91,19 +72,17 @@ def flips(state: AppState, request: Request) -> Response:
     direction = said.get("direction", "")
     chosen = rows.chosen(direction=DIRECTIONS.get(direction, ""))
     page = Paged(chosen, said.get("page", "1"), FLIPS_PER_PAGE)
-    return HTMLResponse(
-        state.render(
-            "compare_flips.html",
-            before=before,
-            after=after,
-            comparison=rows.head,
-            direction=direction if direction in DIRECTIONS else "",
-            directions=DIRECTIONS,
-            page=page,
-            flips=[flip_of(body) for body in page.items],
-            query=urlencode({"a": before.name, "b": after.name, "direction": direction}),
-            parts=_prompt_diff(state, rows.head),
-        )
+    return state.page(
+        "compare_flips.html",
+        before=before,
+        after=after,
+        comparison=rows.head,
+        direction=direction if direction in DIRECTIONS else "",
+        directions=DIRECTIONS,
+        page=page,
+        flips=[flip_of(body) for body in page.items],
+        query=urlencode({"a": before.name, "b": after.name, "direction": direction}),
+        parts=_prompt_diff(state, rows.head),
     )
 
 
@@ -111,10 +90,8 @@ def _offer(state: AppState, sides: list[ComparedSide]) -> Response:
     found = state.records()[::-1]
     lines = [line_of(state, info) for info in found[:OFFERED] if info.kind in ("bench", "optimize")]
     ticked = {side.run_id for side in sides}
-    return HTMLResponse(
-        state.render(
-            "compare_choose.html", lines=[line for line in lines if line.comparable], ticked=ticked
-        )
+    return state.page(
+        "compare_choose.html", lines=[line for line in lines if line.comparable], ticked=ticked
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
 from ...judges.metrics.reliability_bins import Bin
 from ..actions.flips import Direction
@@ -45,21 +45,19 @@ def flips(state: AppState, request: Request) -> Response:
     page = Paged(chosen, request.query_params.get("page", "1"), FLIPS_PER_PAGE)
     query = urlencode({name: value for name, value in asked.items() if value})
     marks = marks_of(state, summary, labels)
-    return HTMLResponse(
-        state.render(
-            "flips.html",
-            run=summary,
-            rows=rows.head,
-            labels=labels,
-            reliability=drawn_reliability(rows),
-            page=page,
-            flips=[flip_of(body) for body in page.items],
-            filters=FILTERS,
-            asked=asked,
-            query=query,
-            marks=marks.read(),
-            marks_path=marks.path,
-        )
+    return state.page(
+        "flips.html",
+        run=summary,
+        rows=rows.head,
+        labels=labels,
+        reliability=drawn_reliability(rows),
+        page=page,
+        flips=[flip_of(body) for body in page.items],
+        filters=FILTERS,
+        asked=asked,
+        query=query,
+        marks=marks.read(),
+        marks_path=marks.path,
     )
 
 

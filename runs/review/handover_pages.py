@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
 from ...judges import InputError
 from ..actions.export import export_context, tool_entry
@@ -32,7 +32,7 @@ def tools(state: AppState, request: Request) -> Response:
     prompt, rule = context.prompt, context.rule
     key = (prompt.name, prompt.version, rule.version)
     offers: tuple[Offer, ...] = state.offers.get(key, lambda: offers_of(context))
-    return HTMLResponse(state.render("handover.html", context=context, offers=offers))
+    return state.page("handover.html", context=context, offers=offers)
 
 
 def tool(state: AppState, request: Request) -> Response:
@@ -44,17 +44,15 @@ def tool(state: AppState, request: Request) -> Response:
     except Refused as error:
         shown["refused"] = str(error)
     entry = tool_entry(state.environment, target)
-    return HTMLResponse(
-        state.render(
-            "handover_tool.html",
-            most=MOST_SHOWN,
-            loads=target.check is not None and bool(entry.program or not target.requires),
-            registry=hide_password(entry.registry) if entry.registry and target.push else "",
-            tools_file=str(state.environment.tools),
-            example=_example(target),
-            last=_last_jobs(state, context, target),
-            **shown,
-        )
+    return state.page(
+        "handover_tool.html",
+        most=MOST_SHOWN,
+        loads=target.check is not None and bool(entry.program or not target.requires),
+        registry=hide_password(entry.registry) if entry.registry and target.push else "",
+        tools_file=str(state.environment.tools),
+        example=_example(target),
+        last=_last_jobs(state, context, target),
+        **shown,
     )
 
 
@@ -78,10 +76,8 @@ def ask_push(state: AppState, request: Request) -> Response:
     context, target = _context(state, request), _target(request)
     packed = pack_export(context, target)
     registry = _registry(state, target)
-    return HTMLResponse(
-        state.render(
-            "handover_push.html", context=context, target=target, packed=packed, registry=registry
-        )
+    return state.page(
+        "handover_push.html", context=context, target=target, packed=packed, registry=registry
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
 from ...judges import InputError, JudgewrightError
 from ...judges.prompt import NAME
@@ -31,7 +31,7 @@ JOBS_PER_PAGE = 50
 def jobs(state: AppState, request: Request) -> Response:
     """Show the queue, the newest first."""
     page = Paged(state.jobs.list()[::-1], request.query_params.get("page", "1"), JOBS_PER_PAGE)
-    return HTMLResponse(state.render("jobs.html", page=page, ours=state.jobs.is_ours))
+    return state.page("jobs.html", page=page, ours=state.jobs.is_ours)
 
 
 async def jobs_live(state: AppState, request: Request) -> Response:
@@ -48,7 +48,7 @@ async def jobs_live(state: AppState, request: Request) -> Response:
 def job(state: AppState, request: Request) -> Response:
     """Show one job: what it does, how far it is, how it ended."""
     shown = state.jobs.get(request.path_params["job"])
-    return HTMLResponse(state.render("job.html", **_view(state, shown)))
+    return state.page("job.html", **_view(state, shown))
 
 
 async def job_live(state: AppState, request: Request) -> Response:

@@ -16,22 +16,8 @@ from ..actions.run_summary import RunSummary, read_run, uncounted
 from ..store.journal import list_runs
 from ..store.workspace import Workspace
 
+Json = Mapping[str, Any]  # Any: JSON
 SHIPPED = "shipped with Judgewright"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
-    """How a version was measured on some rows."""
-
-    run_id: str
-    kind: str
-    data: str
-    """The name of the file, and which of its rows."""
-    model: str
-    simulated: bool
-    created: str
-    n: int
-    metrics: Mapping[str, Any]  # Any: estimates as `Benchmark.to_json` writes them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +35,8 @@ class VersionHistory:
     version.
     """
     labels: tuple[str, ...]
-    figures: tuple[Figures, ...]
-    """Newest first."""
+    figures: tuple[Json, ...]
+    """How it was measured on some rows, newest first."""
 
 
 def judge_history(workspace: Workspace, name: str) -> tuple[VersionHistory, ...]:
@@ -102,9 +88,9 @@ def _runs_about(workspace: Workspace, name: str) -> dict[str, RunSummary]:
     return runs
 
 
-def _figures(runs: Iterable[RunSummary]) -> dict[str, list[Figures]]:
+def _figures(runs: Iterable[RunSummary]) -> dict[str, list[Json]]:
     """Return how each version was measured, newest first."""
-    found: dict[str, list[Figures]] = {}
+    found: dict[str, list[Json]] = {}
     for run in runs:
         measured = run.last(JudgeMeasured)
         if measured is not None:
@@ -125,23 +111,20 @@ def _figures(runs: Iterable[RunSummary]) -> dict[str, list[Figures]]:
 
 
 def _add(
-    found: dict[str, list[Figures]],
+    found: dict[str, list[Json]],
     version: str,
     run: RunSummary,
-    benchmark: Mapping[str, Any],  # Any: JSON
+    benchmark: Json,
     data: str,
 ) -> None:
     found.setdefault(version, []).append(
-        Figures(
-            run_id=run.run_id,
-            kind=run.record.kind,
-            data=data,
-            model=benchmark["model"],
-            simulated=benchmark["simulated"],
-            created=run.record.created,
-            n=benchmark["n"],
-            metrics=benchmark["metrics"],
-        )
+        {
+            **{name: benchmark[name] for name in ("model", "simulated", "n", "metrics")},
+            "run_id": run.run_id,
+            "kind": run.record.kind,
+            "created": run.record.created,
+            "data": data,
+        }
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
 from ...judges import InputError
 from ...judges.prompt import check_name
@@ -35,7 +35,7 @@ def judges(state: AppState, request: Request) -> Response:
         (registry.get(name), registry.versions(name), registry.tags(name))
         for name in registry.names()
     ]
-    return HTMLResponse(state.render("judges.html", judges=listed))
+    return state.page("judges.html", judges=listed)
 
 
 def judge(state: AppState, request: Request) -> Response:
@@ -46,18 +46,16 @@ def judge(state: AppState, request: Request) -> Response:
     known = name in registry.names()
     current = registry.get(name) if known else None
     page = Paged(history, request.query_params.get("page", "1"), VERSIONS_PER_PAGE)
-    return HTMLResponse(
-        state.render(
-            "judge.html",
-            name=name,
-            page=page,
-            kept=[one.node.version for one in history if one.node.kept],
-            current=current,
-            parts=prompt_parts(current) if current else (),
-            tags={tag.label: tag.version for tag in registry.tags(name)} if known else {},
-            offered=USUAL,
-            brief=BRIEF,
-        )
+    return state.page(
+        "judge.html",
+        name=name,
+        page=page,
+        kept=[one.node.version for one in history if one.node.kept],
+        current=current,
+        parts=prompt_parts(current) if current else (),
+        tags={tag.label: tag.version for tag in registry.tags(name)} if known else {},
+        offered=USUAL,
+        brief=BRIEF,
     )
 
 
@@ -69,15 +67,13 @@ def difference(state: AppState, request: Request) -> Response:
         for side in ("from", "to")
     )
     versions = [prompt.version for prompt in registry.versions(name)]
-    return HTMLResponse(
-        state.render(
-            "judge_diff.html",
-            name=name,
-            before=before,
-            after=after,
-            parts=diff_prompts(before, after),
-            kept=versions,
-        )
+    return state.page(
+        "judge_diff.html",
+        name=name,
+        before=before,
+        after=after,
+        parts=diff_prompts(before, after),
+        kept=versions,
     )
 
 

@@ -9,8 +9,8 @@ import secrets
 import shlex
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 from starlette.requests import Request
@@ -46,28 +46,6 @@ SHARES: Mapping[str, float] = {"none": 0.0, "a fifth": 0.2, "half": 0.5, "all": 
 """Of the rows, what a second annotator labels too."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """A button that gives a grade."""
-
-    key: str
-    grade: float
-    words: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueueLine:
-    """A queue in the list of queues."""
-
-    info: RunRecord
-    data: str
-    question: str
-    design: str
-    rows: int
-    labelled: int
-    annotators: tuple[str, ...]
-
-
 def queues(state: AppState, request: Request) -> Response:
     """List the queues, newest first, and offer to make one."""
     found = state.records()[::-1]
@@ -76,17 +54,15 @@ def queues(state: AppState, request: Request) -> Response:
         request.query_params.get("page", "1"),
         QUEUES_PER_PAGE,
     )
-    return HTMLResponse(
-        state.render(
-            "label_queues.html",
-            page=page,
-            lines=[_line(state, info) for info in page.items],
-            files=find_data_files(state.root),
-            endings=DATA_ENDINGS,
-            judges=state.workspace.registry.names(),
-            shares=SHARES,
-            annotator=_login(),
-        )
+    return state.page(
+        "label_queues.html",
+        page=page,
+        lines=[_line(state, info) for info in page.items],
+        files=find_data_files(state.root),
+        endings=DATA_ENDINGS,
+        judges=state.workspace.registry.names(),
+        shares=SHARES,
+        annotator=_login(),
     )
 
 
@@ -125,24 +101,22 @@ def row(state: AppState, request: Request) -> Response:
         shown, last = session.next(), session.last_record
         progress = session.progress()
     scale = session.config.label_scale
-    return HTMLResponse(
-        state.render(
-            "label_row.html",
-            session=session,
-            row=shown,
-            inputs=[(name, shown.inputs[name]) for name in order] if shown else (),
-            longest=LONGEST,
-            last=last,
-            progress=progress,
-            answers=answers_of(scale),
-            scale=scale,
-            reasons=tuple(REASONS.values()),
-            note=NOTES.get(request.query_params.get("said", ""), ""),
-            shown_at=f"{time.time():.1f}",
-            data=Path(session.config.data).name,
-            deciding=session.config.design.get("kind") == FLIPS,
-            command=shlex.join(session.config.design.get("command", ())) or "... --unlabelled",
-        )
+    return state.page(
+        "label_row.html",
+        session=session,
+        row=shown,
+        inputs=[(name, shown.inputs[name]) for name in order] if shown else (),
+        longest=LONGEST,
+        last=last,
+        progress=progress,
+        answers=answers_of(scale),
+        scale=scale,
+        reasons=tuple(REASONS.values()),
+        note=NOTES.get(request.query_params.get("said", ""), ""),
+        shown_at=f"{time.time():.1f}",
+        data=Path(session.config.data).name,
+        deciding=session.config.design.get("kind") == FLIPS,
+        command=shlex.join(session.config.design.get("command", ())) or "... --unlabelled",
     )
 
 
@@ -213,11 +187,11 @@ def _write_labels(
     write_labels(*asked)
 
 
-def answers_of(scale: OutputScale) -> list[Answer]:
+def answers_of(scale: OutputScale) -> list[dict[str, Any]]:  # Any: what the template names
     """Return the buttons of a scale with the keys that the terminal has; none where grades are
     typed.
     """
-    answers: list[Answer] = []
+    answers: list[dict[str, Any]] = []
     for key, grade in AnswerKeys.of(scale).grades.items():
         if scale.kind == "binary":
             words = (scale.labels or ("No", "Yes"))[int(grade)]
@@ -225,7 +199,7 @@ def answers_of(scale: OutputScale) -> list[Answer]:
             words = scale.labels[int(grade)]
         else:
             words = f"{grade:g} {scale.anchors.get(f'{grade:g}', '')}".strip()
-        answers.append(Answer(key=key, grade=grade, words=words))
+        answers.append({"key": key, "grade": grade, "words": words})
     return answers
 
 
@@ -283,17 +257,18 @@ def _seconds(shown: str) -> float:
     return round(min(max(seconds, 0.0), MOST_SECONDS), 1) if seconds == seconds else 0.0
 
 
-def _line(state: AppState, info: RunRecord) -> QueueLine:
+def _line(state: AppState, info: RunRecord) -> dict[str, Any]:  # Any: what the template names
     records = LabelStore(state.workspace.database).records(info.run_id)
-    return QueueLine(
-        info=info,
-        data=Path(str(info.config.get("data", ""))).name,
-        question=str(info.config.get("question", "")),
-        design=str(info.config["design"].get("name", info.config["design"]["kind"])),
-        rows=info.config["rows"],
-        labelled=len({r.row_id for r in counting_records(records) if r.action == "label"}),
-        annotators=tuple(dict.fromkeys(record.annotator for record in records)),
-    )
+    labelled = {one.row_id for one in counting_records(records) if one.action == "label"}
+    return {
+        "info": info,
+        "data": Path(str(info.config.get("data", ""))).name,
+        "question": str(info.config.get("question", "")),
+        "design": str(info.config["design"].get("name", info.config["design"]["kind"])),
+        "rows": info.config["rows"],
+        "labelled": len(labelled),
+        "annotators": list(dict.fromkeys(record.annotator for record in records)),
+    }
 
 
 def _address(run_id: str, annotator: str, said: str = "") -> str:

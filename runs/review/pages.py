@@ -33,9 +33,7 @@ def run(state: AppState, request: Request) -> Response:
     if summary.record.kind == "bench" and summary.last(JudgeMeasured) is not None:
         return bench(state, summary)
     if summary.record.kind != "optimize":
-        return HTMLResponse(
-            state.render("plain_run.html", run=summary, **progress_of(state, summary))
-        )
+        return state.page("plain_run.html", run=summary, **progress_of(state, summary))
     if summary.record.state == "running" or summary.decision is None or summary.only_measured:
         return HTMLResponse(render_run(state, summary))
     return HTMLResponse(_render_review(state, summary))
@@ -91,8 +89,8 @@ def part(state: AppState, request: Request) -> Response:
             "flips": list(map(flip_of, wrong)),
             "reliability": drawn_reliability(rows),
         }
-        return HTMLResponse(state.render("run_flips.html", run=summary, **shown))
-    return HTMLResponse(state.render(f"run_{name}.html", **shown_in_parts(state, summary)))
+        return state.page("run_flips.html", run=summary, **shown)
+    return state.page(f"run_{name}.html", **shown_in_parts(state, summary))
 
 
 RUNS = (

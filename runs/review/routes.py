@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from ...judges import InputError, JudgewrightError
 from .app_state import AppState
-from .errors import place_of
+from .errors import place_of, words_of
 from .forms import read_form
 from .works import Work, WorkWanted
 
@@ -159,10 +159,11 @@ def _failed(state: AppState, error: Exception) -> Response:
     for a defect.
     """
     if isinstance(error, JudgewrightError):
-        message = f"{error}{f' ({error.hint})' if error.hint else ''}"
-        body = state.render("error.html", title="This cannot be shown", message=message)
-        return HTMLResponse(body, 404 if isinstance(error, InputError) else 503)
-    message = f"This is a defect in judgewright; please report it: {place_of(error)}"
-    return HTMLResponse(
-        state.render("error.html", title="This cannot be shown", message=message), 500
-    )
+        message, status = words_of(error), 404 if isinstance(error, InputError) else 503
+    else:
+        message, status = (
+            f"This is a defect in judgewright; please report it: {place_of(error)}",
+            500,
+        )
+    body = state.render("error.html", title="This cannot be shown", message=message)
+    return HTMLResponse(body, status)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlencode
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
 from ...optimize import RUN_OUTCOMES
 from ..reports.run_table import SORTED_BY, RunLine, TableQuery, choose_lines, describe_run
@@ -34,19 +34,17 @@ def runs(state: AppState, request: Request) -> Response:
     asked = {"words": query.words, "kind": query.kind, "outcome": query.outcome, "data": query.data}
     asked = {name: value for name, value in asked.items() if value}
     order = {"sort": query.sort, "rising": "1"} if query.rising else {"sort": query.sort}
-    return HTMLResponse(
-        state.render(
-            "runs.html",
-            page=page,
-            listed=listed,
-            query=query,
-            narrowed=urlencode(asked),
-            paging=urlencode(asked | order),
-            total=len(found),
-            kinds=sorted({info.kind for info in found}),
-            outcomes=RUN_OUTCOMES,
-            root=str(state.place.address or state.root.resolve()),
-        )
+    return state.page(
+        "runs.html",
+        page=page,
+        listed=listed,
+        query=query,
+        narrowed=urlencode(asked),
+        paging=urlencode(asked | order),
+        total=len(found),
+        kinds=sorted({info.kind for info in found}),
+        outcomes=RUN_OUTCOMES,
+        root=str(state.place.address or state.root.resolve()),
     )
 
 

@@ -28,6 +28,7 @@ from ..config.environment import SIMULATED, Environment
 from ..store.jobs import Job
 from .app_state import AppState
 from .data_files import find_data_files
+from .errors import words_of
 from .forms import field_of
 from .reading_price import price_reading
 from .routes import Address, AsyncAddress
@@ -78,7 +79,7 @@ def _planned(state: AppState, form: StartForm) -> Response:
     except Unsettled:
         return _page(state, form, problem=NOT_CLEAR)
     except JudgewrightError as error:
-        return _page(state, form, problem=_words(error))
+        return _page(state, form, problem=words_of(error))
     return _page(state, form, planned=planned)
 
 
@@ -126,7 +127,7 @@ def seal(state: AppState, request: Request) -> Response:
             f"Seal a holdout of {Path(form.data).name} and measure", form.seal_arguments(state)
         )
     except JudgewrightError as error:
-        return _page(state, form, problem=_words(error))
+        return _page(state, form, problem=words_of(error))
     return RedirectResponse(f"/jobs/{job.job_id}", 303)
 
 
@@ -136,13 +137,9 @@ def ask_model(state: AppState, request: Request) -> Response:
     if not form.objective or not form.named_model:
         return _page(state, form, problem="Write an objective and choose a model first.")
     arguments = ["loss", "write", f"--model={_reader(form)}", f"--judge={form.prompt(state).name}"]
-    arguments += [f"--{name}={value}" for name in ("target",) if (value := form.more.get(name))]
-    for name, flag in (("guards", "--guard"), ("floors", "--floor")):
-        arguments += [
-            f"{flag}={line.strip()}"
-            for line in form.more.get(name, "").splitlines()
-            if line.strip()
-        ]
+    arguments += [f"--target={form.more['target']}"] if form.more.get("target") else []
+    arguments += [f"--guard={line}" for line in form.lines("guards")]
+    arguments += [f"--floor={line}" for line in form.lines("floors")]
     # The yes is the button below the reading, which fills in what was read.
     job = state.queue(READING, [*arguments, "--yes", "--", form.objective])
     return RedirectResponse(f"/start?{replace(form, asked=job.job_id).query}#model-reading", 303)
@@ -194,7 +191,7 @@ def _queue(
     try:
         job = state.queue(title, [*form.arguments(state, steps=steps), *(["--new"] if new else [])])
     except JudgewrightError as error:
-        return _page(state, form, problem=_words(error))
+        return _page(state, form, problem=words_of(error))
     return RedirectResponse(f"/jobs/{job.job_id}", 303)
 
 
@@ -216,7 +213,7 @@ def _page(
             shown["judges"], columns = judges, column_choices(state, form)
             shown |= _checked(state, form)
         except JudgewrightError as error:
-            shown["check_problem"] = _words(error)
+            shown["check_problem"] = words_of(error)
     filled = {
         name: getattr(form, name) for name in ("judge", "model", "other", "objective")
     } | dict(form.more)
@@ -249,10 +246,6 @@ def _page(
 
 def _environment(state: AppState, *models: str) -> Environment:
     return state.environment.in_workspace(state.root).naming(*models)
-
-
-def _words(error: JudgewrightError) -> str:
-    return f"{error}{f' ({error.hint})' if error.hint else ''}"
 
 
 def _checked(state: AppState, form: StartForm) -> dict[str, Any]:
@@ -352,7 +345,7 @@ def _reading(state: AppState, form: StartForm) -> Reading:
     except Unsettled:
         return Reading(in_words=True)
     except JudgewrightError as error:
-        return Reading(problem=_words(error))
+        return Reading(problem=words_of(error))
     return Reading(
         read_as=objective.describe(),
         notes=tuple(objective.notes),
@@ -367,14 +360,11 @@ _ERRORS = {
 
 
 def _objective_words(form: StartForm) -> ObjectiveWords:
-    def listed(name: str) -> list[str]:
-        return [line.strip() for line in form.more.get(name, "").splitlines() if line.strip()]
-
     return ObjectiveWords(
         text=form.objective,
         target=form.more.get("target"),
-        guards=listed("guards"),
-        floors=listed("floors"),
+        guards=form.lines("guards"),
+        floors=form.lines("floors"),
     )
 
 
@@ -385,12 +375,9 @@ def _reader(form: StartForm) -> str:
 
 def _reading_price(state: AppState, form: StartForm) -> float | None:
     try:
-        environment, words, judge = (
-            _environment(state, _reader(form)),
-            _objective_words(form),
-            form.prompt(state),
-        )
-        return price_reading(state.workspace, words, judge, _reader(form), environment)
+        environment, words = _environment(state, _reader(form)), _objective_words(form)
+        prompt = form.prompt(state)
+        return price_reading(state.workspace, words, prompt, _reader(form), environment)
     except JudgewrightError:
         return None
 

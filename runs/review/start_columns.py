@@ -5,8 +5,7 @@ not.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ...judges import DataError
@@ -19,7 +18,7 @@ LOOKED_AT = 100
 MOST_COLUMNS = 300
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ColumnChoice:
     """A part that a column plays."""
 
@@ -28,16 +27,11 @@ class ColumnChoice:
     words: str
     usual: str
     """What is taken where nobody says anything."""
-    chosen: str
-    missing: bool
+    chosen: str = ""
+    missing: bool = False
     """Whether it has to be said, because no column has the usual name."""
     guessed: bool = False
     """Whether the column was chosen by its name alone, and nobody has agreed yet."""
-
-    def guess(self, wanted: str, names: Sequence[str]) -> ColumnChoice:
-        """Return it with the column that is likely meant, where one has to be said."""
-        near = near_names(wanted, names) if self.missing and not self.chosen else []
-        return replace(self, chosen=near[0], missing=False, guessed=True) if near else self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,16 +40,9 @@ class ColumnChoices:
 
     names: tuple[str, ...]
     parts: tuple[ColumnChoice, ...]
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """What still has to be said."""
-        return tuple(part.words for part in self.parts if part.missing)
-
-    @property
-    def guesses(self) -> tuple[str, ...]:
-        """What was guessed."""
-        return tuple(f"{part.words} from {part.chosen}" for part in self.parts if part.guessed)
+    missing: tuple[str, ...]
+    """What still has to be said."""
+    guesses: tuple[str, ...]
 
     @property
     def said(self) -> bool:
@@ -82,45 +69,41 @@ def column_choices(state: AppState, form: StartForm) -> ColumnChoices:
     """
     names = column_names(state, form.path(state))
     inputs = form.prompt(state).inputs if form.judge in state.workspace.registry.names() else ()
-    told, columns = form.more, form.columns
-    label, row_id = told.get("label", ""), told.get("id_", "")
+    chosen, columns = form.more, form.columns
+
+    def wanted(field: str, words: str, name: str, choice: str) -> ColumnChoice:
+        """A part whose column has to be named where none has the usual name; one that is alike is
+        taken as a guess.
+        """
+        usual = f"the column {name}"
+        if (choice or name) in names:
+            return ColumnChoice(field, words, usual, choice)
+        near = [] if choice else near_names(name, names)
+        if near:
+            return ColumnChoice(field, words, usual, near[0], guessed=True)
+        return ColumnChoice(field, words, usual, choice, missing=True)
+
     parts = [
-        ColumnChoice(
-            field=f"{OF_INPUT}{name}",
-            words=f"The judge's {name}",
-            usual=f"the column {name}",
-            chosen=columns.get(name, ""),
-            missing=columns.get(name, name) not in names,
-        ).guess(name, names)
-        for name in inputs
-    ]
-    parts += [
-        ColumnChoice(
-            field="label",
-            words="People's labels",
-            usual="the column label",
-            chosen=label,
-            missing=(label or "label") not in names,
-        ).guess("label", names),
-        ColumnChoice(
-            field="group",
-            words="What belongs together",
-            usual=(
-                "the column group_id, else the text that repeats far more than the others, else the"
-                " longest"
-            ),
-            chosen=told.get("group", ""),
-            missing=False,
+        *(
+            wanted(f"{OF_INPUT}{name}", f"The judge's {name}", name, columns.get(name, ""))
+            for name in inputs
         ),
+        wanted("label", "People's labels", "label", chosen.get("label", "")),
         ColumnChoice(
-            field="id_",
-            words="The row's id",
-            usual="the column id, else the line",
-            chosen=row_id,
-            missing=False,
+            "group",
+            "What belongs together",
+            "the column group_id, else the text that repeats far more than the others, else the"
+            " longest",
+            chosen.get("group", ""),
         ),
+        ColumnChoice("id_", "The row's id", "the column id, else the line", chosen.get("id_", "")),
     ]
-    return ColumnChoices(names=names, parts=tuple(parts))
+    return ColumnChoices(
+        names=names,
+        parts=tuple(parts),
+        missing=tuple(part.words for part in parts if part.missing),
+        guesses=tuple(f"{part.words} from {part.chosen}" for part in parts if part.guessed),
+    )
 
 
 def _read_names(path: Path) -> tuple[str, ...]:

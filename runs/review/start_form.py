@@ -141,6 +141,11 @@ class StartForm:
         """The model, wherever it was named."""
         return self.other if self.model == OTHER else self.model
 
+    def lines(self, name: str) -> list[str]:
+        """Return the lines of a field that takes several values."""
+        lines = (line.strip() for line in self.more.get(name, "").splitlines())
+        return [line for line in lines if line]
+
     def options(self, *, steps: int | None = None) -> list[str]:
         """Return the options of `optimize` as words.
 
@@ -158,9 +163,7 @@ class StartForm:
                 if shown.option.kind == "flag":
                     words += [flag] if value else []
                 elif shown.several:
-                    words += [
-                        f"{flag}={line.strip()}" for line in value.splitlines() if line.strip()
-                    ]
+                    words += [f"{flag}={line}" for line in self.lines(shown.name)]
                 elif value and value != shown.default:
                     words.append(f"{flag}={value}")
         return words
