@@ -1,4 +1,4 @@
-"""`judgewright annotate`: judge a sample of a corpus for many queries."""
+"""`judgewright rag annotate`: judge a sample of a corpus for many queries."""
 
 from __future__ import annotations
 

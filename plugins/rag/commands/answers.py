@@ -1,4 +1,4 @@
-"""`judgewright answers`: answer from documents in several ways, and grade answers in several."""
+"""`judgewright rag answers`: answer from documents in several ways, and grade answers in several."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`judgewright define`: relevance definitions for queries."""
+"""`judgewright rag define`: relevance definitions for queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`judgewright route`: choose for each question the source of a catalogue that should answer it."""
+"""`judgewright rag route`: choose for each question the source of a catalogue that should answer it."""
 
 from __future__ import annotations
 

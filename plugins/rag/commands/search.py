@@ -1,4 +1,4 @@
-"""`judgewright search`: use a judge's labels for search."""
+"""`judgewright rag search`: use a judge's labels for search."""
 
 from __future__ import annotations
 
