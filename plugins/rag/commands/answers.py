@@ -1,4 +1,4 @@
-"""`judgewright rag answers`: answer from documents in several ways, and grade answers in several."""
+"""`judgewright rag answers`: answer from documents in several ways, and grade the answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`judgewright rag route`: choose for each question the source of a catalogue that should answer it."""
+"""`judgewright rag route`: choose the source of a catalogue that should answer a question."""
 
 from __future__ import annotations
 
