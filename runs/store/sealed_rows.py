@@ -63,9 +63,8 @@ class Seal:
         """What sealed the rows, in words."""
         if self.run_id.startswith(SEAL_FIRST):
             return f"by {SEAL_FIRST}"
-        return (
-            f"by {self.run_id}" if self.run_id.startswith(SIDES_FILE) else f"to run {self.run_id}"
-        )
+        to = "by" if self.run_id.startswith(SIDES_FILE) else "to run"
+        return f"{to} {self.run_id}"
 
     def shown(self, judged: JudgedDataset) -> JudgedDataset:
         """Return the rows that may be shown one by one."""
@@ -76,30 +75,16 @@ class Seal:
         if not self.count:
             return ()
         of = f"{self.count:,} of the {len(self.sealed):,} rows are sealed {self.sealed_by}"
-        if self.opened:
-            return (
-                (
-                    f"{of} and were opened for this: they are no holdout any more, and the ledger"
-                    " says so"
-                ),
-            )
-        return (
-            (
-                f"{of}: single rows, errors and slices are shown from the others (--all opens the"
-                " holdout)"
-            ),
+        hidden = (
+            "single rows, errors and slices are shown from the others (--all opens the holdout)"
         )
+        opened = "were opened for this: they are no holdout any more, and the ledger says so"
+        return (f"{of} and {opened}" if self.opened else f"{of}: {hidden}",)
 
     def look_note(self) -> tuple[str, ...]:
         """Return a note that figures on sealed rows are a look."""
-        if not self.count:
-            return ()
-        return (
-            (
-                "figures on sealed rows are a look, which counts at the next gate on them (the"
-                " prompt in use costs none)"
-            ),
-        )
+        look = "figures on sealed rows are a look, which counts at the next gate on them"
+        return (f"{look} (the prompt in use costs none)",) if self.count else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
