@@ -36,12 +36,9 @@ from .ranking import (
     Ranking,
     mean_over_queries,
     ndcg,
-    precision_at,
     ranking_metrics,
-    recall_at,
-    reciprocal_rank,
 )
-from .rater_agreement import Level, alpha_of_tables, fleiss_kappa, krippendorff_alpha
+from .rater_agreement import Level, alpha_of_tables, krippendorff_alpha
 from .reliability_bins import reliability_bins
 from .student_t import t_quantile
 from .suites import NOMINAL, ORDINAL, QUERY_WORDS, measure_diras
@@ -93,7 +90,6 @@ __all__ = [
     "ece",
     "ece_by_chance",
     "ece_interval",
-    "fleiss_kappa",
     "formula_value",
     "headline_metrics",
     "influence",
@@ -113,10 +109,7 @@ __all__ = [
     "percentile_interval",
     "permutation_p",
     "point",
-    "precision_at",
     "ranking_metrics",
-    "recall_at",
-    "reciprocal_rank",
     "reliability_bins",
     "rows_needed",
     "score_interval",

@@ -272,21 +272,6 @@ def f1_macro_influence(share: FloatArray, value: float) -> FloatArray:
     return (np.diag(raised) - lowered[:, None] - lowered[None, :]) / (members > 0).sum()
 
 
-def f1_micro(table: FloatArray) -> FloatArray:
-    """Return F1 over the pooled decisions for every class; with one label a row it is the accuracy;
-    any K.
-    """
-    hits, members = _class_parts(table)
-    return _ratio(2 * hits.sum(-1), members.sum(-1))
-
-
-def f1_weighted(table: FloatArray) -> FloatArray:
-    """Return the mean of each class's F1, weighted by how many labels the class has; any K."""
-    hits, members = _class_parts(table)
-    labels = np.asarray(table, np.float64).sum(-1)
-    return _ratio((_ratio_or_zero(2 * hits, members) * labels).sum(-1), labels.sum(-1))
-
-
 def _cells(table: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     t = np.asarray(table, np.float64)
     return t[..., 0, 0], t[..., 0, 1], t[..., 1, 0], t[..., 1, 1]

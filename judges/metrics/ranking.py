@@ -173,45 +173,6 @@ def average_precision(ranking: Ranking, *, threshold: float = 1.0) -> FloatArray
     return _share(precision, _relevant_documents(ranking, threshold))
 
 
-def reciprocal_rank(ranking: Ranking, *, threshold: float = 1.0) -> FloatArray:
-    """Return 1 / rank of each query's first relevant document, 0 where none is ranked; shape (Q,).
-
-    Args:
-        ranking: Documents with grades and scores.
-        threshold: A grade at or above it is relevant.
-    """
-    ties = _ties(ranking, threshold)
-    leads = (ties.before == 0) & (ties.relevant > 0)
-    size, relevant, position = (
-        a[leads].astype(np.int64) for a in (ties.size, ties.relevant, ties.position)
-    )
-    log_factorial = np.concatenate(
-        ([0.0], np.cumsum(np.log(np.arange(1, size.max(initial=0) + 1))))
-    )
-    # The first of r relevant among s documents stands at position i in C(s - i, r - 1) of the C(s,
-    # r) orders.
-    possible = position <= size - relevant + 1
-    rest = np.where(possible, size - position - relevant + 1, 0)
-    ways = log_factorial[size - position] - log_factorial[relevant - 1] - log_factorial[rest]
-    orders = log_factorial[size] - log_factorial[relevant] - log_factorial[size - relevant]
-    chance = np.where(possible, np.exp(ways - orders), 0.0)
-    return _summed(ranking.ranks.query[leads], chance / ranking.ranks.rank[leads], ranking.queries)
-
-
-def precision_at(ranking: Ranking, k: int, *, threshold: float = 1.0) -> FloatArray:
-    """Return the share of relevant documents among the first k, k also where the run has fewer;
-    shape (Q,).
-    """
-    return _hits(ranking, k, threshold) / k
-
-
-def recall_at(ranking: Ranking, k: int, *, threshold: float = 1.0) -> FloatArray:
-    """Return the share of each query's relevant documents that are among the first k; shape
-    (Q,).
-    """
-    return _share(_hits(ranking, k, threshold), _relevant_documents(ranking, threshold))
-
-
 def mean_over_queries(values: FloatArray, ranking: Ranking, relevant: BoolArray) -> Estimate:
     """Return the mean of a metric over queries, with an interval over queries; None where none has
     what is sought.
@@ -289,11 +250,6 @@ def _ties(ranking: Ranking, threshold: float) -> _Ties:
         before=(above - before_query)[ranks.tie],
         position=(ranks.rank - ranks.first[ranks.tie] + 1).astype(np.float64),
     )
-
-
-def _hits(ranking: Ranking, k: int, threshold: float) -> FloatArray:
-    within = ranking.ranks.rank <= _cutoff(k)
-    return _summed(ranking.ranks.query, _ties(ranking, threshold).share * within, ranking.queries)
 
 
 def _relevant_documents(ranking: Ranking, threshold: float) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Agreement of two or more raters beyond chance, with gaps: Krippendorff's alpha and Fleiss' kappa.
+"""Agreement of two or more raters beyond chance, with gaps: Krippendorff's alpha.
 
 Alpha is computed from the coincidence matrix: each unit with m ratings gives the pairs of its
 ratings, each pair weighing 1 / (m - 1), so that a unit counts with as many values as it has
@@ -7,7 +7,6 @@ ratings. Units with one rating drop out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -119,49 +118,6 @@ def krippendorff_alpha(
     return Estimate.of(point, drawn, n, missing=ONE_UNIT if cells.units < 2 else RARELY_DEFINED)
 
 
-def fleiss_kappa(counts: npt.ArrayLike, *, resamples: int = 2000, seed: int = 0) -> Estimate:
-    """Return the agreement of m raters a unit beyond chance, with an interval from resampled units
-    (Fleiss 1971).
-
-    Args:
-        counts: How many raters put each unit into each category; every unit has the same m; shape
-            (units, K).
-        resamples: How many to draw.
-        seed: Of the draws.
-
-    Raises:
-        InputError: Not a table, or the units have different numbers of ratings, or fewer than two.
-    """
-    table = np.asarray(counts, np.float64)
-    if table.ndim != 2:
-        raise InputError(
-            f"the counts are a table of units and categories, got shape {table.shape!r}"
-        )
-    if len(table) == 0:
-        return Estimate.undefined(0, NO_UNITS)
-    raters = set(table.sum(1).tolist())
-    if len(raters) > 1 or min(raters) < 2:
-        raise InputError(
-            f"every unit needs the same two or more ratings, got {sorted(raters)[:5]!r}",
-            hint="use krippendorff_alpha",
-        )
-    m = raters.pop()
-    patterns, member = np.unique(table, axis=0, return_inverse=True)
-    if table.shape[1] > 1:
-        # A unit that nobody saw, with one rater apart; see `_patterns`.
-        patterns = np.concatenate([patterns, [[m - 1, 1, *[0] * (table.shape[1] - 2)]]])
-    agreed = ((patterns**2).sum(1) - m) / (m * (m - 1))
-    statistic: Callable[[FloatArray], FloatArray] = partial(_fleiss, patterns, agreed)
-    cells = Cells(code=member.reshape(-1), size=len(patterns))
-    point = float(statistic(cells.counts[None].astype(np.float64))[0])
-    if not np.isfinite(point):
-        return Estimate.undefined(len(table), ONE_VALUE)
-    drawn = bootstrap({"kappa": statistic}, cells, resamples=resamples, seed=seed)["kappa"]
-    return Estimate.of(
-        point, drawn, len(table), missing=ONE_UNIT if cells.units < 2 else RARELY_DEFINED
-    )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Units:
     """The pairs of ratings of every distinct unit, each pair in both orders."""
@@ -251,15 +207,6 @@ def _alpha(coincidence: FloatArray, values: FloatArray, level: Level) -> FloatAr
     return 1.0 - np.divide(
         (n - 1) * observed, expected, out=np.full_like(n, np.nan), where=expected > 0
     )
-
-
-def _fleiss(patterns: FloatArray, agreed: FloatArray, counts: FloatArray) -> FloatArray:
-    observed = counts @ agreed / counts.sum(-1)
-    totals = counts @ patterns
-    share = totals / totals.sum(-1, keepdims=True)
-    chance = (share**2).sum(-1)
-    room = 1 - chance
-    return np.divide(observed - chance, room, out=np.full_like(room, np.nan), where=room > 1e-12)
 
 
 def _patterns(code: IntArray, size: int) -> tuple[IntArray, IntArray]:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import InputError
-from judgewright.judges.metrics import Level, alpha_of_tables, fleiss_kappa, krippendorff_alpha
+from judgewright.judges.metrics import Level, alpha_of_tables, krippendorff_alpha
 
 LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval", "ratio")
 tables = st.integers(2, 4).flatmap(
@@ -110,10 +110,6 @@ def test_odd_ratings_have_stated_answers() -> None:
     assert perfect.value == 1.0
     assert perfect.low is not None
     assert perfect.low < 1.0
-    unanimous = fleiss_kappa([[3, 0], [0, 3], [3, 0], [0, 3]])
-    assert unanimous.value == 1.0
-    assert unanimous.low is not None
-    assert unanimous.low < 1.0
     single = krippendorff_alpha([[1], [2]])
     assert (single.value, single.low, single.reason) == (
         0.0,
@@ -133,35 +129,3 @@ def test_odd_ratings_have_stated_answers() -> None:
     ]:
         with pytest.raises(InputError, match=message):
             krippendorff_alpha(ratings, level)  # type: ignore[arg-type]
-
-
-@given(st.integers(2, 6), st.lists(st.integers(0, 2), min_size=2, max_size=60))
-@settings(max_examples=40, deadline=None)
-def test_fleiss_kappa_follows_its_definition(raters: int, seeds: list[int]) -> None:
-    """Mean pairwise agreement within units, less that of two ratings drawn from all, over what is
-    left to 1.
-    """
-    rng = np.random.default_rng(len(seeds) * raters)
-    ratings = np.array([(np.array([s] * raters) + (rng.random(raters) < 0.3)) % 3 for s in seeds])
-    counts = np.array([np.bincount(row, minlength=3) for row in ratings])
-    same = [
-        np.mean([a == b for i, a in enumerate(row) for j, b in enumerate(row) if i != j])
-        for row in ratings
-    ]
-    expected = sum((np.bincount(ratings.ravel(), minlength=3) / ratings.size) ** 2)
-    found = fleiss_kappa(counts, resamples=50)
-    if expected == 1:
-        assert found.reason == "all ratings are one and the same value"
-    else:
-        assert found.value == pytest.approx((np.mean(same) - expected) / (1 - expected), abs=1e-12)
-        assert found.n == len(seeds)
-
-
-def test_fleiss_kappa_refuses_units_with_different_numbers_of_ratings() -> None:
-    """Gaps belong to alpha; an empty table has no kappa."""
-    with pytest.raises(InputError, match=r"\[2\.0, 3\.0\]"):
-        fleiss_kappa([[1, 1], [2, 1]])
-    with pytest.raises(InputError, match=r"\[1\.0\]"):
-        fleiss_kappa([[1, 0], [0, 1]])
-    assert fleiss_kappa(np.zeros((0, 3))).reason == "no unit has two ratings"
-    assert fleiss_kappa([[2, 1]]).low is None
