@@ -11,13 +11,11 @@ from .template_syntaxes import (
     read_loose,
     read_mustache,
 )
-from .tool_formats import TOOL_FORMATS
 from .understand import Understood, understand
 
 __all__ = [
     "NO_READING",
     "TOOLS",
-    "TOOL_FORMATS",
     "AddOptions",
     "ForeignJudge",
     "ModelReading",

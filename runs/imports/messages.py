@@ -25,14 +25,13 @@ ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
 
 
 def read_messages(
-    body: Any, read_template: TemplateReader, *, only_last: bool = False
+    body: Any, read_template: TemplateReader
 ) -> tuple[TemplateMessage, ...]:  # Any: JSON
     """Read a list of `role` and `content`.
 
     Args:
         body: The list.
         read_template: Reads the syntax in which its fields stand.
-        only_last: Whether only the last message is a template and the others are literal.
 
     Raises:
         InputError: It is no such list.
@@ -47,10 +46,7 @@ def read_messages(
         role = ROLES.get(said)
         if role is None:
             raise InputError(f"message {number} has the role {said!r:.40}")
-        literal = only_last and number < len(body)
-        messages.append(
-            TemplateMessage(role=role, parts=(text,) if literal else read_template(text))
-        )
+        messages.append(TemplateMessage(role=role, parts=read_template(text)))
     return tuple(messages)
 
 

@@ -32,7 +32,7 @@ def test_an_export_of_ours_comes_home(run) -> None:
     assert run("export", "groundedness", "--to", "messages", "--out", "handover")[0] == 0
     code, out = run("judges", "add", "handover", "--out", "back.yaml")
     assert code == 0
-    assert "From manifest.json" in out
+    assert "from an export for messages" in out
     registry = json.loads(run("judges", "show", "groundedness", "--json")[1])
     assert read_prompt(Path("back.yaml")).version == registry["version"]
 
