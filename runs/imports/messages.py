@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 from ...judges import InputError
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart
-from .template_syntaxes import LANGCHAIN_SYNTAXES, TemplateReader
+from .placeholders import read_parts
+from .template_syntaxes import TemplateReader, read_f_string
 
 ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
     "system": "system",
@@ -22,6 +23,14 @@ ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
     "model": "assistant",
 }
 """Roles by the names that tools give them."""
+
+
+LANGCHAIN_SYNTAXES: Mapping[str, TemplateReader] = {
+    "f-string": read_f_string,
+    "jinja2": lambda text: read_parts(text, []),
+    "mustache": lambda text: read_parts(text, []),
+}
+"""Template syntaxes by the names that LangChain gives them."""
 
 
 def read_messages(

@@ -19,7 +19,7 @@ from .foreign_judge import ForeignJudge, foreign
 from .messages import read_langchain, read_messages
 from .placeholders import Parts, read_parts
 from .prompt_files import read_text
-from .template_syntaxes import read_double_brace, read_f_string, read_jinja
+from .template_syntaxes import read_double_brace, read_f_string
 
 Body = Mapping[str, Any]  # Any: JSON or YAML
 _GRADED_BY_MODEL = ("llm-rubric", "g-eval", "model-graded-closedqa", "factuality")
@@ -175,7 +175,7 @@ def _graded(path: Path, assertion: Body, shared: Any) -> ForeignJudge:  # Any: Y
     prompt = assertion.get("rubricPrompt") or shared
     value, threshold = assertion.get("value"), assertion.get("threshold")
     stated = isinstance(threshold, int | float)
-    rubric = read_jinja(value) if isinstance(value, str) else ()
+    rubric = _jinja(value) if isinstance(value, str) else ()
     notes: tuple[str, ...] = ()
     if not stated:
         notes = ("Without a threshold promptfoo passes every reply it can read; here it is 0.5.",)

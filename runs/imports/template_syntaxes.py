@@ -1,8 +1,7 @@
-"""Template syntaxes read back: what a tool's template says, as literal text and fields.
+"""The simplest template syntaxes, as literal text and fields.
 
-The inverse of `exports/template_syntaxes.py`, and lenient where tools are: spaces inside a field's
-braces do not matter. What a template computes (conditions, loops, filters, format specs) is
-refused, never guessed.
+Lenient where tools are: spaces inside a field's braces do not matter. What a template computes
+(format specs, conversions) is refused, never guessed.
 """
 
 from __future__ import annotations
@@ -21,12 +20,6 @@ _NAME = r"[^\W\d][\w.]*"
 _DOUBLE = re.compile(rf"\{{\{{\s*({_NAME})\s*\}}\}}")
 _SINGLE = re.compile(rf"(?<!\{{)\{{({_NAME})\}}(?!\}})")
 _DOLLAR = re.compile(r"\$(?:\$|(?P<a>[A-Za-z_]\w*)|\{(?P<b>[A-Za-z_]\w*)\})")
-_MUSTACHE = re.compile(r"\{\{\{\s*(?P<raw>[^{}]*?)\s*\}\}\}|\{\{(?P<tag>[^{}]*?)\}\}")
-_DEFAULT = rf"(?: if {_NAME} is defined else {_NAME})?"
-_JINJA = re.compile(
-    rf'\{{\{{\s*(?:"(?P<text>(?:[^"\\]|\\.)*)"|(?P<name>{_NAME}){_DEFAULT})\s*\}}\}}'
-)
-_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 def our_template(parts: Iterable[TemplatePart]) -> str:
@@ -88,57 +81,6 @@ def read_dollar(text: str) -> Parts:
     )
 
 
-def read_mustache(text: str) -> Parts:
-    """Read a Mustache template: `{{name}}`, `{{{name}}}` and `{{&name}}`.
-
-    Raises:
-        InputError: It has sections, comments or partials.
-    """
-    return _read(_MUSTACHE, text, _mustache_field)
-
-
-def _mustache_field(match: re.Match[str]) -> TemplatePart:
-    tag = match.group("tag")
-    name = match.group("raw") if tag is None else tag.strip().lstrip("& ")
-    if not re.fullmatch(_NAME, name):
-        raise InputError(f"the Mustache tag {match.group()!r:.60} is no plain field")
-    return Field(name)
-
-
-def read_jinja(text: str) -> Parts:
-    """Read a Jinja2 or Nunjucks template of fields and string expressions, as our exports write it.
-
-    Raises:
-        InputError: It has statements, filters or other expressions.
-    """
-    end = 0
-    for match in _JINJA.finditer(text):
-        _refuse_statement(text[end : match.start()])
-        end = match.end()
-    _refuse_statement(text[end:])
-    return _read(
-        _JINJA, text.removesuffix("\n"), _jinja_part
-    )  # Jinja drops one line break at the end of a template
-
-
-def _jinja_part(match: re.Match[str]) -> TemplatePart:
-    if match.group("name") is not None:
-        return Field(match.group("name"))
-    return re.sub(
-        r"\\(.)",
-        lambda escape: _ESCAPES.get(escape[1], escape[1]),
-        match.group("text"),
-        flags=re.DOTALL,
-    )
-
-
-def _refuse_statement(literal: str) -> None:
-    match = re.search(r"\{[{%#]", literal)
-    if match:
-        near = literal[match.start() : match.start() + 40]
-        raise InputError(f"the template computes something at {near!r}; only plain fields are read")
-
-
 def read_loose(text: str) -> Parts:
     """Read a person's text: `{{name}}` where it has any, else `{name}` with every other brace
     literal.
@@ -150,14 +92,6 @@ def read_loose(text: str) -> Parts:
         return read_f_string(text)
     except InputError:
         return read_single_brace(text)
-
-
-LANGCHAIN_SYNTAXES: dict[str, TemplateReader] = {
-    "f-string": read_f_string,
-    "jinja2": read_jinja,
-    "mustache": read_mustache,
-}
-"""Template syntaxes by the names that LangChain gives them."""
 
 
 def _read(
