@@ -114,7 +114,6 @@ def students() -> None:
     help="Write its verdicts on held-out rows, for score, slices and gate.",
 )
 @reads_workspace
-@json_option
 def train(
     verdicts: Path,
     options: TrainOptions,
@@ -182,7 +181,6 @@ def train(
     help="Folder of the chats, the held-out rows and student.yaml.",
 )
 @reads_workspace
-@json_option
 def data(
     verdicts: Path, judge: str, options: ChatOptions, out: Path, workspace: Workspace, as_json: bool
 ) -> None:

@@ -19,13 +19,12 @@ from ..store.workspace import Workspace
 from ..terminal import inline, progress_on_stderr, say, say_json
 from .help import Command
 from .model_access import allow_origin_option, asking_environment
-from .options import json_option, named_run, names, reads_workspace, writes_workspace
+from .options import named_run, names, reads_workspace, writes_workspace
 
 
 @click.command(cls=Command, epilog="Example:  judgewright diff 20261121-031502-a1b2c3")
 @click.argument("run")
 @reads_workspace
-@json_option
 def diff(run: str, workspace: Workspace, as_json: bool) -> None:
     """Show what a run wants to change in its prompt, hunk by hunk, and what the gate said."""
     run = named_run(workspace, run, come_to=("decision",))
@@ -88,9 +87,7 @@ def _hunks(summary: RunSummary) -> list[dict[str, Any]]:  # Any: JSON
 
 def decision_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of a person's decision: who, why, which workspace, and how it is printed."""
-    command = click.option("--comment", default="", help="Why.")(
-        writes_workspace(json_option(command))
-    )
+    command = click.option("--comment", default="", help="Why.")(writes_workspace(command))
     text = "Who decides [default: git's user.name <user.email>, else your user name]."
     return click.option("--by", "who", help=text)(command)
 

@@ -15,7 +15,6 @@ from .failure import error_body, report_failure
 from .help import Command
 from .options import (
     all_option,
-    json_option,
     options_of,
     output_option,
     sealed_option,
@@ -53,7 +52,6 @@ OFTEN = """
 )
 @sealed_option
 @writes_workspace
-@json_option
 def bench(
     judge: str,
     data: Path,

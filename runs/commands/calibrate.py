@@ -24,7 +24,7 @@ from ..store.sides import enter_sides
 from ..terminal import progress_on_stderr, say, say_json
 from .help import Command
 from .model_access import asking_environment
-from .options import json_option, options_of, writes_workspace
+from .options import options_of, writes_workspace
 
 if TYPE_CHECKING:
     from ...judges import Shares
@@ -65,7 +65,6 @@ OFTEN = """
 @click.argument("data", type=click.Path(path_type=Path))
 @options_of(rows=AuditedRowOptions, models=ModelOptions, options=CalibrateOptions)
 @writes_workspace
-@json_option
 def calibrate(
     judge: str,
     data: Path,

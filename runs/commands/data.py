@@ -110,7 +110,6 @@ def data() -> None:
 @options_of(options=CheckingOptions)
 @sealed_option
 @reads_workspace
-@json_option
 def check(
     file: Path, options: CheckingOptions, sealed: bool, workspace: Workspace, as_json: bool
 ) -> None:
@@ -146,7 +145,6 @@ def check(
 @click.argument("file", type=click.Path(path_type=Path))
 @options_of(options=SplitOptions)
 @writes_workspace
-@json_option
 def split(file: Path, options: SplitOptions, workspace: Workspace, as_json: bool) -> None:
     """Write train, validation, holdout and final as files of their own, by whole groups, alike in
     labels.
@@ -184,7 +182,6 @@ def split(file: Path, options: SplitOptions, workspace: Workspace, as_json: bool
 @click.argument("queues", nargs=-1, metavar="[QUEUE]...")
 @output_option("--out", type=OutFile(), help="Write rows and labels, as .jsonl or .csv.")
 @reads_workspace
-@json_option
 def labels(queues: tuple[str, ...], out: Path | None, workspace: Workspace, as_json: bool) -> None:
     """List the queues of labels, or write their labels with the columns of their rows.
 

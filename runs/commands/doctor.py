@@ -10,7 +10,7 @@ import click
 
 from ..terminal import inline, say, say_json
 from .help import Command
-from .options import json_option, reads_workspace
+from .options import reads_workspace
 
 if TYPE_CHECKING:
     from ..store.workspace import Workspace
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command, epilog="Example:  judgewright doctor --workspace .")
 @reads_workspace
-@json_option
 def doctor(workspace: Workspace, as_json: bool) -> None:
     """Check all of a workspace: the file, every reply, every run, the ledger of looks.
 

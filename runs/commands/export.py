@@ -102,7 +102,6 @@ def export() -> None:
     help="The Python, or node, that has the tool [default: that of tools.yaml, or this one].",
 )
 @reads_workspace
-@json_option
 def judge(
     judge: str,
     target: str,

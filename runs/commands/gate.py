@@ -50,7 +50,6 @@ from .label import read_share  # a queue is described as `label` describes one
 from .model_access import asking_environment
 from .options import (
     elsewhere,
-    json_option,
     options_of,
     require_model,
     typed_words,
@@ -167,7 +166,6 @@ OFTEN = """
     reports=ReportOptions,
 )
 @writes_workspace
-@json_option
 def gate(
     judge_a: str,
     judge_b: str | None,

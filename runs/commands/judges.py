@@ -9,7 +9,7 @@ import click
 from ..terminal import say, say_json, say_table, say_word_diff
 from .help import Group
 from .judges_add import add
-from .options import json_option, reads_workspace
+from .options import reads_workspace
 
 if TYPE_CHECKING:
     from ...judges import Registry
@@ -38,7 +38,6 @@ def judges() -> None:
 @judges.command("list", epilog=LISTS)
 @click.argument("name", required=False)
 @reads_workspace
-@json_option
 def list_(name: str | None, workspace: Workspace, as_json: bool) -> None:
     """List every judge with its current version; with NAME, that judge's versions, newest first."""
     registry = workspace.registry
@@ -84,7 +83,6 @@ def _say_versions(registry: Registry, judge: str, *, as_json: bool) -> None:
 @click.argument("judge")
 @click.argument("after", required=False)
 @reads_workspace
-@json_option
 def show(judge: str, after: str | None, workspace: Workspace, as_json: bool) -> None:
     """Print a judge as YAML; with AFTER, what changed from JUDGE to that one."""
     from ...optimize.word_diff import diff_prompts
@@ -118,7 +116,6 @@ def show(judge: str, after: str | None, workspace: Workspace, as_json: bool) -> 
 @judges.command(epilog="Example:  judgewright judges use groundedness@1349")
 @click.argument("judge")
 @reads_workspace
-@json_option
 def use(judge: str, workspace: Workspace, as_json: bool) -> None:
     """Make JUDGE (name@version) the current version in this workspace; this also undoes an
     accept.
@@ -153,7 +150,6 @@ def use(judge: str, workspace: Workspace, as_json: bool) -> None:
     "--remove", is_flag=True, help="Take the label away from the version of JUDGE that has it."
 )
 @reads_workspace
-@json_option
 def tag(judge: str, label: str, remove: bool, workspace: Workspace, as_json: bool) -> None:
     """Put LABEL, such as production, on JUDGE (name@version); the version that had it loses it.
 

@@ -21,7 +21,7 @@ from ..config.options import AskOptions, ExchangeOptions
 from ..terminal import inline, say, say_json, visible
 from .help import Command
 from .judges_draft import DraftOptions, add_drafted, positive_of, say_next
-from .options import json_option, options_of, read_pairs, writes_workspace
+from .options import options_of, read_pairs, writes_workspace
 
 if TYPE_CHECKING:
     from ...judges import JudgePrompt, Message
@@ -133,7 +133,6 @@ OFTEN = """
 @click.argument("source", required=False)
 @options_of(source_options=SourceOptions, draft=DraftOptions, models=ReaderOptions)
 @writes_workspace
-@json_option
 def add(
     source: str | None,
     source_options: SourceOptions,

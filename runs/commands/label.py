@@ -22,7 +22,7 @@ from ..labels.questions import QUESTIONS
 from ..reports.label_screen import REASONS, AnswerKeys, row_lines
 from ..terminal import has_screen, inline, say, say_json
 from .help import Command
-from .options import elsewhere, json_option, options_of, sealed_option, writes_workspace
+from .options import elsewhere, options_of, sealed_option, writes_workspace
 
 if TYPE_CHECKING:
     from ...judges import Dataset
@@ -103,7 +103,6 @@ OFTEN = """
 @options_of(options=LabelOptions, reading=RowOptions)
 @sealed_option
 @writes_workspace
-@json_option
 def label(
     queue: str | None,
     options: LabelOptions,

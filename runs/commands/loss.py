@@ -24,7 +24,7 @@ from ..config.options import (
 from ..terminal import inline, say, say_json, simulated_mark
 from .help import Group
 from .model_access import asking_environment
-from .options import json_option, options_of, reads_workspace, writes_workspace
+from .options import options_of, reads_workspace, writes_workspace
 from .output_paths import OutFile
 
 if TYPE_CHECKING:
@@ -86,7 +86,6 @@ def loss() -> None:
 @click.option("--out", type=OutFile(), help="Write the loss as JSON.")
 @options_of(scales=ScaleOptions)
 @writes_workspace
-@json_option
 def write(
     objective: str,
     options: WriteOptions,
@@ -181,7 +180,6 @@ def write(
 @click.option("--target", help=TARGET)
 @options_of(scales=ScaleOptions)
 @reads_workspace
-@json_option
 def check(
     expression: str,
     declares: str | None,

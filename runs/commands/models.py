@@ -37,7 +37,6 @@ def models() -> None:
 @models.command("list", epilog=LISTS)
 @click.argument("name", required=False)
 @reads_workspace
-@json_option
 def list_(name: str | None, workspace: Workspace, as_json: bool) -> None:
     """List the models of your own models.yaml and of the workspace's.
 
@@ -171,7 +170,6 @@ def add(
 )
 @click.option("--max-tokens", type=click.IntRange(1), help="Tokens of one verdict.")
 @reads_workspace
-@json_option
 def test(
     name: str,
     rows: Path | None,

@@ -16,7 +16,6 @@ from ..terminal import progress_on_stderr, say, say_json
 from .help import Command
 from .options import (
     elsewhere,
-    json_option,
     options_of,
     output_option,
     writes_workspace,
@@ -61,7 +60,6 @@ OFTEN = """
     help="Begin a new run, though the same one was begun or has ended before.",
 )
 @writes_workspace
-@json_option
 def optimize(
     judge: str,
     data: Path,

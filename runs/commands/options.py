@@ -225,9 +225,11 @@ def json_option(command: F) -> F:
 
 
 def reads_workspace(command: Callable[..., T]) -> Callable[..., T]:
-    """Add `--workspace`, and hand the command the workspace, which is closed when the command
-    ends.
+    """Add `--workspace` and `--json`, and hand the command the workspace, which is closed when the
+    command ends.
     """
+
+    command = json_option(command)
 
     @wraps(command)
     def call(

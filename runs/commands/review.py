@@ -18,7 +18,7 @@ from ..store.workspace import Workspace
 from ..terminal import say, say_json
 from .help import Command
 from .model_access import allow_origin_option, asking_environment
-from .options import json_option, reads_workspace
+from .options import reads_workspace
 
 HOST = "127.0.0.1"
 
@@ -42,7 +42,6 @@ HOST = "127.0.0.1"
 )
 @allow_origin_option
 @reads_workspace
-@json_option
 def review(
     port: int, opening: bool, origins: tuple[str, ...], workspace: Workspace, as_json: bool
 ) -> None:

@@ -17,7 +17,7 @@ from ..config.environment import read_environment
 from ..store.jobs import Job, JobQueue, Wish
 from ..terminal import inline, say, say_json, say_table
 from .help import Command
-from .options import json_option, reads_workspace
+from .options import reads_workspace
 
 if TYPE_CHECKING:
     from ..store.workspace import Workspace
@@ -45,7 +45,6 @@ def say_jobs(queue: JobQueue, jobs: Sequence[Job]) -> None:
 
 @click.command(cls=Command, epilog="Example:  judgewright runs work")
 @reads_workspace
-@json_option
 def work(workspace: Workspace, as_json: bool) -> None:
     """Work the queue of jobs until it is empty; the page does this in a process of its own.
 
@@ -70,7 +69,6 @@ def work(workspace: Workspace, as_json: bool) -> None:
 @click.command(cls=Command, epilog="Example:  judgewright runs pause 3f2a")
 @click.argument("job")
 @reads_workspace
-@json_option
 def pause(job: str, workspace: Workspace, as_json: bool) -> None:
     """Pause JOB: what it has done is kept, and `runs resume` goes on."""
     _wish(workspace, job, "pause", as_json=as_json)
@@ -79,7 +77,6 @@ def pause(job: str, workspace: Workspace, as_json: bool) -> None:
 @click.command(cls=Command, epilog="Example:  judgewright runs stop 3f2a")
 @click.argument("job")
 @reads_workspace
-@json_option
 def stop(job: str, workspace: Workspace, as_json: bool) -> None:
     """Stop JOB; what it has done is kept."""
     _wish(workspace, job, "stop", as_json=as_json)

@@ -18,7 +18,7 @@ from ..terminal import progress_on_stderr, say, say_json, simulated_mark
 from .help import Group
 from .model_access import allow_origin_option, asking_environment
 from .optimize import finish, tell
-from .options import elsewhere, json_option, named_run, reads_workspace, writes_workspace
+from .options import elsewhere, named_run, reads_workspace, writes_workspace
 from .output_paths import OutFolder
 from .run_jobs import job_bodies, pause, queue_of, resume_job, say_jobs, stop, work
 from .runs_merge import merge
@@ -53,7 +53,6 @@ def runs() -> None:
     help="Show at most so many.",
 )
 @reads_workspace
-@json_option
 def list_(limit: int, workspace: Workspace, as_json: bool) -> None:
     """List the runs of this workspace, newest first, with what each is about, its figure and how it
     ended; then the jobs that are not done or made no run.
@@ -96,7 +95,6 @@ def _describe(workspace: Workspace, records: Sequence[RunRecord]) -> list[RunLin
 @click.argument("before")
 @click.argument("after")
 @reads_workspace
-@json_option
 def compare(before: str, after: str, workspace: Workspace, as_json: bool) -> None:
     """Compare the judges of two runs, on the open rows that both judged; no model is asked.
 
@@ -125,7 +123,6 @@ def compare(before: str, after: str, workspace: Workspace, as_json: bool) -> Non
 @runs.command(epilog="Example:  judgewright runs show latest")
 @click.argument("run")
 @reads_workspace
-@json_option
 def show(run: str, workspace: Workspace, as_json: bool) -> None:
     """Show what a run did, event by event.
 
@@ -208,7 +205,6 @@ DIRECTIONS: dict[str, FlipDirection] = {"right": "became right", "wrong": "becam
     help="Show at most so many.",
 )
 @reads_workspace
-@json_option
 def flips(
     run: str,
     direction: str | None,
@@ -271,7 +267,6 @@ def flips(
     "--format", "formats", type=click.Choice(FORMATS), multiple=True, help="Which [default: all]."
 )
 @reads_workspace
-@json_option
 def export(
     run: str, out: Path, formats: tuple[str, ...], workspace: Workspace, as_json: bool
 ) -> None:
@@ -300,7 +295,6 @@ def export(
 )
 @allow_origin_option
 @writes_workspace
-@json_option
 def resume(
     run: str,
     budget: str | None,
@@ -343,7 +337,6 @@ def resume(
 @click.option("--comment", default="", help="Why.")
 @allow_origin_option
 @writes_workspace
-@json_option
 def edit(
     run: str,
     file: Path,

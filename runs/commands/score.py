@@ -30,7 +30,7 @@ from ..store.sealed_rows import seal_judges
 from ..store.workspace import Workspace
 from ..terminal import say_json
 from .help import Command
-from .options import all_option, json_option, options_of, reads_workspace, sealed_option
+from .options import all_option, options_of, reads_workspace, sealed_option
 
 EXAMPLES = """\
 Example:  judgewright score verdicts.jsonl --score verdict --confidence confidence --group query_id
@@ -130,7 +130,6 @@ OFTEN = """
 @all_option
 @sealed_option
 @reads_workspace
-@json_option
 def score(
     files: tuple[Path, ...],
     reading: ColumnOptions,

@@ -36,7 +36,7 @@ from ..reports.slice_report import say_measured, say_rows, say_slices, say_tree
 from ..store.workspace import Workspace
 from ..terminal import counting_on_stderr, say, say_json
 from .help import Command
-from .options import all_option, json_option, options_of, reads_workspace, sealed_option
+from .options import all_option, options_of, reads_workspace, sealed_option
 from .output_paths import NumberedOutFile
 from .score import ColumnOptions, read_columns  # verdict files are read as `score` reads them
 
@@ -119,7 +119,6 @@ OFTEN = """
 @all_option
 @sealed_option
 @reads_workspace
-@json_option
 def slices(
     run_or_verdicts: str,
     options: Search,

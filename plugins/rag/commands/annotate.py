@@ -16,7 +16,7 @@ from ....optimize.options import described, option
 from ....runs.commands.failure import error_body, report_failure
 from ....runs.commands.help import Command
 from ....runs.commands.model_access import asking_environment
-from ....runs.commands.options import json_option, options_of, writes_workspace
+from ....runs.commands.options import options_of, writes_workspace
 from ....runs.config.options import COLUMN, LABEL_MAP, LABEL_SCALE, JudgeModelOptions, pairs_option
 from ....runs.store.workspace import Workspace
 from ....runs.terminal import progress_on_stderr, say, say_json, say_table
@@ -112,7 +112,6 @@ OFTEN = """
 @click.argument("corpus", type=click.Path(path_type=Path))
 @options_of(options=AnnotateOptions, models=JudgeModelOptions)
 @writes_workspace
-@json_option
 def annotate(
     queries: Path,
     corpus: Path,

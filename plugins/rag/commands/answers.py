@@ -129,7 +129,6 @@ OFTEN = """
 @options_of(options=CompareOptions, models=ModelOptions)
 @output_option("--out", type=OutFile(), help="Write what became of each question, as JSONL.")
 @writes_workspace
-@json_option
 def compare(
     documents: Path,
     questions: Path,
@@ -187,7 +186,6 @@ def compare(
 @options_of(options=ClarifyOptions, models=ModelOptions)
 @output_option("--out", type=OutFile(), help="Write every interpretation, as JSONL.")
 @writes_workspace
-@json_option
 def clarify(
     queries: Path,
     documents: Path,

@@ -11,7 +11,7 @@ import click
 from ....runs.commands.failure import error_body, report_failure
 from ....runs.commands.help import Command
 from ....runs.commands.model_access import asking_environment
-from ....runs.commands.options import json_option, options_of, writes_workspace
+from ....runs.commands.options import options_of, writes_workspace
 from ....runs.commands.output_paths import OutFile
 from ....runs.config.options import ModelOptions
 from ....runs.terminal import progress_on_stderr, say, say_json
@@ -55,7 +55,6 @@ SHOWN = 5
 @click.option("--out", type=OutFile(), required=True, help="Write the definitions as JSONL.")
 @options_of(models=ModelOptions)
 @writes_workspace
-@json_option
 def define(
     queries: Path,
     query: str | None,

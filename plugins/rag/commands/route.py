@@ -14,7 +14,6 @@ from ....optimize.options import described, option
 from ....runs.commands.failure import error_body, report_failure
 from ....runs.commands.help import Group
 from ....runs.commands.options import (
-    json_option,
     options_of,
     output_option,
     reads_workspace,
@@ -66,7 +65,6 @@ def route() -> None:
     "--out", type=OutFile(), required=True, help="Write the judge as YAML; its name is the file's."
 )
 @reads_workspace
-@json_option
 def judge(catalog: Path, base: str, out: Path, workspace: Workspace, as_json: bool) -> None:
     """Write the judge that chooses among all sources of CATALOG, to benchmark, optimize and export
     like any other.
@@ -104,7 +102,6 @@ OFTEN = """
 @options_of(options=RouteOptions, rows=RowOptions, models=ModelOptions)
 @output_option("--out", type=OutFile(), help="Write the choices, for score, slices and gate.")
 @writes_workspace
-@json_option
 def ask(
     data: Path,
     options: RouteOptions,
