@@ -1,49 +1,29 @@
-"""What a run will ask: at most, by its rules, and usually, by measured rates.
+"""How many calls a run makes: at most, by its rules, and usually, by measured rates.
 
-The hard bound follows from two facts: an equal request is answered once and then is cached, and
-every step of the run is bounded by its settings and by its proposer. Each line of it stands for one
-step of `loop.optimize`. Requests that fail are not answers; what an endpoint bills for them, and
-for the second request after a reply that was cut, only `--budget` bounds.
+The bound follows from two facts: an equal request is answered once and then is cached, and every
+step of the run is bounded by its settings and by its proposer. Each line of it stands for one step
+of `loop.optimize`. Requests that fail are not answers; what an endpoint bills for them, and for the
+second request after a reply that was cut, only `--budget` bounds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Literal
 
-from ..judges import (
-    VERDICT_LIMIT,
-    Dataset,
-    JudgePrompt,
-    Row,
-    Splits,
-    estimate_tokens,
-    judge_request,
-)
-from ..judges.models import Forecast, ModelSettings
+from ..judges import Dataset, JudgePrompt, Row, Splits
 from .brief import MOST_QUOTED
 from .holdout.unanswered import ROUNDS
-from .invariants import EXAMPLE_TOKENS, token_cap
-from .losses.classes import Classes
 from .losses.loss import RETURNS
 from .losses.objective import Objective
-from .losses.request import LISTED_PAIRS, loss_request, scale_facts, slice_facts
-from .proposers.proposer import Proposer, StepBound, StepSizes
-from .proposers.texts import TEXT_LIMIT
+from .proposers.proposer import Proposer, StepBound
 from .racing.schedule import RaceSettings
 from .settings import RunSettings
 
 Who = Literal["judge", "optimizer", "either", "screen"]
 
 ASKED_AGAIN = "rows unanswered at the gate, asked again"
-_REFUSAL_TOKENS = 2_000
-"""Tokens that the reasons against one loss may take in the next request."""
-_BRIEF_SHARE = 2
-"""The budget reserves half a token a byte, where a brief counts a quarter."""
-_SLICE_TOKENS = 500
-_MOST_SHOWN = 16
-"""Demonstrations that a candidate is taken to show at most, for the template around each."""
 
 SEARCHED = 0.75
 """Share of its calls that a search takes."""
@@ -78,8 +58,6 @@ class PlannedRun:
     objective: Objective
     screened: bool = False
     """Whether a cheaper model looks at candidates before they race."""
-    judge_model: ModelSettings = field(default_factory=ModelSettings)
-    optimizer_model: ModelSettings = field(default_factory=ModelSettings)
 
     @property
     def candidates(self) -> int:
@@ -87,103 +65,86 @@ class PlannedRun:
         return self.settings.candidates_a_step
 
     @property
-    def verdict_limit(self) -> int:
-        """Tokens of a verdict at most."""
-        return self.settings.judge.max_tokens or self.judge_model.max_tokens or VERDICT_LIMIT
-
-    @property
     def step(self) -> StepBound | None:
         """What one proposal may ask, as the proposer says it."""
-        return self.proposer.bound(
-            StepSizes(
-                prompt=token_cap(self.prompt),
-                brief=_BRIEF_SHARE * self.settings.brief_tokens,
-                reply=self.optimizer_model.optimizer_max_tokens or TEXT_LIMIT,
-                training_rows=len(self.parts.training),
-            )
-        )
+        return self.proposer.bound(training_rows=len(self.parts.training))
+
+    @property
+    def loss_calls(self) -> int:
+        """How often a loss is asked for, with every refusal."""
+        asked = not self.settings.unguided and self.settings.loss is None
+        return 1 + RETURNS if asked else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """One line of the hard bound."""
+    """One line of the bound."""
 
     what: str
-    who: Who
+    who: Who = "judge"
     calls: int
     usual: float = 1.0
     """The share of these calls that a run usually makes."""
-    tokens_in: int | None
-    """Of all these calls together; None where the length of a request is not bounded."""
-    tokens_out: int | None
-    longest: int
-    """Tokens of the longest single request."""
+
+    @property
+    def likely(self) -> float:
+        """How many of the calls a run usually makes."""
+        return self.calls * self.usual
 
 
 def bound_run(planned: PlannedRun) -> tuple[Asked, ...] | None:
-    """Return what the run asks at most, line by line; None where its proposer has no known bound.
-
-    Tokens in are counted as the budget reserves them: half a token a UTF-8 byte and what a chat
-    template may add, with candidates as long as the invariants allow; tokens out by the limit of
-    each reply.
+    """Return the calls that the run makes at most, line by line; None where its proposer has no
+    known bound.
     """
     step, settings = planned.step, planned.settings
     if step is None:
         return None
-    reply = planned.verdict_limit
     every, train, validation = (
-        _row_sizes(planned, rows.rows)
+        _sent(planned, rows.rows)
         for rows in (planned.dataset, planned.parts.training, planned.parts.validation)
     )
-    sealed = _Sizes(
-        calls=every.calls - train.calls - validation.calls,
-        tokens=every.tokens - train.tokens - validation.tokens,
-        longest=every.longest,
-    )
-    more, later = _growth(planned), max(settings.steps - 1, 0)
+    sealed = every - train - validation
+    later = max(settings.steps - 1, 0)
     candidates = settings.steps * planned.candidates
-    batch = min(settings.batch_rows(validation.calls), train.calls)
+    batch = min(settings.batch_rows(validation), train)
+    written = candidates * step.optimizer + (step.once if candidates else 0)
+    first_replies = 1 - step.again / step.optimizer if step.optimizer else 1.0
+    # The batch where a candidate was kept; those that were not, on the rows that were shown.
+    new_prompts = later * (batch + (planned.candidates - 1) * min(MOST_QUOTED, batch))
     lines = [
-        _judged("benchmark of the open rows", (train, 1, 0), (validation, 1, 0), reply=reply),
-        _loss_line(planned),
-        *_proposal_lines(step, candidates),
-        # The batch where a candidate was kept; those that were not, on the rows that were shown.
-        _judged(
-            "training rows of new prompts",
-            (_some(train, batch), later, more),
-            (_some(train, min(MOST_QUOTED, batch)), later * (planned.candidates - 1), more),
-            reply=reply,
-            usual=KEPT,
+        Asked(what="benchmark of the open rows", calls=train + validation),
+        Asked(
+            what="loss, with every refusal",
+            who="optimizer",
+            calls=planned.loss_calls,
+            usual=1 / (1 + RETURNS),
         ),
-        _judged(
-            "validations of candidates",
-            (validation, candidates, more),
-            reply=reply,
-            usual=VALIDATED,
-        ),
+        Asked(what="proposals", who="optimizer", calls=written, usual=first_replies),
+        Asked(what="proposals", calls=candidates * step.judge, usual=SEARCHED),
+        Asked(what="proposals", who="either", calls=candidates * step.either, usual=SEARCHED),
+        Asked(what="training rows of new prompts", calls=new_prompts, usual=KEPT),
+        Asked(what="validations of candidates", calls=candidates * validation, usual=VALIDATED),
     ]
     if planned.screened and planned.candidates > 1:
-        looked = _some(validation, min(RaceSettings().screening, validation.calls))
-        screening = _judged(
-            "screening of candidates", (looked, candidates + settings.steps, more), reply=reply
-        )
-        lines.append(replace(screening, who="screen"))
+        looked = min(RaceSettings().screening, validation) * (candidates + settings.steps)
+        lines.append(Asked(what="screening of candidates", who="screen", calls=looked))
     if settings.steps:
+        # Each hunk left out and added alone; both whole prompts were validated before.
+        lines.append(Asked(what="hunks", calls=2 * settings.hunks * validation))
         # The gate judges both prompts on the holdout, the closing report both on the final rows,
         # and the finalist on the training rows, some of them before; what either has answered
         # before is cached.
-        closing = ((sealed, 1, 0), (sealed, 1, more), (train, 1, more))
-        if settings.hunks:
-            # Each hunk left out and added alone; both whole prompts were validated before.
-            lines.append(_judged("hunks", (validation, 2 * settings.hunks, more), reply=reply))
-        lines.append(_judged("gate and closing report", *closing, reply=reply))
-        # Rows that one side leaves unanswered at the gate are asked again on both. Only the number
-        # of the holdout's rows is known here, not which they are: their tokens are bounded by those
-        # of all sealed rows.
-        again = replace(sealed, calls=min(sealed.calls, len(planned.parts.holdout)))
-        twice = ((again, ROUNDS, 0), (again, ROUNDS, more))
-        lines.append(_judged(ASKED_AGAIN, *twice, reply=reply, usual=0.0))
+        lines.append(Asked(what="gate and closing report", calls=2 * sealed + train))
+        # Rows that one side leaves unanswered at the gate are asked again on both.
+        again = 2 * ROUNDS * min(sealed, len(planned.parts.holdout))
+        lines.append(Asked(what=ASKED_AGAIN, calls=again, usual=0.0))
     return tuple(line for line in lines if line.calls)
+
+
+def _sent(planned: PlannedRun, rows: Sequence[Row]) -> int:
+    """Count the rows that a judge is sent; longer ones are unscored."""
+    most = planned.settings.judge.max_chars
+    return sum(sum(map(len, row.inputs.values())) <= most for row in rows)
 
 
 def count_exchanges(planned: PlannedRun, *, judge: bool, optimizer: bool) -> int | None:
@@ -217,121 +178,5 @@ def count_exchanges(planned: PlannedRun, *, judge: bool, optimizer: bool) -> int
         count += -1 + 1 + min(1, planned.settings.hunks) + 1 + ROUNDS + 1
     if optimizer:
         once = step.exchanges if step.once and steps else 0
-        count += _loss_line(planned).calls + once + steps * step.exchanges
+        count += planned.loss_calls + once + steps * step.exchanges
     return count
-
-
-@dataclass(frozen=True, slots=True)
-class _Sizes:
-    """How many of some rows are sent, with how many tokens in all, and in the longest."""
-
-    calls: int
-    tokens: int
-    longest: int
-
-
-def _some(rows: _Sizes, calls: int) -> _Sizes:
-    """Return the sizes of so many of some rows at most, whichever they are."""
-    return _Sizes(calls, calls * rows.longest, rows.longest)
-
-
-def _row_sizes(planned: PlannedRun, rows: Sequence[Row]) -> _Sizes:
-    judge_settings = planned.settings.judge
-    forecast = Forecast()
-    sent = [row for row in rows if sum(map(len, row.inputs.values())) <= judge_settings.max_chars]
-    sizes = [
-        forecast.before(judge_request(planned.prompt, row, settings=judge_settings))[0]
-        for row in sent
-    ]
-    return _Sizes(len(sizes), sum(sizes), max(sizes, default=0))
-
-
-def _growth(planned: PlannedRun) -> int:
-    """Tokens by which a candidate's request may be longer than the prompt's own, by the
-    invariants.
-    """
-    prompt, parts = planned.prompt, planned.proposer.parts
-    own = estimate_tokens(f"{prompt.system}\n{prompt.criteria}\n{prompt.reply}")
-    text = (token_cap(prompt) - own + 1) * (1 + len(prompt.examples) if "reply" in parts else 1)
-    if "examples" not in parts:
-        return text
-    frames = estimate_tokens(f"{prompt.template}\n{prompt.reply}") + 16 * (2 + len(prompt.inputs))
-    return text + EXAMPLE_TOKENS + frames * _MOST_SHOWN
-
-
-def _judged(what: str, *rows: tuple[_Sizes, int, int], reply: int, usual: float = 1.0) -> Asked:
-    """Add up judge calls: each set of rows with how often it is asked, and how much longer the
-    request may be.
-    """
-    calls = sum(sizes.calls * times for sizes, times, _ in rows)
-    return Asked(
-        what=what,
-        who="judge",
-        calls=calls,
-        usual=usual,
-        tokens_in=sum((sizes.tokens + sizes.calls * more) * times for sizes, times, more in rows),
-        tokens_out=calls * reply,
-        longest=max((sizes.longest + more for sizes, _, more in rows), default=0),
-    )
-
-
-def _loss_line(planned: PlannedRun) -> Asked:
-    scale = planned.prompt.scale
-    classes = None
-    facts = scale_facts(scale, planned.dataset.labels)
-    if scale.kind == "choice":
-        classes = Classes.of(scale, planned.objective.target)
-        longest_name = max(scale.labels, key=len)
-        # In the slice and outside of it.
-        facts = [f"{len(planned.dataset)} {longest_name!r} called {longest_name!r}"] * (
-            2 * LISTED_PAIRS
-        )
-    facts += slice_facts(planned.settings.saved_slices)
-    request = planned.optimizer_model.apply(
-        loss_request(planned.objective, "", classes=classes, facts=facts)
-    )
-    asked = not planned.settings.unguided and planned.settings.loss is None
-    calls = 1 + RETURNS if asked else 0
-    longest = Forecast().before(request)[0] + _SLICE_TOKENS + RETURNS * _REFUSAL_TOKENS
-    return Asked(
-        what="loss, with every refusal",
-        who="optimizer",
-        calls=calls,
-        usual=1 / (1 + RETURNS),
-        tokens_in=calls * longest,
-        tokens_out=calls * (request.max_tokens or request.default_max_tokens or 0),
-        longest=longest,
-    )
-
-
-def _proposal_lines(step: StepBound, times: int) -> list[Asked]:
-    """Return the lines of all proposals; a search may try prompts that the invariants would
-    refuse, however long.
-    """
-    written = times * step.optimizer + (step.once if times else 0)
-    usual = 1 - step.again / step.optimizer if step.optimizer else 1.0
-    bounded = step.request is not None
-    searched: tuple[tuple[Who, int], ...] = (("judge", step.judge), ("either", step.either))
-    return [
-        Asked(
-            what="proposals",
-            who="optimizer",
-            calls=written,
-            usual=usual,
-            tokens_in=written * (step.request or 0) if bounded else None,
-            tokens_out=written * step.reply if bounded else None,
-            longest=step.request or 0,
-        ),
-        *(
-            Asked(
-                what="proposals",
-                who=who,
-                calls=times * calls,
-                usual=SEARCHED,
-                tokens_in=None,
-                tokens_out=None,
-                longest=0,
-            )
-            for who, calls in searched
-        ),
-    ]

@@ -15,7 +15,7 @@ from .guidelines import Guidelines, rows_with_reasons
 from .human import HumanEdit
 from .mipro import Mipro
 from .prompt_parts import PARTS, Part, constraints, show_prompt
-from .proposer import NoProposal, Proposal, Proposer, StepBound, StepSizes
+from .proposer import NoProposal, Proposal, Proposer, StepBound
 from .reasons import check_reply, with_reasons
 from .rewrite import Rewrite
 from .textgrad import TextGrad
@@ -41,7 +41,6 @@ __all__ = [
     "Rewrite",
     "Search",
     "StepBound",
-    "StepSizes",
     "TextGrad",
     "Trial",
     "Unanswered",

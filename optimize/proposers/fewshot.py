@@ -15,9 +15,9 @@ import numpy as np
 
 from ...judges import Example, JudgePrompt, Row
 from ..brief import Brief
-from .demonstrations import MAX_CHARS, Demonstration, list_demonstrations, pool
+from .demonstrations import Demonstration, list_demonstrations, pool
 from .prompt_parts import Part, same_inputs
-from .proposer import FRAME_TOKENS, NoProposal, Proposal, StepBound, StepSizes
+from .proposer import NoProposal, Proposal, StepBound
 from .reasons import with_reasons
 from .workbench import Workbench
 
@@ -40,15 +40,9 @@ class FewShot:
     calls: int = 200
     """Judge calls of one step at most, cached replies included."""
 
-    def bound(self, sizes: StepSizes) -> StepBound:
-        """See `Proposer.bound`: a demonstration's characters have four bytes at most."""
-        return StepBound(
-            optimizer=self.choose_from,
-            judge=self.calls,
-            request=FRAME_TOKENS + 2 * sizes.prompt + 2 * MAX_CHARS,
-            reply=sizes.reply,
-            exchanges=None,
-        )
+    def bound(self, *, training_rows: int) -> StepBound:
+        """See `Proposer.bound`."""
+        return StepBound(optimizer=self.choose_from, judge=self.calls, exchanges=None)
 
     def propose(
         self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int

@@ -15,7 +15,7 @@ from .dspy_run import conclude, metric, refuse_names, row_example, run_search
 from .dspy_search import Search, prompt_from
 from .fewshot import LEAST_ROWS, tuning_rows
 from .prompt_parts import Part
-from .proposer import NoProposal, Proposal, StepBound, StepSizes
+from .proposer import NoProposal, Proposal, StepBound
 from .rewrite import Rewrite
 from .workbench import Workbench
 
@@ -36,9 +36,9 @@ class Gepa:
     rewrite: Rewrite = Rewrite()  # noqa: RUF009  # frozen
     """Asks for new criteria; GEPA's own prompt knows nothing of judges, scales and quotations."""
 
-    def bound(self, sizes: StepSizes) -> StepBound:
+    def bound(self, *, training_rows: int) -> StepBound:
         """See `Proposer.bound`."""
-        return StepBound(either=self.calls, request=None, exchanges=None)
+        return StepBound(either=self.calls, exchanges=None)
 
     def propose(
         self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int

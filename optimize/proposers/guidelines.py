@@ -30,7 +30,7 @@ from ..brief_figures import describe_goal
 from ..invariants import PhraseIndex
 from ..passages import focus_of, shown_inputs
 from .prompt_parts import Part
-from .proposer import FRAME_TOKENS, NoProposal, Proposal, StepBound, StepSizes
+from .proposer import NoProposal, Proposal, StepBound
 from .texts import TEXT_LIMIT
 from .workbench import Workbench
 
@@ -47,8 +47,6 @@ MOST_WORDS, RULE_BYTES = 60, 600
 SIBLINGS = 4
 """Proposals of one step are offered different rules: they go by turns over so many that are left.
 """
-_LINE_BYTES = 300
-"""What stands around a reason or a rule in its line: names of inputs, a number, a grade."""
 _TRY = 100_000
 """Added to the repeat index for each further try."""
 _DISTIL = Instruction(
@@ -108,20 +106,11 @@ class Guidelines:
     retries: int = 2
     """How often a reply that cannot be used is asked for again."""
 
-    def bound(self, sizes: StepSizes) -> StepBound:
+    def bound(self, *, training_rows: int) -> StepBound:
         """See `Proposer.bound`: reasons are distilled once a run, rules merged in every step."""
-        batches = -(-min(MOST_REASONS, sizes.training_rows) // EACH)
-        notes = EACH * (ROW_BYTES + REASON_BYTES + _LINE_BYTES)
-        rules = MOST_REASONS * (RULE_BYTES + _LINE_BYTES)
-        shown = 2 * sizes.prompt + sizes.brief
-        return StepBound(
-            optimizer=1 + self.retries,
-            again=self.retries,
-            once=batches * (1 + self.retries),
-            request=FRAME_TOKENS + max(shown + rules // 2, notes // 2),
-            reply=sizes.reply,
-            exchanges=1 + self.retries,
-        )
+        batches = -(-min(MOST_REASONS, training_rows) // EACH)
+        tries = 1 + self.retries
+        return StepBound(optimizer=tries, again=self.retries, once=batches * tries, exchanges=tries)
 
     def propose(
         self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from ...judges import JudgePrompt
 from ..brief import Brief
 from .prompt_parts import PARTS, Part
-from .proposer import NoProposal, Proposal, StepBound, StepSizes
+from .proposer import NoProposal, Proposal, StepBound
 from .workbench import Workbench
 
 
@@ -19,7 +19,7 @@ class HumanEdit:
     parts: tuple[Part, ...] = tuple(part for part in PARTS if part != "anchors")
     edit: JudgePrompt
 
-    def bound(self, sizes: StepSizes) -> StepBound:
+    def bound(self, *, training_rows: int) -> StepBound:
         """See `Proposer.bound`."""
         return StepBound()
 

@@ -14,7 +14,7 @@ from .dspy_run import conclude, metric, refuse_names, row_example, run_search
 from .dspy_search import Search
 from .fewshot import LEAST_ROWS, shipped, tuning_rows
 from .prompt_parts import Part, constraints
-from .proposer import NoProposal, Proposal, StepBound, StepSizes
+from .proposer import NoProposal, Proposal, StepBound
 from .reasons import with_reasons
 from .workbench import Workbench
 
@@ -42,9 +42,9 @@ class Mipro:
     choose_from: int = 8
     """Training rows that demonstrations are made of."""
 
-    def bound(self, sizes: StepSizes) -> StepBound:
+    def bound(self, *, training_rows: int) -> StepBound:
         """See `Proposer.bound`."""
-        return StepBound(either=self.calls, request=None, exchanges=None)
+        return StepBound(either=self.calls, exchanges=None)
 
     def propose(
         self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int

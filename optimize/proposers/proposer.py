@@ -34,27 +34,9 @@ class NoProposal:
     """Whether that is because the optimizer model did not answer."""
 
 
-FRAME_TOKENS = 4_000
-"""Tokens of the fixed texts around what an optimizer request is about; TextGrad's longest has about
-1,500.
-"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepSizes:
-    """How long the texts of a step may be, in tokens as a budget reserves them."""
-
-    prompt: int
-    """Of a candidate at most."""
-    brief: int
-    reply: int
-    """Of one of the optimizer model's replies at most, where the proposer does not say it."""
-    training_rows: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepBound:
-    """What one proposal may ask, at most."""
+    """How many calls one proposal may make, at most."""
 
     optimizer: int = 0
     judge: int = 0
@@ -64,10 +46,6 @@ class StepBound:
     """Optimizer calls among these that only follow an unusable reply."""
     once: int = 0
     """Optimizer calls that the first proposal makes beside these; later ones find them cached."""
-    request: int | None = 0
-    """Tokens of one optimizer request; None where they are not bounded."""
-    reply: int = 0
-    """Tokens of one optimizer reply."""
     exchanges: int | None = 0
     """Batches or files of optimizer requests that follow one another; None where each request may
     take one.
@@ -87,8 +65,8 @@ class Proposer(Protocol):
         """The parts it may change; a candidate that differs in another is refused."""
         ...
 
-    def bound(self, sizes: StepSizes) -> StepBound | None:
-        """Return what a step may ask; None where nobody has counted it."""
+    def bound(self, *, training_rows: int) -> StepBound | None:
+        """Return how many calls a proposal may make; None where nobody has counted them."""
         ...
 
     def propose(

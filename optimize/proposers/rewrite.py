@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from ...judges import JudgePrompt, Message, Request
 from ..brief import Brief
 from .prompt_parts import Part, constraints, text_of, with_text
-from .proposer import FRAME_TOKENS, NoProposal, Proposal, StepBound, StepSizes
+from .proposer import NoProposal, Proposal, StepBound
 from .texts import TEXT_LIMIT, Wanted, Written, write_texts
 from .workbench import Ask, Workbench
 
@@ -37,16 +37,11 @@ class Rewrite:
     """Tokens of a reply; None: what the settings of the optimizer model say, else 4,096."""
     retries: int = 2
 
-    def bound(self, sizes: StepSizes) -> StepBound:
+    def bound(self, *, training_rows: int) -> StepBound:
         """See `Proposer.bound`."""
         again = len(self.parts) * self.retries
-        return StepBound(
-            optimizer=len(self.parts) + again,
-            again=again,
-            request=FRAME_TOKENS + 2 * sizes.prompt + sizes.brief,
-            reply=self.max_tokens or sizes.reply,
-            exchanges=1 + self.retries,
-        )
+        calls = len(self.parts) + again
+        return StepBound(optimizer=calls, again=again, exchanges=1 + self.retries)
 
     def propose(
         self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int

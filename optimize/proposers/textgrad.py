@@ -12,15 +12,13 @@ from ...judges import JudgePrompt, Message, Request
 from ..brief import Brief, describe_attempt
 from ..brief_figures import describe_wish
 from .prompt_parts import ROLES, Part, constraints, text_of, with_text
-from .proposer import FRAME_TOKENS, NoProposal, Proposal, StepBound, StepSizes
+from .proposer import NoProposal, Proposal, StepBound
 from .textgrad_graph import CLOSE_TAG, OPEN_TAG, Setting, load_graph
 from .texts import TEXT_LIMIT, Wanted, Written, write_texts
 from .workbench import Workbench
 
 MOMENTUM = 3
 """How many earlier texts the optimizer is shown, with how each ended."""
-_RESENT = 3
-"""Tokens that the estimate may make of one token of a reply that is part of the next request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,18 +35,12 @@ class TextGrad:
     retries: int = 2
     """How often a reply without a usable text is asked for again."""
 
-    def bound(self, sizes: StepSizes) -> StepBound:
-        """See `Proposer.bound`: the part, the rest of the prompt, brief and gradients are shown."""
-        parts, reply = len(self.parts), self.max_tokens or sizes.reply
+    def bound(self, *, training_rows: int) -> StepBound:
+        """See `Proposer.bound`."""
+        parts = len(self.parts)
         again = parts * self.retries
-        shown = 2 * sizes.prompt + sizes.brief + (2 + MOMENTUM) * sizes.prompt
-        return StepBound(
-            optimizer=parts * (self.gradients + 1) + again,
-            again=again,
-            request=FRAME_TOKENS + shown + self.gradients * _RESENT * reply,
-            reply=reply,
-            exchanges=parts + 1 + self.retries,
-        )
+        calls = parts * (self.gradients + 1) + again
+        return StepBound(optimizer=calls, again=again, exchanges=parts + 1 + self.retries)
 
     def propose(
         self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int

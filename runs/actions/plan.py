@@ -45,17 +45,15 @@ Watch = Callable[[str, Progress], None]
 VERDICT_TOKENS = 120
 """Tokens of a verdict, where no pilot has seen any."""
 TEXT_TOKENS = 475
-"""Tokens of an optimizer's reply."""
-REQUEST_SHARE = 1 / 3
-"""Share of the longest request that an optimizer request usually takes."""
+"""Tokens of an optimizer's reply; its request is taken to be as long as its brief may be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
     """What a run probably takes, and what it cannot exceed; None where it is not known."""
 
-    likely: float | None
-    at_most: float | None
+    likely: float | None = None
+    at_most: float | None = None
     reason: str = ""
     """Why a number is missing."""
 
@@ -101,7 +99,7 @@ class Plan:
             "money": asdict(self.money),
             "exchanges": self.exchanges,
             "budget": self.budget,
-            "bound": [asdict(line) for line in self.lines],
+            "bound": [asdict(line) | {"likely": line.likely} for line in self.lines],
             "detectable": self.detectable.to_json(),
             "pilot": self.pilot and self.pilot.to_json(),
             "notes": list(self.notes),
@@ -130,22 +128,23 @@ def plan_run(
     writer, writer_via = config.optimizer_access
     names = {"judge": config.model, "optimizer": writer, "screen": config.screen_model}
     models = {who: open_model(name or config.model, environment) for who, name in names.items()}
-    rates = {
-        who: _Rate(
-            model=model,
-            prices=Prices(
-                environment.prices, environment.settings(names[who] or config.model).price
-            ),
-            via=writer_via if who == "optimizer" else config.via,
-        )
-        for who, model in models.items()
-    }
     exchanges = count_exchanges(planned, judge=config.via != "live", optimizer=writer_via != "live")
     summary = count_row_tokens(
         planned.dataset.rows, model=models["judge"].name, prompt=planned.prompt
     )
     lines = bound_run(planned)
-    calls, tokens, money = _spans(lines, _sizes(planned, summary, seen), rates)
+    verdict_out = seen.tokens_out if seen and seen.tokens_out else VERDICT_TOKENS
+    verdict = summary.total / max(summary.calls, 1), verdict_out
+    rates = {
+        who: _Rate.of(
+            model,
+            Prices(environment.prices, environment.settings(names[who] or config.model).price),
+            writer_via if who == "optimizer" else config.via,
+            *((config.brief_tokens, TEXT_TOKENS) if who == "optimizer" else verdict),
+        )
+        for who, model in models.items()
+    }
+    calls, tokens, money = _spans(lines, rates)
     named = {name or config.model: models[who] for who, name in names.items()}
     return Plan(
         judge=f"{planned.prompt.name}@{planned.prompt.version}",
@@ -175,7 +174,7 @@ def plan_run(
 
 def _planned(workspace: Workspace, prepared: PreparedRun) -> PlannedRun:
     """Split the rows and read the objective as the run would."""
-    config, environment = prepared.config, prepared.environment
+    config = prepared.config
     remembered = HoldoutLedger(workspace.database).memories() if workspace.exists else ()
     parts = split_with_memory(
         (*remembered, *sides_beside(Path(config.data))),
@@ -196,8 +195,6 @@ def _planned(workspace: Workspace, prepared: PreparedRun) -> PlannedRun:
         settings=prepared.settings,
         objective=objective,
         screened=config.screen_model is not None,
-        judge_model=environment.settings(config.model),
-        optimizer_model=environment.settings(config.optimizer_access[0]),
     )
 
 
@@ -206,82 +203,45 @@ def _planned(workspace: Workspace, prepared: PreparedRun) -> PlannedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rate:
-    """Dollars a token at one model; None where no price is known."""
+    """What a usual call to one model takes."""
 
-    model: Model
-    prices: Prices
-    via: Via
+    tokens_in: float
+    tokens_out: float
+    dollars: float | None
+    """None where no price is known."""
 
-    def cost(self, calls: float, tokens_in: float, tokens_out: float) -> float | None:
-        """Return what calls of this size cost: long requests may cost more a token, so one is
-        priced, then counted.
-        """
-        one = self.prices.cost(
-            self.model.name, self.model.endpoint, math.ceil(tokens_in), math.ceil(tokens_out)
-        )
-        if one is None:
-            return None
-        return one * calls * (PRICE_SHARE if self.via == "batch" else 1.0)
-
-    def bound(self, line: Asked) -> float | None:
-        """Return what a line costs at most, every token at the rate of the longest request."""
-        if line.tokens_in is None or line.tokens_out is None:
-            return None
-        out = math.ceil(line.tokens_out / max(line.calls, 1))
-        longest = max(line.longest, 1)
-        whole, read = self.cost(1, longest, out), self.cost(1, longest, 0)
-        if whole is None or read is None:
-            return None
-        return line.tokens_in * read / longest + line.calls * (whole - read)
+    @classmethod
+    def of(
+        cls, model: Model, prices: Prices, via: Via, tokens_in: float, tokens_out: float
+    ) -> _Rate:
+        """Price a call of this size."""
+        tokens = math.ceil(tokens_in), math.ceil(tokens_out)
+        dollars = prices.cost(model.name, model.endpoint, *tokens)
+        if dollars is not None and via == "batch":
+            dollars *= PRICE_SHARE
+        return cls(tokens_in=tokens_in, tokens_out=tokens_out, dollars=dollars)
 
 
-_Size = tuple[float, float]
-"""Tokens in and out of a typical call."""
-
-
-def _sizes(planned: PlannedRun, summary: TokenSummary, seen: Pilot | None) -> tuple[_Size, _Size]:
-    """Return the sizes of a verdict's call, measured where a pilot was, and of the optimizer's."""
-    verdict = summary.total / max(summary.calls, 1), VERDICT_TOKENS
-    if seen and seen.tokens_out:
-        verdict = verdict[0], seen.tokens_out
-    request = planned.step.request if planned.step else None
-    text = REQUEST_SHARE * request if request else 4.0 * summary.median + 2_000
-    return verdict, (text, TEXT_TOKENS)
-
-
-def _spans(
-    lines: Sequence[Asked] | None, sizes: tuple[_Size, _Size], rates: Mapping[str, _Rate]
-) -> tuple[Span, Span, Span]:
+def _spans(lines: Sequence[Asked] | None, rates: Mapping[str, _Rate]) -> tuple[Span, Span, Span]:
     """Return calls, tokens and money; a search's own calls are taken for the judge's."""
     if lines is None:
-        reason = "nobody has counted what this proposer asks"
-        unknown = Span(likely=None, at_most=None, reason=reason)
+        unknown = Span(reason="nobody has counted what this proposer asks")
         return unknown, unknown, unknown
-    calls = tokens = most = 0.0
-    money: float | None = 0.0
-    dollars: float | None = 0.0
-    loose = ""
-    for line in lines:
-        size = sizes[line.who == "optimizer"]
-        usual = line.calls * line.usual
-        calls, tokens = calls + usual, tokens + usual * sum(size)
-        cost = rates["judge" if line.who == "either" else line.who].cost(usual, *size)
-        money = None if money is None or cost is None else money + cost
-        if line.tokens_in is None or line.tokens_out is None:
-            loose = "how long this proposer's requests may get is not bounded; --budget bounds it"
-            continue
-        most += line.tokens_in + line.tokens_out
-        bound = rates[line.who].bound(line)
-        dollars = None if dollars is None or bound is None else dollars + bound
-    if money is None:
-        reason = "the price of a model is unknown; name it in a price file"
-        cost_span = Span(likely=None, at_most=None, reason=reason)
-    else:
-        cost_span = Span(likely=money, at_most=None if loose else dollars, reason=loose)
-    return (
-        Span(likely=calls, at_most=float(sum(line.calls for line in lines))),
-        Span(likely=tokens, at_most=None if loose else most, reason=loose),
-        cost_span,
+    paired = [(line, rates["judge" if line.who == "either" else line.who]) for line in lines]
+    sizes = [rate.tokens_in + rate.tokens_out for _, rate in paired]
+    prices = [rate.dollars for _, rate in paired]
+    money = Span(reason="the price of a model is unknown; name it in a price file")
+    known = [price for price in prices if price is not None]
+    if len(known) == len(prices):
+        money = _span(lines, known)
+    return _span(lines, [1.0] * len(lines)), _span(lines, sizes), money
+
+
+def _span(lines: Sequence[Asked], of_a_call: Sequence[float]) -> Span:
+    pairs = list(zip(lines, of_a_call, strict=True))
+    return Span(
+        likely=sum(line.likely * one for line, one in pairs),
+        at_most=sum(line.calls * one for line, one in pairs),
     )
 
 
@@ -346,10 +306,9 @@ def _notes(planned: PlannedRun, seen: Pilot | None) -> tuple[str, ...]:
     notes = [
         f"likely: {ASSUMED}",
         (
-            "at most: every answer at the length the budget reserves for it (half a token a byte of"
-            " text) and its reply at its limit; what an endpoint bills for requests that failed,"
-            " and replies that are cut and asked for once more with twice the room, come on top,"
-            " and only --budget stops them"
+            "at most: every call that the settings allow, at the usual length; what an endpoint"
+            " bills for requests that failed, and replies that are cut and asked for once more with"
+            " twice the room, come on top, and only --budget stops them"
         ),
     ]
     if seen is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...judges.reliability import CHURN
 from ..actions.decide import OF_HOLDOUT
 from ..actions.pilot import ASSUMED_SKILL, MinimumDetectableEffect
-from .numbers import NONE, count
+from .numbers import NONE
 from .printing import say_template
 
 if TYPE_CHECKING:
@@ -33,10 +33,7 @@ def say_plan(planned: Plan) -> None:
         sizes=", ".join(f"{part} {size:,}" for part, size in planned.sizes.items()),
         takes=takes,
         unclear=dict.fromkeys(span.reason for span in spans.values() if span.reason),
-        lines=[
-            (x.what, x.who, f"{x.calls:,}", count(x.tokens_in), count(x.tokens_out))
-            for x in planned.lines
-        ],
+        lines=[(x.what, x.who, f"{x.likely:,.0f}", f"{x.calls:,}") for x in planned.lines],
         shows=describe_detectable(planned.detectable, rows),
     )
 

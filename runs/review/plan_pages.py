@@ -47,7 +47,7 @@ def planned_body(
         "budget": planned.budget,
         "shows": detectable_in_words(planned.detectable, sum(planned.sizes.values())),
         "sizes": planned.sizes,
-        "lines": [asdict(line) for line in planned.lines],
+        "lines": [asdict(line) | {"likely": line.likely} for line in planned.lines],
         "notes": list(planned.notes),
     }
 

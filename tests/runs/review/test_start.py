@@ -357,7 +357,7 @@ def test_the_plan_comes_before_the_button_and_the_run_is_the_one_that_was_planne
     )
     planned = plan(desk, more).text
     assert "Start the run" in planned
-    assert "never more than" in planned
+    assert "with every call that the settings allow" in planned
     assert "more labels" in planned
     assert 'name="seed" value="7"' in planned
     answer = desk.post("/start/run", data=more, headers=HEADERS)
