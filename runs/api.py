@@ -201,7 +201,8 @@ def score(
     judged = _verdicts(verdicts)
     with _open(workspace) as opened:
         ((judged, seal),) = seal_judges(opened, [judged], show_all=False, by="score", sealed=sealed)
-    measured = measure_one(judged, ScoreOptions(by=by)).noting(*seal.notes(), *seal.look_note())
+    judged = judged.noting(*seal.notes(), *seal.look_note())
+    measured = measure_one(judged, ScoreOptions(by=by))
     return VerdictScore(score=measured, title=judged.judge)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -57,14 +57,6 @@ class Score:
     parts: Mapping[str, Benchmark]
     macro: Mapping[str, MacroMean]
     """Means over the column's values; empty without a column."""
-
-    def noting(self, *notes: str) -> Score:
-        """Return the same with more to be said about the rows."""
-        dataset = self.judged.dataset
-        return replace(
-            self,
-            judged=replace(self.judged, dataset=replace(dataset, notes=(*dataset.notes, *notes))),
-        )
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the benchmark's object and how the file was read; also `by` and the means over a
