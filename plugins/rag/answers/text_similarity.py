@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import Annotated
 
-import orjson
+from pydantic import Field, TypeAdapter, ValidationError
 
 from ....judges import InputError
 from ....judges.files import Cell
@@ -12,17 +14,14 @@ from ....judges.files.columns import as_text
 
 THRESHOLD = 0.5
 """An answer whose normalised distance to the gold reaches this is wrong, not half right."""
+_TEXTS = TypeAdapter(Annotated[tuple[str, ...], Field(min_length=1)])
 
 
 def gold_answers(cell: Cell) -> tuple[str, ...]:
     """Read one right answer, or a list of them, which stands as its JSON."""
     if isinstance(cell, str) and cell.startswith("["):
-        try:
-            texts = orjson.loads(cell)
-        except orjson.JSONDecodeError:
-            texts = None
-        if isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts):
-            return tuple(texts)
+        with suppress(ValidationError):
+            return _TEXTS.validate_json(cell)
     return (as_text(cell) or "",)
 
 
