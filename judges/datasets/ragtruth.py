@@ -198,5 +198,6 @@ RAGTRUTH = Source(
         " their own"
     ),
     read=read_ragtruth,
+    citation="Niu et al. (2024), RAGTruth",
     levels=("response", "sentence"),
 )

@@ -124,6 +124,7 @@ def load_recipes() -> list[Source]:
                 judge=recipe.judge,
                 licence=recipe.licence,
                 read=partial(_read, recipe),
+                citation=recipe.citation,
                 hub=recipe.hub,
             )
         )

@@ -51,6 +51,8 @@ class Source:
     licence: str
     """What to heed before using the rows, as far as we know it; the release's own words decide."""
     read: Read
+    citation: str = ""
+    """Who made it."""
     levels: tuple[str, ...] = ()
     hub: str = ""
     """Its name on the Hugging Face hub, where the files there have the columns the adapter reads.

@@ -126,4 +126,5 @@ TREC_DL = Source(
     judge="context_relevance",
     licence="MS MARCO texts are for non-commercial research only",
     read=read_trec_dl,
+    citation="Craswell et al. (2020 ff.), TREC Deep Learning",
 )

@@ -265,43 +265,35 @@ def _rows_inside(body: dict[str, Any], problems: Problems) -> list[Any]:  # Any:
         isinstance(row, list) and len(row) == len(columns) for row in split
     ):
         return [dict(zip(columns, row, strict=True)) for row in split]
-    of_objects = any(isinstance(cell, dict) for column in lists.values() for cell in column)
-    as_long = len({len(column) for column in lists.values()}) == 1
-    if len(body) > 1 and lists.keys() == body.keys() and as_long and not of_objects:
-        return [dict(zip(lists, cells, strict=True)) for cells in zip(*lists.values(), strict=True)]
+    tables = {
+        path: rows for path, rows in lists.items() if all(isinstance(row, dict) for row in rows)
+    }
+    one_length = len(set(map(len, lists.values()))) == 1
+    if len(body) > 1 and lists.keys() == body.keys() and one_length and not any(tables.values()):
+        return [dict(zip(body, cells, strict=True)) for cells in zip(*lists.values(), strict=True)]
     if body and all(isinstance(value, dict) for value in body.values()):
         if all(str(key).isdecimal() for key in body):
             return [*body.values()]
         keys = dict.fromkeys(key for column in body.values() for key in column)
         if keys and all(key.isdecimal() for key in keys):
             return [{name: column.get(key) for name, column in body.items()} for key in keys]
-    found = {
-        path: rows for path, rows in lists.items() if all(isinstance(row, dict) for row in rows)
-    }
-    if (
-        not found
-        and len(lists) > 1
-        and lists.keys() == body.keys()
-        and len({*map(len, lists.values())}) == 1
-    ):
-        return [dict(zip(body, cells, strict=True)) for cells in zip(*lists.values(), strict=True)]
     path = next(
-        (path for path in _ROWS_AT if path in found),
-        next(iter(found), None) if len(found) == 1 else None,
+        (path for path in _ROWS_AT if path in tables),
+        next(iter(tables), None) if len(tables) == 1 else None,
     )
     if path is None:
-        there = f"; lists of objects are in {', '.join(found)}" if found else ""
+        there = f"; lists of objects are in {', '.join(tables)}" if tables else ""
         hint = "save the list alone as .json, or one object a line as .jsonl"
         raise DataError(
             f"{problems.path}: a list of objects is needed, this is an object{there}", hint=hint
         )
-    if path.startswith("results") and found[path] and "gradingResult" in found[path][0]:
+    if path.startswith("results") and tables[path] and "gradingResult" in tables[path][0]:
         command = f"judgewright data import promptfoo {problems.path} --out rows.jsonl"
         raise DataError(
             f"{problems.path} is an output of promptfoo", hint=f"make rows of it: {command}"
         )
     problems.notes.append(f"the rows are the list {path!r} of the file's object")
-    return found[path]
+    return tables[path]
 
 
 def _sniff(text: str, usual: str, *, only: bool = False) -> tuple[str, frozenset[int]]:

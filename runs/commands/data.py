@@ -261,7 +261,7 @@ def import_(source: str | None, path: str | None, options: ImportOptions, as_jso
 def _list_sources(*, as_json: bool) -> None:
     sources = SOURCES.values()
     if as_json:
-        keys = ("name", "about", "inputs", "judge", "levels", "hub", "licence")
+        keys = ("name", "about", "inputs", "judge", "levels", "hub", "licence", "citation")
         say_json({"sources": [{key: getattr(source, key) for key in keys} for source in sources]})
         return
     say_table(

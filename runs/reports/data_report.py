@@ -24,7 +24,7 @@ def say_import(done: Imported) -> None:
         "import",
         done=done,
         path=str(done.path),
-        licence=SOURCES[done.source].licence,
+        source=SOURCES[done.source],
         labels=_counts(labels, done.rows),
         datasets=_counts(datasets, done.rows) if len(datasets) > 1 else "",
     )
