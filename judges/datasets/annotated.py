@@ -14,9 +14,9 @@ from ..errors import DataError, InputError
 from ..files.columns import near_names
 from ..files.label_words import map_hint, read_grade
 from ..files.problems import Problems
-from ..files.records import Cell, kind_of, read_records, unit_of
+from ..files.records import Cell, read_objects, unit_of
 from ..files.verdict_scale import words_for
-from .release import as_number, objects_in, read_document, read_objects, require_mapped
+from .release import as_number, require_mapped
 from .source import Flat, ReadOptions
 
 Body = Mapping[str, Any]  # Any: JSON
@@ -47,28 +47,14 @@ class Item:
     """By question."""
 
 
-def read_bodies(path: Path, *, inside: str = "") -> Iterator[tuple[int, Body]]:
-    """Yield the objects of a file with their places: JSON Lines, a JSON list, an object that holds
-    one, or a table.
-
-    `inside` is the field of an object, or of one inside it, that holds the list.
+def read_bodies(path: Path) -> Iterator[tuple[int, Body]]:
+    """Yield the objects of a file with their places.
 
     Raises:
         DataError: The file, or any of its objects, cannot be read.
     """
-    kind, problems = kind_of(path), Problems(path, unit_of(path))
-    if kind in (".jsonl", ".ndjson"):
-        yield from read_objects(path, problems)
-    elif kind != ".json":
-        for record in read_records(path, problems):
-            yield record.at, record.fields
-    else:
-        document = read_document(path)
-        while isinstance(document, dict) and inside in document:
-            document = document[inside]
-        if not isinstance(document, list):
-            raise DataError(f"{path}: a list of objects is needed, as the tool exports it")
-        yield from objects_in(enumerate(document, 1), problems)
+    problems = Problems(path, unit_of(path))
+    yield from read_objects(path, problems)
     problems.check()
 
 

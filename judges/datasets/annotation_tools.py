@@ -29,7 +29,6 @@ _TASK_COLUMNS = ("id", "annotator", "annotation_id", "created_at", "updated_at",
 
 def _read_items(
     item_of: Callable[[int, Body, ReadOptions], Item],
-    inside: str,
     path: Path,
     options: ReadOptions,
     notes: list[str],
@@ -42,7 +41,7 @@ def _read_items(
     """
     for file in table_files(path):
         items: dict[str, Item] = {}
-        for at, body in read_bodies(file, inside=inside):
+        for at, body in read_bodies(file):
             item = item_of(at, body, options)
             first = items.setdefault(item.id, item)
             # Label Studio's JSON-MIN and CSV have a line for each annotation of a task.
@@ -194,7 +193,7 @@ def _moment(milliseconds: int | None) -> str | None:
 def _read_mlflow(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
     """Yield a row for each trace that people assessed."""
     for file in table_files(path):
-        items = (_trace(at, body, options) for at, body in read_bodies(file, inside="traces"))
+        items = (_trace(at, body, options) for at, body in read_bodies(file))
         yield from rows_of(file, [item for item in items if item.answers], options, notes)
 
 
@@ -210,7 +209,7 @@ def _read_langfuse(path: Path, options: ReadOptions, notes: list[str]) -> Iterat
     traces: dict[str, tuple[int, Body]] = {}
     by_trace: defaultdict[str, Answers] = defaultdict(lambda: defaultdict(list))
     for file in table_files(path):
-        for at, body in read_bodies(file, inside="data"):
+        for at, body in read_bodies(file):
             scores = [one for one in body.get("scores") or () if isinstance(one, dict)]
             if "source" in body:
                 scores = [body]
@@ -261,7 +260,7 @@ def _read_promptfoo(path: Path, options: ReadOptions, notes: list[str]) -> Itera
     """
     for file in table_files(path):
         results = unlabelled = 0
-        for at, body in read_bodies(file, inside="results"):
+        for at, body in read_bodies(file):
             if "vars" not in body:
                 listed = ", ".join(map(shorten, body))
                 missing = f"'vars' is missing; the columns are {listed}"
@@ -302,11 +301,11 @@ def _promptfoo_row(at: int, body: Body) -> Flat:
 _READERS: dict[str, tuple[str, Read]] = {
     "label_studio": (
         "Label Studio's export (JSON, JSON-MIN, CSV), with --map label=QUESTION",
-        partial(_read_items, _task, ""),
+        partial(_read_items, _task),
     ),
     "argilla": (
         "Argilla's records (JSON, or flattened as Parquet), with --map label=QUESTION",
-        partial(_read_items, _record, ""),
+        partial(_read_items, _record),
     ),
     "langfuse": (
         "Langfuse's traces with people's scores, with --map label=SCORE",

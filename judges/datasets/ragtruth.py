@@ -13,8 +13,8 @@ from pydantic import BaseModel, ValidationError, ValidationInfo, field_validator
 
 from ..errors import DataError
 from ..files.problems import Problems, shorten
+from ..files.records import read_objects
 from ..rows import Scalar
-from .release import read_objects
 from .source import Flat, ReadOptions, Source
 
 

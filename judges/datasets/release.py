@@ -6,21 +6,19 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from ..errors import DataError
 from ..files.columns import near_names
-from ..files.problems import Problems, shorten
+from ..files.problems import shorten
 from ..files.records import (
     FORMATS,
     Cell,
     Record,
     file_errors,
-    json_document,
-    json_lines,
     open_bytes,
 )
 
@@ -42,40 +40,6 @@ def require_columns(path: Path, needed: Sequence[str], first: Record) -> None:
                 " --column INPUT=COLUMN --label COLUMN"
             ),
         )
-
-
-def read_objects(
-    path: Path, problems: Problems
-) -> Iterator[tuple[int, dict[str, Any]]]:  # Any: JSON
-    """Yield the objects of a JSON Lines file with their lines, nesting kept; what is no object is a
-    problem.
-
-    Raises:
-        DataError: The file cannot be read at all.
-    """
-    with file_errors(path), open_bytes(path) as stream:
-        yield from objects_in(json_lines(stream, problems), problems)
-
-
-def objects_in(
-    values: Iterable[tuple[int, Any]], problems: Problems
-) -> Iterator[tuple[int, dict[str, Any]]]:  # Any: JSON
-    """Yield the values that are objects with their places; any other is a problem."""
-    for at, value in values:
-        if isinstance(value, dict):
-            yield at, value
-        else:
-            problems.add(at, f"an object is needed, this is {shorten(value)}")
-
-
-def read_document(path: Path) -> Any:  # Any: JSON
-    """Return a file that is one JSON document.
-
-    Raises:
-        DataError: The file cannot be read, or is no JSON.
-    """
-    with file_errors(path), open_bytes(path) as stream:
-        return json_document(stream.read(), path)
 
 
 @contextmanager

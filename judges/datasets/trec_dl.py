@@ -9,7 +9,8 @@ from pathlib import Path
 
 from ..errors import DataError, InputError
 from ..files.problems import Problems, shorten
-from .release import opened, read_objects
+from ..files.records import parse_strictly
+from .release import opened
 from .source import Flat, ReadOptions, Source
 
 _FORMATS = (".txt", ".tsv", ".jsonl", ".json", ".gz")
@@ -97,26 +98,25 @@ def _texts(path: Path, wanted: set[str] | None) -> Iterator[tuple[str, str]]:
     """Yield id and text out of `id TAB text` lines or JSON Lines."""
     problems = Problems(path)
     with opened(path) as lines:
-        # The second collection's parts have no telling name.
-        is_json = lines.read(1) == "{"
-    if is_json:
-        for at, body in read_objects(path, problems):
-            key = next((str(body[name]) for name in _IDS if name in body), None)
-            text = next((body[name] for name in _TEXTS if isinstance(body.get(name), str)), None)
-            if key is None or text is None:
-                needed = f"an id ({', '.join(_IDS)}) and a text ({', '.join(_TEXTS)})"
-                problems.add(at, f"{needed} are needed")
-            elif wanted is None or key in wanted:
-                yield key, text
-    else:
-        with opened(path) as lines:
-            for at, line in enumerate(lines, 1):
-                key, tab, text = line.rstrip("\r\n").partition("\t")
-                if not tab and key:
-                    problems.add(at, f"{shorten(key)} is not an id, a tab and a text")
-                elif key and (wanted is None or key in wanted):
-                    yield key, text
+        for at, line in enumerate(lines, 1):
+            # The second collection's parts are JSON Lines without a telling name.
+            pair = _of_json(line) if line.startswith("{") else line.rstrip("\r\n").partition("\t")
+            if pair is None or (not pair[1] and pair[0]):
+                needed = "an id, a tab and a text, and no object that has both"
+                problems.add(at, f"{shorten(line.strip())} is not {needed}")
+            elif pair[0] and (wanted is None or pair[0] in wanted):
+                yield pair[0], pair[-1]
     problems.check()
+
+
+def _of_json(line: str) -> tuple[str, str, str] | None:
+    try:
+        body = parse_strictly(line)
+    except ValueError:
+        return None
+    key = next((str(body[name]) for name in _IDS if name in body), None)
+    text = next((body[name] for name in _TEXTS if isinstance(body.get(name), str)), None)
+    return None if key is None or text is None else (key, "\t", text)
 
 
 TREC_DL = Source(

@@ -95,9 +95,40 @@ def read_records(source: RowSource, problems: Problems) -> Iterator[Record]:
     Raises:
         DataError: The file as a whole cannot be read.
     """
+    for at, value in _values(source, problems):
+        if isinstance(value, dict) and "gradingResult" in value and "vars" in value:
+            command = f"judgewright data import promptfoo {source} --out rows.jsonl"
+            raise DataError(
+                f"{source} is an output of promptfoo", hint=f"make rows of it: {command}"
+            )
+        yield from _flat(value, at, problems)
+
+
+def read_objects(
+    path: Path, problems: Problems
+) -> Iterator[tuple[int, dict[str, Any]]]:  # Any: JSON
+    """Yield the objects of a file with their places, nesting kept where the format is JSON; what is
+    no object is a problem.
+
+    Raises:
+        DataError: The file as a whole cannot be read.
+    """
+    if kind_of(path) == ".parquet":
+        for record in read_records(path, problems):
+            yield record.at, dict(record.fields)
+        return
+    for at, value in _values(path, problems):
+        if isinstance(value, dict):
+            yield at, value
+        else:
+            problems.add(at, f"an object is needed, this is {shorten(value)}")
+
+
+def _values(
+    source: RowSource, problems: Problems
+) -> Iterator[tuple[int, Any]]:  # Any: JSON, or what Parquet holds
     if isinstance(source, RowsInMemory):
-        for at, value in enumerate(source.objects, 1):
-            yield from _flat(value, at, problems)
+        yield from enumerate(source.objects, 1)
         return
     path = source
     kind = kind_of(path)
@@ -108,14 +139,13 @@ def read_records(source: RowSource, problems: Problems) -> Iterator[Record]:
             # A pipe waits for whoever writes to it, and a device never ends.
             raise DataError(f"{path} is no regular file", hint="write the rows to a file first")
         if kind == ".parquet":
-            yield from _parquet(path, problems)
+            yield from enumerate(_parquet(path), 1)
             return
         with open_bytes(path) as stream:
             if kind in (".jsonl", ".ndjson"):
-                for at, value in json_lines(stream, problems):
-                    yield from _flat(value, at, problems)
+                yield from _json_lines(stream, problems)
             elif kind == ".json":
-                yield from _json_list(json_document(stream.read(), path), problems)
+                yield from enumerate(_json_list(_json_document(stream.read(), path), problems), 1)
             else:
                 yield from _delimited(stream, "\t" if kind == ".tsv" else ",", problems)
 
@@ -196,7 +226,7 @@ class _Lines:
         self.damaged = self.number
 
 
-def json_lines(
+def _json_lines(
     stream: Iterable[bytes], problems: Problems
 ) -> Iterator[tuple[int, Any]]:  # Any: JSON
     """Yield the values of JSON Lines with their lines; what cannot be read is a problem."""
@@ -214,7 +244,7 @@ def json_lines(
         yield lines.number, value
 
 
-def json_document(body: bytes, path: object) -> Any:  # Any: JSON
+def _json_document(body: bytes, path: object) -> Any:  # Any: JSON
     """Return the value of a file that is one JSON document.
 
     Raises:
@@ -237,14 +267,13 @@ def json_document(body: bytes, path: object) -> Any:  # Any: JSON
         raise DataError(f"{path}: not valid JSON: {error}") from None
 
 
-def _json_list(values: Any, problems: Problems) -> Iterator[Record]:  # Any: JSON
+def _json_list(values: Any, problems: Problems) -> list[Any]:  # Any: JSON
     rows = _rows_inside(values, problems) if isinstance(values, dict) else values
     if not isinstance(rows, list):
         raise DataError(
             f"{problems.path}: a list of objects is needed, this is {_json_type(values)}"
         )
-    for at, value in enumerate(rows, 1):
-        yield from _flat(value, at, problems)
+    return rows
 
 
 def _rows_inside(body: dict[str, Any], problems: Problems) -> list[Any]:  # Any: JSON
@@ -287,11 +316,6 @@ def _rows_inside(body: dict[str, Any], problems: Problems) -> list[Any]:  # Any:
         raise DataError(
             f"{problems.path}: a list of objects is needed, this is an object{there}", hint=hint
         )
-    if path.startswith("results") and tables[path] and "gradingResult" in tables[path][0]:
-        command = f"judgewright data import promptfoo {problems.path} --out rows.jsonl"
-        raise DataError(
-            f"{problems.path} is an output of promptfoo", hint=f"make rows of it: {command}"
-        )
     problems.notes.append(f"the rows are the list {path!r} of the file's object")
     return tables[path]
 
@@ -326,7 +350,9 @@ def _sniff(text: str, usual: str, *, only: bool = False) -> tuple[str, frozenset
     return best, frozenset(commas)
 
 
-def _delimited(stream: IO[bytes], delimiter: str, problems: Problems) -> Iterator[Record]:
+def _delimited(
+    stream: IO[bytes], delimiter: str, problems: Problems
+) -> Iterator[tuple[int, dict[str, str]]]:
     head = cast("io.BufferedReader", stream).peek(_SNIFFED).decode("utf-8-sig", errors="replace")
     if "\r" in head and "\n" not in head:  # as old Macs end lines
         stream, head = io.BytesIO(stream.read().replace(b"\r", b"\n")), head.replace("\r", "\n")
@@ -371,11 +397,11 @@ def _delimited(stream: IO[bytes], delimiter: str, problems: Problems) -> Iterato
                 continue
             for at in commas:
                 row[at] = row[at].replace(",", ".")
-            fields: dict[str, Cell] = dict(zip(header, row, strict=True))
+            fields = dict(zip(header, row, strict=True))
             for name in unnamed:
                 if not fields[name]:
                     del fields[name]
-            yield Record(start, fields)
+            yield start, fields
 
 
 @contextmanager
@@ -398,7 +424,7 @@ def _refuse_doubles(names: list[str], path: RowSource) -> None:
         )
 
 
-def _parquet(path: Path, problems: Problems) -> Iterator[Record]:
+def _parquet(path: Path) -> Iterator[dict[str, Any]]:  # Any: what Parquet holds
     require_extra("parquet", "pyarrow", purpose=f"{path}: a Parquet file")
     import pyarrow
     import pyarrow.parquet
@@ -406,11 +432,8 @@ def _parquet(path: Path, problems: Problems) -> Iterator[Record]:
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
             _refuse_doubles(list(file.schema_arrow.names), path)
-            at = 0
             for batch in file.iter_batches(batch_size=1024):
-                for value in batch.to_pylist():
-                    at += 1
-                    yield from _flat(value, at, problems)
+                yield from batch.to_pylist()
     except pyarrow.ArrowException as error:
         raise DataError(
             f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})"

@@ -23,17 +23,14 @@ from ...judges import (
     write_beside,
 )
 from ...judges.datasets import Flat
-from ...judges.datasets.release import read_objects
 from ...judges.files import (
-    Cell,
     Problems,
     RawRoles,
     infer_raw_scale,
     judge_inputs,
-    kind_of,
     name_of,
+    read_objects,
     read_raw_rows,
-    read_records,
 )
 from ...judges.files.write_beside import draft_beside
 from ...judges.rows import Scalar
@@ -270,18 +267,14 @@ def split_file(
 def read_whole_objects(path: Path) -> dict[int, dict[str, Any]]:  # Any: JSON
     """Return the records of a file by their lines, with their nesting where the format keeps it."""
     problems = Problems(path)
-    if kind_of(path) in (".jsonl", ".ndjson"):
-        objects: dict[int, dict[str, Any]] = dict(read_objects(path, problems))  # Any: JSON
-    else:
-        objects = {
-            r.at: {name: _finite(v) for name, v in r.fields.items()}
-            for r in read_records(path, problems)
-        }
+    objects: dict[int, dict[str, Any]] = {}  # Any: JSON
+    for at, body in read_objects(path, problems):
+        objects[at] = {name: _finite(value) for name, value in body.items()}
     problems.check()
     return objects
 
 
-def _finite(value: Cell) -> Cell:
+def _finite(value: Any) -> Any:  # Any: JSON
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
