@@ -96,7 +96,7 @@ def read_records(source: RowSource, problems: Problems) -> Iterator[Record]:
         DataError: The file as a whole cannot be read.
     """
     for at, value in _values(source, problems):
-        if isinstance(value, dict) and "gradingResult" in value and "vars" in value:
+        if at == 1 and isinstance(value, dict) and {"gradingResult", "vars"} <= value.keys():
             command = f"judgewright data import promptfoo {source} --out rows.jsonl"
             raise DataError(
                 f"{source} is an output of promptfoo", hint=f"make rows of it: {command}"
