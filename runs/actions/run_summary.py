@@ -68,11 +68,6 @@ class CostSummary:
     """By how many points the target metric got better on the holdout; None where the gate did not
     accept.
     """
-    raced: int
-    """Verdicts that choosing among candidates looked at, cached or paid for: the screenings', the
-    races', and those that validating a race's winner took beyond them."""
-    unraced: int
-    """Verdicts that judging every validation row for every candidate would have taken."""
 
     @property
     def calls_per_point(self) -> float | None:
@@ -283,23 +278,7 @@ class RunSummary:
 
     @property
     def cost(self) -> CostSummary:
-        """What the run spent for what it gained, beside what judging every row for every candidate
-        would have taken.
-        """
-        raced = unraced = 0
-        for step in self.steps:
-            # The first standing is the current prompt's, which is in the record.
-            tried = step.trial["standings"][1:] if step.trial else ()
-            candidates = step.race["standings"][1:] if step.race else ()
-            rows = self.split.rows["validation"] if self.split else 0
-            if step.race is not None:
-                rows = step.race["full_calls"] // len(step.race["standings"])
-            raced += sum(standing["rows"] for standing in tried)
-            for standing in candidates:
-                # The winner is validated on every row, however soon it won.
-                raced += rows if standing["dropped"] is None else standing["rows"]
-            raced += sum(race.get("screened", 0) for race in (step.trial, step.race) if race)
-            unraced += rows * max(len(tried), len(candidates))
+        """What the run spent for what it gained."""
         points = None
         if self.decision is not None and self.decision.accepted:
             evidence = self.decision.evidence
@@ -309,8 +288,6 @@ class RunSummary:
             calls=self.calls.done,
             cost=self.calls.known_cost,
             points=points,
-            raced=raced,
-            unraced=unraced,
         )
 
     def diff(self) -> PromptDiff | None:

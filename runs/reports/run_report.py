@@ -141,9 +141,4 @@ def describe_cost(cost: CostSummary) -> str:
     if cost.points:
         each = f"{cost.calls_per_point:,.0f} calls and {price(cost.cost_per_point)}"
         parts.append(f"{each} for each of {cost.points:.1f} accepted points")
-    if cost.unraced:
-        parts.append(
-            f"candidates took {cost.raced:,} verdicts; asking every row for each takes"
-            f" {cost.unraced:,}"
-        )
     return "; ".join(parts)

@@ -14,51 +14,24 @@ def summary(**counts: Any) -> CallSummary:
     return CallSummary(**{"done": 900, "attempts": 900, "cost": 1.8, "tokens": 1, **counts})
 
 
-def stood(rows: int, dropped: str | None) -> dict[str, Any]:
-    """How far a candidate came; the winner was not dropped."""
-    return {"rows": rows, "dropped": dropped}
-
-
 def cost_of(*, accepted: bool, **counts: Any) -> CostSummary:
-    """Two steps that raced over 400 rows, one with two candidates, then a decision."""
-    races = [
-        {"standings": [stood(400, None), stood(120, "cannot win")], "full_calls": 800},
-        {
-            "standings": [
-                stood(160, "cannot win"),
-                stood(160, None),
-                stood(20, "behind in the screening"),
-            ],
-            "full_calls": 1200,
-            "screened": 60,
-        },
-    ]
+    """A run that ended with a decision."""
     decision = {
         "accepted": accepted,
         **EVIDENCE,
         "target": {"metric": "precision", "difference": 0.045},
     }
-    steps = [("step", {"race": race}) for race in races]
-    return run_of(
-        *steps, ("step", {"result": "no proposal"}), ("decision", decision), calls=summary(**counts)
-    ).cost
+    return run_of(("decision", decision), calls=summary(**counts)).cost
 
 
 def test_calls_and_money_are_divided_by_the_accepted_points() -> None:
-    """4.5 points for 900 calls and $1.80; the current prompt's verdicts count on neither side of
-    the race.
-
-    A winner of 160 rows is validated on the other 240 too, and what the screening model said was
-    asked for as well.
-    """
+    """4.5 points for 900 calls and $1.80."""
     found = cost_of(accepted=True)
-    assert (found.raced, found.unraced) == (120 + 160 + 240 + 20 + 60, 400 + 800)
     assert found.calls_per_point == 200
     assert found.cost_per_point is not None
     assert abs(found.cost_per_point - 0.4) < 1e-12
     assert describe_cost(found) == (
-        "900 calls; 200 calls and $0.4000 for each of 4.5 accepted points; "
-        "candidates took 600 verdicts; asking every row for each takes 1,200"
+        "900 calls; 200 calls and $0.4000 for each of 4.5 accepted points"
     )
 
 
