@@ -65,13 +65,10 @@ def prompts_of(
     """
     chats = [chat for chat in chats if any(string.has_fields for string in chat)]
     in_chats = [string for chat in chats for string in chat]
-    alone = [
-        [string]
-        for string in _candidates(strings)
-        if not any(_is_part(string, other, or_equal=True) for other in in_chats)
-    ]
+    sent = "\0".join(string.text for string in in_chats)
+    alone = [[string] for string in _candidates(strings) if string.text not in sent]
     called = [one for one in strings if "system" in one.name.casefold() and not one.has_fields]
-    free = [one for one in called if all(one.text != other.text for other in in_chats)]
+    free = [one for one in called if one.text not in sent]
     if len(alone) == len(free) == 1 and not chats:
         alone = [[replace(free[0], role="system"), *alone[0]]]
     prompts = [*chats, *alone]
@@ -99,16 +96,11 @@ def _candidates(strings: Sequence[CodeString]) -> list[CodeString]:
         long = [string for string in strings if len(string) >= _SHORTEST_PLAIN]
         read = [replace(one, parts=read_parts("".join(map(str, one.parts)), [])) for one in long]
         found = [string for string in read if string.has_fields] or read
-    once = {string.text: string for string in reversed(found)}
-    kept = [string for string in found if once[string.text] is string]
-    return [string for string in kept if not any(_is_part(string, other) for other in kept)]
-
-
-def _is_part(string: CodeString, other: CodeString, *, or_equal: bool = False) -> bool:
-    """Whether a string is a piece of another one, which is put together from it."""
-    if string.text == other.text:
-        return or_equal
-    return string.text in other.text
+    once: dict[str, CodeString] = {}
+    for string in found:
+        once.setdefault(string.text, string)
+    every = "\0".join(once)
+    return [string for text, string in once.items() if every.count(text) == 1]
 
 
 def _line_of(string: CodeString) -> str:

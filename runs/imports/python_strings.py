@@ -51,6 +51,9 @@ class PythonStrings:
         self.named = _constants_of(tree)
         functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
         self._functions = {node.name: node for node in functions}
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        self._sent_by = {k.value: call for call in calls for k in call.keywords}
+        """The call that each value is an argument of."""
         self.notes: list[str] = []
         """What of templates was settled, in whole sentences."""
         self.refused: InputError | None = None
@@ -103,13 +106,11 @@ class PythonStrings:
         """Return the system text that is given in the call that sends a list of messages."""
         if any(ROLES.get(string.role) == "system" for string in chat):
             return []
-        for call in (node for node in ast.walk(self._tree) if isinstance(node, ast.Call)):
-            if not any(keyword.value is messages for keyword in call.keywords):
-                continue
-            for keyword in call.keywords:
-                if keyword.arg in _SYSTEM_ARGUMENTS and (parts := self.parts(keyword.value)):
-                    line = keyword.value.lineno
-                    return [CodeString(name="", parts=parts, line=line, role="system")]
+        call = self._sent_by.get(messages)
+        for keyword in call.keywords if call else ():
+            if keyword.arg in _SYSTEM_ARGUMENTS and (parts := self.parts(keyword.value)):
+                line = keyword.value.lineno
+                return [CodeString(name="", parts=parts, line=line, role="system")]
         return []
 
     def parts(self, node: ast.expr | None, depth: int = 0) -> Parts:

@@ -63,10 +63,10 @@ def read_source(
     strings = [replace(one, parts=_with_constants(one.parts, constants)) for one in strings]
     messages = list(_messages(pieces, constants))
     systems = list(_systems(pieces, constants))
-    chats = [_with_system(systems, pieces, at, chat) for at, chat in _chats(messages)]
+    chats = [_with_system(systems, at, chat) for at, chat in _chats(messages)]
     in_chats = {string.text for chat in chats for string in chat}
     alone = [
-        _with_system(systems, pieces, at, [string])
+        _with_system(systems, at, [string])
         for at, string in zip(places, strings, strict=True)
         if string.has_fields and string.text not in in_chats
     ]
@@ -342,33 +342,40 @@ def _chats(
         yield start, chat
 
 
-def _systems(
-    pieces: Sequence[_Piece], constants: Mapping[str, Parts]
-) -> Iterator[tuple[int, CodeString]]:
-    """Yield the system texts that code gives beside its messages, as `system: SYSTEM`."""
+@dataclass(frozen=True, slots=True)
+class _SystemText:
+    """A system text that code gives beside its messages, as `system: SYSTEM`."""
+
+    string: CodeString
+    start: int
+    end: int
+    """The brackets of code that it stands in."""
+    names: frozenset[str]
+    """The names in them."""
+
+
+def _systems(pieces: Sequence[_Piece], constants: Mapping[str, Parts]) -> Iterator[_SystemText]:
     for at, piece in enumerate(pieces[:-2]):
         if _key(piece) in _SYSTEM_KEYS and pieces[at + 1].text == ":":
             _, parts = _value_at(pieces, at + 2, constants)
             if parts:
-                yield at, CodeString(name="", parts=parts, line=piece.line, role="system")
+                start, end = _brackets_round(pieces, at)
+                names = frozenset(p.text for p in pieces[start:end] if p.kind == "name")
+                string = CodeString(name="", parts=parts, line=piece.line, role="system")
+                yield _SystemText(string, start, end, names)
 
 
 def _with_system(
-    systems: Sequence[tuple[int, CodeString]],
-    pieces: Sequence[_Piece],
-    at: int,
-    chat: list[CodeString],
+    systems: Sequence[_SystemText], at: int, chat: list[CodeString]
 ) -> list[CodeString]:
     """Return messages with the system text that stands in the same brackets of code, or in those
     that name the string.
     """
-    if ROLES.get(chat[0].role) == "system":
-        return chat
-    for place, system in systems:
-        start, end = _brackets_round(pieces, place)
-        named = any(p.kind == "name" and p.text == chat[-1].name for p in pieces[start:end])
-        if (start < at < end or (chat[-1].name and named)) and system.parts != chat[-1].parts:
-            return [system, *chat]
+    last = chat[-1]
+    for system in systems if ROLES.get(chat[0].role) != "system" else ():
+        near = system.start < at < system.end or (last.name and last.name in system.names)
+        if near and system.string.parts != last.parts:
+            return [system.string, *chat]
     return chat
 
 
