@@ -229,7 +229,7 @@ def test_the_packages_people_asked_for_are_dependencies() -> None:
     assert all(re.search(rf"^{re.escape(name)}==", pinned, re.MULTILINE) for name in names)
     assert "://" not in pinned
     everything = set(re.findall(r"[a-z]+", extras["all"][0])) - {"judgewright"}
-    assert everything == set(extras) - {"all", "dev", "embeddings", "hub"}
+    assert everything == set(extras) - {"all", "dev", "embeddings"}
 
 
 def test_every_package_folder_is_packaged() -> None:

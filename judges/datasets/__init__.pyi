@@ -1,4 +1,3 @@
-from .hub import fetched
 from .ragtruth import sentence_bounds
 from .source import Flat, ReadOptions, Source
 from .sources import SOURCES, Opened, open_source
@@ -9,7 +8,6 @@ __all__ = [
     "Opened",
     "ReadOptions",
     "Source",
-    "fetched",
     "open_source",
     "sentence_bounds",
 ]

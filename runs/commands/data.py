@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -11,13 +10,7 @@ from pathlib import Path
 import click
 
 from ...judges import InputError, Shares, parse_label_scale
-from ...judges.datasets import (
-    SOURCES,
-    Flat,
-    ReadOptions,
-    fetched,
-    open_source,
-)
+from ...judges.datasets import SOURCES, ReadOptions, open_source
 from ...judges.files import mapped_words, parse_grade_map, words_of
 from ...optimize.options import SHARES, described, option
 from ..actions.check_data import CheckOptions, check_file
@@ -40,6 +33,11 @@ from .options import (
 from .output_paths import OutFile, OutFolder
 
 _data = partial(option, "Data")
+_FETCHED = {
+    "hub": "hf download {name} --repo-type dataset --local-dir FOLDER, then name its tables",
+    "ir": "write them first: ir_datasets export {name} qrels (then queries, docs)",
+}
+"""What to type where a source is named by where it can be fetched."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,8 +92,6 @@ class ImportOptions:
     label_map: str | None = _data(None, LABEL_MAP, metavar="CELL=GRADE,...")
     queries: Path | None = _data(None, "trec_dl: the file of queries.", kind="path")
     passages: Path | None = _data(None, "trec_dl: the file or folder of passages.", kind="path")
-    hub_split: str | None = _data(None, "hub: which split.")
-    hub_config: str | None = _data(None, "hub: which configuration.")
 
 
 @click.group(cls=Group)
@@ -227,8 +223,6 @@ def labels(queues: tuple[str, ...], out: Path | None, workspace: Workspace, as_j
 def import_(source: str | None, path: str | None, options: ImportOptions, as_json: bool) -> None:
     """Make rows from the files of SOURCE at PATH, as their makers publish them; without SOURCE,
     list the sources.
-
-    PATH may also be hub:NAME (Hugging Face, with the extra `hub`).
     """
     if source is None:
         _list_sources(as_json=as_json)
@@ -248,10 +242,20 @@ def import_(source: str | None, path: str | None, options: ImportOptions, as_jso
         queries=options.queries,
         passages=options.passages,
     )
-    with _opened(source, path, reading, options) as (rows, notes):
-        done = import_rows(
-            rows, options.out, source=source, where=options.where, limit=options.limit, notes=notes
+    scheme, colon, name = path.partition(":")
+    if colon and scheme in _FETCHED:
+        raise InputError(
+            f"{path}: a source is read from files", hint=_FETCHED[scheme].format(name=name)
         )
+    opened = open_source(source, Path(path), reading)
+    done = import_rows(
+        opened.rows,
+        options.out,
+        source=source,
+        where=options.where,
+        limit=options.limit,
+        notes=opened.notes,
+    )
     if as_json:
         say_json(done.to_json() | {"licence": SOURCES[source].licence})
     else:
@@ -269,23 +273,3 @@ def _list_sources(*, as_json: bool) -> None:
         [(source.name, source.about, ", ".join(source.levels)) for source in sources],
         left=3,
     )
-
-
-@contextmanager
-def _opened(
-    source: str, path: str, reading: ReadOptions, options: ImportOptions
-) -> Iterator[tuple[Iterator[Flat], list[str]]]:
-    """Open a source at a path or on the hub."""
-    scheme, colon, name = path.partition(":")
-    if colon and scheme == "ir":
-        raise InputError(
-            "collections of ir_datasets are read from files",
-            hint=f"write them with its command: ir_datasets export {name} qrels (queries, docs)",
-        )
-    if colon and scheme == "hub":
-        with fetched(name, split=options.hub_split, config=options.hub_config) as file:
-            opened = open_source(source, file, reading)
-            yield opened.rows, opened.notes
-    else:
-        opened = open_source(source, Path(path), reading)
-        yield opened.rows, opened.notes

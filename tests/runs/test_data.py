@@ -352,8 +352,10 @@ def test_badly_formed_pairs_are_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=option):
             run("import", "label_studio", path, "--out", tmp_path / "rows.jsonl", option, pair)
-    with pytest.raises(InputError, match="ir_datasets are read from files"):
-        run("import", "ragtruth", "ir:msmarco-passage", "--out", tmp_path / "rows.jsonl")
+    for scheme, command in (("ir", "ir_datasets export x"), ("hub", "hf download x")):
+        with pytest.raises(InputError, match="is read from files") as caught:
+            run("import", "ragtruth", f"{scheme}:x", "--out", tmp_path / "rows.jsonl")
+        assert command in (caught.value.hint or "")
 
 
 def test_sources_lists_every_source_with_its_licence() -> None:
