@@ -5,8 +5,9 @@ their number.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -42,24 +43,55 @@ class JudgedArrays:
     model: str = ""
     simulated: bool = False
 
-    @property
-    def weight(self) -> IntArray | None:
-        """How many rows each position of the arrays stands for; None where each is one row. Shape
-        (n,).
-        """
-        return None
+    # `label` and `score` are people's and the judge's grades, `predicted` whether the judge calls
+    # the row positive; `confidence` in the verdict and `probability` of the positive label are
+    # NaN where none was given; `weight` is how many rows a position stands for, None where each
+    # is one row; `shared_groups` are codes 0..G-1, None where every row is its own group: each of
+    # shape (n,). `unscored` counts rows without a verdict by reason, `unlabelled` those without a
+    # label, `unanswered` the labelled ones without a verdict that people call negative and
+    # positive.
+    if TYPE_CHECKING:  # fields of the one kind, worked out by the other
+
+        @property
+        def weight(self) -> IntArray | None: ...
+
+        @property
+        def shared_groups(self) -> IntArray | None: ...
+
+        @property
+        def input_names(self) -> tuple[str, ...]: ...
+
+        @property
+        def label(self) -> FloatArray: ...
+
+        @property
+        def score(self) -> FloatArray: ...
+
+        @property
+        def predicted(self) -> BoolArray: ...
+
+        @property
+        def confidence(self) -> FloatArray: ...
+
+        @property
+        def probability(self) -> FloatArray: ...
+
+        @property
+        def unscored(self) -> Mapping[str, int]: ...
+
+        @property
+        def unlabelled(self) -> int: ...
+
+        @property
+        def unanswered(self) -> tuple[int, int]: ...
+
+        @property
+        def total(self) -> int: ...
 
     @property
     def n(self) -> int:
         """Scored rows."""
         return len(self.label) if self.weight is None else int(self.weight.sum())
-
-    @property
-    def shared_groups(self) -> IntArray | None:
-        """Codes 0..G-1 of the groups of the scored rows, None where every row is its own; shape
-        (n,).
-        """
-        raise NotImplementedError
 
     @property
     def group_count(self) -> int:
@@ -68,59 +100,13 @@ class JudgedArrays:
         return self.n if groups is None else int(groups.max()) + 1
 
     @property
-    def input_names(self) -> tuple[str, ...]:
-        """Names of the rows' inputs, where they are known."""
-        raise NotImplementedError
-
-    @cached_property
-    def label(self) -> FloatArray:
-        """Human grades; shape (n,)."""
-        raise NotImplementedError
-
-    @cached_property
-    def score(self) -> FloatArray:
-        """The judge's grades; shape (n,)."""
-        raise NotImplementedError
-
-    @cached_property
-    def predicted(self) -> BoolArray:
-        """Whether the judge calls the row positive; shape (n,)."""
-        raise NotImplementedError
-
-    @cached_property
-    def confidence(self) -> FloatArray:
-        """Confidence in the verdict, NaN where none was given; shape (n,)."""
-        raise NotImplementedError
-
-    @cached_property
-    def probability(self) -> FloatArray:
-        """Probability of the positive label, NaN where none was given; shape (n,)."""
-        raise NotImplementedError
-
-    @property
-    def unscored(self) -> Mapping[str, int]:
-        """How many rows have no verdict, by reason."""
-        raise NotImplementedError
-
-    @property
     def repaired(self) -> int:
         """How many verdicts were read from a reply that had to be mended."""
         return 0
 
-    @property
-    def unlabelled(self) -> int:
-        """How many rows have no human label."""
-        raise NotImplementedError
-
-    @property
-    def unanswered(self) -> tuple[int, int]:
-        """How many labelled rows without a verdict people call negative, and how many positive."""
-        raise NotImplementedError
-
-    @property
-    def total(self) -> int:
-        """All rows, scored or not."""
-        raise NotImplementedError
+    def noting(self, *notes: str) -> Self:
+        """Return the same with more notes about the rows."""
+        return replace(self, dataset=replace(self.dataset, notes=(*self.dataset.notes, *notes)))
 
     @cached_property
     def positive(self) -> BoolArray:

@@ -1,5 +1,8 @@
 """Rows with a judge's answers: the one table that metrics, slices and the gate read."""
 
+# What `JudgedArrays` names is worked out once.
+# pyright: reportIncompatibleMethodOverride=false
+
 from __future__ import annotations
 
 from collections import Counter
@@ -74,6 +77,11 @@ class JudgedDataset(JudgedArrays):
     def rows(self) -> tuple[Row, ...]:
         """The scored rows."""
         return tuple(self.dataset.rows[i] for i in self.scored)
+
+    @property
+    def weight(self) -> None:
+        """None, as each position is one row."""
+        return None
 
     @cached_property
     def label(self) -> FloatArray:
@@ -188,10 +196,6 @@ class JudgedDataset(JudgedArrays):
         """Return the table of the rows at these positions of the dataset."""
         dataset = replace(self.dataset, rows=tuple(self.dataset.rows[i] for i in positions))
         return replace(self, dataset=dataset, answers=tuple(self.answers[i] for i in positions))
-
-    def noting(self, *notes: str) -> JudgedDataset:
-        """Return the same table with more notes about its rows."""
-        return replace(self, dataset=replace(self.dataset, notes=(*self.dataset.notes, *notes)))
 
     def under(self, rule: DecisionRule) -> JudgedDataset:
         """Return the table with every verdict decided by another rule, from what the judge gave;

@@ -124,16 +124,18 @@ def stream_verdicts(path: Path, columns: VerdictColumns) -> JudgedColumns:
         judge=path.name,
         model=model[0] if len(model) == 1 and isinstance(model[0], str) else "",
         simulated=True in _typed(path, read.cells["simulated"]),
-        labels=scored.label.to_numpy(),
-        scores=scored.score.to_numpy(),
-        confidences=scored.confidence.to_numpy(),
-        weights=scored.weight.to_numpy(),
-        groups=None if read.group is None else _shared(scored),
-        inputs=tuple(sorted(name[len(INPUTS) :] for name in read.names if name.startswith(INPUTS))),
-        reasons={str(reason) or "parse": int(count) for reason, count in reasons.items()},
-        without_label=unlabelled,
-        without_verdict=(int(missing.weight.sum()) - positive, positive),
-        rows=rows,
+        label=scored.label.to_numpy(),
+        score=scored.score.to_numpy(),
+        confidence=scored.confidence.to_numpy(),
+        weight=scored.weight.to_numpy(),
+        shared_groups=None if read.group is None else _shared(scored),
+        input_names=tuple(
+            sorted(name[len(INPUTS) :] for name in read.names if name.startswith(INPUTS))
+        ),
+        unscored={str(reason) or "parse": int(count) for reason, count in reasons.items()},
+        unlabelled=unlabelled,
+        unanswered=(int(missing.weight.sum()) - positive, positive),
+        total=rows,
     )
 
 

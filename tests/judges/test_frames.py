@@ -5,6 +5,7 @@ them.
 from __future__ import annotations
 
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -33,6 +34,7 @@ from judgewright.judges.published import load_published
 from judgewright.judges.reliability import likely_label_errors
 from judgewright.plugins.rag.annotation import f1_by_threshold, review_queue
 
+PUBLISHED = Path(__file__).resolve().parents[2] / "docs" / "published" / "diras.yaml"
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> $x$ \u202e"
 
 
@@ -174,7 +176,7 @@ def test_a_leaderboard_as_frames_has_judges_and_pairs() -> None:
         dataset=tables["a"].dataset, answers=tables["b"].answers, scale=BINARY
     )
     benchmarks = {name: measure(table, resamples=50) for name, table in tables.items()}
-    board = rank_judges(tables, benchmarks, metric="f1", published=load_published(["diras"]))
+    board = rank_judges(tables, benchmarks, metric="f1", published=load_published([PUBLISHED]))
     frame = board.to_frame()
     assert frame["rank"].tolist()[:2] == [1, 2]
     assert frame[frame.published][["rank", "low", "high", "n"]].isna().all(axis=None)

@@ -658,7 +658,7 @@ def test_a_few_scores_that_are_no_grades_are_unscored(tmp_path: Path) -> None:
     assert said(judged, "scores that are no grades, left unscored: 1 (such as 9.2e+124)")
     streamed = stream_verdicts(tmp_path / "verdicts.jsonl", VerdictColumns())
     assert streamed.dataset.notes == judged.dataset.notes
-    assert streamed.reasons == {"parse": 1}
+    assert streamed.unscored == {"parse": 1}
 
 
 def test_a_header_of_many_columns_is_read_in_linear_time(tmp_path: Path) -> None:
