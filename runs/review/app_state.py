@@ -28,7 +28,6 @@ from ..store.journal import RunRecord, get_run
 from ..store.workspace import Workspace
 from .file_data import names_of_check, names_of_tokens, report_of
 from .kept import Kept
-from .offers import Offer
 from .row_data import (
     TITLES,
     Kind,
@@ -90,7 +89,7 @@ class AppState:
         """What processes of their own are working out."""
         self.sessions = Kept[LabelSession](KEPT_SESSIONS)
         self.exports = Kept[ExportContext](KEPT_EXPORTS)
-        self.offers = Kept[tuple[Offer, ...]](KEPT_EXPORTS)
+        self.offers = Kept[list[Json]](KEPT_EXPORTS)
         self.columns = Kept[tuple[str, ...]](KEPT_EXPORTS)
         """The columns of data files that were looked at."""
         self.labelling = Lock()

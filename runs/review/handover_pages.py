@@ -13,14 +13,14 @@ from starlette.responses import RedirectResponse, Response
 from ...judges import InputError
 from ..actions.export import export_context, tool_entry
 from ..config.tools_file import EXAMPLE, hide_password
-from ..exports import ExportContext, Refused, Target, named_target, pack_export
+from ..exports import TARGETS, ExportContext, Refused, Target, named_target, pack_export
 from ..store.jobs import Job
 from .app_state import AppState
 from .forms import field_of
 from .job_pages import handed_over
 from .judge_pages import name_of, version_of
-from .offers import Offer, offers_of
 from .routes import Address
+from .row_pages import Json
 
 MOST_SHOWN = 20_000
 """Characters of a file that are shown."""
@@ -31,8 +31,23 @@ def tools(state: AppState, request: Request) -> Response:
     context = _context(state, request)
     prompt, rule = context.prompt, context.rule
     key = (prompt.name, prompt.version, rule.version)
-    offers: tuple[Offer, ...] = state.offers.get(key, lambda: offers_of(context))
+    offers = state.offers.get(key, lambda: [_offer(context, one) for one in TARGETS.values()])
     return state.page("handover.html", context=context, offers=offers)
+
+
+def _offer(context: ExportContext, target: Target) -> Json:
+    """Try what a tool would make of a judge; nothing is written."""
+    try:
+        packed = pack_export(context, target)
+    except Refused as error:
+        return {"target": target, "refused": str(error), "files": 0, "differences": ()}
+    differences = packed.body["declared_differences"]
+    return {
+        "target": target,
+        "refused": "",
+        "files": len(packed.files) - 1,
+        "differences": list(differences),
+    }
 
 
 def tool(state: AppState, request: Request) -> Response:
