@@ -179,7 +179,7 @@ ASKING = {
     "calibrate": ("groundedness", "rows.jsonl"),
     "loss write": ("precision",),
     "optimize": ("groundedness", "rows.jsonl", "--objective", "precision"),
-    "gate": ("groundedness", "faithfulness", "rows.jsonl", "--target", "precision"),
+    "gate": ("groundedness", "groundedness_no_reason", "rows.jsonl", "--target", "precision"),
 }
 """Commands that ask a model, with what they need besides."""
 
