@@ -17,11 +17,8 @@ from .label_words import WORDS
 from .reading import GROUP_COLUMNS
 from .records import Cell
 from .rows_in_memory import RowSource
-from .verdict_columns import FILLED, WORDS_A_TEXT
+from .verdict_columns import FILLED, texts_of
 from .verdict_scale import infer_scale, parse_grade_map, words_for
-
-_LOOKED_AT = 10_000
-"""Characters of a text whose words are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,23 +127,20 @@ def infer_raw_scale(rows: Sequence[Row]) -> OutputScale:
 
 def _find_inputs(table: Table, judges: Mapping[str, Sequence[str]]) -> tuple[dict[str, str], str]:
     """Find the inputs by their names, else by what the columns hold; with a note that says how."""
-    texts: dict[str, list[str]] = {}
-    for name in table.drafts[0].meta:
-        cells = [draft.meta.get(name) for draft in table.drafts]
-        values = [cell for cell in cells if isinstance(cell, str) and cell.strip()]
-        if len(values) >= FILLED * len(cells):
-            texts[name] = values
-    fitting = [name for name, inputs in judges.items() if set(inputs) <= texts.keys()]
+    metas = [draft.meta for draft in table.drafts]
+    filled: set[str] = set()
+    for column in metas[0]:
+        cells = [meta.get(column) for meta in metas]
+        texts = sum(isinstance(cell, str) and bool(cell.strip()) for cell in cells)
+        if texts >= FILLED * len(cells):
+            filled.add(column)
+    fitting = [name for name, inputs in judges.items() if set(inputs) <= filled]
     if fitting:
         # The judge that reads most columns; of several the first by name.
         judge = min(fitting, key=lambda name: (-len(judges[name]), name))
         note = f"the inputs are {', '.join(judges[judge])}, as the judge {judge} reads them"
         return {name: name for name in judges[judge]}, note
-    inputs: dict[str, str] = {}
-    for name, values in texts.items():
-        words = sum(len(value[:_LOOKED_AT].split()) for value in values)
-        if words >= WORDS_A_TEXT * len(values):
-            inputs[name] = name
+    inputs = {name: name for name in texts_of(metas) if name in filled}
     if not inputs:
         raise DataError(
             f"{table.path}: no column holds running text in nearly every row",

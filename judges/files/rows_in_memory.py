@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +41,7 @@ def rows_in_memory(data: object, *, name: str = "rows") -> RowsInMemory:
         DataError: It is no table of rows, or two columns have the same name.
     """
     if hasattr(data, "iterrows"):
-        return RowsInMemory(name, _from_frame(cast("pd.DataFrame", data), name))
+        data = _from_frame(cast("pd.DataFrame", data), name)
     if isinstance(data, Mapping):
         raise DataError(
             f"{name}: one mapping is no list of rows",
@@ -62,18 +63,14 @@ def rows_in_memory(data: object, *, name: str = "rows") -> RowsInMemory:
     return RowsInMemory(name, tuple(objects))
 
 
-def _from_frame(frame: pd.DataFrame, name: str) -> tuple[Mapping[str, Any], ...]:
-    columns = [str(column) for column in frame.columns]
-    doubled = next((column for column in columns if columns.count(column) > 1), None)
-    if doubled is not None:
-        raise DataError(
-            f"{name}: the column {doubled!r} stands twice", hint="rename one of the two"
-        )
-    objects = frame.astype(object).where(frame.notna(), None)
-    return tuple(
-        {column: _plain(value) for column, value in zip(columns, values, strict=True)}
-        for values in objects.itertuples(index=False, name=None)
-    )
+def _from_frame(frame: pd.DataFrame, name: str) -> list[dict[Any, Any]]:
+    columns = Counter(str(column) for column in frame.columns)
+    for column, count in columns.items():
+        if count > 1:
+            raise DataError(
+                f"{name}: the column {column!r} stands twice", hint="rename one of the two"
+            )
+    return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 
 def _plain(value: object) -> object:
