@@ -26,7 +26,7 @@ class LentDatabase(SqliteDatabase):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._lock = _LentLock(path)
-        self._patience = _PATIENCE
+        self.patience = _PATIENCE
 
     def _prepare(self) -> None:
         if not self.path.is_file():

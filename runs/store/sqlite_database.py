@@ -54,7 +54,7 @@ class SqliteDatabase(Database):
     ) -> None:
         super().__init__(str(path), path.parent)
         self.path = path
-        self._patience = _PATIENCE
+        self.patience = _PATIENCE
         self._on_busy = on_busy
         self._migrations = tuple(migrations)
         self._lock = WriterLock(path.parent / "workspace.lock")
@@ -95,7 +95,7 @@ class SqliteDatabase(Database):
                 connection = self._local.connection = self._reader()
             return connection.execute(sql, parameters).fetchall()
         except sqlite3.Error as error:
-            raise self._ours(error) from error
+            raise self.explain(error) from error
 
     def find_faults(self) -> tuple[int, list[str]]:
         """See `Database.find_faults`."""
@@ -111,7 +111,7 @@ class SqliteDatabase(Database):
     def _open_writer(self) -> Writer:
         self._lock.acquire()
         try:
-            return Writer(_Transactions(self._connect(), self.path, self._ours, self._patience))
+            return Writer(_Transactions(self, self._connect()))
         except WorkspaceError:
             self._lock.release()
             raise
@@ -129,7 +129,7 @@ class SqliteDatabase(Database):
         connection: sqlite3.Connection | None = None
         try:
             connection = sqlite3.connect(
-                self.path, timeout=self._patience, isolation_level=None, check_same_thread=False
+                self.path, timeout=self.patience, isolation_level=None, check_same_thread=False
             )
             mode = connection.execute(
                 "PRAGMA journal_mode" + ("" if reading else "=WAL")
@@ -139,7 +139,7 @@ class SqliteDatabase(Database):
         except sqlite3.Error as error:
             if connection is not None:
                 connection.close()
-            raise self._ours(error) from error
+            raise self.explain(error) from error
         if not reading and mode != "wal":
             connection.close()
             raise WorkspaceError(
@@ -187,7 +187,7 @@ class SqliteDatabase(Database):
                 damage = connection.execute(check).fetchone()[0]
         except sqlite3.Error as error:
             if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-                raise self._ours(error) from error
+                raise self.explain(error) from error
             damage = str(error)
         if damage != "ok":
             raise self._set_aside(damage)
@@ -241,7 +241,7 @@ class SqliteDatabase(Database):
                     back_up(connection, target)
                 upgrade(connection, self._migrations[version:], since=version)
         except sqlite3.Error as error:
-            raise self._ours(error) from error
+            raise self.explain(error) from error
         finally:
             self._lock.release()
 
@@ -249,7 +249,7 @@ class SqliteDatabase(Database):
         try:
             version, tables = version_of(connection)
         except sqlite3.Error as error:
-            raise self._ours(error) from error
+            raise self.explain(error) from error
         if version > known:
             raise WorkspaceError(
                 f"{self.path} has format {version}; this Judgewright reads up to {known}",
@@ -261,7 +261,7 @@ class SqliteDatabase(Database):
             )
         return version
 
-    def _ours(self, error: sqlite3.Error) -> WorkspaceError:
+    def explain(self, error: sqlite3.Error) -> WorkspaceError:
         """Say an error of SQLite's in our words; the one place where that is done."""
         # Errors that the module raises by itself, such as one about a closed connection, carry no
         # code.
@@ -271,24 +271,11 @@ class SqliteDatabase(Database):
 
 
 class _Transactions:
-    """A `Committer` over a connection in autocommit mode, usable from another thread.
+    """A `Committer` over a connection in autocommit mode, usable from another thread."""
 
-    Args:
-        explain: Says an error of SQLite's in our words.
-        patience: Seconds to wait for other processes' commits.
-    """
-
-    def __init__(
-        self,
-        connection: sqlite3.Connection,
-        path: Path,
-        explain: Callable[[sqlite3.Error], WorkspaceError],
-        patience: float,
-    ) -> None:
-        self._connection = connection
-        self._path, self._inode = path, os.stat(path).st_ino
-        self._explain = explain
-        self._patience = patience
+    def __init__(self, database: SqliteDatabase, connection: sqlite3.Connection) -> None:
+        self._database, self._connection = database, connection
+        self._path, self._inode = database.path, os.stat(database.path).st_ino
 
     def commit(self, batch: Sequence[Write]) -> None:
         """See `Committer.commit`."""
@@ -310,7 +297,8 @@ class _Transactions:
         """Begin to write, once no other process does: SQLite's own waiting looks ever less often,
         and some starve.
         """
-        connection, until = self._connection, time.monotonic() + self._patience
+        connection, patience = self._connection, self._database.patience
+        until = time.monotonic() + patience
         connection.execute("PRAGMA busy_timeout=0")
         try:
             while True:
@@ -325,7 +313,7 @@ class _Transactions:
                         raise
                 time.sleep(_TURN)
         finally:
-            connection.execute(f"PRAGMA busy_timeout={int(1000 * self._patience)}")
+            connection.execute(f"PRAGMA busy_timeout={int(1000 * patience)}")
 
     def _require_file(self) -> None:
         """Refuse to say that something is kept in a file that has been deleted, which a program may
@@ -357,7 +345,9 @@ class _Transactions:
         connection.execute("RELEASE item")
 
     def _ours(self, error: Exception) -> JudgewrightError:
-        return self._explain(error) if isinstance(error, sqlite3.Error) else error_of_write(error)
+        if isinstance(error, sqlite3.Error):
+            return self._database.explain(error)
+        return error_of_write(error)
 
     def close(self) -> None:
         """See `Committer.close`."""
