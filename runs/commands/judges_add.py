@@ -284,7 +284,12 @@ def _add_prompt(
     if not as_json:
         _say_text(understood)
     if prompt is None:
-        raise _open_questions(source, chosen, understood, options)
+        by = (
+            "the model leaves"
+            if models.model
+            else "without --model NAME, which reads it, it leaves"
+        )
+        raise _open_questions(source, chosen, understood, options, by)
     if not as_json:
         _say_understood(understood, prompt)
     if chosen.check:
@@ -326,7 +331,7 @@ def _the_one(judges: Sequence[ForeignJudge], *, asking: bool) -> ForeignJudge:
 
 
 def _open_questions(
-    source: str, chosen: SourceOptions, understood: Understood, options: AddOptions
+    source: str, chosen: SourceOptions, understood: Understood, options: AddOptions, by: str
 ) -> InputError:
     """Return the error that asks what is open, with the command in which all else is filled in."""
     command = ["judgewright judges add", quote(source)]
@@ -344,7 +349,7 @@ def _open_questions(
         command.append(f"--{name} {quote(value)}" if value else f"--{name}")
     command += [f"--{question.option} ..." for question in understood.questions]
     asked = "\n  ".join(map(str, understood.questions))
-    return InputError(f"{Path(source).name} leaves open:\n  {asked}", hint=" ".join(command))
+    return InputError(f"{Path(source).name}: {by} open:\n  {asked}", hint=" ".join(command))
 
 
 def _model_reading(
