@@ -26,7 +26,7 @@ from .gate_sentences import (
     gate_sentences,
     spread_of,
 )
-from .search_report import describe_origin, slice_heading, slice_standing
+from .search_report import slice_heading, slice_standing
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -82,7 +82,6 @@ def open_templates(package: str = "", *, markup: bool = True, lines: bool = Fals
         "evidence_sentences": describe_evidence,
         "unanswered_sentences": describe_unanswered,
         "step_result": numbers.step_result,
-        "origin": describe_origin,
         "spread": spread_of,
         "named_metrics": numbers.named_metrics,
         "word_diff": diff_words,

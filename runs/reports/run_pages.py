@@ -22,7 +22,7 @@ from .charts import reliability, run_charts
 from .gate_sentences import change_cells, describe_evidence, describe_unanswered, gate_changes
 from .numbers import NONE, count, interval, number, ordered_metrics, signed
 from .rendering import open_templates
-from .search_report import archive_table, describe_origin, missed_targets
+from .search_report import archive_table, missed_targets
 
 MOST_FLIPS = 20
 """Of each direction in the page; the count is of all."""
@@ -69,7 +69,6 @@ def _values(run: RunSummary, flips: Flips) -> dict[str, object]:
         moved = [change_cells(*change) for change in gate_changes(evidence)]
     return {
         "archive": archive_table(run.best.archive if run.best else None),
-        "origin": describe_origin,
         "made_by": f"Judgewright {version('judgewright')}",
         "run": run,
         "command": command_of(run.config),

@@ -1,26 +1,11 @@
-"""What a search found, in words and lines: where proposals came from, and the archive."""
+"""What a search found, in words and lines: how far a proposal was judged, the archive, slices."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...optimize.events import Json, ProposalRecord, SliceChosen, StepTaken
+from ...optimize.events import Json, SliceChosen, StepTaken
 from .numbers import NONE, signed
-
-
-def describe_origin(record: ProposalRecord) -> str:
-    """Say what runs of earlier versions knew of a proposal: its role, and what it did on training
-    rows.
-    """
-    parts: list[str] = []
-    if record.role:
-        parts.append(f"asked to {record.role}" + (f" {record.parent}" if record.parent else ""))
-    if record.tried:
-        tried = record.tried
-        parts.append(
-            f"mended {tried['mended']} and broke {tried['broken']} of {tried['rows']} training rows"
-        )
-    return "; ".join(parts)
 
 
 def seen_part(event: StepTaken) -> str:
