@@ -112,12 +112,12 @@ def rows_of(
     columns = {ours: name for ours, name in options.columns.items() if ours not in (LABEL, REASON)}
     names = dict.fromkeys(name for item in every for name in item.fields)
     require_mapped(path, columns, list(names))
-    words, given = words_for(options.label_map), list[Cell]()
+    words, cells = words_for(options.label_map), list[Cell]()
     unanswered = differing = 0
     for item in every:
         grades: list[float] = []
         answers = [answer for answer in item.answers.get(question, ()) if answer.value is not None]
-        given += [answer.value for answer in answers]
+        cells += [answer.value for answer in answers]
         for answer in answers:
             try:
                 grade = read_grade(answer.value, words)
@@ -131,7 +131,7 @@ def rows_of(
         yield _row(
             item, columns, answers, grades, item.answers.get(options.columns.get(REASON, ""))
         )
-    problems.check(hint=map_hint(given, words))
+    problems.check(hint=map_hint(cells, words))
     if unanswered:
         notes.append(
             f"{unanswered:,} of {len(every):,} items have no answer of a person to {question!r}"
@@ -159,12 +159,12 @@ def _question(path: Path, items: list[Item], options: ReadOptions) -> str:
         )
     if named is not None:
         return named
-    asked = [name for name in questions if name != options.columns.get(REASON)]
-    if len(asked) > 1:
+    candidates = [name for name in questions if name != options.columns.get(REASON)]
+    if len(candidates) > 1:
         raise InputError(
-            f"{path}: which question is the label? {listed}", hint=f"--map label={asked[0]}"
+            f"{path}: which question is the label? {listed}", hint=f"--map label={candidates[0]}"
         )
-    return asked[0]
+    return candidates[0]
 
 
 def _row(

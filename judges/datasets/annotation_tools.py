@@ -60,10 +60,10 @@ def _task(at: int, body: Body, options: ReadOptions) -> Item:
     answers: Answers = defaultdict(list)
     fields = body.get("data")
     if fields is None:
-        asked = {options.columns.get(name) for name in ("label", "reason")} & body.keys()
-        for name in asked:
+        questions = {options.columns.get(name) for name in ("label", "reason")} & body.keys()
+        for name in questions:
             answers[str(name)].append(_studio_answer(body[str(name)], body, body.get("annotator")))
-        apart = {*asked, *_TASK_COLUMNS}
+        apart = {*questions, *_TASK_COLUMNS}
         fields = {name: value for name, value in body.items() if name not in apart}
     for annotation in body.get("annotations") or ():
         results = () if annotation.get("was_cancelled") else annotation.get("result") or ()

@@ -220,9 +220,9 @@ def _label(label: Label, record: Record, problems: Problems) -> int | float | No
         words = [_word(word.split()[0]) if word else "" for word in words]
     grade = label.words.get(" ".join(words))
     if grade is None:
-        listed, known = " and ".join(map(repr, label.columns)), ", ".join(label.words)
+        listed, possible = " and ".join(map(repr, label.columns)), ", ".join(label.words)
         strange = shorten(" ".join(map(as_text, cells)))
-        problems.add(record.at, f"field {listed}: {strange} is none of {known}")
+        problems.add(record.at, f"field {listed}: {strange} is none of {possible}")
         return None
     return int(grade) if grade.is_integer() else grade
 

@@ -35,16 +35,16 @@ def read_trec_dl(path: Path, options: ReadOptions, notes: list[str]) -> Iterator
         )
     qrels = _read_qrels(path)
     queries = dict(_texts(options.queries, None))
-    wanted = {passage for _, passage, _ in qrels}
+    ids = {passage for _, passage, _ in qrels}
     files = [options.passages]
     if options.passages.is_dir():
         files = [file for file in sorted(options.passages.iterdir()) if file.suffix in _FORMATS]
     passages: dict[str, str] = {}
     for file in files:
         # The parts of a collection are gigabytes each, and only the wanted passages are read.
-        if len(passages) == len(wanted):
+        if len(passages) == len(ids):
             break
-        passages |= _texts(file, wanted)
+        passages |= _texts(file, ids)
     complete = 0
     for query, passage, grade in qrels:
         if query not in queries or passage not in passages:
@@ -94,7 +94,7 @@ def _read_qrels(path: Path) -> list[tuple[str, str, int]]:
     return qrels
 
 
-def _texts(path: Path, wanted: set[str] | None) -> Iterator[tuple[str, str]]:
+def _texts(path: Path, ids: set[str] | None) -> Iterator[tuple[str, str]]:
     """Yield id and text out of `id TAB text` lines or JSON Lines."""
     problems = Problems(path)
     with opened(path) as lines:
@@ -104,7 +104,7 @@ def _texts(path: Path, wanted: set[str] | None) -> Iterator[tuple[str, str]]:
             if pair is None or (not pair[1] and pair[0]):
                 needed = "an id, a tab and a text, and no object that has both"
                 problems.add(at, f"{shorten(line.strip())} is not {needed}")
-            elif pair[0] and (wanted is None or pair[0] in wanted):
+            elif pair[0] and (ids is None or pair[0] in ids):
                 yield pair[0], pair[-1]
     problems.check()
 

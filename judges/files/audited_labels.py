@@ -114,8 +114,8 @@ def with_audited_labels(dataset: Dataset, path: Path | str, *, complete: bool = 
     path = Path(path)
     entries = read_audit(path, labels=dataset.labels)
     problems = Problems(path, unit_of(path))
-    known = {row.id for row in dataset.rows}
-    absent = [(id, entry) for id, entry in entries.items() if id not in known]
+    ids = {row.id for row in dataset.rows}
+    absent = [(id, entry) for id, entry in entries.items() if id not in ids]
     if complete:
         for id, entry in absent:
             problems.add(

@@ -379,11 +379,11 @@ def _usual_names() -> list[list[str]]:
     return yaml.safe_load((Path(__file__).parent / "column_names.yaml").read_text("utf-8"))
 
 
-def near_names(wanted: str, names: Sequence[str]) -> list[str]:
-    """Return the names that look like the wanted one, or mean the same, best first; of a dotted
+def near_names(column: str, names: Sequence[str]) -> list[str]:
+    """Return the names that look like a column's, or mean the same, best first; of a dotted
     name the last part.
     """
-    folded = wanted.casefold()
+    folded = column.casefold()
     spellings = {name: (name.casefold(), name.rsplit(".", 1)[-1].casefold()) for name in names}
     near = [name for name in names if spellings[name][1] == folded]
     every = set[str]().union(*spellings.values())
@@ -395,8 +395,8 @@ def near_names(wanted: str, names: Sequence[str]) -> list[str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(shorten(name) for name in names[:30])
-    return f"{shown} and {len(names) - 30} more" if len(names) > 30 else shown
+    listed = ", ".join(shorten(name) for name in names[:30])
+    return f"{listed} and {len(names) - 30} more" if len(names) > 30 else listed
 
 
 def list_hint(unreadable: Problems) -> str | None:

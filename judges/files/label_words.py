@@ -76,15 +76,15 @@ def number_of(text: str) -> float | None:
 class ColumnWords:
     """What the words of a column stand for, as its first cells show it; `words_in` reads them."""
 
-    def __init__(self, cells: Sequence[Cell], given: Mapping[str, float]) -> None:
+    def __init__(self, cells: Sequence[Cell], usual: Mapping[str, float]) -> None:
         self._cells = cells[:LOOKED_AT]
-        self._given = given
-        self.words = words_in(self._cells, given)
+        self._usual = usual
+        self.words = words_in(self._cells, usual)
 
     @property
     def grades(self) -> frozenset[float]:
         """The grades of the scale whose words they are, also those that no cell has; else empty."""
-        return frozenset(self.words[word] for word in self.words.keys() - self._given.keys())
+        return frozenset(self.words[word] for word in self.words.keys() - self._usual.keys())
 
     def hint(self, option: str = "--label-map") -> str | None:
         """Return the option to type for words that say nothing by themselves; None where all do."""
@@ -95,7 +95,7 @@ class ColumnWords:
         read: dict[str, float] = {}
         for text in _texts(self._cells):
             grade = _stands_for(text, self.words)
-            if grade is not None and not _is_own(text, self._given) and folded(text) not in _PLAIN:
+            if grade is not None and not _is_own(text, self._usual) and folded(text) not in _PLAIN:
                 read[text] = grade
         if not read or len(read) > _MOST_WORDS:
             return []
@@ -104,33 +104,33 @@ class ColumnWords:
         return [f"{side} were read as numbers: {listed}"]
 
 
-def words_in(cells: Iterable[Cell], given: Mapping[str, float]) -> Mapping[str, float]:
+def words_in(cells: Iterable[Cell], usual: Mapping[str, float]) -> Mapping[str, float]:
     """Return what the words of a column stand for, in lower case: what was said of them, then what
     they say themselves.
 
-    `given` is `WORDS` with what a map or the labels of a scale add; without `WORDS` only it counts,
+    `usual` is `WORDS` with what a map or the labels of a scale add; without `WORDS` only it counts,
     such as the classes of a judge that chooses.
     """
-    if not given.keys() >= WORDS.keys():
-        return given
-    found = _texts(cells)
-    texts = [text for text in found if _is_word(text)]
-    if any(number_of(text) is not None for text in found):
+    if not usual.keys() >= WORDS.keys():
+        return usual
+    different_texts = _texts(cells)
+    texts = [text for text in different_texts if _is_word(text)]
+    if any(number_of(text) is not None for text in different_texts):
         # Beside numbers nobody knows whether `good` is a 1, or `3 apples` a 3.
         return {
             word: grade
-            for word, grade in given.items()
+            for word, grade in usual.items()
             if word in _PLAIN or WORDS.get(word) != grade
         }
-    if any(_is_own(text, given) for text in texts) or all(
-        _stands_for(text, given) is not None for text in texts
+    if any(_is_own(text, usual) for text in texts) or all(
+        _stands_for(text, usual) is not None for text in texts
     ):
-        return given
+        return usual
     spelled = {folded(text) for text in texts}
     for scale in _SCALES:
         if spelled <= scale.keys() and len({scale[word] for word in spelled}) == len(spelled):
-            return {**given, **scale, **{text.casefold(): scale[folded(text)] for text in texts}}
-    return {**given, **_glossed(texts)}
+            return {**usual, **scale, **{text.casefold(): scale[folded(text)] for text in texts}}
+    return {**usual, **_glossed(texts)}
 
 
 def _texts(cells: Iterable[Cell]) -> list[str]:
@@ -140,9 +140,9 @@ def _texts(cells: Iterable[Cell]) -> list[str]:
     )
 
 
-def _is_own(text: str, given: Mapping[str, float]) -> bool:
+def _is_own(text: str, usual: Mapping[str, float]) -> bool:
     """Whether somebody said what a word stands for, other than the table does."""
-    grade = given.get(text.casefold())
+    grade = usual.get(text.casefold())
     return grade is not None and grade != WORDS.get(text.casefold())
 
 
@@ -224,17 +224,17 @@ def map_hint(
     """Return the option to type for the words of a column that say nothing by themselves; None
     where all do.
     """
-    known = {
+    grades = {
         text: _stands_for(text, words)
         for text in _texts(cells)
         if _is_word(text) or text.casefold() in words
     }
-    if all(grade is not None for grade in known.values()):
+    if all(grade is not None for grade in grades.values()):
         return None
-    if len(known) > _MOST_WORDS or max(map(len, known)) > _LONGEST_WORD:
+    if len(grades) > _MOST_WORDS or max(map(len, grades)) > _LONGEST_WORD:
         return f"is it the right column? name it with --{option[2:].removesuffix('-map')} COLUMN"
     pairs = write_grade_map(
-        {text: "?" if grade is None else grade for text, grade in known.items()}
+        {text: "?" if grade is None else grade for text, grade in grades.items()}
     )
     return (
         f"say what they stand for, with a number or none for each ?: {option} {shlex.quote(pairs)}"

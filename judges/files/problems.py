@@ -49,13 +49,13 @@ class Problems:
         for other in others:
             entries += other.first
         entries.sort(key=lambda entry: entry[0])
-        shown = [f"{self.unit} {at}: {message}" for at, message in entries[:_SHOWN]]
+        lines = [f"{self.unit} {at}: {message}" for at, message in entries[:_SHOWN]]
         if total == 1:
-            raise DataError(f"{self.path}, {shown[0]}", hint=hint)
+            raise DataError(f"{self.path}, {lines[0]}", hint=hint)
         if total:
             if total > _SHOWN:
-                shown.append(f"and {total - _SHOWN:,} more")
-            body = "\n  ".join(shown)
+                lines.append(f"and {total - _SHOWN:,} more")
+            body = "\n  ".join(lines)
             raise DataError(f"{self.path}: {total:,} problems\n  {body}", hint=hint)
 
 

@@ -266,8 +266,8 @@ def _merged(frames: Sequence[Frame]) -> Frame:
     return every.groupby(_KEYS, sort=False, dropna=False, as_index=False).weight.sum()
 
 
-def _words(head: Sequence[Record], column: str, given: Mapping[str, float]) -> ColumnWords:
-    return ColumnWords([record.fields.get(column) for record in head], given)
+def _words(head: Sequence[Record], column: str, usual: Mapping[str, float]) -> ColumnWords:
+    return ColumnWords([record.fields.get(column) for record in head], usual)
 
 
 def _name_doubled(path: Path, by_id: str | None, ids: IntArray, problems: Problems) -> None:

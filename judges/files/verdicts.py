@@ -55,10 +55,10 @@ def load_verdicts(path: RowSource, **columns: Any) -> JudgedDataset:  # Any: of 
         InputError: As `load_judges`, or there are several judges.
         DataError: As `load_judges`.
     """
-    asked = VerdictColumns(**columns)
-    judges = load_judges(path, asked)
+    chosen = VerdictColumns(**columns)
+    judges = load_judges(path, chosen)
     if len(judges) > 1:
-        message = f"{path}: {asked.score!r} names {len(judges)} judges, and one is needed"
+        message = f"{path}: {chosen.score!r} names {len(judges)} judges, and one is needed"
         raise InputError(message, hint=f"name one: {', '.join(judges)}")
     return next(iter(judges.values()))
 
@@ -122,9 +122,9 @@ def _matrix_columns(table: Table, score: str) -> dict[str, str]:
         name.removeprefix(container + dot): name for name in names if fnmatchcase(name, pattern)
     }
     if not columns:
-        shown = ", ".join(shorten(name) for name in list(names)[:30])
+        listed = ", ".join(shorten(name) for name in list(names)[:30])
         raise DataError(
-            f"{table.path}: no column is called like {pattern!r}. The columns are {shown}"
+            f"{table.path}: no column is called like {pattern!r}. The columns are {listed}"
         )
     return columns
 
@@ -234,7 +234,7 @@ def missing_notes(unlabelled: int, unscored: int, rows: int) -> Iterator[str]:
 
 
 def _require_places(
-    path: RowSource, classes: OutputScale, found: set[float], columns: VerdictColumns
+    path: RowSource, classes: OutputScale, grades: set[float], columns: VerdictColumns
 ) -> None:
     """Make sure that labels and scores are places among the classes, and that nothing is asked of
     their order.
@@ -252,7 +252,7 @@ def _require_places(
             f"{path}: its judge chooses among classes, which have no order",
             hint="leave out --scale and --threshold",
         )
-    if strange := sorted(found - set(classes.levels)):
+    if strange := sorted(grades - set(classes.levels)):
         raise DataError(
             f"{path}: {strange[0]:g} is no place among the {len(classes.labels)} classes of column"
             f" {CLASSES!r}"

@@ -36,8 +36,8 @@ def join_alike(
     """
     blocks = blocks_of(dataset, placed, "together")
     half = sum(len(group.rows) for group in groups) / 2
-    wanted = sum(share > 0 for share in shares)
-    if _can_fill(blocks, wanted, half) or not _can_fill(groups, len(PARTS), half):
+    n_parts = sum(share > 0 for share in shares)
+    if _can_fill(blocks, n_parts, half) or not _can_fill(groups, len(PARTS), half):
         return blocks, []
     # One pool of passages under a handful of questions would tie all of them into one block, and no
     # split were left.

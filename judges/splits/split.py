@@ -127,10 +127,10 @@ def _require_enough(
     # be made.
     empty = [part for part in empty if part != "final"]
     if empty:
-        known = sum(bool(placed.get(key)) for key in {row.group_key for row in dataset.rows})
+        before = sum(bool(placed.get(key)) for key in {row.group_key for row in dataset.rows})
         raise InputError(
-            f"no group is left for the {empty[0]} part: {known:,} of the groups were in other parts"
-            " before, and stay",
+            f"no group is left for the {empty[0]} part: {before:,} of the groups were in other"
+            " parts before, and stay",
             hint=(
                 "add rows of new groups; with --allow-opened rows are split as if they were new,"
                 " and the decision says so"
@@ -145,15 +145,15 @@ def _placed_notes(
     part_of: dict[str, Part] = {}
     for part, blocks in by_part.items():
         part_of |= {row.group_key: part for block in blocks for row in block.rows}
-    known = [key for key in part_of if placed.get(key)]
+    placed_before = [key for key in part_of if placed.get(key)]
     opened = looked_at = 0
-    for key in known:
+    for key in placed_before:
         opened += part_of[key] not in SEALED and not SEALED.isdisjoint(placed[key])
         looked_at += part_of[key] == "holdout" and "final" in placed[key]
     notes: list[str] = []
-    if known:
+    if placed_before:
         notes.append(
-            f"{len(known):,} of {len(part_of):,} groups stay in the part they were in;"
+            f"{len(placed_before):,} of {len(part_of):,} groups stay in the part they were in;"
             f" {write_shares(shares)} is for new ones"
         )
     if opened:
