@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...judges.errors import InputError
 from ...optimize.options import option
 from ..config.options import AskOptions, ModelOptions
-from ..terminal import inline, say, say_json, simulated_mark
+from ..terminal import say, say_json
 from .model_access import asking_environment
 from .options import require_model
 
@@ -66,6 +66,7 @@ def add_drafted(
     from ..actions.bench import describe_spending
     from ..actions.draft_judge import new_judge, read_examples, scale_of
     from ..actions.keep_judge import keep_judge
+    from ..reports.printing import say_template
 
     model = require_model(models.model)
     if name is None or draft.description is None or draft.examples is None:
@@ -104,13 +105,14 @@ def add_drafted(
             }
         )
         return
-    say(f"{prompt.name}@{prompt.version} written to {path}{simulated_mark(made.simulated)}")
-    say(f"  inputs     {', '.join(prompt.inputs)}")
-    say(f"  scale      {inline(prompt.scale.describe())}{positive_of(prompt)}")
-    for line in prompt.criteria.split("\n"):
-        say(f"  {inline(line)}")
-    for note in describe_spending(made.stats):
-        say(f"note: {note}")
+    say_template(
+        "drafted",
+        prompt=prompt,
+        made=made,
+        path=path,
+        scale=f"{prompt.scale.describe()}{positive_of(prompt)}",
+        notes=describe_spending(made.stats),
+    )
     say_next(prompt, spec)
 
 

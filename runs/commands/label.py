@@ -20,7 +20,7 @@ from ..config.options import RowOptions
 from ..labels.answer_keys import END, HAS_KEYS, KeyAnswers, LineAnswers
 from ..labels.questions import QUESTIONS
 from ..reports.label_screen import REASONS, AnswerKeys, row_lines
-from ..terminal import has_screen, inline, say, say_json
+from ..terminal import has_screen, say, say_json
 from .help import Command
 from .options import elsewhere, options_of, sealed_option, writes_workspace
 
@@ -302,28 +302,20 @@ def _skip_reason(typed: str, answers: LineAnswers) -> str:
 
 def _say_end(session: LabelSession, *, done: bool, named: str, there: str, as_json: bool) -> None:
     from ..labels.queue import FLIPS
+    from ..reports.printing import say_template
 
-    progress = session.progress()
+    progress, design = session.progress(), session.config.design
     if as_json:
         say_json({"queue": session.run_id, **asdict(progress), "done": done})
         return
-    say(f"\n{progress.labelled} labelled, {progress.skipped} skipped; all of it is kept")
-    if not done:
-        if session.config.design.get("kind") == FLIPS:
-            say("It ends by itself once the labels decide.")
-        say(f"Go on with:  judgewright label {session.run_id}{named}{there}")
-        return
-    design = session.config.design
-    if session.is_second:
-        say("Nothing is left for the second annotator until the first has labelled more.")
-    elif design.get("kind") == FLIPS:
-        # The words are stored, not the command: a workspace from somebody else names no other
-        # command to copy.
-        words = shlex.join(design.get("command", ())) or "... --unlabelled"
-        say(
-            "No more rows are asked about. What they decide:\n  judgewright gate"
-            f" {inline(words)}{there}"
-        )
-    else:
-        say("Nothing is left to label.")
-        say(f"Write them:  judgewright data labels {session.run_id} --out labelled.jsonl{there}")
+    say_template(
+        "label_end",
+        progress=progress,
+        done=done,
+        decides=design.get("kind") == FLIPS,
+        second=session.is_second,
+        queue=session.run_id,
+        named=named,
+        there=there,
+        words=shlex.join(design.get("command", ())) or "... --unlabelled",
+    )

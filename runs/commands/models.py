@@ -19,7 +19,6 @@ from .models_simulate import simulate
 from .options import json_option, read_pairs, reads_workspace
 
 if TYPE_CHECKING:
-    from ..actions.check_model import ModelReport
     from ..actions.describe_models import ModelDescription
     from ..store.workspace import Workspace
 
@@ -213,31 +212,13 @@ def test(
     if as_json:
         say_json(report.to_json())
     else:
-        _say_report(report, judge)
+        from ..reports.printing import say_template
+
+        checks = [(check.setting, check.outcome, check.reason) for check in report.checks]
+        say_template("model_test", report=report, judge=judge, checks=checks)
 
 
 models.add_command(simulate)
-
-
-def _say_report(report: ModelReport, judge: str) -> None:
-    simulated = "  [SIMULATED: says nothing about real models]" if report.simulated else ""
-    say(f"{inline(report.model)} at {inline(report.base_url)}{simulated}")
-    say_table(
-        ("setting", "endpoint", "why"),
-        [(check.setting, check.outcome, inline(check.reason)) for check in report.checks],
-        left=3,
-    )
-    verdicts = f"{report.readable} of {report.rows} rows of {judge} have a verdict"
-    say(f"\n{verdicts}, {report.latency:.2f} s each (median)")
-    if report.unreadable:
-        say(f"  the first that has none: {inline(report.unreadable)}")
-    tokens = f"{report.tokens_in:,.0f} tokens in and {report.tokens_out:,.0f} out a row"
-    if report.reasoning is not None:
-        tokens += f", {report.reasoning:,.0f} of them of reasoning"
-    price = "price unknown" if report.thousand_rows is None else f"${report.thousand_rows:,.4f}"
-    say(f"a thousand such rows: {price} ({tokens})")
-    cost = "price unknown" if report.cost is None else f"${report.cost:.4f}"
-    say(f"this test: {report.calls} calls, {cost}")
 
 
 def _key(described: ModelDescription) -> str:
