@@ -34,6 +34,20 @@ class JudgewrightError(Exception):
         super().__init__(message)
         self.hint = hint
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Say how to make it again in another process, whatever its class takes."""
+        return _made_again, (type(self), self.args, self.__dict__)
+
+
+def _made_again(
+    kind: type[JudgewrightError],
+    args: tuple[Any, ...],  # Any: as an exception has them
+    fields: dict[str, Any],  # Any: of its class
+) -> JudgewrightError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(fields)
+    return error
+
 
 class InputError(JudgewrightError):
     """A file, an option or an argument cannot be used."""

@@ -27,6 +27,7 @@ from judgewright.judges import (
     load_dataset,
 )
 from judgewright.judges.reliability import read_audit
+from judgewright.optimize import ObjectiveWords, Unsettled
 from judgewright.optimize.events import JudgeMeasured
 from judgewright.optimize.holdout.row_fingerprints import RowFingerprints
 from judgewright.runs.actions import read_run
@@ -568,3 +569,13 @@ def test_rows_are_labelled_and_marked_by_keys_alone(
         assert {name: one.mark for name, one in read_audit(path).items()} == {row: "wrong label"}
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert complaints == []
+
+
+def test_an_error_of_another_process_is_the_same_here() -> None:
+    """Also of a class that wants more than a message: the page catches it by its class."""
+    words, variables = ObjectiveWords(text="make it nicer"), Environment().process_variables
+    with pytest.raises(Unsettled) as here:
+        words.read(None)
+    with pytest.raises(Unsettled, match=re.escape(str(here.value))) as there:
+        asyncio.run(work_apart(ObjectiveWords.read, (words, None), variables))
+    assert there.value.hint == here.value.hint
