@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from ..reports.numbers import moment
 from ..results import RunList
 from ..store.journal import RunRecord, list_runs
 from ..terminal import progress_on_stderr, say, say_json, simulated_mark
@@ -134,6 +133,7 @@ def show(run: str, workspace: Workspace, as_json: bool) -> None:
     from ..actions.run_summary import read_run
     from ..reports.flip_report import say_flips
     from ..reports.gate_report import say_gated
+    from ..reports.printing import say_template
     from ..reports.run_report import say_course, say_prompt_diff
     from ..reports.terminal_report import say_event
     from ..store.engines import HERE, engine_of_run
@@ -144,18 +144,8 @@ def show(run: str, workspace: Workspace, as_json: bool) -> None:
         events = [asdict(event) for event in summary.events]
         say_json({**asdict(record), "calls": asdict(calls), "events": events})
         return
-    guidance = ", unguided" if summary.unguided else ""
-    say(
-        f"Run {record.run_id}: {record.kind}, {record.state}{guidance}, started"
-        f" {moment(record.created)}"
-    )
-    if (engine := engine_of_run(record.config)) != HERE:
-        say(f"Calls sent by {engine}")
-    if record.kind == "tune":
-        say(
-            "A search over settings by `judgewright tune`, which was removed; --json prints what it"
-            " recorded."
-        )
+    engine = engine_of_run(record.config)
+    say_template("run_head", run=summary, record=record, engine="" if engine == HERE else engine)
     if decides_flips(record):
         say_flips(flip_progress(workspace, record.run_id), there=elsewhere(workspace.place))
     for stored in summary.events:
@@ -167,15 +157,7 @@ def show(run: str, workspace: Workspace, as_json: bool) -> None:
     say_course(summary)
     if summary.decision is not None:
         say_prompt_diff(summary)
-    say(f"\n{calls.done} calls answered, {calls.attempts} attempts, {calls.failed} given up")
-    if calls.in_doubt:
-        handed_over = record.config.get("via", "live") != "live"
-        meaning = (
-            "were handed over and are not answered yet"
-            if handed_over
-            else "were sent and never answered"
-        )
-        say(f"{calls.in_doubt} attempts {meaning}; they may have been charged")
+    say_template("run_calls", calls=calls, via=record.config.get("via", "live"))
 
 
 DIRECTIONS: dict[str, FlipDirection] = {"right": "became right", "wrong": "became wrong"}
