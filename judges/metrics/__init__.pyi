@@ -21,7 +21,7 @@ from .catalog import (
     Metric,
     is_metric,
 )
-from .correlation import correlations, kendall_tau, pearson, spearman
+from .correlation import correlations, kendall_tau
 from .delta import influence_se, left_out_se, mean_share, score_interval, share_interval
 from .diras import DIRAS_METRICS, RelevanceRows, diras
 from .estimate import Estimate
@@ -105,7 +105,6 @@ __all__ = [
     "measure",
     "measure_diras",
     "ndcg",
-    "pearson",
     "percentile_interval",
     "permutation_p",
     "point",
@@ -114,7 +113,6 @@ __all__ = [
     "rows_needed",
     "score_interval",
     "share_interval",
-    "spearman",
     "t_quantile",
     "table_intervals",
     "table_value",

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -59,57 +58,28 @@ class _Correlation:
     """Of one row of each pair; shape (m,)."""
 
 
-def pearson(x: Numbers, y: Numbers, groups: IntArray | None = None) -> Estimate:
-    """Return the product-moment correlation (Pearson 1896); None where a side is constant.
-
-    Args:
-        x: One side; shape (n,).
-        y: The other, likewise.
-        groups: Codes 0..G-1 of rows that belong together; None where rows are independent.
-
-    Raises:
-        InputError: The sides differ in length, or hold a number that is not finite.
-    """
-    return correlations(x, y, groups)["pearson"]
-
-
-def spearman(x: Numbers, y: Numbers, groups: IntArray | None = None) -> Estimate:
-    """Return the correlation of the ranks (Spearman 1904), equal values sharing their mean rank;
-    else as `pearson`.
-    """
-    return correlations(x, y, groups)["spearman"]
-
-
-def kendall_tau(
-    x: Numbers, y: Numbers, groups: IntArray | None = None, *, variant: Literal["b", "c"] = "b"
-) -> Estimate:
-    """Return Kendall's tau: concordant less discordant pairs of rows, as a share of the pairs; else
-    as `pearson`.
+def kendall_tau(x: Numbers, y: Numbers, groups: IntArray | None = None) -> Estimate:
+    """Return Kendall's tau-b: concordant less discordant pairs of rows, as a share of the pairs, of
+    which those tied on a side are left out on that side (Kendall 1945).
 
     Use it also for two rankings of the same systems, x and y being each system's score.
-
-    Args:
-        x: One side; shape (n,).
-        y: The other, likewise.
-        groups: Codes 0..G-1 of rows that belong together; None where rows are independent.
-        variant: `b` leaves pairs tied on a side out of that side's pairs (Kendall 1945); `c`
-            divides by the most that the smaller number of distinct values allows (Stuart 1953).
     """
-    pairs = _pairs(x, y)
-    return _constant(pairs) or _estimate(_kendall(pairs, variant), pairs, groups)
+    return correlations(x, y, groups)["kendall_tau"]
 
 
 def correlations(
     x: Numbers, y: Numbers, groups: IntArray | None = None, *, weight: IntArray | None = None
 ) -> dict[str, Estimate]:
-    """Return `pearson`, `spearman` and `kendall_tau` (tau-b) of the same rows; arguments as
-    `pearson`.
+    """Return `pearson`, `spearman` and `kendall_tau` of the same rows.
 
     Args:
         x: One side; shape (n,).
         y: The other, likewise.
-        groups: As `pearson`.
+        groups: Codes 0..G-1 of rows that belong together; None where rows are independent.
         weight: How many rows each position stands for; None where each is one. Shape (n,).
+
+    Raises:
+        InputError: The sides differ in length, or hold a number that is not finite.
     """
     pairs = _pairs(x, y, weight)
     constant = _constant(pairs)
@@ -121,7 +91,7 @@ def correlations(
     return {
         "pearson": _estimate(pearson, pairs, groups),
         "spearman": _estimate(_spearman(pairs), pairs, groups),
-        "kendall_tau": _estimate(_kendall(pairs, "b"), pairs, groups),
+        "kendall_tau": _estimate(_kendall(pairs), pairs, groups),
     }
 
 
@@ -226,15 +196,10 @@ def _rank_variance(share: FloatArray) -> tuple[float, FloatArray]:
     return (1 - cubes) / 12, (cubes - share**2) / 4
 
 
-def _kendall(pairs: _Pairs, variant: Literal["b", "c"]) -> _Correlation:
+def _kendall(pairs: _Pairs) -> _Correlation:
     surplus = _concordance(pairs) / pairs.n
     agreed = float(np.average(surplus, weights=pairs.weight))
     influence = 2 * (surplus - agreed)
-    if variant == "c":
-        levels = min(len(pairs.x), len(pairs.y))
-        return _Correlation(
-            value=agreed * levels / (levels - 1), influence=influence * levels / (levels - 1)
-        )
     untied_x, influence_x = _untied(pairs.i, pairs.weight)
     untied_y, influence_y = _untied(pairs.j, pairs.weight)
     spread = math.sqrt(untied_x * untied_y)

@@ -17,12 +17,10 @@ from judgewright.judges.metrics import (
     Ranking,
     agreement,
     calibration,
-    kendall_tau,
+    correlations,
     krippendorff_alpha,
     mean_over_queries,
     ndcg,
-    pearson,
-    spearman,
     table_value,
     wilson,
 )
@@ -63,8 +61,8 @@ def _classes(function: agreement.Metric) -> Callable[[Inputs], float]:
     )
 
 
-def _correlation(function: Callable[..., Any], **options: str) -> Callable[[Inputs], float | None]:
-    return lambda inputs: function(inputs["x"], inputs["y"], **options).value
+def _correlation(name: str) -> Callable[[Inputs], float | None]:
+    return lambda inputs: correlations(inputs["x"], inputs["y"])[name].value
 
 
 def _alpha(level: Level) -> Callable[[Inputs], float | None]:
@@ -111,10 +109,9 @@ COMPUTE: dict[str, list[Callable[[Inputs], float | dict[str, float] | None]]] = 
         _calibration(calibration.ece, edges="tenths"),
     ],
     "macro_f1": [_classes(agreement.f1_macro)],
-    "pearson": [_correlation(pearson)],
-    "spearman": [_correlation(spearman)],
-    "kendall_tau_b": [_correlation(kendall_tau)],
-    "kendall_tau_c": [_correlation(kendall_tau, variant="c")],
+    "pearson": [_correlation("pearson")],
+    "spearman": [_correlation("spearman")],
+    "kendall_tau_b": [_correlation("kendall_tau")],
     "krippendorff_alpha_nominal": [_alpha("nominal")],
     "krippendorff_alpha_ordinal": [_alpha("ordinal")],
     "krippendorff_alpha_interval": [_alpha("interval")],
