@@ -66,8 +66,9 @@ class PlannedRun:
 
     @property
     def step(self) -> StepBound | None:
-        """What one proposal may ask, as the proposer says it."""
-        return self.proposer.bound(training_rows=len(self.parts.training))
+        """What one proposal may ask, as the proposer says it; a plug-in's may not say it."""
+        bound = getattr(self.proposer, "bound", None)
+        return None if bound is None else bound(training_rows=len(self.parts.training))
 
     @property
     def loss_calls(self) -> int:

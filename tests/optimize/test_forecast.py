@@ -202,9 +202,6 @@ def test_a_proposer_nobody_counted_has_no_bound(rows: Dataset) -> None:
     class Unknown:
         name, parts = "unknown", ("criteria",)
 
-        def bound(self, *, training_rows: int) -> None:
-            """Nobody counted."""
-
     run = made(rows, 0, Unknown())  # type: ignore[arg-type]  # that is the point
     assert (bound_run(run), run.step) == (None, None)
 
