@@ -12,7 +12,7 @@ from .rows_in_memory import RowsInMemory, RowSource, rows_in_memory
 from .small_file import read_small, read_small_text
 from .suspicious import SUSPICIONS, find_suspicions
 from .verdict_columns import GROUP_COLUMNS, RATIONALE, VerdictColumns
-from .verdict_items import require_aggregate
+from .verdict_items import Aggregate
 from .verdict_scale import GradeMap, infer_scale, parse_grade_map, words_for
 from .verdict_stream import STREAMED, can_stream, stream_verdicts
 from .verdicts import load_judges, load_verdicts
@@ -26,6 +26,7 @@ __all__ = [
     "STREAMED",
     "SUSPICIONS",
     "WORDS",
+    "Aggregate",
     "Cell",
     "DataReport",
     "Draft",
@@ -65,7 +66,6 @@ __all__ = [
     "read_small",
     "read_small_text",
     "read_table",
-    "require_aggregate",
     "rows_in_memory",
     "stream_verdicts",
     "unit_of",

@@ -7,11 +7,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Literal, get_args
+from typing import Literal
 
 import orjson
 
-from ..errors import InputError
 from .columns import Draft
 from .problems import Problems
 from .records import Cell
@@ -32,18 +31,6 @@ class ScoredDraft:
     missing: str = ""
     """Why there is no score."""
     confidence: float | None = None
-
-
-def require_aggregate(name: str) -> Aggregate:
-    """Return the way of aggregating that has this name.
-
-    Raises:
-        InputError: None has.
-    """
-    for aggregate in get_args(Aggregate):
-        if name == aggregate:
-            return aggregate
-    raise InputError(f"there is no way of aggregating called {name!r}", hint="max, min or mean")
 
 
 def aggregate_rows(

@@ -7,11 +7,12 @@ import sys
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import cast, get_args
 
 import click
 
 from ...judges import InputError, parse_label_scale, write_beside
-from ...judges.files import GradeMap, VerdictColumns, parse_grade_map, require_aggregate
+from ...judges.files import Aggregate, GradeMap, VerdictColumns, parse_grade_map
 from ...judges.published import STATUSES, all_agree, check_expected, load_published
 from ...optimize.options import option
 from ..actions.check_reliability import check_noise, check_reliability
@@ -78,7 +79,9 @@ class VerdictFileOptions:
     )
     clip: bool = _files(False, "Clip what lies outside --scale to its ends instead.")
     aggregate: str | None = _files(
-        None, "Rows that share --by are one item with the max, min or mean of their scores."
+        None,
+        "Rows that share --by are one item with the max, min or mean of their scores.",
+        choices=get_args(Aggregate),
     )
     by: tuple[str, ...] = _files(
         (), "With --aggregate: a column that names an item.", kind="repeated"
@@ -281,6 +284,6 @@ def read_columns(options: VerdictFileOptions, rows: ColumnOptions | RowOptions) 
         score_maps=maps,
         scale=parse_label_scale(options.scale) if options.scale else None,
         clip=options.clip,
-        aggregate=require_aggregate(aggregate) if aggregate else None,
+        aggregate=cast("Aggregate | None", aggregate),
         by=by if aggregate else (),
     )
