@@ -180,20 +180,17 @@ def choose_columns(
             reason = text_leak_reason(column, outcomes)
         else:
             reason = _reason(column, outcomes, evidence)
-            if reason is not None and reason in (NAME_REASON, convention_reason(name)):
+            named_so = reason is not None and reason in (NAME_REASON, convention_reason(name))
+            if named_so:
                 by_name.append(name)
             if output_reason := _output_reason(column, evidence):
-                outputs.append(
-                    OutputColumn(
-                        column=column, reason=NAME_REASON if name in by_name else output_reason
-                    )
-                )
+                output_reason = NAME_REASON if named_so else output_reason
+                outputs.append(OutputColumn(column=column, reason=output_reason))
         if reason is None:
-            twin = seen.setdefault(_partition(column.codes), name)
-            if twin != name:
-                reason = f"parts the rows exactly as {twin!r} does"
-        if reason is None and is_text and columns is None:
-            reason = _alike_reason(column, searched)
+            offered = is_text and columns is None
+            reason = _twin_reason(column, seen) or (
+                _alike_reason(column, searched) if offered else None
+            )
         if reason is None:
             searched.append(column)
         else:
@@ -270,6 +267,12 @@ def _scatter_reason(column: Column, groups: IntArray) -> str | None:
     ):
         return "every value occurs in one group only, so nothing about it could be confirmed"
     return None
+
+
+def _twin_reason(column: Column, seen: dict[bytes, str]) -> str | None:
+    """Say which earlier column parts the rows in the same way; enter this one where none does."""
+    twin = seen.setdefault(_partition(column.codes), column.name)
+    return None if twin == column.name else f"parts the rows exactly as {twin!r} does"
 
 
 def _alike_reason(column: Column, others: Sequence[Column]) -> str | None:

@@ -116,38 +116,57 @@ def split_responses(
         settings: Sampling and limits.
         progress: Called while answers come in.
     """
-    splits: list[Split] = [()] * len(responses)
     if splitter == "sentence":
-        for i, text in enumerate(responses):
-            if len(text) > settings.max_chars:
-                detail = f"{len(text):,} characters, the limit is {settings.max_chars:,}"
-                splits[i] = Unfilled(reason="oversized", detail=detail)
-            else:
-                splits[i] = tuple(SplitClaim(text=sentence) for sentence in split_sentences(text))
+        splits = [_by_sentence(text, settings.max_chars) for text in responses]
     else:
-        with_text = [i for i, text in enumerate(responses) if _WORD.search(text)]
-        items = [{"response": responses[i]} for i in with_text]
-        answers = ask_instruction(
-            load_instruction("split_claims"), items, client, settings=settings, progress=progress
-        )
-        for i, answer in zip(with_text, answers, strict=True):
-            splits[i] = _compared(responses[i], answer)
-    for i, split in enumerate(splits):
-        if isinstance(split, Unfilled):
-            continue
-        if len(split) > MOST_CLAIMS:
-            detail = f"{len(split):,} claims, the limit is {MOST_CLAIMS}"
-            splits[i] = Unfilled(reason="oversized", detail=detail)
-        elif trivial == "rule":
-            formulas: set[int] = set()
-            for k, claim in enumerate(split):
-                text = claim.text.strip()
-                if text.endswith("?") or _TALK.fullmatch(text) or _HEADING.fullmatch(text):
-                    formulas.add(k)
-            splits[i] = _marked(split, formulas)
+        splits = _by_model(responses, client, settings, progress)
+    splits = [_within_limit(split) for split in splits]
     if trivial == "model":
         return _mark_by_model(splits, client, settings, progress)
+    return [_mark_formulas(split) for split in splits] if trivial == "rule" else splits
+
+
+def _by_sentence(text: str, max_chars: int) -> Split:
+    if len(text) > max_chars:
+        detail = f"{len(text):,} characters, the limit is {max_chars:,}"
+        return Unfilled(reason="oversized", detail=detail)
+    return tuple(SplitClaim(text=sentence) for sentence in split_sentences(text))
+
+
+def _by_model(
+    responses: Sequence[str],
+    client: Client,
+    settings: JudgeSettings,
+    progress: Callable[[Progress], None] | None,
+) -> list[Split]:
+    with_text = [i for i, text in enumerate(responses) if _WORD.search(text)]
+    items = [{"response": responses[i]} for i in with_text]
+    answers = ask_instruction(
+        load_instruction("split_claims"), items, client, settings=settings, progress=progress
+    )
+    splits: list[Split] = [()] * len(responses)
+    for i, answer in zip(with_text, answers, strict=True):
+        splits[i] = _compared(responses[i], answer)
     return splits
+
+
+def _within_limit(split: Split) -> Split:
+    if isinstance(split, Unfilled) or len(split) <= MOST_CLAIMS:
+        return split
+    detail = f"{len(split):,} claims, the limit is {MOST_CLAIMS}"
+    return Unfilled(reason="oversized", detail=detail)
+
+
+def _mark_formulas(split: Split) -> Split:
+    """Mark the claims that are one of a short list of English formulas, or a question."""
+    if isinstance(split, Unfilled):
+        return split
+    formulas: set[int] = set()
+    for k, claim in enumerate(split):
+        text = claim.text.strip()
+        if text.endswith("?") or _TALK.fullmatch(text) or _HEADING.fullmatch(text):
+            formulas.add(k)
+    return _marked(split, formulas)
 
 
 def _compared(response: str, answer: Filled | Unfilled) -> Split:

@@ -177,18 +177,37 @@ class _Evidence:
 
 def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
     """Weigh the evidence, the weightiest objection first; each `if` is one rule of the gate."""
-    target, guards, slice_change = evidence.target, evidence.guards, evidence.slice_change
+    target = evidence.target
     if target is None:
         lacking = evidence.why_undefined or "no positive rows or verdicts"
         return _Weighed("undecided", f"the target metric is undefined on the holdout ({lacking})")
-    name, values = target.metric, _values(target)
-    rose, fell = ("fell", "rose") if name in LOWER_IS_BETTER else ("rose", "fell")
+    more = project(target, evidence.guards, alpha)
+    return (
+        _too_few(evidence, target, more)
+        or _shown_worse(evidence, target)
+        or _gain_not_shown(evidence, target, alpha, more)
+        or _worse_in_slice(evidence, target)
+        or _loss_not_ruled_out(evidence, target, more)
+        or _accepted(evidence, target, alpha)
+    )
+
+
+def _direction(metric: str) -> tuple[str, str]:
+    """Return the words for a metric that got better and for one that got worse."""
+    return ("fell", "rose") if metric in LOWER_IS_BETTER else ("rose", "fell")
+
+
+def _unanswered_rows(evidence: _Evidence) -> str:
+    return f"{evidence.unanswered:,} unanswered {'row' if evidence.unanswered == 1 else 'rows'}"
+
+
+def _too_few(evidence: _Evidence, target: Change, more: Projection | None) -> _Weighed | None:
+    """Rules about how much was answered, and by how many groups."""
     if evidence.coverage < MIN_COVERAGE:
         few = f"only {evidence.coverage:.1%} of the rows were answered"
         return _Weighed("undecided", f"{few}; {MIN_COVERAGE:.0%} are needed")
-    more = project(target, guards, alpha)
     if target.bearing_groups < MIN_GROUPS:
-        few = f"only {target.bearing_groups} groups of the holdout bear on {name}"
+        few = f"only {target.bearing_groups} groups of the holdout bear on {target.metric}"
         return _Weighed("undecided", f"{few}; fewer than {MIN_GROUPS} cannot decide", more)
     if target.effective_groups < MIN_EFFECTIVE:
         few = (
@@ -196,14 +215,17 @@ def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
             " equal ones"
         )
         return _Weighed("undecided", f"{few}; fewer than {MIN_EFFECTIVE} cannot decide")
+    return None
+
+
+def _shown_worse(evidence: _Evidence, target: Change) -> _Weighed | None:
+    """Rules by which a prompt is refused: its bounds lie on the wrong side."""
     highest = upper_bound(target)
     if highest is not None and highest < 0:
         least, _ = apart(-highest, 0.0)
-        return _Weighed(
-            "refused",
-            f"{name} {fell} on the holdout ({values}), by at least {least} with 95 % confidence",
-        )
-    for guard in guards:
+        fall = f"{target.metric} {_direction(target.metric)[1]} on the holdout ({_values(target)})"
+        return _Weighed("refused", f"{fall}, by at least {least} with 95 % confidence")
+    for guard in evidence.guards:
         if guard.state == "broken" and guard.high is not None:
             worse = "fell" if sign_of(guard.metric) > 0 else "rose"
             least, margin = apart(-guard.high, guard.margin)
@@ -217,6 +239,14 @@ def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
                 f"{floor.metric} is at most {most} with 95 % confidence, under its floor of"
                 f" {least}",
             )
+    return None
+
+
+def _gain_not_shown(
+    evidence: _Evidence, target: Change, alpha: float, more: Projection | None
+) -> _Weighed | None:
+    """Rules about the gain itself: too small, or chance, or resting on who answered."""
+    name, values, rose = target.metric, _values(target), _direction(target.metric)[0]
     if target.changed_groups == 0 and target.difference == 0:
         return _Weighed("undecided", f"no verdict that matters to {name} changed on the holdout")
     if target.gain <= 0:
@@ -228,16 +258,19 @@ def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
         chance = f"p = {p} is above the {most} this look may spend"
         return _Weighed("undecided", f"{name} {rose} {values}, but {chance}", more)
     worst = evidence.worst
-    unanswered = (
-        f"{evidence.unanswered:,} unanswered {'row' if evidence.unanswered == 1 else 'rows'}"
-    )
     if evidence.unanswered and (worst is None or worst.p > alpha):
         against = "is undefined" if worst is None else f"is {_values(worst)} ({_p(worst.p)})"
         return _Weighed(
             "undecided",
-            f"{name} {rose} {values}, but with {unanswered} counted against the new prompt it"
-            f" {against}",
+            f"{name} {rose} {values}, but with {_unanswered_rows(evidence)} counted against the new"
+            f" prompt it {against}",
         )
+    return None
+
+
+def _worse_in_slice(evidence: _Evidence, target: Change) -> _Weighed | None:
+    """Rules about the slice that was optimized."""
+    name, slice_change = target.metric, evidence.slice_change
     if evidence.in_slice and slice_change is None:
         few = "too few rows were answered"
         return _Weighed(
@@ -246,9 +279,18 @@ def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
     upper = None if slice_change is None else upper_bound(slice_change)
     if slice_change is not None and upper is not None and upper < 0:
         outcome = "refused" if has_enough_groups(slice_change) else "undecided"
-        fall = f"{name} {fell} on the slice that was optimized ({_values(slice_change)}"
-        return _Weighed(outcome, f"{fall}; by more than chance explains)")
-    for guard in guards:
+        fall = f"{name} {_direction(name)[1]} on the slice that was optimized"
+        fall = f"{fall} ({_values(slice_change)}; by more than chance explains)"
+        return _Weighed(outcome, fall)
+    return None
+
+
+def _loss_not_ruled_out(
+    evidence: _Evidence, target: Change, more: Projection | None
+) -> _Weighed | None:
+    """Rules about guards and floors that may be broken."""
+    name, values, rose = target.metric, _values(target), _direction(target.metric)[0]
+    for guard in evidence.guards:
         if guard.state != "undecided":
             continue
         reason = (
@@ -257,7 +299,9 @@ def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
         )
         if guard.wants_rows:
             return _Weighed("undecided", reason, more)
-        return _Weighed("undecided", f"{reason} where {unanswered} count against the new prompt")
+        return _Weighed(
+            "undecided", f"{reason} where {_unanswered_rows(evidence)} count against the new prompt"
+        )
     for floor in evidence.floors:
         if floor.state == "undecided":
             reason = (
@@ -270,8 +314,16 @@ def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
                 else f"its 95 % lower bound is {apart(floor.low, floor.floor)[0]}"
             )
             return _Weighed("undecided", f"{reason}: {bound}")
+    return None
+
+
+def _accepted(evidence: _Evidence, target: Change, alpha: float) -> _Weighed:
+    """Say why nothing stands against the new prompt."""
+    name, values, rose = target.metric, _values(target), _direction(target.metric)[0]
+    slice_change = evidence.slice_change
+    upper = None if slice_change is None else upper_bound(slice_change)
     reasons = [f"{name} {rose} {values} on the holdout ({_p(target.p)}, alpha {alpha:.4f})"]
-    for guard in guards:
+    for guard in evidence.guards:
         sign = sign_of(guard.metric)
         if guard.low is not None:
             low, allowed = apart(sign * guard.low, -sign * guard.margin, sign="+")
