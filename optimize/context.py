@@ -33,9 +33,6 @@ class Services:
     judge_client: Client
     optimizer_client: Client
     proposer: Proposer
-    screen_client: Client | None = None
-    """A cheaper judge for the first rows of a race among several candidates; None for no screening.
-    """
     journal: Journal
     ledger: Ledger
     run_id: str
@@ -81,7 +78,6 @@ def judge_rows(
     services: Services,
     settings: RunSettings,
     *,
-    client: Client | None = None,
     repeat: int = 0,
 ) -> JudgedDataset:
     """Judge rows, and stop the run rather than go on without the rows that the budget did not
@@ -93,7 +89,6 @@ def judge_rows(
         dataset: The rows.
         services: The judge's client, and who watches.
         settings: How the model is called, and the rule that decides.
-        client: Used in place of the judge's.
         repeat: Which repetition of the same requests this is.
 
     Raises:
@@ -102,7 +97,7 @@ def judge_rows(
     judged = judge_as(
         prompt,
         dataset,
-        client or services.judge_client,
+        services.judge_client,
         settings.claims,
         settings=settings.judge,
         rule=settings.rule,

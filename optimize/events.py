@@ -88,6 +88,7 @@ class Started(RunEvent):
     model: str
     optimizer_model: str
     screen_model: str | None
+    """None in runs of today; earlier ones could have a cheaper judge look first."""
     endpoints: tuple[str, ...]
     simulated: bool
     proposer: str

@@ -18,10 +18,9 @@ from .holdout.unanswered import ROUNDS
 from .losses.loss import RETURNS
 from .losses.objective import Objective
 from .proposers.proposer import Proposer, StepBound
-from .racing.schedule import RaceSettings
 from .settings import RunSettings
 
-Who = Literal["judge", "optimizer", "either", "screen"]
+Who = Literal["judge", "optimizer", "either"]
 
 ASKED_AGAIN = "rows unanswered at the gate, asked again"
 
@@ -56,8 +55,6 @@ class PlannedRun:
     proposer: Proposer
     settings: RunSettings
     objective: Objective
-    screened: bool = False
-    """Whether a cheaper model looks at candidates before they race."""
 
     @property
     def candidates(self) -> int:
@@ -126,9 +123,6 @@ def bound_run(planned: PlannedRun) -> tuple[Asked, ...] | None:
         Asked(what="training rows of new prompts", calls=new_prompts, usual=KEPT),
         Asked(what="validations of candidates", calls=candidates * validation, usual=VALIDATED),
     ]
-    if planned.screened and planned.candidates > 1:
-        looked = min(RaceSettings().screening, validation) * (candidates + settings.steps)
-        lines.append(Asked(what="screening of candidates", who="screen", calls=looked))
     if settings.steps:
         # Each hunk left out and added alone; both whole prompts were validated before.
         lines.append(Asked(what="hunks", calls=2 * settings.hunks * validation))
@@ -155,8 +149,7 @@ def count_exchanges(planned: PlannedRun, *, judge: bool, optimizer: bool) -> int
 
     Args:
         planned: The run.
-        judge: Whether the judge is asked through batches or files; a screening judge is asked in
-            the same way.
+        judge: Whether the judge is asked through batches or files.
         optimizer: Whether the optimizer is.
 
     Returns:
@@ -170,9 +163,8 @@ def count_exchanges(planned: PlannedRun, *, judge: bool, optimizer: bool) -> int
         return None
     count = 0
     if judge:
-        # The benchmark; the training rows of a new prompt, the trial, the race, a screening.
-        screenings = steps if planned.screened and planned.candidates > 1 else 0
-        count += 1 + 3 * steps + screenings
+        # The benchmark; the training rows of a new prompt, the trial, the race.
+        count += 1 + 3 * steps
     if judge and steps:
         # The benchmark has the first prompt's training rows. The finalist, the hunks, the gate,
         # what it asks again, and the closing table.

@@ -23,7 +23,7 @@ from ..judges import (
 from ..judges.models import ask_together
 from .archive import Candidate
 from .brief import Attempt, Brief, build_brief
-from .context import RunContext, judge_rows
+from .context import RunContext
 from .events import ProposalRecord, StepTaken
 from .guarding import limits_beside
 from .invariants import check_candidate
@@ -45,12 +45,8 @@ UNTRIED = "not tried"
 _LOST: Mapping[DropReason, str] = {
     "cannot win": "worse: it cannot win, shown on {rows}",
     "behind when calls ran short": "behind another candidate on {rows}",
-    "behind in the screening": "behind other candidates with the screening model",
     "leaves rows unscored": "leaves more {part} rows unscored than another",
     "breaks a guard": "worse: it breaks a guard, shown on {rows}",
-    "leaves rows unscored in the screening": (
-        "leaves more rows unscored than another with the screening model"
-    ),
 }
 
 
@@ -238,17 +234,6 @@ class Step:
             share=None if self._patient else RACE_SHARE,
             coarse=services.judge_client.by_exchange,
         )
-        judge_client, screen_client = services.judge_client, services.screen_client
-
-        def screen(prompt: JudgePrompt, rows: Dataset) -> JudgedDataset:
-            return judge_rows(
-                "screening", prompt, rows, services, run.settings, client=screen_client
-            )
-
-        def count_calls() -> int:
-            screening = 0 if screen_client is None else screen_client.stats.calls
-            return judge_client.stats.calls + screening
-
         prompts = [entry.prompt for entry in entrants if entry.prompt is not None]
         return run_race(
             [self.state.current.prompt, *prompts],
@@ -257,8 +242,7 @@ class Step:
             run.goal.row_losses,
             settings=settings,
             limits_of=limits_beside(self.state.first.judged, run.goal.objective),
-            screen=None if screen_client is None else screen,
-            calls=count_calls,
+            calls=lambda: services.judge_client.stats.calls,
         )
 
     def _conclude(self, entrants: Sequence[_Entry], result: RaceResult) -> list[_Entry]:

@@ -45,8 +45,6 @@ DropReason = Literal[
     "behind when calls ran short",
     "leaves rows unscored",
     "breaks a guard",
-    "behind in the screening",
-    "leaves rows unscored in the screening",
 ]
 
 PROVEN: frozenset[DropReason] = frozenset(("cannot win", "leaves rows unscored", "breaks a guard"))
@@ -93,12 +91,9 @@ class RaceResult:
     proven: bool
     """Whether every drop is shown and none was for want of calls."""
     asked: int
-    """Verdicts looked at, cached ones included, the screening's not."""
-    screened: int
-    """Verdicts that the screening gave, cached ones included."""
+    """Verdicts looked at, cached ones included."""
     calls: int
     """Calls made for them."""
-    screening_calls: int
     rows: int
     """Labelled rows, which is how many a candidate has behind it that ran to the end."""
     full_calls: int
@@ -112,11 +107,10 @@ class RaceResult:
             "winner": self.winner.version,
             "proven": self.proven,
             "asked": self.asked,
-            "screened": self.screened,
             "rows": self.rows,
             "full_calls": self.full_calls,
             "standings": [asdict(standing) for standing in self.standings],
-            "volatile": {"calls": self.calls, "screening_calls": self.screening_calls},
+            "volatile": {"calls": self.calls},
         }
 
 
@@ -128,7 +122,6 @@ def run_race(
     *,
     settings: RaceSettings | None = None,
     limits_of: LimitsOf | None = None,
-    screen: JudgeBatch | None = None,
     calls: Callable[[], int] | None = None,
 ) -> RaceResult:
     """Find the candidate of least loss without judging every row for each.
@@ -140,7 +133,6 @@ def run_race(
         loss_of: What a verdict costs.
         settings: See `RaceSettings`.
         limits_of: Guards that count beside the loss.
-        screen: A cheaper judge of the first rows; the better half by it goes into the race.
         calls: Counts the calls so far, such as `lambda: client.stats.calls`; else each verdict
             counts.
 
@@ -163,9 +155,6 @@ def run_race(
         return arms.verdicts if calls is None else calls()
 
     at_start = calls_so_far()
-    if screen is not None and len(candidates) > 2:
-        arms.screen(screen, settings.screening)
-    screened, after_screening = arms.verdicts, calls_so_far()
     _run(arms, judge_batch, settings)
     winner = int(np.flatnonzero(arms.running)[-1])
     return RaceResult(
@@ -173,10 +162,8 @@ def run_race(
         standings=arms.standings(winner),
         judged=tuple(arms.judged(k) for k in range(len(candidates))),
         proven=PROVEN.issuperset(arms.dropped.values()),
-        asked=arms.verdicts - screened,
-        screened=screened,
-        calls=calls_so_far() - after_screening,
-        screening_calls=after_screening - at_start,
+        asked=arms.verdicts,
+        calls=calls_so_far() - at_start,
         rows=len(arms.rows),
         full_calls=len(candidates) * len(arms.rows),
     )
@@ -191,7 +178,7 @@ def _run(arms: _Arms, judge_batch: JudgeBatch, settings: RaceSettings) -> None:
         if arms.running.sum() == 1:
             return
         arms.judge_up_to(stop.rows, judge_batch, evidence)
-        arms.drop_silent(arms.losses[:, : arms.seen], "leaves rows unscored")
+        arms.drop_silent()
         arms.drop_broken(settings.alpha / len(stops))
         # Every opponent gets its share of alpha, so that the best one meets all of them at alpha.
         arms.drop_hopeless(evidence.peak, math.log((entrants - 1) / settings.alpha))
@@ -255,25 +242,13 @@ class _Arms:
             return JudgedDataset(dataset=rows, answers=(), scale=self.candidates[k].scale)
         return replace(self.tables[k][0], dataset=rows, answers=answers)
 
-    def screen(self, judge_batch: JudgeBatch, rows: int) -> None:
-        """Keep the better half by another judge's verdicts on the first rows; they count for
-        nothing afterwards.
-        """
-        stop = min(rows, len(self.rows))
-        judged = self._judge_all(np.arange(len(self.candidates)), judge_batch, 0, stop)
-        losses = np.array([losses for _, losses in judged])
-        self.drop_silent(losses, "leaves rows unscored in the screening")
-        self.cut(math.ceil(len(self.candidates) / 2), losses, "behind in the screening")
-
-    def drop_silent(self, losses: FloatArray, reason: DropReason) -> None:
-        """Drop who leaves many more rows unscored than another; losses have shape (K, rows
-        seen).
-        """
-        answered = np.isfinite(losses).mean(1)
+    def drop_silent(self) -> None:
+        """Drop who leaves many more rows unscored than another."""
+        answered = np.isfinite(self.losses[:, : self.seen]).mean(1)
         for k in np.flatnonzero(
             self.running & (answered < answered[self.running].max() - FEWER_ANSWERS)
         ):
-            self.drop(int(k), reason)
+            self.drop(int(k), "leaves rows unscored")
 
     def drop_broken(self, alpha: float) -> None:
         """Drop who surely breaks a guard; keep one."""

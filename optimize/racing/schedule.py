@@ -30,22 +30,18 @@ class RaceSettings:
     coarse: bool = False
     """Whether to look as seldom as may be, because each look takes an exchange of batches or files.
     """
-    screening: int = 80
-    """Rows that a screening judge looks at."""
     seed: int = 0
     """Of the order of the rows."""
 
     def __post_init__(self) -> None:
-        counts = min(self.first, self.screening)
         if (
             not 0 < self.alpha < 1
-            or counts < 1
+            or self.first < 1
             or (self.share is not None and not 0 < self.share <= 1)
         ):
             raise InputError(
-                f"alpha {self.alpha!r}, share {self.share!r}, first {self.first!r}, screening"
-                f" {self.screening!r}: alpha lies between 0 and 1, a share in (0, 1], and batches"
-                " have rows"
+                f"alpha {self.alpha!r}, share {self.share!r}, first {self.first!r}: alpha lies"
+                " between 0 and 1, a share in (0, 1], and batches have rows"
             )
 
 

@@ -49,9 +49,7 @@ class RunResult:
 
     run: RunSummary
     stats: tuple[ClientStats, ...]
-    """Of the judge's client, and of the optimizer's and the screening one's where they are other
-    models.
-    """
+    """Of the judge's client, and of the optimizer's where it is another model."""
 
     @property
     def run_id(self) -> str:
@@ -256,12 +254,10 @@ def _run(
                     ask_reading(config.words, prepared.prompt, prepared.columns, client, slices)
                 )
                 set_config(workspace.database, run_id, prepared.config.to_json())
-            screen = config.screen_model
             services = Services(
                 judge_client=clients[config.model, config.via],
                 optimizer_client=clients[config.optimizer_access],
                 proposer=prepared.proposer,
-                screen_client=None if screen is None else clients[screen, config.via],
                 journal=_WatchedJournal(stored, trace, on_event, first_new),
                 ledger=HoldoutLedger(workspace.database),
                 run_id=run_id,
@@ -289,9 +285,8 @@ def _run(
 
 
 def _started(prepared: PreparedRun, name: str, objective: Objective, services: Services) -> Started:
-    prompt, screen = prepared.prompt, services.screen_client
-    clients = (services.judge_client, services.optimizer_client, screen)
-    models = [client.model for client in clients if client]
+    prompt = prepared.prompt
+    models = (services.judge_client.model, services.optimizer_client.model)
     return Started(
         judge=f"{prompt.name}@{prompt.version}",
         rule=(prepared.settings.rule or prompt.rule).version,
@@ -301,7 +296,7 @@ def _started(prepared: PreparedRun, name: str, objective: Objective, services: S
         notes=tuple(prepared.dataset.notes),
         model=models[0].name,
         optimizer_model=models[1].name,
-        screen_model=screen.model.name if screen else None,
+        screen_model=None,
         endpoints=tuple(model.endpoint for model in models),
         simulated=any(model.simulated for model in models),
         proposer=prepared.proposer.name,

@@ -126,8 +126,8 @@ def plan_run(
     planned = _planned(workspace, prepared)
     seen = run_pilot(workspace, planned, config, environment, watch=watch) if pilot else None
     writer, writer_via = config.optimizer_access
-    names = {"judge": config.model, "optimizer": writer, "screen": config.screen_model}
-    models = {who: open_model(name or config.model, environment) for who, name in names.items()}
+    names = {"judge": config.model, "optimizer": writer}
+    models = {who: open_model(name, environment) for who, name in names.items()}
     exchanges = count_exchanges(planned, judge=config.via != "live", optimizer=writer_via != "live")
     summary = count_row_tokens(
         planned.dataset.rows, model=models["judge"].name, prompt=planned.prompt
@@ -138,14 +138,14 @@ def plan_run(
     rates = {
         who: _Rate.of(
             model,
-            Prices(environment.prices, environment.settings(names[who] or config.model).price),
+            Prices(environment.prices, environment.settings(names[who]).price),
             writer_via if who == "optimizer" else config.via,
             *((config.brief_tokens, TEXT_TOKENS) if who == "optimizer" else verdict),
         )
         for who, model in models.items()
     }
     calls, tokens, money = _spans(lines, rates)
-    named = {name or config.model: models[who] for who, name in names.items()}
+    named = {name: models[who] for who, name in names.items()}
     return Plan(
         judge=f"{planned.prompt.name}@{planned.prompt.version}",
         objective=planned.objective,
@@ -194,7 +194,6 @@ def _planned(workspace: Workspace, prepared: PreparedRun) -> PlannedRun:
         proposer=prepared.proposer,
         settings=prepared.settings,
         objective=objective,
-        screened=config.screen_model is not None,
     )
 
 

@@ -392,12 +392,11 @@ def require_same_models(run: RunSummary, environment: Environment) -> None:
     if run.started is None:
         return
     config, started = run.config, run.started
-    names = (config.model, config.optimizer_model or config.model, config.screen_model)
-    models = (started.model, started.optimizer_model, started.screen_model)
-    for name, model, endpoint in zip(
-        names, models, started.endpoints, strict=False
-    ):  # there may be no screening model
-        if name is None or name == SIMULATED:
+    names = (config.model, config.optimizer_model or config.model)
+    models = (started.model, started.optimizer_model)
+    # Runs of earlier versions could have a third model, which screened candidates.
+    for name, model, endpoint in zip(names, models, started.endpoints, strict=False):
+        if name == SIMULATED:
             continue
         named = environment.model(name)
         if (named.model, named.base_url) != (model, endpoint):

@@ -308,9 +308,6 @@ class ProposerOptions:
         "How the optimizer's model is reached [default: as --via; live with --via batch].",
         choices=VIA,
     )
-    screen_model: str | None = _model(
-        None, "A cheaper judge that halves the candidates of a step before they race."
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

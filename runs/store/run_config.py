@@ -46,7 +46,7 @@ from ..config.options import PROPOSERS, OptimizeOptions, ProposerOptions, RowOpt
 from ..plugins import brought, load
 from .engines import engine_of_run
 
-_RETIRED = ("ablate", "workers", "scheduler")
+_RETIRED = ("ablate", "workers", "scheduler", "screen_model")
 """Options of earlier versions: their runs are still read."""
 
 
@@ -99,10 +99,7 @@ class RunConfig(OptimizeOptions):
         Args:
             edit: The edited judge's YAML.
         """
-        others: dict[str, Any] = {
-            "candidates": 1,
-            "screen_model": None,
-        }  # Any: each field has its own type
+        others: dict[str, Any] = {"candidates": 1}  # Any: each field has its own type
         for field, option in option_fields(ProposerOptions):
             if option.proposers and "human" not in option.proposers:
                 others[field.name] = field.default
@@ -121,10 +118,8 @@ class RunConfig(OptimizeOptions):
 
     @property
     def named_models(self) -> tuple[str, ...]:
-        """The models that the run may call, each once: the judge's, the optimizer's, the screening
-        one.
-        """
-        names = (self.model, self.optimizer_model, self.screen_model)
+        """The models that the run may call, each once: the judge's and the optimizer's."""
+        names = (self.model, self.optimizer_model)
         return tuple(dict.fromkeys(name for name in names if name is not None))
 
     @property
@@ -139,8 +134,6 @@ class RunConfig(OptimizeOptions):
     def model_access(self) -> tuple[tuple[str, Via], ...]:
         """The models that the run may call and how each is reached, each pair once."""
         access: list[tuple[str, Via]] = [(self.model, self.via), self.optimizer_access]
-        if self.screen_model is not None:
-            access.append((self.screen_model, self.via))
         return tuple(dict.fromkeys(access))
 
     @property
@@ -319,10 +312,6 @@ def _require_sense(config: RunConfig) -> None:
                 "leave anchors out of --editable, or write anchors into the judge's YAML (scale:"
                 " anchors:)"
             ),
-        )
-    if config.screen_model is not None and config.candidates < 2:
-        raise InputError(
-            "--screen-model compares several candidates of a step; ask for them with --candidates"
         )
     if config.proposer == "human" and config.candidates > 1:
         raise InputError("--proposer human has one edit, so --candidates has no effect")

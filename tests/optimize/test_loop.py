@@ -513,36 +513,6 @@ def test_a_race_without_a_loss_tells_of_every_proposal_and_tries_none_again(data
     assert [entry["result"] for entry in told[1]] == ["tried before"] * 2
 
 
-def test_a_screening_model_sees_the_first_rows_alone(data: Dataset) -> None:
-    """It halves the field before the race; what it says enters no figure."""
-    cheap, dear = Contrary(), Contrary()
-    journal = MemoryJournal()
-    edits = iter(
-        [PROMPT.edited(criteria=f"{PROMPT.criteria}\nNumber {i} must match.") for i in range(3)]
-    )
-    with Client(dear) as client, Client(cheap) as screen:
-        services = Services(
-            judge_client=client,
-            optimizer_client=client,
-            screen_client=screen,
-            proposer=Fixed(make=lambda prompt, bench: next(edits)),
-            journal=journal,
-            ledger=MemoryLedger(),
-            run_id="r",
-        )
-        optimize(
-            PROMPT,
-            data,
-            read_objective(OBJECTIVE, judge=PROMPT, target="precision"),
-            services,
-            RunSettings(steps=1, candidates=3),
-        )
-    (step,) = [event.payload for event in journal.events() if event.kind == "step"]
-    dropped = [standing["dropped"] for standing in step["race"]["standings"]]
-    assert dropped.count("behind in the screening") == 2
-    assert len(cheap.heard) == 4 * min(80, step["race"]["rows"]) == step["race"]["screened"]
-
-
 def test_a_persons_loss_is_checked_and_no_model_is_asked_for_one(data: Dataset) -> None:
     """A good one is frozen as theirs; one that does not declare the objective's direction ends the
     run.

@@ -324,4 +324,3 @@ def test_a_loss_from_a_file_guides_the_run(
     assert found["loss"] == json.loads(Path("loss.json").read_text())["expression"]
     assert found["thrift"]["calls"] == found["calls"]
     assert optimize("--loss", "loss.json", "--unguided") == 2
-    assert optimize("--screen-model", "simulated") == 2

@@ -216,50 +216,6 @@ def test_a_silent_candidate_is_dropped_and_does_not_spoil_the_others() -> None:
     assert (found.standings[2].loss, found.standings[2].behind) == (None, None)
 
 
-def test_a_screening_judge_keeps_the_better_half_and_is_counted_apart() -> None:
-    """The cheap judge sees the first rows only; who falls there is never asked of the judge
-    itself.
-    """
-    wrong = drawn(np.random.default_rng(6), 400, [0.0, 0.3, 0.05, 0.3])
-    table, cheap = Table(wrong), Table(wrong)
-    found = run_race(table.candidates, rows(400), table, errors, screen=cheap)
-    assert found.screening_calls == found.screened == 4 * 80
-    assert found.asked == sum(len(ids) for _, ids in table.batches)
-    assert [standing.dropped == "behind in the screening" for standing in found.standings] == [
-        False,
-        True,
-        False,
-        True,
-    ]
-    assert {version for version, _ in table.batches} == {
-        table.candidates[0].version,
-        table.candidates[2].version,
-    }
-    assert found.winner.criteria == "version 0"
-
-
-@pytest.mark.parametrize("silent_at", range(5))
-def test_a_silent_candidate_does_not_blind_the_screening(silent_at: int) -> None:
-    """Where one gives no readable reply at all, the others are still ranked: the best of five is
-    not dropped unseen.
-    """
-    shares = [0.6, 0.15, 0.2, 0.06, 0.55]
-    shares.insert(silent_at, 0.0)
-    wrong = np.random.default_rng(7).random((6, 400)) < np.array(shares)[:, None]
-    silent = np.zeros_like(wrong)
-    silent[silent_at] = True
-    table = Table(wrong, silent)
-    found = run_race(table.candidates, rows(400), table, errors, screen=Table(wrong, silent))
-    assert found.winner.criteria == f"version {shares.index(0.06)}"
-    assert found.standings[silent_at].dropped == "leaves rows unscored in the screening"
-    behind = {
-        k
-        for k, standing in enumerate(found.standings)
-        if standing.dropped == "behind in the screening"
-    }
-    assert behind == {shares.index(0.6), shares.index(0.55)}
-
-
 def test_candidates_with_gaps_of_their_own_are_ranked_on_the_rows_two_have_in_common() -> None:
     """Each of eight leaves another eighth of the rows unscored, so that no row has all answers; the
     best still wins.
@@ -270,7 +226,7 @@ def test_candidates_with_gaps_of_their_own_are_ranked_on_the_rows_two_have_in_co
     )
     silent = np.arange(480) % 8 == np.arange(8)[:, None]
     table = Table(wrong, silent)
-    found = run_race(table.candidates, rows(480), table, errors, screen=Table(wrong, silent))
+    found = run_race(table.candidates, rows(480), table, errors)
     assert found.winner.criteria == "version 6"
 
 
@@ -301,23 +257,20 @@ def test_what_the_record_holds_costs_nothing() -> None:
         prompt.edited(criteria=prompt.criteria + "\nBe strict."),
         prompt.edited(criteria="Accept all."),
     ]
-    with Client(Simulated()) as client, Client(Simulated()) as cheap:
+    with Client(Simulated()) as client:
         found = [
             run_race(
                 field,
                 dataset,
                 lambda p, b: judge(p, b, client),
                 errors,
-                calls=lambda: client.stats.calls + cheap.stats.calls,
-                screen=lambda p, b: judge(p, b, cheap),
+                calls=lambda: client.stats.calls,
             )
             for _ in range(2)
         ]
     assert found[0].calls == found[0].asked > 0
     assert found[1].calls == 0
     assert found[1].asked == found[0].asked
-    again = [(result.screened, result.screening_calls) for result in found]
-    assert again == [(3 * 60, 3 * 60), (3 * 60, 0)]
     stable = [{k: v for k, v in result.to_json().items() if k != "volatile"} for result in found]
     assert stable[0] == stable[1]
     json.dumps(found[0].to_json(), allow_nan=False)

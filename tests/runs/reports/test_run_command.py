@@ -85,7 +85,6 @@ def test_every_other_setting_comes_back(tmp_path: Path, monkeypatch: pytest.Monk
         yes=True,
         model="m@https://host.example/v1",
         optimizer_model="writer",
-        screen_model="cheap",
         via="files",
         exchange="x",
         optimizer_via="live",

@@ -142,7 +142,6 @@ def test_an_own_text_is_tried_whatever_the_run_asked_of_its_proposer(
         "edit": None,
         "temperature": 0.3,
         "candidates": 3,
-        "screen_model": "simulated",
     }
     other = retold(
         own,
