@@ -96,7 +96,10 @@ def test_from_an_empty_folder_to_an_exported_prompt_without_a_terminal(
     found += findings(page)
     assert page.is_visible("label[for=objective]")
     assert page.is_hidden("footer"), "there is nothing that j and k go through"
-    page.fill("#objective", "Precision; recall may fall by 20 points")
+    page.fill("#objective", "Precision matters most. Do not lose more than 20 points of recall.")
+    page.wait_for_selector("text=Let the model read it")
+    page.select_option("select[name=target]", "precision")
+    page.fill("textarea[name=guards]", "recall=0.2")
     page.wait_for_selector("text=recall may fall by at most 20 points")
     page.click("summary:has-text('More:')")
     page.select_option("select[name=proposer]", "rewrite")
