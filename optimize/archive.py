@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..judges import FloatArray, JudgedDataset, JudgePrompt, point
-from ..judges.metrics.catalog import sign_of
+from ..judges.metrics.catalog import LOWER_IS_BETTER, sign_of
 from .goal import Goal
-from .guarding import shortfall
 from .losses.objective import Objective
 
 
@@ -217,3 +216,24 @@ class Archive:
             b.length,
             b.number,
         )
+
+
+def shortfall(objective: Objective, before: JudgedDataset, after: JudgedDataset) -> float:
+    """Return by how much a judge goes past the margins of all guards and stays under all floors; 0
+    where by nothing.
+
+    Args:
+        objective: The guards and floors.
+        before, after: The scored rows of the first prompt and of another, the same ones.
+    """
+    past = 0.0
+    for guard in objective.guards:
+        old = point(guard.metric, *before.compared(guard.metric))
+        new = point(guard.metric, *after.compared(guard.metric))
+        if old is not None:
+            worst, sign = (1.0, -1.0) if guard.metric in LOWER_IS_BETTER else (0.0, 1.0)
+            past += max(0.0, sign * (old - (worst if new is None else new)) - guard.margin)
+    for floor in objective.floors:
+        value = point(floor.metric, *after.compared(floor.metric))
+        past += max(0.0, floor.value - (0.0 if value is None else value))
+    return past

@@ -25,7 +25,6 @@ from .archive import Candidate
 from .brief import Attempt, Brief, build_brief
 from .context import RunContext
 from .events import ProposalRecord, StepTaken
-from .guarding import limits_beside
 from .invariants import check_candidate
 from .outcome import FAILED, NO_PROPOSAL
 from .proposers import NoProposal, Proposal, Trial, Unanswered, Workbench
@@ -46,7 +45,6 @@ _LOST: Mapping[DropReason, str] = {
     "cannot win": "worse: it cannot win, shown on {rows}",
     "behind when calls ran short": "behind another candidate on {rows}",
     "leaves rows unscored": "leaves more {part} rows unscored than another",
-    "breaks a guard": "worse: it breaks a guard, shown on {rows}",
 }
 
 
@@ -241,7 +239,6 @@ class Step:
             lambda prompt, rows: self._judge("race", prompt, rows),
             run.goal.row_losses,
             settings=settings,
-            limits_of=limits_beside(self.state.first.judged, run.goal.objective),
             calls=lambda: services.judge_client.stats.calls,
         )
 

@@ -138,9 +138,3 @@ def guard_could_hold(change: Change, guard: Guard, *, rows: int) -> bool:
         return False
     se = change.se * math.sqrt(change.n / rows)
     return change.gain - float(norm.isf(GUARD_ALPHA)) * se > -guard.margin
-
-
-def guard_surely_broken(change: Change, guard: Guard, *, alpha: float) -> bool:
-    """Whether a metric has got worse by more than its margin, by a one-sided test at `alpha`."""
-    high = upper_bound(change, alpha)
-    return high is not None and high < -guard.margin

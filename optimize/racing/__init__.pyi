@@ -1,11 +1,10 @@
 from .confidence_sequence import STAKES, ConfidenceSequence, log_mean
-from .race import Limits, RaceResult, run_race
+from .race import RaceResult, run_race
 from .schedule import RaceSettings, lay_out, plan_stops
 
 __all__ = [
     "STAKES",
     "ConfidenceSequence",
-    "Limits",
     "RaceResult",
     "RaceSettings",
     "lay_out",

@@ -36,30 +36,15 @@ JudgeBatch = Callable[[JudgePrompt, Dataset], JudgedDataset]
 """Judges some rows, through the client; what was asked before comes from its cache."""
 LossOf = Callable[[JudgedDataset], FloatArray]
 """The loss of each scored row, in [0, 1]."""
-LimitsOf = Callable[[JudgedDataset, float], "Limits"]
-"""Says how guards stand by the verdicts so far, and whether one is surely broken, with this chance
-of an error.
-"""
 DropReason = Literal[
     "cannot win",
     "behind when calls ran short",
     "leaves rows unscored",
-    "breaks a guard",
 ]
 
-PROVEN: frozenset[DropReason] = frozenset(("cannot win", "leaves rows unscored", "breaks a guard"))
+PROVEN: frozenset[DropReason] = frozenset(("cannot win", "leaves rows unscored"))
 FEWER_ANSWERS = 0.2
 """A candidate that answers so much less than another is dropped: its loss is over easy rows."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """How the guards of a candidate stand."""
-
-    shortfall: float = 0.0
-    """By how much it goes past their margins; in a ranking it counts like loss."""
-    broken: bool = False
-    """Whether it surely goes past one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +106,6 @@ def run_race(
     loss_of: LossOf,
     *,
     settings: RaceSettings | None = None,
-    limits_of: LimitsOf | None = None,
     calls: Callable[[], int] | None = None,
 ) -> RaceResult:
     """Find the candidate of least loss without judging every row for each.
@@ -132,7 +116,6 @@ def run_race(
         judge_batch: The judge.
         loss_of: What a verdict costs.
         settings: See `RaceSettings`.
-        limits_of: Guards that count beside the loss.
         calls: Counts the calls so far, such as `lambda: client.stats.calls`; else each verdict
             counts.
 
@@ -148,7 +131,6 @@ def run_race(
         candidates=tuple(candidates),
         rows=lay_out(rows, settings),
         loss_of=loss_of,
-        limits_of=limits_of,
     )
 
     def calls_so_far() -> int:
@@ -179,7 +161,6 @@ def _run(arms: _Arms, judge_batch: JudgeBatch, settings: RaceSettings) -> None:
             return
         arms.judge_up_to(stop.rows, judge_batch, evidence)
         arms.drop_silent()
-        arms.drop_broken(settings.alpha / len(stops))
         # Every opponent gets its share of alpha, so that the best one meets all of them at alpha.
         arms.drop_hopeless(evidence.peak, math.log((entrants - 1) / settings.alpha))
         if arms.seen == len(arms.rows):
@@ -196,15 +177,12 @@ class _Arms:
     rows: Dataset
     """In racing order."""
     loss_of: LossOf
-    limits_of: LimitsOf | None
     seen: int = 0
     """Rows that the running ones have behind them."""
     verdicts: int = 0
     running: BoolArray = field(init=False)
     losses: FloatArray = field(init=False)
     """By candidate and row, NaN where it was not judged or gave no verdict; shape (K, rows)."""
-    shortfall: FloatArray = field(init=False)
-    """By candidate, of its guards at the last stop; shape (K,)."""
     reached: IntArray = field(init=False)
     """Rows that each was judged on; shape (K,)."""
     tables: list[list[JudgedDataset]] = field(init=False)
@@ -215,7 +193,6 @@ class _Arms:
         k = len(self.candidates)
         self.running = np.ones(k, np.bool_)
         self.losses = np.full((k, len(self.rows)), np.nan)
-        self.shortfall = np.zeros(k)
         self.reached = np.zeros(k, np.int64)
         self.tables = [[] for _ in range(k)]
 
@@ -250,16 +227,6 @@ class _Arms:
         ):
             self.drop(int(k), "leaves rows unscored")
 
-    def drop_broken(self, alpha: float) -> None:
-        """Drop who surely breaks a guard; keep one."""
-        if self.limits_of is None:
-            return
-        for k in np.flatnonzero(self.running):
-            limits = self.limits_of(self.judged(int(k)), alpha)
-            self.shortfall[k] = limits.shortfall
-            if limits.broken and self.running.sum() > 1:
-                self.drop(int(k), "breaks a guard")
-
     def drop_hopeless(self, evidence: FloatArray, bar: float) -> None:
         """Drop, the surest first, who by the evidence costs more than one that still ran at this
         stop; keep one.
@@ -276,7 +243,7 @@ class _Arms:
         running = np.flatnonzero(self.running)
         if len(running) <= survivors:
             return
-        for position in _ranked(losses[running], self.shortfall[running])[survivors:]:
+        for position in _ranked(losses[running])[survivors:]:
             self.drop(int(running[position]), reason)
 
     def drop(self, k: int, reason: DropReason) -> None:
@@ -335,9 +302,8 @@ class _Arms:
         return judged, losses
 
 
-def _ranked(losses: FloatArray, shortfall: FloatArray) -> list[int]:
-    """Return the positions in order of loss and shortfall together, the least first, equals as
-    given.
+def _ranked(losses: FloatArray) -> list[int]:
+    """Return the positions in order of loss, the least first, equals as given.
 
     Two candidates are compared on the rows that both answered, and each is placed by the mean of
     its differences to the others: were all compared on the rows that *everyone* answered, a few
@@ -345,13 +311,11 @@ def _ranked(losses: FloatArray, shortfall: FloatArray) -> list[int]:
 
     Args:
         losses: NaN where a row has no verdict; shape (candidates, rows).
-        shortfall: Shape (candidates,).
     """
     answered = np.isfinite(losses)
     filled = np.where(answered, losses, 0.0)
     in_common = answered.astype(np.float64) @ answered.T
     own = filled @ answered.T  # [i, j]: what i cost on the rows that j answered too
     differences = (own - own.T) / np.maximum(in_common, 1.0)  # 0 for two without a row in common
-    differences += shortfall[:, None] - shortfall[None, :]
     # Rounded, so that the order of summation cannot part equals.
     return [int(k) for k in np.argsort(np.round(differences.mean(1), 9), kind="stable")]

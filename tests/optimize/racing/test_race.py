@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -30,7 +29,6 @@ from judgewright.judges import (
     judge,
 )
 from judgewright.optimize.racing import (
-    Limits,
     RaceResult,
     RaceSettings,
     lay_out,
@@ -301,28 +299,3 @@ def test_one_candidate_wins_unasked() -> None:
     table = Table(np.zeros((1, 30), bool))
     found = run(table, 30)
     assert (found.winner, found.calls, found.proven) == (table.candidates[0], 0, True)
-
-
-def test_a_guard_that_is_surely_broken_ends_a_candidate_and_a_shortfall_ranks_it_back() -> None:
-    """The candidate of least loss breaks a guard; one only goes past it, by more than it gains."""
-    wrong = drawn(np.random.default_rng(5), 400, [0.12, 0.02, 0.08])
-    table = Table(wrong)
-    versions = [prompt.version for prompt in table.candidates]
-
-    def limits(judged: JudgedDataset, alpha: float) -> Limits:
-        assert 0 < alpha < 0.05
-        k = int(judged.judge)
-        return Limits(shortfall=0.3 * (k == 2), broken=k == 1)
-
-    def judge_named(prompt: JudgePrompt, batch: Dataset) -> JudgedDataset:
-        return replace(table(prompt, batch), judge=str(versions.index(prompt.version)))
-
-    found = run_race(table.candidates, rows(400), judge_named, errors, limits_of=limits)
-    assert found.winner == table.candidates[0]
-    assert [standing.dropped for standing in found.standings] == [
-        None,
-        "breaks a guard",
-        "behind when calls ran short",
-    ]
-    for standing, judged in zip(found.standings, found.judged, strict=True):
-        assert len(judged.answers) == standing.rows
