@@ -468,6 +468,16 @@ def test_many_rows_are_worked_out_in_a_process_of_their_own(bench_own: Workbench
         assert find_row_pages(place, query) is not None
 
 
+def test_an_error_of_another_process_is_the_same_here() -> None:
+    """Also of a class that wants more than a message: the page catches it by its class."""
+    words, variables = ObjectiveWords(text="make it nicer"), Environment().process_variables
+    with pytest.raises(Unsettled) as here:
+        words.read(None)
+    with pytest.raises(Unsettled, match=re.escape(str(here.value))) as there:
+        asyncio.run(work_apart(ObjectiveWords.read, (words, None), variables))
+    assert there.value.hint == here.value.hint
+
+
 def test_the_looks_at_a_holdout_stay_known_while_the_run_goes_on(own: Made) -> None:
     """Else a page that is told anew every second would find them changed while they were counted,
     and end.
@@ -569,13 +579,3 @@ def test_rows_are_labelled_and_marked_by_keys_alone(
         assert {name: one.mark for name, one in read_audit(path).items()} == {row: "wrong label"}
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert complaints == []
-
-
-def test_an_error_of_another_process_is_the_same_here() -> None:
-    """Also of a class that wants more than a message: the page catches it by its class."""
-    words, variables = ObjectiveWords(text="make it nicer"), Environment().process_variables
-    with pytest.raises(Unsettled) as here:
-        words.read(None)
-    with pytest.raises(Unsettled, match=re.escape(str(here.value))) as there:
-        asyncio.run(work_apart(ObjectiveWords.read, (words, None), variables))
-    assert there.value.hint == here.value.hint
