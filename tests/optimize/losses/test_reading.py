@@ -234,7 +234,7 @@ def test_the_simulated_model_reads_its_table_and_nothing_else(
     assert "no target; not read: 'the judge is too strict'" in capsys.readouterr().err
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(240)
 def test_on_a_terminal_the_reading_is_a_question(tmp_path: Path) -> None:
     """Yes goes on with it; no ends with the options."""
     command = (
