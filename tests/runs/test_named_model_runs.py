@@ -242,7 +242,7 @@ def test_every_command_takes_a_name(user: User) -> None:
         user.run(
             "loss",
             "write",
-            OBJECTIVE[1],
+            "precision",
             "--model",
             "large",
             "--slice",
