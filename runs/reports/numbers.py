@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ...judges import Estimate
 
+BRIEF = ("precision", "recall", "f1", "kappa")
+"""The few metrics that stand for a judge where there is no room for all."""
 NONE = "n/a"
 """Stands for a number that there is not."""
 METRIC_ORDER = (

@@ -7,7 +7,7 @@ from pathlib import Path
 from ...judges import Estimate
 from ...judges.reliability import LabelAudit, Remeasured
 from ..actions.check_reliability import ReliabilityReport
-from .numbers import number
+from .numbers import BRIEF, number
 from .printing import say_template
 
 SHOWN = 8
@@ -44,7 +44,7 @@ def _figure(estimate: Estimate) -> str:
 
 def _audited_lines(found: Remeasured) -> list[tuple[str, str, str]]:
     lines: list[tuple[str, str, str]] = []
-    for name in ("precision", "recall", "f1", "kappa"):
+    for name in BRIEF:
         before, after = found.before.metrics.get(name), found.after.metrics.get(name)
         if before is not None and after is not None:
             lines.append((name, _figure(before), _figure(after)))

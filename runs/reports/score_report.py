@@ -14,11 +14,10 @@ from ...judges import Benchmark, BoolArray, FloatArray, JudgedDataset, OutputSca
 from ...judges.metrics.reliability_bins import reliability_bins
 from ..terminal import visible
 from . import charts
-from .numbers import ordered_metrics
+from .numbers import BRIEF, ordered_metrics
 from .rendering import cut_line, open_templates
 
 DISAGREEMENTS = 20
-SLICE_METRICS = ("precision", "recall", "f1", "kappa")
 CHARTED_METRIC = "f1"
 MOST_CHARTED = 30
 """Values of a column in the chart, those with the most rows."""
@@ -140,7 +139,7 @@ def _slices(
     return {
         "column": cut_line(column or "value", 80),
         "slices": {value: part for value, part in by.items() if value in listed},
-        "slice_metrics": SLICE_METRICS,
+        "slice_metrics": BRIEF,
         "slices_chart": chart,
         "slices_uncharted": len(by) - len(charted),
         "slices_left_out": len(by) - len(listed),

@@ -24,7 +24,7 @@ from ...optimize.events import (
 from ..actions.decide import OF_HOLDOUT, label_next
 from ..terminal import inline, table_text
 from .gate_report import evidence_values
-from .numbers import NONE, count, interval, number, ordered_metrics, p_value, signed
+from .numbers import BRIEF, NONE, count, interval, number, ordered_metrics, p_value, signed
 from .printing import Payload, say_template, undefined
 from .rendering import Exact
 from .search_report import archive_table, missed_targets, seen_part, slice_standing
@@ -33,7 +33,6 @@ OUTPUTS_SHOWN = 4
 """Outputs of judges whose values are printed."""
 COST_COLUMNS = ("place", "confidence", "tp", "fp", "fn", "tn", "fp_near", "fn_near")
 SLICES_SHOWN = 8
-BRIEF = ("precision", "recall", "f1", "kappa")
 
 
 def say_benchmark(

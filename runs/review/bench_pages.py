@@ -17,6 +17,7 @@ from ...judges.metrics.reliability_bins import Bin
 from ...optimize.events import JudgeMeasured
 from ..actions.run_summary import RunSummary
 from ..reports.charts import confusion, reliability
+from ..reports.numbers import BRIEF
 from ..store.bench_config import BenchConfig
 from .app_state import AppState
 from .marks import marks_of
@@ -25,7 +26,6 @@ from .routes import Address
 from .row_data import scale_of
 
 ROWS_PER_PAGE = 20
-BRIEF = ("precision", "recall", "f1", "kappa")
 Json = Mapping[str, Any]  # Any: JSON
 
 

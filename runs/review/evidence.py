@@ -11,11 +11,11 @@ from ...judges.metrics import CHOICE_METRICS
 from ...optimize import BY_GATE
 from ..actions.run_summary import RunSummary
 from ..reports import charts
+from ..reports.numbers import BRIEF
 from ..reports.search_report import archive_table
 from .app_state import AppState
 from .paged import Paged
 
-BRIEF = ("precision", "recall", "f1", "kappa")
 STEPS_PER_PAGE = 10
 IN_ORDER = ("facts", "benchmark", "slice", "loss", "steps", "gate", "threshold", "closing", "flips")
 """As the run comes to them; a template `run_NAME.html` shows each."""

@@ -14,6 +14,7 @@ from ...judges.prompt import check_name
 from ...judges.prompt_tags import USUAL
 from ...optimize.word_diff import diff_prompts, prompt_parts
 from ..actions.keep_judge import make_current, put_label
+from ..reports.numbers import BRIEF
 from .app_state import AppState
 from .forms import field_of
 from .judge_history import judge_history
@@ -21,7 +22,7 @@ from .paged import Paged
 from .routes import Address
 
 VERSIONS_PER_PAGE = 20
-BRIEF = ("precision", "recall", "f1", "kappa", "accuracy_grades", "kappa_grades")
+SHOWN = (*BRIEF, "accuracy_grades", "kappa_grades")
 """Metrics of a version that are shown; a version has the first four, or, of a choice, the last two.
 """
 VERSION = re.compile(r"[0-9a-f]{4,12}")
@@ -55,7 +56,7 @@ def judge(state: AppState, request: Request) -> Response:
         parts=prompt_parts(current) if current else (),
         tags={tag.label: tag.version for tag in registry.tags(name)} if known else {},
         offered=USUAL,
-        brief=BRIEF,
+        brief=SHOWN,
     )
 
 

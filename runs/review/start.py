@@ -5,7 +5,7 @@ the button.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -102,13 +102,9 @@ def run(state: AppState, request: Request) -> Response:
     """Put the run into the queue; the same one goes on where it was begun before, unless the form
     wants a new one.
     """
-    form = StartForm.of(request)
-    return _queue(
-        state,
-        form,
-        f"Improve {form.judge} on {Path(form.data).name}",
-        new=bool(field_of(request, "new")),
-    )
+    form, again = StartForm.of(request), ["--new"] if field_of(request, "new") else []
+    title = f"Improve {form.judge} on {Path(form.data).name}"
+    return _queue(state, form, title, lambda: [*form.arguments(state), *again])
 
 
 def measure(state: AppState, request: Request) -> Response:
@@ -116,19 +112,15 @@ def measure(state: AppState, request: Request) -> Response:
     search.
     """
     form = StartForm.of(request)
-    return _queue(state, form, f"Measure {form.judge} on {Path(form.data).name}", steps=0)
+    title = f"Measure {form.judge} on {Path(form.data).name}"
+    return _queue(state, form, title, lambda: form.arguments(state, steps=0))
 
 
 def seal(state: AppState, request: Request) -> Response:
     """Put into the queue that a holdout is set aside, and the judge measured on the other rows."""
     form = StartForm.of(request)
-    try:
-        job = state.queue(
-            f"Seal a holdout of {Path(form.data).name} and measure", form.seal_arguments(state)
-        )
-    except JudgewrightError as error:
-        return _page(state, form, problem=words_of(error))
-    return RedirectResponse(f"/jobs/{job.job_id}", 303)
+    title = f"Seal a holdout of {Path(form.data).name} and measure"
+    return _queue(state, form, title, lambda: form.seal_arguments(state))
 
 
 def ask_model(state: AppState, request: Request) -> Response:
@@ -186,10 +178,10 @@ async def upload(state: AppState, request: Request) -> Response:
 
 
 def _queue(
-    state: AppState, form: StartForm, title: str, *, steps: int | None = None, new: bool = False
+    state: AppState, form: StartForm, title: str, arguments: Callable[[], list[str]]
 ) -> Response:
     try:
-        job = state.queue(title, [*form.arguments(state, steps=steps), *(["--new"] if new else [])])
+        job = state.queue(title, arguments())
     except JudgewrightError as error:
         return _page(state, form, problem=words_of(error))
     return RedirectResponse(f"/jobs/{job.job_id}", 303)
