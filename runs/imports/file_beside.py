@@ -53,6 +53,8 @@ _BARE = r"(?P<bare>[^\W_][\w.]*)"
 _PATTERN = r"(?P<pattern>[=(,:;!&|?{}]\s*/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/)"
 """A regular expression of JavaScript, whose quotes open no text."""
 _NUMBER = re.compile(r"[-+]?[0-9]{1,4}(?:\.[0-9]{1,4})?%?")
+_COMPARISON = re.compile(r"([\w.]{1,40})\s*(?:[<>]=?|[=!]=)\s*[-+]?[0-9]{1,4}(?:\.[0-9]{1,4})?%?")
+"""Such as `score > 0.25`, in a setting."""
 _WORDS = re.compile(r"[^\W\d_]{1,20}(?:[ _-][^\W\d_]{1,20}){0,2}")
 _IS_LABEL = re.compile(r"[=!]=|\b(?:case|in|enum|Enum|Literal)\b")
 """On a line with one of these, words in quotes are what an answer is compared with, or may be."""
@@ -180,9 +182,12 @@ class _Mask:
         return indent + " ".join(shown) if shown != words else line
 
     def _is_known(self, text: str) -> bool:
-        """Whether a text is a small number, or a few words of the prompt, which the model is shown
-        anyway.
+        """Whether a text is a small number, a few words of the prompt, which the model is shown
+        anyway, or a comparison of the two.
         """
+        compared = _COMPARISON.fullmatch(text.strip())
+        if compared:
+            return self._is_known(compared[1])
         words = re.findall(r"[^\W_]+", text.casefold())
         return bool(_NUMBER.fullmatch(text.strip())) or (
             0 < len(words) <= 3 and self._words.issuperset(words)

@@ -33,6 +33,8 @@ _OTHERS = (
     re.compile(r"<<\s*(\w+)\s*>>"),
 )
 """Syntaxes that a text is in where it has no double braces; the group is the name."""
+_BY_ORDER = re.compile(r"%[-+ #0-9.]*[a-zA-Z]|\{\d*(?::[^{}]*)?\}|\[\]|\?")
+"""Placeholders of C and its like, of `str.format` without names, and of queries."""
 
 
 def read_parts(text: str, notes: list[str]) -> Parts:
@@ -103,6 +105,11 @@ def with_marks(parts: Parts, marks: dict[str, str]) -> Parts:
 def as_name(words: str) -> str:
     """Return a placeholder as the name of a field, without its marks."""
     return re.sub(r"\W+", "_", words).strip("_")
+
+
+def by_order(mark: str) -> bool:
+    """Whether a placeholder has no name, so that its order says what goes there, as of `%s`."""
+    return _BY_ORDER.fullmatch(mark) is not None
 
 
 def cut(pattern: re.Pattern[str], text: str) -> Parts:

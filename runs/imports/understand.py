@@ -15,7 +15,7 @@ from .bounded import bounded
 from .demonstrations import read_demonstrations
 from .foreign_judge import AddOptions, ForeignJudge, Question
 from .model_reading import NO_READING, ModelReading
-from .placeholders import as_name, with_marks
+from .placeholders import as_name, by_order, with_marks
 from .reply_scale import describe_default, read_scale, read_threshold
 from .template_syntaxes import our_template
 
@@ -153,7 +153,7 @@ def _with_places(
     }
     for place in reading.places:
         name = as_name(place)
-        in_text = any(place in text for text in texts)
+        in_text = any(place in text for text in texts) and not by_order(place)
         if in_text and place not in marks and name not in present and name.isidentifier():
             marks[place] = name
     messages = [replace(m, parts=with_marks(m.parts, marks)) for m in judge.messages]
@@ -244,6 +244,10 @@ def _on_fields(
     names: Mapping[str, str], options: AddOptions, reading: ModelReading
 ) -> list[Question]:
     """Ask where the texts of a row go, and about each field that the model takes for none."""
+    ordered = [place for place in reading.places if by_order(place)]
+    if ordered:
+        text = f"which field is each {' and '.join(ordered)}? They have no names, only an order"
+        return [Question("field", text, "write {name} in the place of each in the file")]
     if not names:
         text = "where in it do the texts of a row go?"
         form = "--field MARK=NAME, the mark as it stands there, such as --field '[REPLY]=reply'"

@@ -65,6 +65,7 @@ def test_no_spelling_of_a_secret_is_shown(kind: str, line: str) -> None:
         (".yaml", "threshold: 4  # of 5"),
         (".yaml", "score: 1 to 5"),
         (".json", '{"threshold": 4, "type": "score"}'),
+        (".json", '{"when": "score > 0.25"}'),
         (".toml", "pass_from = 4"),
     ],
 )

@@ -165,6 +165,16 @@ def test_marks_that_the_model_names_are_fields(tmp_path: Path) -> None:
     assert found.prompt.template == "Letter: {{LETTER}}"
 
 
+def test_marks_without_a_name_are_asked_about(tmp_path: Path) -> None:
+    """Two texts of a row stand at `%s`; they were taken for one field."""
+    text = LETTERS.replace("{letter}", "%s, of a writer aged %d")
+    found, _ = read(tmp_path, text=text, **(WHOLE | {"places": ["%s", "%d"]}))
+    assert found.prompt is None
+    (question,) = [one for one in found.questions if one.option == "field"]
+    assert "which field is each %s and %d?" in question.text
+    assert "write {name}" in question.form
+
+
 def test_criteria_begin_with_their_number_and_may_stand_after_the_row(tmp_path: Path) -> None:
     """What marks the rule on its line belongs to it; a heading comes along."""
     text = "Letter: {letter}\n\nRules:\n1. It names the file.\n2. It is no advert.\n\nPASS or FAIL."
