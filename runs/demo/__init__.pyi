@@ -1,4 +1,3 @@
-from .reports import write_reports
 from .rows import SUPPORTED, UNSUPPORTED, DemoDocument, demo_documents, demo_rows, write_demo_rows
 
 __all__ = [
@@ -8,5 +7,4 @@ __all__ = [
     "demo_documents",
     "demo_rows",
     "write_demo_rows",
-    "write_reports",
 ]

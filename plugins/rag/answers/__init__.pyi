@@ -11,6 +11,7 @@ from .grading import (
     correctness_inputs,
     grade_answers,
 )
+from .sample_reports import write_reports
 
 __all__ = [
     "CHUNKERS",
@@ -42,4 +43,5 @@ __all__ = [
     "grade_answers",
     "read_documents",
     "read_questions",
+    "write_reports",
 ]

@@ -267,7 +267,7 @@ def sample(folder: Path, seed: int, as_json: bool) -> None:
     """Write a small made-up corpus into FOLDER: reports that resemble each other, and questions
     about them.
     """
-    from ....runs.demo import write_reports
+    from ..answers import write_reports
 
     documents, questions = write_reports(folder, seed=seed)
     if as_json:

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from judgewright.plugins.rag.answers import read_documents, read_questions
+from judgewright.plugins.rag.answers import read_documents, read_questions, write_reports
 from judgewright.runs.cli import main
-from judgewright.runs.demo import write_reports
 
 COMPARE = ("rag", "answers", "compare", "few.jsonl", "asked.jsonl", "--model", "simulated")
 

@@ -8,10 +8,16 @@ import numpy as np
 import pytest
 
 from judgewright.judges import Client, JudgeSettings, Registry, Simulated
-from judgewright.plugins.rag.answers import ChunkIndex, Chunking, Clarified, Judges, clarify_queries
+from judgewright.plugins.rag.answers import (
+    ChunkIndex,
+    Chunking,
+    Clarified,
+    Judges,
+    clarify_queries,
+    write_reports,
+)
 from judgewright.plugins.rag.answers.clarification import _clusters, _held  # pyright: ignore[reportPrivateUsage]
 from judgewright.plugins.rag.answers.documents import read_documents
-from judgewright.runs.demo import write_reports
 
 QUERIES = (
     "revenue of Alderbrook Mills",

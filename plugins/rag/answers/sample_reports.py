@@ -13,7 +13,7 @@ from random import Random
 
 import jsonlines
 
-from ...judges.errors import InputError
+from ....judges.errors import InputError
 
 FIRMS = (
     "Alderbrook Mills",
