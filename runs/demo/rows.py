@@ -24,7 +24,7 @@ from typing import TypeVar
 
 import jsonlines
 import yaml
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from ...judges.errors import InputError
 from ...judges.rows import Scalar
@@ -59,7 +59,7 @@ GENRE_TILT = {
 }
 """What some genres have more of."""
 
-FACTS_TOLD = {"web": (6, 8), "pdf": (6, 8), "chat": (6, 6), "table": (7, 8)}
+FACT_COUNTS = {"web": (6, 8), "pdf": (6, 8), "chat": (6, 6), "table": (7, 8)}
 """Fewest and most facts of a document, by channel."""
 
 _WRITERS = ("model-a", "model-b", "human")
@@ -69,47 +69,19 @@ _ABSTENTIONS = (
     "It is not stated {topic}.",
     "The source gives no information on {topic}.",
 )
-_MONTHS = ("January", "February", "March", "April", "May", "June", "July")
-_MONTHS += ("August", "September", "October", "November", "December")
-_ONES = (
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-)
-_ONES += (
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
-    "twenty-one",
+_MONTHS = "January February March April May June July August September October November December"
+_NUMERALS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen twenty twenty-one"
 )
 _NUMBERS = frozenset({"int", "decimal", "clock", "date", "year"})
 """Kinds of slots that hold a number; every other kind holds a name."""
-_CHOOSY_FIRST = (
-    "name",
-    "number",
-    *(k for k in (*SUPPORTED, *UNSUPPORTED) if k not in {"name", "number"}),
-)
+_CHOOSY_FIRST = [*dict.fromkeys(("name", "number", *SUPPORTED, *UNSUPPORTED))]
 """Not every fact has a name to exchange, so those statements choose their facts first."""
 _SLOT = re.compile(r"\{(\w+)(\.words)?\}")
 
 
-class _Fact(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Fact(BaseModel, extra="forbid"):
     key: str
     slots: dict[str, str]
     line: str
@@ -121,16 +93,14 @@ class _Fact(BaseModel):
     topic: str
 
 
-class _Genre(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Genre(BaseModel, extra="forbid"):
     slots: dict[str, str]
     titles: list[str]
     facts: list[_Fact]
     absent: list[tuple[str, str]]
 
 
-class _Book(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Book(BaseModel, extra="forbid"):
     words: dict[str, list[str]]
     genres: dict[str, _Genre]
 
@@ -179,11 +149,27 @@ def demo_rows(*, seed: int = 0, documents: int = 300) -> list[dict[str, Scalar]]
     Raises:
         InputError: `documents` is below one.
     """
-    return [
-        row
-        for document in demo_documents(seed=seed, documents=documents)
-        for row in _rows(document)
-    ]
+    rows: list[dict[str, Scalar]] = []
+    for document in demo_documents(seed=seed, documents=documents):
+        group = f"doc-{document.number:04d}"
+        judged = zip(document.statements, document.labels, document.writers, strict=True)
+        for position, (statement, label, writer) in enumerate(judged, start=1):
+            rows.append(
+                {
+                    "id": f"{group}-{position}",
+                    "source": document.source,
+                    "statement": statement.text,
+                    "label": label,
+                    "group_id": group,
+                    "genre": document.genre,
+                    "channel": document.channel,
+                    "statement_words": len(statement.text.split()),
+                    "source_words": len(document.source.split()),
+                    "language": "en",
+                    "writer": writer,
+                }
+            )
+    return rows
 
 
 def write_demo_rows(path: Path, *, seed: int = 0, documents: int = 300) -> int:
@@ -204,28 +190,6 @@ def demo_documents(*, seed: int = 0, documents: int = 300) -> tuple[DemoDocument
         _document(book, number, _Draw(f"{seed}:{number}", book.words))
         for number in range(documents)
     )
-
-
-def _rows(document: DemoDocument) -> list[dict[str, Scalar]]:
-    group = f"doc-{document.number:04d}"
-    return [
-        {
-            "id": f"{group}-{position}",
-            "source": document.source,
-            "statement": statement.text,
-            "label": label,
-            "group_id": group,
-            "genre": document.genre,
-            "channel": document.channel,
-            "statement_words": len(statement.text.split()),
-            "source_words": len(document.source.split()),
-            "language": "en",
-            "writer": writer,
-        }
-        for position, (statement, label, writer) in enumerate(
-            zip(document.statements, document.labels, document.writers, strict=True), start=1
-        )
-    ]
 
 
 class _Draw:
@@ -264,9 +228,10 @@ class _Draw:
         if kind == "person":
             return f"{self.one(self._words['first'])} {self.one(self._words['last'])}"
         if kind == "date":
-            return f"{self.whole(1, 28)} {self.one(_MONTHS)}"
+            return f"{self.whole(1, 28)} {self.one(_MONTHS.split())}"
         if kind == "clock":
-            return f"{self.whole(int(bounds[0]), int(bounds[1]) - 1)}:{self.one(('00', '15', '30', '45'))}"  # noqa: E501
+            hour = self.whole(int(bounds[0]), int(bounds[1]) - 1)
+            return f"{hour}:{self.one(('00', '15', '30', '45'))}"
         if kind == "decimal":
             low, high = (round(float(bound) * 10) for bound in bounds)
             tenths = self.whole(low, high)
@@ -284,7 +249,7 @@ class _Draw:
         return value
 
 
-class _Told:
+class _Draft:
     """A document in the making: its values, the facts it tells, and those it does not."""
 
     def __init__(self, genre: _Genre, count: int, draw: _Draw) -> None:
@@ -292,7 +257,7 @@ class _Told:
         self.slots = {name: draw.value(spec) for name, spec in genre.slots.items()}
         self.values = {fact.key: self.fresh(fact) for fact in genre.facts}
         order = draw.shuffled(genre.facts)
-        self.told, self.untold = order[:count], order[count:]
+        self.facts, self.unused = order[:count], order[count:]
         self.absent = draw.shuffled(genre.absent)
 
     def fresh(self, fact: _Fact) -> dict[str, str]:
@@ -308,8 +273,8 @@ class _Told:
 
     def stranger(self) -> tuple[str, str]:
         """A claim the document says nothing about, and its topic."""
-        if self.untold and self.draw.chance(0.4):
-            fact = self.untold.pop()
+        if self.unused and self.draw.chance(0.4):
+            fact = self.unused.pop()
             return self.text(fact, fact.direct), fact.topic
         return self.absent.pop()
 
@@ -318,11 +283,11 @@ def _document(book: _Book, number: int, draw: _Draw) -> DemoDocument:
     name = tuple(book.genres)[number % len(book.genres)]
     genre = book.genres[name]
     channel = draw.weighted(CHANNELS)
-    told = _Told(genre, draw.whole(*FACTS_TOLD[channel]), draw)
-    source = _source(told, _fill(draw.one(genre.titles), told.slots), channel)
-    facts = draw.shuffled(told.told)
+    draft = _Draft(genre, draw.whole(*FACT_COUNTS[channel]), draw)
+    source = _source(draft, _fill(draw.one(genre.titles), draft.slots), channel)
+    facts = draw.shuffled(draft.facts)
     kinds = sorted(_kinds(name, channel, draw), key=_CHOOSY_FIRST.index)
-    statements = draw.shuffled([_statement(told, kind, facts) for kind in kinds])
+    statements = draw.shuffled([_statement(draft, kind, facts) for kind in kinds])
     writers = tuple(draw.one(_WRITERS) for _ in statements)
     return DemoDocument(
         number=number,
@@ -335,21 +300,21 @@ def _document(book: _Book, number: int, draw: _Draw) -> DemoDocument:
     )
 
 
-def _source(told: _Told, title: str, channel: str) -> str:
+def _source(draft: _Draft, title: str, channel: str) -> str:
     """Lay the facts out the way the channel does."""
     if channel == "table":
-        lines = [f"{fact.key}: {_fill(fact.line, told.values[fact.key])}" for fact in told.told]
+        lines = [f"{fact.key}: {_fill(fact.line, draft.values[fact.key])}" for fact in draft.facts]
         return "\n".join([f"Title: {title}", *lines])
-    said = [told.text(fact, fact.say) for fact in told.told]
+    said = [draft.text(fact, fact.say) for fact in draft.facts]
     if channel == "chat":
         turns = [
             f"Visitor: May I ask {fact.topic}?\nDesk: {' '.join(said[start : start + 2])}"
-            for start, fact in list(enumerate(told.told))[::2]
+            for start, fact in list(enumerate(draft.facts))[::2]
         ]
         return "\n".join([f"Chat about {title}", *turns])
     if channel == "pdf":
         half = len(said) // 2
-        printed = f"Printed on {told.draw.value('date')}."
+        printed = f"Printed on {draft.draw.value('date')}."
         return "\n\n".join([title, " ".join(said[:half]), " ".join(said[half:]), printed])
     return f"{title}\n\n{' '.join(said)}"
 
@@ -368,22 +333,22 @@ def _kinds(genre: str, channel: str, draw: _Draw) -> list[str]:
     return kinds + [draw.weighted(tilted) for _ in range(count - supported)]
 
 
-def _statement(told: _Told, kind: str, facts: list[_Fact]) -> DemoStatement:
+def _statement(draft: _Draft, kind: str, facts: list[_Fact]) -> DemoStatement:
     """Make a statement of one kind, using up facts so that no two statements of a document are
     about the same one.
     """
     if kind in {"absent", "abstention"}:
-        claim, topic = told.stranger()
-        text = claim if kind == "absent" else told.draw.one(_ABSTENTIONS).replace("{topic}", topic)
+        claim, topic = draft.stranger()
+        text = claim if kind == "absent" else draft.draw.one(_ABSTENTIONS).replace("{topic}", topic)
     elif kind in {"number", "name"}:
         choices = _exchangeable(facts, kind) or _exchangeable(facts, kind := "number")
-        text = _exchanged(told, facts, told.draw.one(choices))
+        text = _exchanged(draft, facts, draft.draw.one(choices))
     elif kind == "partial":
         first, second = facts.pop(), facts.pop()
-        text = f"{told.text(first, first.direct)} {told.text(second, second.other)}"
+        text = f"{draft.text(first, first.direct)} {draft.text(second, second.other)}"
     elif kind == "mixed":
         first = facts.pop()
-        text = f"{told.text(first, first.direct)} {told.stranger()[0]}"
+        text = f"{draft.text(first, first.direct)} {draft.stranger()[0]}"
     else:
         fact = facts.pop()
         frames = {
@@ -392,7 +357,7 @@ def _statement(told: _Told, kind: str, facts: list[_Fact]) -> DemoStatement:
             "implied": fact.implied,
             "negation": fact.flip,
         }
-        text = told.text(fact, frames[kind])
+        text = draft.text(fact, frames[kind])
     return DemoStatement(text=text, kind=kind)
 
 
@@ -407,13 +372,13 @@ def _exchangeable(facts: Sequence[_Fact], kind: str) -> list[tuple[_Fact, str, s
     ]
 
 
-def _exchanged(told: _Told, facts: list[_Fact], choice: tuple[_Fact, str, str]) -> str:
+def _exchanged(draft: _Draft, facts: list[_Fact], choice: tuple[_Fact, str, str]) -> str:
     """Say a told fact with one of its numbers or names exchanged for another."""
     fact, frame, slot = choice
     facts.remove(fact)
-    mine = told.values[fact.key]
+    mine = draft.values[fact.key]
     return _fill(
-        frame, mine | {slot: told.draw.other_value(fact.slots[slot], tuple(mine.values()))}
+        frame, mine | {slot: draft.draw.other_value(fact.slots[slot], tuple(mine.values()))}
     )
 
 
@@ -430,7 +395,7 @@ def _written(statement: DemoStatement, writer: str, draw: _Draw) -> DemoStatemen
 def _fill(frame: str, values: Mapping[str, str]) -> str:
     def filled(match: re.Match[str]) -> str:
         value = values[match.group(1)]
-        return _ONES[int(value)] if match.group(2) else value
+        return _NUMERALS.split()[int(value)] if match.group(2) else value
 
     text = _SLOT.sub(filled, frame)
     return text[0].upper() + text[1:] if frame.endswith(".") else text
