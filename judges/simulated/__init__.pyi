@@ -1,9 +1,8 @@
 from .chat import read_request
 from .faults import Faults
 from .fields import FieldFinder
-from .loss_writer import Side
 from .model import Simulated
-from .rules import TaskName, bell, load_rules
+from .rules import Side, TaskName, bell, load_rules
 from .serve import Server, make_app
 from .text import FEATURES, Reader
 

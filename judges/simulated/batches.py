@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from .chat import error_response, json_response
 from .faults import Faults
 
 if TYPE_CHECKING:
@@ -24,9 +25,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.routing import Route
 
-Answer = Callable[[bytes], Awaitable[tuple[int, bytes]]]
-"""Answers the body of one request with a status and a body."""
-WORKING = ("validating", "in_progress")
+Answer = Callable[[bytes], "Awaitable[Response]"]
+"""Answers the body of one request."""
 
 
 @dataclass(slots=True)
@@ -80,7 +80,7 @@ class BatchQueue:
     def __init__(self, answer: Answer, faults: Faults) -> None:
         self._answer = answer
         self._faults = faults
-        self._files: dict[str, tuple[str, bytes]] = {}
+        self._files: dict[str, bytes] = {}
         self._batches: dict[str, _Batch] = {}
         self._finished: Counter[bytes] = Counter()
         """How often a request has come to its end: each time has a fate of its own."""
@@ -106,35 +106,35 @@ class BatchQueue:
             if part.get_param("name", header="content-disposition") == "file":
                 content = part.get_payload(decode=True)
                 assert isinstance(content, bytes)
-                return _json(self._keep(part.get_filename() or "file", content))
-        return _json(_error("no part of the form is a file"), status=400)
+                return json_response(self._keep(part.get_filename() or "file", content))
+        return error_response(400, "no part of the form is a file")
 
     async def download(self, http: HttpRequest) -> Response:
         """Return what a file holds."""
         from starlette.responses import Response
 
-        kept = self._files.get(http.path_params["id"])
-        if kept is None:
-            return _json(_error("there is no such file"), status=404)
-        return Response(kept[1], media_type="application/octet-stream")
+        content = self._files.get(http.path_params["id"])
+        if content is None:
+            return error_response(404, "there is no such file")
+        return Response(content, media_type="application/octet-stream")
 
     async def create(self, http: HttpRequest) -> Response:
         """Begin a batch."""
         body: Mapping[str, Any] = orjson.loads(await http.body())  # Any: JSON
-        kept = self._files.get(str(body.get("input_file_id")))
-        if kept is None:
-            return _json(_error("input_file_id is no file"), status=400)
+        content = self._files.get(str(body.get("input_file_id")))
+        if content is None:
+            return error_response(400, "input_file_id is no file")
         batch = _Batch(
             len(self._batches) + 1,
             str(body["input_file_id"]),
             str(body.get("endpoint")),
             dict(body.get("metadata") or {}),
-            kept[1],
-            total=len(kept[1].splitlines()),
+            content,
+            total=len(content.splitlines()),
         )
         self._batches[batch.id] = batch
         self.counts["created"] += 1
-        return _json(batch.body())
+        return json_response(batch.body())
 
     async def list(self, http: HttpRequest) -> Response:
         """List batches, the newest first."""
@@ -144,18 +144,20 @@ class BatchQueue:
         start = ids.index(after) + 1 if after in ids else 0
         page = batches[start : start + limit]
         more = start + limit < len(batches)
-        return _json({"object": "list", "data": [batch.body() for batch in page], "has_more": more})
+        return json_response(
+            {"object": "list", "data": [batch.body() for batch in page], "has_more": more}
+        )
 
     async def look(self, http: HttpRequest) -> Response:
         """Return a batch, after it has moved on."""
         batch = self._batches.get(http.path_params["id"])
         if batch is None:
-            return _json(_error("there is no such batch"), status=404)
-        if batch.status in WORKING:
+            return error_response(404, "there is no such batch")
+        if batch.status == "validating":
             batch.looks += 1
             if batch.looks > self._faults.batch_looks:
                 await self._finish(batch)
-        return _json(batch.body())
+        return json_response(batch.body())
 
     async def _finish(self, batch: _Batch) -> None:
         fate = self._faults.batch(batch.number)
@@ -163,13 +165,8 @@ class BatchQueue:
             self.counts[fate] += 1
         if fate == "batch_rejected":
             batch.status = "failed"
-            batch.errors = [
-                {
-                    "code": "invalid_json_line",
-                    "message": "injected fault: the file is rejected",
-                    "line": 1,
-                }
-            ]
+            message = "injected fault: the file is rejected"
+            batch.errors = [{"code": "invalid_json_line", "message": message, "line": 1}]
             return
         lines = batch.content.splitlines()
         worked = len(lines) // 2 if fate == "batch_expired" else len(lines)
@@ -179,10 +176,8 @@ class BatchQueue:
             await self._work(orjson.loads(line), output, errors)
         for line in lines[worked:]:
             custom_id = orjson.loads(line)["custom_id"]
-            error = {
-                "code": "batch_expired",
-                "message": "This request could not be executed before it expired.",
-            }
+            message = "This request could not be executed before it expired."
+            error = {"code": "batch_expired", "message": message}
             errors.append(orjson.dumps({"custom_id": custom_id, "response": None, "error": error}))
         batch.completed, batch.failed = len(output), len(errors)
         for kind, results in (("output", output), ("error", errors)):
@@ -202,16 +197,17 @@ class BatchQueue:
             self.counts[fate] += 1
         if fate == "batch_lost":
             return
-        status, body = 500, orjson.dumps(_error("injected fault: this request failed"))
+        answer = error_response(500, "injected fault: this request failed")
         if fate is None:
-            status, body = await self._answer(asked)
-        response = {"status_code": status, "request_id": "", "body": orjson.Fragment(body)}
+            answer = await self._answer(asked)
+        status, body = answer.status_code, orjson.Fragment(bytes(answer.body))
+        response = {"status_code": status, "request_id": "", "body": body}
         result = orjson.dumps({"custom_id": line["custom_id"], "response": response, "error": None})
         (output if status == 200 else errors).append(result)
 
     def _keep(self, name: str, content: bytes) -> dict[str, Any]:  # Any: JSON
         number = f"file-{len(self._files) + 1:06d}"
-        self._files[number] = (name, content)
+        self._files[number] = content
         return {
             "id": number,
             "object": "file",
@@ -221,15 +217,3 @@ class BatchQueue:
             "purpose": "batch",
             "status": "processed",
         }
-
-
-def _error(message: str) -> dict[str, Any]:  # Any: JSON
-    return {
-        "error": {"message": message, "type": "invalid_request_error", "param": None, "code": None}
-    }
-
-
-def _json(body: Mapping[str, Any], *, status: int = 200) -> Response:  # Any: JSON
-    from starlette.responses import Response
-
-    return Response(orjson.dumps(body), status_code=status, media_type="application/json")

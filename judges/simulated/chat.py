@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..models.model import Completion, Message, Request
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
 
 
 class _Part(BaseModel):
@@ -43,8 +46,6 @@ class _ChatBody(BaseModel):
     top_logprobs: int | None = None
     response_format: dict[str, Any] | None = None  # Any: JSON as the endpoint defines it
     seed: int | None = None
-    n: int | None = None
-    stream: bool | None = None
 
     def request(self) -> Request:
         limit = (
@@ -132,6 +133,37 @@ def write_answer(completion: Completion, request: Request, model: str) -> bytes:
         },
     }
     return orjson.dumps(answer)
+
+
+def json_response(
+    body: object, *, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return a response with a body as JSON; bytes are JSON already."""
+    from starlette.responses import Response
+
+    content = body if isinstance(body, bytes) else orjson.dumps(body)
+    return Response(content, status_code=status, headers=headers, media_type="application/json")
+
+
+def error_response(
+    status: int,
+    message: str,
+    *,
+    code: str | None = None,
+    parameter: str | None = None,
+    retry_after: float | None = None,
+) -> Response:
+    """Return an error as the API words it."""
+    kind = "invalid_request_error"
+    if status == 429:
+        kind = "rate_limit_error"
+    elif status >= 500:
+        kind = "server_error"
+    body = {"error": {"message": message, "type": kind, "param": parameter, "code": code}}
+    headers: dict[str, str] = {}
+    if retry_after is not None and status in (429, 503):
+        headers["retry-after"] = f"{retry_after:g}"
+    return json_response(body, status=status, headers=headers)
 
 
 def _alternative(text: str, logprob: float) -> dict[str, Any]:  # Any: JSON

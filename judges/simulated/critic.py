@@ -14,7 +14,7 @@ from typing import Literal
 
 from .fields import FieldFinder
 from .prompt import PromptReader
-from .rules import Rules, TaskName, draw
+from .rules import Rules, TaskName, draw, pick
 from .text import Features, Reader
 
 ErrorKind = Literal["fp", "fn"]
@@ -87,14 +87,14 @@ class Critic:
         """Answer a request for feedback; about a quarter of the answers are no help."""
         diagnosis = self.diagnose(text, criteria)
         edits = self._rules.edits
-        if draw(seed, "useless") < edits.useless_feedback:
-            if draw(seed, "misguided") >= edits.misguided:
-                return _pick(edits.useless, seed, "useless text")
+        if draw(seed, "useless") < edits.shares["useless_feedback"]:
+            if draw(seed, "misguided") >= edits.shares["misguided"]:
+                return pick(edits.useless, seed, "useless text")
             others = []
             for name, directive in self._rules.directives.items():
                 if directive.feedback and name not in diagnosis.causes:
                     others.append(name)
-            return self._feedback_on(_pick(others, seed, "other"), diagnosis.task, seed)
+            return self._feedback_on(pick(others, seed, "other"), diagnosis.task, seed)
         if not diagnosis.causes:
             return (
                 "The criteria already say what they need to; no further change follows from these"
@@ -131,7 +131,7 @@ class Critic:
         return phrase.replace("{focus}", rules.focus).replace("{ground}", rules.ground)
 
     def _feedback_on(self, cause: str, task: TaskName, seed: str) -> str:
-        return self.worded(task, _pick(self._rules.directives[cause].feedback, seed, cause))
+        return self.worded(task, pick(self._rules.directives[cause].feedback, seed, cause))
 
     def _wrong_rows(self, text: str, criteria: str) -> list[WrongRow]:
         headers = list(_HEADER.finditer(text))
@@ -176,7 +176,3 @@ class Critic:
 def _first_count(pattern: re.Pattern[str], text: str) -> int:
     match = pattern.search(text)
     return int(match[1] or match[2]) if match else 0
-
-
-def _pick(choices: Sequence[str], seed: str, use: str) -> str:
-    return choices[int(draw(seed, use) * len(choices))]

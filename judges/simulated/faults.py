@@ -21,48 +21,68 @@ A spec is a comma-separated list such as `429=0.10,503=0.05,garbage=0.05,retry_a
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from ..errors import InputError
 from ..models.wire import REFUSABLE
 
-_BATCH_RATES = ("batch_rejected", "batch_expired", "batch_failed", "batch_lost")
-_RATES = ("garbage", "truncate", "timeout", "badjson", *_BATCH_RATES)
-_COUNTS = ("seed", "batch_looks")
-_SECONDS = ("latency", "retry_after", "hold")
+
+def _status(status: int) -> int:
+    if status not in {408, 409, 429} and not 500 <= status <= 599:
+        raise ValueError("a status is 408, 409, 429 or 5xx")
+    return status
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Faults:
+def _refusable(parameter: str) -> str:
+    if parameter not in REFUSABLE:
+        raise ValueError(f"it cannot be refused; one of {', '.join(REFUSABLE)} can")
+    return parameter
+
+
+_Rate = Annotated[float, Field(ge=0, le=1)]
+_Seconds = Annotated[float, Field(ge=0, le=3600)]
+
+
+class Faults(BaseModel):
     """The errors to inject, as rates in [0, 1] and durations in seconds."""
 
-    statuses: tuple[tuple[int, float], ...] = ()
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    statuses: tuple[tuple[Annotated[int, AfterValidator(_status)], _Rate], ...] = ()
     """HTTP status and the share of attempts that get it."""
-    garbage: float = 0.0
-    truncate: float = 0.0
-    timeout: float = 0.0
-    badjson: float = 0.0
-    reasoning: int = 0
+    garbage: _Rate = 0.0
+    truncate: _Rate = 0.0
+    timeout: _Rate = 0.0
+    badjson: _Rate = 0.0
+    reasoning: Annotated[int, Field(ge=0, le=1_000_000)] = 0
     """Tokens spent before each answer."""
-    latency: float = 0.0
-    retry_after: float | None = None
+    latency: _Seconds = 0.0
+    retry_after: _Seconds | None = None
     """Seconds in the Retry-After header of a 429 or 503; None sends no header."""
-    hold: float = 2.0
+    hold: _Seconds = 2.0
     """Seconds a connection is held before it is dropped by `timeout`."""
-    batch_rejected: float = 0.0
-    batch_expired: float = 0.0
-    batch_failed: float = 0.0
-    batch_lost: float = 0.0
+    batch_rejected: _Rate = 0.0
+    batch_expired: _Rate = 0.0
+    batch_failed: _Rate = 0.0
+    batch_lost: _Rate = 0.0
     batch_looks: int = 1
     """Looks at a batch that find it still validating."""
-    refuse: frozenset[str] = frozenset()
+    refuse: frozenset[Annotated[str, AfterValidator(_refusable)]] = frozenset()
     seed: int = 0
     once: bool = False
 
-    def __post_init__(self) -> None:
+    @model_validator(mode="after")
+    def _at_most_one_each(self) -> Self:
         per_attempt = sum(rate for _, rate in self.statuses) + self.timeout + self.badjson
         units = {
             "attempt": per_attempt,
@@ -72,9 +92,10 @@ class Faults:
         }
         for unit, total in units.items():
             if total > 1.0 + 1e-9:
-                raise InputError(
-                    f"the faults drawn per {unit} add up to {total:g}; at most 1 is possible"
+                raise ValueError(
+                    f"those drawn per {unit} add up to {total:g}; at most 1 is possible"
                 )
+        return self
 
     @classmethod
     def parse(cls, spec: str) -> Faults:
@@ -84,27 +105,29 @@ class Faults:
             InputError: A token is unknown, given twice, or its value is out of range; the message
                 names it.
         """
-        fields: dict[str, Any] = {}  # Any: each field has its own type, made by _read below
-        statuses: dict[int, float] = {}
-        for part in spec.split(","):
-            token = part.strip()
-            if not token:
-                continue
+        values: dict[str, str | list[str]] = {}
+        statuses: dict[str, str] = {}
+        for token in filter(None, map(str.strip, spec.split(","))):
             name, equals, value = (piece.strip() for piece in token.partition("="))
             if not equals:
                 raise InputError(f"fault {token!r} is not NAME=VALUE")
-            if name in fields or (name.isdecimal() and int(name) in statuses):
+            if name in values or name in statuses:
                 raise InputError(f"fault {token!r}: {name!r} is given twice")
             if name.isdecimal():
-                status = int(name)
-                if status not in {408, 409, 429} and not 500 <= status <= 599:
-                    raise InputError(
-                        f"fault {token!r}: status {name!r} is not 408, 409, 429 or 5xx"
-                    )
-                statuses[status] = _number(token, value, high=1.0)
+                statuses[name] = value
             else:
-                fields[name] = _read(token, name, value)
-        return cls(statuses=tuple(statuses.items()), **fields)
+                values[name] = value.split("+") if name == "refuse" else value
+        try:
+            return cls.model_validate({**values, "statuses": tuple(statuses.items())})
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            if not first["loc"]:
+                raise InputError(f"faults: {first['msg']}") from None
+            name, names = first["loc"][0], ", ".join(["a status", *list(cls.model_fields)[1:]])
+            hint = f"known are {names}" if first["type"] == "extra_forbidden" else None
+            raise InputError(
+                f"fault {name!r}: {first['input']!r}: {first['msg']}", hint=hint
+            ) from None
 
     def transient(self, body: bytes, attempt: int) -> str | None:
         """Return what goes wrong with this attempt (counted from 1): a status, `timeout`, `badjson`
@@ -154,39 +177,3 @@ class Faults:
                 return kind
             left -= rate
         return None
-
-
-def _read(token: str, name: str, value: str) -> float | int | bool | frozenset[str]:
-    if name in _RATES:
-        return _number(token, value, high=1.0)
-    if name in _SECONDS:
-        return _number(token, value, high=3600.0)
-    if name in _COUNTS:
-        if not value.removeprefix("-").isdecimal():
-            raise InputError(f"fault {token!r}: {value!r} is not an integer")
-        return int(value)
-    if name == "reasoning":
-        return int(_number(token, value, high=1_000_000.0))
-    if name == "once":
-        if value not in {"true", "false"}:
-            raise InputError(f"fault {token!r}: {value!r} is neither 'true' nor 'false'")
-        return value == "true"
-    if name == "refuse":
-        parameters = frozenset(value.split("+"))
-        unknown = sorted(parameters - set(REFUSABLE))
-        if unknown:
-            hint = "one of " + ", ".join(REFUSABLE)
-            raise InputError(f"fault {token!r}: {unknown[0]!r} cannot be refused", hint=hint)
-        return parameters
-    names = ", ".join(("a status", *_RATES, *_SECONDS, *_COUNTS, "reasoning", "refuse", "once"))
-    raise InputError(f"fault {token!r}: {name!r} is unknown", hint=f"known are {names}")
-
-
-def _number(token: str, value: str, *, high: float) -> float:
-    try:
-        number = float(value)
-    except ValueError:
-        raise InputError(f"fault {token!r}: {value!r} is not a number") from None
-    if not math.isfinite(number) or not 0.0 <= number <= high:
-        raise InputError(f"fault {token!r}: {value!r} is not between 0 and {high:g}")
-    return number

@@ -13,7 +13,7 @@ import orjson
 from .critic import Critic
 from .fields import FieldFinder
 from .prompt import PromptReader
-from .rules import Rules, TaskName, draw
+from .rules import Rules, TaskName, pick
 from .writer import Writer
 
 _LINE = re.compile(r"(?m)^\[\d{1,6}\] grade .*?; reason: (.*)$")
@@ -64,7 +64,7 @@ class GuidelineWriter:
             return ""
         name = min(counts, key=lambda name: (-counts[name], name))
         wordings = self._rules.directives[name].wordings
-        return self._critic.worded(task, wordings[int(draw(seed, "rule") * len(wordings))])
+        return self._critic.worded(task, pick(wordings, seed, "rule"))
 
     def _merge(self, user: str) -> list[str]:
         """Join rules of the same directive; leave out those that the criteria have, and the rarer

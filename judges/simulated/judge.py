@@ -78,7 +78,7 @@ class Judge:
         if not scale.ordered or (routed and scale.plain):
             level, lead = self._choice(scale, texts)
             if routed:
-                distance = self._rules.confidence.lead * lead
+                distance = self._rules.confidence["lead"] * lead
             confidence = self._confidence(distance, features, instructions, repeat)
             other = (1.0 - confidence) / max(1, count - 1)
             shares = tuple(confidence if i == level else other for i in range(count))
@@ -106,12 +106,14 @@ class Judge:
         self, instructions: Instructions, features: Features, repeat: int, temperature: float | None
     ) -> float:
         noise = self._rules.noise
-        heat = noise.default_temperature if temperature is None else temperature
+        heat = noise["default_temperature"] if temperature is None else temperature
         # What is wrong about a row stays wrong however it is asked; the rest differs from repeat to
         # repeat.
-        row = noise.row * instructions.row_noise * bell("row", features.digest)
-        again = (noise.repeat + noise.temperature * heat) * bell("repeat", features.digest, repeat)
-        wording = noise.wording * bell("wording", features.digest, instructions.text)
+        row = noise["row"] * instructions.row_noise * bell("row", features.digest)
+        again = (noise["repeat"] + noise["temperature"] * heat) * bell(
+            "repeat", features.digest, repeat
+        )
+        wording = noise["wording"] * bell("wording", features.digest, instructions.text)
         slips = self._slip(features.digest, "repeat", repeat) + self._slip(
             features.digest, "wording", instructions.text
         )
@@ -120,9 +122,9 @@ class Judge:
     def _slip(self, row: bytes, cause: str, of: str | int) -> float:
         """A lapse of attention: rare, and as likely up as down."""
         at, noise = draw("slip", cause, row, of), self._rules.noise
-        if at >= noise.slip_share:
+        if at >= noise["slip_share"]:
             return 0.0
-        return noise.slip if at < noise.slip_share / 2 else -noise.slip
+        return noise["slip"] if at < noise["slip_share"] / 2 else -noise["slip"]
 
     def _shift(
         self, task: TaskName, instructions: Instructions, demonstrations: Sequence[Demonstration]
@@ -138,15 +140,17 @@ class Judge:
             latent = self._latent(instructions, demonstration.features)
             gaps.append(_position(latent - instructions.cut, cuts) - demonstration.position)
         # Two more in the denominator: a single demonstration teaches a third of what it shows.
-        pull = attention.shown * (cuts[2] - cuts[0]) * sum(gaps) / (len(gaps) + 2)
-        return max(-attention.shown_limit, min(attention.shown_limit, pull))
+        pull = attention["shown"] * (cuts[2] - cuts[0]) * sum(gaps) / (len(gaps) + 2)
+        return max(-attention["shown_limit"], min(attention["shown_limit"], pull))
 
     def _confidence(
         self, distance: float, features: Features, instructions: Instructions, repeat: int
     ) -> float:
         rules = self._rules.confidence
-        spread = rules.spread * bell("confidence", features.digest, instructions.text, repeat)
-        return round(max(0.5, min(rules.top, rules.base + rules.slope * distance + spread)), 2)
+        spread = rules["spread"] * bell("confidence", features.digest, instructions.text, repeat)
+        return round(
+            max(0.5, min(rules["top"], rules["base"] + rules["slope"] * distance + spread)), 2
+        )
 
     def _choice(self, scale: Scale, texts: tuple[str, ...]) -> tuple[int, float]:
         """Return the label whose name and description share most words with the row, the first on a

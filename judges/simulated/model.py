@@ -20,7 +20,8 @@ from .critic import Critic
 from .fields import FieldFinder, Pair, outside
 from .guidelines import GuidelineWriter
 from .judge import Demonstration, Judge, position_of
-from .loss_writer import LossWriter, asks_for_loss
+from .loss_writer import OPENING as LOSS_OPENING
+from .loss_writer import write_loss
 from .objective_reader import read_objective
 from .prompt import Instructions, PromptReader, Scale, properties_of
 from .reply import log_probabilities, read_score, with_grade, write_opinion
@@ -46,7 +47,6 @@ class Simulated:
         self._judge = Judge(self._rules, self._reader)
         self._critic = Critic(self._rules, self._reader, self._finder, self._prompts)
         self._writer = Writer(self._rules, self._critic, self._finder, self._prompts)
-        self._losses = LossWriter(self._rules, self._finder)
         self._tasks = TaskWriter(self._rules, self._finder)
         self._guidelines = GuidelineWriter(
             self._rules, self._critic, self._writer, self._finder, self._prompts
@@ -133,9 +133,8 @@ class Simulated:
         if lower.startswith("you write the reply of a demonstration"):
             reply, _ = self._judge_row(messages, system, user, form, repeat, temperature, None)
             return with_grade(reply, system), ()
-        if asks_for_loss(system, form):
-            again = any(message.role == "assistant" for message in messages)
-            return self._losses.write(user, seed, again=again, response_format=form), ()
+        if system.startswith(LOSS_OPENING):
+            return write_loss(self._rules.losses, user, seed), ()
         return self._judge_row(messages, system, user, form, repeat, temperature, top)
 
     def _judge_row(
@@ -188,7 +187,7 @@ class Simulated:
             prompt = instructions, self._demonstrations(before, system, instructions.scale)
             with self._lock:
                 # The oldest goes first: a run asks with one prompt after another.
-                while len(self._prompt_cache) >= self._rules.limits.cached_prompts:
+                while len(self._prompt_cache) >= self._rules.limits["cached_prompts"]:
                     self._prompt_cache.pop(next(iter(self._prompt_cache)))
                 self._prompt_cache[key] = prompt
         return prompt

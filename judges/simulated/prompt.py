@@ -127,7 +127,7 @@ class PromptReader:
         if mentions == 0:
             return 0.0
         # From the third mention on, saying it again adds nothing.
-        return 1.0 + self._rules.attention.repeated * min(2, mentions - 1)
+        return 1.0 + self._rules.attention["repeated"] * min(2, mentions - 1)
 
     def _vote(self, clause: str, directive: Directive) -> int:
         """Return 1 for a clause that asks for it, -1 for one that asks for the opposite, 0 for
@@ -176,17 +176,17 @@ class PromptReader:
         attention = self._rules.attention
         words = len(criteria.split())
         judging = len(active.keys() - {"steps", "notice"})
-        crowd = 1.0 + attention.per_directive * max(0, judging - attention.directives)
-        ramble = max(1.0, words / attention.words)
-        bare = max(0.0, 1.0 - words / attention.bare_words)
-        noise = crowd * ramble * (1.0 + attention.contradiction * contradictions)
-        thinking = attention.steps if active.get("steps", 0.0) > 0 else 0.0
-        noise *= 1.0 + attention.bare_noise * bare - thinking
+        crowd = 1.0 + attention["per_directive"] * max(0, judging - attention["directives"])
+        ramble = max(1.0, words / attention["words"])
+        bare = max(0.0, 1.0 - words / attention["bare_words"])
+        noise = crowd * ramble * (1.0 + attention["contradiction"] * contradictions)
+        thinking = attention["steps"] if active.get("steps", 0.0) > 0 else 0.0
+        noise *= 1.0 + attention["bare_noise"] * bare - thinking
         weights, cut = self._weights(task, active, focus=1.0 / (crowd * ramble))
         return Instructions(
             active=tuple(sorted(active.items())),
             weights=weights,
-            cut=cut + attention.bare_cut * bare,
+            cut=cut + attention["bare_cut"] * bare,
             noise=noise,
             row_noise=noise**0.75,
             scale=_scale(section[1] if section else "", text, schema),
@@ -202,7 +202,7 @@ class PromptReader:
         for name, strength in active.items():
             # A directive for abstentions is as strong either way: "gets 0" is a rule of its own.
             if strength < 0 and name != "abstention":
-                strength *= self._rules.attention.off_share
+                strength *= self._rules.attention["off_share"]
             for feature, delta in self._rules.directives[name].effects.get(task, {}).items():
                 weights[feature] += focus * strength * delta
         return tuple(weights[name] for name in FEATURES), weights["cut"]

@@ -35,7 +35,7 @@ def write_opinion(
             for name, role in form.names
         }
         return orjson.dumps(body).decode()
-    if not form.names and draw("prose", opinion.features.digest) < rules.attention.unformatted:
+    if not form.names and draw("prose", opinion.features.digest) < rules.attention["unformatted"]:
         return (
             "There is something to be said for it, though one could see it either way; on balance"
             " it is fair."
@@ -76,11 +76,12 @@ def _evidence(rules: Rules, opinion: Opinion) -> str:
     features = opinion.features
     if features["abstains"]:
         return "abstention"
-    if features["window"] < rules.shape.nothing_found or not features.evidence:
+    if features["window"] < rules.shape["nothing_found"] or not features.evidence:
         return "nothing found"
     quote = " ".join(features.evidence.split())
-    if len(quote) > rules.shape.quote_chars:
-        quote = quote[: rules.shape.quote_chars].rsplit(" ", 1)[0] + " ..."
+    most = int(rules.shape["quote_chars"])
+    if len(quote) > most:
+        quote = quote[:most].rsplit(" ", 1)[0] + " ..."
     return f'"{quote}"'
 
 

@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-HERE = Path(__file__).parent
+T = TypeVar("T")
 
 TaskName = Literal[
     "groundedness",
@@ -25,6 +26,9 @@ TaskName = Literal[
     "interpretation_groundedness",
 ]
 
+
+Side = Literal["fp", "fn", "even"]
+"""The kind of error that costs more."""
 
 Pattern = Annotated[re.Pattern[str], BeforeValidator(lambda text: re.compile(text, re.IGNORECASE))]
 """A regular expression; case does not matter."""
@@ -39,68 +43,6 @@ Words = Annotated[frozenset[str], BeforeValidator(lambda text: frozenset(text.sp
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
-
-
-class Limits(_Strict):
-    """How much text is read and how much is remembered."""
-
-    ground_chars: int
-    focus_chars: int
-    cached_pairs: int
-    cached_prompts: int
-
-
-class Noise(_Strict):
-    """Standard deviations on the latent scale."""
-
-    row: float
-    repeat: float
-    wording: float
-    temperature: float
-    slip_share: float
-    slip: float
-    default_temperature: float
-
-
-class Attention(_Strict):
-    """How instructions are heeded, and what dilutes them."""
-
-    directives: int
-    per_directive: float
-    words: int
-    contradiction: float
-    bare_words: int
-    bare_noise: float
-    bare_cut: float
-    repeated: float
-    off_share: float
-    unformatted: float
-    steps: float
-    shown: float
-    shown_limit: float
-
-
-class Confidence(_Strict):
-    """How the stated confidence grows with the distance from the cut."""
-
-    base: float
-    slope: float
-    spread: float
-    top: float
-    lead: float
-
-
-class Shape(_Strict):
-    """Lengths and thresholds of the features."""
-
-    clause_words: int
-    short_words: int
-    negation_reach: int
-    functional_weight: float
-    long_words: int
-    window_for_flip: float
-    nothing_found: float
-    quote_chars: int
 
 
 class TaskRules(_Strict):
@@ -170,27 +112,11 @@ class Kind(_Strict):
 class Edits(_Strict):
     """How the optimizer side draws its answers."""
 
-    no_tags: float
-    harmless: float
-    drop_half: float
-    contradict: float
-    quote_row: float
-    placeholder: float
-    two_at_once: float
-    in_front: float
-    useless_feedback: float
-    misguided: float
+    shares: dict[str, float]
     placeholders: list[str]
     harmless_sentences: list[str]
     synonyms: list[tuple[str, str]]
     useless: list[str]
-
-
-class LossCues(_Strict):
-    """Words of an objective that speak for one error direction."""
-
-    fp: list[Pattern]
-    fn: list[Pattern]
 
 
 class Losses(_Strict):
@@ -201,9 +127,7 @@ class Losses(_Strict):
     fn: list[str]
     even: list[str]
     invalid: list[str]
-    reasons: dict[Literal["fp", "fn", "even"], str]
-    cues: LossCues
-    guards: Pattern
+    reasons: dict[Side, str]
 
 
 class Rules(_Strict):
@@ -213,11 +137,16 @@ class Rules(_Strict):
     """Ten hexadecimal digits; another version may answer differently, so its answers are other
     calls.
     """
-    limits: Limits
-    noise: Noise
-    attention: Attention
-    confidence: Confidence
-    shape: Shape
+    limits: dict[str, int]
+    """How much text is read and how much is remembered."""
+    noise: dict[str, float]
+    """Standard deviations on the latent scale."""
+    attention: dict[str, float]
+    """How instructions are heeded, and what dilutes them."""
+    confidence: dict[str, float]
+    """How the stated confidence grows with the distance from the cut."""
+    shape: dict[str, float]
+    """Lengths and thresholds of the features."""
     tasks: dict[TaskName, TaskRules]
     fields: dict[str, list[str]]
     directives: dict[str, Directive]
@@ -231,12 +160,19 @@ class Rules(_Strict):
 @cache
 def load_rules() -> Rules:
     """Read the shipped rules; the same frozen value every time."""
-    return Rules.model_validate(yaml.safe_load((HERE / "rules.yaml").read_text("utf-8")))
+    return Rules.model_validate(
+        yaml.safe_load((Path(__file__).parent / "rules.yaml").read_text("utf-8"))
+    )
 
 
 def draw(*parts: str | bytes | int) -> float:
     """Return a number in [0, 1) that depends on nothing but these parts."""
     return int.from_bytes(_digest(parts)[:8], "big") / 2**64
+
+
+def pick(choices: Sequence[T], *parts: str) -> T:
+    """Return one of the choices; which one depends on nothing but these parts."""
+    return choices[int(draw(*parts) * len(choices))]
 
 
 def bell(*parts: str | bytes | int) -> float:

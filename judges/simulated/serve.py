@@ -16,13 +16,18 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from ..errors import ModelError, WorldError
 from ..models.model import REASONING, Completion, Model, Request
 from ..models.tokens import approximate_tokens
 from .batches import BatchQueue
-from .chat import RefusedError, read_body, read_request, write_answer
+from .chat import (
+    RefusedError,
+    error_response,
+    json_response,
+    read_body,
+    read_request,
+    write_answer,
+)
 from .faults import Faults
 
 if TYPE_CHECKING:
@@ -83,13 +88,9 @@ class _Service:
 
     async def _chat(self, http: HttpRequest) -> Response | _Dropped:
         try:
-            body, digest = read_body(await http.body())
-            self._refuse(body)
-            request = read_request(body)
+            request, digest = self._read(await http.body())
         except RefusedError as refusal:
-            if refusal.parameter:
-                self.stats.refused[refusal.parameter] += 1
-            return _error(400, str(refusal), code=refusal.code, parameter=refusal.parameter)
+            return _refused(refusal)
         await asyncio.sleep(self.faults.latency)
         # By body, so that the errors a client sees do not depend on the order of its requests.
         self._attempts[digest] += 1
@@ -97,29 +98,39 @@ class _Service:
         if fault is not None:
             self.stats.faults[fault] += 1
         if fault is not None and fault.isdecimal():
-            return _error(
+            return error_response(
                 int(fault), f"injected fault {fault}", retry_after=self.faults.retry_after
             )
         try:
             completion = await self._complete(request, digest)
         except ModelError as error:
-            return _error(error.status or 500, str(error), retry_after=error.retry_after)
-        return await self._deliver(completion, request, fault)
+            return error_response(error.status or 500, str(error), retry_after=error.retry_after)
+        if fault == "timeout":
+            await asyncio.sleep(self.faults.hold)
+            return _Dropped()
+        answer = write_answer(completion, request, self.model.name)
+        return json_response(answer[: len(answer) // 2] if fault == "badjson" else answer)
 
-    async def answer(self, raw: bytes) -> tuple[int, bytes]:
-        """Answer one request of a batch: a status and a body."""
+    async def answer(self, raw: bytes) -> Response:
+        """Answer one request of a batch."""
         try:
-            body, digest = read_body(raw)
-            self._refuse(body)
-            request = read_request(body)
+            request, digest = self._read(raw)
             completion = await self._complete(request, digest)
         except RefusedError as refusal:
-            return 400, bytes(
-                _error(400, str(refusal), code=refusal.code, parameter=refusal.parameter).body
-            )
+            return _refused(refusal)
         except ModelError as error:
-            return error.status or 500, bytes(_error(error.status or 500, str(error)).body)
-        return 200, write_answer(completion, request, self.model.name)
+            return error_response(error.status or 500, str(error))
+        return json_response(write_answer(completion, request, self.model.name))
+
+    def _read(self, raw: bytes) -> tuple[Request, bytes]:
+        body, digest = read_body(raw)
+        try:
+            self._refuse(body)
+            return read_request(body), digest
+        except RefusedError as refusal:
+            if refusal.parameter:
+                self.stats.refused[refusal.parameter] += 1
+            raise
 
     async def _complete(self, request: Request, digest: bytes) -> Completion:
         completion = await self._answer(request)
@@ -154,17 +165,6 @@ class _Service:
         spent = {**completion.extra, REASONING: str(thought)}
         return replace(completion, tokens_out=completion.tokens_out + thought, extra=spent)
 
-    async def _deliver(
-        self, completion: Completion, request: Request, fault: str | None
-    ) -> Response | _Dropped:
-        if fault == "timeout":
-            await asyncio.sleep(self.faults.hold)
-            return _Dropped()
-        answer = write_answer(completion, request, self.model.name)
-        if fault == "badjson":
-            answer = answer[: len(answer) // 2]
-        return _json(answer)
-
     def _refuse(self, body: Mapping[str, Any]) -> None:  # Any: JSON before it is checked
         if body.get("stream"):
             raise RefusedError(
@@ -184,11 +184,11 @@ class _Service:
     async def models(self, http: HttpRequest) -> Response:
         """List the one model that is served."""
         entry = {"id": self.model.name, "object": "model", "created": 0, "owned_by": "judgewright"}
-        return _json(orjson.dumps({"object": "list", "data": [entry]}))
+        return json_response({"object": "list", "data": [entry]})
 
     async def show_stats(self, http: HttpRequest) -> Response:
         """Report the counts."""
-        return _json(orjson.dumps(self.stats))
+        return json_response(self.stats)
 
 
 def make_app(model: Model, faults: Faults | None = None) -> Starlette:
@@ -303,29 +303,5 @@ def _cut(completion: Completion) -> Completion:
     )
 
 
-def _json(
-    content: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None
-) -> Response:
-    from starlette.responses import Response
-
-    return Response(content, status_code=status, headers=headers, media_type="application/json")
-
-
-def _error(
-    status: int,
-    message: str,
-    *,
-    code: str | None = None,
-    parameter: str | None = None,
-    retry_after: float | None = None,
-) -> Response:
-    kind = "invalid_request_error"
-    if status == 429:
-        kind = "rate_limit_error"
-    elif status >= 500:
-        kind = "server_error"
-    body = {"error": {"message": message, "type": kind, "param": parameter, "code": code}}
-    headers: dict[str, str] = {}
-    if retry_after is not None and status in (429, 503):
-        headers["retry-after"] = f"{retry_after:g}"
-    return _json(orjson.dumps(body), status=status, headers=headers)
+def _refused(refusal: RefusedError) -> Response:
+    return error_response(400, str(refusal), code=refusal.code, parameter=refusal.parameter)

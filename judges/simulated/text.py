@@ -101,11 +101,11 @@ class Reader:
         if features is None:
             limits = self._rules.limits
             features = self._read(
-                task, focus[: limits.focus_chars], ground[: limits.ground_chars], key
+                task, focus[: limits["focus_chars"]], ground[: limits["ground_chars"]], key
             )
             # Two threads may read the same pair; only the eviction must not run twice at once.
             with self._lock:
-                while len(self._cache) >= limits.cached_pairs:
+                while len(self._cache) >= limits["cached_pairs"]:
                     self._cache.pop(next(iter(self._cache)))
                 self._cache[key] = features
         return features
@@ -136,13 +136,13 @@ class Reader:
             "numbers": _lacking(len(missing_numbers), len(parsed_focus.numbers)),
             "names": _lacking(len(missing_names), len(parsed_focus.names)),
             "flipped": float(
-                window >= shape.window_for_flip and self._flipped(parsed_focus, parsed_ground)
+                window >= shape["window_for_flip"] and self._flipped(parsed_focus, parsed_ground)
             ),
             "abstains": float(self._lexicon.abstains.search(judged[:400]) is not None),
             "kind_match": match,
             "kind_miss": miss,
-            "short": max(0.0, 1.0 - parsed_ground.words / shape.short_words),
-            "long": min(1.0, parsed_ground.words / shape.long_words),
+            "short": max(0.0, 1.0 - parsed_ground.words / shape["short_words"]),
+            "long": min(1.0, parsed_ground.words / shape["long_words"]),
             "echo": parsed_ground.echo,
             "planted": float(self._lexicon.planted.search(judged) is not None),
             "verbatim": float("verbatim" in rules.base and _holds(ground, focus)),
@@ -187,7 +187,7 @@ class Reader:
     def _negated(self, text: str) -> set[str]:
         """Return the content words that stand shortly behind a negation."""
         words = _TOKEN.findall(text)
-        reach = self._rules.shape.negation_reach
+        reach = int(self._rules.shape["negation_reach"])
         negated: set[str] = set()
         for i, word in enumerate(words):
             lower = word.lower().replace("’", "'")
@@ -204,7 +204,9 @@ class Reader:
         asked for.
         """
         kind = self.kind_of(focus)
-        short = task == "answer_relevance" and parsed_ground.words <= self._rules.shape.short_words
+        short = (
+            task == "answer_relevance" and parsed_ground.words <= self._rules.shape["short_words"]
+        )
         if not self._rules.tasks[task].asks or (kind is None and not short):
             return 0.0, 0.0
         if kind is None:
@@ -225,7 +227,7 @@ class Reader:
     def _weight(self, key: str) -> float:
         """Longer words say more; numbers say most; words that only shape a question say little."""
         if key in self._functional:
-            return self._rules.shape.functional_weight
+            return self._rules.shape["functional_weight"]
         return 1.5 if key[0].isdigit() else min(2.0, 0.6 + 0.12 * len(key))
 
     def _key_of(self, word: str) -> str:
@@ -292,7 +294,7 @@ class _Focus:
         self.names: list[str] = []
         self.bigrams: set[tuple[str, str]] = set()
         self.clauses: list[list[str]] = []
-        least = reader._rules.shape.clause_words
+        least = int(reader._rules.shape["clause_words"])
         for sentence in _SENTENCE.split(text):
             words = _TOKEN.findall(sentence)
             self._note_names(words, key_of)

@@ -10,14 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from .critic import Critic, Diagnosis
 from .fields import FieldFinder
 from .prompt import PromptReader
-from .rules import Rules, draw
-
-T = TypeVar("T")
+from .rules import Rules, draw, pick
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _NAMED_TAGS = re.compile(
@@ -60,7 +57,7 @@ class Writer:
         request = self._read(system, user)
         diagnosis = self._critic.diagnose(user, request.criteria)
         text = self._edited(request, diagnosis, seed)
-        if draw(seed, "tags") < self._rules.edits.no_tags and not request.rejected:
+        if draw(seed, "tags") < self._rules.edits.shares["no_tags"] and not request.rejected:
             return f"Here is an improved version of the criteria:\n\n{text}"
         return f"<{request.tag}>{text}</{request.tag}>"
 
@@ -106,11 +103,11 @@ class Writer:
         # One draw decides: each kind of edit has its share of [0, 1), and the rest is a useful one.
         at = draw(seed, "edit")
         for share, edit in (
-            (edits.harmless, self._harmless),
-            (edits.drop_half, self._halved),
-            (edits.contradict, self._contradicting),
-            (edits.quote_row, self._quoting),
-            (edits.placeholder, self._with_placeholder),
+            (edits.shares["harmless"], self._harmless),
+            (edits.shares["drop_half"], self._halved),
+            (edits.shares["contradict"], self._contradicting),
+            (edits.shares["quote_row"], self._quoting),
+            (edits.shares["placeholder"], self._with_placeholder),
         ):
             if at < share:
                 return edit(request, diagnosis, seed)
@@ -121,7 +118,7 @@ class Writer:
         names = self._ranked_directives(request, diagnosis)
         if not names:
             return self._harmless(request, diagnosis, seed)
-        count = 2 if draw(seed, "two") < self._rules.edits.two_at_once else 1
+        count = 2 if draw(seed, "two") < self._rules.edits.shares["two_at_once"] else 1
         return self._with_directives(request, diagnosis, names[:count], seed)
 
     def _ranked_directives(self, request: EditRequest, diagnosis: Diagnosis) -> list[str]:
@@ -152,7 +149,7 @@ class Writer:
     ) -> str:
         added = []
         for name in names:
-            wording = self._choose(self._rules.directives[name].wordings, seed, "wording", name)
+            wording = pick(self._rules.directives[name].wordings, seed, "wording", name)
             added.append(self._critic.worded(diagnosis.task, wording))
         text = request.criteria.strip()
         ends = [end.start() for end in _SENTENCE_END.finditer(text)]
@@ -160,16 +157,16 @@ class Writer:
         if request.limit and words > request.limit:
             added = added[:1]
             text = text[: ends[-1]] if ends else ""
-        if ends and draw(seed, "place") < self._rules.edits.in_front:
+        if ends and draw(seed, "place") < self._rules.edits.shares["in_front"]:
             return f"{text[: ends[0]]} {' '.join(added)}{text[ends[0] :]}"
         # A line of its own where the text has lines, so that the diff shows the added words alone.
         space = "\n" if "\n" in text else " "
         return f"{text}{space}{' '.join(added)}".strip()
 
     def _harmless(self, request: EditRequest, diagnosis: Diagnosis, seed: str) -> str:
-        old, new = self._choose(self._rules.edits.synonyms, seed, "synonym")
+        old, new = pick(self._rules.edits.synonyms, seed, "synonym")
         text = re.sub(rf"\b{old}\b", new, request.criteria, count=1)
-        sentence = self._choose(self._rules.edits.harmless_sentences, seed, "harmless")
+        sentence = pick(self._rules.edits.harmless_sentences, seed, "harmless")
         return f"{text} {sentence}".strip()
 
     def _halved(self, request: EditRequest, diagnosis: Diagnosis, seed: str) -> str:
@@ -185,21 +182,18 @@ class Writer:
         opposable = {
             name for name in (*diagnosis.causes, *active) if self._rules.directives[name].against
         }
-        name = self._choose(sorted(opposable) or ["strict"], seed, "against whom")
-        opposite = self._choose(self._rules.directives[name].against, seed, "against")
+        name = pick(sorted(opposable) or ["strict"], seed, "against whom")
+        opposite = pick(self._rules.directives[name].against, seed, "against")
         return f"{request.criteria} {self._critic.worded(diagnosis.task, opposite)}".strip()
 
     def _quoting(self, request: EditRequest, diagnosis: Diagnosis, seed: str) -> str:
         if not diagnosis.rows:
             return self._useful(request, diagnosis, seed)
-        row = self._choose(diagnosis.rows, seed, "quoted row")
+        row = pick(diagnosis.rows, seed, "quoted row")
         grade = "low" if row.error == "fp" else "high"
         text = " ".join(row.focus.split()[:24])
         return f'{request.criteria} For instance, "{text}" must be graded {grade}.'
 
     def _with_placeholder(self, request: EditRequest, diagnosis: Diagnosis, seed: str) -> str:
-        name = self._choose(self._rules.edits.placeholders, seed, "placeholder")
+        name = pick(self._rules.edits.placeholders, seed, "placeholder")
         return f"{self._useful(request, diagnosis, seed)} Compare it with {name}."
-
-    def _choose(self, choices: Sequence[T], seed: str, *purpose: str) -> T:
-        return choices[int(draw(seed, *purpose) * len(choices))]

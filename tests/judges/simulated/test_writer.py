@@ -163,28 +163,26 @@ def test_every_shipped_loss_keeps_the_axioms_and_every_bad_one_breaks_them() -> 
 
 
 @pytest.mark.parametrize(
-    ("objective", "side"),
+    ("line", "declared"),
     [
-        ("do not call unsupported statements grounded", "fp"),
-        ("avoid false positives", "fp"),
-        (
-            "precision matters most; do not lose more than 3 points of recall; ignore abstentions",
-            "fp",
-        ),
-        ("raise recall without losing precision", "fn"),
-        ("the judge misses relevant passages", "fn"),
-        ("agree with people", "even"),
+        ("The loss must declare fp_costs_more_than_fn: ...", "fp_costs_more_than_fn"),
+        ("The loss must declare fn_costs_more_than_fp: ...", "fn_costs_more_than_fp"),
+        ("The objective is about both kinds of error.", None),
     ],
 )
-def test_a_loss_follows_the_objective(objective: str, side: Side) -> None:
-    """The dearer error is the one the objective fights; a guard does not count."""
-    assert MODEL._losses.side(f"Objective: {objective}") == side
+def test_a_loss_declares_what_is_required(line: str, declared: str | None) -> None:
+    """The dearer error is the one that the request names, whatever words the objective has."""
+    answer = json.loads(say("You write a loss.", f"Objective: raise recall\n{line}"))
+    assert [name for name, holds in answer["declares"].items() if holds] == [
+        name for name in (declared,) if name
+    ]
 
 
 def test_a_refused_loss_is_mended() -> None:
     """First answers are sometimes outside the rules; after a refusal they never are."""
     user = (
-        "Objective: avoid false positives\nSlice under repair (in_slice('target')): dataset = wice"
+        "Slice under repair (in_slice('target')): dataset = wice\nThe loss must declare"
+        " fp_costs_more_than_fn: a false positive costs more."
     )
     losses = load_rules().losses
     first = [json.loads(say("You write a loss.", user, repeat)) for repeat in range(60)]
