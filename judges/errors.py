@@ -21,10 +21,7 @@ from __future__ import annotations
 import errno
 import reprlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from .models.rates import RateReport
+from typing import Any
 
 
 class JudgewrightError(Exception):
@@ -80,7 +77,6 @@ class ModelError(WorldError):
         refused_parameter: The parameter of the request that the error names; it may be what is
             refused.
         fatal: Whether every other request would fail as well (a wrong key, an unknown model).
-        rates: What the endpoint said is left of its limits.
         no_model: Whether something answered that may be no model at all, such as a web page.
         late: Whether no answer came within the time limit.
     """
@@ -95,7 +91,6 @@ class ModelError(WorldError):
         refused_parameter: str | None = None,
         fatal: bool = False,
         hint: str | None = None,
-        rates: RateReport | None = None,
         no_model: bool = False,
         late: bool = False,
     ) -> None:
@@ -105,7 +100,6 @@ class ModelError(WorldError):
         self.retry_after = retry_after
         self.refused_parameter = refused_parameter
         self.fatal = fatal
-        self.rates = rates
         self.no_model = no_model
         self.late = late
 

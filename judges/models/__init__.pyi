@@ -15,7 +15,7 @@ from .limits import AdaptiveLimit, SystemClock
 from .litellm_model import LITELLM_PREFIX, LiteLLMModel, split_litellm_name
 from .model import Completion, Message, Model, Request, TokenLogprob
 from .price import Price, Prices
-from .rates import RateLimits, RateReport, Remaining, read_rates, read_seconds
+from .rates import RateLimits, read_seconds
 from .recorded import Recorded
 from .request_json import RequestFrame
 from .response_body import BodyReader, body_of
@@ -57,9 +57,7 @@ __all__ = [
     "Prices",
     "Progress",
     "RateLimits",
-    "RateReport",
     "Recorded",
-    "Remaining",
     "Request",
     "RequestFile",
     "RequestFrame",
@@ -82,7 +80,6 @@ __all__ = [
     "read_answering_fault",
     "read_completion",
     "read_fault",
-    "read_rates",
     "read_reply",
     "read_retry_after",
     "read_seconds",

@@ -154,12 +154,6 @@ class Dispatcher:
             if self.stopped is None:
                 await self._record_given_up()
         finally:
-            for kind in sorted(self._context.limit.disbelieved):
-                note = (
-                    f"the endpoint's headers on {kind} left are no longer obeyed, as it answers"
-                    " what they rule out"
-                )
-                self._counters.stats.notes[note] = None
             self._context.wakes.discard(self._wake)
             for task in self._tasks | self._timers:
                 task.cancel()
@@ -320,18 +314,11 @@ class Dispatcher:
         patience = seconds / speed.seconds
         if isinstance(answer, Completion):
             unused = _reserved_tokens(call) - answer.tokens_in - answer.tokens_out
-            limit.release(
-                ticket, answered=True, unused=unused, rates=answer.rates, patience=patience
-            )
+            limit.release(ticket, answered=True, unused=unused, patience=patience)
             speed.learn(answer, seconds)
             self._counters.stats.speed = speed.per_second
         elif answer is not None:
-            limit.release(
-                ticket,
-                refused=refused(answer),
-                rates=answer.rates,
-                patience=1.0 if answer.late else 0.0,
-            )
+            limit.release(ticket, refused=refused(answer), patience=1.0 if answer.late else 0.0)
             if answer.late:
                 speed.late()
         else:

@@ -100,7 +100,7 @@ class Endpoint:
         if isinstance(answer, ModelError):
             raise answer
         if answer.status < 300:
-            return read_completion(answer.content, request, answer.headers)
+            return read_completion(answer.content, request)
         return self._refusal(answer, body, request)
 
     async def close(self) -> None:

@@ -18,8 +18,7 @@ import time
 from collections import deque
 from dataclasses import dataclass
 
-from .pace import Pace
-from .rates import Clock, RateLimits, RateReport, Sent
+from .rates import Clock, RateLimits
 
 CUT = 0.8
 """What a cut leaves of the limit."""
@@ -53,9 +52,6 @@ class Ticket:
 
     episode: int
     """How often the limit had been cut."""
-    sent: Sent
-    paced: int = 0
-    """What the pace wants to know of the request."""
 
 
 class AdaptiveLimit:
@@ -67,7 +63,6 @@ class AdaptiveLimit:
         low: It is never cut below this.
         high: It never grows above this.
         rates: Requests and tokens in a minute; without a limit by default.
-        pace: Requests a second, where other processes ask the same endpoint.
     """
 
     def __init__(
@@ -78,11 +73,9 @@ class AdaptiveLimit:
         low: int = 4,
         high: int = 100,
         rates: RateLimits | None = None,
-        pace: Pace | None = None,
     ) -> None:
         self._clock = clock
         self._rates = rates or RateLimits(clock)
-        self._pace = pace
         self._high = high
         self._low = min(low, high)
         self._limit = float(min(start, high))
@@ -103,11 +96,6 @@ class AdaptiveLimit:
     def in_flight(self) -> int:
         """How many requests are in flight."""
         return self._in_flight
-
-    @property
-    def disbelieved(self) -> set[str]:
-        """See `RateLimits.disbelieved`."""
-        return self._rates.disbelieved
 
     @property
     def paused(self) -> float:
@@ -137,8 +125,7 @@ class AdaptiveLimit:
         """Return the seconds until the pause is over and the rates allow so many tokens; there may
         be no slot then.
         """
-        seconds = max(self.paused, self._rates.wait(tokens))
-        return seconds if self._pace is None else max(seconds, self._pace.wait())
+        return max(self.paused, self._rates.wait(tokens))
 
     def admit(self, tokens: int = 0) -> Ticket | None:
         """Take a slot for a request that may use so many tokens, or return None when there is no
@@ -148,8 +135,8 @@ class AdaptiveLimit:
             return None
         self._in_flight += 1
         self._saturated = self._saturated or self._in_flight >= self.limit
-        paced = 0 if self._pace is None else self._pace.take()
-        return Ticket(self._episode, self._rates.take(tokens), paced)
+        self._rates.take(tokens)
+        return Ticket(self._episode)
 
     def release(
         self,
@@ -158,7 +145,6 @@ class AdaptiveLimit:
         refused: bool = False,
         answered: bool = False,
         unused: int = 0,
-        rates: RateReport | None = None,
         patience: float = 0.0,
     ) -> None:
         """Give a slot back, and say what the endpoint said.
@@ -169,18 +155,13 @@ class AdaptiveLimit:
             answered: The endpoint answered; neither counts for a failure that says nothing about
                 the rate.
             unused: Tokens that `admit` was told of and that were not used.
-            rates: What the endpoint says is left of its limits.
             patience: The part of its time limit that the request took.
         """
         self._in_flight -= 1
         if unused:
             self._rates.give_back(unused)
-        if rates is not None or refused:
-            self._rates.learn(ticket.sent, rates or RateReport(), refused=refused)
         if refused or answered:
             self._refusals.append(refused)
-            if self._pace is not None:
-                self._pace.learn(ticket.paced, refused=refused)
         # Sent before the last cut: it says nothing about the limit there is now.
         if ticket.episode != self._episode:
             return

@@ -201,7 +201,7 @@ class LiteLLMModel:
                 )
             if exchange.answer is not None:
                 body = orjson.dumps(reply.model_dump(mode="json"))
-                return read_completion(body, request, exchange.answer.headers)
+                return read_completion(body, request)
         except TimeoutError:
             return too_late(self._base_url, self._timeout)
         except ModelError as error:

@@ -13,8 +13,6 @@ from typing import Any, Literal, Protocol
 
 import orjson
 
-from .rates import RateReport
-
 REQUEST_SCHEMA = 1
 
 Purpose = Literal["judge", "optimizer", "loss", "reading"]
@@ -128,8 +126,6 @@ class Completion:
     """Whether it was cached and cost nothing now."""
     extra: Mapping[str, str] = field(default_factory=dict)
     """Further notes of the endpoint's; stored with the call."""
-    rates: RateReport | None = None
-    """What the endpoint said is left of its limits; not recorded."""
 
     @property
     def reasoning_tokens(self) -> int | None:

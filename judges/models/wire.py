@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import unescape
 from typing import Annotated, Any
 from urllib.parse import urljoin
@@ -20,7 +20,7 @@ from ..errors import InputError, ModelError
 from ..reply_reading import FINISHES, plain_finish
 from .base_url import checked_url
 from .model import REASONING, Completion, Request, TokenLogprob
-from .rates import RateReport, Remaining, read_rates, read_seconds
+from .rates import read_seconds
 from .tokens import approximate_tokens
 
 REFUSABLE = (
@@ -165,10 +165,8 @@ class _Token(_TopToken):
 _LOGPROBS = TypeAdapter(Annotated[list[_Token], FailFast(), Field(max_length=_MOST_LOGPROBS)])
 
 
-def read_completion(
-    raw: bytes, request: Request, headers: Mapping[str, str] | None = None
-) -> Completion:
-    """Read the body of a 200, and from its headers what the endpoint's rate limits leave.
+def read_completion(raw: bytes, request: Request) -> Completion:
+    """Read the body of a 200.
 
     Tokens the endpoint does not report, or reports absurdly, are estimated; `extra["tokens"]` then
     says `estimated`.
@@ -236,7 +234,6 @@ def read_completion(
         fingerprint=reply.system_fingerprint,
         logprobs=() if request.top_logprobs is None else _logprobs(choice.logprobs),
         extra=extra,
-        rates=read_rates(headers or {}),
     )
 
 
@@ -299,21 +296,7 @@ def read_fault(
         refused_parameter=named,
         fatal=fatal,
         hint=_hint(status, quota=quota, key_hint=key_hint if wrong_key else ""),
-        rates=_no_longer(read_rates(headers), retry_after),
     )
-
-
-def _no_longer(rates: RateReport | None, retry_after: float | None) -> RateReport | None:
-    """Return what is left of the limits, until the time that the endpoint names for the next
-    request at the latest.
-    """
-    if rates is None or retry_after is None:
-        return rates
-
-    def capped(left: Remaining | None) -> Remaining | None:
-        return left and replace(left, reset=min(left.reset, retry_after))
-
-    return RateReport(requests=capped(rates.requests), tokens=capped(rates.tokens))
 
 
 def _retry_delay(raw: bytes) -> float | None:
@@ -368,9 +351,6 @@ def read_answering_fault(raw: bytes, request: Request) -> Completion | None:
 def read_retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds of `retry-after-ms` or `retry-after` (a number, `1m30s`, a date); None
     without a usable one.
-
-    The standard header says when the next request may come; that of a reset, when the whole
-    allowance is there again.
     """
     date = headers.get("date", "")  # the server's own clock: ours may be off by minutes
     milliseconds = read_seconds(headers.get("retry-after-ms", ""))

@@ -25,12 +25,12 @@ from ...judges.models import (
 )
 from ...judges.models.counters import Call, Counters
 from ...judges.models.dispatcher import ClientContext
-from ...judges.models.pace import Pace
 from ...runs.config.environment import SIMULATED, open_model, read_environment
 from ...runs.config.place import read_place
 from ...runs.store.database import Database
 from .leases import LeasedCallStore, Orders, WorkerLeases, spent_on
 from .lent_database import LentDatabase
+from .pace import Pace, PacedLimit
 from .shard import Errand, Shard, ShardReport
 
 BEAT = 0.5
@@ -143,18 +143,16 @@ class Sender:
             tokens_per_minute=errand.settings.tokens_per_minute,
         )
         self._errand = errand
+        in_flight = {"start": errand.first_limit, "high": errand.concurrency}
+        limit = AdaptiveLimit(clock, rates=self._rates, **in_flight)
+        if self._pace is not None:
+            limit = PacedLimit(clock, self._pace, rates=self._rates, **in_flight)
         self._context = ClientContext(
             model=self._model,
             record=self._record,
             budget=Budget(money=None, tokens=None, spent=Spending()),
             prices=errand.prices,
-            limit=AdaptiveLimit(
-                clock,
-                start=errand.first_limit,
-                high=errand.concurrency,
-                rates=self._rates,
-                pace=self._pace,
-            ),
+            limit=limit,
             clock=clock,
             rng=random.Random(),
             concurrency=errand.concurrency,

@@ -394,39 +394,6 @@ def test_a_concurrency_that_was_named_is_where_it_starts():
     assert (model.most, model.expected) == (150, [])
 
 
-def test_what_the_headers_say_is_left_is_obeyed(fake, instant):
-    """Seven are left and the rest in 30 s: no eighth request goes out before."""
-
-    def answer(seen):
-        left = {
-            "x-ratelimit-remaining-requests": str(max(0, 8 - seen.total)),
-            "x-ratelimit-reset-requests": "30s",
-        }
-        return fake.Reply(body=fake.completion(), headers=left if seen.total <= 8 else {})
-
-    fake.answer = answer
-    with over_http(fake, concurrency=2, clock=instant) as client:
-        client.ask(rows(8))
-        assert instant.slept == []
-        client.ask(rows(12))
-    assert instant.slept == [30.0]
-    assert len(fake.seen) == 12
-
-
-def test_headers_that_the_answers_contradict_are_named_and_no_longer_obeyed(fake, instant):
-    """Ten tokens left for a minute, in each of forty answers: the client waits twice."""
-    left = {"x-ratelimit-remaining-tokens": "10", "x-ratelimit-reset-tokens": "60s"}
-    fake.answer = lambda _: fake.Reply(body=fake.completion(), headers=left)
-    with over_http(fake, concurrency=1, clock=instant) as client:
-        outcomes = client.ask(rows(40))
-    assert all(isinstance(outcome, Completion) for outcome in outcomes)
-    assert instant.slept == [60.0, 60.0]
-    assert list(client.stats.notes) == [
-        "the endpoint's headers on tokens left are no longer obeyed, as it answers what they"
-        " rule out"
-    ]
-
-
 def test_a_users_rate_is_obeyed(instant):
     """One request a second: thirty take half a minute of the client's clock."""
     with Client(

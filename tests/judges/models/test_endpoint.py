@@ -22,8 +22,6 @@ from judgewright.judges.models import (
     BodyReader,
     Completion,
     Endpoint,
-    RateReport,
-    Remaining,
     body_of,
 )
 
@@ -653,13 +651,3 @@ def test_interim_answers_are_passed_over_and_connections_end_as_the_server_says(
     said = asyncio.run(run())
     assert said == ["whole", "whole", "500", "whole"]
     assert connections == [2, 1, 1]
-
-
-def test_what_an_endpoint_says_is_left_comes_with_its_answers(fake, ask_for):
-    """With replies and with errors alike."""
-    left = {"x-ratelimit-remaining-requests": "3", "x-ratelimit-reset-requests": "2s"}
-    fake.answer = lambda seen: fake.Reply(body=fake.completion(), headers=left)
-    report = RateReport(requests=Remaining(3, 2.0))
-    assert try_once(fake, ask_for()).rates == report
-    fake.answer = lambda seen: fake.Reply(status=429, body={}, headers=left)
-    assert failure(fake, ask_for()).rates == report

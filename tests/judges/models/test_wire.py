@@ -213,10 +213,7 @@ def test_an_explicit_pause_wins_over_the_reset_of_the_whole_allowance():
         "x-ratelimit-reset-requests": "6m0s",
         "x-ratelimit-remaining-requests": "0",
     }
-    error = read_fault(429, b"", headers, sent=SENT)
-    assert error.rates is not None
-    assert error.rates.requests is not None
-    assert (error.retry_after, error.rates.requests.reset) == (1.5, 1.5)
+    assert read_fault(429, b"", headers, sent=SENT).retry_after == 1.5
 
 
 @pytest.mark.parametrize(

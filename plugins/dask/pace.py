@@ -11,8 +11,12 @@ only when it was used.
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
+from typing import Any
 
-from .rates import Clock
+from ...judges.models import AdaptiveLimit, RateLimits
+from ...judges.models.limits import Ticket
+from ...judges.models.rates import Clock
 
 GROWTH = (1.6, 1.2, 1.07, 1.02, 1.01)
 """What a window without refusals makes of the pace: before the first cut, after it, after the
@@ -116,3 +120,43 @@ class Pace:
 
     def _new_window(self) -> None:
         self._window_at, self._sent = self._clock.now(), 0
+
+
+@dataclass(frozen=True, slots=True)
+class _PacedTicket(Ticket):
+    paced: int
+    """What the pace needs to learn from the request."""
+
+
+class PacedLimit(AdaptiveLimit):
+    """A limit on requests in flight that also keeps to a pace.
+
+    Args:
+        clock: As for `AdaptiveLimit`.
+        pace: Requests a second.
+        start: The limit at first.
+        high: It never grows above this.
+        rates: Requests and tokens in a minute.
+    """
+
+    def __init__(
+        self, clock: Clock, pace: Pace, *, start: int, high: int, rates: RateLimits
+    ) -> None:
+        super().__init__(clock, start=start, high=high, rates=rates)
+        self._pace = pace
+
+    def wait(self, tokens: int = 0) -> float:
+        """See `AdaptiveLimit.wait`."""
+        return max(super().wait(tokens), self._pace.wait())
+
+    def admit(self, tokens: int = 0) -> Ticket | None:
+        """See `AdaptiveLimit.admit`."""
+        ticket = super().admit(tokens)
+        return ticket and _PacedTicket(ticket.episode, self._pace.take())
+
+    def release(self, ticket: Ticket, **answer: Any) -> None:  # Any: as `AdaptiveLimit` types it
+        """See `AdaptiveLimit.release`."""
+        super().release(ticket, **answer)
+        refused = answer.get("refused", False)
+        if isinstance(ticket, _PacedTicket) and (refused or answer.get("answered")):
+            self._pace.learn(ticket.paced, refused=refused)

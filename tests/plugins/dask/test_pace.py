@@ -4,7 +4,7 @@ from collections import deque
 
 import pytest
 
-from judgewright.judges.models.pace import GROWTH, Pace
+from judgewright.plugins.dask.pace import GROWTH, Pace
 
 
 class Clock:
