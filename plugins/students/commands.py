@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from ...optimize.options import option
+from ...runs.commands.decorators import json_option, options_of, output_option, reads_workspace
 from ...runs.commands.help import Group
-from ...runs.commands.options import json_option, options_of, output_option, reads_workspace
 from ...runs.commands.output_paths import OutFile, OutFolder
 from ...runs.config.options import RowOptions
 from ...runs.terminal import counting_on_stderr, say, say_json, say_table, simulated_mark

@@ -17,9 +17,9 @@ from ..reports.gate_sentences import describe_equal_gain, describe_outcome
 from ..reports.run_report import say_prompt_diff
 from ..store.workspace import Workspace
 from ..terminal import inline, progress_on_stderr, say, say_json
+from .decorators import named_run, names, reads_workspace, writes_workspace
 from .help import Command
 from .model_access import allow_origin_option, asking_environment
-from .options import named_run, names, reads_workspace, writes_workspace
 
 
 @click.command(cls=Command, epilog="Example:  judgewright diff 20261121-031502-a1b2c3")

@@ -11,15 +11,9 @@ import click
 from ...judges.errors import BudgetSpent, InputError
 from ..config.options import BenchOptions, JudgeModelOptions, RowOptions, TrustOptions
 from ..terminal import progress_on_stderr, say, say_json
+from .decorators import all_option, options_of, output_option, sealed_option, writes_workspace
 from .failure import error_body, report_failure
 from .help import Command
-from .options import (
-    all_option,
-    options_of,
-    output_option,
-    sealed_option,
-    writes_workspace,
-)
 
 if TYPE_CHECKING:
     from ..actions.bench import BenchResult

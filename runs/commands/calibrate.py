@@ -22,9 +22,9 @@ from ..reports.calibration_report import say_calibration
 from ..store.run_config import read_rows
 from ..store.sides import enter_sides
 from ..terminal import progress_on_stderr, say, say_json
+from .decorators import options_of, writes_workspace
 from .help import Command
 from .model_access import asking_environment
-from .options import options_of, writes_workspace
 
 if TYPE_CHECKING:
     from ...judges import Shares

@@ -21,8 +21,7 @@ from ..labels.export import export_labels, read_queues
 from ..reports.data_report import say_data_report, say_import, say_label_queues
 from ..store.workspace import Workspace
 from ..terminal import counting_on_stderr, say, say_json, say_table
-from .help import Group
-from .options import (
+from .decorators import (
     json_option,
     options_of,
     output_option,
@@ -30,6 +29,7 @@ from .options import (
     sealed_option,
     writes_workspace,
 )
+from .help import Group
 from .output_paths import OutFile, OutFolder
 
 _data = partial(option, "Data")

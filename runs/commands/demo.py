@@ -16,10 +16,10 @@ from ..reports.terminal_report import say_event, say_nothing, say_verdict
 from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
 from ..terminal import progress_on_stderr, say, say_json
+from .decorators import json_option
 from .help import Command
 from .model_access import asking_environment
 from .optimize import say_end, tell
-from .options import json_option
 from .output_paths import OutFolder
 from .review import serve_page
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ..terminal import inline, say, say_json
+from .decorators import reads_workspace
 from .help import Command
-from .options import reads_workspace
 
 if TYPE_CHECKING:
     from ..store.workspace import Workspace

@@ -24,8 +24,8 @@ from ..config.environment import read_environment
 from ..exports import GONE, TARGETS, Verification, build_manifest, read_export, verify_export
 from ..store.workspace import Workspace
 from ..terminal import inline, say, say_json
+from .decorators import json_option, reads_workspace
 from .help import Group
-from .options import json_option, reads_workspace
 from .output_paths import OutFile
 
 

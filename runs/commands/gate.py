@@ -45,16 +45,10 @@ from ..reports.gate_report import say_gated
 from ..store.sealed_rows import version_of
 from ..store.workspace import Workspace
 from ..terminal import progress_on_stderr, say, say_json
+from .decorators import elsewhere, options_of, require_model, typed_words, writes_workspace
 from .help import Command
 from .label import read_share  # a queue is described as `label` describes one
 from .model_access import asking_environment
-from .options import (
-    elsewhere,
-    options_of,
-    require_model,
-    typed_words,
-    writes_workspace,
-)
 from .score import VerdictFileOptions, read_columns  # verdict files are read as `score` reads them
 
 EXAMPLES = """\

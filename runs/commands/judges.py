@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..terminal import say, say_json, say_table, say_word_diff
+from .decorators import reads_workspace
 from .help import Group
 from .judges_add import add
-from .options import reads_workspace
 
 if TYPE_CHECKING:
     from ...judges import Registry

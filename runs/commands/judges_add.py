@@ -19,9 +19,9 @@ from ...judges.files.small_file import read_small_text
 from ...optimize.options import option
 from ..config.options import AskOptions, ExchangeOptions
 from ..terminal import inline, say, say_json, visible
+from .decorators import options_of, read_pairs, writes_workspace
 from .help import Command
 from .judges_draft import DraftOptions, add_drafted, positive_of, say_next
-from .options import options_of, read_pairs, writes_workspace
 
 if TYPE_CHECKING:
     from ...judges import JudgePrompt, Message

@@ -11,8 +11,8 @@ from ...judges.errors import InputError
 from ...optimize.options import option
 from ..config.options import AskOptions, ModelOptions
 from ..terminal import say, say_json
+from .decorators import require_model
 from .model_access import asking_environment
-from .options import require_model
 
 if TYPE_CHECKING:
     from ...judges import JudgePrompt

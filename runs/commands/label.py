@@ -21,8 +21,8 @@ from ..labels.answer_keys import END, HAS_KEYS, KeyAnswers, LineAnswers
 from ..labels.questions import QUESTIONS
 from ..reports.label_screen import REASONS, AnswerKeys, row_lines
 from ..terminal import has_screen, say, say_json
+from .decorators import elsewhere, options_of, sealed_option, writes_workspace
 from .help import Command
-from .options import elsewhere, options_of, sealed_option, writes_workspace
 
 if TYPE_CHECKING:
     from ...judges import Dataset

@@ -22,9 +22,9 @@ from ..config.options import (
     limits_option,
 )
 from ..terminal import inline, say, say_json, simulated_mark
+from .decorators import options_of, reads_workspace, writes_workspace
 from .help import Group
 from .model_access import asking_environment
-from .options import options_of, reads_workspace, writes_workspace
 from .output_paths import OutFile
 
 if TYPE_CHECKING:

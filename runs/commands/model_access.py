@@ -11,7 +11,7 @@ import click
 
 from ..config.environment import Environment, read_environment
 from ..terminal import plain_progress
-from .options import F
+from .decorators import F
 
 
 def allow_origin_option(command: F) -> F:

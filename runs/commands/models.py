@@ -13,10 +13,10 @@ import click
 
 from ...judges.errors import InputError
 from ..terminal import inline, say, say_json, say_table
+from .decorators import json_option, read_pairs, reads_workspace
 from .help import Group
 from .model_access import asking_environment
 from .models_simulate import simulate
-from .options import json_option, read_pairs, reads_workspace
 
 if TYPE_CHECKING:
     from ..actions.describe_models import ModelDescription

@@ -9,8 +9,8 @@ import click
 from ...judges import Simulated
 from ...judges.simulated.faults import Faults
 from ..terminal import say, say_json
+from .decorators import json_option
 from .help import Command
-from .options import json_option
 
 
 @click.command(

@@ -13,13 +13,8 @@ from ...judges.errors import InputError
 from ...optimize import exit_code
 from ..config.options import OptimizeOptions
 from ..terminal import progress_on_stderr, say, say_json
+from .decorators import elsewhere, options_of, output_option, writes_workspace
 from .help import Command
-from .options import (
-    elsewhere,
-    options_of,
-    output_option,
-    writes_workspace,
-)
 
 if TYPE_CHECKING:
     from ..actions.optimize import RunResult

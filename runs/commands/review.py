@@ -16,9 +16,9 @@ from ..config.environment import Environment
 from ..config.place import Place
 from ..store.workspace import Workspace
 from ..terminal import say, say_json
+from .decorators import reads_workspace
 from .help import Command
 from .model_access import allow_origin_option, asking_environment
-from .options import reads_workspace
 
 HOST = "127.0.0.1"
 

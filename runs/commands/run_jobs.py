@@ -16,8 +16,8 @@ from ...judges.errors import InputError
 from ..config.environment import read_environment
 from ..store.jobs import Job, JobQueue, Wish
 from ..terminal import inline, say, say_json, say_table
+from .decorators import reads_workspace
 from .help import Command
-from .options import reads_workspace
 
 if TYPE_CHECKING:
     from ..store.workspace import Workspace

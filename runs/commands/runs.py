@@ -14,10 +14,10 @@ import click
 from ..results import RunList
 from ..store.journal import RunRecord, list_runs
 from ..terminal import progress_on_stderr, say, say_json, simulated_mark
+from .decorators import elsewhere, named_run, reads_workspace, writes_workspace
 from .help import Group
 from .model_access import allow_origin_option, asking_environment
 from .optimize import finish, tell
-from .options import elsewhere, named_run, reads_workspace, writes_workspace
 from .output_paths import OutFolder
 from .run_jobs import job_bodies, pause, queue_of, resume_job, say_jobs, stop, work
 from .runs_merge import merge

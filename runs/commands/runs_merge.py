@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ..terminal import say, say_json
+from .decorators import PlaceType, json_option, open_workspace
 from .help import Command
-from .options import PlaceType, json_option, open_workspace
 
 if TYPE_CHECKING:
     from ..config.place import ServerAddress

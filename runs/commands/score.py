@@ -30,8 +30,8 @@ from ..reports.score_tables import say_expected, say_leaderboard, say_score
 from ..store.sealed_rows import seal_judges
 from ..store.workspace import Workspace
 from ..terminal import say_json
+from .decorators import all_option, options_of, reads_workspace, sealed_option
 from .help import Command
-from .options import all_option, options_of, reads_workspace, sealed_option
 
 EXAMPLES = """\
 Example:  judgewright score verdicts.jsonl --score verdict --confidence confidence --group query_id

@@ -35,8 +35,8 @@ from ..reports.drawing import write_picture
 from ..reports.slice_report import say_measured, say_rows, say_slices, say_tree
 from ..store.workspace import Workspace
 from ..terminal import counting_on_stderr, say, say_json
+from .decorators import all_option, options_of, reads_workspace, sealed_option
 from .help import Command
-from .options import all_option, options_of, reads_workspace, sealed_option
 from .output_paths import NumberedOutFile
 from .score import ColumnOptions, read_columns  # verdict files are read as `score` reads them
 

@@ -1,9 +1,9 @@
 from .archive import PackedExport, pack_export
 from .deepeval import places_of
 from .dspy import RESERVED
-from .judge_module import messages_part, module_differences, reading_part, stem, user_text_part
 from .langchain import chat_prompt
 from .manifest import MANIFEST_NAME, Export, build_manifest, read_export, text_digest
+from .message_templates import messages_part, module_differences, reading_part, stem, user_text_part
 from .mlflow import REGISTRY
 from .push import push_export
 from .readme import README_NAME

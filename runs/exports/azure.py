@@ -5,7 +5,7 @@ from __future__ import annotations
 from keyword import iskeyword
 from string import Template
 
-from .judge_module import example_row, fill_module, module_differences, stem
+from .message_templates import example_row, fill_module, module_differences, stem
 from .source_text import literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from string import Template
 
 from ...judges import JudgePrompt
-from .judge_module import example_row, fill_module, literal, module_differences, stem
+from .message_templates import example_row, fill_module, literal, module_differences, stem
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 
 PLACES = {

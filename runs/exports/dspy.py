@@ -12,7 +12,7 @@ from string import Template
 from typing import Any
 
 from ...judges import Example, JudgePrompt, OutputScale
-from .judge_module import example_row, fill_module, module_differences, stem
+from .message_templates import example_row, fill_module, module_differences, stem
 from .source_text import json_literal, json_text, literal, text_literal
 from .target import SAME_LIMIT, ExportContext, ExportedFiles, Refused, ScoreMap, Target
 

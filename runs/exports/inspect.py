@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from string import Template
 
-from .judge_module import fill_module, literal, module_differences, stem
+from .message_templates import fill_module, literal, module_differences, stem
 from .reply_forms import NO_REASON
 from .target import ExportContext, ExportedFiles, ScoreMap, Target
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from string import Template
 from typing import Any
 
-from .judge_module import example_row, fill_module, module_differences, stem
+from .message_templates import example_row, fill_module, module_differences, stem
 from .source_text import json_literal, json_text, literal
 from .target import SAME_LIMIT, ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import Field, TemplateMessage, template_messages

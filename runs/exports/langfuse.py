@@ -8,7 +8,7 @@ from string import Template
 from typing import Any
 
 from ...judges import JudgePrompt
-from .judge_module import example_row, fill_module, module_differences, stem
+from .message_templates import example_row, fill_module, module_differences, stem
 from .source_text import json_text, literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import template_messages

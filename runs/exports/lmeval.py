@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from string import Template
 
-from .judge_module import fill_module, module_differences, stem
+from .message_templates import fill_module, module_differences, stem
 from .source_text import comment_text, literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 

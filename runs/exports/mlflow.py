@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from ...judges import JudgePrompt, response_format
-from .judge_module import fill_module, module_differences, stem
+from .message_templates import fill_module, module_differences, stem
 from .source_text import comment_text, json_text, literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import FENCE_DIFFERENCE, template_messages

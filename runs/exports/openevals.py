@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from string import Template
 
-from .judge_module import example_row, fill_module, module_differences, stem
+from .message_templates import example_row, fill_module, module_differences, stem
 from .target import SAME_LIMIT, ExportContext, ExportedFiles, Refused, ScoreMap, Target
 
 _RESERVED = (

@@ -6,7 +6,7 @@ import re
 
 import orjson
 
-from .judge_module import example_row
+from .message_templates import example_row
 from .source_text import comment_text, json_text, one_line
 from .target import ExportContext, ExportedFiles, Target
 from .template_parts import fill, template_messages

@@ -8,7 +8,7 @@ import sys
 from keyword import iskeyword
 from string import Template
 
-from .judge_module import example_row, fill_module, module_differences, stem
+from .message_templates import example_row, fill_module, module_differences, stem
 from .target import ExportContext, ExportedFiles, ScoreMap, Target
 
 _MODULE = Template('''\

@@ -6,7 +6,7 @@ import re
 from keyword import iskeyword
 from string import Template
 
-from .judge_module import example_row, fill_module, module_differences, stem
+from .message_templates import example_row, fill_module, module_differences, stem
 from .source_text import comment_text, json_text
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import FENCE_DIFFERENCE, template_messages

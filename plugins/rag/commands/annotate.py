@@ -13,10 +13,10 @@ import click
 from ....judges import BudgetSpent, InputError
 from ....judges.retrieval import DEFAULT_EMBEDDER, Bm25, Dense, Retriever, load_encoder
 from ....optimize.options import described, option
+from ....runs.commands.decorators import options_of, writes_workspace
 from ....runs.commands.failure import error_body, report_failure
 from ....runs.commands.help import Command
 from ....runs.commands.model_access import asking_environment
-from ....runs.commands.options import options_of, writes_workspace
 from ....runs.config.options import COLUMN, LABEL_MAP, LABEL_SCALE, JudgeModelOptions, pairs_option
 from ....runs.store.workspace import Workspace
 from ....runs.terminal import progress_on_stderr, say, say_json, say_table

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from ....optimize.options import described, option
+from ....runs.commands.decorators import json_option, options_of, output_option, writes_workspace
 from ....runs.commands.failure import error_body, report_failure
 from ....runs.commands.help import Group
 from ....runs.commands.model_access import asking_environment
-from ....runs.commands.options import json_option, options_of, output_option, writes_workspace
 from ....runs.commands.output_paths import OutFile
 from ....runs.config.options import ModelOptions
 from ....runs.terminal import progress_on_stderr, say, say_json, say_table, simulated_mark

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ....runs.commands.decorators import options_of, writes_workspace
 from ....runs.commands.failure import error_body, report_failure
 from ....runs.commands.help import Command
 from ....runs.commands.model_access import asking_environment
-from ....runs.commands.options import options_of, writes_workspace
 from ....runs.commands.output_paths import OutFile
 from ....runs.config.options import ModelOptions
 from ....runs.terminal import progress_on_stderr, say, say_json

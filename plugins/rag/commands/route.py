@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import click
 
 from ....optimize.options import described, option
-from ....runs.commands.failure import error_body, report_failure
-from ....runs.commands.help import Group
-from ....runs.commands.options import (
+from ....runs.commands.decorators import (
     options_of,
     output_option,
     reads_workspace,
     writes_workspace,
 )
+from ....runs.commands.failure import error_body, report_failure
+from ....runs.commands.help import Group
 from ....runs.commands.output_paths import OutFile
 from ....runs.config.options import ModelOptions, RowOptions
 from ....runs.terminal import progress_on_stderr, say, say_json, say_table, simulated_mark

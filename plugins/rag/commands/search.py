@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ....optimize.options import option
+from ....runs.commands.decorators import json_option, options_of, output_option
 from ....runs.commands.help import Group
-from ....runs.commands.options import json_option, options_of, output_option
 from ....runs.commands.output_paths import OutFile
 from ....runs.config.options import pairs_option
 from ....runs.terminal import counting_on_stderr, say, say_json, say_table, simulated_mark

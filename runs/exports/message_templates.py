@@ -1,5 +1,5 @@
-"""A judge as a Python module: its messages and the reading of its replies, which the modules of all
-tools share.
+"""Templates of the messages that an exported Python module sends, and of how it reads replies: what
+the modules of all tools share.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from string import Template
 
 from ...judges import JudgePrompt, Row, reply_reading
-from . import embedded_code
+from ..exports import embedded_code
 from .source_text import comment_text, json_literal, literal, number_literal, text_literal
 from .target import ExportContext
 
