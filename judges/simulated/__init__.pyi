@@ -1,6 +1,6 @@
 from .chat import read_request
 from .faults import Faults
-from .fields import FieldFinder
+from .fields import pair_of
 from .model import Simulated
 from .rules import Side, TaskName, bell, load_rules
 from .serve import Server, make_app
@@ -9,7 +9,6 @@ from .text import FEATURES, Reader
 __all__ = [
     "FEATURES",
     "Faults",
-    "FieldFinder",
     "Reader",
     "Server",
     "Side",
@@ -18,5 +17,6 @@ __all__ = [
     "bell",
     "load_rules",
     "make_app",
+    "pair_of",
     "read_request",
 ]

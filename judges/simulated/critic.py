@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from .fields import FieldFinder
+from .fields import fences, pair_of
 from .prompt import PromptReader
 from .rules import Rules, TaskName, draw, pick
 from .text import Features, Reader
@@ -61,10 +61,10 @@ class Diagnosis:
 class Critic:
     """Reads critiques and writes feedback."""
 
-    def __init__(
-        self, rules: Rules, reader: Reader, finder: FieldFinder, prompts: PromptReader
-    ) -> None:
-        self._rules, self._reader, self._finder, self._prompts = rules, reader, finder, prompts
+    def __init__(self, rules: Rules, reader: Reader, prompts: PromptReader) -> None:
+        self._rules, self._reader, self._prompts = rules, reader, prompts
+        names = sorted({name for own in rules.fields.values() for name in own}, reverse=True)
+        self._heading = re.compile(rf"(?im)^({'|'.join(names)}):[ \t]*\n?")
 
     def diagnose(self, text: str, criteria: str) -> Diagnosis:
         """Find the likeliest causes in a critique, leaving out what the criteria ask for
@@ -138,19 +138,30 @@ class Critic:
         rows: list[WrongRow] = []
         for i, header in enumerate(headers):
             end = headers[i + 1].start() if i + 1 < len(headers) else len(text)
-            fields: dict[str, str] = {}
-            # What comes after the row's own fields is another row, shown beside it.
-            for block in self._finder.blocks(text[header.end() : end]):
-                fields.setdefault(block.name, block.text)
+            fields = self._fields(text[header.end() : end])
             if len(fields) < 2:
                 continue
-            pair = self._finder.pair(fields, criteria)
+            pair = pair_of(self._rules.fields, fields, criteria)
             if pair is None:
                 continue
             error: ErrorKind = "fp" if header["fp"] else "fn"
             features = self._reader.features(pair.task, pair.focus, pair.ground)
             rows.append(WrongRow(error=error, task=pair.task, features=features, focus=pair.focus))
         return rows
+
+    def _fields(self, text: str) -> dict[str, str]:
+        """Return the fields of a quoted row: fenced, or each behind its name and a colon."""
+        fields: dict[str, str] = {}
+        headings = list(self._heading.finditer(text))
+        ends = [heading.start() for heading in headings[1:]] + [len(text)]
+        quoted = [(block.name, block.text) for block in fences(text)] or [
+            (heading[1].lower(), text[heading.end() : end].strip())
+            for heading, end in zip(headings, ends, strict=False)
+        ]
+        # What comes after the row's own fields is another row, shown beside it.
+        for name, own in quoted:
+            fields.setdefault(name, own)
+        return fields
 
     def _causes(
         self,

@@ -11,7 +11,7 @@ import re
 import orjson
 
 from .critic import Critic
-from .fields import FieldFinder
+from .fields import fences
 from .prompt import PromptReader
 from .rules import Rules, TaskName, pick
 from .writer import Writer
@@ -28,11 +28,10 @@ class GuidelineWriter:
         rules: Rules,
         critic: Critic,
         writer: Writer,
-        finder: FieldFinder,
         prompts: PromptReader,
     ) -> None:
         self._rules, self._critic, self._writer = rules, critic, writer
-        self._finder, self._prompts = finder, prompts
+        self._prompts = prompts
 
     def write(self, system: str, user: str, seed: str) -> str | None:
         """Return the reply as JSON; None where the request is neither of the two."""
@@ -89,9 +88,7 @@ class GuidelineWriter:
 
     def _field(self, user: str, name: str) -> str:
         # The last one: rows of the brief before it may have a field of that name.
-        return next(
-            (block.text for block in reversed(self._finder.fences(user)) if block.name == name), ""
-        )
+        return next((block.text for block in reversed(fences(user)) if block.name == name), "")
 
 
 def _reply(rules: list[str]) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..models.model import Completion, Message, Request, TokenLogprob
 from .critic import Critic
-from .fields import FieldFinder, Pair, outside
+from .fields import Pair, fences, outside, pair_of
 from .guidelines import GuidelineWriter
 from .judge import Demonstration, Judge, position_of
 from .loss_writer import OPENING as LOSS_OPENING
@@ -42,15 +42,12 @@ class Simulated:
     def __init__(self, rules: Rules | None = None) -> None:
         self._rules = rules or load_rules()
         self._reader = Reader(self._rules)
-        self._finder = FieldFinder(self._rules)
         self._prompts = PromptReader(self._rules)
         self._judge = Judge(self._rules, self._reader)
-        self._critic = Critic(self._rules, self._reader, self._finder, self._prompts)
-        self._writer = Writer(self._rules, self._critic, self._finder, self._prompts)
-        self._tasks = TaskWriter(self._rules, self._finder)
-        self._guidelines = GuidelineWriter(
-            self._rules, self._critic, self._writer, self._finder, self._prompts
-        )
+        self._critic = Critic(self._rules, self._reader, self._prompts)
+        self._writer = Writer(self._rules, self._critic, self._prompts)
+        self._tasks = TaskWriter(self._rules)
+        self._guidelines = GuidelineWriter(self._rules, self._critic, self._writer, self._prompts)
         self._prompt_cache: dict[tuple[str, ...], tuple[Instructions, list[Demonstration]]] = {}
         self._lock = threading.Lock()
 
@@ -147,8 +144,8 @@ class Simulated:
         temperature: float | None,
         top: int | None,
     ) -> tuple[str, tuple[TokenLogprob, ...]]:
-        blocks = self._finder.blocks(user)
-        pair = self._finder.pair({block.name: block.text for block in blocks}, system)
+        blocks = fences(user)
+        pair = pair_of(self._rules.fields, {block.name: block.text for block in blocks}, system)
         if pair is None:
             return (
                 (
@@ -202,7 +199,9 @@ class Simulated:
         for question, answer in pairwise(messages):
             if (question.role, answer.role) != ("user", "assistant"):
                 continue
-            pair = self._finder.pair(self._finder.fields(question.content), system)
+            pair = pair_of(
+                self._rules.fields, {b.name: b.text for b in fences(question.content)}, system
+            )
             score = read_score(answer.content)
             if pair is None or score is None:
                 continue

@@ -214,16 +214,8 @@ def properties_of(
     """Return the properties of a `json_schema` response format, in order; None where there is
     none.
     """
-    if not response_format or response_format.get("type") != "json_schema":
-        return None
-    body = response_format.get("json_schema", response_format)
-    if not isinstance(body, Mapping):
-        return None
-    schema = body.get("schema", body)
-    if not isinstance(schema, Mapping):
-        return None
-    properties = schema.get("properties")
-    return properties if isinstance(properties, Mapping) else None
+    schema = (response_format or {}).get("json_schema", {}).get("schema", {})
+    return schema.get("properties")
 
 
 def role_of(name: str) -> Role:

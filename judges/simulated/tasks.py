@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 import yaml
 
-from .fields import FieldFinder
+from .fields import fences
 from .rules import Rules
 from .text import stem
 
@@ -86,9 +86,8 @@ def _readings() -> list[dict[str, Any]]:  # Any: YAML
 class TaskWriter:
     """Answers the requests that `judges/instruction.py` makes."""
 
-    def __init__(self, rules: Rules, finder: FieldFinder) -> None:
+    def __init__(self, rules: Rules) -> None:
         self._stopwords = rules.lexicon.stopwords
-        self._finder = finder
         self._tasks: dict[str, Callable[[Fields], dict[str, object]]] = {
             "you split a response into claims": self._split,
             "you pick out trivial claims": self._trivial,
@@ -108,9 +107,7 @@ class TaskWriter:
         task = self._tasks.get(opening)
         if task is None:
             return None
-        return orjson.dumps(
-            task({block.name: block.text for block in self._finder.fences(user)})
-        ).decode()
+        return orjson.dumps(task({block.name: block.text for block in fences(user)})).decode()
 
     def _split(self, fields: Fields) -> dict[str, object]:
         claims: list[str] = []

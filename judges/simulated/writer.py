@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .critic import Critic, Diagnosis
-from .fields import FieldFinder
 from .prompt import PromptReader
 from .rules import Rules, draw, pick
 
@@ -47,10 +46,8 @@ class EditRequest:
 class Writer:
     """Answers requests for new criteria."""
 
-    def __init__(
-        self, rules: Rules, critic: Critic, finder: FieldFinder, prompts: PromptReader
-    ) -> None:
-        self._rules, self._critic, self._finder, self._prompts = rules, critic, finder, prompts
+    def __init__(self, rules: Rules, critic: Critic, prompts: PromptReader) -> None:
+        self._rules, self._critic, self._prompts = rules, critic, prompts
 
     def rewrite(self, system: str, user: str, seed: str) -> str:
         """Return the reply to a request for a new text."""
@@ -92,11 +89,7 @@ class Writer:
             match = re.search(rf"(?is)<{name}>(.*?)</{name}>", user)
             if match and match[1].strip():
                 return match[1].strip()
-        for block in self._finder.fences(user):
-            if "criteria" in block.name:
-                return block.text
-        headed = re.search(r"(?is)\b(?:current )?criteria\s*:\s*\n(.*?)(?:\n\s*\n|\Z)", user)
-        return headed[1].strip() if headed else ""
+        return ""
 
     def _edited(self, request: EditRequest, diagnosis: Diagnosis, seed: str) -> str:
         edits = self._rules.edits

@@ -37,7 +37,11 @@ SCHEMA = {
 }
 JUDGE = (
     Message("system", "You judge groundedness. Grade from 0 to 3. Answer with JSON."),
-    Message("user", "<source>The sky is blue.</source>\n<statement>The sky is blue.</statement>"),
+    Message(
+        "user",
+        "<source-0a1b2c>The sky is blue.</source-0a1b2c>\n"
+        "<statement-0a1b2c>The sky is blue.</statement-0a1b2c>",
+    ),
 )
 
 

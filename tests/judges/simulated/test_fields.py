@@ -20,9 +20,9 @@ from judgewright.judges import (
     response_format,
 )
 from judgewright.judges.models import Message, Request
-from judgewright.judges.simulated import FieldFinder, Reader, Simulated, TaskName, load_rules
+from judgewright.judges.simulated import Reader, Simulated, TaskName, load_rules, pair_of
 
-FINDER = FieldFinder(load_rules())
+NAMES = load_rules().fields
 READER = Reader(load_rules())
 MODEL = Simulated()
 DEFINITION = (
@@ -62,14 +62,14 @@ def test_the_fields_name_the_task(names: str, task: TaskName) -> None:
     """Each set of fields is one task, in any order of the fields."""
     fields = {name: f"text of {name}" for name in names.split()}
     for order in (fields, dict(reversed(fields.items()))):
-        pair = FINDER.pair(order, "criteria")
+        pair = pair_of(NAMES, order, "criteria")
         assert pair is not None
         assert (pair.task, pair.alone) == (task, False)
 
 
 def test_an_empty_definition_leaves_plain_relevance() -> None:
     """A row without a definition is judged like one of a judge that has none."""
-    pair = FINDER.pair({"question": "who", "relevance_definition": " ", "paragraph": "Ann"}, "")
+    pair = pair_of(NAMES, {"question": "who", "relevance_definition": " ", "paragraph": "Ann"}, "")
     assert pair is not None
     assert (pair.task, pair.focus) == ("context_relevance", "who")
 
@@ -208,7 +208,7 @@ def test_a_directive_lowers_the_rows_it_speaks_of_in_the_newer_tasks(
         criteria="Compare the two texts with care and decide as a careful reader would. " * 5
     )
     told = bare.edited(criteria=f"{bare.criteria} {sentence}")
-    task = FINDER.pair(inputs, "")
+    task = pair_of(NAMES, inputs, "")
     assert task is not None
     features = READER.features(task.task, task.focus, task.ground)
     latent = [
@@ -240,8 +240,9 @@ def test_criteria_without_rows_name_their_task(name: str, task: TaskName) -> Non
 def test_an_optimizer_request_with_rows_of_a_newer_task_is_answered_about_it() -> None:
     """A false positive whose number differs from the gold answer points to numbers."""
     rows = "".join(
-        f"False positive:\n<gold_answer>The tunnel of Brenk is {n} metres long</gold_answer>"
-        f"<answer>The tunnel of Brenk is {n + 100} metres long</answer>\n"
+        "False positive:\n"
+        f"<gold_answer-0a1b2c>The tunnel of Brenk is {n} metres long</gold_answer-0a1b2c>"
+        f"<answer-0a1b2c>The tunnel of Brenk is {n + 100} metres long</answer-0a1b2c>\n"
         for n in (310, 320, 330, 340)
     )
     criteria = "<CURRENT_CRITERIA>Compare the answer with the gold answer.</CURRENT_CRITERIA>\n"

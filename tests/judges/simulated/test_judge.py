@@ -122,7 +122,8 @@ def test_another_process_with_another_hash_seed_gives_the_same_answers() -> None
         "import asyncio\nfrom judgewright.judges.models.model import Message, Request\nfrom"
         " judgewright.judges.simulated.model import Simulated\nasks = [Message('system', 'Numbers"
         " must match.')], [Message('system', 'gradient (feedback) engine')]\nuser = Message('user',"
-        " '<source>Ann saw 3 cats.</source><statement>Ann saw 4 cats.</statement>')\nm ="
+        " '<source-0a1b2c>Ann saw 3 cats.</source-0a1b2c>'\n"
+        " '<statement-0a1b2c>Ann saw 4 cats.</statement-0a1b2c>')\nm ="
         " Simulated()\nfor a in asks: print(asyncio.run(m.complete(Request(messages=(*a,"
         " user)))).text)\nprint(m.version)\n"
     )
@@ -357,26 +358,6 @@ def test_an_abstention_is_named_and_follows_the_rule(model: Simulated) -> None:
     assert mean_grade(against, statement, model) < 0.5
     completion = complete(Request(messages=judge_prompt().messages(row(statement))), model)
     assert "Supporting evidence: abstention" in completion.text
-
-
-@pytest.mark.parametrize(
-    "user",
-    [
-        "<source>The moon has no air.</source>\n<statement>The moon has no air.</statement>",
-        (
-            "Source: The moon has no air.\n\nStatement: The moon has no air.\n\nReply with Score:"
-            " and a number."
-        ),
-        "### Context:\nThe moon has no air.\n### Claim:\nThe moon has no air.",
-        "Question: Does the moon have air?\n\nAnswer: No, the moon has no air.",
-        "Query: air on the moon\nPassage: The moon has no air.",
-    ],
-)
-def test_other_peoples_prompts_are_read_too(user: str) -> None:
-    """Plain tags and headings do as well as salted fences."""
-    text = say("Judge the pair from 0 to 3. Think about it carefully. " * 8, user).text
-    assert "Score: " in text
-    assert int(text.split("Score: ")[1][0]) >= 1
 
 
 def test_a_prompt_without_a_reply_format_loses_some_replies(model: Simulated) -> None:
