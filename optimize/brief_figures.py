@@ -71,28 +71,28 @@ def describe_standing(
         said = f"{metric} is {'not defined' if now is None else f'{now:.3f}'} on these rows"
         if metric == objective.target:
             said += f"; it is to {'fall' if metric in LOWER_IS_BETTER else 'rise'}"
-        before = (
-            point(metric, *same_rows.compared(metric))
-            if same_rows and len(same_rows.rows)
-            else None
-        )
-        if metric in margins and before is not None:
-            limit = (
-                before + margins[metric] if metric in LOWER_IS_BETTER else before - margins[metric]
-            )
-            bound = "most" if metric in LOWER_IS_BETTER else "least"
-            said += (
-                f"; the prompt in use has {before:.3f}, and a new one has to have {limit:.3f} at"
-                f" {bound}"
-            )
-        elif metric in margins and metric in LOWER_IS_BETTER:
-            said += f"; under a new prompt it may be at most {margins[metric]:g} higher"
-        elif metric in margins:
-            said += f"; a new prompt may lose at most {100 * margins[metric]:g} points of it"
+        if metric in margins:
+            said += _guarded(metric, margins[metric], same_rows)
         if metric in floors:
             said += f"; it must be at least {floors[metric]:g}"
         lines.append(f"{said}.")
     return "\n".join(lines)
+
+
+def _guarded(metric: str, margin: float, in_use: JudgedDataset | None) -> str:
+    """Say what a guard allows: as a value where the prompt in use has one on the same rows."""
+    rises = metric in LOWER_IS_BETTER
+    before = point(metric, *in_use.compared(metric)) if in_use and len(in_use.rows) else None
+    if before is not None:
+        limit = before + margin if rises else before - margin
+        bound = "most" if rises else "least"
+        return (
+            f"; the prompt in use has {before:.3f}, and a new one has to have {limit:.3f} at"
+            f" {bound}"
+        )
+    if rises:
+        return f"; under a new prompt it may be at most {margin:g} higher"
+    return f"; a new prompt may lose at most {100 * margin:g} points of it"
 
 
 def describe_change(before: Trial, after: Trial, goal: Goal) -> str:

@@ -199,8 +199,8 @@ def _alike(
     prints = Fingerprints.of(replace(dataset, rows=rows))
     found: set[tuple[str, Side]] = set()
     for memory in memories:
-        parts = (part.prints for part in (memory.open, *memory.sealed.values()))
-        if not any(part is not None and prints.met_in(part).same.any() for part in parts):
+        parts = [part.prints for part in (memory.open, *memory.sealed.values()) if part.prints]
+        if not any(prints.met_in(part).same.any() for part in parts):
             continue
         placed = memory.sides.groups if memory.sides else ()
         places: dict[bytes, Side] = {group.row: group.side for group in placed}

@@ -48,8 +48,7 @@ class TextGrad:
         """See `Proposer.propose`."""
         if not brief.errors:
             return NoProposal("no errors on the training rows")
-        empty = {"examples": not prompt.examples, "anchors": not prompt.scale.anchors}
-        parts: list[Part] = [part for part in self.parts if not empty.get(part)]
+        parts: list[Part] = self._parts_of(prompt)
         if not parts:
             missing = " and no ".join(
                 "demonstrations" if part == "examples" else part for part in self.parts
@@ -82,12 +81,7 @@ class TextGrad:
             lambda text: [share.text(part=text.label) for share in shares],
         )
         loss.backward(graph.Engine(ask_all))
-        feedback: dict[Part, list[str]] = {}
-        for part, text in texts.items():
-            gradients = sorted(
-                str(gradient.value) for gradient in text.gradients
-            )  # TextGrad keeps a set
-            feedback[part] = [gradient for gradient in gradients if gradient.strip()]
+        feedback = {part: _feedback(text) for part, text in texts.items()}
         parts = [part for part in parts if feedback[part]]
         if not parts:
             return NoProposal("the optimizer model gave no feedback")
@@ -108,18 +102,23 @@ class TextGrad:
 
         settings = {part: self._setting(brief, part) for part in parts}
         graph.Optimizer([texts[part] for part in parts], settings, graph.Engine(write_all)).step()
+        if all(result.text is None for result in written):
+            reasons = "; ".join(dict.fromkeys(result.reason for result in written))
+            return NoProposal(f"no usable text after {self.retries + 1} replies: {reasons}")
         new = prompt
         for part, result in zip(parts, written, strict=True):
             if result.text is not None:
                 new = with_text(new, part, texts[part].value)[0] or new
-        if all(result.text is None for result in written):
-            reasons = "; ".join(dict.fromkeys(result.reason for result in written))
-            return NoProposal(f"no usable text after {self.retries + 1} replies: {reasons}")
         return Proposal(
             prompt=replace(new, parent=prompt.version, note=f"textgrad step {step}"),
             gradient="\n".join(g for part in parts for g in feedback[part]).strip(),
             tries=max(result.tries for result in written),
         )
+
+    def _parts_of(self, prompt: JudgePrompt) -> list[Part]:
+        """Return the parts that may change and that the prompt has."""
+        empty = {"examples": not prompt.examples, "anchors": not prompt.scale.anchors}
+        return [part for part in self.parts if not empty.get(part)]
 
     def _setting(self, brief: Brief, part: Part) -> Setting:
         # What TextGrad calls momentum: the last earlier texts. What each mended and broke stands in
@@ -141,3 +140,9 @@ class TextGrad:
             repeat=step,
             purpose="optimizer",
         )
+
+
+def _feedback(text: Any) -> list[str]:  # Any: TextGrad's
+    """Return the gradients of a text that say something, in a fixed order: TextGrad keeps a set."""
+    gradients = sorted(str(gradient.value) for gradient in text.gradients)
+    return [gradient for gradient in gradients if gradient.strip()]

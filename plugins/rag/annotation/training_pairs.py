@@ -109,25 +109,22 @@ def mine_pairs(
     doubtful = known = without_positive = without_negative = 0
     for documents in by_query.values():
         anchor = next(iter(documents.values()))[0].query
-        relevant = {
-            key: found for key, found in documents.items() if any(pair.relevant for pair in found)
-        }
-        known += sum(not pair.relevant for found in relevant.values() for pair in found)
-        hard = {key: _score(found) for key, found in documents.items() if key not in relevant}
+        relevant = {key: pairs for key, pairs in documents.items() if _any_relevant(pairs)}
+        known += sum(_count_doubts(pairs) for pairs in relevant.values())
+        hard = {key: _score(pairs) for key, pairs in documents.items() if key not in relevant}
         kept = {
             key: score for key, score in hard.items() if score is None or score < settings.below
         }
         doubtful += len(hard) - len(kept)
         without_positive += not relevant
         order = _hardest_first(kept, bm25.scores(anchor).tolist() if bm25 and kept else [], place)
-        for key, found in relevant.items():
+        for key, marked in relevant.items():
             positives.append((anchor, texts[key]))
-            own = _score(found)
-            allowed = [one for one in order if _apart(kept[one], own, settings.margin)][
-                : settings.negatives
-            ]
-            without_negative += not allowed
-            triplets += [(anchor, texts[key], texts[one]) for one in allowed]
+            own = _score(marked)
+            allowed = [one for one in order if _apart(kept[one], own, settings.margin)]
+            negatives = allowed[: settings.negatives]
+            without_negative += not negatives
+            triplets += [(anchor, texts[key], texts[one]) for one in negatives]
     return MinedPairs(
         pairs=tuple(positives),
         triplets=tuple(triplets),
@@ -137,6 +134,15 @@ def mine_pairs(
         without_positive=without_positive,
         without_negative=without_negative,
     )
+
+
+def _any_relevant(pairs: Sequence[AnnotatedPair]) -> bool:
+    return any(pair.relevant for pair in pairs)
+
+
+def _count_doubts(pairs: Sequence[AnnotatedPair]) -> int:
+    """Return how many annotations of a positive call it not relevant."""
+    return sum(not pair.relevant for pair in pairs)
 
 
 def _score(pairs: Sequence[AnnotatedPair]) -> float | None:
