@@ -132,6 +132,7 @@ class Client:
             lookahead=lookahead,
             tries=tries,
             row_seconds=row_seconds,
+            price_share=1.0 if exchange is None else exchange.price_share,
             ladder=Ladder(omitted),
             speed=Speed(settings.timeout),
         )

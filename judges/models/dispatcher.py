@@ -76,6 +76,8 @@ class ClientContext:
     """The most attempts that are entered in the call record and not yet sent."""
     tries: int
     row_seconds: float
+    price_share: float = 1.0
+    """What a token costs here, as a share of its price."""
     forecast: Forecast = field(default_factory=Forecast)
     ladder: Ladder = field(default_factory=Ladder)
     """What is changed in requests, because the endpoint refuses it otherwise."""
@@ -86,6 +88,12 @@ class ClientContext:
     wakes: set[asyncio.Event] = field(default_factory=set)
     """One per running dispatcher: a slot that one of them frees may be taken by any of them."""
 
+    def cost(self, tokens_in: int, tokens_out: int, cached: int = 0) -> float | None:
+        """Return US dollars; None where the price is unknown."""
+        model = self.model
+        cost = self.prices.cost(model.name, model.endpoint, tokens_in, tokens_out, cached)
+        return None if cost is None else cost * self.price_share
+
     def reserve(self, request: Request) -> Reservation | None:
         """Reserve the worst case of a request; None while others hold what is left.
 
@@ -93,9 +101,42 @@ class ClientContext:
             BudgetSpent: The budget does not cover it.
         """
         tokens_in, tokens_out = self.forecast.before(request)
+        cost = self.cost(tokens_in, tokens_out)
+        return self.budget.reserve(cost=cost, tokens=tokens_in + tokens_out, model=self.model.name)
+
+    def enter(self, key: bytes, reservation: Reservation) -> Future[None]:
+        """Write an attempt to the call record, so that a crash cannot hide that it was paid for."""
+        return self.record.sent(
+            key, reserved_cost=reservation.cost, reserved_tokens=reservation.tokens
+        )
+
+    def settle(
+        self,
+        request: Request,
+        reply: Completion,
+        reservation: Reservation,
+        omitted: frozenset[str],
+        counters: Counters,
+    ) -> Completion:
+        """Count a reply where money and tokens are counted; return it with its cost and with what
+        was left out of its request.
+        """
+        cost = self.cost(reply.tokens_in, reply.tokens_out, reply.tokens_cached)
+        dropped = reply.dropped
+        if omitted:
+            dropped = tuple(sorted({*dropped, *dropped_parameters(request, omitted)}))
+        reply = replace(reply, cost=cost, dropped=dropped)
+        self.budget.settle(reservation, cost=cost, tokens=reply.tokens_in + reply.tokens_out)
+        self.forecast.learn(request, reply)
+        counters.charge(request, reply)
+        return reply
+
+    def keep(self, key: bytes, reply: Completion, request: Request) -> Future[None]:
+        """Write a reply to the call record."""
         model = self.model
-        cost = self.prices.cost(model.name, model.endpoint, tokens_in, tokens_out)
-        return self.budget.reserve(cost=cost, tokens=tokens_in + tokens_out, model=model.name)
+        return self.record.done(
+            key, reply, request=request, endpoint=model.endpoint, model=model.name
+        )
 
 
 class Dispatcher:
@@ -211,9 +252,7 @@ class Dispatcher:
         """
         context, reservation = self._context, call.reservation
         assert reservation is not None
-        committed = context.record.sent(
-            call.key, reserved_cost=reservation.cost, reserved_tokens=reservation.tokens
-        )
+        committed = context.enter(call.key, reservation)
         self._entering += 1
         self._commits.when_done(committed, lambda: self._entry_committed(call, committed))
 
@@ -332,21 +371,12 @@ class Dispatcher:
         # The simulated model answers at once; a measured time would make equal runs differ.
         if not latency and not model.simulated:
             latency = context.clock.now() - began
-        cost = context.prices.cost(
-            model.name, model.endpoint, answer.tokens_in, answer.tokens_out, answer.tokens_cached
-        )
-        dropped = answer.dropped
-        if omitted:
-            dropped = tuple(sorted({*dropped, *dropped_parameters(self._request(call), omitted)}))
         self._no_model = None
-        context.ladder.accept(self._request(call), omitted)
-        completion = replace(answer, cost=cost, dropped=dropped, latency=latency)
-        assert call.reservation is not None
-        tokens = completion.tokens_in + completion.tokens_out
-        context.budget.settle(call.reservation, cost=cost, tokens=tokens)
         request = self._request(call)
-        context.forecast.learn(request, completion)
-        self._counters.charge(request, completion)
+        context.ladder.accept(request, omitted)
+        assert call.reservation is not None
+        answer = replace(answer, latency=latency)
+        completion = context.settle(request, answer, call.reservation, omitted, self._counters)
         if completion.finish_reason == "length" and (call.sent_limit or 0) < (
             changed(request, omitted).token_limit or 0
         ):
@@ -356,9 +386,7 @@ class Dispatcher:
                 self._ready.append(call)
                 return
             self._counters.stats.notes[context.speed.note(model.name)] = None
-        kept = context.record.done(
-            call.key, completion, request=request, endpoint=model.endpoint, model=model.name
-        )
+        kept = context.keep(call.key, completion, request)
         # The slot is freed only once it is committed, so that a crash can lose no more than
         # `concurrency` replies.
         context.on_the_wire += 1

@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from contextvars import ContextVar
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -33,7 +32,7 @@ from .exchange_folder import (
     read_reply,
     shown,
 )
-from .ladder import changed, dropped_parameters, may_mean_a_parameter
+from .ladder import changed, may_mean_a_parameter
 from .model import Completion, Request
 from .retries import given_up
 
@@ -116,7 +115,7 @@ class Exchange:
     ) -> None:
         self._folder = ExchangeFolder(folder)
         self._courier = courier
-        self._price_share = price_share
+        self.price_share = price_share
         self._reservations: dict[bytes, Reservation] = {}
         """Of calls that were entered in the record and are awaited."""
         self._queue: dict[bytes, Call] = {}
@@ -219,30 +218,23 @@ class Exchange:
     def _keep(
         self, context: ClientContext, call: Call, completion: Completion, counters: Counters
     ) -> Future[None]:
-        cost = self._cost(
-            context, completion.tokens_in, completion.tokens_out, completion.tokens_cached
-        )
-        tokens = completion.tokens_in + completion.tokens_out
-        dropped = dropped_parameters(_request_of(call), context.ladder.omitted)
-        completion = replace(completion, cost=cost, dropped=tuple(sorted(dropped)))
+        request = _request_of(call)
         reservation = self._reservations.pop(call.key, None)
         if reservation is None:
             # The reply is here though this workspace never entered the request: another one wrote
             # the request file.
-            reservation = context.budget.hold(cost=cost, tokens=tokens, counted=False)
-            self._enter(context, call, reservation)
-        context.budget.settle(reservation, cost=cost, tokens=tokens)
+            reservation = self._hold(context, request)
+            context.enter(call.key, reservation)
+        omitted = context.ladder.omitted
+        call.outcome = context.settle(request, completion, reservation, omitted, counters)
         self._fruitless = 0
-        context.forecast.learn(_request_of(call), completion)
-        counters.charge(_request_of(call), completion)
-        call.outcome = completion
-        return context.record.done(
-            call.key,
-            completion,
-            request=_request_of(call),
-            endpoint=context.model.endpoint,
-            model=context.model.name,
-        )
+        return context.keep(call.key, call.outcome, request)
+
+    def _hold(self, context: ClientContext, request: Request) -> Reservation:
+        """Hold what a request may cost that stands in a file already, whatever the budget says."""
+        tokens_in, tokens_out = context.forecast.before(request)
+        cost = context.cost(tokens_in, tokens_out)
+        return context.budget.hold(cost=cost, tokens=tokens_in + tokens_out, counted=False)
 
     def _adopt(self, context: ClientContext, calls: Sequence[Call], contents: Contents) -> None:
         """Take over what earlier sessions entered in the record for these calls and wrote into
@@ -303,7 +295,7 @@ class Exchange:
         for call in new:
             self._free(context, call)
             try:
-                reservation = self._reserve(context, call)
+                reservation = context.reserve(_request_of(call))
             except BudgetSpent as error:
                 # Replies that are still out may cost less than is reserved for them.
                 if not reserved and len(new) == len(queue):
@@ -370,13 +362,9 @@ class Exchange:
             if reservation is None:
                 if call.key in self._reservations or call_id(call.key) not in out:
                     continue
-                tokens_in, tokens_out = context.forecast.before(_request_of(call))
-                cost = self._cost(context, tokens_in, tokens_out)
-                reservation = context.budget.hold(
-                    cost=cost, tokens=tokens_in + tokens_out, counted=False
-                )
+                reservation = self._hold(context, _request_of(call))
             self._reservations[call.key] = reservation
-            durable.append(self._enter(context, call, reservation))
+            durable.append(context.enter(call.key, reservation))
         for future in durable:
             future.result()
 
@@ -390,32 +378,12 @@ class Exchange:
             hint="the same command, or `runs resume`, asks once more; what was answered is kept",
         )
 
-    def _reserve(self, context: ClientContext, call: Call) -> Reservation | None:
-        tokens_in, tokens_out = context.forecast.before(_request_of(call))
-        cost = self._cost(context, tokens_in, tokens_out)
-        return context.budget.reserve(
-            cost=cost, tokens=tokens_in + tokens_out, model=context.model.name
-        )
-
-    def _enter(self, context: ClientContext, call: Call, reservation: Reservation) -> Future[None]:
-        return context.record.sent(
-            call.key, reserved_cost=reservation.cost, reserved_tokens=reservation.tokens
-        )
-
     def _free(self, context: ClientContext, call: Call) -> None:
         """Settle an attempt that came back without an answer: a batch bills what it answers."""
         reservation = self._reservations.pop(call.key, None)
         if reservation is not None:
             context.budget.release(reservation)
             context.record.not_charged(call.key).result()
-
-    def _cost(
-        self, context: ClientContext, tokens_in: int, tokens_out: int, cached: int = 0
-    ) -> float | None:
-        cost = context.prices.cost(
-            context.model.name, context.model.endpoint, tokens_in, tokens_out, cached
-        )
-        return None if cost is None else cost * self._price_share
 
     def _waiting(
         self, awaited: Sequence[RequestFile], names: Mapping[str, str], notes: Sequence[str]

@@ -9,7 +9,6 @@ loses nothing.
 from __future__ import annotations
 
 import codecs
-import hashlib
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -146,7 +145,6 @@ class _Lines:
 
     size: int
     changed: int
-    digest: bytes
     ids: tuple[tuple[str, int, int], ...]
     """Call, number of asking, offset of the line."""
     model: str
@@ -156,7 +154,6 @@ class _Lines:
     """Line numbers."""
     refused: tuple[tuple[tuple[str, int], str], ...]
     """Call and asking, and the parameter that the reply refuses, empty where it names none."""
-    utf_16: bool
 
 
 class ExchangeFolder:
@@ -271,17 +268,7 @@ class ExchangeFolder:
 
     def _sort_replies(self, contents: Contents, files: Sequence[tuple[Path, _Lines]]) -> None:
         asked = {call for file in contents.requests for call in file.calls}
-        first: dict[bytes, Path] = {}
         for path, lines in files:
-            if lines.utf_16:
-                contents.notes.append(
-                    f"{shown(path.name)} is UTF-16 text, and not read: save it as UTF-8"
-                )
-                continue
-            copied = first.setdefault(lines.digest, path)
-            if copied is not path:
-                contents.notes.append(f"{shown(path.name)} is a copy of {shown(copied.name)}")
-                continue
             unknown = lines.unknown
             contents.refused |= dict(lines.refused)
             for call, asking, offset in lines.ids:
@@ -337,17 +324,14 @@ def read_reply(body: Mapping[str, Any], request: Request) -> Completion:  # Any:
 
 
 def _read_lines(path: Path, wanted: set[str], size: int, changed: int) -> _Lines:
-    digest = hashlib.blake2b(digest_size=16)
     ids: list[tuple[str, int, int]] = []
     unreadable: list[int] = []
     refused: list[tuple[tuple[str, int], str]] = []
-    model, unknown, offset, utf_16 = "", 0, 0, False
+    model, unknown, offset = "", 0, 0
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
-            digest.update(line)
             start, offset = offset, offset + len(line)
             if number == 1:
-                utf_16 = line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
                 start += len(line) - len(line := line.removeprefix(codecs.BOM_UTF8))
             if not line.strip():
                 continue
@@ -366,13 +350,11 @@ def _read_lines(path: Path, wanted: set[str], size: int, changed: int) -> _Lines
     return _Lines(
         size,
         changed,
-        digest.digest(),
         tuple(ids),
         model,
         unknown,
         tuple(unreadable),
         tuple(refused),
-        utf_16,
     )
 
 
@@ -451,6 +433,6 @@ Good to know
   - A file may be incomplete. What it answers counts; what it leaves out is asked again in the next
     request file. So put a reply file here when it is finished, or under a name that begins with a dot
     until it is.
-  - The first readable answer to a request counts. Lines about other requests, lines that cannot be
-    read and copies of a file are passed over and counted in the line that says what is waited for.
+  - The first readable answer to a request counts. Lines about other requests and lines that cannot
+    be read are passed over and counted in the line that says what is waited for.
 """  # noqa: E501
