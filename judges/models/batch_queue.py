@@ -24,7 +24,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 from urllib.parse import urlsplit
 
@@ -39,14 +38,13 @@ from pydantic import (
     ValidationError,
 )
 
-from ..errors import InputError, ModelError, UnreachedError, Waiting, explain_yaml_error, shortened
+from ..errors import InputError, ModelError, Waiting, explain_yaml_error, shortened
 from ..files.small_file import read_small
 from ..files.write_beside import write_beside
-from .base_url import checked_url
+from .address import Address
 from .exchange_folder import URL, RequestFile, answers_any, shown
 from .response_body import BodyCap, sdk_errors
 from .retries import free_of_charge
-from .transport import Secret
 from .wire import read_fault
 
 if TYPE_CHECKING:
@@ -137,37 +135,19 @@ class BatchQueue:
     """Implements `exchange.Courier` for the batch queue of an OpenAI-compatible endpoint.
 
     Args:
-        base_url: As for `Endpoint`.
-        api_key: The key that belongs to it.
-        headers: Further headers.
-        timeout: Seconds for one HTTP request.
-        key_hint: What to do where the endpoint asks for a key, or refuses it.
-        needs_key: Whether to send nothing, because the key is missing.
-        custom_headers: As for `Endpoint`.
         wait: Whether to wait for batches; else `carry` hands them over and raises `Waiting`.
         sleep: Waits, for tests.
+        address: Fields of `Address`; the time limit is that of one HTTP request.
     """
 
     def __init__(
         self,
         *,
-        base_url: str,
-        api_key: str | None,
-        headers: Mapping[str, str] = MappingProxyType({}),
-        timeout: float = 120.0,
-        key_hint: str = "",
-        needs_key: bool = False,
-        custom_headers: bool = False,
         wait: bool = True,
         sleep: Callable[[float], None] = time.sleep,
+        **address: Any,  # Any: as `Address` types them
     ) -> None:
-        self._base_url = checked_url(base_url)
-        self._secret = Secret(api_key)
-        self._headers = headers
-        self._timeout = timeout
-        self._key_hint = key_hint
-        self._needs_key = needs_key
-        self._custom_headers = custom_headers
+        self._at = Address(**address)
         self._wait = wait
         self._sleep = sleep
 
@@ -181,8 +161,7 @@ class BatchQueue:
 
     def carry(self, files: Sequence[RequestFile], report: Callable[[str], None]) -> None:
         """See `Courier.carry`."""
-        if self._needs_key:
-            raise UnreachedError(f"{self._base_url} needs a key", fatal=True, hint=self._key_hint)
+        self._at.require_key()
         ways: dict[Path, _Way] = {}
         pause = _FIRST_LOOK
         try:
@@ -295,7 +274,7 @@ class BatchQueue:
             if batch.status == "failed":
                 # Nothing of it was worked on: the next command sends the file again.
                 _way_path(file.path).unlink()
-                reason = self._secret.scrub(_reason(batch.errors))
+                reason = self._at.secret.scrub(_reason(batch.errors))
                 raise ModelError(
                     f"the batch of {shown(file.path.name)} was refused: {reason}",
                     fatal=True,
@@ -346,7 +325,7 @@ class BatchQueue:
 
         def download() -> None:
             with client.files.with_streaming_response.content(name) as response:
-                for chunk in self._secret.scrub_chunks(response.iter_bytes()):
+                for chunk in self._at.secret.scrub_chunks(response.iter_bytes()):
                     results.write(chunk)
 
         self._with_our_errors(download)
@@ -359,23 +338,26 @@ class BatchQueue:
 
         # A redirect would carry rows to a host nobody named.
         cap = BodyCap(
-            self._base_url, most=_MOST_BODY, most_in_file=_MOST_BYTES, seconds=self._timeout
+            self._at.base_url,
+            most=_MOST_BODY,
+            most_in_file=_MOST_BYTES,
+            seconds=self._at.timeout,
         )
         http = DefaultHttpxClient(
-            timeout=self._timeout, follow_redirects=False, event_hooks={"response": [cap]}
+            timeout=self._at.timeout, follow_redirects=False, event_hooks={"response": [cap]}
         )
-        headers = {**self._headers, "Accept-Encoding": "identity"}
+        headers = {**self._at.headers, "Accept-Encoding": "identity"}
         client = OpenAI(
-            api_key=self._secret.reveal(),
-            base_url=self._base_url,
+            api_key=self._at.secret.reveal(),
+            base_url=self._at.base_url,
             max_retries=0,
-            timeout=self._timeout,
+            timeout=self._at.timeout,
             default_headers=headers,
             http_client=http,
         )
-        if urlsplit(self._base_url).hostname != "api.openai.com":
+        if urlsplit(self._at.base_url).hostname != "api.openai.com":
             client.organization = client.project = None
-        if not self._custom_headers:
+        if not self._at.custom_headers:
             client._custom_headers = headers
         with client:
             yield client
@@ -385,16 +367,16 @@ class BatchQueue:
     ) -> B:  # Any: the SDK's context manager of a response
         def read() -> bytes:
             with answer as response:
-                return self._secret.scrub_bytes(b"".join(response.iter_bytes()))
+                return self._at.secret.scrub_bytes(b"".join(response.iter_bytes()))
 
         raw = self._with_our_errors(read)
         try:
             return form.model_validate_json(raw)
         except ValidationError as error:
-            problem = self._secret.scrub(explain_yaml_error(error, whole="the answer"))
+            problem = self._at.secret.scrub(explain_yaml_error(error, whole="the answer"))
             broken = error.errors()[0]["type"] == "json_invalid"
         raise ModelError(
-            f"{self._base_url} does not answer as a batch queue does: {problem}",
+            f"{self._at.base_url} does not answer as a batch queue does: {problem}",
             retryable=broken,
             fatal=not broken,
             hint=_NO_QUEUE,
@@ -419,25 +401,27 @@ class BatchQueue:
         try:
             return ask()
         except APIStatusError as error:
-            headers = self._secret.scrub_headers(error.response.headers)
-            content = self._secret.scrub_bytes(error.response.content)
+            headers = self._at.secret.scrub_headers(error.response.headers)
+            content = self._at.secret.scrub_bytes(error.response.content)
             fault = read_fault(
-                error.status_code, content, headers, sent=(), base_url=self._base_url
+                error.status_code, content, headers, sent=(), base_url=self._at.base_url
             )
-            if error.status_code in (401, 403) and self._key_hint:
-                fault.hint = self._key_hint
+            if error.status_code in (401, 403) and self._at.key_hint:
+                fault.hint = self._at.key_hint
             elif error.status_code == 404:
                 fault.hint = _NO_QUEUE
         except APIConnectionError as error:
-            reason = self._secret.scrub(str(error.__cause__ or error))
+            reason = self._at.secret.scrub(str(error.__cause__ or error))
             fault = ModelError(
-                f"the connection to {self._base_url} failed: {reason}", retryable=True
+                f"the connection to {self._at.base_url} failed: {reason}", retryable=True
             )
             if isinstance(error.__cause__, ModelError):  # of `BodyCap`
                 fault = error.__cause__
         except (OpenAIError, *sdk_errors()) as error:
-            reason = self._secret.scrub(f"{type(error).__name__}: {error}")
-            fault = ModelError(f"the reply of {self._base_url} broke off: {reason}", retryable=True)
+            reason = self._at.secret.scrub(f"{type(error).__name__}: {error}")
+            fault = ModelError(
+                f"the reply of {self._at.base_url} broke off: {reason}", retryable=True
+            )
         # Raised here and not above it does not carry the SDK's error as its context, and with it
         # the key.
         raise fault
@@ -455,10 +439,10 @@ class BatchQueue:
             }
             batches.append({"file": str(file.path), "requests": len(file.calls), **status})
         return Waiting(
-            f"waiting for {requests:,} replies of {self._base_url}: {_shown(ways.values())}",
+            f"waiting for {requests:,} replies of {self._at.base_url}: {_shown(ways.values())}",
             awaits={
                 "via": "batch",
-                "endpoint": self._base_url,
+                "endpoint": self._at.base_url,
                 "requests": requests,
                 "batches": batches,
             },

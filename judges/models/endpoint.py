@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Set
-from types import MappingProxyType
 from typing import Any
 
-from ..errors import ModelError, UnreachedError
-from .base_url import checked_url
+from ..errors import ModelError
+from .address import Address
 from .model import Completion, Request
 from .retries import too_late
-from .transport import Answer, Secret, Transport, TransportName
+from .transport import Answer, Transport, TransportName
 from .wire import read_answering_fault, read_completion, read_fault
 
 
@@ -24,53 +23,27 @@ class Endpoint:
 
     Args:
         name: The model's name at the endpoint.
-        base_url: Up to where `/chat/completions` begins, such as `https://api.openai.com/v1`.
-        api_key: The key; None for a server that asks for none. The environment is not read for one.
-        timeout: Seconds for one whole try.
-        headers: Further headers, as `ModelSettings` checks them.
-        max_connections: How many connections may be open at once.
-        key_hint: What to do where the endpoint asks for a key, or refuses the one it got.
-        needs_key: Whether to send nothing, because the key that belongs to the endpoint is missing.
-        custom_headers: Whether OPENAI_CUSTOM_HEADERS, which the SDK reads by itself, is meant for
-            this endpoint.
         transport: What sends the requests; see `TransportName`.
+        address: Fields of `Address`.
 
     Raises:
-        InputError: The base URL is not one, carries credentials, or the key cannot stand in a
-            header.
+        InputError: See `Address`.
     """
 
     def __init__(
         self,
         *,
         name: str,
-        base_url: str,
-        api_key: str | None,
-        timeout: float = 120.0,
-        headers: Mapping[str, str] = MappingProxyType({}),
-        max_connections: int = 100,
-        key_hint: str = "",
-        needs_key: bool = False,
-        custom_headers: bool = False,
         transport: TransportName = "openai",
+        **address: Any,  # Any: as `Address` types them
     ) -> None:
         self._name = name
-        self._base_url = checked_url(base_url)
-        self._limit = _TimeLimit(timeout)
-        self._key_hint = key_hint
-        self._needs_key = needs_key
-        self._transport = _open_transport(
-            transport,
-            base_url=self._base_url,
-            secret=Secret(api_key),
-            headers=headers,
-            max_connections=max_connections,
-            timeout=timeout,
-            custom_headers=custom_headers,
-        )
+        self._at = Address(**address)
+        self._limit = _TimeLimit(self._at.timeout)
+        self._transport = _open_transport(transport, self._at)
 
     def __repr__(self) -> str:
-        return f"Endpoint({self._name!r}, {self._base_url!r})"
+        return f"Endpoint({self._name!r}, {self._at.base_url!r})"
 
     @property
     def name(self) -> str:
@@ -80,7 +53,7 @@ class Endpoint:
     @property
     def endpoint(self) -> str:
         """See `Model.endpoint`."""
-        return self._base_url
+        return self._at.base_url
 
     @property
     def simulated(self) -> bool:
@@ -91,10 +64,7 @@ class Endpoint:
         self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
     ) -> Completion:
         """See `Model.complete`."""
-        if self._needs_key:
-            raise UnreachedError(
-                f"{self._name} at {self._base_url} needs a key", fatal=True, hint=self._key_hint
-            )
+        self._at.require_key(f"{self._name} at ")
         body = sent_body(self._name, request, unsupported_parameters)
         answer = await self._try(body)
         if isinstance(answer, ModelError):
@@ -113,7 +83,7 @@ class Endpoint:
             with self._limit:
                 return await self._transport.post(body)
         except TimeoutError:
-            return too_late(self._base_url, self._limit.seconds)
+            return too_late(self._at.base_url, self._limit.seconds)
 
     def _refusal(
         self, answer: Answer, body: Mapping[str, Any], request: Request
@@ -126,8 +96,8 @@ class Endpoint:
             answer.content,
             answer.headers,
             sent=body,
-            base_url=self._base_url,
-            key_hint=self._key_hint,
+            base_url=self._at.base_url,
+            key_hint=self._at.key_hint,
         )
 
 
@@ -181,32 +151,14 @@ class _TimeLimit:
             task.cancel()
 
 
-def _open_transport(
-    name: TransportName,
-    *,
-    base_url: str,
-    secret: Secret,
-    headers: Mapping[str, str],
-    max_connections: int,
-    timeout: float,
-    custom_headers: bool,
-) -> Transport:
+def _open_transport(name: TransportName, address: Address) -> Transport:
     if name == "plain":
         from .plain_transport import PlainTransport
 
-        return PlainTransport(
-            base_url=base_url, secret=secret, headers=headers, max_connections=max_connections
-        )
+        return PlainTransport(address)
     from .openai_transport import OpenAITransport
 
-    return OpenAITransport(
-        base_url=base_url,
-        secret=secret,
-        headers=headers,
-        max_connections=max_connections,
-        timeout=timeout,
-        custom_headers=custom_headers,
-    )
+    return OpenAITransport(address)
 
 
 def sent_body(

@@ -15,19 +15,19 @@ from collections.abc import Collection, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from types import MappingProxyType
 from typing import Any
 
 import orjson
 
-from ..errors import InputError, ModelError, UnreachedError
-from .base_url import Origin, checked_url
+from ..errors import InputError, ModelError
+from .address import Address
+from .base_url import Origin
 from .endpoint import sent_body
 from .import_litellm import load_litellm
 from .model import Completion, Request
 from .response_body import BodyReader
 from .retries import too_late
-from .transport import Answer, Secret
+from .transport import Answer
 from .wire import read_answering_fault, read_completion, read_fault
 
 LITELLM_PREFIX = "litellm/"
@@ -76,15 +76,10 @@ class LiteLLMModel:
 
     Args:
         name: `litellm/PROVIDER/MODEL`, the provider one of `PROVIDERS`.
-        base_url: The provider's address without the path of the request, such as
-            `https://api.anthropic.com`.
-        api_key: The key; for `vertex_ai` an access token. The environment is not read for one.
-        timeout: Seconds for one whole try.
-        headers: Further headers, as `ModelSettings` checks them.
         extra_body: The names of further fields that requests will have.
-        max_connections: How many connections may be open at once.
-        key_hint: What to do where the provider asks for a key, or refuses the one it got.
-        needs_key: Whether to send nothing, because the key is missing.
+        address: Fields of `Address`; the base URL is the provider's without the path of the
+            request, such as `https://api.anthropic.com`, and the key of `vertex_ai` an access
+            token.
 
     Raises:
         InputError: The provider is none of them, a field cannot be sent, or the address or the key
@@ -95,14 +90,8 @@ class LiteLLMModel:
         self,
         *,
         name: str,
-        base_url: str,
-        api_key: str | None,
-        timeout: float = 120.0,
-        headers: Mapping[str, str] = MappingProxyType({}),
         extra_body: Collection[str] = (),
-        max_connections: int = 100,
-        key_hint: str = "",
-        needs_key: bool = False,
+        **address: Any,  # Any: as `Address` types them
     ) -> None:
         self._name = name
         self._provider, self._model = split_litellm_name(name)
@@ -112,20 +101,14 @@ class LiteLLMModel:
                     f"extra_body.{field}: this field cannot be sent through LiteLLM",
                     hint=f"there are {', '.join(sorted(_EXTRA))}",
                 )
-        self._base_url = checked_url(base_url)
-        self._secret = Secret(api_key)
-        self._timeout = timeout
-        self._headers = dict(headers)
-        self._max_connections = max_connections
-        self._key_hint = key_hint
-        self._needs_key = needs_key
+        self._at = Address(**address)
         self._handler: Any = (
             None  # Any: LiteLLM's, made on first use because it belongs to the running loop
         )
         self._http: Any = None  # Any: httpx's client below it
 
     def __repr__(self) -> str:
-        return f"LiteLLMModel({self._name!r}, {self._base_url!r})"
+        return f"LiteLLMModel({self._name!r}, {self._at.base_url!r})"
 
     @property
     def name(self) -> str:
@@ -135,7 +118,7 @@ class LiteLLMModel:
     @property
     def endpoint(self) -> str:
         """See `Model.endpoint`."""
-        return self._base_url
+        return self._at.base_url
 
     @property
     def simulated(self) -> bool:
@@ -146,10 +129,7 @@ class LiteLLMModel:
         self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
     ) -> Completion:
         """See `Model.complete`."""
-        if self._needs_key:
-            raise UnreachedError(
-                f"{self._name} at {self._base_url} needs a key", fatal=True, hint=self._key_hint
-            )
+        self._at.require_key(f"{self._name} at ")
         parameters = sent_body(self._model, request, unsupported_parameters)
         del parameters["model"]  # LiteLLM wants it with its provider
         reply = await self._try(parameters, request)
@@ -174,12 +154,7 @@ class LiteLLMModel:
             if self._route == "gemini" and f"gemini/{self._model}" not in litellm.model_cost:
                 # Of a model it has not heard of it believes the least, and rewrites the messages.
                 litellm.register_model({f"gemini/{self._model}": _CAPABLE})
-            self._http, self._handler = _open_handler(
-                self._base_url,
-                self._secret,
-                max_connections=self._max_connections,
-                timeout=self._timeout,
-            )
+            self._http, self._handler = _open_handler(self._at)
         known = litellm.get_supported_openai_params(
             model=self._model, custom_llm_provider=self._route
         )
@@ -193,7 +168,7 @@ class LiteLLMModel:
         _EXCHANGE.set(exchange)
         problem = "no answer was read"
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(self._at.timeout):
                 # Below its wrapper, which logs in a task of its own, retries and looks into caches.
                 ask = inspect.unwrap(litellm.acompletion)
                 reply = await ask(
@@ -203,7 +178,7 @@ class LiteLLMModel:
                 body = orjson.dumps(reply.model_dump(mode="json"))
                 return read_completion(body, request)
         except TimeoutError:
-            return too_late(self._base_url, self._timeout)
+            return too_late(self._at.base_url, self._at.timeout)
         except ModelError as error:
             return error
         except Exception as error:  # noqa: BLE001  # LiteLLM wraps what the gate and its own reading raise in many ways
@@ -218,18 +193,18 @@ class LiteLLMModel:
         return "gemini" if self._provider == "vertex_ai" else self._provider
 
     def _asking(self) -> dict[str, Any]:  # Any: LiteLLM's settings of one call
-        address = self._base_url
+        url = self._at.base_url
         if self._provider == "anthropic":
-            address = f"{address.removesuffix('/v1')}/v1/messages"
-        headers = dict(self._headers)
+            url = f"{url.removesuffix('/v1')}/v1/messages"
+        headers = dict(self._at.headers)
         if self._provider == "vertex_ai":
-            headers["Authorization"] = f"Bearer {self._secret.reveal()}"
+            headers["Authorization"] = f"Bearer {self._at.secret.reveal()}"
         settings: dict[str, Any] = {
             "model": f"{self._route}/{self._model}",
-            "api_key": self._secret.reveal(),
-            "api_base": address,
+            "api_key": self._at.secret.reveal(),
+            "api_base": url,
             "client": self._handler,
-            "timeout": self._timeout,
+            "timeout": self._at.timeout,
             "num_retries": 0,
             "max_retries": 0,
             "drop_params": False,
@@ -241,8 +216,8 @@ class LiteLLMModel:
         if self._provider == "bedrock":
             # Only for the signature, which a key of this kind does not use; unset it would be
             # looked up.
-            settings["aws_region_name"] = _region(self._base_url)
-            settings["aws_bedrock_runtime_endpoint"] = self._base_url
+            settings["aws_region_name"] = _region(self._at.base_url)
+            settings["aws_bedrock_runtime_endpoint"] = self._at.base_url
         return settings
 
     def _log(
@@ -267,12 +242,12 @@ class LiteLLMModel:
         answer = exchange.answer
         if exchange.fault is not None:
             return exchange.fault
-        problem = self._secret.scrub(problem.partition("\n")[0])[:300]
+        problem = self._at.secret.scrub(problem.partition("\n")[0])[:300]
         if answer is None:
-            return ModelError(f"LiteLLM sent nothing to {self._base_url}: {problem}", status=400)
+            return ModelError(f"LiteLLM sent nothing to {self._at.base_url}: {problem}", status=400)
         if answer.status < 300:
             return ModelError(
-                f"the reply of {self._base_url} cannot be read: {problem}",
+                f"the reply of {self._at.base_url} cannot be read: {problem}",
                 retryable=True,
                 status=200,
             )
@@ -283,8 +258,8 @@ class LiteLLMModel:
             answer.content,
             answer.headers,
             sent=parameters,
-            base_url=self._base_url,
-            key_hint=self._key_hint,
+            base_url=self._at.base_url,
+            key_hint=self._at.key_hint,
         )
 
 
@@ -315,18 +290,17 @@ def _region(base_url: str) -> str:
     return parts[1] if parts[0].startswith("bedrock") and len(parts) > 2 else "us-east-1"
 
 
-def _open_handler(
-    base_url: str, secret: Secret, *, max_connections: int, timeout: float
-) -> tuple[Any, Any]:  # Any: httpx's, LiteLLM's
+def _open_handler(address: Address) -> tuple[Any, Any]:  # Any: httpx's, LiteLLM's
     """Return an HTTP client, and LiteLLM's handler that sends through it and no other way."""
     import httpx
     from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
 
+    base_url, secret = address.base_url, address.secret
     origin = Origin.of(base_url)
     reader = BodyReader(base_url, errors=(httpx.HTTPError,))
     http = httpx.AsyncClient(
-        limits=httpx.Limits(max_connections=max_connections),
-        timeout=timeout,
+        limits=httpx.Limits(max_connections=address.max_connections),
+        timeout=address.timeout,
         follow_redirects=False,
     )
 
@@ -368,7 +342,7 @@ def _open_handler(
                 finally:
                     await response.aclose()
             except httpx.HTTPError as error:
-                return _connection_fault(error, base_url, secret)
+                return _connection_fault(error, address)
             if isinstance(content, ModelError):
                 return content
             headers = secret.scrub_headers(response.headers)
@@ -376,7 +350,7 @@ def _open_handler(
 
     handler = AsyncHTTPHandler()
     handler.client = httpx.AsyncClient(
-        transport=Gate(), timeout=timeout, follow_redirects=False, trust_env=False
+        transport=Gate(), timeout=address.timeout, follow_redirects=False, trust_env=False
     )
     return http, handler
 
@@ -385,12 +359,12 @@ class _NotSentError(Exception):
     """What the gate raises through LiteLLM; the try's `_Exchange` says why."""
 
 
-def _connection_fault(error: Exception, base_url: str, secret: Secret) -> ModelError:
+def _connection_fault(error: Exception, address: Address) -> ModelError:
     import httpx
 
-    reason = secret.scrub(str(error) or type(error).__name__)
-    if "CERTIFICATE_VERIFY_FAILED" in reason:
-        return UnreachedError(f"the certificate of {base_url} is not trusted: {reason}", fatal=True)
-    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
-        return UnreachedError(f"{base_url} cannot be reached: {reason}", retryable=True)
-    return ModelError(f"the connection to {base_url} broke: {reason}", retryable=True)
+    reason = address.secret.scrub(str(error) or type(error).__name__)
+    return address.connection_fault(
+        reason,
+        untrusted="CERTIFICATE_VERIFY_FAILED" in reason,
+        unreached=isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError),
+    )

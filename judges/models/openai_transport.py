@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ..errors import ModelError, UnreachedError, files_hint
+from ..errors import ModelError, files_hint
+from .address import Address
 from .response_body import ACCEPTED, BodyReader, body_of, sdk_errors
-from .transport import CHAT, Answer, Secret
+from .transport import CHAT, Answer
 
 if TYPE_CHECKING:
     from openai import APIConnectionError, AsyncOpenAI
@@ -29,31 +30,11 @@ class OpenAITransport:
     """Implements `transport.Transport`.
 
     Args:
-        base_url: As `checked_url` returns it.
-        secret: The key.
-        headers: Further headers.
-        max_connections: How many connections may be open at once.
-        timeout: Seconds for one try, for the SDK's own timers.
-        custom_headers: Whether OPENAI_CUSTOM_HEADERS, which the SDK reads by itself, is meant for
-            this endpoint.
+        address: Where to, with which key; its time limit is for the SDK's own timers.
     """
 
-    def __init__(
-        self,
-        *,
-        base_url: str,
-        secret: Secret,
-        headers: Mapping[str, str],
-        max_connections: int,
-        timeout: float,
-        custom_headers: bool,
-    ) -> None:
-        self._base_url = base_url
-        self._secret = secret
-        self._headers = {**headers, **_HEADERS}
-        self._max_connections = max_connections
-        self._timeout = timeout
-        self._custom_headers = custom_headers
+    def __init__(self, address: Address) -> None:
+        self._at = address
         self._client: AsyncOpenAI | None = None
 
     async def post(self, body: Mapping[str, Any]) -> Answer | ModelError:  # Any: JSON
@@ -61,9 +42,8 @@ class OpenAITransport:
         from openai import APIConnectionError, APIStatusError, OpenAIError
 
         client = self._connect()
-        options: Any = {
-            "headers": self._headers
-        }  # Any: the SDK keeps the type of its options to itself
+        # Any: the SDK keeps the type of its options to itself
+        options: Any = {"headers": {**self._at.headers, **_HEADERS}}
         try:
             # Any: the SDK types the unread response as the parsed body.
             answer: Any = await client.post(CHAT, body=body, cast_to=object, options=options)
@@ -76,8 +56,10 @@ class OpenAITransport:
             raise
         except (OpenAIError, OSError, ValueError, *sdk_errors()) as error:
             # The body broke off or cannot be decompressed.
-            reason = self._secret.scrub(f"{type(error).__name__}: {error}")
-            return ModelError(f"the reply of {self._base_url} broke off: {reason}", retryable=True)
+            reason = self._at.secret.scrub(f"{type(error).__name__}: {error}")
+            return ModelError(
+                f"the reply of {self._at.base_url} broke off: {reason}", retryable=True
+            )
 
     async def close(self) -> None:
         """See `Transport.close`."""
@@ -96,8 +78,8 @@ class OpenAITransport:
         for name, value in response.headers.raw:
             headers[name.decode("latin-1").lower()] = value.decode("latin-1")
         if response.status_code >= 300:
-            headers = dict(self._secret.scrub_headers(headers))
-        return Answer(response.status_code, self._secret.scrub_bytes(content), headers)
+            headers = dict(self._at.secret.scrub_headers(headers))
+        return Answer(response.status_code, self._at.secret.scrub_bytes(content), headers)
 
     def _connect(self) -> AsyncOpenAI:
         """Return the SDK's client, made on first use because it belongs to the running loop."""
@@ -105,27 +87,27 @@ class OpenAITransport:
             return self._client
         from openai import DEFAULT_CONNECTION_LIMITS, AsyncOpenAI, DefaultAioHttpClient
 
-        limits = type(DEFAULT_CONNECTION_LIMITS)(max_connections=self._max_connections)
-        reader = BodyReader(self._base_url)
+        limits = type(DEFAULT_CONNECTION_LIMITS)(max_connections=self._at.max_connections)
+        reader = BodyReader(self._at.base_url)
         # A redirect would carry the row's text, if not the key, to a host nobody named.
         http = DefaultAioHttpClient(
-            timeout=self._timeout,
+            timeout=self._at.timeout,
             limits=limits,
             follow_redirects=False,
             event_hooks={"response": [reader.read]},
         )
         client = AsyncOpenAI(
-            api_key=self._secret.reveal(),
-            base_url=self._base_url,
+            api_key=self._at.secret.reveal(),
+            base_url=self._at.base_url,
             # Retries are the client's: here they would be neither counted nor paid from the budget.
             max_retries=0,
-            timeout=self._timeout,
+            timeout=self._at.timeout,
             http_client=http,
         )
-        if urlsplit(self._base_url).hostname != "api.openai.com":
+        if urlsplit(self._at.base_url).hostname != "api.openai.com":
             # The SDK reads them from the environment and sends them to any host.
             client.organization = client.project = None
-        if not self._custom_headers:
+        if not self._at.custom_headers:
             # It reads these too, an Authorization among them, and has no public way to leave them
             # out.
             client._custom_headers = {}
@@ -144,12 +126,9 @@ class OpenAITransport:
                 cause, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
             )
             cause = cause.__cause__
-        reason = self._secret.scrub(reason)
-        if untrusted:
-            return UnreachedError(
-                f"the certificate of {self._base_url} is not trusted: {reason}", fatal=True
-            )
-        if unreached:
-            message = f"{self._base_url} cannot be reached: {reason}"
-            return UnreachedError(message, retryable=True, hint=files_hint(error))
-        return ModelError(f"the connection to {self._base_url} broke: {reason}", retryable=True)
+        return self._at.connection_fault(
+            self._at.secret.scrub(reason),
+            untrusted=untrusted,
+            unreached=unreached,
+            hint=files_hint(error),
+        )

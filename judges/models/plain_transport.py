@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from ..errors import ModelError, UnreachedError, files_hint
+from ..errors import ModelError, files_hint
+from .address import Address
 from .response_body import ACCEPTED, BodyReader
-from .transport import CHAT, Answer, Secret
+from .transport import CHAT, Answer
 
 if TYPE_CHECKING:
     import aiohttp
@@ -43,19 +44,11 @@ class PlainTransport:
     """Implements `transport.Transport`.
 
     Args:
-        base_url: As `checked_url` returns it.
-        secret: The key.
-        headers: Further headers.
-        max_connections: How many connections may be open at once.
+        address: Where to, with which key; the time limit is the caller's.
     """
 
-    def __init__(
-        self, *, base_url: str, secret: Secret, headers: Mapping[str, str], max_connections: int
-    ) -> None:
-        self._base_url = base_url
-        self._secret = secret
-        self._headers = headers
-        self._max_connections = max_connections
+    def __init__(self, address: Address) -> None:
+        self._at = address
         self._open: _Open | None = None
 
     async def post(self, body: Mapping[str, Any]) -> Answer | ModelError:  # Any: JSON
@@ -88,22 +81,19 @@ class PlainTransport:
             # the next answer.
             connection.release()
         except aiohttp.ClientConnectorCertificateError as error:
-            reason = self._secret.scrub(str(error.certificate_error))
-            return UnreachedError(
-                f"the certificate of {self._base_url} is not trusted: {reason}", fatal=True
-            )
+            reason = self._at.secret.scrub(str(error.certificate_error))
+            return self._at.connection_fault(reason, untrusted=True)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-            message = f"{self._base_url} cannot be reached: {self._reason(error)}"
-            return UnreachedError(message, retryable=True, hint=files_hint(error))
+            reason = self._reason(error)
+            return self._at.connection_fault(reason, unreached=True, hint=files_hint(error))
         except TimeoutError:
             raise
         except (aiohttp.ClientError, HttpProcessingError, OSError, ValueError, zlib.error) as error:
-            event = (
-                f"the reply of {self._base_url} broke off"
-                if answered
-                else f"the connection to {self._base_url} broke"
-            )
-            return ModelError(f"{event}: {self._reason(error)}", retryable=True)
+            reason = self._reason(error)
+            if not answered:
+                return self._at.connection_fault(reason)
+            message = f"the reply of {self._at.base_url} broke off: {reason}"
+            return ModelError(message, retryable=True)
         finally:
             if connection is not None:
                 connection.close()  # nothing is left to close after `release`
@@ -111,8 +101,8 @@ class PlainTransport:
             return reply
         headers: Mapping[str, str] = response.headers
         if response.code >= 300:
-            headers = self._secret.scrub_headers(headers)
-        return Answer(response.code, self._secret.scrub_bytes(reply), headers)
+            headers = self._at.secret.scrub_headers(headers)
+        return Answer(response.code, self._at.secret.scrub_bytes(reply), headers)
 
     async def close(self) -> None:
         """See `Transport.close`."""
@@ -126,21 +116,21 @@ class PlainTransport:
         from yarl import URL
 
         trusted: ssl.SSLContext | bool = True
-        if self._base_url.startswith("https:"):
+        if self._at.base_url.startswith("https:"):
             import certifi
 
             # The same authorities on every machine, and the same as under the SDK.
             trusted = ssl.create_default_context(cafile=certifi.where())
         headers = {
-            **self._headers,
+            **self._at.headers,
             **ACCEPTED,
             "Accept": "application/json",
             "Content-Type": "application/json",
         }
         headers.setdefault("User-Agent", "judgewright")
-        if self._secret.known:
-            headers["Authorization"] = f"Bearer {self._secret.reveal()}"
-        url = URL(self._base_url + CHAT, encoded=True)
+        if self._at.secret.known:
+            headers["Authorization"] = f"Bearer {self._at.secret.reveal()}"
+        url = URL(self._at.base_url + CHAT, encoded=True)
         request = aiohttp.ClientRequest(
             "POST", url, headers=headers, loop=asyncio.get_running_loop()
         )
@@ -149,12 +139,12 @@ class PlainTransport:
             if name.lower() != "content-length":
                 lines.append(f"{name}: {value}")
         self._open = _Open(
-            connector=aiohttp.TCPConnector(limit=self._max_connections, ssl=trusted),
+            connector=aiohttp.TCPConnector(limit=self._at.max_connections, ssl=trusted),
             request=request,
             # The time limit is the caller's.
             no_limit=aiohttp.ClientTimeout(total=None, sock_connect=None),
             head="\r\n".join([*lines, "Content-Length: "]).encode("ascii"),
-            reader=BodyReader(self._base_url, errors=(aiohttp.ClientError,)),
+            reader=BodyReader(self._at.base_url, errors=(aiohttp.ClientError,)),
         )
         return self._open
 
@@ -162,6 +152,6 @@ class PlainTransport:
         cause: BaseException = error
         while cause.__cause__ is not None:
             cause = cause.__cause__  # the innermost one says most
-        return self._secret.scrub(
+        return self._at.secret.scrub(
             f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
         )
