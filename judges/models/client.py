@@ -71,6 +71,7 @@ class Client:
             rest is not sent where there are more.
         tries: The most attempts for one request.
         row_seconds: The longest one request may take, its waits included.
+        widens: Whether a reply that was cut is asked for once more, with twice the room.
         clock: The time, for tests.
         rng: Draws the jitter of retries.
 
@@ -94,6 +95,7 @@ class Client:
         max_unreadable: int = MOST_UNREADABLE,
         tries: int = 8,
         row_seconds: float = 600.0,
+        widens: bool = True,
         clock: Clock | None = None,
         rng: random.Random | None = None,
     ) -> None:
@@ -118,6 +120,7 @@ class Client:
         self.model = model
         self._stats = ClientStats()
         self._max_unreadable = max_unreadable
+        self._widens = widens
         self._counting = threading.Lock()
         self._in_flight = CallsInFlight()
         self._context = ClientContext(
@@ -207,7 +210,8 @@ class Client:
             return self.settings.apply(requests[position])
 
         self._complete(calls, make, counters, progress, seen)
-        self._ask_with_more_room(calls, make, counters, progress)
+        if self._widens:
+            self._ask_with_more_room(calls, make, counters, progress)
         if progress is not None:
             progress(counters.progress())
         return _in_order(calls, len(requests))

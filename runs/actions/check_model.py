@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from statistics import mean, median
 from typing import Any, Literal
@@ -17,8 +16,6 @@ from ...judges import (
     JudgePrompt,
     JudgeSettings,
     Message,
-    Model,
-    ModelError,
     Prices,
     Request,
     Unscored,
@@ -26,15 +23,13 @@ from ...judges import (
     read_reply,
     without_thinking,
 )
-from ...judges.models import OMIT, Ladder, ModelSettings, Speed, changed, ignored_parameters
+from ...judges.models import OMIT, Client, FailedCall, MemoryRecord, ignored_parameters
 from ..config.environment import Environment, open_model
 
 Outcome = Literal["honoured", "ignored", "refused", "not sent", "cannot tell"]
 
 _AT_ONCE = 4
 _TRIES = 3
-_LONGEST_PAUSE = 20.0
-"""Seconds to wait at most before an answer is asked for again."""
 _LIMIT = 32
 """Tokens that a long answer is limited to."""
 _CHAT_LIMIT = 400
@@ -119,146 +114,119 @@ def check_model(
     environment.require_named(name, who=f"the model {name!r}")
     environment.require_keys(name)
     settings = environment.settings(name)
-    prices = Prices(environment.prices, settings.price)
-    return asyncio.run(
-        _check(name, open_model(name, environment), settings, prices, prompt, rows, judge, tell)
+    client = Client(
+        open_model(name, environment),
+        settings=settings,
+        record=_NoRecord(),
+        prices=Prices(environment.prices, settings.price),
+        concurrency=_AT_ONCE,
+        max_unreadable=len(rows),
+        tries=_TRIES,
+        row_seconds=settings.timeout,  # what took as long takes as long another time
+        widens=False,
     )
+    with client:
+        return _check(name, _Asker(client, tell), prompt, rows, judge)
 
 
-async def _check(
+def _check(
     name: str,
-    model: Model,
-    settings: ModelSettings,
-    prices: Prices,
+    asker: _Asker,
     prompt: JudgePrompt,
     rows: Dataset,
     judge: JudgeSettings | None,
-    tell: Callable[[str], None],
 ) -> ModelReport:
-    asker = _Asker(model, settings, prices, Ladder(), Speed(settings.timeout), tell)
     checks: list[Check] = []
-    try:
-        asked = [judge_request(prompt, row, settings=judge or JudgeSettings()) for row in rows.rows]
-        # The first alone: a wrong key or name is then said once.
-        asker.begin(f"{len(asked)} rows of {prompt.name}")
-        replies = [await asker.ask(asked[0])]
-        replies += await asker.ask_all(asked[1:])
-        for doing, check in {
-            "a JSON schema": _json_schema,
-            "temperature and seed": _sampling,
-            "log-probabilities": partial(_log_probabilities, verdict=asked[0]),
-            "the token limit": partial(_token_limit, verdict=asked[0], answered=replies[0]),
-        }.items():
-            asker.begin(doing)
-            found = await check(asker)
-            for one in found:
-                tell(f"  {one.setting}: {one.outcome}, {one.reason}")
-            checks += found
-    finally:
-        await model.close()
+    asked = [judge_request(prompt, row, settings=judge or JudgeSettings()) for row in rows.rows]
+    # The first alone: a wrong key or name is then said once.
+    asker.begin(f"{len(asked)} rows of {prompt.name}")
+    replies = [asker.ask(asked[0]), *asker.ask_all(asked[1:])]
+    for doing, check in {
+        "a JSON schema": _json_schema,
+        "temperature and seed": _sampling,
+        "log-probabilities": partial(_log_probabilities, verdict=asked[0]),
+        "the token limit": partial(_token_limit, verdict=asked[0], answered=replies[0]),
+    }.items():
+        asker.begin(doing)
+        outcomes = check(asker)
+        for outcome in outcomes:
+            asker.tell(f"  {outcome.setting}: {outcome.outcome}, {outcome.reason}")
+        checks += outcomes
     unreadable = [
         answer for reply in replies if isinstance(answer := read_reply(prompt, reply), Unscored)
     ]
     thoughts = [reply.reasoning_tokens for reply in replies if reply.reasoning_tokens is not None]
-    costs = [asker.cost(reply) for reply in replies]
-    known = [cost for cost in costs if cost is not None]
-    spent = [asker.cost(reply) for reply in asker.replies]
-    paid = [cost for cost in spent if cost is not None]
+    known = [reply.cost for reply in replies if reply.cost is not None]
+    model, stats = asker.client.model, asker.client.stats
     return ModelReport(
         name=name,
         model=model.name,
         base_url=model.endpoint,
         simulated=model.simulated,
         checks=(*checks, _reasoning(replies), _usage(replies)),
-        latency=median(asker.latencies[: len(replies)]),
+        latency=median(reply.latency for reply in replies),
         rows=len(replies),
         readable=len(replies) - len(unreadable),
         unreadable=f"{unreadable[0].reason}: {unreadable[0].detail}" if unreadable else "",
         tokens_in=mean(reply.tokens_in for reply in replies),
         tokens_out=mean(reply.tokens_out for reply in replies),
         reasoning=mean(thoughts) if thoughts else None,
-        thousand_rows=1000 * mean(known) if len(known) == len(costs) else None,
-        calls=len(asker.replies),
-        cost=sum(paid) if len(paid) == len(spent) else None,
+        thousand_rows=1000 * mean(known) if len(known) == len(replies) else None,
+        calls=stats.calls,
+        cost=stats.cost if stats.price_known else None,
     )
 
 
-@dataclass(slots=True)
+class _NoRecord(MemoryRecord):
+    """Answers nothing from what was asked before: equal requests are compared."""
+
+    def lookup(self, keys: Sequence[bytes]) -> Mapping[bytes, Completion | FailedCall]:
+        """Return nothing."""
+        return {}
+
+
+@dataclass(frozen=True, slots=True)
 class _Asker:
-    """Asks one model without a record, and notes what the endpoint refuses."""
+    """Asks one model."""
 
-    model: Model
-    settings: ModelSettings
-    prices: Prices
-    ladder: Ladder
-    speed: Speed
+    client: Client
     tell: Callable[[str], None]
-    replies: list[Completion] = field(default_factory=list)
-    latencies: list[float] = field(default_factory=list)
 
-    async def ask(self, request: Request) -> Completion:
-        """Return the reply, asked for as the endpoint takes it, and as long as its time limit
-        allows.
-        """
-        request = self.settings.apply(request)
-        if not self.model.simulated:
-            request = self.speed.fitted(request)
-        tries, loop = 0, asyncio.get_running_loop()
-        while True:
-            omitted = self.ladder.omitted
-            began = loop.time()
-            try:
-                reply = await self.model.complete(
-                    changed(request, omitted), unsupported_parameters=omitted
-                )
-            except ModelError as error:
-                refusal = self.ladder.refuse(request, omitted, error)
-                if refusal is None:
-                    continue
-                tries += 1
-                if not refusal.retryable or refusal.late or tries == _TRIES:
-                    raise refusal from None
-                await asyncio.sleep(min(error.retry_after or 1.0, _LONGEST_PAUSE))
-                continue
-            self.ladder.accept(request, omitted)
-            self.latencies.append(loop.time() - began)
-            self.speed.learn(reply, self.latencies[-1])
-            self.replies.append(reply)
-            return reply
+    @property
+    def refused(self) -> set[str]:
+        """What the endpoint refuses, as `Completion.dropped` has it."""
+        return self.client.stats.dropped
 
-    async def ask_all(self, requests: Sequence[Request]) -> list[Completion]:
-        """Return the replies, a few asked for at once where the model is not slow."""
+    def ask(self, request: Request) -> Completion:
+        """Return the reply, asked for as the endpoint takes it."""
+        return self.client.ask_one(request)
+
+    def ask_all(self, requests: Sequence[Request]) -> list[Completion]:
+        """Return the replies; raise the error of the first request that has none."""
         replies: list[Completion] = []
-        at_once = (
-            1 if self.speed.room < _AT_ONCE * _CHAT_LIMIT and self.speed.per_second else _AT_ONCE
-        )
-        for start in range(0, len(requests), at_once):
-            replies += await asyncio.gather(
-                *(self.ask(request) for request in requests[start : start + at_once])
-            )
+        for outcome in self.client.ask(requests):
+            if not isinstance(outcome, Completion):
+                raise outcome
+            replies.append(outcome)
         return replies
 
     def begin(self, doing: str) -> None:
         """Say what is asked about from now on."""
-        speed = f", {self.speed.per_second:.3g} tokens/s" if self.speed.per_second else ""
-        self.tell(f"asking {self.model.name} at {self.model.endpoint} about {doing}{speed}")
+        model, per_second = self.client.model, self.client.stats.speed
+        speed = f", {per_second:.3g} tokens/s" if per_second else ""
+        self.tell(f"asking {model.name} at {model.endpoint} about {doing}{speed}")
 
     def request(self, text: str, **fields: Any) -> Request:  # Any: the fields of a request
         """Return a request that is no judge's."""
         limit = _CHAT_LIMIT
-        if self.speed.per_second is not None:
-            limit = max(_LIMIT, min(limit, int(_CHAT_SECONDS * self.speed.per_second)))
-        return Request(messages=(Message("user", text),), **{"default_max_tokens": limit, **fields})
-
-    def cost(self, reply: Completion) -> float | None:
-        """Return US dollars."""
-        model = self.model
-        return self.prices.cost(
-            model.name, model.endpoint, reply.tokens_in, reply.tokens_out, reply.tokens_cached
-        )
+        if (per_second := self.client.stats.speed) is not None:
+            limit = max(_LIMIT, min(limit, int(_CHAT_SECONDS * per_second)))
+        own_limit = self.client.settings.max_tokens  # a model that thinks needs it
+        fields = {"default_max_tokens": limit, "max_tokens": own_limit, **fields}
+        return Request(messages=(Message("user", text),), purpose="optimizer", **fields)
 
 
-async def _json_schema(asker: _Asker) -> list[Check]:
+def _json_schema(asker: _Asker) -> list[Check]:
     """Ask for an object that no prompt mentions: only an endpoint that reads the schema can answer
     with it.
     """
@@ -275,12 +243,12 @@ async def _json_schema(asker: _Asker) -> list[Check]:
         "json_schema": {"name": "reply", "strict": True, "schema": schema},
     }
     requests = [asker.request(_GREETING, response_format=form, repeat=k) for k in range(2)]
-    replies = await asker.ask_all(requests)
+    replies = asker.ask_all(requests)
     fits = [_in_schema(reply.text, wanted) for reply in replies]
     outcome: Outcome = "refused"
-    if "response_format" in asker.ladder.omitted:
+    if "response_format" in asker.refused:
         reason = "it is left out; replies are read from text"
-    elif "json_schema" in asker.ladder.omitted:
+    elif "json_schema" in asker.refused:
         reason = "json_object is sent; fields are read from text"
     elif all(fits):
         outcome, reason = "honoured", "replies keep to a schema that the prompt does not name"
@@ -304,19 +272,18 @@ def _in_schema(text: str, wanted: dict[str, list[str]]) -> bool:
     )
 
 
-async def _sampling(asker: _Asker) -> list[Check]:
+def _sampling(asker: _Asker) -> list[Check]:
     """Compare answers at temperature 1 and 0, and of equal and different seeds."""
     # What the endpoint does is asked, not what the settings say; a temperature that must be left
     # out is left out.
-    plain = asker
-    if asker.settings.temperature != OMIT:
-        plain = replace(asker, settings=replace(asker.settings, temperature=None))
+    settings = asker.client.settings
+    if settings.temperature != OMIT:
+        asker.client.settings = replace(settings, temperature=None)
     hot: dict[str, Any] = {"temperature": 1.0}  # Any: the fields of a request
-    sampled = await plain.ask_all([plain.request(_RANDOM, **hot, repeat=k) for k in range(_TEXTS)])
-    again = await plain.ask(plain.request(_RANDOM, **hot, repeat=0))
-    cold = await plain.ask_all(
-        [plain.request(_RANDOM, temperature=0.0, repeat=k) for k in range(_TEXTS)]
-    )
+    sampled = asker.ask_all([asker.request(_RANDOM, **hot, repeat=k) for k in range(_TEXTS)])
+    again = asker.ask(asker.request(_RANDOM, **hot, repeat=0))
+    cold = asker.ask_all([asker.request(_RANDOM, temperature=0.0, repeat=k) for k in range(_TEXTS)])
+    asker.client.settings = settings
     replies = [*sampled, again, *cold]
     varied, fixed = len({reply.text for reply in sampled}), len({reply.text for reply in cold})
     empty = ""
@@ -328,9 +295,9 @@ async def _sampling(asker: _Asker) -> list[Check]:
 
 def _temperature(asker: _Asker, varied: int, fixed: int, empty: str) -> Check:
     name = "temperature"
-    if asker.settings.temperature == OMIT:
+    if asker.client.settings.temperature == OMIT:
         return Check(name, "not sent", f"the settings say {OMIT}")
-    if name in asker.ladder.omitted:
+    if name in asker.refused:
         return Check(name, "refused", "it is left out; the endpoint's own applies")
     if empty:
         return Check(name, "cannot tell", empty)
@@ -343,7 +310,7 @@ def _temperature(asker: _Asker, varied: int, fixed: int, empty: str) -> Check:
 
 def _seed(asker: _Asker, varied: int, same: bool, empty: str) -> Check:
     name = "seed"
-    if name in asker.ladder.omitted:
+    if name in asker.refused:
         return Check(name, "refused", "it is left out; --repeat may get equal answers")
     if empty:
         return Check(name, "cannot tell", empty)
@@ -354,29 +321,28 @@ def _seed(asker: _Asker, varied: int, same: bool, empty: str) -> Check:
     return Check(name, "honoured", "the same seed gives the same answer, another one another")
 
 
-async def _log_probabilities(asker: _Asker, verdict: Request) -> list[Check]:
-    reply = await asker.ask(replace(verdict, top_logprobs=3))
+def _log_probabilities(asker: _Asker, verdict: Request) -> list[Check]:
+    reply = asker.ask(replace(verdict, top_logprobs=3))
     name, useless = "log-probabilities", "--confidence tok cannot be used"
-    if "logprobs" in asker.ladder.omitted:
+    if "logprobs" in asker.refused:
         return [Check(name, "refused", useless)]
     if reply.logprobs:
         return [Check(name, "honoured", f"of {len(reply.logprobs)} tokens")]
     return [Check(name, "ignored", f"the reply has none; {useless}")]
 
 
-async def _token_limit(asker: _Asker, verdict: Request, answered: Completion) -> list[Check]:
+def _token_limit(asker: _Asker, verdict: Request, answered: Completion) -> list[Check]:
     limit, request = _LIMIT, asker.request(_STORY, max_tokens=_LIMIT)
-    reply = await asker.ask(request)
+    reply = asker.ask(request)
     if reply.finish_reason != "length" and reply.tokens_out <= limit and answered.tokens_out > 1:
         # It tells no long stories; a verdict that was complete before is cut at half its length.
         limit = answered.tokens_out // 2
         request = replace(verdict, max_tokens=limit)
-        reply = await asker.ask(request)
-    refused = asker.ladder.omitted & {"max_tokens", "max_completion_tokens"}
-    if len(refused) == 2:
+        reply = asker.ask(request)
+    if "max_tokens" in asker.refused:
         reason = "neither max_tokens nor max_completion_tokens"
         return [Check("token limit", "refused", reason)]
-    name = "max_completion_tokens" if "max_tokens" in refused else "max_tokens"
+    name = "max_completion_tokens" if "max_tokens_name" in asker.refused else "max_tokens"
     written = f"{reply.tokens_out} tokens where {limit} were allowed"
     if reply.extra.get("tokens") == "estimated":
         return [Check(name, "cannot tell", "the endpoint reports no tokens")]
