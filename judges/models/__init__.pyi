@@ -6,7 +6,7 @@ from .client import Client
 from .counters import ClientStats, Progress
 from .endpoint import Endpoint
 from .engine import Engine, Here
-from .exchange import Courier, Exchange, ask_together
+from .exchange import Exchange, ask_together
 from .exchange_folder import ExchangeFolder, RequestFile, call_id, read_reply
 from .ignored import ignored_parameters, unused_settings
 from .import_litellm import litellm_deferred, load_litellm, variables_set
@@ -37,7 +37,6 @@ __all__ = [
     "Client",
     "ClientStats",
     "Completion",
-    "Courier",
     "Endpoint",
     "Engine",
     "Exchange",

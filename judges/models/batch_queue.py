@@ -132,7 +132,7 @@ class _Way:
 
 
 class BatchQueue:
-    """Implements `exchange.Courier` for the batch queue of an OpenAI-compatible endpoint.
+    """Carries request files to the batch queue of an OpenAI-compatible endpoint, for an `Exchange`.
 
     Args:
         wait: Whether to wait for batches; else `carry` hands them over and raises `Waiting`.
@@ -152,15 +152,24 @@ class BatchQueue:
         self._sleep = sleep
 
     def carries(self, file: RequestFile) -> bool:
-        """See `Courier.carries`."""
+        """Return whether a file was handed over, or may have been."""
         return os.path.lexists(_way_path(file.path))
 
     def forget(self, file: RequestFile) -> None:
-        """See `Courier.forget`."""
+        """Drop what is kept beside a file, which nobody needs any more."""
         _way_path(file.path).unlink(missing_ok=True)
 
     def carry(self, files: Sequence[RequestFile], report: Callable[[str], None]) -> None:
-        """See `Courier.carry`."""
+        """Hand over what is not yet on its way, and return once one of the files has its replies.
+
+        Args:
+            files: Request files without replies.
+            report: Called with how far they have come, now and then.
+
+        Raises:
+            Waiting: Nobody wants to wait for them now.
+            ModelError: They are refused.
+        """
         self._at.require_key()
         ways: dict[Path, _Way] = {}
         pause = _FIRST_LOOK

@@ -3,7 +3,7 @@ back later.
 
 `Exchange` takes the place of the dispatcher. What has no answer yet is written into request files,
 entered in the call record, and awaited: `Waiting` ends the command, and the next one reads what has
-come back. A `Courier` carries the files to a provider's batch queue; without one a person does.
+come back. A `BatchQueue` carries the files to a provider; without one a person does.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import BudgetSpent, ModelError, Waiting
 from .budget import Reservation
@@ -35,6 +35,9 @@ from .exchange_folder import (
 from .ladder import changed, may_mean_a_parameter
 from .model import Completion, Request
 from .retries import given_up
+
+if TYPE_CHECKING:
+    from .batch_queue import BatchQueue
 
 T = TypeVar("T")
 
@@ -76,31 +79,6 @@ def ask_together(tasks: Sequence[Callable[[], T]]) -> list[T]:
             send()
 
 
-class Courier(Protocol):
-    """Who carries request files away and brings reply files back into the folder."""
-
-    def carries(self, file: RequestFile) -> bool:
-        """Return whether a file was handed over, or may have been."""
-        ...
-
-    def carry(self, files: Sequence[RequestFile], report: Callable[[str], None]) -> None:
-        """Hand over what is not yet on its way, and return once one of the files has its replies.
-
-        Args:
-            files: Request files without replies.
-            report: Called with how far they have come, now and then.
-
-        Raises:
-            Waiting: Nobody wants to wait for them now.
-            ModelError: They are refused.
-        """
-        ...
-
-    def forget(self, file: RequestFile) -> None:
-        """Drop what is kept beside a file, which nobody needs any more."""
-        ...
-
-
 class Exchange:
     """The calls of one client, asked through the files of a folder.
 
@@ -111,7 +89,7 @@ class Exchange:
     """
 
     def __init__(
-        self, folder: Path, *, courier: Courier | None = None, price_share: float = 1.0
+        self, folder: Path, *, courier: BatchQueue | None = None, price_share: float = 1.0
     ) -> None:
         self._folder = ExchangeFolder(folder)
         self._courier = courier
@@ -316,7 +294,7 @@ class Exchange:
 
     def _set_aside(
         self,
-        courier: Courier,
+        courier: BatchQueue,
         context: ClientContext,
         queue: Sequence[Call],
         contents: Contents,

@@ -45,19 +45,15 @@ class TokenCount:
     """`tiktoken ENCODING`, or the rule of the estimate in words."""
 
 
-def count_tokens(text: str, model: str, *, cache_dir: Path | None = None) -> TokenCount:
+def count_tokens(text: str, model: str) -> TokenCount:
     """Count the tokens of a text for a model.
 
     Args:
         text: What to count; special tokens in it count as the plain text they are.
         model: The model's name; a prefix such as `openai/` is ignored.
-        cache_dir: Where tiktoken's encoding files are kept (the caller reads TIKTOKEN_CACHE_DIR);
-            looked at before tiktoken's own temporary folder and litellm's bundled files.
     """
     name = _encoding_name(model)
-    encoding = None
-    if name is not None:
-        encoding = _load(name, cache_dir)
+    encoding = None if name is None else _load(name)
     if encoding is None:
         return TokenCount(approximate_tokens(text), exact=False, method=ESTIMATE)
     if len(text) <= _PIECE:
@@ -101,10 +97,10 @@ class _NotOnDiskError(LookupError):
 
 
 @lru_cache(maxsize=16)
-def _load(name: str, cache_dir: Path | None) -> tiktoken.Encoding | None:
+def _load(name: str) -> tiktoken.Encoding | None:
     import tiktoken
 
-    constructor = _local_constructors(_folders(cache_dir)).get(name)
+    constructor = _local_constructors(_folders()).get(name)
     if constructor is None:
         return None
     try:
@@ -113,10 +109,9 @@ def _load(name: str, cache_dir: Path | None) -> tiktoken.Encoding | None:
         return None
 
 
-def _folders(cache_dir: Path | None) -> list[Path]:
+def _folders() -> list[Path]:
+    """Return tiktoken's own temporary folder and that of the files LiteLLM brings."""
     folders = [Path(tempfile.gettempdir(), "data-gym-cache")]
-    if cache_dir is not None:
-        folders.insert(0, cache_dir)
     # Only the parent package is looked up: find_spec("litellm.x") would import litellm, which goes
     # online.
     spec = find_spec("litellm")
