@@ -19,9 +19,6 @@ _DURATION = re.compile(
     r"(?:([0-9]{1,9}(?:\.[0-9]{1,9})?)s)?(?:([0-9]{1,9}(?:\.[0-9]{1,9})?)ms)?"
 )
 _UNITS = (86_400.0, 3_600.0, 60.0, 1.0, 0.001)
-_EPOCH = 1e9
-"""From here on a number of seconds is a moment since 1970; a thousand times as much, milliseconds.
-"""
 
 
 class Clock(Protocol):
@@ -37,45 +34,33 @@ class Clock(Protocol):
 
 
 def read_seconds(text: str, date: str = "") -> float | None:
-    """Return the seconds until a reset, None where the text names none.
+    """Return the seconds that a `Retry-After` asks to wait, None where the text names none.
 
     Args:
-        text: `1s`, `6m0s`, `17ms`, seconds, seconds or milliseconds since 1970, or a date (ISO
-            8601, or of HTTP).
+        text: Seconds, a duration such as `1m30s` or `17ms`, or an HTTP date.
         date: The server's own `date` header; a moment is compared with it, since our clock may be
             off by minutes.
     """
     text = text.strip()
     if _NUMBER.fullmatch(text):
-        number = float(text)
-        if number < _EPOCH:
-            return number
-        moment = number / 1000.0 if number >= 1000.0 * _EPOCH else number
-        return max(0.0, moment - _moment(date))
+        return float(text)
     match = _DURATION.fullmatch(text)
     if text and match:
         return sum(
             float(part or 0) * unit for part, unit in zip(match.groups(), _UNITS, strict=True)
         )
-    reset = _parse_date(text)
-    return None if reset is None else max(0.0, reset - _moment(date))
+    moment, now = _moment(text), _moment(date)
+    if now is None:
+        now = datetime.now(UTC).timestamp()
+    return None if moment is None else max(0.0, moment - now)
 
 
-def _moment(date: str) -> float:
-    now = _parse_date(date)
-    return datetime.now(UTC).timestamp() if now is None else now
-
-
-def _parse_date(text: str) -> float | None:
-    for parse in (datetime.fromisoformat, parsedate_to_datetime):
-        try:
-            moment = parse(text)
-        except (ValueError, TypeError, OverflowError):
-            continue
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=UTC)
-        return moment.timestamp()
-    return None
+def _moment(date: str) -> float | None:
+    try:
+        moment = parsedate_to_datetime(date)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return None
 
 
 class RateLimits:

@@ -23,16 +23,12 @@ DATE = "Sun, 22 Nov 2026 15:00:00 GMT"
         ("12", 12.0),
         ("8.64", 8.64),
         ("0", 0.0),
-        ("1795359630", 30.0),
-        ("1795359630000", 30.0),
-        ("2026-11-22T15:00:45Z", 45.0),
-        ("2026-11-22T16:00:45+01:00", 45.0),
         ("Sun, 22 Nov 2026 15:01:00 GMT", 60.0),
-        ("2026-11-22T14:00:00Z", 0.0),
+        ("Sun, 22 Nov 2026 14:00:00 GMT", 0.0),
     ],
 )
-def test_a_reset_is_read_in_every_format(text, seconds):
-    """Durations, seconds, moments since 1970, dates; a moment that is past is now."""
+def test_a_pause_is_read_in_every_format(text, seconds):
+    """Durations, seconds, dates; a moment that is past is now."""
     assert read_seconds(text, DATE) == pytest.approx(seconds)
 
 
