@@ -102,8 +102,8 @@ def check_model(
         prompt: The judge that is asked about the rows.
         rows: A few rows.
         judge: How the judge is asked.
-        tell: Called with a line as each check begins and ends, and now and then while an answer is
-            awaited.
+        tell: Called with a line as each check begins and ends; while answers are awaited the
+            environment's `watch` is.
 
     Raises:
         InputError: The name cannot be used, its key is missing, or there is no row.
@@ -113,14 +113,14 @@ def check_model(
         raise InputError("there is no row to ask about")
     environment.require_named(name, who=f"the model {name!r}")
     environment.require_keys(name)
-    settings = environment.settings(name)
+    settings, watch = environment.settings(name), environment.watch
     client = Client(
         open_model(name, environment),
         settings=settings,
         record=_NoRecord(),
         prices=Prices(environment.prices, settings.price),
+        watch=None if watch is None else lambda _, progress: watch("the test", progress),
         concurrency=_AT_ONCE,
-        max_unreadable=len(rows),
         tries=_TRIES,
         row_seconds=settings.timeout,  # what took as long takes as long another time
         widens=False,

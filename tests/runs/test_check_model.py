@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import re
@@ -279,6 +280,31 @@ def test_each_check_is_said_as_it_goes(capsys: pytest.CaptureFixture[str]) -> No
         "the token limit",
     ]
     assert any(line.startswith("  JSON schema: honoured, ") for line in told)
+
+
+class Slow(Honest):
+    """Takes its time for the first answer."""
+
+    waited = False
+
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
+        """Answer late, once."""
+        if not self.waited:
+            self.waited = True
+            await asyncio.sleep(3.0)
+        return await super().complete(request, unsupported_parameters=unsupported_parameters)
+
+
+def test_a_slow_model_is_never_awaited_in_silence(capsys: pytest.CaptureFixture[str]) -> None:
+    """A line says what is asked of whom while the first answer is awaited."""
+    with Server(make_app(Slow(), Faults.parse(""))) as server:
+        main(["models", "test", f"m@{server.base_url}"])
+        lines = capsys.readouterr().err.splitlines()
+        assert any(
+            line.startswith(f"  the test: 0/1 (asking m at {server.base_url}") for line in lines
+        )
 
 
 def server_of(lines: list[str]) -> str:
