@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from email.parser import BytesParser
 from email.policy import HTTP
 from typing import TYPE_CHECKING, Any
@@ -32,41 +32,10 @@ Answer = Callable[[bytes], "Awaitable[Response]"]
 @dataclass(slots=True)
 class _Batch:
     number: int
-    input_file_id: str
-    endpoint: str
-    metadata: dict[str, str]
     content: bytes
-    status: str = "validating"
+    body: dict[str, Any]  # Any: JSON
+    """What a client reads of it."""
     looks: int = 0
-    total: int = 0
-    completed: int = 0
-    failed: int = 0
-    files: dict[str, str] = field(default_factory=dict)
-    errors: list[dict[str, Any]] = field(default_factory=list)  # Any: JSON
-
-    @property
-    def id(self) -> str:
-        return f"batch_{self.number:06d}"
-
-    def body(self) -> dict[str, Any]:  # Any: JSON
-        return {
-            "id": self.id,
-            "object": "batch",
-            "endpoint": self.endpoint,
-            "input_file_id": self.input_file_id,
-            "completion_window": "24h",
-            "status": self.status,
-            "created_at": 0,
-            "metadata": self.metadata,
-            "request_counts": {
-                "total": self.total,
-                "completed": self.completed,
-                "failed": self.failed,
-            },
-            "output_file_id": self.files.get("output"),
-            "error_file_id": self.files.get("error"),
-            "errors": {"object": "list", "data": self.errors} if self.errors else None,
-        }
 
 
 class BatchQueue:
@@ -124,49 +93,56 @@ class BatchQueue:
         content = self._files.get(str(body.get("input_file_id")))
         if content is None:
             return error_response(400, "input_file_id is no file")
+        number = len(self._batches) + 1
         batch = _Batch(
-            len(self._batches) + 1,
-            str(body["input_file_id"]),
-            str(body.get("endpoint")),
-            dict(body.get("metadata") or {}),
+            number,
             content,
-            total=len(content.splitlines()),
+            {
+                "id": f"batch_{number:06d}",
+                "object": "batch",
+                "endpoint": body.get("endpoint"),
+                "input_file_id": body["input_file_id"],
+                "completion_window": "24h",
+                "status": "validating",
+                "created_at": 0,
+                "metadata": body.get("metadata") or {},
+                "request_counts": _counts(content, 0, 0),
+                "output_file_id": None,
+                "error_file_id": None,
+                "errors": None,
+            },
         )
-        self._batches[batch.id] = batch
+        self._batches[batch.body["id"]] = batch
         self.counts["created"] += 1
-        return json_response(batch.body())
+        return json_response(batch.body)
 
     async def list(self, http: HttpRequest) -> Response:
         """List batches, the newest first."""
-        batches = list(self._batches.values())[::-1]
-        ids = [batch.id for batch in batches]
+        ids = [*reversed(self._batches)]
         after, limit = http.query_params.get("after"), int(http.query_params.get("limit", "20"))
         start = ids.index(after) + 1 if after in ids else 0
-        page = batches[start : start + limit]
-        more = start + limit < len(batches)
-        return json_response(
-            {"object": "list", "data": [batch.body() for batch in page], "has_more": more}
-        )
+        page = [self._batches[name].body for name in ids[start : start + limit]]
+        return json_response({"object": "list", "data": page, "has_more": start + limit < len(ids)})
 
     async def look(self, http: HttpRequest) -> Response:
         """Return a batch, after it has moved on."""
         batch = self._batches.get(http.path_params["id"])
         if batch is None:
             return error_response(404, "there is no such batch")
-        if batch.status == "validating":
+        if batch.body["status"] == "validating":
             batch.looks += 1
             if batch.looks > self._faults.batch_looks:
                 await self._finish(batch)
-        return json_response(batch.body())
+        return json_response(batch.body)
 
     async def _finish(self, batch: _Batch) -> None:
         fate = self._faults.batch(batch.number)
         if fate is not None:
             self.counts[fate] += 1
         if fate == "batch_rejected":
-            batch.status = "failed"
             message = "injected fault: the file is rejected"
-            batch.errors = [{"code": "invalid_json_line", "message": message, "line": 1}]
+            refusals = [{"code": "invalid_json_line", "message": message, "line": 1}]
+            batch.body |= {"status": "failed", "errors": {"object": "list", "data": refusals}}
             return
         lines = batch.content.splitlines()
         worked = len(lines) // 2 if fate == "batch_expired" else len(lines)
@@ -179,13 +155,12 @@ class BatchQueue:
             message = "This request could not be executed before it expired."
             error = {"code": "batch_expired", "message": message}
             errors.append(orjson.dumps({"custom_id": custom_id, "response": None, "error": error}))
-        batch.completed, batch.failed = len(output), len(errors)
+        batch.body["request_counts"] = _counts(batch.content, len(output), len(errors))
         for kind, results in (("output", output), ("error", errors)):
             if results:
-                batch.files[kind] = self._keep(
-                    f"{batch.id}_{kind}.jsonl", b"\n".join([*results, b""])
-                )["id"]
-        batch.status = "expired" if fate == "batch_expired" else "completed"
+                file = self._keep(f"{batch.body['id']}_{kind}.jsonl", b"\n".join([*results, b""]))
+                batch.body[f"{kind}_file_id"] = file["id"]
+        batch.body["status"] = "expired" if fate == "batch_expired" else "completed"
 
     async def _work(
         self, line: Mapping[str, Any], output: list[bytes], errors: list[bytes]
@@ -217,3 +192,7 @@ class BatchQueue:
             "purpose": "batch",
             "status": "processed",
         }
+
+
+def _counts(content: bytes, completed: int, failed: int) -> dict[str, int]:
+    return {"total": len(content.splitlines()), "completed": completed, "failed": failed}

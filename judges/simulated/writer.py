@@ -19,14 +19,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _NAMED_TAGS = re.compile(
     r"(?is)\b(?:between|inside|within|in|format:?)\s+(?:the )?`?<([A-Za-z][\w-]*)>"
 )
-_WORD_LIMIT = re.compile(
-    r"(?i)\b(?:under|at most|no more than|fewer than|below|up to)\s+(\d{2,4})\s+words\b"
-)
-_REJECTED = re.compile(
-    r"(?i)\b(?:last|previous) (?:answer|reply)\b[^.\n]{0,40}\b(?:could not|rejected|refused|not be"
-    r" used)"
-)
-_CURRENT = ("ANCHORS", "FULL_CRITERIA", "CURRENT_CRITERIA", "CRITERIA", "VARIABLE")
+_CURRENT = ("ANCHORS", "CURRENT_CRITERIA", "CRITERIA", "VARIABLE")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,13 +27,9 @@ class EditRequest:
     """What an optimizer request asks for."""
 
     criteria: str
-    feedback: str
-    past: str
-    tag: str
-    rejected: bool
-    """Whether an earlier reply to the same request could not be used."""
-    limit: int | None
-    """Words the new text may have, where the request says so."""
+    feedback: str = ""
+    past: str = ""
+    """Earlier texts of the criteria."""
 
 
 class Writer:
@@ -51,12 +40,18 @@ class Writer:
 
     def rewrite(self, system: str, user: str, seed: str) -> str:
         """Return the reply to a request for a new text."""
-        request = self._read(system, user)
+        request = EditRequest(
+            criteria=self.criteria_in(user),
+            feedback=" ".join(re.findall(r"(?s)<FEEDBACK>(.*?)</FEEDBACK>", user)),
+            past=" ".join(re.findall(r"(?s)<PAST_ITERATIONS>(.*?)</PAST_ITERATIONS>", user)),
+        )
         diagnosis = self._critic.diagnose(user, request.criteria)
         text = self._edited(request, diagnosis, seed)
-        if draw(seed, "tags") < self._rules.edits.shares["no_tags"] and not request.rejected:
+        if draw(seed, "tags") < self._rules.edits.shares["no_tags"]:
             return f"Here is an improved version of the criteria:\n\n{text}"
-        return f"<{request.tag}>{text}</{request.tag}>"
+        named = _NAMED_TAGS.search(system)
+        tag = named[1] if named else "IMPROVED_VARIABLE"
+        return f"<{tag}>{text}</{tag}>"
 
     def instruct(self, criteria: str, seed: str) -> str:
         """Return the reply, in DSPy's form, to a request for another instruction that tells of no
@@ -64,24 +59,10 @@ class Writer:
 
         Which kind of error it works against is drawn: nothing in the request says which there are.
         """
-        request = EditRequest(
-            criteria=criteria, feedback="", past="", tag="", rejected=False, limit=None
-        )
+        request = EditRequest(criteria=criteria)
         guess = "precision" if draw(seed, "direction") < 0.5 else "recall"
         text = self._edited(request, self._critic.diagnose(guess, criteria), seed)
         return f"[[ ## proposed_instruction ## ]]\n{text}\n\n[[ ## completed ## ]]"
-
-    def _read(self, system: str, user: str) -> EditRequest:
-        named = _NAMED_TAGS.search(system) or _NAMED_TAGS.search(user)
-        limit = _WORD_LIMIT.search(f"{user}\n{system}")
-        return EditRequest(
-            criteria=self.criteria_in(user),
-            feedback=" ".join(re.findall(r"(?s)<FEEDBACK>(.*?)</FEEDBACK>", user)),
-            past=" ".join(re.findall(r"(?s)<PAST_ITERATIONS>(.*?)</PAST_ITERATIONS>", user)),
-            tag=named[1] if named else "IMPROVED_VARIABLE",
-            rejected=_REJECTED.search(user) is not None,
-            limit=int(limit[1]) if limit else None,
-        )
 
     def criteria_in(self, user: str) -> str:
         """Return the criteria a request quotes; empty where it quotes none."""
@@ -146,10 +127,6 @@ class Writer:
             added.append(self._critic.worded(diagnosis.task, wording))
         text = request.criteria.strip()
         ends = [end.start() for end in _SENTENCE_END.finditer(text)]
-        words = len(f"{text} {' '.join(added)}".split())
-        if request.limit and words > request.limit:
-            added = added[:1]
-            text = text[: ends[-1]] if ends else ""
         if ends and draw(seed, "place") < self._rules.edits.shares["in_front"]:
             return f"{text[: ends[0]]} {' '.join(added)}{text[ends[0] :]}"
         # A line of its own where the text has lines, so that the diff shows the added words alone.

@@ -64,11 +64,11 @@ def backward(repeat: int) -> str:
     )
 
 
-def step(feedback: str, repeat: int, criteria: str = CRITERIA, more: str = "") -> str:
+def step(feedback: str, repeat: int, criteria: str = CRITERIA) -> str:
     user = (
         f"The variable is the text within the following span: <VARIABLE> {criteria}"
         f" </VARIABLE>\n\n<CONTEXT>{critique()}\n<FEEDBACK>{feedback}</FEEDBACK></CONTEXT>\nImprove"
-        f" the variable.{more}"
+        " the variable."
     )
     return say(OPTIMIZER, user, repeat)
 
@@ -121,14 +121,6 @@ def test_the_optimizer_step_adds_the_asked_directive_in_tags() -> None:
     assert 120 <= kinds["kept"] < 200
 
 
-def test_a_rejected_reply_is_answered_with_tags() -> None:
-    """Once told that its answer could not be used, it keeps to the format."""
-    more = "\n\nYour last answer could not be used: it has no <IMPROVED_VARIABLE> tags."
-    assert all(
-        "</IMPROVED_VARIABLE>" in step("Be strict.", repeat, more=more) for repeat in range(100)
-    )
-
-
 def test_a_plain_rewrite_request_is_answered_in_the_tags_it_names() -> None:
     """Our own words do as well as TextGrad's."""
     system = (
@@ -136,7 +128,7 @@ def test_a_plain_rewrite_request_is_answered_in_the_tags_it_names() -> None:
         " </NEW_CRITERIA> tags."
     )
     replies = [
-        say(system, f"Current criteria:\n{CRITERIA}\n\n{critique()}", repeat)
+        say(system, f"<CURRENT_CRITERIA>{CRITERIA}</CURRENT_CRITERIA>\n\n{critique()}", repeat)
         for repeat in range(40)
     ]
     tagged = [
