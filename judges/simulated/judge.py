@@ -58,9 +58,9 @@ class Judge:
 
         Args:
             task: What is judged.
-            told: The prompt's instructions.
+            instructions: What the prompt asks for.
             features: The row's features.
-            shown: The prompt's demonstrations.
+            demonstrations: Those of the prompt.
             repeat: Which repetition this is; other repetitions differ a little.
             temperature: More of it means more difference between repetitions.
             texts: The texts of the row, read only where a label is chosen by its words; one text is

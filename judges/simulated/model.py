@@ -10,14 +10,16 @@ model.
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
+import orjson
+
 from ..models.model import Completion, Message, Request, TokenLogprob
 from .critic import Critic
-from .fields import Pair, fences, outside, pair_of
+from .fields import fences, outside, pair_of
 from .guidelines import GuidelineWriter
 from .judge import Demonstration, Judge, position_of
 from .loss_writer import OPENING as LOSS_OPENING
@@ -25,11 +27,14 @@ from .loss_writer import write_loss
 from .objective_reader import read_objective
 from .prompt import Instructions, PromptReader, Scale, properties_of
 from .reply import log_probabilities, read_score, with_grade, write_opinion
-from .rules import Rules, load_rules
+from .rules import Rules, TaskName, load_rules
 from .tasks import TaskWriter, basic_instruction
 from .text import Reader
 from .writer import Writer
 
+_NOTHING = (
+    "There is nothing here to judge: the message holds no source, statement, query or answer."
+)
 CHARACTERS_PER_TOKEN = 4
 """The token estimate; the simulated model has no tokenizer."""
 
@@ -48,8 +53,7 @@ class Simulated:
         self._writer = Writer(self._rules, self._critic, self._prompts)
         self._tasks = TaskWriter(self._rules)
         self._guidelines = GuidelineWriter(self._rules, self._critic, self._writer, self._prompts)
-        self._prompt_cache: dict[tuple[str, ...], tuple[Instructions, list[Demonstration]]] = {}
-        self._lock = threading.Lock()
+        self._read_prompt = lru_cache(self._rules.limits["cached_prompts"])(self._prompt)
 
     @property
     def name(self) -> str:
@@ -147,15 +151,10 @@ class Simulated:
         blocks = fences(user)
         pair = pair_of(self._rules.fields, {block.name: block.text for block in blocks}, system)
         if pair is None:
-            return (
-                (
-                    "There is nothing here to judge: the message holds no source, statement, query"
-                    " or answer."
-                ),
-                (),
-            )
+            return _NOTHING, ()
+        clause = outside(user, blocks)
         instructions, demonstrations = self._read_prompt(
-            pair, system, outside(user, blocks), form, messages[:-1]
+            pair.task, system, clause, orjson.dumps(form), tuple(messages[:-1])
         )
         opinion = self._judge.decide(
             pair.task,
@@ -171,23 +170,14 @@ class Simulated:
             return text, ()
         return text, log_probabilities(text, instructions, opinion, top)
 
-    def _read_prompt(
-        self, pair: Pair, system: str, clause: str, form: _ResponseFormat, before: Sequence[Message]
+    def _prompt(
+        self, task: TaskName, system: str, clause: str, form: bytes, before: tuple[Message, ...]
     ) -> tuple[Instructions, list[Demonstration]]:
         """Return the prompt's instructions and demonstrations; they are read once for the thousands
         of rows judged.
         """
-        key = (pair.task, system, clause, repr(form), *(message.content for message in before))
-        prompt = self._prompt_cache.get(key)
-        if prompt is None:
-            instructions = self._prompts.read(pair.task, system, clause, properties_of(form))
-            prompt = instructions, self._demonstrations(before, system, instructions.scale)
-            with self._lock:
-                # The oldest goes first: a run asks with one prompt after another.
-                while len(self._prompt_cache) >= self._rules.limits["cached_prompts"]:
-                    self._prompt_cache.pop(next(iter(self._prompt_cache)))
-                self._prompt_cache[key] = prompt
-        return prompt
+        instructions = self._prompts.read(task, system, clause, properties_of(orjson.loads(form)))
+        return instructions, self._demonstrations(before, system, instructions.scale)
 
     def _demonstrations(
         self, messages: Sequence[Message], system: str, scale: Scale
