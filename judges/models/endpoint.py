@@ -15,7 +15,7 @@ from .address import Address
 from .model import Completion, Request
 from .retries import too_late
 from .transport import Answer, Transport, TransportName
-from .wire import read_answering_fault, read_completion, read_fault
+from .wire import read_answer
 
 
 class Endpoint:
@@ -69,9 +69,15 @@ class Endpoint:
         answer = await self._try(body)
         if isinstance(answer, ModelError):
             raise answer
-        if answer.status < 300:
-            return read_completion(answer.content, request)
-        return self._refusal(answer, body, request)
+        return read_answer(
+            answer.status,
+            answer.content,
+            answer.headers,
+            request,
+            sent=body,
+            base_url=self._at.base_url,
+            key_hint=self._at.key_hint,
+        )
 
     async def close(self) -> None:
         """See `Model.close`."""
@@ -84,21 +90,6 @@ class Endpoint:
                 return await self._transport.post(body)
         except TimeoutError:
             return too_late(self._at.base_url, self._limit.seconds)
-
-    def _refusal(
-        self, answer: Answer, body: Mapping[str, Any], request: Request
-    ) -> Completion:  # Any: JSON
-        """Return the completion that an error stands for; raise any other error."""
-        if answer.status == 400 and (reply := read_answering_fault(answer.content, request)):
-            return reply
-        raise read_fault(
-            answer.status,
-            answer.content,
-            answer.headers,
-            sent=body,
-            base_url=self._at.base_url,
-            key_hint=self._at.key_hint,
-        )
 
 
 class _TimeLimit:

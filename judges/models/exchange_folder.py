@@ -21,7 +21,7 @@ from ..errors import InputError, ModelError
 from ..files.write_beside import write_beside
 from .ladder import may_mean_a_parameter, next_step
 from .model import Completion, Request
-from .wire import REFUSABLE, read_answering_fault, read_completion, read_fault
+from .wire import REFUSABLE, read_answer, read_completion, read_fault
 
 MOST_REQUESTS = 50_000
 """Requests in one file; OpenAI takes no more in a batch."""
@@ -312,15 +312,11 @@ def read_reply(body: Mapping[str, Any], request: Request) -> Completion:  # Any:
         raise ModelError(f"the reply is an error: {str(message)[:300]}", retryable=True)
     status = response.get("status_code", 200)
     raw = _dump(response.get("body"))
-    if status == 200:
-        return read_completion(raw, request)
     if not isinstance(status, int):
         raise ModelError(
             f"the reply's status_code is {str(status)[:20]!r}, and no number", retryable=True
         )
-    if status == 400 and (reply := read_answering_fault(raw, request)):
-        return reply
-    raise read_fault(status, raw, {}, sent=request.body())
+    return read_answer(status, raw, {}, request, sent=request.body())
 
 
 def _read_lines(path: Path, wanted: set[str], size: int, changed: int) -> _Lines:

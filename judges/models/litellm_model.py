@@ -28,23 +28,23 @@ from .model import Completion, Request
 from .response_body import BodyReader
 from .retries import too_late
 from .transport import Answer
-from .wire import read_answering_fault, read_completion, read_fault
+from .wire import read_answer, read_completion
 
 LITELLM_PREFIX = "litellm/"
 PROVIDERS = ("anthropic", "gemini", "bedrock", "vertex_ai")
 """Those whose every request was seen to go through the gate."""
 _EXTRA = frozenset(
     (
-        *(
-            "reasoning_effort",
-            "thinking",
-            "top_p",
-            "top_k",
-            "stop",
-            "frequency_penalty",
-            "presence_penalty",
-        ),
-        *("service_tier", "safety_settings", "verbosity"),
+        "reasoning_effort",
+        "thinking",
+        "top_p",
+        "top_k",
+        "stop",
+        "frequency_penalty",
+        "presence_penalty",
+        "service_tier",
+        "safety_settings",
+        "verbosity",
     )
 )
 """Further fields of a request. LiteLLM takes fields as settings of its own, an address among them;
@@ -251,16 +251,18 @@ class LiteLLMModel:
                 retryable=True,
                 status=200,
             )
-        if answer.status == 400 and (reply := read_answering_fault(answer.content, request)):
-            return reply
-        return read_fault(
-            answer.status,
-            answer.content,
-            answer.headers,
-            sent=parameters,
-            base_url=self._at.base_url,
-            key_hint=self._at.key_hint,
-        )
+        try:
+            return read_answer(
+                answer.status,
+                answer.content,
+                answer.headers,
+                request,
+                sent=parameters,
+                base_url=self._at.base_url,
+                key_hint=self._at.key_hint,
+            )
+        except ModelError as error:
+            return error
 
 
 def split_litellm_name(name: str) -> tuple[str, str]:

@@ -14,27 +14,26 @@ from ..errors import InputError
 from .model import Request
 from .price import Price
 from .transport import TransportName
+from .wire import REFUSABLE
 
 OMIT = "omit"
 """A setting for a field that is not sent, for endpoints that refuse it."""
-_OURS = frozenset(
-    {"model", "messages", "stream", "stream_options", "n", "seed", "response_format"}
-) | {
-    *("temperature", "max_tokens", "max_completion_tokens", "logprobs", "top_logprobs"),
-}
+_OURS = {"model", "messages", "stream", "stream_options", "n", "top_logprobs", *REFUSABLE}
 """Fields of a request that have a setting of their own, or that every reply depends on."""
-_FRAMING = frozenset(
-    {"host", "connection", "content-length", "content-type", "content-encoding", "expect"}
-) | {
-    *(
-        "transfer-encoding",
-        "accept",
-        "accept-encoding",
-        "te",
-        "trailer",
-        "upgrade",
-        "x-stainless-raw-response",
-    ),
+_FRAMING = {
+    "host",
+    "connection",
+    "content-length",
+    "content-type",
+    "content-encoding",
+    "expect",
+    "transfer-encoding",
+    "accept",
+    "accept-encoding",
+    "te",
+    "trailer",
+    "upgrade",
+    "x-stainless-raw-response",
 }
 """Headers that the HTTP client sets."""
 _SECRET = re.compile(

@@ -43,17 +43,20 @@ _MOST_LOGPROBS = 20_000
 _MOST_ALTERNATIVES = 100
 _MESSAGE_CAP = 300
 _SAYING = (
-    *(
-        "message",
-        "error",
-        "detail",
-        "details",
-        "errors",
-        "error_message",
-        "errorMessage",
-        "error_description",
-    ),
-    *("msg", "description", "reason", "title", "base_resp", "status_msg"),
+    "message",
+    "error",
+    "detail",
+    "details",
+    "errors",
+    "error_message",
+    "errorMessage",
+    "error_description",
+    "msg",
+    "description",
+    "reason",
+    "title",
+    "base_resp",
+    "status_msg",
 )
 """Fields in which an error says what is wrong."""
 _DEEPEST = 5
@@ -71,17 +74,7 @@ _NAMES = re.compile(
     re.I,
 )
 """What an error may name of a request; it says which parameter is tried first, and nothing else."""
-_OURS = {
-    "model",
-    "messages",
-    "temperature",
-    "max_tokens",
-    "max_completion_tokens",
-    "seed",
-    "response_format",
-} | {
-    *("logprobs", "top_logprobs"),
-}
+_OURS = {"model", "messages", "top_logprobs", *REFUSABLE}
 """Fields of a request that are no extra ones."""
 _UNFINISHED = re.compile(r"could not finish the message because max_(?:completion_)?tokens", re.I)
 _QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
@@ -235,6 +228,28 @@ def read_completion(raw: bytes, request: Request) -> Completion:
         logprobs=() if request.top_logprobs is None else _logprobs(choice.logprobs),
         extra=extra,
     )
+
+
+def read_answer(
+    status: int,
+    raw: bytes,
+    headers: Mapping[str, str],
+    request: Request,
+    *,
+    sent: Iterable[str],
+    base_url: str = "",
+    key_hint: str = "",
+) -> Completion:
+    """Read an answer, whatever its status; see `read_completion` and `read_fault`.
+
+    Raises:
+        ModelError: It is no reply.
+    """
+    if 200 <= status < 300:
+        return read_completion(raw, request)
+    if status == 400 and (reply := read_answering_fault(raw, request)):
+        return reply
+    raise read_fault(status, raw, headers, sent=sent, base_url=base_url, key_hint=key_hint)
 
 
 def read_fault(
