@@ -23,14 +23,7 @@ _HEADER = re.compile(
     r"(?im)^.*?(?:\b(?P<fp>false[ -]positive|FP)\b|\b(?P<fn>false[ -]negative|FN)\b)"
     r"(?!.*\bfalse[ -](?:posi|nega)tives).*$"
 )
-_COUNTS = {
-    "fp": re.compile(
-        r"(?i)(\d+)\s+(?:of them\s+)?false[ -]positives?|false[ -]positives?\s*[:=]\s*(\d+)"
-    ),
-    "fn": re.compile(
-        r"(?i)(\d+)\s+(?:of them\s+)?false[ -]negatives?|false[ -]negatives?\s*[:=]\s*(\d+)"
-    ),
-}
+_COUNT = r"(\d+)\s+(?:of them\s+)?false[ -]{0}s?|false[ -]{0}s?\s*[:=]\s*(\d+)"
 _TALK = {
     "fp": re.compile(r"(?i)false[ -]positives?|too (?:lenient|generous)|precision"),
     "fn": re.compile(r"(?i)false[ -]negatives?|too (?:harsh|strict)|recall"),
@@ -75,7 +68,7 @@ class Critic:
         fp = sum(row.error == "fp" for row in rows)
         fn = len(rows) - fp
         if fp == fn:
-            fp, fn = _first_count(_COUNTS["fp"], text), _first_count(_COUNTS["fn"], text)
+            fp, fn = _first_count("positive", text), _first_count("negative", text)
         if fp == fn:
             fp, fn = len(_TALK["fp"].findall(text)), len(_TALK["fn"].findall(text))
         direction = "fp" if fp >= fn else "fn"
@@ -184,6 +177,6 @@ class Critic:
         return tuple(sorted(scores, key=lambda name: (-scores[name], name)))[:3]
 
 
-def _first_count(pattern: re.Pattern[str], text: str) -> int:
-    match = pattern.search(text)
+def _first_count(kind: str, text: str) -> int:
+    match = re.search(_COUNT.format(kind), text, re.IGNORECASE)
     return int(match[1] or match[2]) if match else 0

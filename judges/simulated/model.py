@@ -27,7 +27,7 @@ from .loss_writer import write_loss
 from .objective_reader import read_objective
 from .prompt import Instructions, PromptReader, Scale, properties_of
 from .reply import log_probabilities, read_score, with_grade, write_opinion
-from .rules import Rules, TaskName, load_rules
+from .rules import TaskName, load_rules
 from .tasks import TaskWriter, basic_instruction
 from .text import Reader
 from .writer import Writer
@@ -44,8 +44,8 @@ _ResponseFormat = Mapping[str, Any] | None  # Any: JSON as the endpoint defines 
 class Simulated:
     """The embedded model. It needs no key and no network, and equal requests get equal answers."""
 
-    def __init__(self, rules: Rules | None = None) -> None:
-        self._rules = rules or load_rules()
+    def __init__(self) -> None:
+        self._rules = load_rules()
         self._reader = Reader(self._rules)
         self._prompts = PromptReader(self._rules)
         self._judge = Judge(self._rules, self._reader)

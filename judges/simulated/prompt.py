@@ -269,11 +269,9 @@ def _scale(section: str, text: str, schema: Mapping[str, Mapping[str, Any]] | No
     0..3 if none does.
     """
     anchors = {name.strip(): description for name, description in _ANCHOR.findall(section)}
-    score: Mapping[str, Any] = {}  # Any: JSON schema
-    for name, role in _roles(schema or {}).items():
-        if schema and role == "score":
-            score = schema[name]
-            break
+    schema = schema or {}
+    grading = [spec for name, spec in schema.items() if _roles(schema)[name] == "score"]
+    score: Mapping[str, Any] = grading[0] if grading else {}  # Any: JSON schema
     if score.get("enum"):
         return _labelled([str(value) for value in score["enum"]], anchors)
     if score.get("type") in ("integer", "number") and "maximum" in score:
@@ -285,11 +283,8 @@ def _scale(section: str, text: str, schema: Mapping[str, Mapping[str, Any]] | No
         return Scale(levels=_grades(low, high), anchors=anchors)
     if len(anchors) > 1:
         return _labelled(list(anchors), anchors)
-    ends = None
-    for low, high in _RANGE.findall(text):
-        if int(low) < int(high) <= 100:
-            ends = int(low), int(high)
-            break
+    ranges = [(int(low), int(high)) for low, high in _RANGE.findall(text)]
+    ends = next(((low, high) for low, high in ranges if low < high <= 100), None)
     if _PROBABILITY.search(text) or (score.get("type") == "number" and ends in (None, (0, 1))):
         return Scale(levels=(), anchors={}, low_is_good=_LOW_IS_GOOD.search(text) is not None)
     if ends:
