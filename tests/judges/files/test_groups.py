@@ -60,8 +60,8 @@ def test_search_rows_are_grouped_by_their_query_in_every_reader(tmp_path: Path) 
     keys = [row.group for row in loaded.rows]
     assert keys == [row.group for row in raw.rows] == [row.group for row in verdicts.dataset.rows]
     assert len(set(keys)) == 30
-    assert streamed.groups is not None
-    assert len(set(streamed.groups.tolist())) == 30
+    assert streamed.shared_groups is not None
+    assert len(set(streamed.shared_groups.tolist())) == 30
 
 
 def test_a_column_or_none_beats_it_and_what_falls_away_is_named(tmp_path: Path) -> None:
