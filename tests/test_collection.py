@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 
+@pytest.mark.slow
 def test_ids_do_not_depend_on_when_or_by_whom_they_are_collected(
     request: pytest.FixtureRequest,
 ) -> None:

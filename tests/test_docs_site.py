@@ -197,6 +197,7 @@ def run(tmp_path: Path) -> Iterator[TutorialRun]:
     run.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_tutorial_does_what_it_says(run: TutorialRun) -> None:
     """Its commands in order, over HTTP: each exits with 0 and prints the lines on the page; the
@@ -389,6 +390,7 @@ def run_in(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", RUN)
 def test_the_lines_that_use_an_export_run(target: str, endpoint: str, tmp_path: Path) -> None:
     """As the page shows them, in the tool's own environment, against an endpoint that the

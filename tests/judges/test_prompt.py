@@ -167,6 +167,7 @@ def test_a_bad_prompt_file_is_refused_with_the_reason(yaml_text: str, message: s
         load_prompt(yaml_text, origin="x.yaml")
 
 
+@pytest.mark.slow
 def test_twenty_thousand_keys_are_read_in_linear_time() -> None:
     """Looking for doubled keys does not take the square of their number."""
     lines = "".join(f"  k{i}: x\n" for i in range(20_000))

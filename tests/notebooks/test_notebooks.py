@@ -91,6 +91,7 @@ def test_a_notebook_has_few_lines_a_cell_and_no_code_of_its_own(path: Path) -> N
         assert not [name for name in names if name.startswith("_")]
 
 
+@pytest.mark.slow
 def test_the_tour_walks_from_rows_to_a_verified_export(tmp_path: Path) -> None:
     """It finds the slice that the rows were made with, the gate accepts, and the export reads as
     our own judge.
@@ -103,6 +104,7 @@ def test_the_tour_walks_from_rows_to_a_verified_export(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_the_study_ranks_the_published_judges(tmp_path: Path) -> None:
     """Twelve judges with all their pairs, slices that 25 queries do not confirm, and the caution
     about eleven questions.
@@ -115,6 +117,7 @@ def test_the_study_ranks_the_published_judges(tmp_path: Path) -> None:
     assert "SIMULATED" not in text
 
 
+@pytest.mark.slow
 def test_the_diras_walk_gets_the_printed_figures_and_an_undecided_gate(tmp_path: Path) -> None:
     """No figure differs from the printed one; eleven questions decide nothing; what is simulated
     says so.
@@ -129,6 +132,7 @@ def test_the_diras_walk_gets_the_printed_figures_and_an_undecided_gate(tmp_path:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_student_is_trained_and_questions_are_routed(tmp_path: Path) -> None:
     """From Python alone, and what is simulated says so."""
     text = shown(run(read("students_and_routing"), tmp_path))
@@ -148,6 +152,7 @@ def test_ways_to_answer_are_compared_and_a_search_is_tuned(tmp_path: Path) -> No
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "parameter"), [("real_verdicts", "VERDICTS"), ("diras_walk", "DATA")])
 def test_a_notebook_without_the_published_data_runs_on_made_up_verdicts(
     name: str, parameter: str, tmp_path: Path

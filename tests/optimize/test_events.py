@@ -61,6 +61,7 @@ def _value(field: Any, *, optional: bool) -> st.SearchStrategy[Any]:
     return JSON.filter(lambda value: value is not None) if optional else JSON
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
 def test_what_is_read_is_written_back(kind: str, data: st.DataObject) -> None:

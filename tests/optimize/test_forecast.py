@@ -140,6 +140,7 @@ def most(lines: tuple[Asked, ...], who: str) -> int:
     return sum(line.calls for line in lines if line.who in (who, "either"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_no_run_asks_more_than_its_bound(rows: Dataset, seed: int) -> None:
     """In random configurations, for both models."""

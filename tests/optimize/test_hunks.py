@@ -292,6 +292,7 @@ def test_a_harmful_hunk_among_four_is_marked_and_left_out() -> None:
     assert sum(found) >= 18
 
 
+@pytest.mark.slow
 def test_hunks_that_only_shuffle_verdicts_are_rarely_marked() -> None:
     """Each flips as many for the better as for the worse: in 100 draws, at most 5 % with any mark,
     and its noise.

@@ -152,6 +152,7 @@ def run_with(
     return outcome, [event.payload for event in journal.events() if event.kind == "step"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROPOSERS)
 def test_every_proposer_runs_to_a_decision_and_shows_no_row_it_may_not(
     name: str, data: Dataset

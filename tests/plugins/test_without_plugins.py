@@ -46,6 +46,7 @@ def run(core: Path, *arguments: str, cwd: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_commands_are_listed_and_the_demo_decides(core: Path, tmp_path: Path) -> None:
     """The first screen names no plug-in, and the main job runs to its decision."""
     where = run(core, "-c", "import judgewright; print(judgewright.__file__)", cwd=tmp_path)

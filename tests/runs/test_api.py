@@ -92,6 +92,7 @@ def test_the_ten_lines_run_as_a_script(folder: Path) -> None:
     assert (folder / "handover" / "manifest.json").is_file()
 
 
+@pytest.mark.slow
 def test_the_ten_lines_run_in_a_notebook(folder: Path) -> None:
     """A notebook has a running event loop; the same lines run in its kernel."""
     nbclient = pytest.importorskip("nbclient")

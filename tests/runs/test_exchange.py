@@ -112,6 +112,7 @@ def test_the_same_command_again_goes_on_with_the_replies(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [(), ("--candidates", "3", "--hunks", "2")])
 def test_a_run_goes_through_files_to_its_end(
     rows: str,
@@ -199,6 +200,7 @@ def test_a_run_goes_through_batches_while_the_optimizer_is_asked_live(
     assert stats["batches"]["created"] <= 9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("via", ["files", "batch"])
 def test_killed_at_any_change_of_its_folder_a_command_loses_and_repeats_nothing(
     rows: str, via: str
@@ -380,6 +382,7 @@ def test_a_setting_without_effect_is_named(rows: str, capsys: pytest.CaptureFixt
     assert note in run(capsys, *command)[1]["notes"]
 
 
+@pytest.mark.slow
 def test_a_run_that_is_resumed_prints_what_is_new(
     rows: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -349,6 +349,7 @@ def test_stopping_a_server_is_no_failure(folder: Path) -> None:
     assert (rest, complaints, server.returncode) == ("", "", 0)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     os.name != "posix", reason="the limit of open files is set by the system's own means"
 )

@@ -97,6 +97,7 @@ def test_two_workers_and_a_terminal_work_each_job_once_and_in_order(queue: JobQu
     assert all(job.run_id in run_ids(queue, "loss") for job in ended)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_replaced_and_its_run_goes_on(queue: JobQueue) -> None:
     """One run, and one decision, whatever was killed on the way."""
     with serving(Provider(delay=2.0)) as provider:
@@ -116,6 +117,7 @@ def test_a_killed_worker_is_replaced_and_its_run_goes_on(queue: JobQueue) -> Non
     assert ended.message.removeprefix("the gate says ").startswith(RUN_OUTCOMES)
 
 
+@pytest.mark.slow
 def test_a_job_is_paused_and_resumed_and_the_next_one_does_not_wait_for_it(queue: JobQueue) -> None:
     """A pause ends the command as Ctrl-C does; resumed, it goes on with the same run."""
     with serving(Provider(delay=2.0)) as provider:
@@ -262,6 +264,7 @@ def edit(queue: JobQueue, job: Job, **values: object) -> None:
             connection.execute(f"UPDATE job SET {name} = ? WHERE job_id = ?", (value, job.job_id))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "values", [{"state": "queued"}, {"state": "queued", "starts": 0}, {"state": "running"}]
 )

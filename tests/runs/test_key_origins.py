@@ -351,6 +351,7 @@ def test_a_workspace_that_brings_a_models_file_of_its_own_binds_nothing(
 CLAUDE = "litellm/anthropic/claude-sonnet-4-5"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("whose", ["judge", "writer"])
 def test_a_database_edited_to_a_provider_is_refused_before_anything_is_sent(
     walked: Walked,

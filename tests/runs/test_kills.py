@@ -111,6 +111,7 @@ PROGRESS = (
 RUNS = "SELECT count(*) FROM run"
 
 
+@pytest.mark.slow
 def test_a_command_that_is_killed_again_and_again_ends_as_an_undisturbed_one(
     commands: ForkServer, rows: Path, tmp_path: Path, nightly: bool, measured: Callable[[str], None]
 ) -> None:

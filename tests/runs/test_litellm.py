@@ -52,6 +52,7 @@ def run(folder: Path, *words: str) -> int:
     return 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", ["anthropic", "gemini"])
 @pytest.mark.parametrize("judge", ["foreign", "plain"])
 def test_a_whole_walk_with_two_providers_and_two_keys(

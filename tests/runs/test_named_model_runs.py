@@ -139,6 +139,7 @@ def test_each_request_has_its_models_settings_and_goes_where_it_belongs(stopped:
             assert (request["temperature"], request["max_tokens"]) == (0.3, 5000)
 
 
+@pytest.mark.slow
 def test_a_run_is_resumed_with_the_settings_it_began_with(
     user: User, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -266,6 +266,7 @@ def test_a_run_that_another_process_works_on_is_said_and_one_that_was_killed_is_
             assert list_runs(place.database) == (replace(run, state="stopped"),)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     os.name != "posix", reason="commands are forks, which spares them their imports"
 )

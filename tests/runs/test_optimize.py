@@ -72,6 +72,7 @@ OPTIONS: dict[str, Sequence[str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("proposer", PROPOSERS)
 def test_each_proposer_runs_from_the_command_line_and_resumes_for_nothing(
     folder: Path, capsys: pytest.CaptureFixture[str], proposer: str

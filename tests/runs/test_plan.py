@@ -254,6 +254,7 @@ def test_the_assumed_judge_has_the_precision_and_recall_that_are_told(folder: Pa
     assert hits / judged.positive.sum() == pytest.approx(0.8, abs=0.01)
 
 
+@pytest.mark.slow
 def test_the_detectable_gain_is_found_eight_times_in_ten(folder: Path) -> None:
     """Drawn edits that gain as much, at the assumed churn, pass a paired test on as many rows about
     that often.

@@ -148,6 +148,7 @@ def test_what_cannot_be_rechecked_is_refused_without_a_look(
         )
 
 
+@pytest.mark.slow
 def test_an_accept_of_the_gate_command_is_rechecked_too(
     accepted: tuple[Path, RunResult], url: str, tmp_path: Path
 ) -> None:

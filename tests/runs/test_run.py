@@ -323,6 +323,7 @@ def test_over_http_with_faults_garbage_is_unscored_and_the_rest_is_the_same(rows
             assert (here.score, here.positive) == (there.score, there.positive)  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_a_whole_walk_over_http_with_faults_ends_in_a_decision(
     place: Workspace, rows: Path
 ) -> None:
@@ -394,6 +395,7 @@ def openings(place: Workspace, result: RunResult) -> list[int]:
     return [len(HoldoutLedger(place.database).looks(seals[part])) for part in ("holdout", "final")]
 
 
+@pytest.mark.slow
 def test_every_opening_of_sealed_rows_stands_in_the_ledger(place: Workspace, rows: Path) -> None:
     """An accept opens holdout and final once each, and the ledger says so; a walk without survivor
     opens nothing.

@@ -333,6 +333,7 @@ def test_a_figure_that_cannot_be_computed_is_counted_and_fails_nothing(
     assert parsed(capsys)["counts"] == {"equal": 0, "misprint": 0, "differs": 0, "not computed": 3}
 
 
+@pytest.mark.slow
 @needs_verdicts
 def test_all_published_figures_are_found_again(capsys: pytest.CaptureFixture[str]) -> None:
     """The acceptance of the whole: every figure equal to the printed digits."""

@@ -377,6 +377,7 @@ def test_texts_are_searched_where_there_are_any(
     assert [row["id"] for row in parsed(capsys)["rows"]] == ["r17"]
 
 
+@pytest.mark.slow
 def test_real_gpt_4o_verdicts_get_an_answer_one_can_sign(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -337,6 +337,7 @@ def test_unscored_rows_are_left_out_and_counted() -> None:
     assert any("1 unscored" in note for note in report.notes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["kappa", "mcc", "balanced_accuracy"])
 def test_a_metric_without_rows_of_its_own_is_measured_as_itself(metric: str) -> None:
     """Kappa, MCC and balanced accuracy on slice and rest are scikit-learn's, and the planted

@@ -244,6 +244,7 @@ def test_noise_has_no_sure_refinement() -> None:
     assert sure <= 5
 
 
+@pytest.mark.slow
 def test_why_a_slice_is_no_target_follows_the_rule_that_makes_one() -> None:
     """Empty exactly for prompt targets, on slices found in many tables."""
     seen = set()

@@ -163,6 +163,7 @@ def test_one_large_source_does_not_make_a_regression() -> None:
     assert names(find_regressions(*sides(columns, before, before & ~lost))) == ["language = 2"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["even", "loud", "by source"])
 def test_a_prompt_asked_twice_seldom_shows_a_regression(kind: str) -> None:
     """Noise both ways, also louder in some slices or shared by the rows of a source: at most 5 % of

@@ -312,6 +312,7 @@ def test_the_check_and_the_splitter_agree_on_whether_real_groups_are_tied(name: 
     assert (tied.rows > 0) == (split_dataset(dataset).merged > 0) == (name == "groundedness_multi")
 
 
+@pytest.mark.slow
 def test_of_a_giant_text_only_the_beginning_is_compared(tmp_path: Path) -> None:
     """Ten megabytes of short words cost a few times that, not twenty; a note says it, lengths are
     of the whole.

@@ -189,6 +189,7 @@ def test_unscored_rows_of_either_side_are_left_out() -> None:
     assert gain.change.n == len(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["precision", "recall", "kappa"])
 @pytest.mark.parametrize("scale", [GRADES, PROBABILITY], ids=lambda scale: scale.kind)
 def test_the_error_is_that_of_drawing_groups_again(metric: str, scale: OutputScale) -> None:

@@ -541,6 +541,7 @@ def queue_of_anything() -> Iterator[tuple[Scripted, str]]:
         yield app, server.base_url
 
 
+@pytest.mark.slow
 @settings(max_examples=120)
 @given(uploaded=CREATED, created=CREATED, batch=BATCH, listed=st.booleans(), page=PAGE)
 @example(

@@ -110,6 +110,7 @@ def test_the_budget_counts_the_second_request(reasoner: Server) -> None:
     assert asking.stats.calls == 1
 
 
+@pytest.mark.slow
 def test_a_second_request_that_fails_leaves_the_first_reply(fake: Any) -> None:
     """Such as one whose room is more than the model has."""
 

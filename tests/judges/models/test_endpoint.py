@@ -139,6 +139,7 @@ def test_a_slow_endpoint_times_out(fake, ask_for):
     assert "within 0.2 s" in str(error) or "broke" in str(error)
 
 
+@pytest.mark.slow
 def test_calls_that_began_later_have_the_same_time(fake, ask_for):
     """Each try has its own time limit, whatever ends before it; a cancelled one is cancelled and
     not late.

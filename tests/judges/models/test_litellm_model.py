@@ -298,6 +298,7 @@ def test_what_cannot_be_asked_is_refused_before_anything_is_imported(
         )
 
 
+@pytest.mark.slow
 def test_loading_it_downloads_nothing_and_reads_no_env_file(tmp_path: Any) -> None:
     """No socket is opened, no `.env` is read, no variable stays behind, nothing is printed."""
     (tmp_path / ".env").write_text("ANTHROPIC_BASE_URL=http://evil.example\n")
@@ -334,6 +335,7 @@ def failure(provider: Provider, **more: Any) -> ModelError:
     return failed.value
 
 
+@pytest.mark.slow
 def test_the_first_reply_through_litellm_warns_of_nothing() -> None:
     """Its types are built while it is loaded: later the warning would come in the middle of a
     request.

@@ -44,6 +44,7 @@ def check(folder: Path, figures: dict[str, object], *, name: str = "mine.jsonl")
     return list(check_expected(folder / "expected.json", folder))
 
 
+@pytest.mark.slow
 @needs_verdicts
 def test_every_published_figure_is_found_again() -> None:
     """Nothing differs."""

@@ -359,6 +359,7 @@ def test_a_row_whose_label_cannot_matter_is_never_drawn_and_others_have_a_floor(
     assert (both[[1, 2, 3, 5, 6, 7]] == 1).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", LINEAR)
 def test_equal_judges_are_seldom_accepted_wherever_one_stops(target: str) -> None:
     """Verdicts swapped by a fair coin for each group: the null is exact; of 60 at most 6 at a level

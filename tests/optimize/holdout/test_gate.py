@@ -233,6 +233,7 @@ def test_no_number_of_rows_is_given_where_these_rows_cannot_tell_it() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_rows_needed_are_those_at_which_the_gate_says_yes_in_four_of_five_runs() -> None:
     """The projection against the gate itself: judged on as many rows as it asked for, 80 % are
     accepted.
@@ -316,6 +317,7 @@ def test_a_slice_that_fell_by_chance_is_told_and_not_refused() -> None:
     )
 
 
+@pytest.mark.slow
 def test_without_a_change_on_the_slice_hardly_any_prompt_is_refused_for_it() -> None:
     """Noise alone moves the slice down in half of the runs; at most one in ten is refused for it
     (one in twenty by design)."""
@@ -385,6 +387,7 @@ def silenced(rng: np.random.Generator, share: float) -> tuple[JudgedDataset, Jud
     return judged(labels, old, groups), judged(labels, new, groups, missing=hidden)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.045, 0.01])
 def test_errors_made_unreadable_are_accepted_no_more_often_than_by_chance(share: float) -> None:
     """An equal prompt that hides its false positives: at most five in a hundred (half of the runs
@@ -449,6 +452,7 @@ def test_a_guard_does_not_hold_on_a_handful_of_rows() -> None:
     assert not decision.accepted
 
 
+@pytest.mark.slow
 def test_a_few_dominating_groups_do_not_decide() -> None:
     """Two huge groups whose flips share a sign by chance: seldom accepted, whatever the number of
     rows.
@@ -525,6 +529,7 @@ def accepts(structure: np.ndarray, runs: int, *, seed: int, spread: float = 0.0)
     return accepted
 
 
+@pytest.mark.slow
 def test_a_prompt_compared_with_itself_is_seldom_accepted() -> None:
     """500 comparisons of identical prompts with noisy verdicts at alpha .05: at most 33 accepts,
     some but not none.
@@ -533,6 +538,7 @@ def test_a_prompt_compared_with_itself_is_seldom_accepted() -> None:
     assert 3 <= accepted <= 33
 
 
+@pytest.mark.slow
 def test_the_error_rate_holds_on_clustered_rows() -> None:
     """73 groups of unequal size with group effects, like TREC-DL's queries: at most 33 of 500."""
     rng = np.random.default_rng(5)
@@ -540,6 +546,7 @@ def test_the_error_rate_holds_on_clustered_rows() -> None:
     assert accepts(structure, 500, seed=6, spread=1.0) <= 33
 
 
+@pytest.mark.slow
 def test_a_six_point_gain_is_found_at_two_thousand_rows() -> None:
     """Planted +6 points of precision with a tenth of churn: accepted in at least 90 % of runs."""
     rng = np.random.default_rng(7)
@@ -640,6 +647,7 @@ def test_a_slice_of_few_groups_is_never_told() -> None:
         assert decision.accepted == (veto is None)
 
 
+@pytest.mark.slow
 def test_the_veto_does_not_eat_a_true_gain() -> None:
     """+6 points of precision with churn, and columns that say nothing: still accepted in 90 % of
     runs.

@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -137,6 +138,7 @@ CHANGES: dict[str, Callable[[History, random.Random], None]] = {
 }
 
 
+@pytest.mark.slow
 @given(
     start=st.integers(40, 80),
     steps=st.lists(
@@ -172,6 +174,7 @@ def test_no_row_that_was_open_is_ever_sealed(
         looked_at |= by_part["holdout"]
 
 
+@pytest.mark.slow
 @given(start=st.integers(60, 100), steps=st.lists(st.integers(5, 40), min_size=10, max_size=10))
 @settings(max_examples=4, deadline=None)
 def test_a_holdout_grows_with_the_file(start: int, steps: list[int]) -> None:

@@ -213,6 +213,7 @@ def test_while_textgrad_loads_the_run_says_so(desk: Any) -> None:
     assert set(seen) == {"loading TextGrad: 0/1"}
 
 
+@pytest.mark.slow
 def test_importing_textgrad_loads_no_litellm_before_it_is_called() -> None:
     """In a fresh process; TextGrad's own engine for it, which others in the process may use, works
     all the same.

@@ -134,6 +134,7 @@ def test_without_a_limit_that_binds_the_last_one_standing_is_the_best_of_those_c
     assert all((totals[winner], winner) < (totals[i], i) for i in rivals)
 
 
+@pytest.mark.slow
 def test_in_500_races_the_bound_drops_the_true_best_no_more_often_than_alpha() -> None:
     """Four candidates, two of them equally good but for chance; the best is who costs least over
     all rows.

@@ -183,6 +183,7 @@ def test_a_scheduler_that_cannot_be_reached_is_told() -> None:
         pass
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_stopped_keeps_nobody_from_leaving() -> None:
     """Its process answers nobody, and does not even end when it is told to."""
     with open_cluster(2, None, read_environment({})) as cluster:
@@ -192,6 +193,7 @@ def test_a_worker_that_is_stopped_keeps_nobody_from_leaving() -> None:
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids.values())
 
 
+@pytest.mark.slow
 def test_a_worker_and_then_the_driver_are_killed(
     nightly: bool, measured: Callable[[str], None]
 ) -> None:

@@ -64,6 +64,7 @@ def billed(server: Server) -> dict[str, Any]:
         return json.load(answer)
 
 
+@pytest.mark.slow
 def test_a_server_that_goes_away_and_comes_back_costs_no_call(
     own_server: PostgresServer, tmp_path: Path, measured: Callable[[str], None]
 ) -> None:
@@ -111,6 +112,7 @@ def test_a_server_that_goes_away_and_comes_back_costs_no_call(
             second.database.claim(run_id)
 
 
+@pytest.mark.slow
 def test_a_server_that_stays_away_is_given_up_and_the_run_goes_on_later(
     own_server: PostgresServer, tmp_path: Path, measured: Callable[[str], None]
 ) -> None:

@@ -261,6 +261,7 @@ def started(place: Path | Place, folder: Path, *arguments: str) -> subprocess.Po
     return subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=pipe, text=True)
 
 
+@pytest.mark.slow
 def test_the_page_and_the_terminal_read_while_two_processes_write(
     team: Place, rows: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -335,6 +336,7 @@ def test_jobs_stay_in_the_folder_of_who_added_them(
     assert job.job_id in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["folder", "server"])
 def test_two_gates_at_once_spend_one_look_each(
     kind: str,

@@ -97,6 +97,7 @@ def taught(groups: int = 40, *, seed: int = 0) -> JudgedDataset:
     )
 
 
+@pytest.mark.slow
 def test_a_student_learns_what_can_be_learned_and_is_measured_as_scikit_learn_does() -> None:
     """On held-out groups it is as good as its teacher; all figures are on the same rows."""
     teacher = taught()
@@ -142,6 +143,7 @@ def test_its_probability_is_that_of_scikit_learns_regression(tmp_path: Path) -> 
     assert student({"source": "x"}) is None
 
 
+@pytest.mark.slow
 def test_people_teach_nothing_and_a_group_is_judged_by_a_student_that_never_saw_it() -> None:
     """Other labels change no student; other verdicts of a group leave its own held-out verdicts as
     they were.
@@ -203,6 +205,7 @@ def test_features_are_what_they_are_called() -> None:
     assert np.isfinite(empty).all()
 
 
+@pytest.mark.slow
 def test_a_screen_is_what_it_says() -> None:
     """The student where it is sure, the teacher elsewhere; counted one by one."""
     trained = train_student(taught())
@@ -283,6 +286,7 @@ def test_too_little_to_learn_from_is_refused() -> None:
         chat_data(teacher, Registry().get("context_relevance"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -61,6 +61,7 @@ def in_state(change):
     return edit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "prompt",
     [

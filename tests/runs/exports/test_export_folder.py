@@ -64,6 +64,7 @@ def test_a_changed_readme_is_found(context, tmp_path: Path) -> None:
     assert "differs in files" in verify_export(tmp_path / "out", TARGETS).problems[0]
 
 
+@pytest.mark.slow
 def test_an_export_of_one_file_has_no_readme_and_is_verified(context, tmp_path: Path) -> None:
     """It lies among files of the user's."""
     made = write_export(

@@ -43,6 +43,7 @@ def test_every_shipped_judge_is_verified(target: str, name: str, context, export
     assert found.rows >= 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["groundedness", "answerability", "routing", "diras_probability"])
 def test_the_module_asks_and_reads_as_we_do(name: str, context, exported) -> None:
     """Over the OpenAI client: the whole request, and the verdict or none of every form of reply."""
@@ -76,6 +77,7 @@ def test_another_temperature_fails(context, mistaken) -> None:
     assert found.problems[0].endswith("times: temperature is 0.7, not 0.0")
 
 
+@pytest.mark.slow
 def test_a_threshold_the_other_way_round_fails(context, mistaken) -> None:
     """Each decision is then the opposite one."""
     given: ExportContext = context(shipped("groundedness"))
@@ -157,6 +159,7 @@ def test_an_export_that_version_0_2_wrote_is_verified_for_what_it_is(
     assert not any("attribute" in problem or "KeyError" in problem for problem in found.problems)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["system", "criteria", "reply"])
 @pytest.mark.parametrize("target", ["yaml", "jinja", "python"])
 def test_hostile_prompt_text_round_trips(target: str, part: str, context, exported) -> None:

@@ -199,6 +199,7 @@ def test_two_deciders_at_once_leave_one_decision(own: Made) -> None:
         assert len(read_optimization(place, own.run_id).reviews) == 1
 
 
+@pytest.mark.slow
 def test_key_and_sealed_rows_stand_on_no_page_in_no_file_and_in_no_message(
     own: Made, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 import httpx
+import pytest
 from starlette.testclient import TestClient
 
 from judgewright.judges import Registry
@@ -296,6 +297,7 @@ def open_tab(link: str) -> Iterator[httpx.Client]:
         yield tab
 
 
+@pytest.mark.slow
 def test_two_tabs_a_terminal_and_a_killed_server_make_each_thing_once(own: Made) -> None:
     """Two tabs accept and ask, a terminal rejects, server and worker are killed: one decision, one
     question.

@@ -180,6 +180,7 @@ def test_what_is_not_there_is_no_export(desk: TestClient, path: str) -> None:
     assert "<script>" not in answer.text
 
 
+@pytest.mark.slow
 def test_it_is_verified_as_a_job_which_the_page_tells_of(
     desk: TestClient, root: Path, tmp_path: Path
 ) -> None:

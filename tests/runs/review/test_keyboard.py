@@ -173,6 +173,7 @@ def acts(page: "sync_api.Page", place: dict[str, str | bool]) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PAGES)
 def test_every_page_works_by_keys_and_axe_finds_nothing_on_it(
     path: str, bench: Bench, tab: "sync_api.Page"

@@ -340,6 +340,7 @@ def test_the_plan_says_what_it_means(desk: TestClient, rows: bytes) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_plan_comes_before_the_button_and_the_run_is_the_one_that_was_planned(
     desk: TestClient, root: Path, rows: bytes
 ) -> None:
@@ -392,6 +393,7 @@ def test_the_plan_comes_before_the_button_and_the_run_is_the_one_that_was_planne
     assert settled(root).run_id not in (None, job.run_id)
 
 
+@pytest.mark.slow
 def test_a_holdout_is_sealed_before_anything_is_measured(
     desk: TestClient, root: Path, rows: bytes
 ) -> None:
@@ -409,6 +411,7 @@ def test_a_holdout_is_sealed_before_anything_is_measured(
     assert f"{sealed} sealed by bench --seal" in desk.get(f"/runs/{run.run_id}").text
 
 
+@pytest.mark.slow
 def test_measuring_first_shows_slice_and_costs_beside_the_next_plan(
     desk: TestClient, root: Path, rows: bytes
 ) -> None:
@@ -434,6 +437,7 @@ def test_measuring_first_shows_slice_and_costs_beside_the_next_plan(
     assert "What an answer costs" in planned
 
 
+@pytest.mark.slow
 def test_how_the_model_reads_it_stands_on_the_page_and_its_price_on_the_button(
     desk: TestClient, root: Path, rows: bytes
 ) -> None:
@@ -583,6 +587,7 @@ def test_no_text_in_an_event_becomes_another_event(text: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_large_file_is_checked_in_a_process_of_its_own_and_told_as_a_small_one(
     desk: TestClient, root: Path, rows: bytes
 ) -> None:

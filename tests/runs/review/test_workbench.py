@@ -533,6 +533,7 @@ def test_a_queue_that_is_read_row_by_row_is_the_one_that_is_read_whole(
             opened.rows["nobody"]
 
 
+@pytest.mark.slow
 @with_browser
 def test_rows_are_labelled_and_marked_by_keys_alone(
     bench_own: Workbench, browser: "sync_api.Browser"
