@@ -140,9 +140,10 @@ def load_encoder(model: str = DEFAULT_EMBEDDER) -> Encode:
         InputError: The package is not installed, or has no such model.
     """
     try:
-        from sentence_transformers import (
+        # An extra.
+        from sentence_transformers import (  # pyright: ignore[reportMissingImports]
             SentenceTransformer,
-        )  # pyright: ignore[reportMissingImports]  # an extra
+        )
     except ImportError:
         raise InputError(
             "dense retrieval needs the package sentence-transformers",

@@ -294,9 +294,9 @@ def _tfidf(
     """Return the TF-IDF of texts, shape (texts, words), and the words; None where there are no
     words.
     """
-    from sklearn.feature_extraction.text import (
+    from sklearn.feature_extraction.text import (  # pyright: ignore[reportMissingTypeStubs]
         TfidfVectorizer,
-    )  # pyright: ignore[reportMissingTypeStubs]
+    )
 
     counter: Any = TfidfVectorizer
     vectorizer = counter(sublinear_tf=True, **options)

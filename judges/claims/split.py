@@ -65,9 +65,7 @@ def split_sentences(text: str, *, language: str = "en") -> tuple[str, ...]:
         text: The response.
         language: An ISO 639 code, for the abbreviations that end no sentence.
     """
-    from sentencex import (
-        segment,
-    )  # pyright: ignore[reportAttributeAccessIssue]  # compiled, without stubs
+    from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]  # no stubs
 
     sentences: list[str] = []
     for line in _lines(text):

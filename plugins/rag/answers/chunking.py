@@ -190,9 +190,10 @@ def _semantic(text: str, size: int, encode: Encode | None) -> list[Span]:
 
 def _sentences(text: str, size: int) -> list[Span]:
     """Return where sentences are; one that is longer than a chunk may be is cut."""
+    # Compiled, without stubs.
     from sentencex import (
-        get_sentence_boundaries,
-    )  # pyright: ignore[reportAttributeAccessIssue]  # compiled, no stubs
+        get_sentence_boundaries,  # pyright: ignore[reportAttributeAccessIssue]
+    )
 
     found: list[Span] = []
     for sentence in get_sentence_boundaries("en", text):
