@@ -125,7 +125,8 @@ class ClientContext:
         dropped = reply.dropped
         if omitted:
             dropped = tuple(sorted({*dropped, *dropped_parameters(request, omitted)}))
-        reply = replace(reply, cost=cost, dropped=dropped)
+        if (cost, dropped) != (reply.cost, reply.dropped):
+            reply = replace(reply, cost=cost, dropped=dropped)
         self.budget.settle(reservation, cost=cost, tokens=reply.tokens_in + reply.tokens_out)
         self.forecast.learn(request, reply)
         counters.charge(request, reply)

@@ -35,7 +35,7 @@ def write(path: Path, rows: int) -> Path:
     ("read", "most"),
     [
         (lambda path: stream_verdicts(path, COLUMNS), 120),
-        (lambda path: load_verdicts(path, confidence="confidence"), 145),
+        (lambda path: load_verdicts(path, confidence="confidence"), 150),
     ],
     ids=["as a stream", "row by row"],
 )
