@@ -181,9 +181,12 @@ def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
     if target is None:
         lacking = evidence.why_undefined or "no positive rows or verdicts"
         return _Weighed("undecided", f"the target metric is undefined on the holdout ({lacking})")
+    if evidence.coverage < MIN_COVERAGE:
+        few = f"only {evidence.coverage:.1%} of the rows were answered"
+        return _Weighed("undecided", f"{few}; {MIN_COVERAGE:.0%} are needed")
     more = project(target, evidence.guards, alpha)
     return (
-        _too_few(evidence, target, more)
+        _too_few_groups(target, more)
         or _shown_worse(evidence, target)
         or _gain_not_shown(evidence, target, alpha, more)
         or _worse_in_slice(evidence, target)
@@ -201,11 +204,8 @@ def _unanswered_rows(evidence: _Evidence) -> str:
     return f"{evidence.unanswered:,} unanswered {'row' if evidence.unanswered == 1 else 'rows'}"
 
 
-def _too_few(evidence: _Evidence, target: Change, more: Projection | None) -> _Weighed | None:
-    """Rules about how much was answered, and by how many groups."""
-    if evidence.coverage < MIN_COVERAGE:
-        few = f"only {evidence.coverage:.1%} of the rows were answered"
-        return _Weighed("undecided", f"{few}; {MIN_COVERAGE:.0%} are needed")
+def _too_few_groups(target: Change, more: Projection | None) -> _Weighed | None:
+    """Rules about the groups that the target rests on."""
     if target.bearing_groups < MIN_GROUPS:
         few = f"only {target.bearing_groups} groups of the holdout bear on {target.metric}"
         return _Weighed("undecided", f"{few}; fewer than {MIN_GROUPS} cannot decide", more)
