@@ -9,10 +9,10 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 
 import click
 
+from .commands.help import LazyGroup, retired_command
 from .plugins import brought, load, plugins
 
 COMMANDS = {
@@ -83,39 +83,35 @@ RETIRED = {
 """Commands and options that are gone, and what to do instead."""
 
 
-class _Lazy(click.Group):
-    """A group whose help is printed without importing any command."""
+class _WithPlugins(LazyGroup):
+    """Our commands, those that plug-ins bring, and the words that are gone."""
 
     retired = RETIRED
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*COMMANDS, *brought("commands")]
+        return [*super().list_commands(ctx), *brought("commands")]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in RETIRED:
-            from .commands.help import retired_command
-
             return retired_command(cmd_name, RETIRED[cmd_name])
-        if cmd_name in COMMANDS:
-            module, _, attribute = COMMANDS[cmd_name][0].partition(":")
-            command = getattr(import_module(f".commands.{module}", __package__), attribute)
-        elif cmd_name in (commands := brought("commands")):
-            command = load(commands[cmd_name])
-        else:
-            return None
-        assert isinstance(command, click.Command)
+        command = super().get_command(ctx, cmd_name)
+        if command is None and (path := brought("commands").get(cmd_name)):
+            return load(path)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+        super().format_commands(ctx, formatter)
         if there := [(plugin.name, plugin.summary) for plugin in plugins()]:
             with formatter.section("Plug-ins"):
                 formatter.write_dl(there)
 
 
 @click.group(
-    cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+    cls=_WithPlugins,
+    lazy={
+        name: (f"{__package__}.commands.{path}", text) for name, (path, text) in COMMANDS.items()
+    },
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(package_name="judgewright", prog_name="judgewright")
 def cli() -> None:

@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from ..plugins import load
+
 LONG = 12
 """Options from which a command's help is in groups."""
 WIDTH = 26
@@ -114,6 +116,37 @@ class Command(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, each on its line."""
         _write_examples(self.epilog, formatter)
+
+
+class LazyGroup(click.Group):
+    """A group whose help is printed without importing any of its commands.
+
+    Args:
+        lazy: By name `module:attribute`, imported when it is called, and a line for the help.
+    """
+
+    def __init__(
+        self, *args: Any, lazy: Mapping[str, tuple[str, str]], **kwargs: Any
+    ) -> None:  # Any: what click.Group takes
+        super().__init__(*args, **kwargs)
+        self._lazy = lazy
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """See `click.Group`."""
+        return list(self._lazy)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """See `click.Group`."""
+        if cmd_name not in self._lazy:
+            return None
+        command = load(self._lazy[cmd_name][0])
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """See `click.Group`."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in self._lazy.items()])
 
 
 class Group(click.Group):
