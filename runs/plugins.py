@@ -18,9 +18,9 @@ from typing import Any, Literal
 from ..judges.errors import InputError
 
 GROUP = "judgewright.plugins"
-OURS = ("rag", "students", "postgres", "dask")
+OURS = ("rag", "students", "annotation", "postgres", "dask")
 """The folders of `plugins/` that hold one, in the order of the first screen."""
-Kind = Literal["commands", "proposers", "targets", "stores", "engines"]
+Kind = Literal["commands", "proposers", "targets", "stores", "engines", "data_sources"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +40,8 @@ class Plugin:
     """By scheme, such as `postgresql`: functions of an address that return a `ServerAddress`."""
     engines: Mapping[str, str] = field(default_factory=dict[str, str])
     """By the name that `--engine` takes: `EngineKind`s."""
+    data_sources: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By the name that `data import` takes: `Source`s."""
 
 
 @cache

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import DataError, InputError
-from .annotation_tools import ANNOTATION_TOOLS
 from .ragtruth import RAGTRUTH
 from .recipe import load_recipes
 from .source import Flat, ReadOptions, Source
 from .trec_dl import TREC_DL
 
-SOURCES: dict[str, Source] = {
-    source.name: source for source in (*load_recipes(), RAGTRUTH, TREC_DL, *ANNOTATION_TOOLS)
+SOURCES: Mapping[str, Source] = {
+    source.name: source for source in (*load_recipes(), RAGTRUTH, TREC_DL)
 }
 
 
@@ -27,18 +26,24 @@ class Opened:
     notes: list[str]
 
 
-def open_source(name: str, path: Path, options: ReadOptions | None = None) -> Opened:
-    """Open a file or folder as its makers publish it, with one of `SOURCES` by name.
+def open_source(
+    name: str,
+    path: Path,
+    options: ReadOptions | None = None,
+    *,
+    sources: Mapping[str, Source] = SOURCES,
+) -> Opened:
+    """Open a file or folder as its makers publish it, with one of the sources by name.
 
     Raises:
         InputError: There is no such source, or it has no such level.
         DataError: There is nothing at the path. Reading the rows raises it for what is wrong
             inside.
     """
-    source = SOURCES.get(name)
+    source = sources.get(name)
     if source is None:
         hint = "any other table is read as it is: --column INPUT=COLUMN --label COLUMN"
-        raise InputError(f"there is no source {name!r}; known: {', '.join(SOURCES)}", hint=hint)
+        raise InputError(f"there is no source {name!r}; known: {', '.join(sources)}", hint=hint)
     options = options or ReadOptions()
     if options.level and options.level not in source.levels:
         levels = ", ".join(source.levels) or "no levels"

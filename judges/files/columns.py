@@ -364,14 +364,18 @@ def refuse_missing(path: RowSource, needed: Mapping[str, str], seen: set[str]) -
             " says so)"
         )
     message = f"{path}: {', '.join(states)}. The columns are {listed}"
-    if "annotations" in seen and any(name.startswith("data.") for name in seen):
-        hint = (
-            f"judgewright data import label_studio {path} --map INPUT=data.COLUMN --out rows.jsonl"
-        )
-        raise DataError(
-            message, hint=f"this looks like Label Studio's export; make rows of it: {hint}"
-        )
+    for container, answers, importer in _OF_TOOLS:
+        if answers in seen and any(name.startswith(container) for name in seen):
+            command = f"judgewright data import {importer} {path} --out rows.jsonl"
+            raise DataError(message, hint=f"this looks like a tool's export; try {command}")
     raise DataError(message, hint=f"name the column with {' '.join(options)}")
+
+
+_OF_TOOLS = (
+    ("data.", "annotations", "label_studio --map INPUT=data.COLUMN"),
+    ("vars.", "gradingResult.pass", "promptfoo"),
+)
+"""Where tools keep a row's texts and its answers, and what reads them."""
 
 
 @cache

@@ -96,11 +96,6 @@ def read_records(source: RowSource, problems: Problems) -> Iterator[Record]:
         DataError: The file as a whole cannot be read.
     """
     for at, value in _values(source, problems):
-        if at == 1 and isinstance(value, dict) and {"gradingResult", "vars"} <= value.keys():
-            command = f"judgewright data import promptfoo {source} --out rows.jsonl"
-            raise DataError(
-                f"{source} is an output of promptfoo", hint=f"make rows of it: {command}"
-            )
         yield from _flat(value, at, problems)
 
 

@@ -22,7 +22,7 @@ from ...judges import (
     split_dataset,
     write_beside,
 )
-from ...judges.datasets import Flat
+from ...judges.datasets import SOURCES, Flat, Source
 from ...judges.files import (
     Problems,
     RawRoles,
@@ -36,6 +36,7 @@ from ...judges.files.write_beside import draft_beside
 from ...judges.rows import Scalar
 from ...judges.splits import PARTS
 from ...optimize.holdout.sides import known_sides
+from ..plugins import brought, load
 from ..store.ledger import HoldoutLedger
 from ..store.sides import SIDES_FILE, enter_sides, keep_sides
 from ..store.workspace import Workspace
@@ -54,6 +55,11 @@ the split counts the looks at both and shows none of their single rows; elsewher
 That workspace also splits the whole file in this way, in `optimize` and `calibrate`, also when rows have been
 added to it. Another one does where sides.jsonl lies beside the file: it says, in hashes, which part each group is in.
 """  # noqa: E501
+
+
+def data_sources() -> dict[str, Source]:
+    """Return every data set that can be imported, and what plug-ins read, by name."""
+    return {**SOURCES, **{name: load(path) for name, path in brought("data_sources").items()}}
 
 
 @dataclass(slots=True, kw_only=True)

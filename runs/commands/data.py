@@ -10,11 +10,11 @@ from pathlib import Path
 import click
 
 from ...judges import InputError, Shares, parse_label_scale
-from ...judges.datasets import SOURCES, ReadOptions, open_source
+from ...judges.datasets import ReadOptions, open_source
 from ...judges.files import mapped_words, parse_grade_map, words_of
 from ...optimize.options import SHARES, described, option
 from ..actions.check_data import CheckOptions, check_file
-from ..actions.make_data import import_rows, split_file
+from ..actions.make_data import data_sources, import_rows, split_file
 from ..config.environment import read_environment
 from ..config.options import LABEL_MAP, LABEL_SCALE, RoleOptions, pairs_option
 from ..labels.export import export_labels, read_queues
@@ -247,7 +247,7 @@ def import_(source: str | None, path: str | None, options: ImportOptions, as_jso
         raise InputError(
             f"{path}: a source is read from files", hint=_FETCHED[scheme].format(name=name)
         )
-    opened = open_source(source, Path(path), reading)
+    opened = open_source(source, Path(path), reading, sources=data_sources())
     done = import_rows(
         opened.rows,
         options.out,
@@ -257,13 +257,13 @@ def import_(source: str | None, path: str | None, options: ImportOptions, as_jso
         notes=opened.notes,
     )
     if as_json:
-        say_json(done.to_json() | {"licence": SOURCES[source].licence})
+        say_json(done.to_json() | {"licence": opened.source.licence})
     else:
-        say_import(done)
+        say_import(done, opened.source)
 
 
 def _list_sources(*, as_json: bool) -> None:
-    sources = SOURCES.values()
+    sources = data_sources().values()
     if as_json:
         keys = ("name", "about", "inputs", "judge", "levels", "hub", "licence", "citation")
         say_json({"sources": [{key: getattr(source, key) for key in keys} for source in sources]})

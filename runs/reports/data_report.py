@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
 
-from ...judges.datasets import SOURCES
+from ...judges.datasets import Source
 from ...judges.files import KINDS, DataReport
 from ..actions.check_data import RunPrice
 from ..actions.make_data import Imported
@@ -17,14 +17,14 @@ from .rendering import Exact
 _MOST_LABELS = 12
 
 
-def say_import(done: Imported) -> None:
+def say_import(done: Imported, source: Source) -> None:
     """Print what an import wrote, what was assumed, and what to heed."""
     labels, datasets = dict(sorted(done.labels.items())), dict(done.datasets.most_common())
     say_template(
         "import",
         done=done,
         path=str(done.path),
-        source=SOURCES[done.source],
+        source=source,
         labels=_counts(labels, done.rows),
         datasets=_counts(datasets, done.rows) if len(datasets) > 1 else "",
     )

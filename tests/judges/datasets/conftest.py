@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from .annotation_exports import write_annotations
-
 RESPONSE = "The Brill bridge opened in 1911. It was built by Ada Kolm. Mr. Hale paid for it."
 
 
@@ -280,5 +278,4 @@ def releases(tmp_path: Path) -> dict[str, Path]:
         "climretrieve": _climretrieve(tmp_path / "ClimRetrieve_ReportLevel.csv"),
         "financebench": _financebench(tmp_path / "gpt-4_oracle.jsonl"),
         "diras_checks": _diras_checks(tmp_path / "general_qa_hand_eval"),
-        **write_annotations(tmp_path),
     }

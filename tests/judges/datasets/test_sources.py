@@ -8,9 +8,6 @@ import pytest
 from judgewright.judges import BINARY, DataError, InputError, OutputScale, load_dataset
 from judgewright.judges.datasets import SOURCES, Flat, ReadOptions, open_source
 
-from .annotation_exports import MAPPINGS
-
-OPTIONS = {name: ReadOptions(columns=columns) for name, columns in MAPPINGS.items()}
 LABELS = {
     "llm_aggrefact": [1, 0, 1],
     "ragtruth": [1, 0, 1],
@@ -20,14 +17,11 @@ LABELS = {
     "climretrieve": [3, 0],
     "financebench": [1, 0, 0],
     "diras_checks": [1, 0, 1],
-    "promptfoo": [1, 0],
-    **{name: [1, 0] for name in MAPPINGS},
 }
 
 
 def read(name: str, path: Path, options: ReadOptions | None = None) -> list[Flat]:
     """Read a release whole."""
-    options = options or OPTIONS.get(name)
     if name == "trec_dl":
         queries, passages = (
             path.parent / file for file in ("msmarco-test2019-queries.tsv", "collection.tsv")
@@ -46,7 +40,7 @@ def test_every_source_yields_rows_that_a_judge_can_be_measured_on(
     rows = read(name, releases[name])
     path = tmp_path / "rows.jsonl"
     path.write_text("\n".join(json.dumps(row) for row in rows))
-    inputs = SOURCES[name].inputs or ("query", "passage")
+    inputs = SOURCES[name].inputs
     scale = OutputScale() if name in ("trec_dl", "climretrieve") else BINARY
     dataset = load_dataset(path, inputs=inputs, scale=scale)
     assert [row.label for row in dataset.rows] == LABELS[name]
@@ -60,9 +54,7 @@ def test_the_same_release_gives_the_same_rows(name: str, releases: dict[str, Pat
     assert read(name, releases[name]) == read(name, releases[name])
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in SOURCES if name not in ("ragtruth", "trec_dl", *MAPPINGS)]
-)
+@pytest.mark.parametrize("name", [name for name in SOURCES if name not in ("ragtruth", "trec_dl")])
 def test_a_table_of_another_release_is_refused_with_the_columns_it_has(
     name: str, tmp_path: Path
 ) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,6 @@ import pandas as pd
 import pytest
 
 from judgewright.judges import DataError, Dataset, OutputScale, load_dataset, load_verdicts
-from judgewright.judges.datasets import open_source
 from judgewright.judges.files import VerdictColumns, rows_in_memory, stream_verdicts
 
 BINARY = OutputScale(kind="binary", threshold=1.0)
@@ -196,68 +194,3 @@ def test_nan_in_a_column_that_is_read_is_a_gap(tmp_path: Path) -> None:
     lines[2] = json.dumps({**ROWS[2], "source": float("nan")})
     with pytest.raises(DataError, match="line 3: field 'source' is null"):
         read(write(tmp_path, "b.jsonl", "\n".join(lines)))
-
-
-def promptfoo(wrapped: Callable[[list[object]], object]) -> str:
-    """Two results of `promptfoo eval -o results.json`, one with a person's verdict over the
-    model's.
-    """
-    results: list[object] = []
-    for n, (model, person) in enumerate([(1, False), (0, None)]):
-        parts: list[dict[str, object]] = [
-            {"pass": bool(model), "score": model, "assertion": {"type": "llm-rubric"}}
-        ]
-        if person is not None:
-            parts.append({"pass": person, "score": int(person), "assertion": {"type": "human"}})
-        results.append(
-            {
-                "id": f"r{n}",
-                "testIdx": n,
-                "vars": {"source": SOURCE, "depth": {"k": 3}},
-                "response": {"output": f"It serves {n} meals."},
-                "provider": {"id": "openai:your-model", "label": ""},
-                "prompt": {"raw": "x", "label": "p1"},
-                "gradingResult": {"pass": bool(model), "score": model, "componentResults": parts},
-            }
-        )
-    return json.dumps(wrapped(results))
-
-
-@pytest.mark.parametrize(
-    "wrapped",
-    [
-        lambda rows: {
-            "evalId": "e",
-            "results": {"version": 3, "prompts": [{}], "results": rows},
-            "config": {},
-        },
-        lambda rows: {"results": rows, "stats": {}},
-    ],
-    ids=["version 3", "older"],
-)
-def test_an_output_of_promptfoo_is_imported_and_names_its_importer(
-    tmp_path: Path, wrapped: Callable[[list[object]], object]
-) -> None:
-    """A person's pass or fail is the label, the assertions' mean the score."""
-    path = write(tmp_path, "results.json", promptfoo(wrapped))
-    with pytest.raises(DataError, match="is an output of promptfoo") as caught:
-        read(path)
-    assert "judgewright data import promptfoo" in (caught.value.hint or "")
-    opened = open_source("promptfoo", path)
-    first, second = opened.rows
-    assert (first["source"], first["depth.k"], first["output"]) == (SOURCE, 3, "It serves 0 meals.")
-    assert [(row["label"], row["score"], row["group_id"]) for row in (first, second)] == [
-        (0, 1, "test 0"),
-        (None, 0, "test 1"),
-    ]
-    assert opened.notes == ["1 of 2 results have no pass or fail of a person"]
-    with pytest.raises(DataError, match="no output of promptfoo"):
-        list(open_source("promptfoo", write(tmp_path, "other.json", json.dumps([{"a": 1}]))).rows)
-
-
-def test_label_studios_tasks_name_their_importer(tmp_path: Path) -> None:
-    """Its texts are under `data`, its labels deep inside `annotations`."""
-    tasks = [{"id": 1, "data": {"text": SOURCE}, "annotations": [{"result": []}]}]
-    with pytest.raises(DataError) as caught:
-        read(write(tmp_path, "export.json", json.dumps(tasks)))
-    assert "judgewright data import label_studio" in (caught.value.hint or "")

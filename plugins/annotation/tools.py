@@ -13,11 +13,11 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from ..errors import DataError
-from ..files.problems import shorten
+from ...judges.datasets.release import as_number, table_files
+from ...judges.datasets.source import Flat, Read, ReadOptions, Source
+from ...judges.errors import DataError
+from ...judges.files.problems import shorten
 from .annotated import Body, Item, PersonAnswer, decoded, first_of, flat, read_bodies, rows_of
-from .release import as_number, table_files
-from .source import Flat, Read, ReadOptions, Source
 
 Answers = defaultdict[str, list[PersonAnswer]]
 _VALUES = ("choices", "rating", "number", "text", "taxonomy")
@@ -298,36 +298,29 @@ def _promptfoo_row(at: int, body: Body) -> Flat:
     }
 
 
-_READERS: dict[str, tuple[str, Read]] = {
-    "label_studio": (
-        "Label Studio's export (JSON, JSON-MIN, CSV), with --map label=QUESTION",
-        partial(_read_items, _task),
-    ),
-    "argilla": (
-        "Argilla's records (JSON, or flattened as Parquet), with --map label=QUESTION",
-        partial(_read_items, _record),
-    ),
-    "langfuse": (
-        "Langfuse's traces with people's scores, with --map label=SCORE",
-        _read_langfuse,
-    ),
-    "promptfoo": (
-        "promptfoo's results (JSON or JSON Lines) with people's passes and fails",
-        _read_promptfoo,
-    ),
-    "mlflow": (
-        "MLflow's traces with people's assessments, with --map label=ASSESSMENT",
-        _read_mlflow,
-    ),
-}
-ANNOTATION_TOOLS = [
-    Source(
-        name=name,
-        about=about,
-        inputs=(),
-        judge="the one whose inputs you map",
-        licence="yours",
-        read=read,
-    )
-    for name, (about, read) in _READERS.items()
-]
+def _source(name: str, about: str, read: Read) -> Source:
+    judge = "the one whose inputs you map"
+    return Source(name=name, about=about, inputs=(), judge=judge, licence="yours", read=read)
+
+
+LABEL_STUDIO = _source(
+    "label_studio",
+    "Label Studio's export (JSON, JSON-MIN, CSV), with --map label=QUESTION",
+    partial(_read_items, _task),
+)
+ARGILLA = _source(
+    "argilla",
+    "Argilla's records (JSON, or flattened as Parquet), with --map label=QUESTION",
+    partial(_read_items, _record),
+)
+LANGFUSE = _source(
+    "langfuse", "Langfuse's traces with people's scores, with --map label=SCORE", _read_langfuse
+)
+PROMPTFOO = _source(
+    "promptfoo",
+    "promptfoo's results (JSON or JSON Lines) with people's passes and fails",
+    _read_promptfoo,
+)
+MLFLOW = _source(
+    "mlflow", "MLflow's traces with people's assessments, with --map label=ASSESSMENT", _read_mlflow
+)

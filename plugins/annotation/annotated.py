@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..errors import DataError, InputError
-from ..files.columns import near_names
-from ..files.label_words import map_hint, read_grade
-from ..files.problems import Problems
-from ..files.records import Cell, read_objects, unit_of
-from ..files.verdict_scale import words_for
-from .release import as_number, require_mapped
-from .source import Flat, ReadOptions
+from ...judges.datasets.release import as_number, require_mapped
+from ...judges.datasets.source import Flat, ReadOptions
+from ...judges.errors import DataError, InputError
+from ...judges.files.columns import near_names
+from ...judges.files.label_words import map_hint, read_grade
+from ...judges.files.problems import Problems
+from ...judges.files.records import Cell, read_objects, unit_of
+from ...judges.files.verdict_scale import words_for
 
 Body = Mapping[str, Any]  # Any: JSON
 LABEL, REASON = "label", "reason"
