@@ -152,6 +152,7 @@ class _Lines:
     """Lines whose `custom_id` is none that we write."""
     unreadable: tuple[int, ...]
     """Line numbers."""
+    utf_16: bool
     refused: tuple[tuple[tuple[str, int], str], ...]
     """Call and asking, and the parameter that the reply refuses, empty where it names none."""
 
@@ -269,6 +270,11 @@ class ExchangeFolder:
     def _sort_replies(self, contents: Contents, files: Sequence[tuple[Path, _Lines]]) -> None:
         asked = {call for file in contents.requests for call in file.calls}
         for path, lines in files:
+            if lines.utf_16:
+                contents.notes.append(
+                    f"{shown(path.name)} is UTF-16 text, and not read: save it as UTF-8"
+                )
+                continue
             unknown = lines.unknown
             contents.refused |= dict(lines.refused)
             for call, asking, offset in lines.ids:
@@ -323,11 +329,12 @@ def _read_lines(path: Path, wanted: set[str], size: int, changed: int) -> _Lines
     ids: list[tuple[str, int, int]] = []
     unreadable: list[int] = []
     refused: list[tuple[tuple[str, int], str]] = []
-    model, unknown, offset = "", 0, 0
+    model, unknown, offset, utf_16 = "", 0, 0, False
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             start, offset = offset, offset + len(line)
             if number == 1:
+                utf_16 = line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
                 start += len(line) - len(line := line.removeprefix(codecs.BOM_UTF8))
             if not line.strip():
                 continue
@@ -350,6 +357,7 @@ def _read_lines(path: Path, wanted: set[str], size: int, changed: int) -> _Lines
         model,
         unknown,
         tuple(unreadable),
+        utf_16,
         tuple(refused),
     )
 

@@ -134,16 +134,15 @@ def test_requests_go_out_as_one_file_and_replies_come_back(
     assert again.stats.calls == 0
 
 
-def test_a_mark_before_the_first_reply_loses_no_line(tmp_path: Path) -> None:
-    """Editors on Windows write one; what another encoding has is counted as unreadable."""
+def test_a_mark_before_the_first_reply_loses_no_line_and_utf_16_is_named(tmp_path: Path) -> None:
+    """Editors and shells on Windows write both."""
     record = MemoryRecord()
     waiting(client(tmp_path, record), rows(2))
     replies = "".join(f"{json.dumps(echo(line))}\n" for line in newest(tmp_path))
     path = tmp_path / "replies.jsonl"
     path.write_bytes(replies.encode("utf-16"))
     error = waiting(client(tmp_path, record), rows(2))
-    (note,) = error.awaits["notes"]
-    assert "lines cannot be read" in note
+    assert error.awaits["notes"] == ["replies.jsonl is UTF-16 text, and not read: save it as UTF-8"]
     path.write_bytes(replies.encode("utf-8-sig"))
     assert texts(client(tmp_path, record).ask(rows(2))) == ["echo row 0", "echo row 1"]
 
