@@ -18,9 +18,11 @@ from typing import Any, Literal
 from ..judges.errors import InputError
 
 GROUP = "judgewright.plugins"
-OURS = ("rag", "students", "annotation", "postgres", "dask")
+OURS = ("rag", "students", "annotation", "litellm", "postgres", "dask")
 """The folders of `plugins/` that hold one, in the order of the first screen."""
-Kind = Literal["commands", "proposers", "targets", "stores", "engines", "data_sources"]
+Kind = Literal[
+    "commands", "proposers", "targets", "stores", "engines", "data_sources", "model_kinds"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +44,8 @@ class Plugin:
     """By the name that `--engine` takes: `EngineKind`s."""
     data_sources: Mapping[str, str] = field(default_factory=dict[str, str])
     """By the name that `data import` takes: `Source`s."""
+    model_kinds: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By KIND of `KIND/PROVIDER/MODEL`, as `--model` takes it: `ModelKind`s."""
 
 
 @cache

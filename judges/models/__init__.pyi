@@ -9,10 +9,8 @@ from .engine import Engine, Here
 from .exchange import Exchange, ask_together
 from .exchange_folder import ExchangeFolder, RequestFile, call_id, read_reply
 from .ignored import ignored_parameters, unused_settings
-from .import_litellm import litellm_deferred, load_litellm, variables_set
 from .ladder import CHANGES, Ladder, changed, remembered
 from .limits import AdaptiveLimit, SystemClock
-from .litellm_model import LITELLM_PREFIX, LiteLLMModel, split_litellm_name
 from .model import Completion, Message, Model, Request, TokenLogprob
 from .price import Price, Prices
 from .rates import RateLimits, read_seconds
@@ -27,7 +25,6 @@ from .wire import read_answering_fault, read_completion, read_fault, read_retry_
 __all__ = [
     "ANSWERING",
     "CHANGES",
-    "LITELLM_PREFIX",
     "OMIT",
     "AdaptiveLimit",
     "BatchQueue",
@@ -45,7 +42,6 @@ __all__ = [
     "Forecast",
     "Here",
     "Ladder",
-    "LiteLLMModel",
     "MemoryRecord",
     "Message",
     "Model",
@@ -74,8 +70,6 @@ __all__ = [
     "count_tokens",
     "estimate_tokens",
     "ignored_parameters",
-    "litellm_deferred",
-    "load_litellm",
     "read_answering_fault",
     "read_completion",
     "read_fault",
@@ -83,7 +77,5 @@ __all__ = [
     "read_retry_after",
     "read_seconds",
     "remembered",
-    "split_litellm_name",
     "unused_settings",
-    "variables_set",
 ]

@@ -100,9 +100,10 @@ class Prices:
 def _public_cost(
     model: str, endpoint: str, tokens_in: int, tokens_out: int, cached: int
 ) -> float | None:
-    if model.startswith("litellm/"):
-        model = model.split("/", 2)[-1]
     price = _public_price(model, endpoint)
+    if price is None and model.count("/") > 1:  # the provider's own name in KIND/PROVIDER/MODEL
+        model = model.split("/", 2)[-1]
+        price = _public_price(model, endpoint)
     if isinstance(price, Price):
         return price.cost(tokens_in, tokens_out, cached)
     return None if price is None else _calculated(model, endpoint, tokens_in, tokens_out, cached)

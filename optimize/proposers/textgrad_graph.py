@@ -18,7 +18,7 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
-from ...judges.models import litellm_deferred, variables_set
+from .import_litellm import litellm_deferred, variables_set
 
 OPEN_TAG, CLOSE_TAG = "<IMPROVED_VARIABLE>", "</IMPROVED_VARIABLE>"
 _GLOSSARY = "### Glossary"

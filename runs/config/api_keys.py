@@ -28,8 +28,8 @@ PROVIDERS: Mapping[str, tuple[str, str]] = {
     "anthropic": ("https://api.anthropic.com", "ANTHROPIC_API_KEY"),
     "gemini": ("https://generativelanguage.googleapis.com/v1beta", "GEMINI_API_KEY"),
 }
-"""Where `litellm/PROVIDER/MODEL` is asked unless the user says otherwise, and the variable of that
-origin's key.
+"""Where a model named `KIND/PROVIDER/MODEL` is asked unless the user says otherwise, and the
+variable of that origin's key.
 """
 
 
@@ -40,7 +40,10 @@ def provider_bindings(variables: Mapping[str, str]) -> tuple[Binding, ...]:
         key = variables.get(variable) or None
         bindings.append(
             Binding(
-                origin=Origin.of(base_url), variable=variable, key=key, source=f"litellm/{provider}"
+                origin=Origin.of(base_url),
+                variable=variable,
+                key=key,
+                source=f"the usual key of {provider}",
             )
         )
     return tuple(bindings)
@@ -79,8 +82,7 @@ class Keyring:
     path: Path | None = None
     """The user's `models.yaml`."""
     providers: tuple[Binding, ...] = ()
-    """The addresses of providers that are asked through LiteLLM; what the user binds to them wins.
-    """
+    """The addresses in `PROVIDERS`; what the user binds to them wins."""
     commanded_providers: frozenset[str] = frozenset()
     """Of these, those that the user names in this command."""
     listed_providers: frozenset[str] = frozenset()

@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...judges.errors import InputError
 from ...judges.models import (
-    LITELLM_PREFIX,
     ModelSettings,
     Origin,
     Prices,
     checked_url,
     remembered,
-    split_litellm_name,
 )
 from .api_keys import (
     OPENAI,
@@ -31,6 +29,7 @@ from .api_keys import (
     Keyring,
     provider_bindings,
 )
+from .model_kinds import kind_of
 from .models_file import (
     FILE,
     ModelEntry,
@@ -104,7 +103,7 @@ class Environment:
     commanded: frozenset[str] = frozenset()
     """Base URLs that the user names in this command; none of them comes from a workspace."""
     commanded_providers: frozenset[str] = frozenset()
-    """Addresses of the providers that this command names as `litellm/PROVIDER/MODEL`."""
+    """Addresses of the providers that this command names as `KIND/PROVIDER/MODEL`."""
     shared: Path | None = None
     """The `models.yaml` of the workspace: settings of named models, but no address and no key."""
     run_settings: Mapping[str, Mapping[str, Any]] | None = None  # Any: JSON
@@ -163,7 +162,7 @@ class Environment:
         for spec in specs:
             if spec is not None and "@http" in spec:
                 urls.add(self.model(spec).base_url)
-            elif spec is not None and spec.startswith(LITELLM_PREFIX):
+            elif spec is not None and kind_of(spec):
                 providers.add(self.model(spec).base_url)
         named = replace(
             self,
@@ -233,7 +232,7 @@ class Environment:
                 name=name, model=name, base_url=_provider_url(name) or base_url, settings=settings
             )
         theirs = own is None or not own.values.keys() & {"base_url", "model"}
-        if theirs and entry.model != name and entry.model.startswith(LITELLM_PREFIX):
+        if theirs and entry.model != name and kind_of(entry.model):
             # It stands for the provider's address, and only the user says where requests go.
             raise InputError(
                 f"{entry.sources['model']}, {name}.model: a file in a workspace does not say where"
@@ -273,8 +272,8 @@ class Environment:
         listed: set[str] = set()
         for entry in read_user_models(self.models):
             if entry.base_url is None:
-                provider = entry.model.removeprefix(LITELLM_PREFIX).partition("/")[0]
-                if entry.model.startswith(LITELLM_PREFIX) and provider in PROVIDERS:
+                provider = entry.model.partition("/")[2].partition("/")[0]
+                if kind_of(entry.model) and provider in PROVIDERS:
                     listed.add(PROVIDERS[provider][0])
                 continue
             key = self.variables.get(entry.key_variable or "") or None
@@ -352,16 +351,17 @@ def _entry_of(name: str, entries: tuple[ModelEntry, ...]) -> ModelEntry | None:
 
 
 def _provider_url(model: str) -> str | None:
-    """Return where a model is asked through LiteLLM unless the user says otherwise; None for any
-    other model.
+    """Return where a model of a plug-in's kind is asked unless the user says otherwise; None for
+    any other model.
 
     Raises:
-        InputError: LiteLLM's provider is not one of ours, or has an address for each region or
+        InputError: The kind does not ask this provider, or it has an address for each region or
             project.
     """
-    if not model.startswith(LITELLM_PREFIX):
+    kind = kind_of(model)
+    if kind is None:
         return None
-    provider, _ = split_litellm_name(model)
+    provider = kind.provider_of(model)
     if provider not in PROVIDERS:
         raise InputError(
             f"model {model!r}: {provider} has another address for each region or project",
@@ -446,7 +446,6 @@ def open_model(
         InputError: See `Environment.model`.
     """
     from ...judges import Endpoint, Simulated
-    from ...judges.models import LiteLLMModel
 
     if spec == SIMULATED:
         return Simulated()
@@ -458,8 +457,9 @@ def open_model(
         "name": named.model,
         "max_connections": concurrency or named.settings.concurrency or _CONNECTIONS,
     }
-    if named.model.startswith(LITELLM_PREFIX):
-        return LiteLLMModel(extra_body=tuple(named.settings.extra_body), **address)
+    kind = kind_of(named.model)
+    if kind is not None:
+        return kind(extra_body=tuple(named.settings.extra_body), **address)
     custom_headers = _takes_custom_headers(named, environment)
     chosen = choose_transport(named.base_url, environment.variables, custom_headers=custom_headers)
     return Endpoint(
@@ -487,9 +487,9 @@ def open_batch_exchange(
     from ...judges.models.batch_queue import PRICE_SHARE
 
     named = environment.model(spec)
-    if named.model.startswith(LITELLM_PREFIX):
+    if kind_of(named.model) is not None:
         raise InputError(
-            f"{named.model} is asked through LiteLLM, which has no batch queue here",
+            f"{named.model} is asked in its provider's own format, which has no batch queue here",
             hint="leave out --via batch",
         )
     queue = BatchQueue(

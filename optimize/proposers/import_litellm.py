@@ -14,7 +14,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from ..extras import require_extra
+from ...judges.extras import require_extra
 
 _ENVIRONMENT = {
     "LITELLM_MODE": "PRODUCTION",  # otherwise it loads the .env of the current folder

@@ -19,18 +19,17 @@ from typing import Any
 
 import orjson
 
-from ..errors import InputError, ModelError
-from .address import Address
-from .base_url import Origin
-from .endpoint import sent_body
-from .import_litellm import load_litellm
-from .model import Completion, Request
-from .response_body import BodyReader
-from .retries import too_late
-from .transport import Answer
-from .wire import read_answer, read_completion
+from ...judges.errors import InputError, ModelError
+from ...judges.models.address import Address
+from ...judges.models.base_url import Origin
+from ...judges.models.endpoint import sent_body
+from ...judges.models.model import Completion, Request
+from ...judges.models.response_body import BodyReader
+from ...judges.models.retries import too_late
+from ...judges.models.transport import Answer
+from ...judges.models.wire import read_answer, read_completion
+from ...optimize.proposers.import_litellm import load_litellm
 
-LITELLM_PREFIX = "litellm/"
 PROVIDERS = ("anthropic", "gemini", "bedrock", "vertex_ai")
 """Those whose every request was seen to go through the gate."""
 _EXTRA = frozenset(
@@ -72,7 +71,7 @@ _EXCHANGE: ContextVar[_Exchange] = ContextVar("exchange")
 
 
 class LiteLLMModel:
-    """A chat model of a provider that LiteLLM knows; implements `model.Model`.
+    """A chat model of a provider that LiteLLM knows; implements `Model`, and is a `ModelKind`.
 
     Args:
         name: `litellm/PROVIDER/MODEL`, the provider one of `PROVIDERS`.
@@ -94,7 +93,8 @@ class LiteLLMModel:
         **address: Any,  # Any: as `Address` types them
     ) -> None:
         self._name = name
-        self._provider, self._model = split_litellm_name(name)
+        self._provider = self.provider_of(name)
+        self._model = name.split("/", 2)[2]
         for field in extra_body:
             if field not in _EXTRA:
                 raise InputError(
@@ -106,6 +106,22 @@ class LiteLLMModel:
             None  # Any: LiteLLM's, made on first use because it belongs to the running loop
         )
         self._http: Any = None  # Any: httpx's client below it
+
+    @staticmethod
+    def provider_of(name: str) -> str:
+        """See `ModelKind.provider_of`."""
+        _, provider, *model = name.split("/", 2)
+        if provider not in PROVIDERS:
+            raise InputError(
+                f"model {name!r}: Judgewright asks {', '.join(PROVIDERS)} through LiteLLM, not"
+                f" {provider!r}",
+                hint="most other providers have an OpenAI-compatible address: NAME@https://host/v1",
+            )
+        if not any(model):
+            raise InputError(
+                f"model {name!r} has no name of a model", hint=f"write litellm/{provider}/MODEL"
+            )
+        return provider
 
     def __repr__(self) -> str:
         return f"LiteLLMModel({self._name!r}, {self._at.base_url!r})"
@@ -263,27 +279,6 @@ class LiteLLMModel:
             )
         except ModelError as error:
             return error
-
-
-def split_litellm_name(name: str) -> tuple[str, str]:
-    """Return provider and model of `litellm/PROVIDER/MODEL`.
-
-    Raises:
-        InputError: It is not such a name, or the provider is not one that Judgewright asks through
-            LiteLLM.
-    """
-    provider, _, model = name.removeprefix(LITELLM_PREFIX).partition("/")
-    if provider not in PROVIDERS:
-        raise InputError(
-            f"model {name!r}: Judgewright asks {', '.join(PROVIDERS)} through LiteLLM, not"
-            f" {provider!r}",
-            hint="most other providers have an OpenAI-compatible address: NAME@https://host/v1",
-        )
-    if not model:
-        raise InputError(
-            f"model {name!r} has no name of a model", hint=f"write {LITELLM_PREFIX}{provider}/MODEL"
-        )
-    return provider, model
 
 
 def _region(base_url: str) -> str:

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from judgewright.judges import InputError, Message, ModelError, Request
-from judgewright.judges.models import Client, Completion, LiteLLMModel, MemoryRecord
+from judgewright.judges.models import Client, Completion, MemoryRecord
+from judgewright.plugins.litellm.litellm_model import LiteLLMModel
 
 from .foreign_providers import Provider, providing
 
@@ -307,7 +308,8 @@ def test_loading_it_downloads_nothing_and_reads_no_env_file(tmp_path: Any) -> No
         "def hook(event, args):\n"
         "    if event in ('socket.connect', 'socket.getaddrinfo'): print(event, args)\n"
         "sys.addaudithook(hook)\n"
-        "from judgewright.judges.models import LiteLLMModel, load_litellm\n"
+        "from judgewright.optimize.proposers.import_litellm import load_litellm\n"
+        "from judgewright.plugins.litellm.litellm_model import LiteLLMModel\n"
         "assert 'litellm' not in sys.modules\n"
         "load_litellm()\n"
         "assert dict(os.environ) == before, set(os.environ) ^ set(before)\n"
@@ -343,7 +345,7 @@ def test_the_first_reply_through_litellm_warns_of_nothing() -> None:
     code = "\n".join(
         (
             "import warnings",
-            "from judgewright.judges.models import load_litellm",
+            "from judgewright.optimize.proposers.import_litellm import load_litellm",
             "litellm = load_litellm()",
             "warnings.simplefilter('error')",
             "litellm.ModelResponse()",

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from judgewright.judges import InputError
-from judgewright.judges.models import LiteLLMModel, Origin, Prices
+from judgewright.judges.models import Origin, Prices
+from judgewright.plugins.litellm.litellm_model import LiteLLMModel
 from judgewright.runs.cli import main
 from judgewright.runs.config import open_model, read_environment
 from judgewright.runs.demo import write_demo_rows
 
-from ..judges.models.foreign_providers import Dialect, providing
-from .providers import Provider, serving
+from ...runs.providers import Provider, serving
+from .foreign_providers import Dialect, providing
 
 KEY_A, KEY_B = "sk-test-CANARY-aaaa1111", "sk-test-CANARY-bbbb2222"
 MODELS: dict[Dialect, str] = {
@@ -185,7 +186,7 @@ def test_a_provider_asked_through_litellm_has_its_public_price() -> None:
 
 def test_the_entries_of_the_page_can_be_asked(tmp_path: Path) -> None:
     """Each opens, at its own address and with its own key."""
-    page = (Path(__file__).parents[2] / "docs" / "how-to" / "providers.md").read_text(
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "providers.md").read_text(
         encoding="utf-8"
     )
     file = tmp_path / "models.yaml"
