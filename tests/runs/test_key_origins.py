@@ -363,6 +363,7 @@ def test_a_database_edited_to_a_provider_is_refused_before_anything_is_sent(
     """A key in ANTHROPIC_API_KEY may be there for other programs: it names nobody whom a run of a
     workspace may ask.
     """
+    pytest.importorskip("judgewright.plugins.litellm")
     place = walked.copied(tmp_path)
     # Whoever is asked in spite of it is asked through this host.
     place.variables |= {

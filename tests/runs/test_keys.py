@@ -168,6 +168,7 @@ ANTHROPIC = "https://api.anthropic.com"
 
 def test_a_provider_is_named_by_the_command_or_the_users_file(tmp_path: Path) -> None:
     """Its key alone does not name it, and JUDGEWRIGHT_API_KEY does not go there."""
+    pytest.importorskip("judgewright.plugins.litellm")
     keyed = Environment(variables={"ANTHROPIC_API_KEY": "a"}, own_key="spare")
     with pytest.raises(InputError, match="nothing was sent"):
         keyed.require_named(CLAUDE, who="run r")

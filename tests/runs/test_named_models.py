@@ -137,6 +137,7 @@ def test_a_workspace_does_not_turn_a_name_to_a_provider_of_litellm(
     """That is an address; under an address or a model of the user's own, such a line changes no
     address.
     """
+    pytest.importorskip("judgewright.plugins.litellm")
     environment = user(tmp_path, own, OPENAI_BASE_URL=ACME, ANTHROPIC_API_KEY="k")
     (tmp_path / "work" / "models.yaml").write_text("judge: {model: litellm/anthropic/claude-x}\n")
     with pytest.raises(
