@@ -107,7 +107,6 @@ def write(
     from ..actions.read_objective import settle_objective
     from ..actions.write_loss import ask_for_loss
     from ..reports.printing import say_template
-    from ..reports.terminal_report import say_costs
     from .confirm_reading import with_confirmed_reading
 
     words = ObjectiveWords(
@@ -160,7 +159,8 @@ def write(
     for refusal in written.refusals:
         say(f"  refused: {inline(refusal)}")
     _say_loss(written.loss, grades, simulated=answer.simulated)
-    say_costs(costs)
+    if costs:
+        say_template("costs", costs=costs)
     for note in (*describe_parameters(stats.dropped, stats.ignored), *stats.notes):
         say(f"note: {note}")
     if out is not None:
@@ -198,7 +198,6 @@ def check(
     from ..actions.read_objective import saved_slices
     from ..actions.write_loss import check_loss
     from ..reports.printing import say_template
-    from ..reports.terminal_report import say_costs
 
     grades = _grades(workspace, scales)
     judge = workspace.registry.get(scales.judge) if scales.judge else None
@@ -224,7 +223,7 @@ def check(
         say_template("objective", objective=goal)
     if checked.loss and accepted:
         _say_loss(checked.loss, grades, simulated=False)
-        say_costs(costs)
+        say_template("costs", costs=costs)
     else:
         say(f"refused: {inline(str(checked.loss.expression) if checked.loss else expression)}")
         for refusal in checked.refusals:

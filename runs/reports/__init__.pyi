@@ -29,7 +29,7 @@ from .numbers import METRIC_ORDER
 from .printing import WIDTH
 from .rendering import Exact, open_templates
 from .run_export import FORMATS, export_run
-from .run_pages import render_html, render_markdown
+from .run_view import render_html, render_markdown
 from .score_report import DISAGREEMENTS, MOST_CHARTED, MOST_LISTED, render_score_report
 from .terminal_report import say_event
 

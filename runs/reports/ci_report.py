@@ -9,7 +9,6 @@ from xml.etree import ElementTree
 
 from ...judges import JudgePrompt
 from ..actions.decide import Gated
-from .gate_report import evidence_values
 from .gate_sentences import describe_limits
 from .rendering import open_templates
 
@@ -25,8 +24,7 @@ def comment_on(gated: Gated, prompts: tuple[JudgePrompt, JudgePrompt] | None) ->
     """
     template = open_templates(markup=False).get_template("gate_comment.md.j2")
     diff = (prompts[0].diff(prompts[1]) or "no difference") if prompts else ""
-    values = evidence_values(gated.answer.decision)
-    return template.render(mark=MARK, gated=gated, answer=gated.answer, diff=diff, **values) + "\n"
+    return template.render(mark=MARK, gated=gated, answer=gated.answer, diff=diff) + "\n"
 
 
 def junit_of(gated: Gated) -> str:

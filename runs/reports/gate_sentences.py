@@ -20,41 +20,6 @@ from ...optimize.events import (
 from ...optimize.holdout.digits import apart
 from .numbers import NONE, count, interval, number, p_value, percent, signed
 
-P_MEANS = "p is against no gain; that of a guard against a loss of its margin"
-"""What the p-values beside the gate's changes are about."""
-
-
-def gate_changes(evidence: Evidence) -> list[tuple[str, Json, float | None]]:
-    """Return the changes that a decision rests on, each with its role and the p-value that was
-    tested.
-    """
-    changes: list[tuple[str, Json, float | None]] = []
-    if evidence.target:
-        changes.append(("target", evidence.target, evidence.target["p"]))
-    for guard in evidence.guards:
-        if guard.change:
-            changes.append((f"guard, {guard.state}", guard.change, guard.p))
-    if evidence.slice_change:
-        changes.append(("slice", evidence.slice_change, evidence.slice_change["p"]))
-    return changes
-
-
-def change_cells(role: str, change: Json, p: float | None) -> tuple[str, ...]:
-    """Return a change as a line of a table: role, metric, before, after, change, interval, p, rows,
-    groups.
-    """
-    return (
-        role,
-        change["metric"],
-        number(change["before"]),
-        number(change["after"]),
-        signed(change["difference"]),
-        interval(change, change=True),
-        p_value(p),
-        count(change["n"]),
-        count(change["groups"]),
-    )
-
 
 def describe_outcome(outcome: str) -> str:
     """Name an outcome, and the gate where it said so."""
@@ -251,6 +216,21 @@ def describe_unanswered(evidence: Evidence) -> list[str]:
         rows = f"{evidence.unanswered:,} rows that one side alone answered"
         lines.append(f"with {rows} counted against the new prompt {change}")
     return lines
+
+
+def closing_heading(event: Remeasured) -> list[str]:
+    """Say which rows the closing figures are of, and what they are good for."""
+    if len(event.sides) == 1:
+        return [
+            "The open rows as they are (there is no new prompt, so the sealed rows stay sealed)"
+        ]
+    if event.includes_sealed_rows:
+        return ["The whole benchmark, before -> after (includes the rows the prompt was tuned on)"]
+    return [
+        "The open rows, before -> after (the prompt was tuned on them: no figures to report)",
+        "Without an accept the holdout's only figures are the gate's own above; the final rows"
+        " stay sealed",
+    ]
 
 
 def describe_final(closing: Remeasured | None) -> list[str]:

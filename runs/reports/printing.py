@@ -9,17 +9,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from ..actions.decide import OF_HOLDOUT, label_next
 from ..terminal import inline, say, simulated_mark, table_text
 from .numbers import number
 from .rendering import Exact, open_templates
+from .tables import Table, undefined
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 Payload = Mapping[str, Any]  # Any: JSON out of the journal
 WIDTH = 110
-MOST_UNDEFINED = 12
-"""Figures that are named beside one reason why they are n/a."""
 
 
 def say_template(template: str, /, **values: Any) -> None:  # Any: whatever the template names
@@ -31,8 +31,20 @@ def say_template(template: str, /, **values: Any) -> None:  # Any: whatever the 
 def _templates() -> Environment:
     templates = open_templates(markup=False, lines=True)
     templates.filters["wrap"] = wrapped
-    templates.globals |= {"table": _table, "simulated": simulated_mark, "undefined": undefined}
+    templates.filters["table"] = _written
+    templates.globals |= {
+        "table": _table,
+        "simulated": simulated_mark,
+        "undefined": undefined,
+        "label_next": label_next,
+        "of_holdout": OF_HOLDOUT,
+    }
     return templates
+
+
+def _written(table: Table) -> str:
+    notes = (f"  {inline(note)}" for note in table.notes)
+    return Exact("\n".join((table_text(table.head, table.lines, left=table.left), *notes)))
 
 
 def _table(
@@ -59,17 +71,3 @@ def wrapped(text: str, indent: str = "") -> str:
         break_on_hyphens=False,
     )
     return Exact(broken)
-
-
-def undefined(figures: Iterable[tuple[str, Payload]]) -> list[str]:
-    """Say why figures of a table are `n/a`, those with the same reason together."""
-    by_reason: dict[str, dict[str, None]] = {}
-    for name, figure in figures:
-        if figure["value"] is None:
-            by_reason.setdefault(figure.get("reason") or "no reason was kept", {})[name] = None
-    lines: list[str] = []
-    for reason, names in by_reason.items():
-        shown = list(names)[:MOST_UNDEFINED]
-        more = [f"{len(names) - len(shown):,} more"] if len(names) > len(shown) else []
-        lines.append(f"n/a: {', '.join(shown + more)} ({reason})")
-    return lines

@@ -14,9 +14,9 @@ from ...optimize.word_diff import diff_words
 from ...slices.search_result import CALIBRATION
 from ..config.options import OptimizeOptions
 from ..terminal import inline, visible
-from . import numbers
+from . import numbers, tables
 from .gate_sentences import (
-    P_MEANS,
+    closing_heading,
     describe_chance,
     describe_equal_gain,
     describe_evidence,
@@ -26,11 +26,13 @@ from .gate_sentences import (
     gate_sentences,
     spread_of,
 )
-from .search_report import slice_heading, slice_standing
+from .search_report import seen_part, slice_heading
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
+
+    from .tables import Table
 
 
 class Exact(str):
@@ -48,10 +50,12 @@ def open_templates(package: str = "", *, markup: bool = True, lines: bool = Fals
         markup: Whether they are HTML; Markdown has escapes of its own.
         lines: Whether a text stays on its line, as a terminal wants it.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
+    rooms = [package] if package else []
     templates = Environment(
-        loader=PackageLoader(package or __package__ or "", "templates"),
+        # What a page of the review shows of a run stands in a file to share, too.
+        loader=ChoiceLoader([PackageLoader(room, "templates") for room in (*rooms, __package__)]),
         autoescape=markup,  # noqa: S701  # see above
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -93,16 +97,25 @@ def open_templates(package: str = "", *, markup: bool = True, lines: bool = Fals
         "code": code,
         "fence": fence,
         "slice_heading": slice_heading,
-        "slice_standing": slice_standing,
+        "seen_part": seen_part,
+        "closing_heading": closing_heading,
+        "gate_changes": tables.gate_changes,
+        "left_out": tables.left_out_columns,
+        "table": markdown_table,
     }
+    templates.filters |= {name: getattr(tables, name) for name in _TABLES}
     templates.globals |= {
-        "p_means": P_MEANS,
         "by_gate": BY_GATE,
         "calibration": CALIBRATION,
+        "served": bool(package),
     }
     return templates
 
 
+_TABLES = (
+    *("evidence_table", "effects_table", "archive_table", "slices_table", "outputs_table"),
+    *("costs_table", "by_value_table", "pooled_table", "final_table"),
+)
 _MARKDOWN = re.compile(r"[\\`*_\[\]<#|~@!&$]|(?<=:)//|(?<=www)\.", re.IGNORECASE)
 _FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 
@@ -163,6 +176,15 @@ def escape_markdown(text: str) -> str:
     return _MARKDOWN.sub(
         lambda match: "".join(f"&#{ord(sign)};" for sign in match.group()), inline(text)
     )
+
+
+def markdown_table(table: Table) -> str:
+    """Write a table in Markdown; no cell is markup."""
+    marks = ["---" if i < table.left else "--:" for i in range(len(table.head))]
+    lines = [[escape_markdown(cell) for cell in line] for line in (table.head, *table.lines)]
+    lines.insert(1, marks)
+    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return text + "".join(f"\n\n{escape_markdown(note)}" for note in table.notes)
 
 
 def code(text: str) -> str:

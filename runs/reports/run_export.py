@@ -16,7 +16,7 @@ from ...judges import InputError, JudgedDataset, JudgePrompt, Verdict, load_prom
 from ..actions.flips import Validation, validation
 from ..actions.run_summary import RunSummary, baseline, read_optimization
 from ..store.workspace import Workspace
-from .run_pages import render_html, render_markdown
+from .run_view import render_html, render_markdown
 
 FORMATS = ("html", "md", "jsonl")
 

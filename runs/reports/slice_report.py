@@ -18,7 +18,7 @@ from ..terminal import inline, table_text
 from .numbers import interval, number, p_equals, p_value, signed, span
 from .printing import WIDTH, say_template
 from .rendering import Exact
-from .terminal_report import describe_left_out, output_values
+from .tables import left_out_columns, outputs_table
 
 LEAST = 24
 """Places a slice's name gets at least."""
@@ -34,8 +34,6 @@ def say_slices(report: SliceReport, judged: JudgedDataset, *, title: str) -> Non
     do.
     """
     outputs = [output.to_json() for output in report.judge_outputs]
-    shown = {output.column for output in report.judge_outputs}
-    left_out = {name: why for name, why in report.left_out.items() if name not in shown}
     say_template(
         "slices",
         report=report,
@@ -48,8 +46,8 @@ def say_slices(report: SliceReport, judged: JudgedDataset, *, title: str) -> Non
         made_of=_made_of_table(report) if report.slices else "",
         with_parts=any(one.parts for one in report.slices),
         unit="log-odds of precision" if report.metric in LOG_ODDS else report.metric,
-        **output_values(outputs, report.metric),
-        left_out=describe_left_out(left_out),
+        outputs=outputs_table(outputs, report.metric),
+        left_out=left_out_columns(report.left_out, outputs),
         advice=advise(report),
     )
 

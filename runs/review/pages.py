@@ -4,6 +4,8 @@ that.
 
 from __future__ import annotations
 
+from typing import Any
+
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
@@ -12,15 +14,17 @@ from ...optimize.events import JudgeMeasured
 from ...optimize.word_diff import diff_prompts
 from ..actions.run_summary import RunSummary, read_optimization
 from ..reports.run_report import describe_new_threshold
+from ..reports.run_view import AFTER_THE_VERDICT, IN_ORDER, MEASURED, parts_of, values_of
 from .app_state import AppState
 from .bench_pages import bench
-from .evidence import AFTER_THE_VERDICT, IN_ORDER, MEASURED, parts_of, shown_in_parts
 from .flip_pages import DIRECTIONS, drawn_reliability
 from .hunk_lines import hunk_lines
+from .paged import Paged
 from .progress import progress_of
 from .routes import Address
 from .row_data import flip_of
 
+STEPS_PER_PAGE = 10
 FLIPS_SHOWN = 3
 """Rows that became wrong which stand with the evidence of a run."""
 
@@ -41,9 +45,21 @@ def run(state: AppState, request: Request) -> Response:
 
 def render_run(state: AppState, summary: RunSummary, *, page: str = "") -> str:
     """Return the page that has every part of an optimization."""
-    shown = shown_in_parts(state, summary, page=page)
     order = MEASURED if summary.only_measured and summary.decision else IN_ORDER
-    return state.render("run.html", order=order, **shown, **progress_of(state, summary))
+    values = _values(state, summary, page=page) | progress_of(state, summary)
+    return state.render("run.html", order=order, **values)
+
+
+def _values(state: AppState, summary: RunSummary, *, page: str = "") -> dict[str, Any]:
+    """Return what the templates of the parts name, but for the flips.
+
+    Args:
+        page: The page of the steps that is asked for; unless given the first one, and the last of a
+            run under way.
+    """
+    newest = len(summary.steps) if summary.record.state == "running" else 1
+    steps = Paged(summary.steps, page or str(newest), STEPS_PER_PAGE)
+    return {**values_of(summary), "steps": steps, "looks": state.looks(summary)}
 
 
 def _render_review(state: AppState, summary: RunSummary) -> str:
@@ -90,7 +106,7 @@ def part(state: AppState, request: Request) -> Response:
             "reliability": drawn_reliability(rows),
         }
         return state.page("run_flips.html", run=summary, **shown)
-    return state.page(f"run_{name}.html", **shown_in_parts(state, summary))
+    return state.page(f"run_{name}.html", **_values(state, summary))
 
 
 RUNS = (

@@ -6,7 +6,7 @@ import pytest
 
 from judgewright.optimize.events import Remeasured, read_as
 from judgewright.runs.reports import METRIC_ORDER, say_event
-from judgewright.runs.reports.run_pages import _measured
+from judgewright.runs.reports.tables import sides_table
 
 from ..stored_events import event as event_of
 from ..stored_events import stored
@@ -77,9 +77,7 @@ def test_the_closing_table_says_which_rows_it_is_over(
 def test_what_a_closing_table_lacks_is_told_with_its_reason(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """In the terminal each reason once, with the figures it holds for; in pages and Markdown in the
-    cell itself.
-    """
+    """Each reason once, with the figures it holds for."""
     missing = {
         "value": None,
         "low": None,
@@ -101,8 +99,10 @@ def test_what_a_closing_table_lacks_is_told_with_its_reason(
     lines = capsys.readouterr().out.splitlines()
     assert "  n/a: recall of DL19, f1 of DL19 (no row is labelled positive)" in lines
     assert "  n/a: recall, f1 (no row is labelled positive)" in lines
-    (line,) = _measured([{"metrics": {"recall": missing}}, {"metrics": {"recall": {**ESTIMATE}}}])
-    assert (line[1], line[3]) == ("n/a (no row is labelled positive)", "0.500")
+    sides = [{"n": 40, "metrics": {"recall": one}} for one in (missing, ESTIMATE)]
+    table = sides_table("pooled", sides)
+    assert table.lines == [("recall", "n/a", "", "0.500", "0.400 .. 0.600")]
+    assert table.notes == ["n/a: recall (no row is labelled positive)"]
 
 
 def test_a_closing_table_of_an_earlier_version_is_over_all_rows_where_there_was_a_survivor() -> (

@@ -124,7 +124,7 @@ def test_the_page_is_self_contained_inert_and_says_what_it_is(kept: Kept) -> Non
     assert "default-src 'none'" in page
     assert "SIMULATED" in page
     assert not re.search(r"<(script|link|img|iframe|object|form|base)\b", page)
-    assert not re.search(r"""(src|href)=["'](?!#)""", page)
+    assert not re.search(r"""(src|href)=["'](?!#)""", page.partition("</style>")[2])
     assert not re.search(r"\son\w+=", page)
     assert not set(re.findall(r"[\x00-\x08\x0b-\x1f\u202e]", page))
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
@@ -246,14 +246,9 @@ def test_the_page_has_the_proposals_beside_the_best(summary: tuple[RunSummary, V
         for e in run.events
     )
     page = render_html(replace(run, events=events), rows)
-    assert (
-        '<span class="side">beside it none: no proposal; the optimizer model failed</span>' in page
-    )
-    line = (
-        "<summary>beside it aaaa1111: refused; placeholders: {source} is gone</summary><p>too"
-        " vague</p>"
-    )
-    assert f'<details class="side">{line}' in page
+    assert "Beside it none: no proposal; the optimizer model failed</p>" in page
+    assert "Beside it aaaa1111: refused; placeholders: {source} is gone</summary>" in page
+    assert "too vague" in page
     assert "<script>" not in page
 
 

@@ -1,0 +1,254 @@
+"""The tables of a run and of a decision: each is made here once, and terminal, page, Markdown and
+comment write the same lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ...judges.metrics import CHOICE_METRICS
+from ...optimize.events import Evidence, HunksMeasured, Json, Remeasured, SliceChosen
+from .numbers import (
+    BRIEF,
+    NONE,
+    count,
+    interval,
+    number,
+    ordered_metrics,
+    p_value,
+    signed,
+)
+
+P_MEANS = "p is against no gain; that of a guard against a loss of its margin"
+"""What the p-values beside the gate's changes are about."""
+MOST_UNDEFINED = 12
+"""Figures that are named beside one reason why they are n/a."""
+MOST_SLICES = 12
+MOST_OUTPUTS = 4
+"""Outputs of judges whose values are shown."""
+COSTS = ("tp", "fp", "fn", "tn", "fp_near", "fn_near")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Lines of cells below a head."""
+
+    head: Sequence[str]
+    lines: Sequence[Sequence[str]]
+    left: int = 1
+    """So many columns hold words; the others hold figures."""
+    notes: Sequence[str] = ()
+    """What stands below."""
+
+    def __bool__(self) -> bool:
+        return bool(self.lines)
+
+
+def metric_line(name: str, metric: Json) -> tuple[str, str, str, str]:
+    """Return a metric as a line of a table: name, value, interval, n."""
+    return name, number(metric["value"]), interval(metric, missing=""), count(metric["n"])
+
+
+def undefined(figures: Iterable[tuple[str, Json]]) -> list[str]:
+    """Say why figures of a table are `n/a`, those with the same reason together."""
+    by_reason: dict[str, dict[str, None]] = {}
+    for name, figure in figures:
+        if figure["value"] is None:
+            by_reason.setdefault(figure.get("reason") or "no reason was kept", {})[name] = None
+    lines: list[str] = []
+    for reason, names in by_reason.items():
+        named = list(names)[:MOST_UNDEFINED]
+        more = [f"{len(names) - len(named):,} more"] if len(names) > len(named) else []
+        lines.append(f"n/a: {', '.join(named + more)} ({reason})")
+    return lines
+
+
+def gate_changes(evidence: Evidence) -> list[tuple[str, Json, float | None]]:
+    """Return the changes that a decision rests on, each with its role and the p-value that was
+    tested.
+    """
+    changes: list[tuple[str, Json, float | None]] = []
+    if evidence.target:
+        changes.append(("target", evidence.target, evidence.target["p"]))
+    for guard in evidence.guards:
+        if guard.change:
+            changes.append((f"guard, {guard.state}", guard.change, guard.p))
+    if evidence.slice_change:
+        changes.append(("slice", evidence.slice_change, evidence.slice_change["p"]))
+    return changes
+
+
+def evidence_table(evidence: Evidence) -> Table:
+    """Return what changed on the holdout: target, guards and slice."""
+    head = ("", "metric", "before", "after", "change", "95 % interval", "p", "n", "groups")
+    lines: list[tuple[str, ...]] = []
+    for role, change, p in gate_changes(evidence):
+        values = (number(change["before"]), number(change["after"]), signed(change["difference"]))
+        rows = (count(change[name]) for name in ("n", "groups", "changed_groups"))
+        spread = interval(change, change=True)
+        lines.append((role, change["metric"], *values, spread, p_value(p), *rows))
+    return Table(head=(*head, "bear on it"), lines=lines, left=2, notes=(P_MEANS,))
+
+
+def effects_table(hunks: HunksMeasured) -> Table:
+    """Return what each hunk does to the metric: beside the others, and alone."""
+    lines: list[tuple[str, ...]] = []
+    for hunk in hunks.hunks:
+        for how in ("left_out", "alone"):
+            effect = hunk[how]["metric"]
+            spread = interval(effect, change=True, missing=NONE)
+            words = (str(hunk["number"]), hunk["mark"], how.replace("_", " "))
+            lines.append((*words, signed(effect["value"]), spread))
+    return Table(
+        head=("hunk", "mark", "measured", hunks.metric, "95 % interval"), lines=lines, left=3
+    )
+
+
+def archive_table(archive: Sequence[Json] | None) -> Table:
+    """Return the candidates that no other beats in everything, each beside the first prompt, on
+    validation rows.
+    """
+    others = [line for line in archive or () if line["number"]]
+    metrics = tuple(others[0]["changes"]) if others else ()
+    lines: list[tuple[str, ...]] = []
+    for one in others:
+        changes = (signed(one["changes"][name]) for name in metrics)
+        at = (one["version"], str(one["step"]), str(one["rows"]))
+        lines.append((*at, signed(one["loss"]), *changes))
+    return Table(head=("candidate", "step", "rows", "loss", *metrics), lines=lines, left=2)
+
+
+def slices_table(event: SliceChosen) -> Table:
+    """Return the slices that a run's search found; below, the confirmed ones that are no target."""
+    head = ("slice", "n", "value", "rest", "surely", "p", "direction", "standing", "target")
+    lines: list[tuple[str, ...]] = []
+    notes: list[str] = []
+    for one in event.slices[:MOST_SLICES]:
+        direction = one["direction"] or "-"
+        figures = (number(one["value"]), number(one["rest"]), number(one.get("bound")))
+        words = (
+            direction.upper() if direction in ("fp", "fn") else direction,
+            slice_standing(one),
+            "yes" if one["prompt_target"] else "no",
+        )
+        lines.append((one["predicate"], str(one["n"]), *figures, p_value(one["p"]), *words))
+        # Earlier versions did not write why a slice is no target.
+        if one["confirmed"] and not one["prompt_target"] and one.get("why_no_target"):
+            notes.append(f"confirmed, but no target: {one['predicate']} ({one['why_no_target']})")
+    return Table(head=head, lines=lines, notes=notes)
+
+
+def slice_standing(one: Json) -> str:
+    """Say how sure a slice is; earlier versions wrote only whether it is confirmed."""
+    return one.get("standing") or ("confirmed" if one["confirmed"] else "not confirmed")
+
+
+def outputs_table(outputs: Sequence[Json] | None, metric: str) -> Table:
+    """Return the outputs of judges, which are no slices; of many outputs the first few.
+
+    Args:
+        outputs: As `JudgeOutput.to_json` gives them.
+        metric: Whose values they have.
+    """
+    reasons: dict[str, list[str]] = {}
+    lines: list[tuple[str, ...]] = []
+    for i, output in enumerate(outputs or ()):
+        reasons.setdefault(output["reason"], []).append(output["column"])
+        if i < MOST_OUTPUTS:
+            lines += [(one["predicate"], *metric_line("", one)[1:]) for one in output["levels"]]
+    more = [output["column"] for output in (outputs or ())[MOST_OUTPUTS:]]
+    notes = [f"and {len(more)} more, in the JSON: {', '.join(more)}"] if more else []
+    notes += [f"{', '.join(columns)}: {why}" for why, columns in reasons.items()]
+    return Table(head=("output", metric, "95 % interval", "n"), lines=lines, notes=notes)
+
+
+def costs_table(table: Sequence[Json]) -> Table:
+    """Return what each outcome costs at two confidences, inside and outside the slice; of a choice
+    a line is people's class, a column the judge's.
+    """
+    words, columns = ["place", "confidence"], list(COSTS)
+    if table and "label" in table[0]:
+        words.append("label")
+        columns = [name for name in table[0] if name not in words]
+    lines: list[tuple[str, ...]] = []
+    for line in table:
+        at = (line["place"], number(line["confidence"]), *(line[name] for name in words[2:]))
+        costs = (line[name] for name in columns)
+        lines.append((*at, *("" if cost is None else number(cost) for cost in costs)))
+    return Table(head=(*words, *columns), lines=lines)
+
+
+def brief_of(table: Json) -> Sequence[str]:
+    """Return the few metrics that stand for a judge: of decisions, or of the classes of a
+    choice.
+    """
+    return BRIEF if "precision" in table["metrics"] else tuple(CHOICE_METRICS)
+
+
+def by_value_table(event: Remeasured) -> Table:
+    """Return the closing figures of all rows and of each value of a column, before and after."""
+    sides = list(event.sides.values())
+    brief = brief_of(event.before.pooled)
+    tables: dict[str, list[Json | None]] = {"pooled": [side.pooled for side in sides]}
+    for name in event.before.by:
+        tables[name] = [side.by.get(name) for side in sides]
+    lines: list[tuple[str, ...]] = []
+    figures: list[tuple[str, Json]] = []
+    for name, both in tables.items():
+        cells: list[str] = []
+        for metric in brief:
+            estimates = [one["metrics"][metric] if one else None for one in both]
+            cells.append(" -> ".join(number(one["value"]) if one else NONE for one in estimates))
+            if name != "pooled":
+                figures += [(f"{metric} of {name}", one) for one in estimates if one]
+        lines.append((name, str(both[0]["n"] if both[0] else 0), *cells))
+    head = (event.by or "rows", "n", *brief)
+    return Table(head=head, lines=lines, notes=undefined(figures))
+
+
+def sides_table(name: str, sides: Sequence[Json], *, brief: bool = False) -> Table:
+    """Return the metrics of some rows before and after, each with its interval.
+
+    The poorest label of a choice may be another one on either side, which has no figure of it then.
+
+    Args:
+        name: Of the rows.
+        sides: As `Benchmark.to_json` gives them.
+        brief: Whether a few metrics are enough.
+    """
+    names = ordered_metrics({metric for side in sides for metric in side["metrics"]})
+    lines: list[tuple[str, ...]] = []
+    figures: list[tuple[str, Json]] = []
+    for metric in brief_of(sides[0]) if brief else names:
+        estimates: list[Json | None] = [side["metrics"].get(metric) for side in sides]
+        cells = [metric_line("", one)[1:3] if one else (NONE, "") for one in estimates]
+        figures += [(metric, one) for one in estimates if one]
+        lines.append((metric, *(cell for side in cells for cell in side)))
+    head = (f"{name}, n = {sides[0]['n']:,}", "before", "95 % interval", "after", "95 % interval")
+    return Table(head=head[: 1 + 2 * len(sides)], lines=lines, notes=undefined(figures))
+
+
+def pooled_table(event: Remeasured, *, brief: bool = False) -> Table:
+    """Return the closing figures of all rows that were measured, before and after."""
+    return sides_table("pooled", [side.pooled for side in event.sides.values()], brief=brief)
+
+
+def final_table(event: Remeasured, *, brief: bool = False) -> Table | None:
+    """Return the figures to report; None where no final rows were opened."""
+    finals = [side.final for side in event.sides.values() if side.final is not None]
+    return sides_table("final", finals, brief=brief) if finals else None
+
+
+def left_out_columns(
+    skipped: Mapping[str, str] | None, outputs: Sequence[Json] | None
+) -> list[str]:
+    """Name the columns that were not searched, those with the same reason together; the outputs of
+    judges have a table.
+    """
+    listed = {output["column"] for output in outputs or ()}
+    by_reason: dict[str, list[str]] = {}
+    for column, why in (skipped or {}).items():
+        if column not in listed:
+            by_reason.setdefault(why, []).append(column)
+    return [f"{', '.join(columns)} ({why})" for why, columns in by_reason.items()]
