@@ -1,5 +1,4 @@
-"""Carry request files to a provider's batch queue: upload, create, look, fetch, over the `openai`
-package.
+"""Carry request files to a provider's batch queue: upload, create, look, fetch.
 
 A file's way is kept beside it, in `.NAME.batch.json`, and each step is written there before the
 next is taken:
@@ -8,15 +7,16 @@ next is taken:
 |------------|-------------------------------------------------------------------------------------|
 | (no file)  | nothing was sent; an upload that a crash cut off costs nothing and is made again    |
 | `uploaded` | the provider has the file                                                           |
-| `creating` | a batch may exist: it is looked for by its token, in its metadata, before another is made |
+| `creating` | a batch may exist: it is looked for by its token before another is made        |
 | `created`  | the batch's id                                                                      |
 
 The results come as one reply file, so that a crash leaves all of them or none. From then on the
 folder has replies and the file is on its way no longer.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import time
@@ -24,8 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
-from urllib.parse import urlsplit
+from typing import Annotated, Any, BinaryIO, ClassVar, Literal, TypeVar
 
 import orjson
 from pydantic import (
@@ -43,12 +42,10 @@ from ..files.small_file import read_small
 from ..files.write_beside import write_beside
 from .address import Address
 from .exchange_folder import URL, RequestFile, answers_any, shown
-from .response_body import BodyCap, sdk_errors
+from .openai_transport import sdk_headers
+from .response_body import ERROR_SECONDS, MAX_ERROR, sdk_errors
 from .retries import free_of_charge
 from .wire import read_fault
-
-if TYPE_CHECKING:
-    from openai import OpenAI
 
 T = TypeVar("T")
 B = TypeVar("B", bound=BaseModel)
@@ -174,10 +171,10 @@ class BatchQueue:
         ways: dict[Path, _Way] = {}
         pause = _FIRST_LOOK
         try:
-            with self._connect() as client:
+            with self._connect() as http:
                 for file in files:
-                    ways[file.path] = self._hand_over(client, file.path)
-                while not self._fetch(client, files, ways):
+                    ways[file.path] = self._hand_over(http, file.path)
+                while not self._fetch(http, files, ways):
                     if not self._wait:
                         raise self._waiting(files, ways)
                     report(
@@ -191,13 +188,13 @@ class BatchQueue:
 
     # From the file to the batch.
 
-    def _hand_over(self, client: OpenAI, path: Path) -> _Way:
+    def _hand_over(self, http: Any, path: Path) -> _Way:
         way = _read_way(path)
         if way is None:
-            files = client.files.with_streaming_response
+            content = {"file": (path.name, path.read_bytes())}
             uploaded = self._patiently(
                 lambda: self._read(
-                    files.create(file=(path.name, path.read_bytes()), purpose="batch"), _Created
+                    http, _Created, "POST", "/files", files=content, data={"purpose": "batch"}
                 )
             )
             way = _Way(
@@ -207,26 +204,24 @@ class BatchQueue:
                 input_file=uploaded.id,
             )
             _write_way(path, way)
-        return way if way.batch else self._create(client, path, way)
+        return way if way.batch else self._create(http, path, way)
 
-    def _create(self, client: OpenAI, path: Path, way: _Way) -> _Way:
+    def _create(self, http: Any, path: Path, way: _Way) -> _Way:
         """Create the batch once, whatever fell over between asking for it and hearing its id."""
         tries = 0
         while True:
-            batch = self._find(client, way) if way.step == "creating" else None
+            batch = self._find(http, way) if way.step == "creating" else None
             if batch is None:
                 way = replace(way, step="creating", since=time.time())
                 _write_way(path, way)
                 try:
-                    batch = self._read(
-                        client.batches.with_streaming_response.create(
-                            input_file_id=way.input_file,
-                            endpoint=URL,
-                            completion_window="24h",
-                            metadata={TOKEN: way.token},
-                        ),
-                        _Created,
-                    )
+                    wish = {
+                        "input_file_id": way.input_file,
+                        "endpoint": URL,
+                        "completion_window": "24h",
+                        "metadata": {TOKEN: way.token},
+                    }
+                    batch = self._read(http, _Created, "POST", "/batches", json=wish)
                 except ModelError as error:
                     tries += 1
                     if free_of_charge(error):
@@ -240,16 +235,17 @@ class BatchQueue:
             _write_way(path, way)
             return way
 
-    def _find(self, client: OpenAI, way: _Way) -> _Listed | None:
+    def _find(self, http: Any, way: _Way) -> _Listed | None:
         """Return the batch with this way's token, if there is one."""
-        listing = client.batches.with_streaming_response
         # The clock may have been set back since.
         until = min(way.since, time.time()) + _GRACE
         while True:
-            after: Any = {}  # Any: as the SDK types a cursor that is left out
+            after: dict[str, str] = {}
             for _ in range(_PAGES):
                 page = self._patiently(
-                    lambda after=after: self._read(listing.list(limit=100, **after), _Page)
+                    lambda after=after: self._read(
+                        http, _Page, "GET", "/batches", params={"limit": "100", **after}
+                    )
                 )
                 for batch in page.data:
                     if isinstance(batch.metadata, dict) and batch.metadata.get(TOKEN) == way.token:
@@ -264,7 +260,7 @@ class BatchQueue:
 
     # From the batch to the reply file.
 
-    def _fetch(self, client: OpenAI, files: Sequence[RequestFile], ways: dict[Path, _Way]) -> bool:
+    def _fetch(self, http: Any, files: Sequence[RequestFile], ways: dict[Path, _Way]) -> bool:
         """Look at every batch, fetch the results of those that are finished, and say whether any
         was.
         """
@@ -272,9 +268,7 @@ class BatchQueue:
         for file in files:
             way = ways[file.path]
             batch = self._patiently(
-                lambda way=way: self._read(
-                    client.batches.with_streaming_response.retrieve(way.batch), _Batch
-                )
+                lambda way=way: self._read(http, _Batch, "GET", f"/batches/{way.batch}")
             )
             counts = batch.request_counts or _Counts()
             ways[file.path] = replace(
@@ -293,11 +287,11 @@ class BatchQueue:
                     ),
                 )
             if batch.status in _FINAL:
-                self._fetch_results(client, file, batch)
+                self._fetch_results(http, file, batch)
                 fetched = True
         return fetched
 
-    def _fetch_results(self, client: OpenAI, file: RequestFile, batch: _Batch) -> None:
+    def _fetch_results(self, http: Any, file: RequestFile, batch: _Batch) -> None:
         target = file.path.with_name(file.path.name.replace("requests", "replies", 1))
         draft = target.with_name(f".{target.name}.part")
         names = [name for name in (batch.output_file_id, batch.error_file_id) if name]
@@ -307,7 +301,7 @@ class BatchQueue:
             for name in names:
                 start = results.tell()
                 self._patiently(
-                    lambda name=name, start=start: self._download(client, name, results, start)
+                    lambda name=name, start=start: self._download(http, name, results, start)
                 )
                 results.write(b"\n")
             results.flush()
@@ -327,62 +321,43 @@ class BatchQueue:
         draft.replace(target)
 
     def _download(
-        self, client: OpenAI, name: str, results: Any, start: int
-    ) -> None:  # Any: an open file
+        self, http: Any, name: str, results: BinaryIO, start: int
+    ) -> None:  # Any: httpx's
         results.seek(start)
         results.truncate()
-
-        def download() -> None:
-            with client.files.with_streaming_response.content(name) as response:
-                for chunk in self._at.secret.scrub_chunks(response.iter_bytes()):
-                    results.write(chunk)
-
-        self._with_our_errors(download)
+        self._send(http, "GET", f"/files/{name}/content", results=results)
 
     # HTTP.
 
     @contextmanager
-    def _connect(self) -> Iterator[OpenAI]:
-        from openai import DefaultHttpxClient, OpenAI
+    def _connect(self) -> Iterator[Any]:  # Any: a client of the HTTP package under the SDK
+        from openai import DefaultHttpxClient
 
+        headers = sdk_headers(self._at) | {"Accept-Encoding": "identity"}
         # A redirect would carry rows to a host nobody named.
-        cap = BodyCap(
-            self._at.base_url,
-            most=_MOST_BODY,
-            most_in_file=_MOST_BYTES,
-            seconds=self._at.timeout,
-        )
-        http = DefaultHttpxClient(
-            timeout=self._at.timeout, follow_redirects=False, event_hooks={"response": [cap]}
-        )
-        headers = {**self._at.headers, "Accept-Encoding": "identity"}
-        client = OpenAI(
-            api_key=self._at.secret.reveal(),
-            base_url=self._at.base_url,
-            max_retries=0,
-            timeout=self._at.timeout,
-            default_headers=headers,
-            http_client=http,
-        )
-        if urlsplit(self._at.base_url).hostname != "api.openai.com":
-            client.organization = client.project = None
-        if not self._at.custom_headers:
-            client._custom_headers = headers
-        with client:
-            yield client
+        with DefaultHttpxClient(
+            timeout=self._at.timeout, follow_redirects=False, headers=headers
+        ) as http:
+            yield http
 
     def _read(
-        self, answer: Any, form: type[B]
-    ) -> B:  # Any: the SDK's context manager of a response
-        def read() -> bytes:
-            with answer as response:
-                return self._at.secret.scrub_bytes(b"".join(response.iter_bytes()))
+        self,
+        http: Any,  # Any: as `_connect` yields it
+        form: type[B],
+        method: str,
+        path: str,
+        **content: Any,  # Any: as httpx takes it
+    ) -> B:
+        """Ask for a body of some form.
 
-        raw = self._with_our_errors(read)
+        Raises:
+            ModelError: It is another one, or an error.
+        """
+        raw = self._send(http, method, path, **content)
         try:
             return form.model_validate_json(raw)
         except ValidationError as error:
-            problem = self._at.secret.scrub(explain_yaml_error(error, whole="the answer"))
+            problem = explain_yaml_error(error, whole="the answer")
             broken = error.errors()[0]["type"] == "json_invalid"
         raise ModelError(
             f"{self._at.base_url} does not answer as a batch queue does: {problem}",
@@ -390,6 +365,63 @@ class BatchQueue:
             fatal=not broken,
             hint=_NO_QUEUE,
         )
+
+    def _send(
+        self,
+        http: Any,  # Any: as `_connect` yields it
+        method: str,
+        path: str,
+        *,
+        results: BinaryIO | None = None,
+        **content: Any,  # Any: as httpx takes it
+    ) -> bytes:
+        """Send a request and return the body of its answer, or write it into a file of results."""
+        fault: ModelError | None = None
+        raw, status, headers = b"", 0, {}
+        try:
+            with http.stream(method, self._at.base_url + path, **content) as response:
+                status = response.status_code
+                headers = self._at.secret.scrub_headers(response.headers)
+                chunks = self._at.secret.scrub_chunks(self._chunks(response, results is not None))
+                if results is None or status >= 300:
+                    raw = b"".join(chunks)
+                else:
+                    results.writelines(chunks)
+        except sdk_errors() as error:
+            reason = self._at.secret.scrub(f"{type(error).__name__}: {error}")
+            fault = self._at.connection_fault(reason)
+        if fault is None and status >= 300:
+            fault = read_fault(status, raw, headers, sent=(), base_url=self._at.base_url)
+            if status in (401, 403) and self._at.key_hint:
+                fault.hint = self._at.key_hint
+            elif status == 404:
+                fault.hint = _NO_QUEUE
+        # Raised here it does not carry the HTTP client's error as its context, and with it the key.
+        if fault is not None:
+            raise fault
+        return raw
+
+    def _chunks(self, response: Any, in_file: bool) -> Iterator[bytes]:  # Any: httpx's
+        """Yield a body up to a limit; of an error its beginning will do."""
+        url, is_error = self._at.base_url, response.status_code >= 300
+        if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
+            raise ModelError(f"the reply of {url} is packed, which was not asked for", fatal=True)
+        most = _MOST_BYTES if in_file else _MOST_BODY
+        seconds = math.inf if in_file else self._at.timeout
+        if is_error:
+            most, seconds = MAX_ERROR, ERROR_SECONDS
+        size, until = 0, time.monotonic() + seconds
+        for chunk in response.iter_raw():
+            size += len(chunk)
+            late = time.monotonic() > until
+            if is_error and (size > most or late):
+                return
+            if size > most:
+                raise ModelError(f"the reply of {url} is over {most:,} bytes", fatal=True)
+            if late:
+                message = f"the reply of {url} has no end after {seconds:g} s"
+                raise ModelError(message, retryable=True)
+            yield chunk
 
     def _patiently(self, ask: Callable[[], T]) -> T:
         """Ask for something that may be asked for twice."""
@@ -402,38 +434,6 @@ class BatchQueue:
                 if not error.retryable or tries == _TRIES:
                     raise
                 self._sleep(error.retry_after or 2.0**tries)
-
-    def _with_our_errors(self, ask: Callable[[], T]) -> T:
-        from openai import APIConnectionError, APIStatusError, OpenAIError
-
-        fault: ModelError
-        try:
-            return ask()
-        except APIStatusError as error:
-            headers = self._at.secret.scrub_headers(error.response.headers)
-            content = self._at.secret.scrub_bytes(error.response.content)
-            fault = read_fault(
-                error.status_code, content, headers, sent=(), base_url=self._at.base_url
-            )
-            if error.status_code in (401, 403) and self._at.key_hint:
-                fault.hint = self._at.key_hint
-            elif error.status_code == 404:
-                fault.hint = _NO_QUEUE
-        except APIConnectionError as error:
-            reason = self._at.secret.scrub(str(error.__cause__ or error))
-            fault = ModelError(
-                f"the connection to {self._at.base_url} failed: {reason}", retryable=True
-            )
-            if isinstance(error.__cause__, ModelError):  # of `BodyCap`
-                fault = error.__cause__
-        except (OpenAIError, *sdk_errors()) as error:
-            reason = self._at.secret.scrub(f"{type(error).__name__}: {error}")
-            fault = ModelError(
-                f"the reply of {self._at.base_url} broke off: {reason}", retryable=True
-            )
-        # Raised here and not above it does not carry the SDK's error as its context, and with it
-        # the key.
-        raise fault
 
     def _waiting(self, files: Sequence[RequestFile], ways: Mapping[Path, _Way]) -> Waiting:
         requests = sum(len(file.calls) for file in files)

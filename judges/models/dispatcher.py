@@ -100,9 +100,17 @@ class ClientContext:
         Raises:
             BudgetSpent: The budget does not cover it.
         """
+        cost, tokens = self._worst_case(request)
+        return self.budget.reserve(cost=cost, tokens=tokens, model=self.model.name)
+
+    def hold(self, request: Request) -> Reservation:
+        """Hold what a request may cost that was sent already, whatever the budget says."""
+        cost, tokens = self._worst_case(request)
+        return self.budget.hold(cost=cost, tokens=tokens, counted=False)
+
+    def _worst_case(self, request: Request) -> tuple[float | None, int]:
         tokens_in, tokens_out = self.forecast.before(request)
-        cost = self.cost(tokens_in, tokens_out)
-        return self.budget.reserve(cost=cost, tokens=tokens_in + tokens_out, model=self.model.name)
+        return self.cost(tokens_in, tokens_out), tokens_in + tokens_out
 
     def enter(self, key: bytes, reservation: Reservation) -> Future[None]:
         """Write an attempt to the call record, so that a crash cannot hide that it was paid for."""

@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import BudgetSpent, ModelError, Waiting
 from .budget import Reservation
@@ -201,31 +201,21 @@ class Exchange:
         if reservation is None:
             # The reply is here though this workspace never entered the request: another one wrote
             # the request file.
-            reservation = self._hold(context, request)
+            reservation = context.hold(request)
             context.enter(call.key, reservation)
         omitted = context.ladder.omitted
         call.outcome = context.settle(request, completion, reservation, omitted, counters)
         self._fruitless = 0
         return context.keep(call.key, call.outcome, request)
 
-    def _hold(self, context: ClientContext, request: Request) -> Reservation:
-        """Hold what a request may cost that stands in a file already, whatever the budget says."""
-        tokens_in, tokens_out = context.forecast.before(request)
-        cost = context.cost(tokens_in, tokens_out)
-        return context.budget.hold(cost=cost, tokens=tokens_in + tokens_out, counted=False)
-
     def _adopt(self, context: ClientContext, calls: Sequence[Call], contents: Contents) -> None:
         """Take over what earlier sessions entered in the record for these calls and wrote into
         files.
         """
-        asked = {call for file in contents.requests for call in file.calls}
-        keys: list[bytes] = []
-        for call in calls:
-            if call.key not in self._reservations and call_id(call.key) in asked:
-                keys.append(call.key)
-        if not keys:
-            return
-        for key, attempt in context.record.adopt(keys).items():
+        written = {call for file in contents.requests for call in file.calls}
+        awaited = [call.key for call in calls if call.key not in self._reservations]
+        keys = [key for key in awaited if call_id(key) in written]
+        for key, attempt in context.record.adopt(keys).items() if keys else ():
             self._reservations[key] = context.budget.hold(
                 cost=attempt.reserved_cost, tokens=attempt.reserved_tokens, counted=attempt.own
             )
@@ -263,7 +253,7 @@ class Exchange:
         """Write the calls that no open request file has, as far as the budget reaches."""
         contents = self._folder.read()
         if self._courier is not None:
-            contents = self._set_aside(self._courier, context, queue, contents, stats)
+            contents = self._set_aside(self._courier, queue, contents, stats)
         out = contents.calls_out()
         new = [call for call in queue if call_id(call.key) not in out]
         if new:
@@ -283,7 +273,8 @@ class Exchange:
                 break
             reserved[call.key] = reservation
             name = call_id(call.key)
-            body = _body_of(call, context)
+            omitted = context.ladder.omitted
+            body = sent_body(context.model.name, changed(_request_of(call), omitted), omitted)
             lines.append((name, contents.askings(name) + 1, body))
         if lines:
             stats.attempts += len(lines)
@@ -293,30 +284,19 @@ class Exchange:
         return contents
 
     def _set_aside(
-        self,
-        courier: BatchQueue,
-        context: ClientContext,
-        queue: Sequence[Call],
-        contents: Contents,
-        stats: ClientStats,
+        self, courier: BatchQueue, queue: Sequence[Call], contents: Contents, stats: ClientStats
     ) -> Contents:
-        """Rename files that would be handed over now and ask anything else than these calls: they
-        may be anybody's.
+        """Rename files with these calls that this exchange did not write and nobody has: they may
+        be anybody's.
         """
         names = {call_id(call.key) for call in queue}
-        bodies: dict[str, Mapping[str, Any]] = {}  # Any: JSON
         for file in contents.open_files():
             if file.path in self._written or courier.carries(file) or not names & file.calls.keys():
                 continue
-            for call in queue if not bodies else ():
-                body = _body_of(call, context)
-                bodies[call_id(call.key)] = body
-            if self._folder.asks(file, bodies):
-                continue
             aside = file.path.replace(file.path.with_name(f".{file.path.name}.aside"))
             stats.notes[
-                f"{shown(file.path)} has other requests than this command's, and nobody had them"
-                f" yet: it is {shown(aside.name)} now, and the requests were written anew"
+                f"{shown(file.path)} was there before this command, and nobody had it yet: it is"
+                f" {shown(aside.name)} now, and its requests were written anew"
             ] = None
             contents = self._folder.read()
         return contents
@@ -340,7 +320,7 @@ class Exchange:
             if reservation is None:
                 if call.key in self._reservations or call_id(call.key) not in out:
                     continue
-                reservation = self._hold(context, _request_of(call))
+                reservation = context.hold(_request_of(call))
             self._reservations[call.key] = reservation
             durable.append(context.enter(call.key, reservation))
         for future in durable:
@@ -367,13 +347,14 @@ class Exchange:
         self, awaited: Sequence[RequestFile], names: Mapping[str, str], notes: Sequence[str]
     ) -> Waiting:
         folder = self._folder.path
-        counts = {file.path.name: len(names.keys() & file.calls.keys()) for file in awaited}
+        ours = {file.path.name: names.keys() & file.calls.keys() for file in awaited}
+        counts = {file: len(calls) for file, calls in ours.items()}
         total = sum(counts.values())
-        purposes = {names[name] for file in awaited for name in names.keys() & file.calls.keys()}
-        askers = " and ".join(sorted(ASKERS[purpose] for purpose in purposes))
-        noun = "reply" if total == 1 else "replies"
-        names_shown = ", ".join(map(shown, counts))
-        message = f"waiting for {total:,} {noun} for {askers}: {names_shown} in {shown(folder)}"
+        askers = {ASKERS[names[name]] for calls in ours.values() for name in calls}
+        message = (
+            f"waiting for {total:,} {'reply' if total == 1 else 'replies'} for"
+            f" {' and '.join(sorted(askers))}: {', '.join(map(shown, counts))} in {shown(folder)}"
+        )
         if notes:
             message += f" ({'; '.join(notes)})"
         files = [{"path": str(folder / name), "requests": count} for name, count in counts.items()]
@@ -391,12 +372,6 @@ class Exchange:
 def _request_of(call: Call) -> Request:
     assert call.request is not None, "the client hands over calls with their requests"
     return call.request
-
-
-def _body_of(call: Call, context: ClientContext) -> dict[str, Any]:  # Any: JSON
-    """Return what is sent for a call, as far as the endpoint is known to take it."""
-    omitted = context.ladder.omitted
-    return sent_body(context.model.name, changed(_request_of(call), omitted), omitted)
 
 
 def _final_error(

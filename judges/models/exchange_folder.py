@@ -9,7 +9,9 @@ loses nothing.
 from __future__ import annotations
 
 import codecs
+import os
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +35,8 @@ _ID = re.compile(r"jw-([0-9a-f]{32})-(\d{1,6})")
 _REQUESTS = re.compile(r"requests-(\d{4,})-.*\.jsonl")
 _REPLY_FIELDS = {"content", "response", "error"}
 """A line of a reply file has one of them."""
+_OF_A_ROW = ("", "max_tokens", "max_completion_tokens")
+"""What a refusal names that may be about its own row."""
 _SHOWN = 3
 """Line numbers that a note about unreadable lines names."""
 
@@ -64,13 +68,16 @@ class RequestFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """Where one reply stands."""
+class Line:
+    """Where one request or reply stands."""
 
     path: Path
     offset: int
+    call: str
     asking: int
-    """It answers the request that was written at this number of asking, from 1."""
+    """A reply answers the request that was written at this number of asking, from 1."""
+    refused: str | None
+    """The parameter that a reply refuses, empty where it names none; None where it refuses none."""
 
     def body(self) -> dict[str, Any]:  # Any: JSON
         """Read the line again; it was readable when the folder was."""
@@ -80,16 +87,31 @@ class Reply:
 
 
 @dataclass(slots=True)
+class _File:
+    """A file as it was when it was read last."""
+
+    size: int
+    changed: int
+    lines: list[Line] = field(default_factory=list[Line])
+    model: str = ""
+    unknown: int = 0
+    """Lines whose `custom_id` is none that we write."""
+    unreadable: list[int] = field(default_factory=list[int])
+    """Line numbers."""
+    utf_16: bool = False
+
+
+@dataclass(slots=True)
 class Contents:
     """What a folder holds now."""
 
-    requests: list[RequestFile] = field(default_factory=list)
-    replies: dict[str, list[Reply]] = field(default_factory=dict)
+    requests: list[RequestFile] = field(default_factory=list[RequestFile])
+    replies: defaultdict[str, list[Line]] = field(default_factory=lambda: defaultdict(list))
     """By call, in the order of the files' names."""
-    notes: list[str] = field(default_factory=list)
+    answered: dict[tuple[str, int], str | None] = field(default_factory=dict)
+    """By call and asking, as `Line.refused` of the last reply."""
+    notes: list[str] = field(default_factory=list[str])
     """What was passed over, a line each."""
-    refused: dict[tuple[str, int], str] = field(default_factory=dict)
-    """By call and asking, the parameter that a reply refuses; empty where it names none."""
 
     def trials(self, model: str) -> tuple[frozenset[str], set[tuple[str, int]]]:
         """Return what requests of a model are sent without, as the replies to one file after the
@@ -98,63 +120,40 @@ class Contents:
         And the askings that it is left out for, which are asked once more.
         """
         omitted: frozenset[str] = frozenset()
-        asked: set[tuple[str, int]] = set()
-        for file in self.requests if self.refused else ():
-            refused = {one: self.refused[one] for one in file.calls.items() if one in self.refused}
-            through = len(refused) < self.replies_to(file)
+        on_trial: set[tuple[str, int]] = set()
+        for file in self.requests:
+            answers = {one: self.answered[one] for one in self._answered_of(file)}
+            refused = {one: name for one, name in answers.items() if name is not None}
             for name in sorted({*refused.values()} if file.model == model else ()):
                 # Where others got through, a refusal that names nothing, or the room for a reply,
                 # is the row's own.
-                if through and name in ("", "max_tokens", "max_completion_tokens"):
+                if len(refused) < len(answers) and name in (
+                    "",
+                    "max_tokens",
+                    "max_completion_tokens",
+                ):
                     continue
                 before, omitted = omitted, next_step(omitted, name)
-                asked.update(
-                    one for one, named in refused.items() if named == name and omitted != before
-                )
-        return omitted, asked
-
-    def calls_out(self) -> set[str]:
-        """Return the calls that stand in a request file without any reply."""
-        return {call for file in self.open_files() for call in file.calls}
+                if omitted != before:
+                    on_trial.update(one for one, named in refused.items() if named == name)
+        return omitted, on_trial
 
     def open_files(self) -> list[RequestFile]:
         """Return the request files of which no line has a reply yet: somebody may be at work on
         them.
         """
-        return [file for file in self.requests if not self.returned(file)]
+        return [file for file in self.requests if not self._answered_of(file)]
+
+    def calls_out(self) -> set[str]:
+        """Return the calls that stand in a request file without any reply."""
+        return {call for file in self.open_files() for call in file.calls}
 
     def askings(self, call: str) -> int:
         """Return how often a call was written into a request file."""
         return max((file.calls.get(call, 0) for file in self.requests), default=0)
 
-    def returned(self, file: RequestFile) -> bool:
-        """Return whether any line of a request file has a reply."""
-        return self.replies_to(file) > 0
-
-    def replies_to(self, file: RequestFile) -> int:
-        """Return how many lines of a request file have a reply."""
-        count = 0
-        for call, asking in file.calls.items():
-            count += any(reply.asking == asking for reply in self.replies.get(call, ()))
-        return count
-
-
-@dataclass(frozen=True, slots=True)
-class _Lines:
-    """A file as it was when it was read last."""
-
-    size: int
-    changed: int
-    ids: tuple[tuple[str, int, int], ...]
-    """Call, number of asking, offset of the line."""
-    model: str
-    unknown: int
-    """Lines whose `custom_id` is none that we write."""
-    unreadable: tuple[int, ...]
-    """Line numbers."""
-    utf_16: bool
-    refused: tuple[tuple[tuple[str, int], str], ...]
-    """Call and asking, and the parameter that the reply refuses, empty where it names none."""
+    def _answered_of(self, file: RequestFile) -> set[tuple[str, int]]:
+        return file.calls.items() & self.answered.keys()
 
 
 class ExchangeFolder:
@@ -174,12 +173,12 @@ class ExchangeFolder:
                 hint="request and reply files need a folder: --exchange DIR",
             )
         self.path = path
-        self._read: dict[Path, _Lines] = {}
+        self._read: dict[Path, _File] = {}
 
     def read(self) -> Contents:
         """Read every request and reply file that has changed since the last time."""
         contents = Contents()
-        replies: list[tuple[Path, _Lines]] = []
+        replies: list[tuple[Path, _File]] = []
         foreign = 0
         for path in sorted(self.path.iterdir()) if self.path.is_dir() else ():
             if path.name == README or path.name.startswith("."):
@@ -187,15 +186,18 @@ class ExchangeFolder:
             if path.suffix != ".jsonl" or not path.is_file():
                 foreign += 1
                 continue
-            lines = self._lines(path)
+            file, stat = self._read.get(path), path.stat()
+            if file is None or (file.size, file.changed) != (stat.st_size, stat.st_mtime_ns):
+                file = self._read[path] = _read_file(path)
             if _REQUESTS.fullmatch(path.name):
-                calls = {call: asking for call, asking, _ in lines.ids}
-                contents.requests.append(RequestFile(path, lines.model, calls))
+                calls = {line.call: line.asking for line in file.lines}
+                contents.requests.append(RequestFile(path, file.model, calls))
             else:
-                replies.append((path, lines))
+                replies.append((path, file))
         if foreign:
             contents.notes.append(f"{foreign} other files are not read")
-        self._sort_replies(contents, replies)
+        for path, file in replies:
+            _sort_replies(contents, path.name, file)
         return contents
 
     def write(self, model: str, requests: Sequence[RequestLine]) -> list[Path]:
@@ -211,28 +213,13 @@ class ExchangeFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         write_beside(self.path / README, _README)
         slug = re.sub(r"[^A-Za-z0-9._-]+", "-", model)[:60].strip("-.")
+        numbers = (_REQUESTS.fullmatch(path.name) for path in self.path.iterdir())
+        first = 1 + max((int(number[1]) for number in numbers if number), default=0)
         paths: list[Path] = []
-        for text in _files(requests):
-            path = self.path / f"requests-{self._next_number():04d}-{slug}.jsonl"
-            write_beside(path, text)
-            paths.append(path)
+        for number, text in enumerate(_files(requests), first):
+            paths.append(self.path / f"requests-{number:04d}-{slug}.jsonl")
+            write_beside(paths[-1], text)
         return paths
-
-    def asks(self, file: RequestFile, bodies: Mapping[str, Mapping[str, Any]]) -> bool:  # Any: JSON
-        """Return whether a request file has nothing but lines that we write for these calls, each
-        once.
-        """
-        expected = {
-            _line(call, asking, bodies[call])
-            for call, asking in file.calls.items()
-            if call in bodies
-        }
-        with file.path.open("rb") as lines:
-            for line in lines:
-                if line.rstrip(b"\n") not in expected:
-                    return False
-                expected.remove(line.rstrip(b"\n"))
-        return True
 
     def remove(self, recorded: Collection[str], forget: Callable[[RequestFile], None]) -> None:
         """Remove the request files whose every call is recorded, and their replies, which nobody
@@ -243,60 +230,44 @@ class ExchangeFolder:
             forget: Called with each request file before it goes.
         """
         contents = self.read()
+        open_files = contents.open_files()
         needed: set[str] = set()
         for file in contents.requests:
-            if contents.returned(file) and file.calls.keys() <= set(recorded):
+            if file not in open_files and file.calls.keys() <= set(recorded):
                 forget(file)
                 file.path.unlink(missing_ok=True)
             else:
                 needed |= file.calls.keys()
-        for path in {reply.path for replies in contents.replies.values() for reply in replies}:
-            calls = {call for call, _, _ in self._read[path].ids}
+        for path in {line.path for lines in contents.replies.values() for line in lines}:
+            calls = {line.call for line in self._read[path].lines}
             if calls <= set(recorded) and not calls & needed:
                 path.unlink(missing_ok=True)
 
-    def _next_number(self) -> int:
-        matches = (_REQUESTS.fullmatch(path.name) for path in self.path.iterdir())
-        return 1 + max((int(match[1]) for match in matches if match), default=0)
 
-    def _lines(self, path: Path) -> _Lines:
-        stat = path.stat()
-        before = self._read.get(path)
-        if before is None or (before.size, before.changed) != (stat.st_size, stat.st_mtime_ns):
-            wanted = {"body"} if _REQUESTS.fullmatch(path.name) else _REPLY_FIELDS
-            before = self._read[path] = _read_lines(path, wanted, stat.st_size, stat.st_mtime_ns)
-        return before
-
-    def _sort_replies(self, contents: Contents, files: Sequence[tuple[Path, _Lines]]) -> None:
-        asked = {call for file in contents.requests for call in file.calls}
-        for path, lines in files:
-            if lines.utf_16:
-                contents.notes.append(
-                    f"{shown(path.name)} is UTF-16 text, and not read: save it as UTF-8"
-                )
-                continue
-            unknown = lines.unknown
-            contents.refused |= dict(lines.refused)
-            for call, asking, offset in lines.ids:
-                unknown += call not in asked
-                contents.replies.setdefault(call, []).append(Reply(path, offset, asking))
-            if unknown:
-                contents.notes.append(
-                    f"{shown(path.name)}: {unknown} lines have a custom_id of no request here"
-                )
-            if lines.unreadable:
-                numbers = ", ".join(map(str, lines.unreadable[:_SHOWN]))
-                more = ", ..." if len(lines.unreadable) > _SHOWN else ""
-                contents.notes.append(
-                    f"{shown(path.name)}: {len(lines.unreadable)} lines cannot be read (line"
-                    f" {numbers}{more})"
-                )
+def _sort_replies(contents: Contents, name: str, file: _File) -> None:
+    """Add the replies of a file to what a folder holds, and say what of it was passed over."""
+    if file.utf_16:
+        contents.notes.append(f"{shown(name)} is UTF-16 text, and not read: save it as UTF-8")
+        return
+    requested = {call for requests in contents.requests for call in requests.calls}
+    unknown = file.unknown
+    for line in file.lines:
+        unknown += line.call not in requested
+        contents.replies[line.call].append(line)
+        contents.answered[line.call, line.asking] = line.refused
+    if unknown:
+        contents.notes.append(f"{shown(name)}: {unknown} lines have a custom_id of no request here")
+    if file.unreadable:
+        numbers = ", ".join(map(str, file.unreadable[:_SHOWN]))
+        more = ", ..." if len(file.unreadable) > _SHOWN else ""
+        contents.notes.append(
+            f"{shown(name)}: {len(file.unreadable)} lines cannot be read (line {numbers}{more})"
+        )
 
 
 def answers_any(path: Path, requests: RequestFile) -> bool:
     """Return whether a file of replies has a readable line for any request of a file."""
-    ids = _read_lines(path, _REPLY_FIELDS, 0, 0).ids
-    return any(requests.calls.get(call) == asking for call, asking, _ in ids)
+    return any(requests.calls.get(line.call) == line.asking for line in _read_file(path).lines)
 
 
 def read_reply(body: Mapping[str, Any], request: Request) -> Completion:  # Any: JSON
@@ -325,41 +296,30 @@ def read_reply(body: Mapping[str, Any], request: Request) -> Completion:  # Any:
     return read_answer(status, raw, {}, request, sent=request.body())
 
 
-def _read_lines(path: Path, wanted: set[str], size: int, changed: int) -> _Lines:
-    ids: list[tuple[str, int, int]] = []
-    unreadable: list[int] = []
-    refused: list[tuple[tuple[str, int], str]] = []
-    model, unknown, offset, utf_16 = "", 0, 0, False
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
+def _read_file(path: Path) -> _File:
+    fields = {"body"} if _REQUESTS.fullmatch(path.name) else _REPLY_FIELDS
+    with path.open("rb") as lines:
+        stat = os.fstat(lines.fileno())
+        file, offset = _File(stat.st_size, stat.st_mtime_ns), 0
+        for number, line in enumerate(lines, 1):
             start, offset = offset, offset + len(line)
             if number == 1:
-                utf_16 = line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+                file.utf_16 = line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
                 start += len(line) - len(line := line.removeprefix(codecs.BOM_UTF8))
             if not line.strip():
                 continue
             body = _object(line)
             custom_id = body.get("custom_id")
-            if not isinstance(custom_id, str) or not body.keys() & wanted:
-                unreadable.append(number)
+            if not isinstance(custom_id, str) or not body.keys() & fields:
+                file.unreadable.append(number)
             elif match := _ID.fullmatch(custom_id):
-                ids.append((match[1], int(match[2]), start))
-                if (parameter := _refused_parameter(body)) is not None:
-                    refused.append(((match[1], int(match[2])), parameter))
+                refused = _refused_parameter(body)
+                file.lines.append(Line(path, start, match[1], int(match[2]), refused))
             else:
-                unknown += 1
-            if not model and isinstance(asked := body.get("body"), dict):
-                model = str(asked.get("model", ""))
-    return _Lines(
-        size,
-        changed,
-        tuple(ids),
-        model,
-        unknown,
-        tuple(unreadable),
-        utf_16,
-        tuple(refused),
-    )
+                file.unknown += 1
+            if not file.model and isinstance(request := body.get("body"), dict):
+                file.model = str(request.get("model", ""))
+    return file
 
 
 def _refused_parameter(body: Mapping[str, Any]) -> str | None:  # Any: JSON
@@ -393,18 +353,13 @@ def _object(line: bytes) -> dict[str, Any]:  # Any: JSON
     return body if isinstance(body, dict) else {}
 
 
-def _line(call: str, asking: int, body: Mapping[str, Any]) -> bytes:  # Any: JSON
-    return orjson.dumps(
-        {"custom_id": f"jw-{call}-{asking}", "method": "POST", "url": URL, "body": body}
-    )
-
-
 def _files(requests: Sequence[RequestLine]) -> Iterator[str]:
     """Yield the texts of as many files as the limits ask for."""
     lines: list[bytes] = []
     size = 0
     for call, asking, body in requests:
-        line = _line(call, asking, body)
+        custom_id = f"jw-{call}-{asking}"
+        line = orjson.dumps({"custom_id": custom_id, "method": "POST", "url": URL, "body": body})
         if lines and (len(lines) == MOST_REQUESTS or size + len(line) > MOST_BYTES):
             yield b"\n".join([*lines, b""]).decode()
             lines, size = [], 0
@@ -435,8 +390,8 @@ Good to know
   - Answer each request by its own messages alone, as a model without any other knowledge would.
     Where `body.response_format` has a JSON schema, the answer is a JSON text of that shape.
   - A file may be incomplete. What it answers counts; what it leaves out is asked again in the next
-    request file. So put a reply file here when it is finished, or under a name that begins with a dot
-    until it is.
+    request file. So put a reply file here when it is finished, or under a name that begins with a
+    dot until it is.
   - The first readable answer to a request counts. Lines about other requests and lines that cannot
     be read are passed over and counted in the line that says what is waited for.
-"""  # noqa: E501
+"""

@@ -18,7 +18,7 @@ from .response_body import ACCEPTED, BodyReader, body_of, sdk_errors
 from .transport import CHAT, Answer
 
 if TYPE_CHECKING:
-    from openai import APIConnectionError, AsyncOpenAI
+    from openai import APIConnectionError, AsyncOpenAI, OpenAI
 
 _HEADERS = {"X-Stainless-Raw-Response": "stream", **ACCEPTED}
 """The first is the SDK's own switch for leaving the body alone: it has been read by then, up to a
@@ -104,13 +104,7 @@ class OpenAITransport:
             timeout=self._at.timeout,
             http_client=http,
         )
-        if urlsplit(self._at.base_url).hostname != "api.openai.com":
-            # The SDK reads them from the environment and sends them to any host.
-            client.organization = client.project = None
-        if not self._at.custom_headers:
-            # It reads these too, an Authorization among them, and has no public way to leave them
-            # out.
-            client._custom_headers = {}
+        _drop_environment(client, self._at)
         self._client = client
         return client
 
@@ -132,3 +126,27 @@ class OpenAITransport:
             unreached=unreached,
             hint=files_hint(error),
         )
+
+
+def sdk_headers(address: Address) -> dict[str, str]:
+    """Return what the SDK sends with each request to an address, but for the body's own headers."""
+    from openai import OpenAI
+
+    client = OpenAI(api_key=address.secret.reveal(), base_url=address.base_url)
+    _drop_environment(client, address)
+    key = {"Authorization": f"Bearer {address.secret.reveal()}"}
+    headers = {**key, **client.default_headers, **address.headers}
+    return {
+        name: value
+        for name, value in headers.items()
+        if isinstance(value, str) and name.lower() != "content-type"
+    }
+
+
+def _drop_environment(client: OpenAI | AsyncOpenAI, address: Address) -> None:
+    """Keep the SDK from sending what it reads from the environment to any host."""
+    if urlsplit(address.base_url).hostname != "api.openai.com":
+        client.organization = client.project = None
+    if not address.custom_headers:
+        # An Authorization may be among them, and there is no public way to leave them out.
+        client._custom_headers = {}

@@ -8,21 +8,18 @@ HTTP client's hook for answers, which also leaves the response closed.
 from __future__ import annotations
 
 import asyncio
-import math
 import sys
-import time
 import zlib
-from collections.abc import AsyncIterable, Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import AsyncIterable, Mapping
 from typing import Any
 
 from ..errors import ModelError
 
 MAX_BODY = 4 * 1024 * 1024
 """Bytes of a reply, unpacked."""
-_MAX_ERROR = 256 * 1024
+MAX_ERROR = 256 * 1024
 """Bytes of an error that are read; the rest is not waited for."""
-_ERROR_SECONDS = 5.0
+ERROR_SECONDS = 5.0
 _LARGE = 256 * 1024
 _LARGE_AT_ONCE = 4
 """Replies over `_LARGE` bytes that are read at the same time; the others wait, so that many of them
@@ -48,7 +45,7 @@ class BodyReader:
         url: str,
         *,
         errors: tuple[type[Exception], ...] | None = None,
-        error_seconds: float = _ERROR_SECONDS,
+        error_seconds: float = ERROR_SECONDS,
     ) -> None:
         self._url = url
         self._errors = sdk_errors() if errors is None else errors
@@ -111,7 +108,7 @@ class BodyReader:
         """
         content = bytearray()
         try:
-            body = _Body(headers, _MAX_ERROR)
+            body = _Body(headers, MAX_ERROR)
             content = body.content
             async with asyncio.timeout(self._error_seconds):
                 async for chunk in chunks:
@@ -122,80 +119,6 @@ class BodyReader:
             # What came is enough for a message, and waiting for more would hold a slot.
             pass
         return bytes(content)
-
-
-class BodyCap:
-    """Ends the body of every answer of a synchronous HTTP client at a limit, whoever reads it; a
-    hook for answers.
-
-    Args:
-        url: Of the endpoint, for messages.
-        most: Bytes of an answer.
-        most_in_file: Bytes of an answer whose address ends in `/content`.
-        seconds: How long an answer may take that is no file.
-    """
-
-    def __init__(self, url: str, *, most: int, most_in_file: int, seconds: float) -> None:
-        self._url = url
-        self._most, self._most_in_file = most, most_in_file
-        self._seconds = seconds
-
-    def __call__(self, response: Any) -> None:  # Any: of either HTTP package the SDK may stand on
-        if response.headers.get("content-encoding", "identity").strip().lower() not in {
-            "",
-            "identity",
-        }:
-            raise ModelError(
-                f"the reply of {self._url} is packed, which was not asked for", fatal=True
-            )
-        chunks = self._error if response.status_code >= 300 else self._body
-        response.stream = _stream_class()(
-            chunks(response.stream, response.url.path.endswith("/content")), response
-        )
-
-    def _body(self, chunks: Iterable[bytes], in_file: bool) -> Iterator[bytes]:
-        most, until = (
-            (self._most_in_file, math.inf)
-            if in_file
-            else (self._most, time.monotonic() + self._seconds)
-        )
-        size = 0
-        for chunk in chunks:
-            size += len(chunk)
-            if size > most:
-                raise ModelError(f"the reply of {self._url} is over {most:,} bytes", fatal=True)
-            if time.monotonic() > until:
-                raise ModelError(
-                    f"the reply of {self._url} has no end after {self._seconds:g} s", retryable=True
-                )
-            yield chunk
-
-    def _error(self, chunks: Iterable[bytes], in_file: bool) -> Iterator[bytes]:
-        """Yield the beginning: the status is known, and waiting for more would only cost time."""
-        left, until = _MAX_ERROR, time.monotonic() + _ERROR_SECONDS
-        for chunk in chunks:
-            yield chunk[:left]
-            left -= len(chunk)
-            if left <= 0 or time.monotonic() > until:
-                return
-
-
-@cache
-def _stream_class() -> type[Any]:
-    """Return a stream of the HTTP package under the SDK, which takes none of another class."""
-    package: Any = _http_package()  # Any: known at run time only
-
-    class Stream(package.SyncByteStream):
-        def __init__(self, chunks: Iterator[bytes], response: Any) -> None:
-            self._chunks, self._inner = chunks, response.stream
-
-        def __iter__(self) -> Iterator[bytes]:
-            return self._chunks
-
-        def close(self) -> None:
-            self._inner.close()
-
-    return Stream
 
 
 def body_of(
