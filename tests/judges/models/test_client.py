@@ -9,7 +9,6 @@ import gc
 import itertools
 import logging
 import random
-import re
 import signal
 import sys
 import threading
@@ -18,7 +17,7 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -106,17 +105,6 @@ def prices(tmp_path):
 # Order, duplicates, the record.
 
 
-def test_answers_come_in_the_order_of_the_requests(fake):
-    """However long each takes."""
-    fake.answer = lambda seen: fake.Reply(
-        body=fake.completion(f"echo {seen.text}"), delay=(seen.total * 7 % 5) / 500
-    )
-    with over_http(fake) as client:
-        got = client.ask(rows(100))
-    assert [c.text for c in got] == [f"echo row {i}" for i in range(100)]
-    assert (client.stats.calls, client.stats.attempts, client.stats.tokens_in) == (100, 100, 2000)
-
-
 def test_equal_requests_are_sent_once(fake):
     """And answered at every place; beyond the first as recorded, because they cost nothing."""
     asked = [*rows(3), *rows(3), *rows(1)]
@@ -126,14 +114,6 @@ def test_equal_requests_are_sent_once(fake):
     assert [c.recorded for c in got] == [False] * 3 + [True] * 4
     assert len(fake.seen) == 3
     assert (client.stats.requests, client.stats.recorded, client.stats.calls) == (7, 4, 3)
-
-
-def test_another_repeat_is_another_request(fake):
-    """Its seed is part of the key."""
-    asked = [Request(messages=(Message("user", "same"),), repeat=i) for i in range(3)]
-    with over_http(fake) as client:
-        client.ask(asked)
-    assert sorted(seen.body["seed"] for seen in fake.seen) == [0, 1, 2]
 
 
 def test_what_the_record_knows_is_not_asked_again(fake):
@@ -394,76 +374,19 @@ def test_a_concurrency_that_was_named_is_where_it_starts():
     assert (model.most, model.expected) == (150, [])
 
 
-def test_a_users_rate_is_obeyed(instant):
-    """One request a second: thirty take half a minute of the client's clock."""
-    with Client(
-        Scripted(), clock=instant, settings=ModelSettings(requests_per_minute=60)
-    ) as client:
-        client.ask(rows(30))
-    assert 28 <= instant.time <= 31
-
-
-def test_tokens_in_a_minute_are_obeyed(instant):
-    """Calls of 25 tokens at 150 a minute are six a minute, however many tokens were reserved for
-    them.
-    """
-    limits = ModelSettings(tokens_per_minute=150, concurrency=1)
-    with Client(Scripted(), clock=instant, settings=limits) as client:
-        client.ask(rows(30, max_tokens=5))
-    assert 240 <= instant.time <= 320
-
-
-def test_tries_are_counted_and_then_the_row_is_a_failure(instant):
-    """Eight attempts at most, then an error in the list and in the record; the others are
-    answered.
-    """
-    model = Scripted(lambda text, nth: fault() if text == "row 3" else Completion(text=text))
-    record = MemoryRecord()
-    with Client(model, record=record, clock=instant) as client:
-        got = client.ask(rows(10))
-        again = client.ask(rows(10))
-    assert model.counts["row 3"] == 8
-    assert isinstance(got[3], ModelError)
-    assert "given up after 8 tries" in str(got[3])
-    assert str(again[3]) == str(got[3])
-    assert client.stats.calls == 9
-
-
-def test_backoff_grows_with_full_jitter_and_has_a_ceiling(instant):
-    """Each wait is drawn from zero to half a second doubled per try, at most half a minute."""
-
-    class Latest(random.Random):
-        def uniform(self, a: float, b: float) -> float:
-            return b
-
-    model = Scripted(lambda text, nth: fault(503) if nth < 10 else Completion(text=text))
-    with Client(model, clock=instant, rng=Latest(), tries=10) as client:
-        assert client.ask_one(rows(1)[0]).text == "row 0"
-    assert instant.slept == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
-
-
-def test_a_row_is_given_up_after_its_wall_time(instant):
-    """With many tries left, but no more seconds."""
-
-    class Latest(random.Random):
-        def uniform(self, a: float, b: float) -> float:
-            return b
-
-    model = Scripted(lambda text, nth: fault(503) if text == "row 0" else Completion(text=text))
-    with Client(model, clock=instant, rng=Latest(), tries=1000, row_seconds=100.0) as client:
-        got = client.ask(rows(3))
-    assert isinstance(got[0], ModelError)
-    assert 5 <= model.counts["row 0"] <= 9
-
-
-def test_a_poison_row_is_given_up_early_while_others_succeed(instant):
-    """The same 500 three times, in the middle of successes."""
-    model = Scripted(lambda text, nth: fault(500) if text == "row 5" else Completion(text=text))
-    with Client(model, clock=instant) as client:
-        got = client.ask(rows(200))
-    assert isinstance(got[5], ModelError)
-    assert model.counts["row 5"] == 3
-    assert sum(isinstance(c, Completion) for c in got) == 199
+@pytest.mark.parametrize(
+    ("limits", "more", "least", "most"),
+    [
+        ({"requests_per_minute": 60}, {}, 28, 31),
+        ({"tokens_per_minute": 150, "concurrency": 1}, {"max_tokens": 5}, 240, 320),
+    ],
+    ids=["one request a second", "six calls of 25 tokens a minute"],
+)
+def test_a_users_rate_is_obeyed(instant, limits, more, least, most):
+    """Thirty calls take their time by the client's clock, however many tokens were reserved."""
+    with Client(Scripted(), clock=instant, settings=ModelSettings(**limits)) as client:
+        client.ask(rows(30, **more))
+    assert least <= instant.time <= most
 
 
 def test_an_overload_is_nobodys_poison(instant):
@@ -476,82 +399,87 @@ def test_an_overload_is_nobodys_poison(instant):
     assert all(isinstance(c, Completion) for c in got)
 
 
-@pytest.mark.parametrize("before", [0, 300])
-def test_an_endpoint_that_goes_down_stops_the_ask_and_is_asked_again_on_resume(instant, before):
-    """Ten rows given up in a row without a success: an outage; none of them is recorded as
-    failed.
-    """
-    down = True
+class Latest(random.Random):
+    """Draws the longest jitter."""
 
-    def answer(text, nth):
-        return fault(502) if down and int(text.split()[1]) >= before else Completion(text=text)
-
-    model = Scripted(answer)
-    record = MemoryRecord()
-    with Client(model, record=record, clock=instant, concurrency=16) as client:
-        with pytest.raises(ModelError, match="10 requests in a row were given up") as caught:
-            client.ask(rows(2000))
-        assert caught.value.fatal
-        assert sum(model.counts.values()) < before + 700
-        down = False
-        got = client.ask(rows(before + 100))
-    assert all(isinstance(c, Completion) for c in got)
-    assert sum(c.recorded for c in got) == before
+    def uniform(self, a: float, b: float) -> float:
+        return b
 
 
 def redirect() -> ModelError:
     return ModelError("scripted 302", status=302, fatal=True, hint="name that address")
 
 
-@pytest.mark.parametrize("which", [0, 50])
-def test_a_redirect_of_one_row_is_that_rows_failure(instant, which):
-    """Where the endpoint answers others, whichever comes first; also in a run that only has this
-    row left.
-    """
-    model = Scripted(
-        lambda text, nth: redirect() if text == f"row {which}" else Completion(text=text)
-    )
-    record = MemoryRecord()
-    with Client(model, record=record, clock=instant, concurrency=4) as client:
-        got = client.ask(rows(100))
-        again = client.ask(rows(100))
+FAILING: dict[str, tuple[int, ModelError, dict[str, Any], range, str]] = {
+    "tries are used up": (3, fault(), {}, range(8, 9), "given up after 8 tries"),
+    "it took too long": (
+        *(0, fault(503), {"tries": 1000, "row_seconds": 100.0, "rng": Latest()}),
+        *(range(5, 10), "scripted 503"),
+    ),
+    "a poison row": (5, fault(500), {}, range(3, 4), "given up after 3 tries"),
+    "the first is redirected": (0, redirect(), {}, range(1, 2), "scripted 302"),
+    "one is redirected": (50, redirect(), {}, range(1, 2), "scripted 302"),
+    "too long a text": (2, ModelError("too long", status=400), {}, range(1, 2), "too long"),
+}
+"""Which row fails and with what; the settings; how often it is sent; what is said of it."""
+
+
+@pytest.mark.parametrize("case", FAILING)
+def test_a_row_that_fails_is_one_failure_among_answers(instant, case):
+    """It is recorded as the same failure, and the others are answered."""
+    row, error, more, sent, message = FAILING[case]
+    model = Scripted(lambda text, nth: error if text == f"row {row}" else Completion(text=text))
+    more = {"rng": Eager(), **more}
+    with Client(model, record=MemoryRecord(), clock=instant, concurrency=4, **more) as client:
+        got, again = client.ask(rows(100)), client.ask(rows(100))
     for outcomes in (got, again):
-        assert [i for i, c in enumerate(outcomes) if not isinstance(c, Completion)] == [which]
-        assert outcomes[which].status == 302
-    assert model.counts[f"row {which}"] == 1
+        assert [i for i, c in enumerate(outcomes) if not isinstance(c, Completion)] == [row]
+        assert message in str(outcomes[row])
+    assert model.counts[f"row {row}"] in sent
+    assert (client.stats.calls, client.stats.failed) == (99, 2)
 
 
-@pytest.mark.parametrize("n", [1, 5, 2000])
-def test_an_endpoint_that_redirects_everything_stops_the_ask(instant, n):
-    """A wrong address: after ten rows at most, with what to do."""
-    model = Scripted(lambda text, nth: redirect())
-    with (
-        Client(model, clock=instant, concurrency=4) as client,
-        pytest.raises(ModelError, match="302") as caught,
-    ):
-        client.ask(rows(n))
-    assert (caught.value.fatal, caught.value.hint) == (True, "name that address")
-    assert sum(model.counts.values()) < 20
+STOPS = {
+    "an outage": (fault(502), 0, 2000, "10 requests in a row were given up", 700),
+    "an outage after answers": (fault(502), 300, 2000, "10 requests in a row were given up", 1000),
+    "a session that ran out": (redirect(), 50, 1000, "10 requests in a row were given up", 100),
+    "a wrong address, one row": (redirect(), 0, 1, "302", 2),
+    "a wrong address, five rows": (redirect(), 0, 5, "302", 6),
+    "a wrong address": (redirect(), 0, 2000, "302", 20),
+    "a daily limit": (fault(429, retry_after=3600.0), 0, 5, "another 3,600 s", 6),
+}
+"""What every row meets from which on; of how many; what is said; fewer were sent than so many."""
 
 
-def test_an_endpoint_that_redirects_from_now_on_stops_the_ask_and_is_asked_again_on_resume(instant):
-    """A session that ran out: ten rows are sent elsewhere, not the other thousand; none of them is
-    a failure.
-    """
+@pytest.mark.parametrize("case", STOPS)
+def test_what_every_row_would_meet_stops_the_ask_and_is_asked_again_on_resume(instant, case):
+    """None of the rows is recorded as failed."""
+    error, before, n, message, most = STOPS[case]
     down = True
-    model = Scripted(
-        lambda text, nth: (
-            redirect() if down and int(text.split()[1]) >= 50 else Completion(text=text)
-        )
-    )
+
+    def answer(text, nth):
+        return error if down and int(text.split()[1]) >= before else Completion(text=text)
+
+    model = Scripted(answer)
     with Client(model, record=MemoryRecord(), clock=instant, concurrency=4) as client:
-        with pytest.raises(ModelError, match="10 requests in a row were given up") as caught:
-            client.ask(rows(1000))
-        assert (caught.value.fatal, caught.value.hint) == (True, "name that address")
-        assert sum(model.counts.values()) < 100
+        with pytest.raises(ModelError, match=message) as caught:
+            client.ask(rows(n))
+        assert caught.value.fatal
+        assert error.hint is None or caught.value.hint == error.hint
+        assert sum(model.counts.values()) < most
         down = False
-        got = client.ask(rows(100))
+        got = client.ask(rows(before + 100))
     assert all(isinstance(c, Completion) for c in got)
+    assert sum(c.recorded for c in got) == before
+
+
+def test_backoff_grows_with_full_jitter_and_has_a_ceiling(instant):
+    """Each wait is drawn from zero to half a second doubled per try, at most half a minute."""
+
+    model = Scripted(lambda text, nth: fault(503) if nth < 10 else Completion(text=text))
+    with Client(model, clock=instant, rng=Latest(), tries=10) as client:
+        assert client.ask_one(rows(1)[0]).text == "row 0"
+    assert instant.slept == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
 
 
 def test_a_definite_failure_is_kept_even_when_the_ask_is_being_stopped(fake):
@@ -565,32 +493,6 @@ def test_a_definite_failure_is_kept_even_when_the_ask_is_being_stopped(fake):
         got = client.ask(rows(100, max_tokens=5))
     assert "bad row" in str(got[0])
     assert isinstance(got[-1], BudgetSpent)
-
-
-def test_a_pause_longer_than_a_row_may_take_stops_the_ask(instant):
-    """A daily limit: better resumed than slept out."""
-    model = Scripted(lambda text, nth: fault(429, retry_after=3600.0))
-    with (
-        Client(model, clock=instant) as client,
-        pytest.raises(ModelError, match="another 3,600 s") as caught,
-    ):
-        client.ask(rows(5))
-    assert caught.value.fatal
-
-
-def test_a_row_the_endpoint_refuses_is_one_failure(fake):
-    """A 400 about the row is not tried again."""
-    ok = fake.answer
-    refused = fake.Reply(
-        status=400,
-        body={"error": {"message": "maximum context length", "code": "context_length_exceeded"}},
-    )
-    fake.answer = lambda seen: refused if seen.text == "row 2" else ok(seen)
-    with over_http(fake) as client:
-        got = client.ask(rows(5))
-    assert isinstance(got[2], ModelError)
-    assert fake.counts["row 2"] == 1
-    assert client.stats.failed == 1
 
 
 @pytest.mark.parametrize("status", [401, 404])
@@ -689,18 +591,6 @@ def test_a_budget_in_money_is_never_exceeded_with_64_in_flight(fake, prices):
     )
     assert all(isinstance(c, BudgetSpent) for c in got[len(made) :])
     assert [isinstance(c, Completion) for c in got] == [i < len(made) for i in range(200)]
-
-
-def test_a_budget_in_tokens_needs_no_price(fake):
-    """A thousand tokens cover at most forty calls of 25."""
-    budget = Budget(money=None, tokens=1000, spent=Spending())
-    with over_http(fake, budget=budget) as client:
-        got = client.ask(rows(100, max_tokens=5))
-    made = [c for c in got if isinstance(c, Completion)]
-    assert 36 <= len(made) <= 40
-    assert {c.cost for c in made} == {None}
-    assert not client.stats.price_known
-    assert budget.used == 25 * len(made) <= 1000
 
 
 def test_a_budget_in_money_without_a_price_is_refused_before_anything_is_sent(fake):
@@ -855,26 +745,19 @@ def test_an_interrupt_does_not_wait_for_a_pause(fake, ctrl_c):
         client.ask(rows(50), progress=press)
 
 
-def test_a_progress_callback_that_raises_ctrl_c_stops_the_ask(fake):
-    """As the signal itself does."""
+@pytest.mark.parametrize(
+    ("raised", "comes_out"), [(KeyboardInterrupt(), Interrupted), (RuntimeError("x"), RuntimeError)]
+)
+def test_a_progress_callback_that_raises_stops_the_ask_and_loses_nothing_paid(
+    fake, raised, comes_out
+):
+    """Ctrl-C does as the signal itself does; its own error comes out."""
     fake.answer = lambda seen: fake.Reply(body=fake.completion(), delay=0.02)
 
     def report(progress: Progress) -> None:
-        raise KeyboardInterrupt
+        raise raised
 
-    with over_http(fake) as client, pytest.raises(Interrupted):
-        client.ask(rows(2000), progress=report)
-    assert len(fake.seen) == client.stats.calls
-
-
-def test_a_failing_progress_callback_drains_and_is_raised(fake):
-    """Its own error comes out, and nothing paid is lost."""
-    fake.answer = lambda seen: fake.Reply(body=fake.completion(), delay=0.02)
-
-    def report(progress: Progress) -> None:
-        raise RuntimeError("the bar broke")
-
-    with over_http(fake) as client, pytest.raises(RuntimeError, match="the bar broke"):
+    with over_http(fake) as client, pytest.raises(comes_out):
         client.ask(rows(2000), progress=report)
     assert len(fake.seen) == client.stats.calls < 2000
 
@@ -1059,17 +942,6 @@ def test_every_request_has_its_own_outcome_in_its_place(texts, bad, flaky, concu
         said = outcome.text if isinstance(outcome, Completion) else str(outcome)
         assert said == (f"bad row {i}" if i in bad else f"row {i}")
     assert client.stats.calls == len(set(texts) - bad)
-
-
-def test_the_client_does_not_know_the_simulated_model() -> None:
-    """The simulated model stands above the client, as any other model does."""
-    folder = Path(str(sys.modules[Client.__module__].__file__)).parent
-    importing = [
-        path.name
-        for path in folder.glob("*.py")
-        if re.search(r"(?m)^\s*from \.+simulated", path.read_text())
-    ]
-    assert not importing
 
 
 @pytest.mark.parametrize("fails", [False, True])

@@ -4,9 +4,11 @@ they say.
 
 import random
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from judgewright.judges import ModelError
 from judgewright.judges.models import Client, Completion, Endpoint, Message, Request, SystemClock
@@ -36,80 +38,7 @@ def said(message: str, **more: object) -> dict[str, object]:
     return {"error": {"message": message, "type": "invalid_request_error", **more}}
 
 
-BEDROCK = (
-    "The model returned the following errors: `temperature` may only be set to 1 when thinking is"
-    " enabled."
-)
-GROQ = "This model does not support response format `json_schema`. See supported models at the docs"
-JSON_WORD = (
-    "'messages' must contain the word 'json' in some form, to use 'response_format' of type"
-    " 'json_object'."
-)
-TOO_LARGE = (
-    "max_tokens is too large: 512. This model supports at most 256 completion tokens, whereas you"
-    " provided 512."
-)
-REPORTED: dict[str, tuple[str, object, int, object, str]] = {
-    "deepseek": (
-        "response_format",
-        "json_schema",
-        400,
-        said("This response_format type is unavailable now"),
-        "",
-    ),
-    "tgi": (
-        "temperature",
-        0.0,
-        422,
-        {"error": "Input validation error: `temperature` must be strictly positive"},
-        "",
-    ),
-    "kimi": (
-        "temperature",
-        None,
-        400,
-        said("invalid temperature: only 1 is allowed for this model"),
-        "",
-    ),
-    "minimax": (
-        "temperature",
-        None,
-        400,
-        said("invalid params, temperature should be in (0, 1]"),
-        "",
-    ),
-    "lm studio": (
-        "response_format",
-        None,
-        400,
-        {"error": "'response_format.type' must be 'text'"},
-        "",
-    ),
-    "groq": ("response_format", None, 400, said(GROQ), ""),
-    "bedrock thinking": ("temperature", None, 400, {"message": BEDROCK}, ""),
-    "the word json": ("response_format", None, 400, said(JSON_WORD, param="messages"), ""),
-    "llama.cpp grammar": (
-        "response_format",
-        None,
-        400,
-        said("Failed to initialize samplers: failed to parse"),
-        "",
-    ),
-    "largest limit": (
-        "max_tokens",
-        None,
-        400,
-        said(TOO_LARGE, param="max_tokens"),
-        "max_tokens_name",
-    ),
-    "no reason": ("response_format", None, 400, said("Bad Request"), ""),
-    "no reason, schema": ("response_format", "json_schema", 400, said("Bad Request"), ""),
-    "no reason, seed": ("seed", None, 422, {"detail": "unprocessable"}, ""),
-    "no reason, temperature": ("temperature", None, 400, said("Bad Request"), ""),
-    "no reason, log-probabilities": ("logprobs", None, 400, b"<html><title>400</title></html>", ""),
-    "no reason, limit": ("max_tokens", None, 400, b"", "max_tokens_name"),
-    "not in English": ("temperature", None, 400, said("参数错误"), ""),
-}
+ANSWERS = yaml.safe_load(Path(__file__).with_name("refusals.yaml").read_text(encoding="utf-8"))
 
 
 def refusing(
@@ -147,19 +76,20 @@ def asking(fake: Any, **more: Any) -> Client:
     return Client(Endpoint(name="m", base_url=fake.url, api_key=None, transport="plain"), **more)
 
 
-@pytest.mark.parametrize("case", REPORTED)
+@pytest.mark.parametrize("case", ANSWERS["found by trial"], ids=lambda case: case["server"])
 def test_a_refused_parameter_is_found_by_trial_and_every_row_is_answered(fake, case):
     """Refusals that people report, and such as say nothing; what innocent parameters there are
     stay.
     """
-    parameter, value, status, body, dropped = REPORTED[case]
-    fake.answer = refusing(fake, (has(parameter, value), status, body))
+    parameter, value, body = case["parameter"], case.get("value"), case["body"]
+    body = body.encode() if isinstance(body, str) else body
+    fake.answer = refusing(fake, (has(parameter, value), case["status"], body))
     with asking(fake) as client:
         got = client.ask(judging())
         tries = len(fake.seen)
         client.ask(judging(5, top_logprobs=None))
     assert all(isinstance(one, Completion) for one in got)
-    expected = dropped or ("json_schema" if value == "json_schema" else parameter)
+    expected = case.get("dropped", "json_schema" if value == "json_schema" else parameter)
     assert client.stats.dropped == {expected}
     assert tries <= 30 + 20 + 8
     assert len(fake.seen) == tries + 5

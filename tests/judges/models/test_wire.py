@@ -2,9 +2,12 @@
 
 import contextlib
 import tracemalloc
+from operator import itemgetter
+from pathlib import Path
 
 import orjson
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +29,14 @@ ASKED = Request(
     response_format={"type": "json_object"},
 )
 SENT = [*ASKED.body(), "model"]
+
+
+ANSWERS = yaml.safe_load(Path(__file__).with_name("refusals.yaml").read_text(encoding="utf-8"))
+
+
+def raw_body(said: object) -> bytes:
+    """The bytes of a body; one that is a text is no JSON."""
+    return said.encode() if isinstance(said, str) else orjson.dumps(said)
 
 
 def body(content: object = "hi", *, usage: object = None, **choice: object) -> bytes:
@@ -168,42 +179,11 @@ def test_an_error_in_a_choice_is_said():
     assert (caught.value.retryable, caught.value.status) == (True, 503)
 
 
-@pytest.mark.parametrize(
-    ("said", "message"),
-    [
-        (
-            {"error": True, "status": 401, "message": "this key has reached its limit"},
-            "401: this key has reached its limit",
-        ),
-        ({"error": {"error": {"message": "inner"}}}, "401: inner"),
-        ({"error": "just words"}, "401: just words"),
-        ({"errors": [{"message": "one"}, {"detail": "two"}]}, "401: one; two"),
-        ({"detail": [{"loc": ["body", "key"], "msg": "wrong"}]}, "401: key: wrong"),
-        (
-            {"message": "daily quota", "code": "rate_limit_daily"},
-            r"401: daily quota \(rate_limit_daily\)",
-        ),
-        ({"success": False, "status": 7}, '401: {"success":false,"status":7}'),
-        (
-            b"<html><head><title>Sign in &amp; go</title></head></html>",
-            "401: a web page, 'Sign in & go'",
-        ),
-        (b"<!doctype html><p>none", "401: a web page, 'none'"),
-        (
-            b"<?xml version='1.0'?><Error><Message>Request has expired</Message></Error>",
-            "page, 'Request has expired'",
-        ),
-        (b"<!doctype html><p>", "401: a web page without a title"),
-        ({"base_resp": {"status_code": 1008, "status_msg": "no balance"}}, "401: no balance"),
-        (b"plain words", "401: plain words"),
-        (b"", "401: no message"),
-    ],
-)
-def test_what_an_error_says_is_shown_wherever_it_stands(said, message):
+@pytest.mark.parametrize("case", ANSWERS["words"], ids=itemgetter("message"))
+def test_what_an_error_says_is_shown_wherever_it_stands(case):
     """Nested, as a text, as a list, or as a web page."""
-    raw = said if isinstance(said, bytes) else orjson.dumps(said)
-    with pytest.raises(ModelError, match=message):
-        raise read_fault(401, raw, {}, sent=SENT)
+    with pytest.raises(ModelError, match=case["message"]):
+        raise read_fault(401, raw_body(case["body"]), {}, sent=SENT)
 
 
 def test_an_explicit_pause_wins_over_the_reset_of_the_whole_allowance():
@@ -363,98 +343,11 @@ def fault(message: object, param: str | None = None, code: object = None) -> dic
     }
 
 
-FORBIDDEN = (
-    "[{'type': 'extra_forbidden', 'loc': ('body', 'seed'), 'msg': 'Extra inputs are not"
-    " permitted'}]"
-)
-REFUSALS = {
-    "openai max_tokens": (
-        400,
-        fault(
-            "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens'"
-            " instead.",
-            "max_tokens",
-        ),
-    ),
-    "openai temperature": (
-        400,
-        fault(
-            "'temperature' does not support 0.0 with this model. Only 1 is.",
-            "temperature",
-            "unsupported_value",
-        ),
-    ),
-    "openai by-permission logprobs": (
-        403,
-        fault("You are not allowed to request logprobs from this model"),
-    ),
-    "openai plain logprobs": (400, fault("This model does not support logprobs.")),
-    "openai old seed": (400, fault("Unrecognized request argument supplied: seed")),
-    "openai response_format": (
-        400,
-        fault(
-            "Invalid parameter: 'response_format' of type 'json_schema' is not supported",
-            "response_format",
-        ),
-    ),
-    "vllm seed": (
-        400,
-        {
-            "object": "error",
-            "message": FORBIDDEN,
-            "type": "BadRequestError",
-            "param": None,
-            "code": 400,
-        },
-    ),
-    "vllm many logprobs": (
-        400,
-        {"object": "error", "message": "Cannot request more than 5 logprobs.", "code": 400},
-    ),
-    "vllm gaudi logprobs": (
-        400,
-        fault("Gaudi doesn't support logprobs. Please remove 'logprobs'/'top_logprobs'"),
-    ),
-    "llamacpp early logprobs": (
-        500,
-        {"error": {"code": 500, "message": "Unsupported param: logprobs"}},
-    ),
-    "llamacpp response_format": (
-        400,
-        fault(
-            'response_format type must be one of "text" or "json_object", but got: json_schema',
-            code=400,
-        ),
-    ),
-    "ollama response_format": (
-        400,
-        fault(
-            "json: cannot unmarshal string into Go struct field"
-            " ChatCompletionRequest.response_format of type X"
-        ),
-    ),
-    "fastapi seed": (
-        422,
-        {"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "not permitted"}]},
-    ),
-    "gemini logprobs": (
-        400,
-        [fault("Logprobs is not enabled for models/gemini-2.5-pro", code=400)],
-    ),
-    "gemini seed": (
-        400,
-        [fault('Invalid JSON payload received. Unknown name "seed": Cannot find field.', code=400)],
-    ),
-    "anthropic temperature": (400, fault("`temperature` is deprecated for this model.")),
-}
-
-
-@pytest.mark.parametrize("case", REFUSALS)
+@pytest.mark.parametrize("case", ANSWERS["refusals"], ids=lambda case: case["server"])
 def test_the_parameter_that_an_error_names_is_read(case):
     """In the words of OpenAI, vLLM, llama.cpp, Ollama, Mistral, Gemini and Anthropic."""
-    status, said = REFUSALS[case]
-    error = read_fault(status, orjson.dumps(said), {}, sent=SENT)
-    assert error.refused_parameter == case.split()[-1]
+    error = read_fault(case["status"], raw_body(case["body"]), {}, sent=SENT)
+    assert error.refused_parameter == case["parameter"]
     assert not error.fatal
 
 
