@@ -96,35 +96,37 @@ def somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path / "work")
 
 
-def test_an_endpoint_that_honours_everything(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each setting by name; no reply is recorded in the folder."""
-    body = report(Honest(), capsys)
-    assert body["outcomes"] == {
-        "JSON schema": "honoured",
-        "temperature": "honoured",
-        "seed": "honoured",
-        "log-probabilities": "honoured",
-        "max_tokens": "honoured",
-        "reasoning tokens": "cannot tell",
-        "usage": "honoured",
-    }
-    assert (body["rows"], body["readable"], body["unreadable"]) == (6, 6, "")
-    assert (body["thousand_rows"], body["cost"]) == (None, None)  # nobody knows this model's price
-    assert list(Path().iterdir()) == []  # it makes no workspace
+REFUSING = "refuse=temperature+max_tokens+logprobs+seed+response_format,429=0.2"
+HONOURED = dict.fromkeys(
+    ("JSON schema", "temperature", "seed", "log-probabilities", "max_tokens"), "honoured"
+)
+ENDPOINTS: dict[str, tuple[type[Simulated], str, dict[str, str]]] = {
+    "honours everything": (Honest, "", HONOURED),
+    "ignores everything": (
+        *(Restless, ""),
+        {**dict.fromkeys(HONOURED, "ignored"), "temperature": "cannot tell"},
+    ),
+    "refuses everything": (
+        *(Honest, REFUSING),
+        # The limit's other name is what is left of it.
+        {**dict.fromkeys(list(HONOURED)[:4], "refused"), "max_completion_tokens": "honoured"},
+    ),
+}
 
 
-def test_an_endpoint_that_ignores_everything(capsys: pytest.CaptureFixture[str]) -> None:
-    """It never answers with an error, so only its answers tell."""
-    body = report(Restless(), capsys)
-    assert body["outcomes"] == {
-        "JSON schema": "ignored",
-        "temperature": "cannot tell",
-        "seed": "ignored",
-        "log-probabilities": "ignored",
-        "max_tokens": "ignored",
-        "reasoning tokens": "cannot tell",
-        "usage": "honoured",
-    }
+@pytest.mark.parametrize("case", ENDPOINTS)
+def test_what_an_endpoint_makes_of_each_setting(
+    capsys: pytest.CaptureFixture[str], case: str
+) -> None:
+    """Each by name; where it never answers with an error, only its answers tell."""
+    model, faults, expected = ENDPOINTS[case]
+    body = report(model(), capsys, faults=faults)
+    always = {"reasoning tokens": "cannot tell", "usage": "honoured"}
+    assert body["outcomes"] == {**expected, **always}
+    if case == "honours everything":
+        assert (body["rows"], body["readable"], body["unreadable"]) == (6, 6, "")
+        assert (body["thousand_rows"], body["cost"]) == (None, None)  # nobody knows its price
+        assert list(Path().iterdir()) == []  # it makes no workspace
 
 
 def test_plan_and_bench_say_what_a_test_found(capsys: pytest.CaptureFixture[str]) -> None:
@@ -165,24 +167,6 @@ def test_plan_and_bench_say_what_a_test_found(capsys: pytest.CaptureFixture[str]
     with pytest.raises(SystemExit):
         main(["optimize", "--plan", *judge, "--objective", "raise precision"])
     assert "model-tests.json cannot be read" in capsys.readouterr().err
-
-
-def test_an_endpoint_that_refuses(capsys: pytest.CaptureFixture[str]) -> None:
-    """The limit's other name is what is left of it."""
-    body = report(
-        Honest(),
-        capsys,
-        faults="refuse=temperature+max_tokens+logprobs+seed+response_format,429=0.2",
-    )
-    assert body["outcomes"] == {
-        "JSON schema": "refused",
-        "temperature": "refused",
-        "seed": "refused",
-        "log-probabilities": "refused",
-        "max_completion_tokens": "honoured",
-        "reasoning tokens": "cannot tell",
-        "usage": "honoured",
-    }
 
 
 def test_a_reasoner_is_told_how_much_it_thinks(capsys: pytest.CaptureFixture[str]) -> None:

@@ -314,61 +314,6 @@ def test_replies_that_were_cut_go_out_once_more(
     assert (code, body["calls"], body["unscored"]) == (0, 5, {})
 
 
-def test_a_judge_whose_replies_are_cut_writes_no_further_file(
-    rows: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Most of the first replies are cut: the error names the limit, and what came is kept."""
-    command = ("bench", "groundedness", rows, *FILES)
-    assert run(capsys, *command)[0] == 3
-    answer(Path("x"), cut=50)
-    code, body = run(capsys, *command)
-    assert code == 3
-    assert "replies were cut at 512 tokens" in body["error"]["message"]
-    assert len(list(Path("x").glob("requests-*.jsonl"))) == 1
-
-
-def test_a_reply_that_refuses_its_request_fails_that_row_alone(
-    rows: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """As a provider's filter does; the command ends with the other rows, and the refused one is not
-    charged.
-    """
-    command = ("bench", "groundedness", rows, *FILES, "--limit", "6")
-    assert run(capsys, *command)[0] == 3
-    answer(Path("x"))
-    (replies,) = Path("x").glob("replies-*")
-    first, *others = [json.loads(line) for line in replies.read_text().splitlines()]
-    refusal = {"status_code": 400, "body": {"error": {"message": "filtered"}}}
-    lines = [{"custom_id": first["custom_id"], "response": refusal}, *others]
-    replies.write_text("\n".join(json.dumps(line) for line in lines))
-    code, body = run(capsys, *command)
-    assert (code, sum(body["unscored"].values())) == (0, 1)
-
-
-@pytest.mark.parametrize(
-    "field",
-    [
-        '"content": DEEP',
-        '"response": {"status_code": 400, "body": DEEP}',
-        '"response": {"body": DEEP}',
-    ],
-)
-def test_a_reply_nested_too_deep_is_no_answer(
-    rows: str, capsys: pytest.CaptureFixture[str], field: str
-) -> None:
-    """And no end of the command in a traceback."""
-    command = ("bench", "groundedness", rows, *FILES, "--limit", "2")
-    assert run(capsys, *command)[0] == 3
-    requests = [
-        json.loads(line) for line in next(Path("x").glob("requests-*")).read_text().splitlines()
-    ]
-    deep = field.replace("DEEP", "[" * 600 + "]" * 600)
-    replies = [f'{{"custom_id": "{line["custom_id"]}", {deep}}}' for line in requests]
-    (Path("x") / "r.jsonl").write_text("\n".join(replies))
-    _, body = run(capsys, *command)
-    assert "TypeError" not in json.dumps(body)
-
-
 def test_a_setting_without_effect_is_named(rows: str, capsys: pytest.CaptureFixture[str]) -> None:
     """By `plan` beforehand, and by the command that is given it."""
     note = "without effect through files: concurrency"

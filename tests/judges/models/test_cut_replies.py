@@ -90,15 +90,6 @@ def test_the_second_request_is_in_the_record_and_not_paid_for_again(reasoner: Se
     )
 
 
-def test_who_asked_with_that_room_before_is_not_charged(reasoner: Server) -> None:
-    """The wider request has the key that any request with that limit has."""
-    record = MemoryRecord()
-    with client(reasoner, record=record) as asking:
-        asking.ask(requests(max_tokens=4000))
-        asking.ask(requests(max_tokens=2000))
-    assert asking.stats.calls == 2
-
-
 def test_the_budget_counts_the_second_request(reasoner: Server) -> None:
     """What does not fit is not sent, and the outcome says so: a run that is resumed asks it
     then.

@@ -5,6 +5,7 @@ twice.
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -255,6 +256,22 @@ def test_a_reply_with_an_error_is_asked_again_or_given_up_as_the_error_says(tmp_
     assert [type(outcome) for outcome in outcomes] == [Completion, ModelError, ModelError]
     assert "given up after 3 tries" in str(outcomes[2])
     assert record.spending().in_doubt_tokens == 0
+
+
+@pytest.mark.parametrize(
+    "field",
+    ['"content": %s', '"response": {"status_code": 400, "body": %s}', '"response": {"body": %s}'],
+)
+def test_a_reply_nested_too_deep_is_no_answer(tmp_path: Path, field: str) -> None:
+    """It is asked again or given up, and no end of the command in a traceback."""
+    record = MemoryRecord()
+    waiting(client(tmp_path, record), rows(1))
+    deep = field % ("[" * 600 + "]" * 600)
+    custom_id = newest(tmp_path)[0]["custom_id"]
+    (tmp_path / "r.jsonl").write_text(f'{{"custom_id": "{custom_id}", {deep}}}')
+    with suppress(Waiting):
+        (outcome,) = client(tmp_path, record).ask(rows(1))
+        assert not isinstance(outcome, Completion) or outcome.text == "null"
 
 
 def test_an_expired_batch_s_requests_are_asked_again_without_a_limit(tmp_path: Path) -> None:
