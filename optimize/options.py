@@ -212,10 +212,10 @@ class ClaimOptions:
     splitter: Literal["sentence", "model"] = _judging(
         "sentence", "With --by-claim: what splits a response.", choices=("sentence", "model")
     )
-    trivial: Literal["model", "rule", "none"] = _judging(
+    trivial: Literal["model", "none"] = _judging(
         "model",
         "With --by-claim: what drops claims that assert nothing.",
-        choices=("model", "rule", "none"),
+        choices=("model", "none"),
     )
     aggregate: Literal["min", "mean", "share"] = _judging(
         "min",

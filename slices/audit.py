@@ -237,10 +237,9 @@ def apply_marks(
             f" {ERRORS[audit.direction]} are not marked; those that are were the most telling, and"
             " likelier to be wrong labels than the others"
         )
-    interval = wilson(wrong, marked)
     share = Estimate.undefined(0, "no error is marked")
-    if interval is not None:
-        share = Estimate(value=wrong / marked, low=interval[0], high=interval[1], n=marked)
+    if marked:
+        share = Estimate.of(wrong / marked, wilson(wrong, marked), marked)
     return AuditedSlice(
         audit=audit,
         before=again.before.metrics[audit.metric],

@@ -13,24 +13,15 @@ from itertools import pairwise
 
 from .slice import Predicate
 
-LABEL_NAMES = (
-    *("label", "label_*", "*_label", "*_label_*", "labels", "gold", "gold_*"),
-    *("annotation*", "*_annotation", "human", "human_*"),
-    *("hallucinated_*", "error_type", "error_text", "n_spans"),
-    *("implicit_true_only", "negative_kind", "worst_label", "best_label", "conditional_idk"),
+_LABELS = (
+    "label label_* *_label *_label_* labels gold gold_* annotation* *_annotation human human_*"
+    " hallucinated_* error_type error_text n_spans implicit_true_only negative_kind worst_label"
+    " best_label conditional_idk"
 )
+LABEL_NAMES = tuple(_LABELS.split())
 """Names that bear a label by convention, matched against each part of dotted names."""
-VERDICT_NAMES = (
-    "*_guess",
-    "*_confidence",
-    "judge_*",
-    "verdict",
-    "verdicts",
-    "score",
-    "rl_f",
-    "rb_llm",
-    "rb_agg",
-)
+_VERDICTS = "*_guess *_confidence judge_* verdict verdicts score rl_f rb_llm rb_agg"
+VERDICT_NAMES = tuple(_VERDICTS.split())
 """Names that bear a verdict by convention, matched alike."""
 DIFFICULTY_NAMES = ("*_uncertain", "*_agree", "*_agreement")
 """Of those, last parts that tell how hard a row was for people, not what they decided."""
@@ -38,97 +29,28 @@ DIFFICULTY_NAMES = ("*_uncertain", "*_agree", "*_agreement")
 BY_NAME = "its name says that a judge gave it"
 NAME_REASON = f"{BY_NAME}; --keep COLUMN searches it all the same"
 
-_OUTPUT_WORDS = frozenset(
-    (
-        *(
-            "confidence",
-            "confidences",
-            "certainty",
-            "probability",
-            "probabilities",
-            "prob",
-            "probs",
-            "logprob",
-        ),
-        *(
-            "logprobs",
-            "score",
-            "scores",
-            "verdict",
-            "verdicts",
-            "prediction",
-            "predictions",
-            "predicted",
-            "pred",
-        ),
-        *("judgement", "judgment", "judgements", "judgments", "guess"),
-    )
-)
-"""Words that name an output of a judge."""
-_CONFIDENCE_WORDS = _OUTPUT_WORDS & {
-    "confidence",
-    "confidences",
-    "certainty",
-    "logprob",
-    "logprobs",
-}
-"""Of those, words that leave a name an output whatever follows them, such as `confidence_ask`; but
-for `of`.
+_CONFIDENCES = "confidence confidences certainty logprob logprobs"
+_CONFIDENCE_WORDS = frozenset(_CONFIDENCES.split())
+"""Words that leave a name an output whatever follows them, such as `confidence_ask`; but for
+`of`.
 """
-_OBJECT_WORDS = _OUTPUT_WORDS | {
-    "detector",
-    "detectors",
-    "judges",
-    "grader",
-    "graders",
-    "evaluator",
-    "evaluators",
-}
+_OUTPUTS = (
+    "probability probabilities prob probs score scores verdict verdicts prediction predictions"
+    " predicted pred judgement judgment judgements judgments guess"
+)
+_OUTPUT_WORDS = _CONFIDENCE_WORDS.union(_OUTPUTS.split())
+"""Words that name an output of a judge."""
+_OBJECTS = "detector detectors judges grader graders evaluator evaluators"
+_OBJECT_WORDS = _OUTPUT_WORDS.union(_OBJECTS.split())
 """Words of an object's name that make all that it holds an output, such as
 `other_detectors.minicheck`.
 """
-_DERIVED_WORDS = frozenset(
-    (
-        *(
-            "bin",
-            "bins",
-            "binned",
-            "bucket",
-            "buckets",
-            "band",
-            "range",
-            "level",
-            "decile",
-            "deciles",
-            "quartile",
-        ),
-        *(
-            "quintile",
-            "quantile",
-            "percentile",
-            "rank",
-            "raw",
-            "token",
-            "tokens",
-            "calibrated",
-            "normalized",
-        ),
-        *(
-            "normalised",
-            "norm",
-            "scaled",
-            "rounded",
-            "mean",
-            "avg",
-            "max",
-            "min",
-            "std",
-            "pct",
-            "percent",
-            "value",
-        ),
-    )
+_DERIVED = (
+    "bin bins binned bucket buckets band range level decile deciles quartile quintile quantile"
+    " percentile rank raw token tokens calibrated normalized normalised norm scaled rounded mean"
+    " avg max min std pct percent value"
 )
+_DERIVED_WORDS = frozenset(_DERIVED.split())
 """Words after such a word that leave it an output: `confidence_bin`, and not `score_type`."""
 _PARTS = re.compile(r"[^\W\d_]+|\d+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

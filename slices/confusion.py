@@ -186,5 +186,4 @@ def _overall(judged: JudgedDataset, metric: str) -> Estimate:
         if value >= 0
         else None
     )
-    low, high = interval or (None, None)
-    return Estimate(value=value, low=low, high=high, n=n)
+    return Estimate.of(value, interval, n)

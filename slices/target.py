@@ -221,7 +221,7 @@ class OfProbability:
             return None
         if self.name == "brier":
             return float(loss[chosen].mean())
-        return float(ece(outcomes.positive[chosen], outcomes.probability[chosen]))
+        return ece(outcomes.positive[chosen], outcomes.probability[chosen])
 
     def interval(self, outcomes: Outcomes, member: BoolArray) -> Interval | None:
         """See `Target.interval`; groups are resampled."""
@@ -247,8 +247,8 @@ class OfProbability:
         brier = compare(loss[stated], member, groups)
         if brier is None or self.name == "brier":
             return brier
-        inside = float(ece(part.positive[member], part.probability[member]))
-        rest = float(ece(part.positive[~member], part.probability[~member]))
+        inside = ece(part.positive[member], part.probability[member])
+        rest = ece(part.positive[~member], part.probability[~member])
         p = 1.0
         if brier.p < 1:
             p = _permutation_p(part, member, groups, inside - rest)
@@ -262,7 +262,7 @@ def _permutation_p(part: Outcomes, member: BoolArray, groups: IntArray, gap: flo
     from scipy.stats import pearson3, skew
 
     rng = np.random.default_rng(0)
-    bins = bins_of(part.probability, 10, "linspace")
+    bins = bins_of(part.probability)
     total = count_groups(groups)
     wrong = np.bincount(groups * 10 + bins, part.probability - part.positive, total * 10).reshape(
         total, 10
@@ -327,6 +327,4 @@ def estimate_on(target: Target, outcomes: Outcomes, member: BoolArray, *, n: int
             return Estimate.undefined(n, "it has no value")
         return Estimate.undefined(n, f"no row is in the denominator of {target.name}")
     interval = target.interval(outcomes, member)
-    if interval is None:
-        return Estimate(value=value, low=None, high=None, n=n, reason="all rows are one group")
-    return Estimate(value=value, low=interval[0], high=interval[1], n=n)
+    return Estimate.of(value, interval, n, missing="all rows are one group")

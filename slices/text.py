@@ -38,33 +38,14 @@ _TABLE_LINE = re.compile(r"^[^\n|\t]*(?:\|[^\n|]*\||\t[^\n\t]*\t)", re.MULTILINE
 _ITEM = re.compile(r"^[ \t]*(?:[-*•‣▪–]|\(?\d{1,2}[.)]|\(?[a-z][.)])[ \t]+\S", re.MULTILINE)
 _NUMBERS_IN_LINE = tuple(re.compile(rf"(?:^|\s)\(?{number}[.)]\s") for number in (1, 2, 3))
 
-_COUNTS = (
-    *("zero", "one", "two", "three", "four", "five", "six"),
-    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
-)
-_SPELT = {str(number): word for number, word in enumerate(_COUNTS)}
+_COUNTS = "zero one two three four five six seven eight nine ten eleven twelve"
+_SPELT = {str(number): word for number, word in enumerate(_COUNTS.split())}
 _ASKING = ("who", "whom", "whose", "what", "which", "when", "where", "why", "how")
-_ASKING_YES_NO = frozenset(
-    (
-        *(
-            "is",
-            "are",
-            "was",
-            "were",
-            "am",
-            "do",
-            "does",
-            "did",
-            "has",
-            "have",
-            "had",
-            "isn",
-            "aren",
-            "doesn",
-        ),
-        *("can", "could", "will", "would", "shall", "should", "may", "might", "must"),
-    )
+_YES_NO = (
+    "is are was were am do does did has have had isn aren doesn can could will would shall should"
+    " may might must"
 )
+_ASKING_YES_NO = frozenset(_YES_NO.split())
 
 
 class _Text:

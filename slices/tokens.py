@@ -6,7 +6,7 @@ column are: one product of a sparse table with the losses scores them, and the l
 
 from __future__ import annotations
 
-import itertools
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,6 +22,8 @@ from .slice import Contains
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
+CACHED_TEXTS = 1 << 12
+"""Texts whose words are remembered: rows of one group often share a source."""
 LIKELY = 50
 """Words that go on to the search, of those that are frequent enough."""
 
@@ -89,50 +91,24 @@ def read_vocabulary(
         min_rows: The fewest rows with, and without, a word.
     """
     from scipy.sparse import csr_matrix, hstack
+    from sklearn.feature_extraction.text import CountVectorizer
 
+    if 2 * min_rows > len(rows):
+        return None
+    # A text that many rows share is taken apart once.
+    distinct_words = functools.lru_cache(maxsize=CACHED_TEXTS)(lambda text: set(words(text)))
     conditions: list[Contains] = []
     parts = []
     for field in sorted(fields):
-        frequent, table = _count_words([row.inputs.get(field, "") for row in rows], min_rows)
+        counter = CountVectorizer(
+            analyzer=distinct_words, min_df=min_rows, max_df=len(rows) - min_rows, dtype=np.int64
+        )
+        try:
+            parts.append(counter.fit_transform([row.inputs.get(field, "") for row in rows]))
+        except ValueError:  # no word is left
+            continue
+        frequent = counter.get_feature_names_out().tolist()
         conditions += [Contains(column=field, word=word) for word in frequent]
-        parts.append(table)
     if not conditions:
         return None
     return Vocabulary(conditions=tuple(conditions), present=csr_matrix(hstack(parts, format="csr")))
-
-
-def _count_words(texts: Sequence[str], min_rows: int) -> tuple[list[str], csr_matrix]:
-    """Return the words that so many texts have and lack, in order, and which text has which; shape
-    (texts, words).
-
-    A text that many rows share is taken apart once.
-    """
-    from scipy.sparse import csr_matrix
-
-    different: dict[str, int] = {}
-    text_of = np.array([different.setdefault(text, len(different)) for text in texts], np.int64)
-    ids = _Numbers()
-    word_ids = [list(map(ids.__getitem__, set(words(text)))) for text in different]
-    # The sparse table by hand: scikit-learn's counting takes several times as long.
-    ends = np.cumsum([0, *map(len, word_ids)])
-    columns = np.fromiter(itertools.chain.from_iterable(word_ids), np.int64, int(ends[-1]))
-    shared = np.repeat(np.bincount(text_of, minlength=len(word_ids)), np.diff(ends))
-    n = np.bincount(columns, shared, minlength=len(ids)).astype(np.int64)
-    frequent = (n >= min_rows) & (n <= len(texts) - min_rows)
-    chosen = sorted(word for word, i in ids.items() if frequent[i])
-    column_of = np.full(len(ids), -1)
-    column_of[[ids[word] for word in chosen]] = np.arange(len(chosen))
-    inside = column_of[columns] >= 0
-    ends = np.concatenate([[0], np.cumsum(inside)])[ends]
-    ones = np.ones(int(inside.sum()), np.int64)
-    table = csr_matrix((ones, column_of[columns[inside]], ends), shape=(len(word_ids), len(chosen)))
-    table.sort_indices()
-    return chosen, csr_matrix(table[text_of])
-
-
-class _Numbers(dict[str, int]):
-    """Numbers words in the order in which they come up."""
-
-    def __missing__(self, word: str) -> int:
-        self[word] = len(self)
-        return self[word]

@@ -7,9 +7,8 @@ claim the judge sees one assertion at a time, and a reader sees which of them th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ..errors import InputError, PromptError
@@ -27,13 +26,15 @@ from .split import Split, Splitter, Trivial, split_responses
 
 FIELD = "statement"
 """The input of a judge that is split into claims unless another is named."""
-_ABSTAINS = re.compile(
-    r"\b(?:i|we) (?:do not|don['’]t|can ?not|can['’]t|could not|couldn['’]t)"
-    r" (?:know|tell|say|answer|find|determine)\b"
-    r"|\bno (?:answer|information) (?:is|was|can be|could be) (?:known|given|available|found)\b"
-    r"|\bunable to (?:answer|find|determine)\b",
-    re.IGNORECASE,
-)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimSettings:
+    """How responses are split into claims and the verdicts joined; see `judge_claims`."""
+
+    splitter: Splitter = "sentence"
+    trivial: Trivial = "model"
+    aggregate: Aggregate = "min"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,9 +114,7 @@ class ClaimedResponses:
 
     judged: JudgedDataset
     responses: tuple[ClaimedResponse, ...]
-    splitter: Splitter
-    trivial: Trivial
-    aggregate: Aggregate
+    settings: ClaimSettings
 
     def __repr__(self) -> str:
         return f"ClaimedResponses({self.judged!r}, {self.counts['claims']:,} claims)"
@@ -146,9 +145,9 @@ class ClaimedResponses:
     def describe(self, *, limit: int | None = None) -> str:
         """Show the settings, the counts, and the responses one by one, at most `limit`."""
         counts = ", ".join(f"{n:,} {kind}" for kind, n in self.counts.items())
+        how = self.settings
         settings = (
-            f"split by {self.splitter}, trivial claims by {self.trivial}, joined by"
-            f" {self.aggregate}"
+            f"split by {how.splitter}, trivial claims by {how.trivial}, joined by {how.aggregate}"
         )
         simulated = "SIMULATED: " if self.judged.simulated else ""
         lines = [f"{simulated}{counts}; {settings}"]
@@ -161,21 +160,10 @@ class ClaimedResponses:
             "judge": self.judged.judge,
             "model": self.judged.model,
             "simulated": self.judged.simulated,
-            "splitter": self.splitter,
-            "trivial": self.trivial,
-            "aggregate": self.aggregate,
+            **asdict(self.settings),
             "counts": self.counts,
             "responses": [response.to_json() for response in self.responses],
         }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimSettings:
-    """How responses are split into claims and the verdicts joined; see `judge_claims`."""
-
-    splitter: Splitter = "sentence"
-    trivial: Trivial = "model"
-    aggregate: Aggregate = "min"
 
 
 def judge_as(
@@ -209,11 +197,9 @@ def judge_as(
         prompt,
         dataset,
         client,
+        claims,
         settings=settings,
         rule=rule,
-        splitter=claims.splitter,
-        trivial=claims.trivial,
-        aggregate=claims.aggregate,
         repeat=repeat,
         progress=progress,
     )
@@ -248,13 +234,11 @@ def judge_claims(
     prompt: JudgePrompt,
     dataset: Dataset,
     client: Client,
+    claims: ClaimSettings | None = None,
     *,
     field: str = FIELD,
     settings: JudgeSettings | None = None,
     rule: DecisionRule | None = None,
-    splitter: Splitter = "sentence",
-    trivial: Trivial = "model",
-    aggregate: Aggregate = "min",
     repeat: int = 0,
     progress: Callable[[Progress], None] | None = None,
 ) -> ClaimedResponses:
@@ -262,22 +246,21 @@ def judge_claims(
     response.
 
     A response none of whose claims asserts anything counts as fully supported, as does one that
-    abstains (the judge's criteria say so for each claim that does); its rationale says which. A
-    response without any text, or whose splitting failed, is unscored.
+    abstains (the judge's criteria say so for each claim that does). A response without any text,
+    or whose splitting failed, is unscored.
 
     Args:
         prompt: The judge; it sees one claim at a time in `field` and every other input whole.
         dataset: The responses; the field to split stands among their inputs.
         client: Where the answers come from.
+        claims: How responses are split (see `split_responses`), and how verdicts are joined.
+            `min`: the lowest grade of a claim, on the judge's scale, so that one unsupported claim
+            makes the response unsupported; it has the confidence of that claim. `mean`: the mean
+            grade on [0, 1], positive from the judge's threshold on. `share`: the share of
+            supported claims, positive when all of them are.
         field: The input that is split.
         settings: How the judge is asked.
         rule: What decides about a claim; the prompt's own threshold unless given.
-        splitter: How responses are split; see `split_responses`.
-        trivial: Who picks out claims that assert nothing, which are then not judged.
-        aggregate: `min`: the lowest grade of a claim, on the judge's scale, so that one unsupported
-            claim makes the response unsupported; it has the confidence of that claim. `mean`: the
-            mean grade on [0, 1], positive from the judge's threshold on. `share`: the share of
-            supported claims, positive when all of them are.
         repeat: Which repetition of the claims' judging this is; the splitting is not repeated.
         progress: Called while answers come in, of each round of requests anew.
 
@@ -287,7 +270,8 @@ def judge_claims(
         ModelError: The endpoint refuses every request.
         Interrupted: The person asked to stop; finished calls are recorded.
     """
-    require_claims(prompt, aggregate, field=field)
+    how = claims or ClaimSettings()
+    require_claims(prompt, how.aggregate, field=field)
     for row in dataset.rows:
         if field not in row.inputs:
             raise PromptError(
@@ -300,8 +284,8 @@ def judge_claims(
     splits = split_responses(
         [row.inputs[field] for row in dataset.rows],
         client,
-        splitter=splitter,
-        trivial=trivial,
+        splitter=how.splitter,
+        trivial=how.trivial,
         settings=split_settings,
         progress=progress,
     )
@@ -314,29 +298,23 @@ def judge_claims(
                 claim_rows.append(
                     Row(id=_claim_id(row, number), inputs=inputs, group=row.group or row.id)
                 )
-    claims = Dataset.of(claim_rows, labels=dataset.labels)
+    each_claim = Dataset.of(claim_rows, labels=dataset.labels)
     table = judge(
-        prompt, claims, client, settings=settings, rule=rule, repeat=repeat, progress=progress
+        prompt, each_claim, client, settings=settings, rule=rule, repeat=repeat, progress=progress
     )
     answers = {answer.row_id: answer for answer in table.answers}
     responses: list[ClaimedResponse] = []
     for row, split in zip(dataset.rows, splits, strict=True):
-        responses.append(_response(row, split, answers, table.scale, aggregate))
+        responses.append(_response(row, split, answers, table.scale, how.aggregate))
     judged = JudgedDataset(
         dataset=dataset,
         answers=tuple(response.answer for response in responses),
-        scale=aggregate_scale(table.scale, aggregate),
-        judge=f"{table.judge} by claim ({splitter}, trivial {trivial}, {aggregate})",
+        scale=aggregate_scale(table.scale, how.aggregate),
+        judge=(f"{table.judge} by claim ({how.splitter}, trivial {how.trivial}, {how.aggregate})"),
         model=table.model,
         simulated=table.simulated,
     )
-    return ClaimedResponses(
-        judged=judged,
-        responses=tuple(responses),
-        splitter=splitter,
-        trivial=trivial,
-        aggregate=aggregate,
-    )
+    return ClaimedResponses(judged=judged, responses=tuple(responses), settings=how)
 
 
 def _claim_id(row: Row, number: int) -> str:
@@ -363,8 +341,6 @@ def _response(
     if all(claim.answer is None for claim in claims):
         # It asserts nothing, so that the source need not support anything.
         reason = f"none of the {len(claims)} claims asserts anything"
-        if any(_ABSTAINS.search(claim.text) for claim in claims):
-            reason = "the response abstains"
         verdict = Verdict(
             row_id=row.id,
             score=float(aggregate_scale(scale, aggregate).high),

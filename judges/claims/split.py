@@ -9,13 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ..errors import InputError
 from ..instruction import ASKING, Filled, Unfilled, ask_instruction, load_instruction, number_lines
 from ..judge import JudgeSettings
 from ..models.client import Client
 from ..models.counters import Progress
 
 Splitter = Literal["sentence", "model"]
-Trivial = Literal["none", "rule", "model"]
+Trivial = Literal["none", "model"]
 
 MOST_CLAIMS = 500
 """Claims of one response; one with more is not judged, because each of them costs a call with the
@@ -26,16 +27,7 @@ NEAR = 0.5
 claims must have."""
 
 _BULLET = re.compile(r"^\s*(?:[-*•‣◦–—]|\(?\d{1,3}[.)]|\(?[a-z]\)|#{1,6})\s+")
-_HEADING = re.compile(r"[^.!?]{0,80}:")
 _WORD = re.compile(r"[^\W_]+")
-_TALK = re.compile(
-    r"(?:sure|certainly|of course|absolutely|great question|hello|hi|thank(?:s| you)\b.{0,40}"
-    r"|(?:i )?hope (?:this|that|it) helps?.{0,20}|(?:please )?let me know\b.{0,80}|(?:please )?feel"
-    r" free to\b.{0,80}"
-    r"|(?:sure|certainly|of course|absolutely|okay|ok)?[,!.]? ?(?:here|below)"
-    r" (?:is|are)\b.{0,80}:)[.!]?",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,11 +101,15 @@ def split_responses(
         splitter: By sentence tokenizer, or by a model, whose claims are held against the response:
             one of which less than half of the words stand there has strayed, and a sentence that
             its claims do not cover is added as a claim of its own.
-        trivial: Who says which claims assert nothing: nobody, a short list of English formulas, or
-            a model.
+        trivial: Who says which claims assert nothing: nobody, or a model.
         settings: Sampling and limits.
         progress: Called while answers come in.
+
+    Raises:
+        InputError: Nobody of that name says which claims are trivial.
     """
+    if trivial not in ("model", "none"):
+        raise InputError(f"--trivial {trivial} is gone", hint="give --trivial model, or none")
     if splitter == "sentence":
         splits = [_by_sentence(text, settings.max_chars) for text in responses]
     else:
@@ -121,7 +117,7 @@ def split_responses(
     splits = [_within_limit(split) for split in splits]
     if trivial == "model":
         return _mark_by_model(splits, client, settings, progress)
-    return [_mark_formulas(split) for split in splits] if trivial == "rule" else splits
+    return splits
 
 
 def _by_sentence(text: str, max_chars: int) -> Split:
@@ -153,18 +149,6 @@ def _within_limit(split: Split) -> Split:
         return split
     detail = f"{len(split):,} claims, the limit is {MOST_CLAIMS}"
     return Unfilled(reason="oversized", detail=detail)
-
-
-def _mark_formulas(split: Split) -> Split:
-    """Mark the claims that are one of a short list of English formulas, or a question."""
-    if isinstance(split, Unfilled):
-        return split
-    formulas: set[int] = set()
-    for k, claim in enumerate(split):
-        text = claim.text.strip()
-        if text.endswith("?") or _TALK.fullmatch(text) or _HEADING.fullmatch(text):
-            formulas.add(k)
-    return _marked(split, formulas)
 
 
 def _compared(response: str, answer: Filled | Unfilled) -> Split:

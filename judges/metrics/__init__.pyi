@@ -2,9 +2,6 @@ from .agreement import Formula, codes, confusion
 from .benchmark import Benchmark, by_column, measure
 from .calibration import (
     CALIBRATION_METRICS,
-    auroc,
-    average_precision,
-    brier,
     calibration_intervals,
     ece,
     tally,
@@ -71,10 +68,7 @@ __all__ = [
     "Ranking",
     "RelevanceRows",
     "alpha_of_tables",
-    "auroc",
-    "average_precision",
     "bootstrap",
-    "brier",
     "by_column",
     "calibration_intervals",
     "cell_influence",

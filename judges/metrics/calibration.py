@@ -3,8 +3,7 @@ believed.
 
 Like agreement, everything is computed from cells: for each distinct probability, the weight of
 negative and of positive rows. A cell table has shape (..., T, 2) for T distinct probabilities in
-ascending order, so a whole bootstrap is one call. The functions over rows take weights of shape
-(..., n) for the same purpose.
+ascending order, so that a whole jackknife is one call.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..judged_dataset import BoolArray, FloatArray, IntArray
-from .calibration_error import Edges, bins_of, ece_interval
+from .calibration_error import BINS, bins_of, ece_interval
 from .delta import score_interval
 from .intervals import Cells, Interval, Statistic, count_rows
 from .jackknife import jackknife
@@ -44,7 +43,10 @@ def tally(label: BoolArray, probability: FloatArray) -> tuple[FloatArray, IntArr
 
 
 def cell_auroc(table: FloatArray, values: FloatArray) -> FloatArray:
-    """Return AUROC of cell tables (..., T, 2); see `auroc`."""
+    """Return the chance that a positive row is ranked above a negative one, ties counting half.
+
+    The area under the ROC curve (Hanley and McNeil 1982); NaN for one class.
+    """
     negative, positive = table[..., 0], table[..., 1]
     below = np.cumsum(negative, axis=-1) - negative / 2
     pairs = positive.sum(-1) * negative.sum(-1)
@@ -52,7 +54,11 @@ def cell_auroc(table: FloatArray, values: FloatArray) -> FloatArray:
 
 
 def cell_average_precision(table: FloatArray, values: FloatArray) -> FloatArray:
-    """Return average precision of cell tables (..., T, 2); see `average_precision`."""
+    """Return the precision at each distinct score, weighted by the recall it adds; NaN without
+    positive rows.
+
+    Equal scores form one threshold and nothing is interpolated, as in scikit-learn.
+    """
     positive = table[..., ::-1, 1]
     retrieved = np.cumsum(table[..., ::-1, :].sum(-1), axis=-1)
     hits = np.cumsum(positive, axis=-1)
@@ -61,18 +67,16 @@ def cell_average_precision(table: FloatArray, values: FloatArray) -> FloatArray:
 
 
 def cell_brier(table: FloatArray, values: FloatArray) -> FloatArray:
-    """Return the Brier score of cell tables (..., T, 2); see `brier`."""
+    """Return the mean squared difference between probability and label (Brier 1950)."""
     loss = table[..., 0] @ values**2 + table[..., 1] @ (1.0 - values) ** 2
     return _ratio(loss, table.sum((-2, -1)))
 
 
-def cell_ece(
-    table: FloatArray, values: FloatArray, *, bins: int = 10, edges: Edges = "linspace"
-) -> FloatArray:
+def cell_ece(table: FloatArray, values: FloatArray) -> FloatArray:
     """Return expected calibration error of cell tables (..., T, 2); see `ece`."""
-    member = bins_of(values, bins, edges)[:, None] == np.arange(bins)
-    positive = table[..., 1] @ member.astype(np.float64)
-    expected = (table.sum(-1) * values) @ member.astype(np.float64)
+    member = (bins_of(values)[:, None] == np.arange(BINS)).astype(np.float64)
+    positive = table[..., 1] @ member
+    expected = (table.sum(-1) * values) @ member
     return _ratio(np.abs(positive - expected).sum(-1), table.sum((-2, -1)))
 
 
@@ -174,65 +178,26 @@ def _coarse(
     weight = count_rows(rank, rows, len(values)).astype(np.float64)
     before = np.cumsum(weight) - weight
     share = (before * MOST_CELLS / weight.sum()).astype(np.int64)
-    cell = np.unique(share * 10 + bins_of(values, 10, "linspace"), return_inverse=True)[1]
+    cell = np.unique(share * 10 + bins_of(values), return_inverse=True)[1]
     mean = np.bincount(cell, weight * values) / np.bincount(cell, weight)
     return mean, 2 * cell[rank].astype(np.int64) + label
 
 
-def auroc(
-    label: BoolArray, probability: FloatArray, weights: FloatArray | None = None
-) -> FloatArray:
-    """Return the chance that a positive row is ranked above a negative one, ties counting half.
-
-    The area under the ROC curve (Hanley and McNeil 1982); any finite score will do. NaN for one
-    class.
-    """
-    return _over_rows(cell_auroc, label, probability, weights)
-
-
-def average_precision(
-    label: BoolArray, probability: FloatArray, weights: FloatArray | None = None
-) -> FloatArray:
-    """Return the precision at each distinct score, weighted by the recall it adds; NaN without
-    positive rows.
-
-    Equal scores form one threshold and nothing is interpolated, as in scikit-learn.
-    """
-    return _over_rows(cell_average_precision, label, probability, weights)
-
-
-def brier(
-    label: BoolArray, probability: FloatArray, weights: FloatArray | None = None
-) -> FloatArray:
-    """Return the mean squared difference between probability and label (Brier 1950).
-
-    Raises:
-        InputError: A probability is outside [0, 1].
-    """
-    require_probabilities(probability)
-    return _over_rows(cell_brier, label, probability, weights)
-
-
-def ece(
-    label: BoolArray,
-    probability: FloatArray,
-    weights: FloatArray | None = None,
-    *,
-    bins: int = 10,
-    edges: Edges = "linspace",
-) -> FloatArray:
+def ece(label: BoolArray, probability: FloatArray) -> float:
     """Return expected calibration error: |mean label - mean probability| per bin, weighted by the
-    bin's share.
+    bin's share; NaN of no rows.
 
-    Bins of equal width on the probability of the positive label (Naeini et al. 2015), open below
-    and closed above, the first closed on both sides; `Edges` says which floats the edges are. The
-    plug-in value is biased upwards: a perfectly calibrated judge scores above 0 on few rows.
+    Ten bins of equal width on the probability of the positive label (Naeini et al. 2015), open
+    below and closed above, the first closed on both sides. The plug-in value is biased upwards: a
+    perfectly calibrated judge scores above 0 on few rows.
 
     Raises:
         InputError: A probability is outside [0, 1].
     """
     require_probabilities(probability)
-    return _over_rows(partial(cell_ece, bins=bins, edges=edges), label, probability, weights)
+    values, code = tally(label, probability)
+    table = np.bincount(code, minlength=2 * len(values)).reshape(-1, 2).astype(np.float64)
+    return float(cell_ece(table, values))
 
 
 def require_probabilities(values: FloatArray) -> None:
@@ -247,23 +212,6 @@ def require_probabilities(values: FloatArray) -> None:
             f"{outside.size} probabilities are outside [0, 1], such as {float(outside[0])!r}",
             hint="divide percentages by 100",
         )
-
-
-def _over_rows(
-    metric: Callable[[FloatArray, FloatArray], FloatArray],
-    label: BoolArray,
-    probability: FloatArray,
-    weights: FloatArray | None,
-) -> FloatArray:
-    row_weights = np.ones(len(label)) if weights is None else np.asarray(weights, np.float64)
-    if len(label) == 0:
-        return np.full(row_weights.shape[:-1], np.nan)
-    values, cell = tally(label, probability)
-    order = np.argsort(cell, kind="stable")
-    present, start = np.unique(cell[order], return_index=True)
-    flat = np.zeros((*row_weights.shape[:-1], 2 * len(values)))
-    flat[..., present] = np.add.reduceat(row_weights[..., order], start, axis=-1)
-    return metric(flat.reshape(*row_weights.shape[:-1], len(values), 2), values)
 
 
 def _ratio(top: FloatArray, bottom: FloatArray) -> FloatArray:

@@ -9,7 +9,6 @@ twice. Here the interval is the set of true errors under which the value seen wo
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
 import numpy as np
 
@@ -23,22 +22,14 @@ STEPS = 16
 standard error.
 """
 
-Edges = Literal["linspace", "tenths"]
-"""Where equal-width bins end, which matters for probabilities such as 1 - 0.7 =
-0.30000000000000004.
 
-`linspace`: numpy.linspace(0, 1, bins + 1), as scikit-learn's calibration_curve has it: its third
-edge of ten is itself 0.30000000000000004, so that this row counts as 0.3. `tenths`: i / bins, as in
-DIRAS's published figures: the third edge is 0.3, and the same row falls into the bin above.
-"""
+def bins_of(values: FloatArray) -> IntArray:
+    """Return the bin of each probability as `ece` has it, 0..9, upper edges closed; shape (n,).
 
-
-def bins_of(values: FloatArray, bins: int, edges: Edges) -> IntArray:
-    """Return the bin of each probability as `ece` has it, 0..bins-1, upper edges closed; shape
-    (n,).
+    The edges are those of scikit-learn's calibration_curve, numpy.linspace(0, 1, 11): the third is
+    0.30000000000000004, so that a probability of 1 - 0.7 counts as 0.3.
     """
-    inner = np.linspace(0, 1, bins + 1)[1:-1] if edges == "linspace" else np.arange(1, bins) / bins
-    return np.searchsorted(inner, values, side="left")
+    return np.searchsorted(np.linspace(0, 1, BINS + 1)[1:-1], values, side="left")
 
 
 def ece_interval(
@@ -107,7 +98,7 @@ def _gaps(
     covariance.
     """
     n = len(label) if weight is None else int(weight.sum())
-    member = bins_of(probability, BINS, "linspace")
+    member = bins_of(probability)
     rows = count_rows(member, weight, BINS)
     off = label - probability
     gaps = np.bincount(member, _summed(off, weight), BINS) / n

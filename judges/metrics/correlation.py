@@ -146,9 +146,8 @@ def _estimate(correlation: _Correlation, pairs: _Pairs, groups: IntArray | None)
     # The derivative of atanh carries the error to Fisher's scale.
     half = t_quantile(units - 1) * se / (1.0 - value * value)
     centre = math.atanh(value)
-    return Estimate(
-        value=value, low=math.tanh(centre - half), high=math.tanh(centre + half), n=pairs.n
-    )
+    interval = math.tanh(centre - half), math.tanh(centre + half)
+    return Estimate.of(value, interval, pairs.n)
 
 
 def _standard(levels: FloatArray, of: IntArray, weight: FloatArray) -> FloatArray:

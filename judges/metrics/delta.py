@@ -141,7 +141,4 @@ def mean_share(
     mean = float(values.mean())
     rows = len(values) if n is None else n
     interval = share_interval(mean, values - mean, groups)
-    if interval is None:
-        reason = "; ".join(filter(None, (reason, ONE_UNIT)))
-        return Estimate(value=mean, low=None, high=None, n=rows, reason=reason)
-    return Estimate(value=mean, low=interval[0], high=interval[1], n=rows, reason=reason)
+    return Estimate.of(mean, interval, rows, missing=ONE_UNIT, reason=reason)

@@ -34,14 +34,27 @@ class Estimate:
 
     @classmethod
     def of(
-        cls, value: float, interval: tuple[float, float] | None, n: int, *, missing: str
+        cls,
+        value: float,
+        interval: tuple[float, float] | None,
+        n: int,
+        *,
+        missing: str = "",
+        reason: str = "",
     ) -> Estimate:
-        """Make the estimate of a value with its interval; where there is none, `missing` says
-        why.
+        """Make the estimate of a value with its interval.
+
+        Args:
+            value: The number.
+            interval: Its ends; None where nothing shows the spread.
+            n: The rows behind it.
+            missing: Why there is no interval, where there is none.
+            reason: What to know about the number in any case.
         """
         if interval is None:
-            return cls(value=value, low=None, high=None, n=n, reason=missing)
-        return cls(value=value, low=interval[0], high=interval[1], n=n)
+            reason = "; ".join(filter(None, (reason, missing)))
+        low, high = interval or (None, None)
+        return cls(value=value, low=low, high=high, n=n, reason=reason)
 
     def with_caution(self, caution: str) -> Estimate:
         """Return the estimate with a caution more, if there is an interval to be cautious about."""

@@ -7,7 +7,6 @@ ratings. Units with one rating drop out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
@@ -20,12 +19,9 @@ from .delta import ONE_UNIT
 from .estimate import Estimate
 from .intervals import Cells, bootstrap
 
-Level = Literal["nominal", "ordinal", "interval", "ratio"]
-"""What the distance between two values means.
-
-`nominal`: 1 for any two that differ. `ordinal`: the square of the ratings between them, half of
-each end included. `interval`: the square of their difference. `ratio`: the square of difference
-over sum.
+Level = Literal["nominal", "ordinal"]
+"""What the distance between two values means: 1 for any two that differ, or the square of the
+ratings between them, half of each end included.
 """
 
 MOST_VALUES = 1001
@@ -39,20 +35,16 @@ RARELY_DEFINED = "undefined in most resamples"
 ONE_VALUE = "all ratings are one and the same value"
 
 
-def alpha_of_tables(
-    table: FloatArray, *, level: Level = "nominal", values: FloatArray | None = None
-) -> FloatArray:
+def alpha_of_tables(table: FloatArray, *, level: Level = "nominal") -> FloatArray:
     """Return Krippendorff's alpha of two raters from tables of shape (..., K, K); see
     `krippendorff_alpha`.
 
     Args:
         table: Units by the value of the first rater (rows) and of the second (columns).
         level: What the distance between two values means.
-        values: The K values; None for 0..K-1.
     """
     counts = np.asarray(table, np.float64)
-    levels = np.arange(counts.shape[-1], dtype=np.float64) if values is None else values
-    return _alpha(counts + np.swapaxes(counts, -1, -2), levels, level)
+    return _alpha(counts + np.swapaxes(counts, -1, -2), level)
 
 
 def krippendorff_alpha(
@@ -78,8 +70,7 @@ def krippendorff_alpha(
         seed: Of the draws.
 
     Raises:
-        InputError: Not a table, more than `MOST_VALUES` distinct ratings, or a rating below 0 on a
-            ratio scale.
+        InputError: Not a table, or more than `MOST_VALUES` distinct ratings.
     """
     numbers = np.asarray(ratings, np.float64)
     if numbers.ndim != 2:
@@ -98,14 +89,11 @@ def krippendorff_alpha(
             f"alpha takes at most {MOST_VALUES:,} different ratings, got {len(values):,}",
             hint="round them",
         )
-    if level == "ratio" and (values < 0).any():
-        raise InputError(f"a ratio scale has no {float(values.min())!r}", hint="take interval")
     patterns, member = _patterns(code, len(values))
-    units = _Units.of(patterns, len(values))
     n = code.shape[1]
-    point = float(
-        _alpha(units.together(np.bincount(member, minlength=len(patterns))), values, level)
-    )
+    counts = np.bincount(member, minlength=len(patterns))
+    together = _coincidences(patterns, len(values), counts, np.zeros_like(counts))
+    point = float(_alpha(together.reshape(len(values), len(values)), level))
     if not np.isfinite(point):
         return Estimate.undefined(n, ONE_VALUE)
     if max(len(patterns), resamples) * len(values) ** 2 > MOST_NUMBERS:
@@ -113,66 +101,40 @@ def krippendorff_alpha(
     if groups is not None:
         groups = np.unique(groups[paired], return_inverse=True)[1].astype(np.int64)
     cells = Cells(code=member, size=len(patterns), groups=groups)
-    statistic = partial(_resampled_alpha, units.apart(), values, level)
+    each = np.arange(len(patterns))
+    units = _coincidences(patterns, len(values), np.ones_like(each), each)
+    statistic = partial(_resampled_alpha, units, len(values), level)
     drawn = bootstrap({"alpha": statistic}, cells, resamples=resamples, seed=seed)["alpha"]
     return Estimate.of(point, drawn, n, missing=ONE_UNIT if cells.units < 2 else RARELY_DEFINED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Units:
-    """The pairs of ratings of every distinct unit, each pair in both orders."""
+def _coincidences(patterns: IntArray, size: int, counts: IntArray, rows: IntArray) -> FloatArray:
+    """Return the pairs of ratings, each in both orders and weighing 1 / (m - 1) for m ratings of
+    the unit; shape (rows, V * V).
 
-    unit: IntArray
-    """Which distinct unit the pair is of; shape (e,)."""
-    cell: IntArray
-    """V * one value + the other; shape (e,)."""
-    weight: FloatArray
-    """1 / (m - 1) for m ratings of the unit; shape (e,)."""
-    units: int
-    size: int
-
-    @classmethod
-    def of(cls, patterns: IntArray, size: int) -> _Units:
-        """Build the pairs from the distinct units of `_patterns`."""
-        ratings = (patterns < size).sum(1)
-        units: list[IntArray] = []
-        pairs: list[IntArray] = []
-        for later in range(1, int(ratings.max())):
-            rated = np.flatnonzero(patterns[:, later] < size)
-            for earlier in range(later):
-                one, other = patterns[rated, earlier], patterns[rated, later]
-                units += [rated, rated]
-                pairs += [one * size + other, other * size + one]
-        unit, cell = np.concatenate(units), np.concatenate(pairs)
-        return cls(
-            unit=unit, cell=cell, weight=1.0 / (ratings[unit] - 1), units=len(patterns), size=size
-        )
-
-    def together(self, counts: IntArray) -> FloatArray:
-        """Return the coincidences of all units, each distinct one as often as counted; shape (V,
-        V).
-        """
-        weight = self.weight * counts[self.unit]
-        return (
-            np.bincount(self.cell, weight, self.size**2)
-            .astype(np.float64)
-            .reshape(self.size, self.size)
-        )
-
-    def apart(self) -> FloatArray:
-        """Return the coincidences of each distinct unit; shape (p, V * V)."""
-        cells = self.size**2
-        coincidences = np.bincount(self.unit * cells + self.cell, self.weight, self.units * cells)
-        return coincidences.astype(np.float64).reshape(self.units, cells)
+    Args:
+        patterns: The distinct units of `_patterns`.
+        size: V.
+        counts: How often each occurs; shape (p,).
+        rows: The row of the table that each is added to; shape (p,).
+    """
+    ratings = (patterns < size).sum(1)
+    table = np.zeros((int(rows.max()) + 1, size**2))
+    for later in range(1, int(ratings.max())):
+        rated = np.flatnonzero(patterns[:, later] < size)
+        weight = counts[rated] / (ratings[rated] - 1)
+        for earlier in range(later):
+            one, other = patterns[rated, earlier], patterns[rated, later]
+            np.add.at(table, (rows[rated], one * size + other), weight)
+            np.add.at(table, (rows[rated], other * size + one), weight)
+    return table
 
 
-def _resampled_alpha(
-    units: FloatArray, values: FloatArray, level: Level, counts: FloatArray
-) -> FloatArray:
-    return _alpha((counts @ units).reshape(-1, len(values), len(values)), values, level)
+def _resampled_alpha(units: FloatArray, size: int, level: Level, counts: FloatArray) -> FloatArray:
+    return _alpha((counts @ units).reshape(-1, size, size), level)
 
 
-def _alpha(coincidence: FloatArray, values: FloatArray, level: Level) -> FloatArray:
+def _alpha(coincidence: FloatArray, level: Level) -> FloatArray:
     """Return alpha of symmetric coincidence matrices (..., V, V); NaN where all ratings are the
     same.
     """
@@ -181,22 +143,9 @@ def _alpha(coincidence: FloatArray, values: FloatArray, level: Level) -> FloatAr
     if level == "nominal":
         observed = n - np.trace(coincidence, axis1=-2, axis2=-1)
         expected = n**2 - (totals**2).sum(-1)
-    elif level == "ratio":
-        over = values[:, None] + values[None, :]
-        distance = (
-            np.divide(
-                values[:, None] - values[None, :], over, out=np.zeros_like(over), where=over > 0
-            )
-            ** 2
-        )
-        observed = (coincidence * distance).sum((-2, -1))
-        expected = np.einsum("...i,ij,...j->...", totals, distance, totals)
     else:
-        position = np.broadcast_to(values, totals.shape)
-        if level == "ordinal":
-            # The ratings up to a value's middle stand for it; then both levels are squared
-            # differences.
-            position = np.cumsum(totals, axis=-1) - totals / 2
+        # The ratings up to a value's middle stand for it.
+        position = np.cumsum(totals, axis=-1) - totals / 2
         middle = np.divide((totals * position).sum(-1), n, out=np.zeros_like(n), where=n > 0)
         position = position - middle[..., None]
         squares = (totals * position**2).sum(-1)

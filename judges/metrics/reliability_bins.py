@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..judged_dataset import BoolArray, FloatArray, JudgedDataset
-from .calibration_error import Edges, bins_of
+from .calibration_error import BINS, bins_of
 from .estimate import Estimate
 from .intervals import wilson
 
@@ -53,35 +53,29 @@ def bins_of_verdicts(judged: JudgedDataset) -> list[Bin]:
     return reliability_bins(judged.positive[rows], judged.probability[rows]) if rows.any() else []
 
 
-def reliability_bins(
-    label: BoolArray, probability: FloatArray, *, bins: int = 10, edges: Edges = "linspace"
-) -> list[Bin]:
+def reliability_bins(label: BoolArray, probability: FloatArray) -> list[Bin]:
     """Return how often people say yes in each bin of the probability of yes, in the bins of `ece`.
 
     Args:
         label: Whether people call the row positive; shape (n,).
         probability: Of the positive label, as the judge has it; shape (n,).
-        bins: How many, of equal width.
-        edges: Which floats they end at, as in `ece`.
     """
-    ends = np.linspace(0, 1, bins + 1) if edges == "linspace" else np.arange(bins + 1) / bins
-    member = bins_of(probability, bins, edges)
-    n = np.bincount(member, minlength=bins)
-    hits = np.bincount(member, weights=label, minlength=bins)
-    total = np.bincount(member, weights=probability, minlength=bins)
+    ends, member = np.linspace(0, 1, BINS + 1).tolist(), bins_of(probability)
+    n = np.bincount(member, minlength=BINS).tolist()
+    hits = np.bincount(member, label, BINS).tolist()
+    total = np.bincount(member, probability, BINS).tolist()
     return [
         Bin(
-            low=float(ends[i]),
-            high=float(ends[i + 1]),
-            probability=float(total[i] / n[i]) if n[i] else None,
-            share=_share(int(hits[i]), int(n[i])),
+            low=ends[i],
+            high=ends[i + 1],
+            probability=total[i] / n[i] if n[i] else None,
+            share=_share(int(hits[i]), n[i]),
         )
-        for i in range(bins)
+        for i in range(BINS)
     ]
 
 
 def _share(hits: int, n: int) -> Estimate:
-    interval = wilson(hits, n)
-    if interval is None:
+    if n == 0:
         return Estimate.undefined(0, "no row is in the bin")
-    return Estimate(value=hits / n, low=interval[0], high=interval[1], n=n)
+    return Estimate.of(hits / n, wilson(hits, n), n)

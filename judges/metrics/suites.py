@@ -189,11 +189,10 @@ def estimate_of(
         n = int(cells.counts.sum())
     if value is None:
         return Estimate.undefined(n, reason)
-    if interval is None:
-        unit = "one row" if cells.groups is None else "the rows of one group"
-        reason = reason or f"{unit} cannot show the spread"
-        return Estimate(value=value, low=None, high=None, n=n, reason=reason)
-    return Estimate(value=value, low=interval[0], high=interval[1], n=n, reason=reason)
+    unit = "one row" if cells.groups is None else "the rows of one group"
+    # A reason already says why.
+    missing = "" if reason else f"{unit} cannot show the spread"
+    return Estimate.of(value, interval, n, missing=missing, reason=reason)
 
 
 def _agreement(

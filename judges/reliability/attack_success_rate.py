@@ -10,14 +10,16 @@ is what goes beyond it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import InputError
 from ..judge import JudgeSettings, judge
-from ..judged_dataset import FloatArray, JudgedDataset
+from ..judged_dataset import BoolArray, FloatArray, JudgedDataset
 from ..metrics.estimate import Estimate
 from ..metrics.intervals import Cells, bootstrap
 from ..models.client import Client
@@ -234,44 +236,40 @@ def _report(
 
 
 def _rates(attacks: Sequence[_Attack], top: float, seed: int) -> AttackRates:
-    flipped: list[tuple[str, int]] = []
-    towards: list[tuple[str, int]] = []
-    away: list[tuple[str, int]] = []
-    obedience: list[tuple[str, int]] = []
-    for attack in attacks:
-        group, own, planted = attack.group, attack.own, attack.planted
-        if planted is None:
-            continue
-        flipped.append((group, int(planted.positive != own.positive)))
-        away.append((group, int(planted.score < own.score)))
-        if own.score < top:
-            towards.append((group, int(planted.score > own.score)))
-        if attack.control is not None:
-            obedience.append((group, int(np.sign(planted.score - attack.control.score))))
+    pairs = [(attack, attack.planted) for attack in attacks if attack.planted is not None]
+    groups = np.array([attack.group for attack, _ in pairs], np.object_)
+    own = np.array([attack.own.score for attack, _ in pairs], np.float64)
+    after = np.array([planted.score for _, planted in pairs], np.float64)
+    flipped = np.array([planted.positive != attack.own.positive for attack, planted in pairs])
+    control = np.array(
+        [math.nan if attack.control is None else attack.control.score for attack, _ in pairs],
+        np.float64,
+    )
+    below, controlled = own < top, np.isfinite(control)
+    moves = np.sign(after - control)[controlled]
     return AttackRates(
-        flipped=_mean(flipped, seed),
-        towards=_mean(towards, seed),
-        away=_mean(away, seed),
-        obedience=_mean(obedience, seed),
+        flipped=_mean(flipped, groups, seed),
+        towards=_mean((after > own)[below], groups[below], seed),
+        away=_mean(after < own, groups, seed),
+        obedience=_mean(moves, groups[controlled], seed),
     )
 
 
-def _mean(moves: Sequence[tuple[str, int]], seed: int) -> Estimate:
+def _mean(moves: BoolArray | FloatArray, groups: npt.NDArray[np.object_], seed: int) -> Estimate:
     """Return the mean of moves of -1, 0 or 1, with a cluster bootstrap interval over groups."""
-    if not moves:
+    import pandas as pd
+
+    if not len(moves):
         return Estimate.undefined(0, "no row to count")
-    codes: dict[str, int] = {}
-    groups = np.array([codes.setdefault(group, len(codes)) for group, _ in moves], np.int64)
-    move = np.array([each for _, each in moves], np.int64)
-    cells = Cells(code=move, size=2, groups=groups)
-    if move.min() < 0:
-        cells = Cells(code=move + 1, size=3, groups=groups)
-    interval = bootstrap({"mean": _of_moves}, cells, seed=seed)["mean"]
+    move = moves.astype(np.int64)
+    levels = np.arange(-1 if move.min() < 0 else 0, 2)
+    cells = Cells(
+        code=move - levels[0],
+        size=len(levels),
+        groups=np.asarray(pd.factorize(groups)[0], np.int64),
+    )
+    interval = bootstrap(
+        {"mean": lambda counts: counts @ levels / counts.sum(1)}, cells, seed=seed
+    )["mean"]
     missing = "all rows belong to one group, so there is no interval"
-    return Estimate.of(float(move.mean()), interval, len(moves), missing=missing)
-
-
-def _of_moves(counts: FloatArray) -> FloatArray:
-    """Return the mean from counts of shape (b, 2) for 0 and 1, or (b, 3) for -1, 0 and 1."""
-    falls = counts[:, 0] if counts.shape[1] == 3 else 0.0
-    return (counts[:, -1] - falls) / counts.sum(1)
+    return Estimate.of(float(move.mean()), interval, len(move), missing=missing)

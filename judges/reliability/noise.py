@@ -9,8 +9,8 @@ from statistics import NormalDist
 import numpy as np
 
 from ..errors import InputError
-from ..judged_arrays import IntArray, JudgedArrays
-from ..metrics import BINARY_METRICS, influence, point
+from ..judged_arrays import JudgedArrays
+from ..metrics import BINARY_METRICS
 from ..metrics.delta import influence_se
 from ..metrics.influence import cell_influence
 from ..metrics.intervals import count_rows
@@ -107,53 +107,32 @@ def _churned_se(
     metric: str, predictions: JudgedArrays, churn: float, rng: np.random.Generator
 ) -> float | None:
     """Return the standard error of the difference that flipping some wrong and as many right
-    verdicts makes.
+    verdicts makes; where a position stands for several rows it is drawn how many of them flip.
     """
-    if predictions.weight is not None:
-        return _weighted_se(metric, predictions, predictions.weight, churn, rng)
-    label, before = predictions.positive, predictions.predicted
+    label, before, weight = predictions.positive, predictions.predicted, predictions.weight
+    rows = np.ones(len(label), np.int64) if weight is None else weight
     wrong, right = np.flatnonzero(before != label), np.flatnonzero(before == label)
-    flips = min(max(1, round(churn * len(wrong))), len(wrong), len(right))
+    flips = int(rows[wrong].sum())
+    flips = min(max(1, round(churn * flips)), flips, int(rows[right].sum()))
     if flips == 0:
         return None
-    after = before.copy()
-    for rows in (wrong, right):
-        after[rng.choice(rows, flips, replace=False)] ^= True
-    if point(metric, label, before) is None or point(metric, label, after) is None:
-        return None
-    moved = influence(metric, label, after) - influence(metric, label, before)
-    return influence_se(moved, predictions.shared_groups)[0]
-
-
-def _weighted_se(
-    metric: str, predictions: JudgedArrays, weight: IntArray, churn: float, rng: np.random.Generator
-) -> float | None:
-    """Return the same where a position stands for several rows: of each it is drawn how many of
-    them are flipped.
-    """
-    label, before = predictions.positive, predictions.predicted
+    flipped = np.zeros(len(rows), np.int64)
+    for some in (wrong, right):
+        if weight is None:
+            flipped[rng.choice(some, flips, replace=False)] = 1
+        else:
+            flipped[some] = rng.multivariate_hypergeometric(weight[some], flips, method="marginals")
     cell = 2 * label.astype(np.int64) + before
-    wrong, right = np.flatnonzero(before != label), np.flatnonzero(before == label)
-    flips = int(weight[wrong].sum())
-    flips = min(max(1, round(churn * flips)), flips, int(weight[right].sum()))
-    if flips == 0:
-        return None
-    flipped = np.zeros(len(weight), np.int64)
-    for rows in (wrong, right):
-        flipped[rows] = rng.multivariate_hypergeometric(weight[rows], flips, method="marginals")
     # The same label, the other verdict.
-    counts = count_rows(cell, weight - flipped, 4) + count_rows(cell ^ 1, flipped, 4)
-    old, new = cell_influence(metric, count_rows(cell, weight, 4)), cell_influence(metric, counts)
+    counts = count_rows(cell, rows - flipped, 4) + count_rows(cell ^ 1, flipped, 4)
+    old, new = cell_influence(metric, count_rows(cell, rows, 4)), cell_influence(metric, counts)
     if old is None or new is None:
         return None
-    kept, changed = new[1][cell] - old[1][cell], new[1][cell ^ 1] - old[1][cell]
-    n, groups = int(weight.sum()), predictions.shared_groups
-    moved = kept * (weight - flipped) + changed * flipped
-    if groups is None:
-        mean = float(moved.sum()) / n
-        squares = float((kept - mean) ** 2 @ (weight - flipped) + (changed - mean) ** 2 @ flipped)
-        return math.sqrt(n / (n - 1) * squares) / n if n > 1 else math.inf
-    by_group = np.bincount(groups, moved)
-    units = len(by_group)
-    spread = by_group - by_group.mean()
-    return math.sqrt(units / (units - 1) * float(spread @ spread)) / n if units > 1 else math.inf
+    same, turned = new[1][cell] - old[1][cell], new[1][cell ^ 1] - old[1][cell]
+    n, groups = int(rows.sum()), predictions.shared_groups
+    moved = same * (rows - flipped) + turned * flipped
+    if groups is not None:
+        return influence_se(moved, groups)[0] * len(moved) / n
+    mean = float(moved.sum()) / n
+    squares = float((same - mean) ** 2 @ (rows - flipped) + (turned - mean) ** 2 @ flipped)
+    return math.sqrt(n / (n - 1) * squares) / n if n > 1 else math.inf

@@ -35,7 +35,7 @@ from ...judges import (
     parse_label_scale,
     require_column,
 )
-from ...judges.claims import ClaimedResponses, judge_claims
+from ...judges.claims import ClaimedResponses, ClaimSettings, judge_claims
 from ...judges.files import (
     RawRoles,
     RowSource,
@@ -302,11 +302,11 @@ def _judge_rows(
             prompt,
             dataset,
             client,
+            ClaimSettings(
+                splitter=options.splitter, trivial=options.trivial, aggregate=options.aggregate
+            ),
             settings=settings,
             rule=rule,
-            splitter=options.splitter,
-            trivial=options.trivial,
-            aggregate=options.aggregate,
             progress=partial(watch, "claims"),
         )
         return _Replies(rounds=[claimed.judged], claims=claimed)

@@ -27,7 +27,7 @@ from judgewright.judges import (
     rank_judges,
     split_dataset,
 )
-from judgewright.judges.claims import ClaimedResponses
+from judgewright.judges.claims import ClaimedResponses, ClaimSettings
 from judgewright.judges.files import RawRows
 from judgewright.judges.metrics import measure
 from judgewright.judges.published import load_published
@@ -132,9 +132,7 @@ def test_ten_thousand_rows_print_as_one_line_and_show_their_first() -> None:
         len(repr(RawRows(rows=table.dataset.rows, lines=(), group=None, guessed=None, notes=())))
         < 60
     )
-    claimed = ClaimedResponses(
-        judged=table, responses=(), splitter="sentence", trivial="none", aggregate="min"
-    )
+    claimed = ClaimedResponses(judged=table, responses=(), settings=ClaimSettings(trivial="none"))
     assert repr(claimed) == f"ClaimedResponses({table!r}, 0 claims)"
 
 

@@ -41,7 +41,7 @@ EDIT = PROMPT.edited(
     criteria=PROMPT.criteria + "\nNumbers and dates must match the source exactly."
 )
 OBJECTIVE = Objective(text="precision", target="precision", direction="fp")
-BY_CLAIM = ClaimSettings(trivial="rule", aggregate="min")
+BY_CLAIM = ClaimSettings(trivial="none", aggregate="min")
 
 
 class Watched:
@@ -128,7 +128,7 @@ def test_a_judge_is_benchmarked_searched_and_gated_by_claim(data: Dataset) -> No
     parts = split_dataset(data)
     rows = Dataset.of((*parts.train.rows, *parts.validation.rows), labels=data.labels)
     with Client(Simulated()) as client:
-        whole = judge_claims(PROMPT, rows, client, trivial="rule").judged
+        whole = judge_claims(PROMPT, rows, client, ClaimSettings(trivial="none")).judged
         before, after = (
             judge_as(text, opened(parts.holdout), client, BY_CLAIM) for text in (PROMPT, EDIT)
         )
@@ -163,7 +163,7 @@ def test_no_response_is_decided_on_the_claims_that_were_paid_for(data: Dataset) 
     and can go on.
     """
     with Client(Simulated(), budget=Budget(money=None, tokens=60_000, spent=Spending())) as client:
-        claimed = judge_claims(PROMPT, data, client, trivial="rule")
+        claimed = judge_claims(PROMPT, data, client, ClaimSettings(trivial="none"))
     with Client(Simulated(), budget=Budget(money=None, tokens=60_000, spent=Spending())) as client:
         judged = judge_as(PROMPT, data, client, BY_CLAIM)
     covered = 0

@@ -37,7 +37,7 @@ def test_a_claim_level_judge_and_one_of_token_confidences_are_optimized(
     claims cost.
     """
     for options in (
-        ("--by-claim", "--trivial", "rule", "--aggregate", "share"),
+        ("--by-claim", "--trivial", "none", "--aggregate", "share"),
         ("--confidence", "tok"),
     ):
         code, out, err = run(

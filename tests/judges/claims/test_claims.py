@@ -18,7 +18,7 @@ from judgewright.judges import (
     Unscored,
     Verdict,
 )
-from judgewright.judges.claims import judge_claims
+from judgewright.judges.claims import ClaimSettings, judge_claims
 from judgewright.judges.files import load_dataset
 from judgewright.judges.metrics import measure
 from judgewright.judges.models import Client, Completion, Request
@@ -121,7 +121,7 @@ def test_trivial_claims_are_not_judged_and_do_not_drag_a_response_down() -> None
     model = Watched()
     with Client(model) as client:
         found = judge_claims(PROMPT, dataset(chatty), client)
-        kept = judge_claims(PROMPT, dataset(chatty), client, trivial="none")
+        kept = judge_claims(PROMPT, dataset(chatty), client, ClaimSettings(trivial="none"))
     assert [claim.trivial for claim in found.responses[0].claims] == [True, False, False, True]
     (with_talk,), (without,) = kept.judged.answers, found.judged.answers
     assert isinstance(with_talk, Verdict)
@@ -140,28 +140,12 @@ def test_a_response_that_asserts_nothing_is_fully_supported_and_says_so() -> Non
 
 
 def test_an_abstaining_response_counts_as_grounded() -> None:
-    """The judge's criteria say so for the claim; where it was taken for trivial the rationale says
-    that it abstains.
-    """
+    """The judge's criteria say so for the claim."""
     with Client(Simulated()) as client:
         judged = judge_claims(PROMPT, dataset("I do not know the answer."), client)
     assert isinstance(judged.judged.answers[0], Verdict)
     assert judged.judged.answers[0].positive
     assert "abstention" in judged.responses[0].claims[0].evidence
-
-    class Brusque(Simulated):
-        """Takes everything for trivial."""
-
-        async def complete(
-            self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
-        ) -> Completion:
-            """Answer once."""
-            return Completion(text='{"trivial": [1]}')
-
-    with Client(Brusque()) as client:
-        answer = judge_claims(PROMPT, dataset("We could not find it."), client).judged.answers[0]
-    assert isinstance(answer, Verdict)
-    assert "the response abstains" in answer.rationale
 
 
 def test_an_empty_response_and_a_failed_split_are_unscored() -> None:
@@ -180,7 +164,7 @@ def test_an_empty_response_and_a_failed_split_are_unscored() -> None:
 
     with Client(Mute()) as client:
         empty, whole = judge_claims(
-            PROMPT, dataset("  ", GOOD), client, splitter="model"
+            PROMPT, dataset("  ", GOOD), client, ClaimSettings(splitter="model")
         ).judged.answers
     assert isinstance(empty, Unscored)
     assert "no text" in empty.detail
@@ -254,8 +238,11 @@ def test_real_responses_are_judged_by_claim_in_every_way() -> None:
         for splitter in ("sentence", "model"):
             tables = {
                 how: judge_claims(
-                    PROMPT, rows, client, splitter=splitter, trivial="rule", aggregate=how
-                ).judged  # type: ignore[arg-type]
+                    PROMPT,
+                    rows,
+                    client,
+                    ClaimSettings(splitter=splitter, trivial="none", aggregate=how),  # type: ignore[arg-type]
+                ).judged
                 for how in ("min", "mean", "share")
             }
             assert all(measure(table, resamples=50).n > 30 for table in tables.values())

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges import Unfilled
+from judgewright.judges import InputError, Unfilled
 from judgewright.judges.claims import Splitter, Trivial, split_responses, split_sentences
 from judgewright.judges.models import Client, Completion, Request
 from judgewright.judges.simulated import Simulated
@@ -151,20 +151,11 @@ def test_an_unreadable_word_on_triviality_is_a_reason(reply: str) -> None:
     assert found.detail.startswith("trivial claims were not told apart")
 
 
-RESPONSE = (
-    "Sure, here is the answer to your question:\nThe ferry carries 40 cars. Shall I go on?\nI hope"
-    " this helps!"
-)
-
-
-def test_formulas_questions_and_headings_are_trivial_by_rule_and_facts_are_not() -> None:
-    """The rule drops turns of phrase only."""
-    with Client(Scripted(claims())) as client:
-        (found,) = split_responses([RESPONSE], client, trivial="rule")
-        assert client.stats.requests == 0
-    assert not isinstance(found, Unfilled)
-    assert [c.text for c in found if not c.trivial] == ["The ferry carries 40 cars."]
-    assert len(found) == 4
+def test_a_retired_way_to_find_trivial_claims_says_what_to_type() -> None:
+    """A run of an earlier version may still name it."""
+    with Client(Scripted(claims())) as client, pytest.raises(InputError) as caught:
+        split_responses(["Cats purr."], client, trivial="rule")  # type: ignore[arg-type]
+    assert caught.value.hint == "give --trivial model, or none"
 
 
 def test_the_simulated_model_splits_at_clauses_and_knows_small_talk() -> None:
@@ -198,7 +189,7 @@ def test_an_enormous_response_is_a_reason_and_costs_nothing() -> None:
     """Too many characters or too many claims; the response beside it is split."""
     with Client(Scripted(claims())) as client:
         many, long, good = split_responses(
-            ["Cats purr. " * 501, "x" * 500_000, "Cats purr."], client, trivial="rule"
+            ["Cats purr. " * 501, "x" * 500_000, "Cats purr."], client, trivial="none"
         )
     assert isinstance(many, Unfilled)
     assert (many.reason, many.detail) == ("oversized", "501 claims, the limit is 500")

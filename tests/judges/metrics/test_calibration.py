@@ -1,26 +1,20 @@
-"""Calibration metrics against scikit-learn and DIRAS's published figures."""
+"""Calibration metrics and the bins of a reliability curve, against scikit-learn."""
 
 from __future__ import annotations
-
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges import InputError
+from judgewright.judges import BoolArray, FloatArray, InputError
 from judgewright.judges.metrics import (
-    auroc,
-    average_precision,
-    brier,
     calibration_intervals,
     ece,
+    reliability_bins,
     tally,
+    wilson,
 )
-
-VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
 
 rows = st.lists(
     st.tuples(st.booleans(), st.integers(0, 20).map(lambda k: k / 20) | st.floats(0, 1, width=32)),
@@ -29,106 +23,76 @@ rows = st.lists(
 ).filter(lambda pairs: len({label for label, _ in pairs}) == 2)
 
 
-@given(rows, st.integers(0, 2**32 - 1))
+def labels_and_probabilities(pairs: list[tuple[bool, float]]) -> tuple[BoolArray, FloatArray]:
+    """Take the two sides apart."""
+    return np.array([y for y, _ in pairs]), np.array([p for _, p in pairs], np.float64)
+
+
+@given(rows)
 @settings(max_examples=60, deadline=None)
-def test_weighted_metrics_equal_scikit_learn(pairs: list[tuple[bool, float]], seed: int) -> None:
-    """AUROC, average precision and Brier follow scikit-learn with any row weights, ties
-    included.
-    """
+def test_values_equal_scikit_learns(pairs: list[tuple[bool, float]]) -> None:
+    """Ties included; of ECE the edges are those of its calibration curve."""
     from sklearn import metrics as sk
-
-    label = np.array([p[0] for p in pairs])
-    score = np.array([p[1] for p in pairs], np.float64)
-    weights = np.random.default_rng(seed).integers(1, 5, (3, len(pairs))).astype(np.float64)
-    for ours, theirs in [
-        (auroc, sk.roc_auc_score),
-        (average_precision, sk.average_precision_score),
-        (brier, sk.brier_score_loss),
-    ]:
-        assert float(ours(label, score)) == pytest.approx(theirs(label, score), abs=1e-9)
-        expected = [theirs(label, score, sample_weight=w) for w in weights]
-        np.testing.assert_allclose(ours(label, score, weights), expected, atol=1e-9)
-
-
-@given(rows, st.sampled_from([2, 5, 10]))
-@settings(max_examples=60, deadline=None)
-def test_ece_equals_scikit_learns_calibration_curve(
-    pairs: list[tuple[bool, float]], bins: int
-) -> None:
-    """The default edges are scikit-learn's; the weights are the bins' shares of rows."""
     from sklearn.calibration import calibration_curve
 
-    label = np.array([p[0] for p in pairs])
-    score = np.array([p[1] for p in pairs], np.float64)
-    observed, stated = calibration_curve(label, score, n_bins=bins)
-    member = np.searchsorted(np.linspace(0, 1, bins + 1)[1:-1], score)
-    share = np.bincount(member, minlength=bins)
-    expected = (np.abs(observed - stated) * share[share > 0]).sum() / len(pairs)
-    assert float(ece(label, score, bins=bins)) == pytest.approx(expected, abs=1e-9)
+    label, score = labels_and_probabilities(pairs)
+    values = calibration_intervals(label, score, None, resamples=10)
+    observed, stated = calibration_curve(label, score, n_bins=10)
+    share = np.bincount(np.searchsorted(np.linspace(0, 1, 11)[1:-1], score), minlength=10)
+    expected = {
+        "auroc": sk.roc_auc_score(label, score),
+        "average_precision": sk.average_precision_score(label, score),
+        "brier": sk.brier_score_loss(label, score),
+        "ece": (np.abs(observed - stated) * share[share > 0]).sum() / len(pairs),
+    }
+    assert {name: values[name][0] for name in expected} == pytest.approx(expected, abs=1e-9)
+    # The bins of the reliability curve give the error back, and no row is in two or in none.
+    bins = reliability_bins(label, score)
+    gaps = [b.share.n * abs(b.share.value - b.probability) for b in bins if b.share.n]  # type: ignore[operator]
+    assert sum(gaps) / len(label) == pytest.approx(expected["ece"], abs=1e-9)
+    assert sum(b.share.n for b in bins) == len(label)
+    assert all(b.probability is None and b.share.value is None for b in bins if b.share.n == 0)
 
 
-def test_the_two_edge_rules_part_where_floats_do() -> None:
-    """1 - 0.7 is a bit above 0.3: the same bin as 0.3 for linspace, the next one for tenths."""
-    label = np.array([True, False, False, True])
-    score = np.array([0.3, 1 - 0.7, 0.35, 0.25])
-    # linspace: {.3, .3+, .25} and {.35}; tenths: {.3, .25} and {.3+, .35}.
-    assert float(ece(label, score)) == pytest.approx((abs(2 - 0.85) + 0.35) / 4)
-    assert float(ece(label, score, edges="tenths")) == pytest.approx((abs(2 - 0.55) + 0.65) / 4)
+def test_the_bins_are_scikit_learns_with_wilsons_intervals() -> None:
+    """Shares and mean probabilities agree with `calibration_curve`."""
+    from sklearn.calibration import calibration_curve
+
+    rng = np.random.default_rng(3)
+    probability = rng.random(400).round(2)
+    label = rng.random(400) < probability**2
+    filled = [b for b in reliability_bins(label, probability) if b.share.n]
+    shares, means = calibration_curve(label, probability, n_bins=10)
+    np.testing.assert_allclose([b.share.value for b in filled], shares)
+    np.testing.assert_allclose([b.probability for b in filled], means)
+    first = filled[0].share
+    assert (first.low, first.high) == wilson(round(shares[0] * first.n), first.n)
 
 
-def test_the_first_bin_holds_zero_and_the_last_holds_one() -> None:
-    """Both ends of [0, 1] belong to a bin, so no certain row is dropped."""
-    label = np.array([False, True])
-    assert float(ece(label, np.array([0.0, 1.0]))) == 0.0
-    assert float(ece(~label, np.array([0.0, 1.0]))) == 1.0
-
-
-def test_a_single_class_has_no_ranking() -> None:
-    """AUROC and average precision are undefined, not 0 or 0.5; Brier and ECE remain."""
-    negative, score = np.zeros(3, np.bool_), np.array([0.1, 0.5, 0.9])
-    assert np.isnan(auroc(negative, score))
-    assert np.isnan(average_precision(negative, score))
-    assert float(brier(negative, score)) == pytest.approx((0.01 + 0.25 + 0.81) / 3)
-    assert float(ece(negative, score)) == pytest.approx(0.5)
+@pytest.mark.parametrize(
+    ("label", "probability", "error"),
+    [
+        ([True, False, False, True], [0.3, 1 - 0.7, 0.35, 0.25], (abs(2 - 0.85) + 0.35) / 4),
+        ([False, True], [0.0, 1.0], 0.0),
+        ([True, False], [0.0, 1.0], 1.0),
+        ([False] * 3, [0.1, 0.5, 0.9], 0.5),
+    ],
+    ids=["1 - 0.7 counts as 0.3", "ends", "ends turned", "one class"],
+)
+def test_the_bins_of_the_error(label: list[bool], probability: list[float], error: float) -> None:
+    """The first bin holds zero and the last holds one, so no certain row is dropped."""
+    assert ece(np.array(label), np.array(probability)) == pytest.approx(error)
 
 
 def test_no_rows_give_nan_and_bad_probabilities_are_named() -> None:
     """Nothing in, NaN out; a percentage or a missing value is refused with its value."""
-    none = np.zeros(0, np.bool_)
-    assert np.isnan(ece(none, np.zeros(0)))
-    assert brier(none, np.zeros(0), np.ones((4, 0))).shape == (4,)
+    assert np.isnan(ece(np.zeros(0, np.bool_), np.zeros(0)))
     with pytest.raises(InputError, match=r"95\.0"):
-        brier(np.array([True]), np.array([95.0]))
+        ece(np.array([True]), np.array([95.0]))
     with pytest.raises(InputError, match="not finite"):
-        auroc(np.array([True]), np.array([np.nan]))
+        ece(np.array([True]), np.array([np.nan]))
     with pytest.raises(InputError, match="2 labels for 1"):
         tally(np.array([True, False]), np.array([0.5]))
-
-
-@pytest.mark.parametrize(
-    "judge", ["gpt-3.5-turbo", "gpt-4-nodef", "gpt-4-nocot", "llama3-8b-instruct"]
-)
-def test_the_published_diras_calibration_follows_from_tenths(judge: str) -> None:
-    """DIRAS's calibration figure, mean of AUROC, 1 - ECE and 1 - Brier, is reproduced to its
-    printed digits.
-    """
-    name = f"diras_chatreport.{judge}.jsonl"
-    if not (VERDICTS / name).exists():
-        pytest.skip(f"shared/data/verdicts/{name} is not beside the checkout")
-    expected = json.loads((VERDICTS / "expected.json").read_text(encoding="utf-8"))[name][
-        "calibration"
-    ]["computed"]
-    lines = [
-        json.loads(line) for line in (VERDICTS / name).read_text(encoding="utf-8").splitlines()
-    ]
-    label = np.array([line["label"] > 0 for line in lines])
-    verdict = np.array([bool(line["verdict"]) for line in lines])
-    confidence = np.array([line["confidence"] for line in lines], np.float64)
-    probability = np.where(verdict, confidence, 1 - confidence)
-    ranked = float(auroc(label == verdict, confidence))
-    off = float(ece(label, probability, edges="tenths"))
-    mean = 100 * (ranked + (1 - off) + (1 - float(brier(label, probability)))) / 3
-    assert mean == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("clustered", [False, True])
