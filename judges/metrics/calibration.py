@@ -195,9 +195,16 @@ def ece(label: BoolArray, probability: FloatArray) -> float:
         InputError: A probability is outside [0, 1].
     """
     require_probabilities(probability)
-    values, code = tally(label, probability)
+    return value_of("ece", label, probability)
+
+
+def value_of(metric: str, label: BoolArray, score: FloatArray) -> float:
+    """Return one of `CALIBRATION_METRICS`, NaN where it is undefined; for the two that rank any
+    finite score will do.
+    """
+    values, code = tally(label, score)
     table = np.bincount(code, minlength=2 * len(values)).reshape(-1, 2).astype(np.float64)
-    return float(cell_ece(table, values))
+    return float(CALIBRATION_METRICS[metric](table, values))
 
 
 def require_probabilities(values: FloatArray) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..files.verdicts import load_judges
-from ..judged_dataset import BoolArray, FloatArray, JudgedDataset
+from ..judged_dataset import FloatArray, JudgedDataset
 from ..metrics import agreement, calibration, rater_agreement
 from ..metrics.benchmark import Benchmark, measure, require_column
 from ..metrics.catalog import GRADE_METRICS, METRICS
@@ -22,10 +21,7 @@ from .rules import Rule
 Value = float | tuple[int, ...]
 """A figure as it is computed; counts of grades are several numbers."""
 
-ORDERED: Mapping[str, Callable[[BoolArray, FloatArray], FloatArray]] = {
-    "auroc": calibration.auroc,
-    "average_precision": calibration.average_precision,
-}
+ORDERED = ("auroc", "average_precision")
 """Metrics that any score can be ranked by; `measure` wants probabilities, as its other metrics of
 them do.
 """
@@ -117,9 +113,8 @@ class VerdictFile:
         if name in benchmark.metrics:
             return _defined(name, benchmark.metrics[name])
         if name in ORDERED:
-            return _finite(
-                name, ORDERED[name](judged.positive, judged.score), METRICS[name].undefined
-            )
+            value = calibration.value_of(name, judged.positive, judged.score)
+            return _finite(name, value, METRICS[name].undefined)
         metrics = ", ".join(benchmark.metrics)
         raise InputError(
             f"there is no metric {rule.metric!r} on these verdicts; there are {metrics}"
@@ -178,7 +173,7 @@ def _defined(name: str, estimate: Estimate) -> float:
     return estimate.value
 
 
-def _finite(name: str, value: FloatArray, reason: str) -> float:
+def _finite(name: str, value: FloatArray | float, reason: str) -> float:
     if not np.isfinite(value):
         raise InputError(f"{name} is undefined: {reason}")
     return float(value)
