@@ -15,6 +15,7 @@ fewest.
 
 import argparse
 import contextlib
+import json
 import os
 import re
 import subprocess
@@ -32,7 +33,7 @@ import httpx
 from playwright.sync_api import Page, sync_playwright
 
 from judgewright.judges import Registry
-from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.demo.rows import DOCUMENTS, demo_rows
 from judgewright.runs.store import Workspace, list_runs
 
 OBJECTIVE = "raise precision; recall may fall by 10 points"
@@ -56,13 +57,24 @@ class Opened:
     peak: float
 
 
+def write_rows(path: Path, documents: int) -> None:
+    """Write the demo's documents, over and over under other names where more are wanted."""
+    lines: list[str] = []
+    for first in range(0, documents, DOCUMENTS):
+        for row in demo_rows(documents=min(DOCUMENTS, documents - first)):
+            copied = {name: f"{row[name]}-{first}" for name in ("id", "group_id")}
+            source = f"{row['source']} Copy {first}."
+            lines.append(json.dumps({**row, **copied, "source": source}) + "\n")
+    path.write_text("".join(lines), encoding="utf-8")
+
+
 def make_runs(folder: Path, documents: int) -> dict[str, str]:
     """Run once over made-up rows and benchmark two versions on them; return the paths of pages, by
     name.
     """
     if not (folder / "rows.jsonl").exists():
         folder.mkdir(parents=True, exist_ok=True)
-        write_demo_rows(folder / "rows.jsonl", documents=documents)
+        write_rows(folder / "rows.jsonl", documents)
     done = runs_of(folder)
     search = ("--objective", OBJECTIVE, "--steps", "2")
     if "optimize" not in done:

@@ -11,7 +11,7 @@ import click
 from ...judges import InputError
 from ..actions.optimize import start_run
 from ..config.environment import Environment
-from ..demo.rows import write_demo_rows
+from ..demo.rows import DOCUMENTS, write_demo_rows
 from ..reports.terminal_report import say_event, say_nothing, say_verdict
 from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
@@ -23,8 +23,6 @@ from .optimize import say_end, tell
 from .output_paths import OutFolder
 from .review import serve_page
 
-DOCUMENTS = 600
-"""Enough rows for the slice search and the gate to have a say."""
 OBJECTIVE = (
     "Precision matters most: do not call unsupported statements grounded. Do not lose more than 10"
     " points of recall."

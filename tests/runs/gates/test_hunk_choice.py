@@ -352,7 +352,7 @@ def test_what_the_whole_diff_could_not_a_part_of_it_may(tmp_path: Path) -> None:
     """The gate could not rule out a loss of recall for three hunks; it accepts one, and that one is
     adopted.
     """
-    write_demo_rows(tmp_path / "rows.jsonl", documents=300, seed=4)
+    write_demo_rows(tmp_path / "rows.jsonl", documents=300)
     run_id = walk(tmp_path / "work", tmp_path / "rows.jsonl")
     with Workspace(tmp_path / "work") as place:
         assert read_optimization(place, run_id).decided.outcome == "undecided"

@@ -26,7 +26,7 @@ SUBJECTS = ("emissions", "water use", "suppliers", "training", "energy", "waste"
 Line = dict[str, Any]  # Any: JSON
 
 
-def write_demo_verdicts(folder: Path, *, seed: int = 0) -> Path:
+def write_made_up_verdicts(folder: Path, *, seed: int = 0) -> Path:
     """Write the files that the notebooks read, under the names of the published ones; every word is
     made up.
 
