@@ -194,9 +194,7 @@ class LeasedCallStore(CallStore):
     """
 
     def __init__(self, database: Database, run_id: str, leases: WorkerLeases) -> None:
-        # While others commit writes gather anyhow, and who waits inside of a commit holds up the
-        # others.
-        super().__init__(database, run_id, gather=0.0)
+        super().__init__(database, run_id)
         self._owner = leases.owner
         self._shards: dict[bytes, str] = {}
         self._attempts: dict[bytes, int] = {}
@@ -228,7 +226,7 @@ class LeasedCallStore(CallStore):
             row = (self._run_id, at, key, asked_before, key, reserved_cost, reserved_tokens, shard)
             self._attempts[key] = connection.execute(_ENTER_ATTEMPT, row).fetchone()[0]
 
-        return self._submit(enter)
+        return self._database.submit(enter)
 
     def _give_up(self, connection: Connection, key: bytes, failure: FailedCall) -> None:
         # Who has the call now says how it ends.

@@ -11,11 +11,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import threading
-import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -37,10 +35,6 @@ from .writer import Connection
 
 LOOKUP = 500
 """Keys in one SELECT."""
-
-_ALONE = 2
-"""So many writes in the last commit and this one mean that calls are made one after the other."""
-_GATHER = 0.003
 
 _IN_DOUBT = "('sent', 'lost')"
 """States of an attempt that may have been charged although no answer was kept."""
@@ -77,26 +71,11 @@ class CallSummary:
         return None if self.unpriced else self.cost
 
 
-_Write = Callable[[Connection], None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """Writes that one commit will hold, and the future that they share."""
-
-    writes: list[_Write]
-    future: Future[None] = field(default_factory=Future)
-
-
 class CallStore:
     """A `CallRecord` in the workspace database, for one run.
 
-    Writes that come while another is being committed go into the next commit together, and share
-    one future: it has the error of the first that failed, and the others are kept all the same.
-
     Args:
         same_budget: Runs whose calls count in `spending` as well.
-        gather: Seconds for which a commit waits for more writes where many calls are in flight.
     """
 
     def __init__(
@@ -105,18 +84,11 @@ class CallStore:
         run_id: str,
         *,
         same_budget: Collection[str] = (),
-        gather: float = _GATHER,
     ) -> None:
-        self._gather = gather
         self._database = database
         self._run_id = run_id
         self._same_budget = {run_id, *same_budget}
         self._damaged: set[bytes] = set()
-        self._lock = threading.Lock()
-        self._pending: _Batch | None = None
-        """What the next commit will hold; the database has a flush queued that takes it."""
-        self._last = 0
-        """How many writes the last commit held."""
         self._frames: dict[tuple[str, str], tuple[RequestFrame, bytes]] = {}
         """The frame of the last request to an endpoint and model, with its hash."""
 
@@ -189,7 +161,7 @@ class CallStore:
                 _ENTER, (self._run_id, at, key, damaged, key, reserved_cost, reserved_tokens)
             )
 
-        return self._submit(enter)
+        return self._database.submit(enter)
 
     def adopt(self, keys: Sequence[bytes]) -> Mapping[bytes, OpenAttempt]:
         """See `CallRecord.adopt`."""
@@ -246,7 +218,7 @@ class CallStore:
             )
             connection.execute(_INSERT, row)
 
-        return self._submit(keep)
+        return self._database.submit(keep)
 
     def _frame(
         self, request: Request, endpoint: str, model: str
@@ -270,65 +242,14 @@ class CallStore:
         def settle(connection: Connection) -> None:
             self._settle(connection, key, "not_charged", cost=0.0, tokens=0)
 
-        return self._submit(settle)
+        return self._database.submit(settle)
 
     def failed(self, key: bytes, failure: FailedCall) -> Future[None]:
         """See `CallRecord.failed`; an attempt still open then may have been charged and stays in
         doubt.
         """
 
-        return self._submit(lambda connection: self._give_up(connection, key, failure))
-
-    def _submit(self, write: _Write) -> Future[None]:
-        """Queue a write and return the future of its batch."""
-        with self._lock:
-            batch = self._pending
-            if batch is not None:
-                batch.writes.append(write)
-                return batch.future
-            batch = self._pending = _Batch([write])
-        try:
-            flush = self._database.submit(lambda connection: self._flush(connection, batch))
-        except WorkspaceError as error:
-            self._close(batch)
-            batch.future.set_exception(error)
-            raise
-        flush.add_done_callback(lambda flush: self._flushed(flush, batch))
-        return batch.future
-
-    def _close(self, batch: _Batch) -> None:
-        """Let no more writes into a batch."""
-        with self._lock:
-            if self._pending is batch:
-                self._pending = None
-
-    def _flush(self, connection: Connection, batch: _Batch) -> None:
-        """Do all of a batch, in the writer's thread."""
-        if self._last + len(batch.writes) > _ALONE:
-            time.sleep(self._gather)
-        self._close(batch)
-        self._last = len(batch.writes)
-        for write in batch.writes:
-            write(connection)
-
-    def _flushed(self, flush: Future[None], batch: _Batch) -> None:
-        """Tell whoever waits; of a batch that failed each write is tried alone, so that one spoils
-        no other.
-        """
-        error = flush.exception()
-        self._close(batch)  # the flush may not have begun
-        if error is None or len(batch.writes) == 1:
-            _end(batch.future, error)
-            return
-        tries: list[Future[None]] = []
-        try:
-            for write in batch.writes:
-                tries.append(self._database.submit(write))
-        except WorkspaceError as refusal:
-            _end(batch.future, refusal)
-            return
-        # They are done, and answered, in their order.
-        tries[-1].add_done_callback(lambda _: _end(batch.future, *map(Future.exception, tries)))
+        return self._database.submit(lambda connection: self._give_up(connection, key, failure))
 
     def find_damaged(self) -> tuple[int, list[str]]:
         """Read every reply of the workspace; return how many there are, and which do not fit their
@@ -457,15 +378,6 @@ def read_spending(database: Database, where: str, values: Sequence[str]) -> Spen
     return Spending(
         settled_cost=row[0], settled_tokens=row[1], in_doubt_cost=row[2], in_doubt_tokens=row[3]
     )
-
-
-def _end(future: Future[None], *errors: BaseException | None) -> None:
-    """Set a future's result, or the first error."""
-    for error in errors:
-        if error is not None:
-            future.set_exception(error)
-            return
-    future.set_result(None)
 
 
 def _marks(values: Sequence[object]) -> str:
