@@ -152,7 +152,7 @@ def shortened(value: Any) -> str:  # Any: JSON
     return f"{short.repr(value):.80}"
 
 
-def explain_yaml_error(error: Exception, *, whole: str = "the file") -> str:
+def explain_yaml_error(error: Exception, *, top_level: str = "the file") -> str:
     """Return why YAML or JSON was refused: the field (or `whole`) and its value, or the parser's
     first line.
     """
@@ -160,7 +160,7 @@ def explain_yaml_error(error: Exception, *, whole: str = "the file") -> str:
 
     if isinstance(error, ValidationError):
         first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or whole
+        field = ".".join(str(part) for part in first["loc"]) or top_level
         return f"{field}: {first['msg']} (got {shortened(first['input'])})"
     return next(iter(str(error).splitlines()), type(error).__name__)
 

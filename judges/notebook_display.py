@@ -29,10 +29,10 @@ def html_table(
         notes: Stand below it.
         lines: How many lines there are where `frame` holds only the first of them.
     """
-    shown = frame.head(MOST_LINES)
-    body = shown.map(_cell).to_html(index=False, border=0, escape=True)
+    first_rows = frame.head(MOST_LINES)
+    body = first_rows.map(_cell).to_html(index=False, border=0, escape=True)
     total = len(frame) if lines is None else lines
-    hidden = total - len(shown)
+    hidden = total - len(first_rows)
     items = list(notes)
     if hidden:
         items.insert(0, f"{hidden:,} more lines; to_frame() has all of them")

@@ -268,8 +268,8 @@ class JudgePrompt:
 
     def system_text(self) -> str:
         """The system message: role, criteria, scale and the notice that fenced text is data."""
-        before, place, after = self.system.strip().partition(CRITERIA_PLACE)
-        if place:
+        before, placeholder, after = self.system.strip().partition(CRITERIA_PLACE)
+        if placeholder:
             sections = [before + self.criteria.strip() + after]
         else:
             sections = [before, "Criteria:\n" + self.criteria.strip()]
@@ -391,9 +391,9 @@ class TextLoader(yaml.SafeLoader):
             raise PromptError("YAML aliases (*name) are not accepted in a prompt file")
         tag = getattr(self.peek_event(), "tag", None)
         if tag is not None:
-            shown = tag.replace("tag:yaml.org,2002:", "!!")
+            short_tag = tag.replace("tag:yaml.org,2002:", "!!")
             raise PromptError(
-                f"the YAML tag {shown!r} is not accepted in a prompt file; every value is text"
+                f"the YAML tag {short_tag!r} is not accepted in a prompt file; every value is text"
             )
         return super().compose_node(parent, index)
 

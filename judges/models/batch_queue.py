@@ -357,7 +357,7 @@ class BatchQueue:
         try:
             return form.model_validate_json(raw)
         except ValidationError as error:
-            problem = explain_yaml_error(error, whole="the answer")
+            problem = explain_yaml_error(error, top_level="the answer")
             broken = error.errors()[0]["type"] == "json_invalid"
         raise ModelError(
             f"{self._at.base_url} does not answer as a batch queue does: {problem}",

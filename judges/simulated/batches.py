@@ -165,16 +165,16 @@ class BatchQueue:
     async def _work(
         self, line: Mapping[str, Any], output: list[bytes], errors: list[bytes]
     ) -> None:  # Any: JSON
-        asked = orjson.dumps(line["body"])
-        self._finished[asked] += 1
-        fate = self._faults.batch_line(asked, self._finished[asked])
+        request_body = orjson.dumps(line["body"])
+        self._finished[request_body] += 1
+        fate = self._faults.batch_line(request_body, self._finished[request_body])
         if fate is not None:
             self.counts[fate] += 1
         if fate == "batch_lost":
             return
         answer = error_response(500, "injected fault: this request failed")
         if fate is None:
-            answer = await self._answer(asked)
+            answer = await self._answer(request_body)
         status, body = answer.status_code, orjson.Fragment(bytes(answer.body))
         response = {"status_code": status, "request_id": "", "body": body}
         result = orjson.dumps({"custom_id": line["custom_id"], "response": response, "error": None})

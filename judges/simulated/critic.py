@@ -171,9 +171,9 @@ class Critic:
                 continue
             if active.get(name, 0.0) > 0 or not directive.effects.get(task):
                 continue
-            shown = sum(row.features[blame.feature] > blame.above for row in mine)
+            with_feature = sum(row.features[blame.feature] > blame.above for row in mine)
             # Half a row is added to either side, so that a single row proves little.
-            scores[name] = blame.prior * ((shown + 0.5) / (len(mine) + 1.0))
+            scores[name] = blame.prior * ((with_feature + 0.5) / (len(mine) + 1.0))
         return tuple(sorted(scores, key=lambda name: (-scores[name], name)))[:3]
 
 

@@ -171,9 +171,9 @@ class Faults(BaseModel):
     def _draw(self, rates: Iterable[tuple[str, float]], body: bytes, salt: str) -> str | None:
         digest = hashlib.blake2b(f"{self.seed}/{salt}/".encode() + body, digest_size=8).digest()
         # One uniform number, and each kind has its share of [0, 1): at most one of them happens.
-        left = int.from_bytes(digest, "big") / 2**64
+        draw = int.from_bytes(digest, "big") / 2**64
         for kind, rate in rates:
-            if left < rate:
+            if draw < rate:
                 return kind
-            left -= rate
+            draw -= rate
         return None

@@ -70,15 +70,19 @@ def pair_of(
         fields: The texts of the message by name.
         criteria: What a single field is compared with.
     """
-    found: dict[str, str] = {}
+    name_by_role: dict[str, str] = {}
     for role, own in names.items():
         name = next((name for name in own if name in fields), None)
         if name is not None:
-            found[role] = name
+            name_by_role[role] = name
     for task, focus, ground in _PAIRS:
-        if focus not in found or ground not in found or found[focus] == found[ground]:
+        if (
+            focus not in name_by_role
+            or ground not in name_by_role
+            or name_by_role[focus] == name_by_role[ground]
+        ):
             continue
-        text = fields[found[focus]]
+        text = fields[name_by_role[focus]]
         if task == "context_relevance":
             text = text.strip()
             more = " ".join(fields[name] for name in names["more"] if name in fields)
@@ -86,7 +90,7 @@ def pair_of(
                 # One line for the query: each further line is an example of what its definition
                 # takes for relevant.
                 task, text = "defined_relevance", f"{' '.join(text.split())}\n{more}"
-        return Pair(task=task, focus=text, ground=fields[found[ground]])
+        return Pair(task=task, focus=text, ground=fields[name_by_role[ground]])
     texts = list(fields.values())
     if not texts:
         return None

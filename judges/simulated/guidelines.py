@@ -72,8 +72,8 @@ class GuidelineWriter:
         present, _ = self._prompts.directives(self._writer.criteria_in(user))
         members: dict[str, list[tuple[int, str, int]]] = {}
         for number, text, rows in _RULE.findall(self._field(user, "rules")):
-            asked, _ = self._prompts.directives(text)
-            names = [name for name, strength in asked.items() if strength > 0]
+            strengths, _ = self._prompts.directives(text)
+            names = [name for name, strength in strengths.items() if strength > 0]
             if names and present.get(names[0], 0.0) <= 0:
                 members.setdefault(names[0], []).append((int(number), text, int(rows)))
         weight = {name: sum(rows for _, _, rows in own) for name, own in members.items()}

@@ -178,18 +178,18 @@ class TaskWriter:
         question = fields.get("question", "")
         sought = set(self._keys(question))
         # What is asked about it, without the names of things.
-        asked = {stem(word) for word in _WORD.findall(question) if word.islower()} & sought
+        question_stems = {stem(word) for word in _WORD.findall(question) if word.islower()} & sought
         best, quote = 0.0, ""
         for passage in _PASSAGE.split(fields.get("passages", ""))[1:]:
             around = len(sought & set(self._keys(passage)))
             for sentence in _SENTENCE.split(passage):
-                own = len(asked & set(self._keys(sentence)))
-                if own >= _LEAST_SHARED * len(asked) and own + around > best:
+                own = len(question_stems & set(self._keys(sentence)))
+                if own >= _LEAST_SHARED * len(question_stems) and own + around > best:
                     best, quote = own + around, sentence.strip()
         if not quote:
             return {"quote": "", "answer": ""}
-        given = set(_NUMBER.findall(question))
-        numbers = [found for found in _NUMBER.findall(quote) if found not in given]
+        question_numbers = set(_NUMBER.findall(question))
+        numbers = [number for number in _NUMBER.findall(quote) if number not in question_numbers]
         wants_number = _HOW_MANY.search(question) is not None and numbers
         return {"quote": quote, "answer": numbers[0] if wants_number else quote}
 

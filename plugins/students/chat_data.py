@@ -51,14 +51,14 @@ def student_prompt(
     what = f"a whole number from {scale.low} to {scale.high}" if graded else "1 for yes, 0 for no"
     fields = {REASON: "text"} if reasons else {}
     fields |= {"score": "score"} | ({"confidence": "confidence"} if confidence else {})
-    said = {
+    field_words = {
         REASON: f'"{REASON}": the reason, in a sentence or two',
         "score": f'"score": {what}',
         "confidence": '"confidence": how sure you are of this score, from 0 to 1',
     }
     reply = (
         "Answer with a JSON object and nothing else: "
-        + "; ".join(said[name] for name in fields)
+        + "; ".join(field_words[name] for name in fields)
         + "."
     )
     return replace(
@@ -103,8 +103,8 @@ def chat_data(
     )
     graded = graded and teacher.scale.kind == "graded"
     stated = bool(verdicts) and all(answer.confidence is not None for answer in verdicts)
-    asked = student_prompt(prompt, graded=graded, reasons=reasons, confidence=stated)
-    left: dict[str, int] = {}
+    student = student_prompt(prompt, graded=graded, reasons=reasons, confidence=stated)
+    left_out: dict[str, int] = {}
     rows: list[tuple[Row, Chat]] = []
     for row, answer in zip(teacher.dataset.rows, teacher.answers, strict=True):
         missing = next((name for name in prompt.inputs if name not in row.inputs), None)
@@ -115,11 +115,11 @@ def chat_data(
         elif reasons and not answer.rationale.strip():
             reason = "the teacher gave no reason"
         else:
-            rows.append((row, _chat(asked, row, answer, graded=graded)))
+            rows.append((row, _chat(student, row, answer, graded=graded)))
             continue
-        left[reason] = left.get(reason, 0) + 1
+        left_out[reason] = left_out.get(reason, 0) + 1
     if not rows:
-        why = ", ".join(f"{reason} ({n:,} rows)" for reason, n in left.items())
+        why = ", ".join(f"{reason} ({n:,} rows)" for reason, n in left_out.items())
         raise InputError(
             f"there is nothing to train on: {why}",
             hint="give the rows that were judged with --rows",
@@ -133,12 +133,12 @@ def chat_data(
             "all rows are of one group, so that none can be held out", hint="name another --group"
         )
     return ChatData(
-        prompt=asked,
+        prompt=student,
         train=tuple(chat for row, chat in rows if row.group_key not in held),
         held_out=tuple(chat for row, chat in rows if row.group_key in held),
         held_out_ids=tuple(row.id for row, _ in rows if row.group_key in held),
         groups=(len(keys) - len(held), len(held)),
-        left_out=left,
+        left_out=left_out,
     )
 
 

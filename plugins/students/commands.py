@@ -215,8 +215,8 @@ def data(
     if as_json:
         groups = dict(zip(counts, chats.groups, strict=True))
         answers = {"scale": chats.prompt.scale.describe(), "simulated": teacher.simulated}
-        left = {"left_out": dict(chats.left_out), "notes": notes, "out": str(out)}
-        say_json(counts | {"groups": groups} | answers | left)
+        rest = {"left_out": dict(chats.left_out), "notes": notes, "out": str(out)}
+        say_json(counts | {"groups": groups} | answers | rest)
         return
     for note in (
         *notes,
@@ -279,14 +279,18 @@ def judge_(
         rows, reading, inputs=taught.inputs, scale=PROBABILITY, require_labels=False
     )
     judged = taught.judge(dataset)
-    left: tuple[str, ...] = ()
+    unsure_ids: tuple[str, ...] = ()
     if sure is not None and unsure is not None:
-        judged, left = keep_sure(judged, sure)
-        _write_rows(judged, frozenset(left), unsure)
+        judged, unsure_ids = keep_sure(judged, sure)
+        _write_rows(judged, frozenset(unsure_ids), unsure)
     write_verdicts(judged, out)
     answered = len(judged.answers) - sum(judged.unscored.values())
     if as_json:
-        counts = {"rows": len(judged.answers), "decided": answered, "left_to_teacher": len(left)}
+        counts = {
+            "rows": len(judged.answers),
+            "decided": answered,
+            "left_to_teacher": len(unsure_ids),
+        }
         say_json(
             counts | {"simulated": taught.simulated, "out": str(out), "notes": list(dataset.notes)}
         )
@@ -297,8 +301,8 @@ def judge_(
         f"\n{taught.name}{simulated_mark(taught.simulated)}: {answered:,} of"
         f" {len(judged.answers):,} rows decided"
     )
-    if left:
-        say(f"  {len(left):,} rows are left to the teacher: {unsure}")
+    if unsure_ids:
+        say(f"  {len(unsure_ids):,} rows are left to the teacher: {unsure}")
     say(f"verdicts written to {out}")
 
 
@@ -352,14 +356,14 @@ def _say(report: StudentReport, out: Path | None, held_out: Path | None) -> None
     if report.change is not None and report.behind is not None:
         change = report.change
         interval = "" if change.low is None else f" [{change.low:+.4f}, {change.high:+.4f}]"
-        shown = {
+        verdicts = {
             True: f"at most {WORTH:.2f} behind",
             False: f"more than {WORTH:.2f} behind",
             None: f"whether it is more than {WORTH:.2f} behind is not shown",
         }
         say(
             f"F1, student less teacher: {change.difference:+.4f}{interval}:"
-            f" {shown[report.is_within]}"
+            f" {verdicts[report.is_within]}"
         )
     say("\nas a screen: the student decides where it is sure, the teacher the rest")
     table: list[tuple[str, ...]] = []

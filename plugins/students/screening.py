@@ -61,14 +61,14 @@ def screen_at(student: JudgedDataset, teacher: JudgedDataset, confidence: float)
         raise InputError("student and teacher judged other rows")
     answers: list[Answer] = []
     same: list[bool] = []
-    asked = 0
+    calls = 0
     for mine, theirs in zip(student.answers, teacher.answers, strict=True):
         if isinstance(mine, Verdict) and is_sure(mine, confidence):
             answers.append(replace(mine, score=float(mine.positive), before=None))
             if isinstance(theirs, Verdict):
                 same.append(mine.positive == theirs.positive)
             continue
-        asked += 1
+        calls += 1
         decided = isinstance(theirs, Verdict)
         answers.append(
             replace(theirs, score=float(theirs.positive), before=None) if decided else theirs
@@ -78,7 +78,7 @@ def screen_at(student: JudgedDataset, teacher: JudgedDataset, confidence: float)
     )
     return ScreenedAt(
         confidence=confidence,
-        asked=asked / len(answers) if answers else 0.0,
+        asked=calls / len(answers) if answers else 0.0,
         agreement=float(np.mean(same)) if same else None,
         judged=together,
     )

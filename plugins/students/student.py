@@ -68,13 +68,13 @@ class Student:
             if row.inputs.get(long) is not None and row.inputs.get(short) is not None
         ]
         pairs = [TextPair.of(row.inputs[long], row.inputs[short]) for row in there]
-        found = dict(
+        probability_of = dict(
             zip((row.id for row in there), self.probabilities(pairs).tolist(), strict=True)
         )
         answers: list[Answer] = []
         for row in dataset.rows:
-            if row.id in found:
-                answers.append(verdict_of(row.id, found[row.id], self.rule))
+            if row.id in probability_of:
+                answers.append(verdict_of(row.id, probability_of[row.id], self.rule))
             else:
                 answers.append(
                     Unscored(row_id=row.id, reason="parse", detail=f"no {long} or no {short}")

@@ -103,11 +103,13 @@ class WordWeights:
         df = Counter(word for text in texts for word in set(text))
         # A word of one text is as rare as one of none, nearly; the order decides nothing but ties
         # at the limit.
-        kept = sorted(
+        vocabulary = sorted(
             ((word, n) for word, n in df.items() if n > 1), key=lambda one: (-one[1], one[0])
         )[:MOST_WORDS]
         n = len(texts)
-        idf = {word: round(math.log((1 + n) / (1 + count)) + 1, DIGITS) for word, count in kept}
+        idf = {
+            word: round(math.log((1 + n) / (1 + count)) + 1, DIGITS) for word, count in vocabulary
+        }
         return cls(idf=idf, rarest=math.log((1 + n) / 2) + 1)
 
     def of_word(self, word: str) -> float:
@@ -185,5 +187,5 @@ def _covered(counts: tuple[int, int]) -> tuple[float, float]:
     """Return the share that is covered, all of it where there is nothing to cover, and how much is
     missing.
     """
-    found, missing = counts
-    return (found / (found + missing) if found + missing else 1.0), float(missing)
+    present, missing = counts
+    return (present / (present + missing) if present + missing else 1.0), float(missing)

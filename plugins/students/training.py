@@ -104,8 +104,8 @@ def train_student(
     for i in range(folds):
         inside, outside = np.flatnonzero(member != i), np.flatnonzero(member == i)
         student = _train(teacher, taught.rows, pairs, learned, member, inside, settings)
-        found = student.probabilities([pairs[j] for j in outside])
-        for j, probability in zip(outside.tolist(), found.tolist(), strict=True):
+        fold_probabilities = student.probabilities([pairs[j] for j in outside])
+        for j, probability in zip(outside.tolist(), fold_probabilities.tolist(), strict=True):
             held_out[j] = verdict_of(teacher.dataset.rows[j].id, probability, student.rule)
         if count is not None:
             count(i + 1, folds + 1)

@@ -147,7 +147,7 @@ def run_annotation(
         WorldError: The endpoint or the disk stopped it; answers that came are recorded.
     """
     cut = parse_cut(threshold_from)
-    kept = workspace.registry.kept_rule(prompt)
+    registered = workspace.registry.kept_rule(prompt)
     pairs = _draw(collection, retriever, plan, watch)
     dataset = pair_dataset(pairs, collection.label_scale, collection.labels, name="annotate")
     if cut.origin == "labels" and not any(
@@ -164,8 +164,11 @@ def run_annotation(
         "retriever": retriever.name,
     }
     config |= {"k": plan.k, "per_query": plan.per_query, "outside": plan.outside, "seed": plan.seed}
-    config |= {"rule": kept and kept.rule.version, "data_hash": dataset.content_hash}
-    settings, rule = JudgeSettings(max_tokens=models.max_tokens), kept.rule if kept else None
+    config |= {"rule": registered and registered.rule.version, "data_hash": dataset.content_hash}
+    settings, rule = (
+        JudgeSettings(max_tokens=models.max_tokens),
+        registered.rule if registered else None,
+    )
     with start_run_client(workspace, "annotate", config, models, environment) as (run_id, client):
         judged = judge(
             prompt,
@@ -183,13 +186,13 @@ def run_annotation(
         cut = Cut(origin="rule")
         remark = f"{remark}; the judge's own decision is taken"
     notes = [*collection.notes, *_plan_notes(pairs, plan)]
-    if kept is None:
+    if registered is None:
         notes.append(
             "no rule is kept for this judge: probabilities are raw; `judgewright calibrate`"
             " fits one"
         )
     else:
-        notes += kept.caveats(model=models.model, confidence=settings.confidence)
+        notes += registered.caveats(model=models.model, confidence=settings.confidence)
     notes += describe_spending(client.stats)
     if collection.labels:
         notes.append(remark)

@@ -125,7 +125,7 @@ def compare_answers(
         "answer_model": answering[0],
         "setups": [str(setup) for setup in setups],
     }
-    kept = workspace.registry.kept_rule(prompt)
+    registered = workspace.registry.kept_rule(prompt)
     run_id = create_run(workspace.database, "answers", config)
     with (
         run_session(workspace.database, run_id),
@@ -140,7 +140,7 @@ def compare_answers(
         grader = Grader(
             prompt=prompt,
             client=clients[judging],
-            rule=kept and kept.rule,
+            rule=registered and registered.rule,
             settings=JudgeSettings(max_tokens=models.max_tokens),
         )
         results, simulated = compare_setups(
@@ -183,8 +183,8 @@ def grade_both_ways(answers: Path, verdicts: Sequence[Path]) -> dict[str, Graded
         DataError: A file cannot be used, or a verdict file is about other rows.
     """
     columns = columns_of(answers)
-    wanted = (QUESTION_NAMES, GOLD_NAMES, ANSWER_NAMES)
-    inputs = [name for names in wanted if (name := first_of(names, columns)) is not None]
+    role_names = (QUESTION_NAMES, GOLD_NAMES, ANSWER_NAMES)
+    inputs = [name for names in role_names if (name := first_of(names, columns)) is not None]
     correctness_inputs(inputs, str(answers))
     graded: dict[str, GradedAnswers] = {}
     for name, judged in read_judges(verdicts, VerdictColumns(require_labels=False)).items():

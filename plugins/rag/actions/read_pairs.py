@@ -74,7 +74,7 @@ class PairLine:
         return f"{self.path}, {unit_of(self.path)} {self.at}"
 
 
-def read_pairs(path: Path, wanted: PairColumns, notes: list[str]) -> list[PairLine]:
+def read_pairs(path: Path, pair_columns: PairColumns, notes: list[str]) -> list[PairLine]:
     """Read the pairs of a file.
 
     Args:
@@ -87,25 +87,27 @@ def read_pairs(path: Path, wanted: PairColumns, notes: list[str]) -> list[PairLi
         DataError: The file, or any of its lines, cannot be used; up to ten problems are named.
     """
     there = columns_of(path)
-    found: dict[str, str] = {}
+    column_by_role: dict[str, str] = {}
     for role, names in ROLES.items():
         usual = first_of([prefix + name for name in names for prefix in PREFIXES], there)
-        if column := wanted.columns.get(role, usual):
-            found[role] = column
-    query = found.get("query_id", found.get("query"))
+        if column := pair_columns.columns.get(role, usual):
+            column_by_role[role] = column
+    query = column_by_role.get("query_id", column_by_role.get("query"))
     if query is None and there:
         raise InputError(
             f"{path}: no column says which query a pair has; the columns are {', '.join(there)}",
             hint="name it: --column query=COLUMN or --column query_id=COLUMN",
         )
-    needed = {column: f"--column {role}=COLUMN" for role, column in found.items()} | dict(
-        wanted.numbers
+    needed = {column: f"--column {role}=COLUMN" for role, column in column_by_role.items()} | dict(
+        pair_columns.numbers
     )
-    if wanted.label_needed:
-        needed[wanted.label] = "--label COLUMN"
-    numbers = [*wanted.numbers, *(name for name in wanted.optional if name in there)]
+    if pair_columns.label_needed:
+        needed[pair_columns.label] = "--label COLUMN"
+    numbers = [*pair_columns.numbers, *(name for name in pair_columns.optional if name in there)]
     roles = Roles(
-        label=wanted.label, aside=tuple(dict.fromkeys([*found.values(), *numbers])), needed=needed
+        label=pair_columns.label,
+        aside=tuple(dict.fromkeys([*column_by_role.values(), *numbers])),
+        needed=needed,
     )
     table = read_table(path, roles)
     notes += [f"{path.name}: {note}" for note in table.notes]
@@ -115,7 +117,7 @@ def read_pairs(path: Path, wanted: PairColumns, notes: list[str]) -> list[PairLi
     for draft in table.drafts:
         cells = {
             role: "" if (cell := draft.aside[column]) is None else str(cell)
-            for role, column in found.items()
+            for role, column in column_by_role.items()
         }
         name = cells.get("query_id", cells.get("query", "")).strip()
         document = cells.get("document_id", draft.id)

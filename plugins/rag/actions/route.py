@@ -163,7 +163,9 @@ def run_routing(
             "questions", Progress(done=done, total=total, failed=0, recorded=0, cost=None, tokens=0)
         )
 
-    found = find_candidates(dataset, catalog, retriever, field=prompt.inputs[0], k=k, count=count)
+    candidates = find_candidates(
+        dataset, catalog, retriever, field=prompt.inputs[0], k=k, count=count
+    )
     config = {
         "judge": prompt.name,
         "version": prompt.version,
@@ -174,7 +176,12 @@ def run_routing(
     settings = JudgeSettings(max_tokens=models.max_tokens)
     with start_run_client(workspace, "route", config, models, environment) as (run_id, client):
         judged = choose(
-            prompt, dataset, found, client, settings=settings, progress=partial(watch, "choices")
+            prompt,
+            dataset,
+            candidates,
+            client,
+            settings=settings,
+            progress=partial(watch, "choices"),
         )
         require_answers(judged.answers, of="question")
         stats = client.stats
@@ -185,10 +192,10 @@ def run_routing(
     return Routed(
         run_id=run_id,
         judged=judged,
-        stages=_stages(dataset, found, catalog, labelled=labelled),
+        stages=_stages(dataset, candidates, catalog, labelled=labelled),
         chosen=dict(names.most_common()),
         benchmark=measure(judged) if labelled else None,
-        first=measure(first_retrieved(prompt, dataset, found)) if labelled else None,
+        first=measure(first_retrieved(prompt, dataset, candidates)) if labelled else None,
         confused=_confused(judged),
         by=by_column(judged, by) if by is not None and labelled else {},
         shown=seal.shown(judged),
@@ -211,17 +218,17 @@ def _confused(judged: JudgedDataset) -> tuple[tuple[str, str, int], ...]:
 
 
 def _stages(
-    dataset: Dataset, found: Candidates, catalog: Catalog, *, labelled: bool
+    dataset: Dataset, candidates: Candidates, catalog: Catalog, *, labelled: bool
 ) -> tuple[Stage, ...]:
     everything = tuple(range(len(catalog.sources)))
     steps = {
         "the whole catalogue": [everything] * len(dataset.rows),
-        "open to the row": found.allowed,
-        f"nearest {found.k} by {found.retriever}": found.nearest,
+        "open to the row": candidates.allowed,
+        f"nearest {candidates.k} by {candidates.retriever}": candidates.nearest,
     }
     stages: list[Stage] = []
     for name, chosen in steps.items():
         mean = sum(len(sources) for sources in chosen) / len(chosen)
-        kept = measure(among(dataset, chosen)).metrics["accuracy"] if labelled else None
-        stages.append(Stage(name=name, sources=mean, kept=kept))
+        accuracy = measure(among(dataset, chosen)).metrics["accuracy"] if labelled else None
+        stages.append(Stage(name=name, sources=mean, kept=accuracy))
     return tuple(stages)

@@ -62,13 +62,13 @@ class TrainingPairs:
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `search pairs --json` prints."""
-        said = Counter(pair.relevant for pair in self.annotated)
+        counts = Counter(pair.relevant for pair in self.annotated)
         return {
             "lines": len(self.lines),
             "queries": self.mined.queries,
-            "relevant": said[True],
-            "not_relevant": said[False],
-            "undecided": said[None],
+            "relevant": counts[True],
+            "not_relevant": counts[False],
+            "undecided": counts[None],
             "by_people": sum(pair.human is not None for pair in self.annotated),
             "pairs": len(self.mined.pairs),
             "triplets": len(self.mined.triplets),
@@ -94,10 +94,10 @@ def make_training_pairs(files: PairFiles, settings: MiningSettings) -> TrainingP
     """
     notes: list[str] = []
     optional = (files.verdict, *RELEVANCE)
-    wanted = PairColumns(
+    pair_columns = PairColumns(
         columns=files.columns, label=files.label, label_needed=False, optional=optional
     )
-    lines = [line for path in files.paths for line in read_pairs(path, wanted, notes)]
+    lines = [line for path in files.paths for line in read_pairs(path, pair_columns, notes)]
     bare = next((line for line in lines if line.texts is None), None)
     if bare is not None:
         raise InputError(
@@ -157,18 +157,18 @@ def _annotated(
     )
 
 
-def write_training(made: TrainingPairs, form: str, path: Path) -> int:
+def write_training(pairs: TrainingPairs, form: str, path: Path) -> int:
     """Write pairs or triplets, as JSON Lines or Parquet, and return how many.
 
     Raises:
         InputError: The name ends in neither, or there is nothing to write.
     """
     columns = FORMS[form]
-    lines = made.mined.triplets if form == "triplets" else made.mined.pairs
+    lines = pairs.mined.triplets if form == "triplets" else pairs.mined.pairs
     if not lines:
         raise InputError(
-            f"there are no {form}: {made.mined.without_positive} of {made.mined.queries} queries"
-            f" have no relevant document, {made.mined.without_negative} positives no negative",
+            f"there are no {form}: {pairs.mined.without_positive} of {pairs.mined.queries} queries"
+            f" have no relevant document, {pairs.mined.without_negative} positives no negative",
             hint="annotate more pairs a query, or raise --below",
         )
     objects = [dict(zip(columns, line, strict=True)) for line in lines]
@@ -181,12 +181,12 @@ def write_training(made: TrainingPairs, form: str, path: Path) -> int:
     return len(lines)
 
 
-def write_pair_matrix(made: TrainingPairs, path: Path) -> None:
+def write_pair_matrix(pairs: TrainingPairs, path: Path) -> None:
     """Write the label matrix of all decided pairs; the same text under several ids of a query is
     one of them.
     """
     entries: dict[tuple[str, str], tuple[str, str, bool, bool]] = {}
-    for line, pair in zip(made.lines, made.annotated, strict=True):
+    for line, pair in zip(pairs.lines, pairs.annotated, strict=True):
         if pair.relevant is None:
             continue
         key = text_key(pair.query), text_key(pair.document)

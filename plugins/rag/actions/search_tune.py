@@ -97,8 +97,8 @@ def run_search_tuning(files: SearchFiles, settings: TuneSettings, *, count: Coun
     numbers = dict.fromkeys(files.features, "--feature COLUMN")
     if files.judge_label is not None:
         numbers[files.judge_label] = "--judge-label COLUMN"
-    wanted = PairColumns(columns=files.columns, label=files.label, numbers=numbers)
-    pairs = [pair for path in files.pairs for pair in read_pairs(path, wanted, notes)]
+    pair_columns = PairColumns(columns=files.columns, label=files.label, numbers=numbers)
+    pairs = [pair for path in files.pairs for pair in read_pairs(path, pair_columns, notes)]
     grades: list[list[float]] = [[] for _ in pairs]
     simulated = False
     if files.judge_label is not None:
@@ -115,7 +115,7 @@ def run_search_tuning(files: SearchFiles, settings: TuneSettings, *, count: Coun
             simulated = simulated or judged.simulated
             judges.append(judged.model or name)
             notes.append(_join(pairs, grades, judged, path))
-    repeated = sum(len(found) > 1 for found in grades)
+    repeated = sum(len(pair_grades) > 1 for pair_grades in grades)
     if repeated:
         notes.append(
             f"pairs with several grades of the judge, of which the mean counts: {repeated:,}"
@@ -161,9 +161,9 @@ def _join(
             continue
         texts = [first_of(names, tuple(row.inputs)) for names in (QUERY_NAMES, PASSAGE_NAMES)]
         theirs = _texts(*(row.inputs[name] for name in texts if name)) if all(texts) else None
-        found = by_id.get(row.id, []) if with_ids else by_texts.get(theirs or ("", ""), [])
-        alone += not found
-        for i in found:
+        matches = by_id.get(row.id, []) if with_ids else by_texts.get(theirs or ("", ""), [])
+        alone += not matches
+        for i in matches:
             pair = pairs[i]
             if theirs and pair.texts and _texts(*pair.texts) != theirs:
                 raise DataError(
@@ -219,7 +219,7 @@ def _table(
         features=tuple(columns),
         values=np.stack(list(columns.values()), axis=1) if columns else np.zeros((len(pairs), 0)),
         human=np.array([math.nan if pair.label is None else pair.label for pair in pairs]),
-        judge=np.array([fmean(found) if found else math.nan for found in grades]),
+        judge=np.array([fmean(pair_grades) if pair_grades else math.nan for pair_grades in grades]),
     )
 
 
@@ -234,8 +234,8 @@ def _free(name: str, taken: Mapping[str, object]) -> str:
 def _run_scores(pairs: Sequence[PairLine], path: Path, notes: list[str]) -> FloatArray:
     run = read_trec_run(path)
     scores = np.array([run.get(pair.query, {}).get(pair.document, math.nan) for pair in pairs])
-    found = int((~np.isnan(scores)).sum())
-    if not found:
+    scored = int((~np.isnan(scores)).sum())
+    if not scored:
         raise DataError(
             f"{path}: none of its lines is about a pair; its first query is {next(iter(run))!r},"
             f" that of the pairs {pairs[0].query!r}",
@@ -246,8 +246,8 @@ def _run_scores(pairs: Sequence[PairLine], path: Path, notes: list[str]) -> Floa
         )
     lines = sum(len(documents) for documents in run.values())
     notes.append(
-        f"{path.name}: {found:,} of {len(pairs):,} pairs have a score; {lines - found:,} lines are"
-        " about others"
+        f"{path.name}: {scored:,} of {len(pairs):,} pairs have a score; {lines - scored:,} lines"
+        " are about others"
     )
     return scores
 
@@ -257,9 +257,9 @@ def _built(pairs: Sequence[PairLine], files: SearchFiles, count: Count) -> dict[
     passages: dict[str, int] = {}
     of: list[tuple[int, int]] = []
     for pair in pairs:
-        asked, text = pair.texts or ("", "")
+        query, text = pair.texts or ("", "")
         of.append(
-            (queries.setdefault(asked, len(queries)), passages.setdefault(text, len(passages)))
+            (queries.setdefault(query, len(queries)), passages.setdefault(text, len(passages)))
         )
     at = np.array(of, np.int64)
     return text_features(

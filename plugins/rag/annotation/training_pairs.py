@@ -102,26 +102,28 @@ def mine_pairs(
         texts.setdefault(text_key(pair.document), pair.document)
         if pair.relevant is not None:
             by_query[text_key(pair.query)][text_key(pair.document)].append(pair)
-    place = {key: i for i, key in enumerate(texts)}
+    rank = {key: i for i, key in enumerate(texts)}
     bm25 = Bm25(list(texts.values())) if texts else None
     positives: list[tuple[str, str]] = []
     triplets: list[tuple[str, str, str]] = []
-    doubtful = known = without_positive = without_negative = 0
+    doubtful = known_positives = without_positive = without_negative = 0
     for documents in by_query.values():
         anchor = next(iter(documents.values()))[0].query
         relevant = {key: pairs for key, pairs in documents.items() if _any_relevant(pairs)}
-        known += sum(_count_doubts(pairs) for pairs in relevant.values())
+        known_positives += sum(_count_doubts(pairs) for pairs in relevant.values())
         hard = {key: _score(pairs) for key, pairs in documents.items() if key not in relevant}
-        kept = {
+        hard_negatives = {
             key: score for key, score in hard.items() if score is None or score < settings.below
         }
-        doubtful += len(hard) - len(kept)
+        doubtful += len(hard) - len(hard_negatives)
         without_positive += not relevant
-        order = _hardest_first(kept, bm25.scores(anchor).tolist() if bm25 and kept else [], place)
+        order = _hardest_first(
+            hard_negatives, bm25.scores(anchor).tolist() if bm25 and hard_negatives else [], rank
+        )
         for key, marked in relevant.items():
             positives.append((anchor, texts[key]))
             own = _score(marked)
-            allowed = [one for one in order if _apart(kept[one], own, settings.margin)]
+            allowed = [one for one in order if _apart(hard_negatives[one], own, settings.margin)]
             negatives = allowed[: settings.negatives]
             without_negative += not negatives
             triplets += [(anchor, texts[key], texts[one]) for one in negatives]
@@ -130,7 +132,7 @@ def mine_pairs(
         triplets=tuple(triplets),
         queries=len(by_query),
         doubtful=doubtful,
-        known=known,
+        known=known_positives,
         without_positive=without_positive,
         without_negative=without_negative,
     )
@@ -152,11 +154,11 @@ def _score(pairs: Sequence[AnnotatedPair]) -> float | None:
 
 
 def _hardest_first(
-    scores: Mapping[str, float | None], bm25: Sequence[float], place: Mapping[str, int]
+    scores: Mapping[str, float | None], bm25: Sequence[float], rank: Mapping[str, int]
 ) -> list[str]:
     def hardness(key: str) -> tuple[float, float, int]:
         score = scores[key]
-        return (1.0 if score is None else -score), -bm25[place[key]], place[key]
+        return (1.0 if score is None else -score), -bm25[rank[key]], rank[key]
 
     return sorted(scores, key=hardness)
 

@@ -135,7 +135,7 @@ def _headings(text: str) -> list[_Heading]:
     lines = [0]
     for line in text.split("\n"):
         lines.append(lines[-1] + len(line) + 1)
-    found: list[_Heading] = []
+    headings: list[_Heading] = []
     path: list[tuple[int, str]] = []
     tokens = MarkdownIt().parse(text)
     for token, inline in pairwise(tokens):
@@ -146,10 +146,10 @@ def _headings(text: str) -> list[_Heading]:
                 *((above, name) for above, name in path if above < level),
                 (level, inline.content.strip()),
             ]
-            found.append(
+            headings.append(
                 _Heading(lines[token.map[0]], lines[token.map[1]], tuple(name for _, name in path))
             )
-    return found
+    return headings
 
 
 def _section_starts(text: str, headings: Sequence[_Heading]) -> list[int]:
@@ -195,15 +195,15 @@ def _sentences(text: str, size: int) -> list[Span]:
         get_sentence_boundaries,  # pyright: ignore[reportAttributeAccessIssue]
     )
 
-    found: list[Span] = []
+    spans: list[Span] = []
     for sentence in get_sentence_boundaries("en", text):
         start, end = int(sentence["start_index"]), int(sentence["end_index"])
-        found += (
+        spans += (
             _recursive(text, start, end, Chunking(size=size, overlap=0))
             if end - start > size
             else [(start, end)]
         )
-    return found
+    return spans
 
 
 def _likeness(vectors: FloatArray) -> FloatArray:

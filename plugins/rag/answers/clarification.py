@@ -178,7 +178,7 @@ def clarify_queries(
         settings=settings,
         progress=lambda progress: watch(f"{way}: queries", progress),
     )
-    found: list[Interpretation] = []
+    interpretations: list[Interpretation] = []
     unread: dict[int, str] = {}
     simulated = client.model.simulated
     for i, reply in enumerate(replies):
@@ -191,9 +191,9 @@ def clarify_queries(
         )
         for text in [*texts][:MOST]:
             held = passages[i] if way == "read" else index.passages(index.best(text, k))
-            found.append(Interpretation(query=i, text=text, passages=held))
+            interpretations.append(Interpretation(query=i, text=text, passages=held))
     answered = _answered(
-        found, client, settings, lambda progress: watch(f"{way}: answers", progress)
+        interpretations, client, settings, lambda progress: watch(f"{way}: answers", progress)
     )
     merged = _merged(answered, alike, encode)
     judged = _judged(
@@ -203,26 +203,26 @@ def clarify_queries(
         way=way,
         interpretations=tuple(judged),
         unread=unread,
-        searches=len(queries) if way == "read" else len(found),
-        model_calls=len(queries) + len(found),
+        searches=len(queries) if way == "read" else len(interpretations),
+        model_calls=len(queries) + len(interpretations),
         simulated=simulated,
         queries=len(queries),
     )
 
 
 def _answered(
-    found: Sequence[Interpretation],
+    interpretations: Sequence[Interpretation],
     client: Client,
     settings: JudgeSettings,
     progress: Callable[[Progress], None],
 ) -> list[Interpretation]:
     """Have each answered from its passages; one without an answer that they support is dropped."""
-    items = [{"question": one.text, "passages": one.passages} for one in found]
+    items = [{"question": one.text, "passages": one.passages} for one in interpretations]
     replies = ask_instruction(
         load_instruction("answer_question"), items, client, settings=settings, progress=progress
     )
     answered: list[Interpretation] = []
-    for one, reply in zip(found, replies, strict=True):
+    for one, reply in zip(interpretations, replies, strict=True):
         if not isinstance(reply, Filled):
             answered.append(replace(one, failure=f"{reply.reason}: {reply.detail}"))
             continue
@@ -244,23 +244,27 @@ def _held(quote: str, passages: str) -> float:
 
 
 def _merged(
-    found: Sequence[Interpretation], alike: float, encode: Encode | None
+    interpretations: Sequence[Interpretation], alike: float, encode: Encode | None
 ) -> list[Interpretation]:
     """Cluster a query's question-answer pairs; of each cluster the first is kept.
 
     Two with different numbers never mean the same: years and versions are what queries leave out
     most.
     """
-    merged = list(found)
-    for query in dict.fromkeys(one.query for one in found):
-        at = [i for i, one in enumerate(found) if one.query == query and one.kept]
+    merged = list(interpretations)
+    for query in dict.fromkeys(one.query for one in interpretations):
+        at = [i for i, one in enumerate(interpretations) if one.query == query and one.kept]
         if len(at) < 2:
             continue
-        texts = [f"{found[i].text} {found[i].answer}" for i in at]
+        texts = [f"{interpretations[i].text} {interpretations[i].answer}" for i in at]
         first: dict[int, int] = {}
         for i, cluster in zip(at, _clusters(texts, alike, encode), strict=True):
             if cluster in first:
-                merged[i] = replace(found[i], dropped="repeated", detail=found[first[cluster]].text)
+                merged[i] = replace(
+                    interpretations[i],
+                    dropped="repeated",
+                    detail=interpretations[first[cluster]].text,
+                )
             else:
                 first[cluster] = i
     return merged
@@ -287,18 +291,18 @@ def _clusters(texts: Sequence[str], alike: float, encode: Encode | None) -> list
 
 def _judged(
     queries: Sequence[str],
-    found: Sequence[Interpretation],
+    interpretations: Sequence[Interpretation],
     client: Client,
     judges: Judges,
     progress: Callable[[Progress], None],
 ) -> list[Interpretation]:
     """Have both judges look at what was kept."""
-    kept = [i for i, one in enumerate(found) if one.kept]
-    judged = list(found)
+    remaining = [i for i, one in enumerate(interpretations) if one.kept]
+    judged = list(interpretations)
     for name, prompt in (("grounded", judges.grounded), ("answerable", judges.answerable)):
         rows: list[Row] = []
-        for i in kept:
-            one = found[i]
+        for i in remaining:
+            one = interpretations[i]
             texts = {"query": queries[one.query], "interpretation": one.text, "question": one.text}
             inputs = {field: {**texts, "passages": one.passages}[field] for field in prompt.inputs}
             rows.append(Row(id=str(i), inputs=inputs, group=str(one.query)))
@@ -306,7 +310,7 @@ def _judged(
         answers = judge(
             prompt, dataset, client, settings=judges.settings, progress=progress
         ).answers
-        for i, answer in zip(kept, answers, strict=True):
+        for i, answer in zip(remaining, answers, strict=True):
             if isinstance(answer, Unscored):
                 judged[i] = replace(judged[i], failure=f"{answer.reason}: {answer.detail}")
             else:

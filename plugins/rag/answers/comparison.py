@@ -168,16 +168,16 @@ def compare_setups(
         settings=settings,
         progress=lambda progress: watch("answers", progress),
     )
-    given: list[GivenAnswer] = []
+    answers_to_grade: list[GivenAnswer] = []
     for i, (question, reply) in enumerate(zip(cycle(questions), replies, strict=False)):
         if isinstance(reply, Filled):
             answer = reply.text("answer").strip()
-            given.append(
+            answers_to_grade.append(
                 GivenAnswer(id=str(i), question=question.text, gold=question.gold, answer=answer)
             )
     judged = grade_answers(
         grader.prompt,
-        given,
+        answers_to_grade,
         grader.client,
         settings=grader.settings,
         rule=grader.rule,
@@ -190,8 +190,8 @@ def compare_setups(
         outcomes: list[Outcome] = []
         at = range(s * len(questions), (s + 1) * len(questions))
         for i, question in zip(at, questions, strict=True):
-            found = index.found(question, retrieved[i])
-            outcomes.append(_outcome(question, replies[i], verdicts.get(str(i)), found))
+            hits = index.found(question, retrieved[i])
+            outcomes.append(_outcome(question, replies[i], verdicts.get(str(i)), hits))
         characters = fmean(len(items[i]["passages"]) for i in at)
         results.append(
             _result(
@@ -208,13 +208,11 @@ def _outcome(
     question: Question,
     reply: Filled | Unfilled,
     verdict: Answer | None,
-    found: tuple[bool | None, float | None],
+    hits: tuple[bool | None, float | None],
 ) -> Outcome:
     if isinstance(reply, Unfilled):
         failure = f"{reply.reason}: {reply.detail}"
-        return Outcome(
-            answer=None, failure=failure, document_found=found[0], evidence_found=found[1]
-        )
+        return Outcome(answer=None, failure=failure, document_found=hits[0], evidence_found=hits[1])
     answer = reply.text("answer").strip()
     assert verdict is not None, "every answer was handed to the judge"
     return Outcome(
@@ -225,8 +223,8 @@ def _outcome(
         else "",
         correct=None if isinstance(verdict, Unscored) else verdict.positive,
         similarity=answer_similarity(answer, question.gold),
-        document_found=found[0],
-        evidence_found=found[1],
+        document_found=hits[0],
+        evidence_found=hits[1],
     )
 
 
@@ -286,12 +284,12 @@ def _mean(
     bounds: tuple[float, float] = (0.0, 1.0),
 ) -> Estimate:
     """Return the mean of the values there are, with its interval over groups."""
-    known: FloatArray = np.array([value for value in values if value is not None], np.float64)
+    present: FloatArray = np.array([value for value in values if value is not None], np.float64)
     there = np.array([value is not None for value in values])
-    if bounds == (0.0, 1.0) or not len(known):
-        return mean_by_group(known, groups[there], missing)
+    if bounds == (0.0, 1.0) or not len(present):
+        return mean_by_group(present, groups[there], missing)
     codes = renumbered(groups[there])
-    mean = float(known.mean())
-    se, units = left_out_se(known - mean, codes)
+    mean = float(present.mean())
+    se, units = left_out_se(present - mean, codes)
     interval = score_interval(mean, se, units, bounds=bounds) if units > 1 else None
-    return Estimate.of(mean, interval, len(known), missing="one document cannot show the spread")
+    return Estimate.of(mean, interval, len(present), missing="one document cannot show the spread")

@@ -103,9 +103,9 @@ def _documents(path: Path) -> tuple[Document, ...]:
             problems.add(record.at, f"field {id_!r}: another document is called {name!r}")
         about: list[str] = []
         for column, cell in record.fields.items():
-            said = " ".join(_cell(cell).split())
-            if column not in (text, id_) and said and len(said) <= SHORT:
-                about.append(f"{column}: {said}")
+            cell_text = " ".join(_cell(cell).split())
+            if column not in (text, id_) and cell_text and len(cell_text) <= SHORT:
+                about.append(f"{column}: {cell_text}")
         documents[name] = Document(id=name, text=_lines(body), about="\n".join(about))
     problems.check()
     return tuple(documents.values())
@@ -122,11 +122,11 @@ def read_questions(path: Path, documents: Sequence[Document]) -> tuple[Question,
     problems, records = _records(path)
     columns = tuple({name: None for record in records for name in record.fields})
     question, gold = first_of(QUESTION_NAMES, columns), first_of((*GOLD_NAMES, "answer"), columns)
-    for what, names, found in (
+    for what, names, column in (
         ("question", QUESTION_NAMES, question),
         ("right answer", GOLD_NAMES, gold),
     ):
-        if found is None:
+        if column is None:
             raise DataError(
                 f"{path}: no column holds the {what}; it has {', '.join(columns) or 'none'}",
                 hint=f"call the column {names[0]!r}",

@@ -88,11 +88,15 @@ def grade_answers(
     """
     inputs = correctness_inputs(prompt.inputs, f"the judge {prompt.name!r}")
     rows: list[Row] = []
-    for given in answers:
-        texts = (given.question, " or: ".join(given.gold), given.answer)
-        rows.append(Row(id=given.id, inputs=dict(zip(inputs, texts, strict=True))))
+    for written_answer in answers:
+        texts = (written_answer.question, " or: ".join(written_answer.gold), written_answer.answer)
+        rows.append(Row(id=written_answer.id, inputs=dict(zip(inputs, texts, strict=True))))
     dataset = Dataset.of(rows, labels=BINARY, name="answers")
-    written = [row for row, given in zip(rows, answers, strict=True) if given.answer.strip()]
+    written = [
+        row
+        for row, written_answer in zip(rows, answers, strict=True)
+        if written_answer.answer.strip()
+    ]
     judged = judge(
         prompt, replace(dataset, rows=tuple(written)), client, settings=settings, progress=progress
     )
@@ -101,8 +105,8 @@ def grade_answers(
     for row in rows:
         if row.id not in by_row:
             by_row[row.id] = Verdict(row_id=row.id, score=lowest, positive=False, parser=EMPTY)
-    whole = replace(judged, dataset=dataset, answers=tuple(by_row[row.id] for row in rows))
-    return whole if rule is None else whole.under(rule)
+    all_rows = replace(judged, dataset=dataset, answers=tuple(by_row[row.id] for row in rows))
+    return all_rows if rule is None else all_rows.under(rule)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,9 +64,9 @@ def write_reports(folder: Path, *, seed: int = 0) -> tuple[Path, Path]:
     for firm in FIRMS:
         for year in YEARS:
             name = f"{firm.split()[0].lower()}-{year}"
-            text, asked = _report(firm, year, rng)
+            text, qa_triples = _report(firm, year, rng)
             documents.append({"id": name, "title": f"{firm}, annual report {year}", "text": text})
-            for question, gold, evidence in asked:
+            for question, gold, evidence in qa_triples:
                 questions.append(
                     {
                         "question": question,
@@ -100,11 +100,11 @@ def _report(firm: str, year: int, rng: Random) -> tuple[str, list[tuple[str, str
     revenue = f"{rng.randint(110, 990) / 10:.1f} million"
     capital = f"{rng.randint(11, 99) / 10:.1f} million"
     staff, joined = str(rng.randint(120, 990)), str(rng.randint(11, 88))
-    place, auditor = rng.choice(_PLACES), rng.choice(_AUDITORS)
+    town, auditor = rng.choice(_PLACES), rng.choice(_AUDITORS)
     facts = {
         "Results": f"Revenue of the company came to {revenue} after all discounts.",
         "Investment": (
-            f"Capital expenditure came to {capital}, most of it for the new site at {place}."
+            f"Capital expenditure came to {capital}, most of it for the new site at {town}."
         ),
         "People": (
             f"The company had {staff} employees at the end of the year, and {joined} of them joined"
@@ -115,7 +115,7 @@ def _report(firm: str, year: int, rng: Random) -> tuple[str, list[tuple[str, str
         ),
         "Outlook": "The company expects a year much like this one.",
     }
-    asked = [
+    qa_triples = [
         (f"What was the revenue of {firm} in {year}?", revenue, facts["Results"]),
         (f"What was the capital expenditure of {firm} in {year}?", capital, facts["Investment"]),
         (f"How many employees did {firm} have at the end of {year}?", staff, facts["People"]),
@@ -127,4 +127,4 @@ def _report(firm: str, year: int, rng: Random) -> tuple[str, list[tuple[str, str
         sentences.insert(rng.randrange(len(sentences) + 1), facts[section])
         half = len(sentences) // 2
         parts += [f"## {section}", " ".join(sentences[:half]), " ".join(sentences[half:])]
-    return "\n\n".join(parts) + "\n", asked
+    return "\n\n".join(parts) + "\n", qa_triples

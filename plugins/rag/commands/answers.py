@@ -151,14 +151,14 @@ def compare(
 
     setups = _setups(options)
     corpus = read_documents(documents)
-    asked = read_questions(questions, corpus)
+    question_rows = read_questions(questions, corpus)
     environment = asking_environment(workspace.root, models.model, options.answer_model)
     with progress_on_stderr(quiet=as_json) as watch:
         compared = compare_answers(
             workspace,
             workspace.registry.get(options.judge),
             corpus,
-            asked,
+            question_rows,
             setups,
             models,
             environment,
@@ -308,15 +308,15 @@ def _setups(options: CompareOptions) -> list[Setup]:
     ]
 
 
-def _named(flag: str, given: Sequence[str], known: Sequence[T]) -> list[T]:
+def _named(flag: str, names: Sequence[str], choices: Sequence[T]) -> list[T]:
     """Return the known ones that were given, in the order given."""
     from ....judges import InputError
 
-    by_name = {str(one): one for one in known}
-    for name in given:
+    by_name = {str(one): one for one in choices}
+    for name in names:
         if name not in by_name:
             raise InputError(f"{flag} {name!r} is none of {', '.join(by_name)}")
-    return [by_name[name] for name in dict.fromkeys(given)]
+    return [by_name[name] for name in dict.fromkeys(names)]
 
 
 def _say_compared(compared: ComparedSetups, out: Path | None) -> None:

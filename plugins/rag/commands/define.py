@@ -77,12 +77,12 @@ def define(
     from ..actions.define import define_queries
     from ..annotation import Definition, define_rows, given_definition, read_marked, read_queries
 
-    asked = read_queries(queries, column=query)
+    query_list = read_queries(queries, column=query)
     if improve is None:
-        marked, definitions = None, [Definition(query=one.text) for one in asked]
+        marked, definitions = None, [Definition(query=one.text) for one in query_list]
     else:
         marked = read_marked(improve, query=query, passage=passage, label=label)
-        definitions = [given_definition(one) for one in asked]
+        definitions = [given_definition(one) for one in query_list]
     with progress_on_stderr(quiet=as_json) as watch:
         environment = asking_environment(workspace.root, models.model)
         defined = define_queries(workspace, definitions, marked, models, environment, watch=watch)

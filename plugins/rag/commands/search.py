@@ -156,9 +156,9 @@ def tune(pairs: tuple[Path, ...], options: TuneOptions, out: Path | None, as_jso
         counting_on_stderr("features", quiet=as_json) as features,
         counting_on_stderr("settings", quiet=as_json) as tried,
     ):
-        shown = {"features": features, "settings": tried}
+        bars = {"features": features, "settings": tried}
         tuned = run_search_tuning(
-            files, settings, count=lambda doing, done, total: shown[doing](done, total)
+            files, settings, count=lambda doing, done, total: bars[doing](done, total)
         )
     if out is not None:
         write_fusion(tuned, out)
@@ -215,22 +215,23 @@ def pairs(
         columns=options.columns,
         judge_only=options.judge_only,
     )
-    made = make_training_pairs(files, settings)
-    written = write_training(made, options.form, out)
+    training = make_training_pairs(files, settings)
+    written = write_training(training, options.form, out)
     if matrix is not None:
-        write_pair_matrix(made, matrix)
+        write_pair_matrix(training, matrix)
     if as_json:
         say_json(
-            made.to_json() | {"written": written, "out": str(out), "matrix": matrix and str(matrix)}
+            training.to_json()
+            | {"written": written, "out": str(out), "matrix": matrix and str(matrix)}
         )
         return
-    for note in made.notes:
+    for note in training.notes:
         say(f"note: {note}")
-    body = made.to_json()
-    left = body["left_out"]
+    body = training.to_json()
+    left_out = body["left_out"]
     say(
         f"\n{body['lines']:,} annotations of {body['queries']:,}"
-        f" queries{simulated_mark(made.simulated)}"
+        f" queries{simulated_mark(training.simulated)}"
     )
     say(
         f"  {body['relevant']:,} relevant, {body['not_relevant']:,} not, {body['undecided']:,}"
@@ -238,13 +239,13 @@ def pairs(
     )
     say(f"  {body['pairs']:,} positive pairs, {body['triplets']:,} triplets")
     say(
-        f"  negatives left out: {left['doubtful']:,} that the judge scores {made.settings.below:g}"
-        " or more"
+        f"  negatives left out: {left_out['doubtful']:,} that the judge scores "
+        f"{training.settings.below:g} or more"
     )
-    say(f"  texts that are a positive too, and so no negative: {left['known_positives']:,}")
+    say(f"  texts that are a positive too, and so no negative: {left_out['known_positives']:,}")
     say(
-        f"  queries without a positive: {left['queries_without_positive']:,}; positives without a"
-        f" negative: {left['positives_without_negative']:,}"
+        f"  queries without a positive: {left_out['queries_without_positive']:,}; positives without"
+        f" a negative: {left_out['positives_without_negative']:,}"
     )
     say(
         f"\n{written:,} {options.form} written to {out}"

@@ -62,8 +62,10 @@ class Source(BaseModel):
         for table, columns in self.tables.items():
             parts.append(f"Table {table}: {', '.join(columns)}.")
         if self.questions:
-            shown = " ".join(_one_line(question) for question in self.questions[:SHOWN_QUESTIONS])
-            parts.append(f"Answers for example: {shown}")
+            examples = " ".join(
+                _one_line(question) for question in self.questions[:SHOWN_QUESTIONS]
+            )
+            parts.append(f"Answers for example: {examples}")
         return _one_line(" ".join(parts))
 
     @property
@@ -73,7 +75,7 @@ class Source(BaseModel):
         for table, columns in self.tables.items():
             parts.append(table.replace("_", " "))
             parts += [
-                f"{column.replace('_', ' ')} {said or ''}" for column, said in columns.items()
+                f"{column.replace('_', ' ')} {meaning or ''}" for column, meaning in columns.items()
             ]
         return "\n".join((*parts, *self.questions))
 

@@ -62,7 +62,7 @@ def choose(
     settings = settings or JudgeSettings()
     narrow: dict[tuple[int, ...], JudgePrompt] = {}
     answers: list[Answer | None] = []
-    asked: list[int] = []
+    sent: list[int] = []
     requests: list[Request] = []
     for at, (row, near) in enumerate(zip(dataset.rows, candidates.nearest, strict=True)):
         keep = tuple(sorted(near))
@@ -77,10 +77,10 @@ def choose(
         if keep not in narrow:
             narrow[keep] = narrowed(prompt, keep)
         answers.append(None)
-        asked.append(at)
+        sent.append(at)
         requests.append(judge_request(narrow[keep], row, settings=settings))
     simulated = client.model.simulated
-    for at, outcome in zip(asked, client.ask(requests, progress=progress), strict=True):
+    for at, outcome in zip(sent, client.ask(requests, progress=progress), strict=True):
         row_id, keep = dataset.rows[at].id, tuple(sorted(candidates.nearest[at]))
         if not isinstance(outcome, Completion):
             reason = "budget" if isinstance(outcome, BudgetSpent) else "endpoint"
@@ -127,9 +127,11 @@ def among(dataset: Dataset, chosen: Chosen) -> JudgedDataset:
     rows, answers = [row for row in dataset.rows if row.label is not None], list[Answer]()
     for row, sources in zip(dataset.rows, chosen, strict=True):
         if row.label is not None:
-            found = int(row.label) in sources
+            among_sources = int(row.label) in sources
             answers.append(
-                Verdict(row_id=row.id, score=float(found), positive=found, parser="rule")
+                Verdict(
+                    row_id=row.id, score=float(among_sources), positive=among_sources, parser="rule"
+                )
             )
     right = Dataset.of((replace(row, label=1.0) for row in rows), labels=BINARY, name=dataset.name)
     return JudgedDataset(dataset=right, answers=tuple(answers), scale=BINARY)

@@ -49,34 +49,34 @@ def text_features(
     if not any(words(text) for text in passages):
         raise InputError("no passage has a word, so that there is nothing to search")
     vectorizer = _vectorizer()
-    corpus, asked = (
+    corpus, query_vectors = (
         vectorizer.fit_transform(passages).tocsr(),
         vectorizer.transform(queries).tocsr(),
     )
-    reduced_corpus, reduced_asked = _reduced(corpus, asked)
+    reduced_corpus, reduced_asked = _reduced(corpus, query_vectors)
     bm25, dense = Bm25(passages), None if encode is None else Dense(passages, encode)
     names = FEATURES if dense is None else (*FEATURES, "dense")
-    found = {name: np.zeros(len(query)) for name in names}
+    values = {name: np.zeros(len(query)) for name in names}
     # Words of the query that no passage has count as the rarest there are.
     rarest = float(np.log(1 + len(passages))) + 1
     for i, text in enumerate(queries):
         rows = np.flatnonzero(query == i)
         of = passage[rows]
-        found["bm25"][rows] = bm25.scores(text)[of]
-        found["tfidf"][rows] = (corpus[of] @ asked[i].T).toarray()[:, 0]
+        values["bm25"][rows] = bm25.scores(text)[of]
+        values["tfidf"][rows] = (corpus[of] @ query_vectors[i].T).toarray()[:, 0]
         # Rounded: reductions differ in the last digits from machine to machine.
-        found["svd"][rows] = np.round(reduced_corpus[of] @ reduced_asked[i], 6)
-        wanted = asked[i].indices
-        idf = vectorizer.idf_[wanted]
+        values["svd"][rows] = np.round(reduced_corpus[of] @ reduced_asked[i], 6)
+        query_terms = query_vectors[i].indices
+        idf = vectorizer.idf_[query_terms]
         unknown = len(set(words(text)) - vectorizer.vocabulary_.keys())
         sought = float(idf.sum()) + unknown * rarest
         if sought:
-            found["coverage"][rows] = ((corpus[of][:, wanted] > 0) @ idf) / sought
+            values["coverage"][rows] = ((corpus[of][:, query_terms] > 0) @ idf) / sought
         if dense is not None:
-            found["dense"][rows] = dense.scores(text)[of]
+            values["dense"][rows] = dense.scores(text)[of]
         if count is not None:
             count(i + 1, len(queries))
-    return found
+    return values
 
 
 def latent_vectors(texts: Sequence[str]) -> FloatArray:
@@ -98,7 +98,7 @@ def _vectorizer() -> Any:  # Any: scikit-learn and SciPy have no types
 
 
 def _reduced(
-    corpus: Any, asked: Any
+    corpus: Any, query_vectors: Any
 ) -> tuple[FloatArray, FloatArray]:  # Any: scipy's matrices have no types
     """Return passages and queries as vectors of length 1 in the space of the corpus's largest
     singular values.
@@ -108,10 +108,10 @@ def _reduced(
 
     dimensions = min(DIMENSIONS, *(size - 1 for size in corpus.shape))
     if dimensions < 1:
-        return corpus.toarray(), asked.toarray()
+        return corpus.toarray(), query_vectors.toarray()
     # Equal texts have no variance, which it divides by for a figure that nobody asks for.
     with np.errstate(invalid="ignore", divide="ignore"):
         reduction: Any = TruncatedSVD(dimensions, random_state=0).fit(corpus)  # Any: as above
-    vectors = (normalize(reduction.transform(texts)) for texts in (corpus, asked))
+    vectors = (normalize(reduction.transform(texts)) for texts in (corpus, query_vectors))
     passages, queries = (np.asarray(one, np.float64) for one in vectors)
     return passages, queries
