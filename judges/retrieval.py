@@ -15,6 +15,7 @@ import numpy as np
 
 from .duplicates import ASCII_WORDS
 from .errors import InputError
+from .extras import require_extra
 from .judged_dataset import FloatArray, IntArray
 
 EXTRA = "embeddings"
@@ -139,16 +140,11 @@ def load_encoder(model: str = DEFAULT_EMBEDDER) -> Encode:
     Raises:
         InputError: The package is not installed, or has no such model.
     """
-    try:
-        # An extra.
-        from sentence_transformers import (  # pyright: ignore[reportMissingImports]
-            SentenceTransformer,
-        )
-    except ImportError:
-        raise InputError(
-            "dense retrieval needs the package sentence-transformers",
-            hint=f"pip install 'judgewright[{EXTRA}]', or use --retriever bm25",
-        ) from None
+    require_extra(EXTRA, "sentence_transformers", purpose="an embedding model")
+    from sentence_transformers import (  # pyright: ignore[reportMissingImports]
+        SentenceTransformer,
+    )
+
     try:
         loaded = SentenceTransformer(model)
     except (OSError, ValueError) as error:

@@ -363,7 +363,7 @@ class Client:
             progress = partial(self._watch, ASKERS[calls[0].purpose])
         if self._exchange is not None:
             for call in calls:
-                call.request = call.request or make(call.positions[0])
+                call.request_by(make)
 
             def report(note: str) -> None:
                 if progress is not None:

@@ -61,6 +61,12 @@ class Call:
     again: bool = False
     """Whether it asks once more for a reply that was cut, with more room."""
 
+    def request_by(self, make: Callable[[int], Request]) -> Request:
+        """Return its request, made again from its position where that has to be."""
+        if self.request is None:
+            self.request = make(self.positions[0])
+        return self.request
+
 
 @dataclass(slots=True)
 class ClientStats:

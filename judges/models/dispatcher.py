@@ -244,16 +244,11 @@ class Dispatcher:
             self._enter(queue.popleft())
 
     def _reserve(self, call: Call) -> bool:
-        call.reservation = self._context.reserve(self._request(call))
+        call.reservation = self._context.reserve(call.request_by(self._make))
         if call.reservation is None and not (self._tasks or self._entered):
             # The money is held by another client of the run, which cannot wake this one.
             self._start_timer(_BUDGET_POLL)
         return call.reservation is not None
-
-    def _request(self, call: Call) -> Request:
-        if call.request is None:
-            call.request = self._make(call.positions[0])
-        return call.request
 
     def _enter(self, call: Call) -> None:
         """Write the attempt to the call record before it is sent, so that a crash cannot hide that
@@ -336,7 +331,7 @@ class Dispatcher:
     ) -> Completion | ModelError:
         answer: Completion | ModelError | None = None
         try:
-            request = changed(self._request(call), omitted)
+            request = changed(call.request_by(self._make), omitted)
             if not self._context.model.simulated:
                 request = self._context.speed.fitted(request)
             call.sent_limit = request.token_limit
@@ -381,7 +376,7 @@ class Dispatcher:
         if not latency and not model.simulated:
             latency = context.clock.now() - began
         self._no_model = None
-        request = self._request(call)
+        request = call.request_by(self._make)
         context.ladder.accept(request, omitted)
         assert call.reservation is not None
         answer = replace(answer, latency=latency)
@@ -418,7 +413,7 @@ class Dispatcher:
         self._wake_all()
 
     async def _handle_failure(self, call: Call, error: ModelError, omitted: frozenset[str]) -> None:
-        refusal = self._context.ladder.refuse(self._request(call), omitted, error)
+        refusal = self._context.ladder.refuse(call.request_by(self._make), omitted, error)
         refused_now, error = refusal is None, refusal or error
         if redirected(error):
             self._redirect = self._redirect or error

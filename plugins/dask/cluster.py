@@ -11,17 +11,18 @@ from __future__ import annotations
 import contextlib
 import logging
 import signal
-from collections.abc import Callable, Collection, Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
 from ...judges import InputError, WorldError
+from ...judges.extras import require_extra
 from ...runs.config.environment import Environment
 from .driver import ShardFuture
-from .shard import Errand, Shard, ShardReport
-from .worker import close_sender, own_version, send_shard
+from .shard import Errand, Shard
+from .worker import close_sender, send_shard
 
 _Dask = Any
 """A client or a future of dask.distributed, whose types are partly unknown."""
@@ -61,7 +62,7 @@ def open_cluster(
         patience: Seconds to wait for a scheduler, and for its first worker.
 
     Raises:
-        InputError: dask is not installed, the address is not safe, or a worker has another version.
+        InputError: dask is not installed, or the address is not safe.
         WorldError: The scheduler cannot be reached, or has no workers.
     """
     require_dask()
@@ -74,14 +75,7 @@ def open_cluster(
 
 def require_dask() -> None:
     """Raise an `InputError` where the packages of a cluster are not installed."""
-    try:
-        import cryptography
-        import distributed
-    except ImportError:
-        raise InputError(
-            "--engine dask needs dask.distributed", hint='pip install "judgewright[dask]"'
-        ) from None
-    del cryptography, distributed
+    require_extra("dask", "distributed", "cryptography", purpose="--engine dask")
 
 
 def check_scheduler(address: str) -> None:
@@ -176,11 +170,10 @@ class DaskCluster:
         self.client = client
 
     def require_workers(self, patience: float) -> None:
-        """Wait for a worker, and check that all have this version.
+        """Wait for a worker.
 
         Raises:
             WorldError: There is none.
-            InputError: One has another version.
         """
         try:
             self.client.wait_for_workers(1, timeout=patience)
@@ -188,18 +181,6 @@ class DaskCluster:
             raise WorldError(
                 "the scheduler has no workers", hint="start some with `dask worker`"
             ) from error
-        versions: Mapping[str, object] = self.client.run(own_version, on_error="return")
-        for place, found in versions.items():
-            if found != own_version():
-                said = (
-                    f"has Judgewright {found}"
-                    if isinstance(found, str)
-                    else f"has no Judgewright: {found}"
-                )
-                raise InputError(
-                    f"the worker {place} {said}; the command has {own_version()}",
-                    hint="install the same version on all workers and where the command is given",
-                )
 
     def threads(self) -> Mapping[str, int]:
         """See `Cluster.threads`."""
@@ -210,17 +191,15 @@ class DaskCluster:
 
     def submit(self, errand: Errand, shard: Shard, *, avoid: Collection[str]) -> ShardFuture:
         """See `Cluster.submit`."""
-        wanted = [place for place in self.threads() if place not in avoid]
-        return _DaskFuture(
-            self.client.submit(
-                send_shard,
-                errand,
-                shard,
-                "",
-                key=f"judgewright-shard-{shard.id}",
-                workers=wanted if avoid and wanted else None,
-                pure=False,
-            )
+        places = [place for place in self.threads() if place not in avoid]
+        return self.client.submit(
+            send_shard,
+            errand,
+            shard,
+            "",
+            key=f"judgewright-shard-{shard.id}",
+            workers=places if avoid and places else None,
+            pure=False,
         )
 
     def close_senders(self, driver: str) -> None:
@@ -231,47 +210,11 @@ class DaskCluster:
 
         dask: _Dask = distributed
         with contextlib.suppress(OSError, TimeoutError):
-            told = [
+            closing = [
                 self.client.submit(close_sender, driver, workers=[place], pure=False, priority=1)
                 for place in self.threads()
             ]
-            dask.wait(told, timeout=CLOSING)
-
-
-class _DaskFuture:
-    """A future of dask's, whose errors are ours."""
-
-    def __init__(self, future: _Dask) -> None:
-        self._future = future
-
-    def result(self) -> ShardReport:
-        """See `ShardFuture.result`."""
-        try:
-            return self._future.result()
-        except (InputError, WorldError):
-            raise
-        except (
-            Exception
-        ) as error:  # the door around a worker: what a shard does there may fail in any way
-            raise WorldError(
-                f"a worker failed: {type(error).__name__}: {error}",
-                hint=(
-                    "see the logs of the workers; what was answered is kept, and the same command"
-                    " goes on"
-                ),
-            ) from error
-
-    def cancel(self) -> None:
-        """See `ShardFuture.cancel`."""
-        self._future.cancel()
-
-    def add_done_callback(self, tell: Callable[[ShardFuture], object]) -> None:
-        """See `ShardFuture.add_done_callback`."""
-
-        def tell_ours(_: _Dask) -> None:
-            tell(self)
-
-        self._future.add_done_callback(tell_ours)
+            dask.wait(closing, timeout=CLOSING)
 
 
 def _leave_ctrl_c_to_the_driver() -> None:

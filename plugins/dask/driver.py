@@ -147,29 +147,20 @@ class ShardEngine:
             self._workers = None
 
 
+@dataclass(kw_only=True)
 class _Work:
     """One `ask`: the calls that wait, those that were given out, and those that others send."""
 
-    def __init__(
-        self,
-        *,
-        cluster: Cluster,
-        database: Database,
-        record: CallStore,
-        workers: Workers,
-        errand: Errand,
-        context: ClientContext,
-        make: Callable[[int], Request],
-        counters: Counters,
-    ) -> None:
-        self._cluster = cluster
-        self._database = database
-        self._record = record
-        self._workers = workers
-        self._errand = errand
-        self._context = context
-        self._make = make
-        self._counters = counters
+    cluster: Cluster
+    database: Database
+    record: CallStore
+    workers: Workers
+    errand: Errand
+    context: ClientContext
+    make: Callable[[int], Request]
+    counters: Counters
+
+    def __post_init__(self) -> None:
         self._waiting: deque[Call] = deque()
         self._given: dict[ShardFuture, _Given] = {}
         self._elsewhere: dict[bytes, Call] = {}
@@ -192,7 +183,7 @@ class _Work:
             while not self._over():
                 self._step()
                 if progress is not None:
-                    progress(self._counters.progress())
+                    progress(self.counters.progress())
         except KeyboardInterrupt:
             self._drain()
         except BaseException:
@@ -236,7 +227,7 @@ class _Work:
             message = "stopped at once: calls in flight were given up and may have been charged"
             self._stopped = Interrupted(message, hint=interrupted.hint)
             return
-        answered = f"{self._counters.done:,} of {self._counters.total:,}"
+        answered = f"{self.counters.done:,} of {self.counters.total:,}"
         interrupted.args = (f"stopped with {answered} requests answered, all of them kept",)
 
     def _stop(self, reason: BaseException) -> None:
@@ -253,8 +244,8 @@ class _Work:
             given = self._reserve_shard()
             if given is None:
                 return
-            future = self._cluster.submit(
-                self._errand.divided(len(self._threads) or 1), given.shard, avoid=self._avoided
+            future = self.cluster.submit(
+                self.errand.divided(len(self._threads) or 1), given.shard, avoid=self._avoided
             )
             self._given[future] = given
             future.add_done_callback(self._finished.put)
@@ -264,14 +255,14 @@ class _Work:
         """Reserve the worst case of the next calls, as many as the budget covers; None where it
         covers none now.
         """
-        context = self._context
+        context = self.context
         calls: dict[bytes, Call] = {}
         asked: list[ShardCall] = []
         reservations: list[Reservation] = []
         size = max(_SMALLEST, min(SHARD, math.ceil(len(self._waiting) / (2 * self._slots))))
         while self._waiting and len(calls) < size:
             call = self._waiting[0]
-            request = self._make(call.positions[0]) if call.request is None else call.request
+            request = call.request_by(self.make)
             try:
                 reservation = context.reserve(request)
             except JudgewrightError as error:
@@ -316,7 +307,14 @@ class _Work:
             report = future.result()
         except JudgewrightError as error:
             report = ShardReport(stopped=error)
-        stats, context = self._counters.stats, self._context
+        except Exception as error:  # noqa: BLE001  # what a shard does there may fail in any way
+            message = f"a worker failed: {type(error).__name__}: {error}"
+            hint = (
+                "see the logs of the workers; what was answered is kept, and the same command goes"
+                " on"
+            )
+            report = ShardReport(stopped=WorldError(message, hint=hint))
+        stats, context = self.counters.stats, self.context
         stats.attempts += report.attempts
         stats.retries += report.retries
         stats.notes.update(dict.fromkeys(report.notes))
@@ -342,38 +340,38 @@ class _Work:
         """Replace what was reserved for a shard by what it has cost, and may have cost, by the call
         table.
         """
-        spent = spent_on(self._database, given.shard.id)
+        spent = spent_on(self.database, given.shard.id)
         cost, tokens = (
             spent.settled_cost + spent.in_doubt_cost,
             spent.settled_tokens + spent.in_doubt_tokens,
         )
         first, *others = given.reservations
-        self._context.budget.settle(first, cost=cost, tokens=tokens)
+        self.context.budget.settle(first, cost=cost, tokens=tokens)
         for reservation in others:
-            self._context.budget.release(reservation)
+            self.context.budget.release(reservation)
 
     def _take_answers(self, calls: dict[bytes, Call]) -> None:
         """Give an outcome to the calls that have one in the call table, and leave the others in
         place.
         """
-        for key, answer in self._record.lookup(list(calls)).items():
+        for key, answer in self.record.lookup(list(calls)).items():
             call = calls.pop(key)
             if isinstance(answer, FailedCall):
                 self._finish(call, ModelError(answer.message, status=answer.status))
                 continue
             # It was not there when the `ask` began: it has been made now.
             completion = replace(answer, recorded=False)
-            request = self._make(call.positions[0]) if call.request is None else call.request
-            self._context.forecast.learn(request, completion)
-            self._counters.charge(request, completion)
+            request = call.request_by(self.make)
+            self.context.forecast.learn(request, completion)
+            self.counters.charge(request, completion)
             self._finish(call, completion)
 
     def _finish(self, call: Call, outcome: Completion | ModelError) -> None:
         call.outcome = outcome
         call.request = None
-        self._counters.count(call)
-        if self._counters.in_vain is not None:
-            self._stop(self._counters.in_vain)
+        self.counters.count(call)
+        if self.counters.in_vain is not None:
+            self._stop(self.counters.in_vain)
 
     # Looking after the workers.
 
@@ -383,8 +381,8 @@ class _Work:
         for given in self._given.values():
             self._take_answers(given.calls)
         self._take_answers(self._elsewhere)
-        self._threads = self._cluster.threads()
-        living, dead = self._workers.look()
+        self._threads = self.cluster.threads()
+        living, dead = self.workers.look()
         for one in dead:
             self._bury(one.place, living)
         # Who was avoided and beats again has begun anew.
@@ -392,7 +390,7 @@ class _Work:
             place for place in self._avoided if place not in living and place in self._threads
         }
         self._fetch_free()
-        self._order(living)
+        self._order()
         if living or not self._given:
             self._alone_since = time.monotonic()
         elif time.monotonic() - self._alone_since > _UNHEARD:
@@ -401,13 +399,11 @@ class _Work:
                 hint="see that the workers run; the same command goes on with what is left",
             )
 
-    def _order(self, living: Mapping[str, float | None]) -> None:
+    def _order(self) -> None:
         n = max(1, len(self._threads.keys() - self._avoided))
-        paces = [pace for pace in living.values() if pace is not None]
-        self._workers.order(
+        self.workers.order(
             sharing=n,
-            in_flight=max(1, self._context.concurrency // n),
-            share=sum(paces) / len(paces) if paces else None,
+            in_flight=max(1, self.context.concurrency // n),
             # What was given out is within the budget.
             stopping=not isinstance(self._stopped, BudgetSpent | None),
         )
@@ -416,26 +412,26 @@ class _Work:
         """Give out again what others had leased and have not answered."""
         if not self._elsewhere:
             return
-        leased = self._workers.leased(list(self._elsewhere))
+        leased = self.workers.leased(list(self._elsewhere))
         free = [key for key in self._elsewhere if key not in leased]
         found = {key: self._elsewhere.pop(key) for key in free}
         # Between the look at the answers and the look at the leases one may have been answered.
         self._take_answers(found)
         self._waiting.extend(found.values())
 
-    def _bury(self, place: str, living: Mapping[str, float | None]) -> None:
+    def _bury(self, place: str, living: Collection[str]) -> None:
         """Give out again the shards that were with a worker that has died, or may wait behind
         it.
         """
         if place in self._threads and place not in living:
             self._avoided.add(place)
         note = (
-            f"the worker {place} was not heard of for {self._workers.lease:g} seconds: others have"
+            f"the worker {place} was not heard of for {self.workers.lease:g} seconds: others have"
             " its calls now"
         )
         lost = 0
         for future, given in list(self._given.items()):
-            if self._workers.leased(list(given.calls)):
+            if self.workers.leased(list(given.calls)):
                 continue  # a living one has it
             del self._given[future]
             future.cancel()
@@ -444,4 +440,4 @@ class _Work:
             lost += len(given.calls)
             self._waiting.extend(given.calls.values())
         if lost:
-            self._counters.stats.notes[note] = None
+            self.counters.stats.notes[note] = None

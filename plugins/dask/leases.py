@@ -44,8 +44,6 @@ class Orders:
     """Among how many the limits are divided."""
     in_flight: int | None
     """Requests in flight at most, of each."""
-    share: float | None
-    """Requests a second of each, where that is known."""
     stopping: bool
     """Whether to send nothing more."""
     driver_beat: int | None
@@ -73,28 +71,25 @@ class WorkerLeases:
         row = (self.owner, driver, run_id, place)
         database.submit(lambda connection: connection.execute(_ENTER_WORKER, row)).result()
 
-    def beat(self, *, pace: float | None) -> Orders:
-        """Say that this process lives, and which pace it has learned; return what it is to do.
+    def beat(self) -> Orders:
+        """Say that this process lives; return what it is to do.
 
         Raises:
             LeaseLost: It was taken for dead.
         """
 
-        def work(
-            connection: Connection,
-        ) -> tuple[int, int | None, float | None, int, int | None] | None:
-            if connection.execute(_BEAT, (pace, self.owner)).rowcount != 1:
+        def work(connection: Connection) -> tuple[int, int | None, int, int | None] | None:
+            if connection.execute(_ALIVE, (self.owner,)).rowcount != 1:
                 return None
             return connection.execute(_ORDERS, (self.owner,)).fetchone()
 
         row = self._database.submit(work).result()
         if row is None:
             raise taken_for_dead()
-        sharing, in_flight, share, stopping, driver_beat = row
+        sharing, in_flight, stopping, driver_beat = row
         return Orders(
             sharing=sharing,
             in_flight=in_flight,
-            share=share,
             stopping=bool(stopping),
             driver_beat=driver_beat,
         )
@@ -113,8 +108,7 @@ class WorkerLeases:
             claimed: set[bytes] = set()
             for start in range(0, len(wanted), _AT_ONCE):
                 part = wanted[start : start + _AT_ONCE]
-                values = ", ".join(["(?, ?)"] * len(part))
-                sql = f"INSERT INTO lease (key, owner) VALUES {values} ON CONFLICT DO NOTHING RETURNING key"  # noqa: E501, S608
+                sql = _CLAIM.format(", ".join(["(?, ?)"] * len(part)))
                 parameters = [value for key in part for value in (key, self.owner)]
                 claimed.update(
                     bytes(key) for (key,) in connection.execute(sql, parameters).fetchall()
@@ -268,16 +262,14 @@ class Workers:
         row = (self.owner, None, run_id, "the driver")
         database.submit(lambda connection: connection.execute(_ENTER_WORKER, row)).result()
 
-    def look(self) -> tuple[dict[str, float | None], list[Dead]]:
-        """Return this driver's living workers, by place with their pace, and who has died since, of
-        any driver.
-        """
+    def look(self) -> tuple[set[str], list[Dead]]:
+        """Return where this driver's living workers are, and who has died since, of any driver."""
         elapsed, self._looked = min(time.monotonic() - self._looked, _LONGEST_GAP), time.monotonic()
         rows = self._database.read(_WORKERS, (self.owner,))
         seen: dict[str, tuple[int, float]] = {}
-        living: dict[str, float | None] = {}
+        living: set[str] = set()
         dead: list[Dead] = []
-        for owner, driver, place, beat, pace in rows:
+        for owner, driver, place, beat in rows:
             before, still = self._seen.get(owner, (None, 0.0))
             still = still + elapsed if beat == before else 0.0
             seen[owner] = (beat, still)
@@ -287,7 +279,7 @@ class Workers:
                 if keys is not None:
                     dead.append(Dead(place=place, keys=frozenset(keys)))
             elif driver == self.owner:
-                living[place] = pace
+                living.add(place)
         self._seen = seen
         return living, dead
 
@@ -297,14 +289,12 @@ class Workers:
             and _Life(self._database.folder, owner.split("/")[1]).has_ended
         )
 
-    def order(
-        self, *, sharing: int, in_flight: int | None, share: float | None, stopping: bool
-    ) -> None:
+    def order(self, *, sharing: int, in_flight: int | None, stopping: bool) -> None:
         """Tell all workers of this driver what to do, and that the driver lives."""
 
         def work(connection: Connection) -> None:
-            connection.execute("UPDATE worker SET beat = beat + 1 WHERE owner = ?", (self.owner,))
-            connection.execute(_ORDER, (sharing, in_flight, share, int(stopping), self.owner))
+            connection.execute(_ALIVE, (self.owner,))
+            connection.execute(_ORDER, (sharing, in_flight, int(stopping), self.owner))
 
         self._database.submit(work).result()
 
@@ -353,17 +343,18 @@ def taken_for_dead() -> LeaseLost:
 
 
 _ENTER_WORKER = """
-INSERT INTO worker (owner, driver, run_id, place, beat, sharing, stopping) VALUES (?, ?, ?, ?, 0, 1, 0)
-"""  # noqa: E501
-_BEAT = "UPDATE worker SET beat = beat + 1, pace = ? WHERE owner = ?"
+INSERT INTO worker (owner, driver, run_id, place, beat, sharing, stopping)
+VALUES (?, ?, ?, ?, 0, 1, 0)
+"""
 _ORDERS = """
-SELECT own.sharing, own.in_flight, own.share, own.stopping, driver.beat
+SELECT own.sharing, own.in_flight, own.stopping, driver.beat
 FROM worker own LEFT JOIN worker driver ON driver.owner = own.driver WHERE own.owner = ?
 """
-_ORDER = "UPDATE worker SET sharing = ?, in_flight = ?, share = ?, stopping = ? WHERE driver = ?"
+_ORDER = "UPDATE worker SET sharing = ?, in_flight = ?, stopping = ? WHERE driver = ?"
+_CLAIM = "INSERT INTO lease (key, owner) VALUES {} ON CONFLICT DO NOTHING RETURNING key"
 _ALIVE = "UPDATE worker SET beat = beat + 1 WHERE owner = ?"
 _SAME_BEAT = "UPDATE worker SET stopping = 1 WHERE owner = ? AND beat = ?"
-_WORKERS = "SELECT owner, driver, place, beat, pace FROM worker WHERE owner <> ?"
+_WORKERS = "SELECT owner, driver, place, beat FROM worker WHERE owner <> ?"
 _LEASED_BY = "SELECT key FROM lease WHERE owner = ?"
 _STILL_MINE = "UPDATE lease SET owner = owner WHERE key = ? AND owner = ?"
 _LOSE_EARLIER = (

@@ -11,9 +11,6 @@ from dataclasses import dataclass, field, replace
 from ...judges import JudgewrightError, ModelError
 from ...judges.models import ModelSettings, Prices, Request
 
-FIRST_PACE = 100.0
-"""Requests a second of all workers together, before anything is known of the endpoint."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Errand:
@@ -37,10 +34,8 @@ class Errand:
     """Requests in flight at most."""
     first_limit: int
     """Requests in flight at first."""
-    first_pace: float = FIRST_PACE
-    """Requests a second at first."""
     workers: int = 1
-    """Among how many the three are divided."""
+    """Among how many the two are divided."""
 
     def divided(self, workers: int) -> Errand:
         """Return the part of one of so many workers."""
@@ -48,7 +43,6 @@ class Errand:
             self,
             concurrency=max(1, self.concurrency // workers),
             first_limit=max(1, self.first_limit // workers),
-            first_pace=self.first_pace / workers,
             workers=workers,
         )
 

@@ -28,20 +28,14 @@ from ...judges.models.dispatcher import ClientContext
 from ...runs.config.environment import SIMULATED, open_model, read_environment
 from ...runs.config.place import read_place
 from ...runs.store.database import Database
-from .leases import LeasedCallStore, Orders, WorkerLeases, spent_on
+from .leases import LeasedCallStore, WorkerLeases, spent_on
 from .lent_database import LentDatabase
-from .pace import Pace, PacedLimit
 from .shard import Errand, Shard, ShardReport
 
 BEAT = 0.5
 """Seconds between two beats of a worker, and between two orders of its driver."""
 _ORPHANED = 60.0
 """Seconds without a beat of the driver after which a worker sends nothing more."""
-_LEVELLING = 0.2
-"""How far a worker's pace moves with each beat to the mean of all; by more it would undo what each
-has just learned.
-"""
-
 _senders: dict[str, Sender] = {}
 """By driver: what sends its calls from this process. Threads share one, so that they share its
 limits.
@@ -130,23 +124,15 @@ class Sender:
         self._record = LeasedCallStore(self._database, errand.run_id, self._leases)
         self._here = Here(self._model)
         clock = SystemClock()
-        # An embedded model has no rate to find.
-        self._pace = (
-            None
-            if errand.endpoint.startswith("simulated:")
-            else Pace(clock, start=errand.first_pace)
-        )
-        self._sharing = errand.workers
         self._rates = RateLimits(
             clock,
             requests_per_minute=errand.settings.requests_per_minute,
             tokens_per_minute=errand.settings.tokens_per_minute,
         )
         self._errand = errand
-        in_flight = {"start": errand.first_limit, "high": errand.concurrency}
-        limit = AdaptiveLimit(clock, rates=self._rates, **in_flight)
-        if self._pace is not None:
-            limit = PacedLimit(clock, self._pace, rates=self._rates, **in_flight)
+        limit = AdaptiveLimit(
+            clock, rates=self._rates, start=errand.first_limit, high=errand.concurrency
+        )
         self._context = ClientContext(
             model=self._model,
             record=self._record,
@@ -278,12 +264,10 @@ class Sender:
 
     def _beat(self) -> None:
         """Beat until the end, and do as the driver says."""
-        told: float | None = None
         last, still = -1, 0.0
         while not self._closing.is_set():
-            pace = None if self._pace is None else self._pace.per_second
             try:
-                orders = self._leases.beat(pace=pace)
+                orders = self._leases.beat()
             except WorkspaceError as error:
                 self.ended = error
                 return
@@ -298,24 +282,10 @@ class Sender:
                     return
             if orders.in_flight is not None:  # else the driver has said nothing yet
                 self._rates.share(orders.sharing)
-                self._divide_pace(orders, told)
                 self._context.limit.keep_below(orders.in_flight)
                 self._context.concurrency = orders.in_flight
                 self._context.lookahead = max(4, orders.in_flight)
-            told = pace
             self._closing.wait(BEAT)
-
-    def _divide_pace(self, orders: Orders, told: float | None) -> None:
-        """Take this process's part of what all have learned; `told` is its pace when it beat
-        before.
-        """
-        if self._pace is None:
-            return
-        if orders.sharing != self._sharing:
-            self._pace.scale(self._sharing / orders.sharing)
-            self._sharing = orders.sharing
-        if orders.share is not None and told is not None:
-            self._pace.scale(1.0 + _LEVELLING * (orders.share / told - 1.0))
 
 
 class _Allowance:

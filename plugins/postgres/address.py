@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ...judges import InputError
+from ...judges.extras import require_extra
 
 if TYPE_CHECKING:
     from ...runs.store.database import Database, Holder
 
-SCHEMES = ("postgresql", "postgres")
 _ENCRYPTED = ("require", "verify-ca", "verify-full")
 _SECRET = ("password", "sslpassword")
 _PROGRAM_WORDS = frozenset({"application_name", "client_encoding", "autocommit", "replication"})
@@ -85,14 +85,10 @@ def parse_postgres(text: str) -> PostgresAddress:
     Raises:
         InputError: It is none, asks for no encryption, or psycopg is not installed.
     """
-    try:
-        from psycopg import ProgrammingError
-        from psycopg.conninfo import conninfo_to_dict
-    except ImportError as error:
-        raise InputError(
-            f"a workspace on PostgreSQL needs psycopg, which cannot be imported: {error}",
-            hint='pip install "judgewright[postgres]"',
-        ) from None
+    require_extra("postgres", "psycopg", purpose="a workspace on PostgreSQL")
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import conninfo_to_dict
+
     shown = _shown(text)
     if shown.endswith("://..."):
         raise InputError(

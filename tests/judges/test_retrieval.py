@@ -98,6 +98,6 @@ def test_dense_retrieval_is_the_cosine() -> None:
 )
 def test_dense_retrieval_without_its_extra_says_what_to_install() -> None:
     """An InputError that names the extra."""
-    with pytest.raises(InputError, match="sentence-transformers") as caught:
+    with pytest.raises(InputError, match="sentence_transformers") as caught:
         load_encoder()
     assert "judgewright[embeddings]" in (caught.value.hint or "")

@@ -57,9 +57,9 @@ def test_a_worker_that_beats_is_never_taken_for_dead(database: Database) -> None
     one = worker(database, workers.owner)
     workers.look()
     for _ in range(5):
-        one.beat(pace=7.0)
+        one.beat()
         living, dead = workers.look()
-        assert (living, dead) == ({"tls://a": 7.0}, [])
+        assert (living, dead) == ({"tls://a"}, [])
 
 
 def test_a_worker_that_hangs_loses_its_leases_and_sends_nothing_more(database: Database) -> None:
@@ -83,7 +83,7 @@ def test_a_worker_that_hangs_loses_its_leases_and_sends_nothing_more(database: D
     with pytest.raises(LeaseLost):
         one.claim(KEYS[4:])
     with pytest.raises(LeaseLost):
-        one.beat(pace=None)
+        one.beat()
     assert database.read("SELECT count(*) FROM attempt") == [(0,)]
 
 
@@ -104,7 +104,7 @@ def test_a_late_reply_is_paid_and_the_first_reply_stays(database: Database) -> N
 
     enter(first, records[0], "one")
     for _ in range(2):
-        second.beat(pace=None)
+        second.beat()
         workers.look()
     enter(second, records[1], "two")
     texts = iter(["second", "first"])
@@ -176,11 +176,11 @@ def test_orders_reach_the_workers_of_their_driver_only(database: Database) -> No
     """
     workers = Workers(database, "r")
     mine, other = worker(database, workers.owner), worker(database)
-    workers.order(sharing=3, in_flight=5, share=2.5, stopping=True)
-    orders = mine.beat(pace=None)
-    assert (orders.sharing, orders.in_flight, orders.share, orders.stopping) == (3, 5, 2.5, True)
+    workers.order(sharing=3, in_flight=5, stopping=True)
+    orders = mine.beat()
+    assert (orders.sharing, orders.in_flight, orders.stopping) == (3, 5, True)
     assert orders.driver_beat == 1
-    orders = other.beat(pace=None)
+    orders = other.beat()
     assert (orders.sharing, orders.stopping, orders.driver_beat) == (1, False, None)
 
 

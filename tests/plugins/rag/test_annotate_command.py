@@ -244,7 +244,7 @@ def test_what_cannot_be_annotated_is_refused_before_anything_is_asked(
 )
 def test_dense_retrieval_names_its_extra(folder: Path) -> None:
     """Where the embeddings extra is missing."""
-    with pytest.raises(InputError, match="sentence-transformers"):
+    with pytest.raises(InputError, match="sentence_transformers"):
         run("--retriever", "dense")
 
 
