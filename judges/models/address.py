@@ -42,14 +42,14 @@ class Address:
         self.base_url = checked_url(self.base_url)
         self.secret = Secret(api_key)
 
-    def require_key(self, asked: str = "") -> None:
+    def require_key(self, who: str = "") -> None:
         """Return if anything may be sent.
 
         Raises:
             UnreachedError: The key is missing.
         """
         if self.needs_key:
-            message = f"{asked}{self.base_url} needs a key"
+            message = f"{who}{self.base_url} needs a key"
             raise UnreachedError(message, fatal=True, hint=self.key_hint)
 
     def connection_fault(

@@ -69,23 +69,23 @@ def checked_url(base_url: str) -> str:
         InputError: It is no http(s) URL, carries a user, a password, a query or a fragment, or has
             a character that some reader of URLs drops or takes for another.
     """
-    shown = f"the URL {base_url!r}"
+    subject = f"the URL {base_url!r}"
     # Not quoted where it may hold a secret.
     if "@" in base_url or "?" in base_url:
-        shown = "the URL"
+        subject = "the URL"
     hint = "write it as https://host/v1"
     try:
         parts = urlsplit(base_url)
         usable = parts.scheme in _PORTS and parts.hostname and parts.port != 0
     except ValueError:  # an unclosed bracket, or a port that is no number
-        raise InputError(f"{shown} is not an http(s) URL", hint=hint) from None
+        raise InputError(f"{subject} is not an http(s) URL", hint=hint) from None
     if parts.username is not None or parts.password is not None:
         raise InputError(
             "the URL carries a user name or password",
             hint="put the key into an environment variable",
         )
     if not usable:
-        raise InputError(f"{shown} is not an http(s) URL", hint=hint)
+        raise InputError(f"{subject} is not an http(s) URL", hint=hint)
     if parts.query or parts.fragment or base_url.endswith(("?", "#")):
         raise InputError("the URL carries a query or a fragment; it is kept in records", hint=hint)
     if not _HOST.fullmatch(parts.hostname or "") or not _PLAIN.fullmatch(base_url):
@@ -93,5 +93,5 @@ def checked_url(base_url: str) -> str:
             "write a host outside ASCII as xn--..., and such a character in a path as %20 and the"
             " like"
         )
-        raise InputError(f"{shown} has a character that does not belong there", hint=hint)
+        raise InputError(f"{subject} has a character that does not belong there", hint=hint)
     return base_url.rstrip("/")

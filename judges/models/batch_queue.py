@@ -253,10 +253,10 @@ class BatchQueue:
                 if not page.has_more or not page.data:
                     break
                 after = {"after": page.data[-1].id}
-            left = until - time.time()
-            if left <= 0:
+            seconds = until - time.time()
+            if seconds <= 0:
                 return None
-            self._sleep(min(left, 1.0))
+            self._sleep(min(seconds, 1.0))
 
     # From the batch to the reply file.
 
@@ -484,17 +484,17 @@ def _way_path(path: Path) -> Path:
 
 
 def _read_way(path: Path) -> _Way | None:
-    place = _way_path(path)
+    way_path = _way_path(path)
     problem = "it is a link"
-    if not place.is_symlink():
+    if not way_path.is_symlink():
         try:
-            return _WAY.validate_json(read_small(place, limit=_LARGEST_WAY))
+            return _WAY.validate_json(read_small(way_path, limit=_LARGEST_WAY))
         except FileNotFoundError:
             return None
         except (InputError, ValidationError, OSError) as error:
             problem = explain_yaml_error(error)
     raise InputError(
-        f"{str(place)!r} does not say which batch has {shown(path.name)}: {problem}",
+        f"{str(way_path)!r} does not say which batch has {shown(path.name)}: {problem}",
         hint=(
             "delete it, and the file is handed over again; a batch that has it already is then paid"
             " for twice"

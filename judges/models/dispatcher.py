@@ -390,17 +390,17 @@ class Dispatcher:
                 self._ready.append(call)
                 return
             self._counters.stats.notes[context.speed.note(model.name)] = None
-        kept = context.keep(call.key, completion, request)
+        commit = context.keep(call.key, completion, request)
         # The slot is freed only once it is committed, so that a crash can lose no more than
         # `concurrency` replies.
         context.on_the_wire += 1
         self._keeping += 1
-        self._commits.when_done(kept, lambda: self._reply_committed(call, completion, kept))
+        self._commits.when_done(commit, lambda: self._reply_committed(call, completion, commit))
 
-    def _reply_committed(self, call: Call, completion: Completion, kept: Future[None]) -> None:
+    def _reply_committed(self, call: Call, completion: Completion, commit: Future[None]) -> None:
         self._context.on_the_wire -= 1
         self._keeping -= 1
-        error = kept.exception()
+        error = commit.exception()
         if error is not None:
             self.stop(error)
         else:

@@ -87,16 +87,16 @@ class Ladder:
         if self._restoring is not None:
             self._restore(taken=False)
             return None
-        said = "".join(c for c in str(error) if not c.isdigit())
+        words = "".join(c for c in str(error) if not c.isdigit())
         if not self.climbing:
-            if _shape(request, without) in self._answered or said in self._fruitless:
+            if _shape(request, without) in self._answered or words in self._fruitless:
                 return error  # the row's own, or none that a change mends
             if len(self._fruitless) >= _MOST_TRIALS and not self._answered:
                 return error
             self._begin(request, error)
-        elif said == self._last and not self._all:
+        elif words == self._last and not self._all:
             self._steps.pop()
-        self._last = said
+        self._last = words
         if error.refused_parameter is not None:
             first = _steps_of(error.refused_parameter)
             self._left.sort(key=lambda step: step not in first)
@@ -107,7 +107,7 @@ class Ladder:
             self._all, self._steps = True, everything
             if self._change() == tried:
                 self._end(self._before)
-                self._fruitless.append(said)
+                self._fruitless.append(words)
                 return (
                     self._first[1]
                     if self._first is not None and self._first[0] is request
@@ -131,10 +131,10 @@ class Ladder:
             )  # its like is answered as it was asked, so the refusal was its own
         if not self.climbing or without != self.omitted:
             return
-        asked = _applying(request, frozenset())
+        applying = _applying(request, frozenset())
         if self._restoring is not None:
-            self._restore(taken=self._restoring[0] in asked)
-        elif not self._all and self._steps[-1] not in asked:
+            self._restore(taken=self._restoring[0] in applying)
+        elif not self._all and self._steps[-1] not in applying:
             self._end(self._before)  # it says nothing about the step; who needs it begins anew
         else:
             self._restoring = self._steps[:] if self._all else self._steps[:-1]
@@ -233,14 +233,14 @@ def remembered(calls: Iterable[tuple[Request, Completion]]) -> frozenset[str]:
     omitted: set[str] = set()
     seen: set[str] = set()
     for request, completion in calls:
-        asked = set(_applying(request, frozenset())) - seen
-        seen |= asked
+        new_steps = set(_applying(request, frozenset())) - seen
+        seen |= new_steps
         for name in completion.dropped:
-            if name == "max_tokens_name" and "max_tokens" in asked:
+            if name == "max_tokens_name" and "max_tokens" in new_steps:
                 omitted.add("max_tokens")
-            elif name == "max_tokens" and "no_limit" in asked:
+            elif name == "max_tokens" and "no_limit" in new_steps:
                 omitted.update(_OMITS["no_limit"])
-            elif name in asked:
+            elif name in new_steps:
                 omitted.update(_OMITS.get(name, (name,)))
     return frozenset(omitted)
 

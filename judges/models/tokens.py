@@ -12,13 +12,13 @@ import hashlib
 import math
 import re
 import tempfile
-import types
-from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import FunctionType
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import tiktoken
@@ -92,75 +92,47 @@ def _encoding_name(model: str) -> str | None:
         return None
 
 
-class _NotOnDiskError(LookupError):
-    """An encoding file is in none of the local folders."""
-
-
 @lru_cache(maxsize=16)
 def _load(name: str) -> tiktoken.Encoding | None:
+    """Return an encoding whose file is on this disk, None for any other.
+
+    Its constructor runs with globals of our own, so that tiktoken itself stays as it is in other
+    threads.
+    """
     import tiktoken
+    from tiktoken_ext import openai_public
 
-    constructor = _local_constructors(_folders()).get(name)
-    if constructor is None:
+    if name not in openai_public.ENCODING_CONSTRUCTORS:
         return None
+    own = dict(vars(openai_public))
+    for word, value in vars(openai_public).items():
+        if isinstance(value, FunctionType) and value.__module__ == openai_public.__name__:
+            own[word] = FunctionType(value.__code__, own, word, value.__defaults__)
+    own |= {"load_tiktoken_bpe": _local_ranks, "data_gym_to_mergeable_bpe_ranks": _local_ranks}
     try:
-        return tiktoken.Encoding(**constructor())
-    except _NotOnDiskError:
+        return tiktoken.Encoding(**own[name]())
+    except LookupError:
         return None
 
 
-def _folders() -> list[Path]:
-    """Return tiktoken's own temporary folder and that of the files LiteLLM brings."""
+def _local_ranks(url: str = "", expected_hash: str = "", **_: str) -> dict[bytes, int]:
+    """Read an encoding's file; gpt2's are of another format, and come without a URL.
+
+    Raises:
+        LookupError: It is in neither tiktoken's own temporary folder nor that of LiteLLM.
+    """
     folders = [Path(tempfile.gettempdir(), "data-gym-cache")]
     # Only the parent package is looked up: find_spec("litellm.x") would import litellm, which goes
     # online.
     spec = find_spec("litellm")
-    if spec is not None:
-        for folder in spec.submodule_search_locations or []:
-            folders.append(Path(folder, "litellm_core_utils", "tokenizers"))
-    return folders
-
-
-def _local_constructors(
-    folders: list[Path],
-) -> dict[str, Callable[[], dict[str, Any]]]:  # Any: tiktoken's arguments
-    """Return tiktoken's constructors of encodings, bound to a loader that reads these folders and
-    nothing else.
-
-    Their code is run with globals of our own, so that tiktoken itself stays as it is in other
-    threads.
-    """
-    from tiktoken_ext import openai_public
-
-    def load(url: str, expected_hash: str | None = None) -> dict[bytes, int]:
-        ranks: dict[bytes, int] = {}
-        for line in _read(url, expected_hash, folders).splitlines():
-            if line:
-                token, rank = line.split()
-                ranks[base64.b64decode(token)] = int(rank)
-        return ranks
-
-    def refuse(*_: str, **__: str) -> dict[bytes, int]:
-        raise _NotOnDiskError("gpt2 has another file format")
-
-    own = dict(vars(openai_public))
-    for name, value in vars(openai_public).items():
-        if isinstance(value, types.FunctionType) and value.__module__ == openai_public.__name__:
-            own[name] = types.FunctionType(
-                value.__code__, own, name, value.__defaults__, value.__closure__
-            )
-    own |= {"load_tiktoken_bpe": load, "data_gym_to_mergeable_bpe_ranks": refuse}
-    return {name: own[name] for name in openai_public.ENCODING_CONSTRUCTORS}
-
-
-def _read(url: str, expected_hash: str | None, folders: list[Path]) -> bytes:
+    for folder in (spec and spec.submodule_search_locations) or ():
+        folders.append(Path(folder, "litellm_core_utils", "tokenizers"))
     # tiktoken's own way of naming the files of its cache.
     name = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
     for folder in folders:
-        try:
+        with suppress(OSError):
             content = (folder / name).read_bytes()
-        except OSError:
-            continue
-        if expected_hash is None or hashlib.sha256(content).hexdigest() == expected_hash:
-            return content
-    raise _NotOnDiskError(name)
+            if hashlib.sha256(content).hexdigest() == expected_hash:
+                pairs = (line.split() for line in content.splitlines() if line)
+                return {base64.b64decode(token): int(rank) for token, rank in pairs}
+    raise LookupError(name)

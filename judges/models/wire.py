@@ -183,11 +183,9 @@ def read_completion(raw: bytes, request: Request) -> Completion:
         fault.no_model = not body.get("error")
         raise fault
     if body is None:
-        said, no_model = (
-            _Fault.read(raw).message[:_MESSAGE_CAP],
-            raw.lstrip().startswith((b"<", b"data:")),
-        )
-        message = f"{said or 'an empty body'}, answered in place of a model"
+        no_model = raw.lstrip().startswith((b"<", b"data:"))
+        words = _Fault.read(raw).message[:_MESSAGE_CAP] or "an empty body"
+        message = f"{words}, answered in place of a model"
         raise ModelError(message, retryable=True, status=200, no_model=no_model)
     # Only the first choice is read: each of a million wrong ones would have its own error.
     if isinstance(body, dict) and isinstance(body.get("choices"), list):

@@ -187,11 +187,11 @@ class DaskCluster:
         workers: Mapping[str, Mapping[str, Any]] = self.client.scheduler_info(n_workers=-1)[
             "workers"
         ]  # Any: JSON
-        return {place: max(1, int(worker["nthreads"])) for place, worker in workers.items()}
+        return {address: max(1, int(worker["nthreads"])) for address, worker in workers.items()}
 
     def submit(self, errand: Errand, shard: Shard, *, avoid: Collection[str]) -> ShardFuture:
         """See `Cluster.submit`."""
-        places = [place for place in self.threads() if place not in avoid]
+        places = [address for address in self.threads() if address not in avoid]
         return self.client.submit(
             send_shard,
             errand,
@@ -211,8 +211,8 @@ class DaskCluster:
         dask: _Dask = distributed
         with contextlib.suppress(OSError, TimeoutError):
             closing = [
-                self.client.submit(close_sender, driver, workers=[place], pure=False, priority=1)
-                for place in self.threads()
+                self.client.submit(close_sender, driver, workers=[address], pure=False, priority=1)
+                for address in self.threads()
             ]
             dask.wait(closing, timeout=CLOSING)
 

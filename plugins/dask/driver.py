@@ -195,7 +195,9 @@ class _Work:
 
     @property
     def _slots(self) -> int:
-        return max(1, sum(n for place, n in self._threads.items() if place not in self._avoided))
+        return max(
+            1, sum(n for address, n in self._threads.items() if address not in self._avoided)
+        )
 
     def _over(self) -> bool:
         if self._given:
@@ -241,13 +243,13 @@ class _Work:
         """Keep every thread of the workers busy, and one more shard at hand for each worker."""
         room = self._slots + len(self._threads.keys() - self._avoided) - len(self._given)
         while room > 0 and self._waiting and self._stopped is None:
-            given = self._reserve_shard()
-            if given is None:
+            lent = self._reserve_shard()
+            if lent is None:
                 return
             future = self.cluster.submit(
-                self.errand.divided(len(self._threads) or 1), given.shard, avoid=self._avoided
+                self.errand.divided(len(self._threads) or 1), lent.shard, avoid=self._avoided
             )
-            self._given[future] = given
+            self._given[future] = lent
             future.add_done_callback(self._finished.put)
             room -= 1
 
@@ -257,7 +259,7 @@ class _Work:
         """
         context = self.context
         calls: dict[bytes, Call] = {}
-        asked: list[ShardCall] = []
+        shard_calls: list[ShardCall] = []
         reservations: list[Reservation] = []
         size = max(_SMALLEST, min(SHARD, math.ceil(len(self._waiting) / (2 * self._slots))))
         while self._waiting and len(calls) < size:
@@ -274,12 +276,12 @@ class _Work:
             self._count_round(call)
             reservations.append(reservation)
             calls[call.key] = self._waiting.popleft()
-            asked.append(ShardCall(key=call.key, request=request, again=call.again))
+            shard_calls.append(ShardCall(key=call.key, request=request, again=call.again))
         if not calls:
             return None
         shard = Shard(
             id=secrets.token_hex(8),
-            calls=tuple(asked),
+            calls=tuple(shard_calls),
             money=sum(one.cost or 0.0 for one in reservations),
             tokens=sum(one.tokens for one in reservations),
             limits=(context.budget.money is not None, context.budget.tokens is not None),
@@ -300,8 +302,8 @@ class _Work:
 
     def _take(self, future: ShardFuture) -> None:
         """Take what became of a shard."""
-        given = self._given.pop(future, None)
-        if given is None:
+        lent = self._given.pop(future, None)
+        if lent is None:
             return  # given up
         try:
             report = future.result()
@@ -321,13 +323,13 @@ class _Work:
         context.ladder.add(report.unsupported)
         if report.forecast is not None:
             context.forecast.learn_from(report.forecast)
-        self._take_answers(given.calls)
+        self._take_answers(lent.calls)
         for key, error in report.failed.items():
-            if key in given.calls:
-                self._finish(given.calls.pop(key), error)
-        self._settle(given)
+            if key in lent.calls:
+                self._finish(lent.calls.pop(key), error)
+        self._settle(lent)
         elsewhere = set(report.elsewhere)
-        for key, call in given.calls.items():
+        for key, call in lent.calls.items():
             if key in elsewhere:
                 self._elsewhere[key] = call
             else:
@@ -336,16 +338,16 @@ class _Work:
         if stopped is not None and not isinstance(stopped, BudgetSpent | Interrupted | LeaseLost):
             self._stop(stopped)
 
-    def _settle(self, given: _Given) -> None:
+    def _settle(self, lent: _Given) -> None:
         """Replace what was reserved for a shard by what it has cost, and may have cost, by the call
         table.
         """
-        spent = spent_on(self.database, given.shard.id)
+        spent = spent_on(self.database, lent.shard.id)
         cost, tokens = (
             spent.settled_cost + spent.in_doubt_cost,
             spent.settled_tokens + spent.in_doubt_tokens,
         )
-        first, *others = given.reservations
+        first, *others = lent.reservations
         self.context.budget.settle(first, cost=cost, tokens=tokens)
         for reservation in others:
             self.context.budget.release(reservation)
@@ -378,17 +380,15 @@ class _Work:
     def _look(self) -> None:
         """Read what is answered, notice who has died, and divide the limits anew."""
         self._next_look = time.monotonic() + BEAT
-        for given in self._given.values():
-            self._take_answers(given.calls)
+        for lent in self._given.values():
+            self._take_answers(lent.calls)
         self._take_answers(self._elsewhere)
         self._threads = self.cluster.threads()
         living, dead = self.workers.look()
         for one in dead:
             self._bury(one.place, living)
         # Who was avoided and beats again has begun anew.
-        self._avoided = {
-            place for place in self._avoided if place not in living and place in self._threads
-        }
+        self._avoided = (self._avoided - set(living)) & self._threads.keys()
         self._fetch_free()
         self._order()
         if living or not self._given:
@@ -414,30 +414,30 @@ class _Work:
             return
         leased = self.workers.leased(list(self._elsewhere))
         free = [key for key in self._elsewhere if key not in leased]
-        found = {key: self._elsewhere.pop(key) for key in free}
+        unleased = {key: self._elsewhere.pop(key) for key in free}
         # Between the look at the answers and the look at the leases one may have been answered.
-        self._take_answers(found)
-        self._waiting.extend(found.values())
+        self._take_answers(unleased)
+        self._waiting.extend(unleased.values())
 
-    def _bury(self, place: str, living: Collection[str]) -> None:
+    def _bury(self, address: str, living: Collection[str]) -> None:
         """Give out again the shards that were with a worker that has died, or may wait behind
         it.
         """
-        if place in self._threads and place not in living:
-            self._avoided.add(place)
+        if address in self._threads and address not in living:
+            self._avoided.add(address)
         note = (
-            f"the worker {place} was not heard of for {self.workers.lease:g} seconds: others have"
+            f"the worker {address} was not heard of for {self.workers.lease:g} seconds: others have"
             " its calls now"
         )
         lost = 0
-        for future, given in list(self._given.items()):
-            if self.workers.leased(list(given.calls)):
+        for future, lent in list(self._given.items()):
+            if self.workers.leased(list(lent.calls)):
                 continue  # a living one has it
             del self._given[future]
             future.cancel()
-            self._take_answers(given.calls)
-            self._settle(given)
-            lost += len(given.calls)
-            self._waiting.extend(given.calls.values())
+            self._take_answers(lent.calls)
+            self._settle(lent)
+            lost += len(lent.calls)
+            self._waiting.extend(lent.calls.values())
         if lost:
             self.counters.stats.notes[note] = None

@@ -106,8 +106,8 @@ class WorkerLeases:
             if connection.execute(_ALIVE, (self.owner,)).rowcount != 1:
                 raise taken_for_dead()
             claimed: set[bytes] = set()
-            for start in range(0, len(wanted), _AT_ONCE):
-                part = wanted[start : start + _AT_ONCE]
+            for start in range(0, len(new_keys), _AT_ONCE):
+                part = new_keys[start : start + _AT_ONCE]
                 sql = _CLAIM.format(", ".join(["(?, ?)"] * len(part)))
                 parameters = [value for key in part for value in (key, self.owner)]
                 claimed.update(
@@ -117,7 +117,7 @@ class WorkerLeases:
 
         with self._lock:
             # In one order, so that two processes never wait for each other.
-            wanted = sorted(set(keys) - self._held)
+            new_keys = sorted(set(keys) - self._held)
             claimed = self._database.submit(work).result()
             self._held |= claimed
         return claimed
@@ -300,12 +300,12 @@ class Workers:
 
     def leased(self, keys: Sequence[bytes]) -> set[bytes]:
         """Return which calls somebody has leased."""
-        found: set[bytes] = set()
+        leased_keys: set[bytes] = set()
         for start in range(0, len(keys), _AT_ONCE):
             part = keys[start : start + _AT_ONCE]
             sql = f"SELECT key FROM lease WHERE key IN ({', '.join('?' * len(part))})"  # noqa: S608 - question marks only
-            found.update(bytes(key) for (key,) in self._database.read(sql, part))
-        return found
+            leased_keys.update(bytes(key) for (key,) in self._database.read(sql, part))
+        return leased_keys
 
     def leave(self) -> None:
         """Tell the workers that there is no driver any more."""

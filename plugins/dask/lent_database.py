@@ -34,11 +34,11 @@ class LentDatabase(SqliteDatabase):
                 f"there is no workspace {self.path} on this machine",
                 hint="workers on other machines need a workspace on a PostgreSQL server",
             )
-        known = len(self._migrations)
+        newest = len(self._migrations)
         with contextlib.closing(self._connect(reading=True)) as connection:
-            version = self._version(connection, known)
-        if version != known:
-            raise other_format(self.name, version, known)
+            version = self._version(connection, newest)
+        if version != newest:
+            raise other_format(self.name, version, newest)
 
 
 class _LentLock(WriterLock):

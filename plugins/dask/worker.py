@@ -187,9 +187,9 @@ class Sender:
         return replace(report, elsewhere=tuple(key for key in keys if key not in claimed))
 
     def _send_claimed(self, shard: Shard, keys: set[bytes]) -> ShardReport:
-        asked = [call for call in shard.calls if call.key in keys]
+        shard_calls = [call for call in shard.calls if call.key in keys]
         calls: list[Call] = []
-        for position, one in enumerate(asked):
+        for position, one in enumerate(shard_calls):
             request = one.request
             call = Call(
                 one.key, request, [position], request.purpose, request.token_limit, again=one.again
@@ -204,7 +204,7 @@ class Sender:
         with _Allowance(self, shard):
             try:
                 stopped = self._here.ask(
-                    context, calls, lambda at: asked[at].request, counters, self._watch
+                    context, calls, lambda at: shard_calls[at].request, counters, self._watch
                 )
             except JudgewrightError as error:
                 stopped = self.ended or error
@@ -317,11 +317,11 @@ def open_lent(workspace: str) -> Database:
     Raises:
         WorkspaceError: It is not here, cannot be reached, or has another format.
     """
-    place = read_place(workspace)
-    if isinstance(place, Path):
-        return LentDatabase(place)
+    address = read_place(workspace)
+    if isinstance(address, Path):
+        return LentDatabase(address)
     # The folder is for files that a driver has; a worker makes none.
-    return place.open(Path(), lent=True)
+    return address.open(Path(), lent=True)
 
 
 def open_own_model(errand: Errand) -> Model:

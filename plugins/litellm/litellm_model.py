@@ -171,11 +171,11 @@ class LiteLLMModel:
                 # Of a model it has not heard of it believes the least, and rewrites the messages.
                 litellm.register_model({f"gemini/{self._model}": _CAPABLE})
             self._http, self._handler = _open_handler(self._at)
-        known = litellm.get_supported_openai_params(
+        supported = litellm.get_supported_openai_params(
             model=self._model, custom_llm_provider=self._route
         )
         for name in parameters:
-            if known and name not in known and name not in _EXTRA and name != "messages":
+            if supported and name not in supported and name not in _EXTRA and name != "messages":
                 name = name.replace("top_logprobs", "logprobs")
                 return ModelError(
                     f"{self._provider} has no parameter {name}", status=400, refused_parameter=name

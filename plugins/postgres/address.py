@@ -40,11 +40,11 @@ class PostgresAddress:
     @property
     def digest(self) -> str:
         """A short name of the database, whoever asks it, fit for a file name."""
-        said = [
+        identity = [
             self.parameters.get(name, "")
             for name in ("host", "hostaddr", "port", "dbname", "options", "service")
         ]
-        return hashlib.blake2b("\0".join(said).encode(), digest_size=6).hexdigest()
+        return hashlib.blake2b("\0".join(identity).encode(), digest_size=6).hexdigest()
 
     @property
     def secrets(self) -> Mapping[str, str]:
@@ -89,8 +89,8 @@ def parse_postgres(text: str) -> PostgresAddress:
     from psycopg import ProgrammingError
     from psycopg.conninfo import conninfo_to_dict
 
-    shown = _shown(text)
-    if shown.endswith("://..."):
+    safe_text = _shown(text)
+    if safe_text.endswith("://..."):
         raise InputError(
             "this is no address of a PostgreSQL",
             hint=(
@@ -105,11 +105,11 @@ def parse_postgres(text: str) -> PostgresAddress:
         }
     except (ProgrammingError, UnicodeError):  # whose message may quote the password
         raise InputError(
-            f"{shown!r} is no address of a PostgreSQL",
+            f"{safe_text!r} is no address of a PostgreSQL",
             hint="such as postgresql://user@host:5432/database",
         ) from None
     if own := sorted(_PROGRAM_WORDS & parsed.keys()):
-        raise InputError(f"{shown!r}: {own[0]} is not for the address to say")
+        raise InputError(f"{safe_text!r}: {own[0]} is not for the address to say")
     password = parsed.pop("password", "")
     if "sslpassword" in parsed:
         raise InputError(
@@ -124,14 +124,14 @@ def parse_postgres(text: str) -> PostgresAddress:
     if "service" in parsed or not _is_here(host):
         if parsed.get("sslmode") and mode not in _ENCRYPTED:
             raise InputError(
-                f"{shown!r}: sslmode={mode} may send everything in the clear to another machine",
+                f"{safe_text!r}: sslmode={mode} may send all in the clear to another machine",
                 hint=(
                     "leave it out for `require`, or give verify-full, which also checks who answers"
                 ),
             )
         parsed["sslmode"] = mode if mode in _ENCRYPTED else "require"
     parsed.setdefault("connect_timeout", "10")
-    return PostgresAddress(url=shown, parameters=parsed, password=password)
+    return PostgresAddress(url=safe_text, parameters=parsed, password=password)
 
 
 def _defaults() -> Mapping[str, str]:
@@ -143,8 +143,8 @@ def _defaults() -> Mapping[str, str]:
 
 
 def _host_of_environment() -> str:
-    found = _defaults()
-    return found.get("hostaddr", "") or found.get("host", "")
+    defaults = _defaults()
+    return defaults.get("hostaddr", "") or defaults.get("host", "")
 
 
 def _mode_of_environment() -> str:
@@ -171,10 +171,12 @@ def _shown(text: str) -> str:
         parts = urlsplit(text)
         user, at, host = parts.netloc.rpartition("@")
         query = parts.query.split("&") if parts.query else []
-        kept = "&".join(word for word in query if word.partition("=")[0].lower() not in _SECRET)
+        words = (word for word in query if word.partition("=")[0].lower() not in _SECRET)
+        safe_query = "&".join(words)
         # An at sign further on is what a password that is not quoted leaves behind.
-        if "@" not in parts.path + kept:
-            return f"{parts.scheme}://{user.partition(':')[0]}{at}{host}{parts.path}{'?' * bool(kept)}{kept}"  # noqa: E501
+        if "@" not in parts.path + safe_query:
+            address = f"{parts.scheme}://{user.partition(':')[0]}{at}{host}{parts.path}"
+            return f"{address}?{safe_query}" if safe_query else address
     except ValueError:
         pass
     return f"{text.partition('://')[0]}://..."

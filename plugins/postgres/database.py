@@ -103,7 +103,7 @@ class PostgresDatabase(Database):
         if not what:
             return
         with self._claiming:
-            told = False
+            reported = False
             while what not in self._claimed:
                 if self.submit(partial(try_claim, what=what)).result():
                     self._claimed.add(what)
@@ -114,9 +114,9 @@ class PostgresDatabase(Database):
                         f"{holder} is at work on {what} in {self.name}",
                         hint="wait until it ends, or stop it; reading is possible meanwhile",
                     )
-                if not told:
+                if not reported:
                     self._on_busy(holder)
-                    told = True
+                    reported = True
                 time.sleep(_POLL)
 
     def is_at_work(self, run_id: str, by: Holder) -> bool:
@@ -183,8 +183,8 @@ class PostgresDatabase(Database):
 
     def _holder(self, what: str) -> Holder:
         term, values = lock_of(f"claim {what}")
-        found = self.read(_HOLDER.format(number=term), values)
-        return holder_of(found[0][0] if found else None)
+        holders = self.read(_HOLDER.format(number=term), values)
+        return holder_of(holders[0][0] if holders else None)
 
     def _upgrade(self, migrations: Sequence[Migration], *, lent: bool) -> None:
         try:
@@ -215,21 +215,23 @@ class PostgresDatabase(Database):
             raise
 
     def _version(self, session: Session, known: int) -> int:
-        schema, made, tables = session.execute(_STATE).fetchone()
+        schema, has_format, tables = session.execute(_STATE).fetchone()
         if schema is None:
             raise WorkspaceError(
                 f"{self.name}: the user has no schema",
                 hint="CREATE SCHEMA, or ask who runs the server",
             )
         version = (
-            session.execute("SELECT version FROM judgewright_format").fetchone()[0] if made else 0
+            session.execute("SELECT version FROM judgewright_format").fetchone()[0]
+            if has_format
+            else 0
         )
         if version > known:
             raise WorkspaceError(
                 f"{self.name} has format {version}; this Judgewright reads up to {known}",
                 hint="it was written by a newer Judgewright: upgrade to open it",
             )
-        if not made and tables:
+        if not has_format and tables:
             raise WorkspaceError(
                 f"schema {schema} of {self.name} holds another program's tables ({tables})",
                 hint=(

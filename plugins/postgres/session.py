@@ -177,8 +177,8 @@ def lock_of(what: str) -> tuple[str, tuple[str]]:
 
 def holder_of(name: str | None) -> Holder:
     """Return the process whose connection has a name that `Session` gave it."""
-    found = _NAME.fullmatch(name or "")
-    return Holder(pid=int(found[1]), host=found[2]) if found else Holder(pid=None, host="")
+    match = _NAME.fullmatch(name or "")
+    return Holder(pid=int(match[1]), host=match[2]) if match else Holder(pid=None, host="")
 
 
 class Patience:
@@ -253,17 +253,17 @@ def _explain(name: str, error: psycopg.Error) -> ServerError:
     from psycopg import InterfaceError, OperationalError
 
     code, connection = error.sqlstate or "", isinstance(error, OperationalError | InterfaceError)
-    said, hint = next(
+    problem, hint = next(
         (words for start, words in _WORDS.items() if code.startswith(start)),
         ("cannot be used", None),
     )
     if connection and not code:
-        said, hint = (
+        problem, hint = (
             "cannot be reached",
             "look at its address, the user's rights, and the password in PGPASSWORD",
         )
     first = (error.diag.message_primary or str(error)).strip().partition("\n")[0]
-    translated = ServerError(f"{name} {said}: {first}", hint=hint)
+    translated = ServerError(f"{name} {problem}: {first}", hint=hint)
     translated.code = code
     translated.away = connection and (not code or code in _AWAY or code.startswith("08"))
     translated.worth_repeating = code in _AGAIN
