@@ -141,9 +141,8 @@ class SearchOptions:
         kind="names",
         flag="--columns",
     )
-    exclude: tuple[str, ...] = _search(
-        (), "Comma-separated columns never to slice by.", kind="names"
-    )
+    exclude: tuple[str, ...] = ()
+    """Columns never to slice by; in Python alone."""
     keep: tuple[str, ...] = _search(
         (),
         "Comma-separated columns to slice by though named like a label or a judge's output.",
@@ -212,11 +211,8 @@ class ClaimOptions:
     splitter: Literal["sentence", "model"] = _judging(
         "sentence", "With --by-claim: what splits a response.", choices=("sentence", "model")
     )
-    trivial: Literal["model", "none"] = _judging(
-        "model",
-        "With --by-claim: what drops claims that assert nothing.",
-        choices=("model", "none"),
-    )
+    trivial: Literal["model", "none"] = "model"
+    """What drops claims that assert nothing; in Python alone."""
     aggregate: Literal["min", "mean", "share"] = _judging(
         "min",
         "With --by-claim: how the claims' verdicts make the response's.",

@@ -39,13 +39,13 @@ COMMANDS = {
         "List, add and test the models that --model can name; serve the simulated one.",
     ),
     "data": ("data:data", "Look at a data file, split it, or make one from a published release."),
-    "label": ("label:label", "Label rows in the terminal, one key each."),
+    "label": ("label:label", "Label rows in the terminal, one key each; write the labels."),
     "score": ("score:score", "Measure verdicts from any judge, read from a file."),
     "calibrate": (
         "calibrate:calibrate",
         "Fit a judge's threshold and calibration on validation rows.",
     ),
-    "runs": ("runs:runs", "List, show, compare, resume and merge runs; pause and stop jobs."),
+    "runs": ("runs:runs", "List, show, compare, resume and merge runs; stop jobs."),
     "doctor": ("doctor:doctor", "Check all of a workspace: the file, replies, runs, looks."),
     "diff": ("accept:diff", "Show what a run wants to change in a prompt."),
     "accept": (
@@ -66,7 +66,7 @@ RETIRED = {
         "set --steps, --batch, --gradients and --temperature of `optimize` by hand; "
         "in every study of `tune` more steps looked better"
     ),
-    "jobs": "`runs list` shows jobs; `runs pause`, `resume`, `stop` and `work` take them",
+    "jobs": "`runs list` shows jobs; `runs stop`, `resume` and `work` take them",
     "simulate": "type `models simulate`",
     "workspace": "type `runs merge SOURCE TARGET`; to keep what is old, copy the folder",
     "judges import": "type `judges add FILE`; `judges add --from TOOL NAME` for what a tool ships",
@@ -76,9 +76,18 @@ RETIRED = {
     "models show": "type `models list NAME`",
     "data sources": "type `data import`, without a source",
     "loss lint": "type `loss check`",
+    "judges tag": "type `judges use NAME@VERSION --label LABEL`",
+    "runs compare": "type `runs show RUN OTHER`",
+    "runs flips": "type `runs show RUN --flips`",
+    "runs export": "type `runs show RUN --out FOLDER`",
+    "runs pause": "type `runs stop JOB`; `runs resume JOB` goes on",
+    "data labels": "type `label`, which lists the queues, or `label QUEUE --out FILE`",
     "--workers": "type `--engine dask=NUMBER`",
     "--scheduler": "type `--engine dask=URL`",
     "--parts": "type `--editable`",
+    "--skip-incomplete": "leave such rows out of the file; Python's `load_dataset` still takes it",
+    "--queries": "type `--map queries=FILE --map passages=FILE`",
+    "--verbose": "`--json` has each figure's definition",
 }
 """Commands and options that are gone, and what to do instead."""
 

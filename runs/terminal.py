@@ -105,6 +105,22 @@ def say_json(body: dict[str, Any]) -> None:  # Any: JSON
     sys.stdout.flush()
 
 
+def answer(body: Any, text: str | Callable[[], object], *, as_json: bool) -> None:
+    """Print what a command has to say, for a program or for people.
+
+    Args:
+        body: One JSON object, or what has a `to_json` that returns it.
+        text: The lines for people, or what prints them.
+        as_json: Whether a program reads the output.
+    """
+    if as_json:
+        say_json(body if isinstance(body, dict) else body.to_json())
+    elif isinstance(text, str):
+        say(text)
+    else:
+        text()
+
+
 def bold(text: str) -> None:
     """Print a heading, in bold on a terminal."""
     _out().write(_painted(visible(text), "\x1b[1m" if _coloured() else "") + "\n")

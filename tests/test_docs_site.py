@@ -97,7 +97,7 @@ def test_the_site_fetches_nothing(site: Path) -> None:
 def test_the_reference_has_every_command_and_target(site: Path) -> None:
     """Nested commands too; the page about exports has the lines of every target."""
     commands = (site / "reference" / "commands.html").read_text(encoding="utf-8")
-    for path in ("judgewright optimize", "judgewright runs flips", "judgewright export verify"):
+    for path in ("judgewright optimize", "judgewright runs show", "judgewright export verify"):
         assert f"Usage: {path} " in commands
     exports = (site / "how-to" / "export.html").read_text(encoding="utf-8")
     assert re.findall(r'<h3 id="([\w-]+)">', exports) == list(TARGETS)

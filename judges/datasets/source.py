@@ -24,13 +24,11 @@ class ReadOptions:
     seed: int = 0
     """Decides what is drawn at random, such as negatives."""
     columns: Mapping[str, str] = field(default_factory=dict)
-    """Of an annotation tool: our name to its column, or to a question."""
+    """Of an annotation tool: our name to its column, or to a question; for `trec_dl` the files of
+    `queries` and `passages`.
+    """
     label_map: GradeMap = field(default_factory=dict)
     """Of an annotation tool: words of an answer, in lower case, and the grade each stands for."""
-    queries: Path | None = None
-    """For `trec_dl`: the file of queries."""
-    passages: Path | None = None
-    """For `trec_dl`: the file or folder of passages."""
 
 
 Read = Callable[[Path, ReadOptions, list[str]], Iterator[Flat]]

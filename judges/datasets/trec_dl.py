@@ -21,24 +21,25 @@ _TEXTS = ("passage", "doc", "text", "contents", "body")
 def read_trec_dl(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
     """Yield a row for each judged pair whose texts are there; a query is a group.
 
-    The path is the qrels file; `queries` is a file, `passages` a file or a folder of them, with
+    The path is the qrels file; the column `queries` names a file, `passages` a file or a folder, with
     `id TAB text` lines or JSON Lines.
 
     Raises:
         InputError: The queries or the passages are not named.
         DataError: A file is not in the format, or no judged pair has its texts.
     """
-    if options.queries is None or options.passages is None:
+    columns = options.columns
+    if not {"queries", "passages"} <= columns.keys():
         raise InputError(
             "trec_dl needs the qrels and the texts they are about",
-            hint="data import trec_dl QRELS --queries FILE --passages FILE --out rows.jsonl",
+            hint="data import trec_dl QRELS --map queries=FILE --map passages=FILE --out rows.jsonl",
         )
     qrels = _read_qrels(path)
-    queries = dict(_texts(options.queries, None))
+    queries = dict(_texts(Path(columns["queries"]), None))
     ids = {passage for _, passage, _ in qrels}
-    files = [options.passages]
-    if options.passages.is_dir():
-        files = [file for file in sorted(options.passages.iterdir()) if file.suffix in _FORMATS]
+    files = [Path(columns["passages"])]
+    if files[0].is_dir():
+        files = [file for file in sorted(files[0].iterdir()) if file.suffix in _FORMATS]
     passages: dict[str, str] = {}
     for file in files:
         # The parts of a collection are gigabytes each, and only the wanted passages are read.
@@ -121,7 +122,7 @@ def _of_json(line: str) -> tuple[str, str, str] | None:
 
 TREC_DL = Source(
     name="trec_dl",
-    about="qrels with NIST's grades 0..3, with --queries FILE and --passages FILE",
+    about="qrels with NIST's grades 0..3, with --map queries=FILE and --map passages=FILE",
     inputs=("query", "passage"),
     judge="context_relevance",
     licence="MS MARCO texts are for non-commercial research only",

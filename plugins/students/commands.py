@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from ...optimize.options import option
-from ...runs.commands.decorators import json_option, options_of, output_option, reads_workspace
+from ...runs.commands.decorators import REQUIRED, json_option, options_of, reads_workspace, takes
 from ...runs.commands.help import Group
-from ...runs.commands.output_paths import OutFile, OutFolder
+from ...runs.commands.output_paths import OutFolder
 from ...runs.config.options import RowOptions
 from ...runs.terminal import counting_on_stderr, say, say_json, say_table, simulated_mark
 
@@ -107,11 +107,9 @@ def students() -> None:
 @students.command(epilog=TRAIN)
 @click.argument("verdicts", type=click.Path(path_type=Path))
 @options_of(options=TrainOptions)
-@output_option("--out", type=OutFile(), help="Write the student as JSON.")
-@output_option(
-    "--held-out",
-    type=OutFile(),
-    help="Write its verdicts on held-out rows, for score, slices and gate.",
+@takes("out", None, "Write the student as JSON.", kind="out")
+@takes(
+    "held_out", None, "Write its verdicts on held-out rows, for score, slices and gate.", kind="out"
 )
 @reads_workspace
 def train(
@@ -170,15 +168,10 @@ def train(
 
 @students.command(epilog=DATA)
 @click.argument("verdicts", type=click.Path(path_type=Path))
-@click.option(
-    "--judge", required=True, help="The judge whose task it is: name, name@version or YAML file."
-)
+@takes("judge", REQUIRED, "The judge whose task it is: name, name@version or YAML file.")
 @options_of(options=ChatOptions)
-@click.option(
-    "--out",
-    type=OutFolder(),
-    required=True,
-    help="Folder of the chats, the held-out rows and student.yaml.",
+@takes(
+    "out", REQUIRED, "Folder of the chats, the held-out rows and student.yaml.", type=OutFolder()
 )
 @reads_workspace
 def data(
@@ -240,17 +233,11 @@ def data(
 @click.argument("model", metavar="STUDENT", type=click.Path(path_type=Path))
 @click.argument("rows", type=click.Path(path_type=Path))
 @options_of(options=RowOptions)
-@click.option(
-    "--sure", type=click.FloatRange(0.5, 1.0), help="Decide only from this confidence on."
+@takes("sure", None, "Decide only from this confidence on.", type=click.FloatRange(0.5, 1.0))
+@takes(
+    "unsure", None, "With --sure: write the other rows, for `bench` with the teacher.", kind="out"
 )
-@output_option(
-    "--unsure",
-    type=OutFile(),
-    help="With --sure: write the other rows, for `bench` with the teacher.",
-)
-@output_option(
-    "--out", type=OutFile(), required=True, help="Write the verdicts, for score, slices and gate."
-)
+@takes("out", REQUIRED, "Write the verdicts, for score, slices and gate.", kind="out")
 @json_option
 def judge_(
     model: Path,

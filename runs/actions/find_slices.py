@@ -66,7 +66,8 @@ class Search:
         "Comma-separated columns to search though named like a label or a judge's output.",
         kind="names",
     )
-    max_depth: int = _slices(3, "Conditions in a slice at most.", low=1, high=3)
+    max_depth: int = 3
+    """Conditions in a slice at most; in Python alone."""
     min_support: int | None = None
     """Rows in a slice at least, 30 or 0.5 % unless given; in Python alone."""
     text: bool | None = _slices(
@@ -75,7 +76,8 @@ class Search:
         kind="flag",
         flag="--text/--no-text",
     )
-    seed: int = _slices(0, "Seed of the two folds.")
+    seed: int = 0
+    """Of the two folds; in Python alone."""
 
 
 def read_judged(

@@ -80,7 +80,7 @@ class Flip:
         return diff_words(self.before.rationale, self.after.rationale)
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
-        """Return the flip as `runs flips --json` prints it."""
+        """Return the flip as `runs show --flips --json` prints it."""
         sides = {
             name: {
                 "score": v.score,

@@ -201,7 +201,7 @@ def split_file(
     *,
     roles: RawRoles,
     shares: Shares | None,
-    seed: int,
+    seed: int = 0,
     scale: OutputScale | None = None,
 ) -> SplitFiles:
     """Write the four parts of a data file as JSONL, every column unchanged, and a README that

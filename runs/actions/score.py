@@ -44,7 +44,8 @@ class ScoreOptions:
         None,
         "Column that says where people were uncertain; adds the metrics of DIRAS.",
     )
-    seed: int = option("Output", 0, "Seed of the draws behind the interval of ECE.")
+    seed: int = 0
+    """Of the draws behind the interval of ECE; in Python alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

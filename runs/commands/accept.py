@@ -17,7 +17,7 @@ from ..reports.gate_sentences import describe_equal_gain, describe_outcome
 from ..reports.run_report import say_prompt_diff
 from ..store.workspace import Workspace
 from ..terminal import inline, progress_on_stderr, say, say_json
-from .decorators import named_run, names, reads_workspace, writes_workspace
+from .decorators import named_run, names, reads_workspace, takes, writes_workspace
 from .help import Command
 from .model_access import allow_origin_option, asking_environment
 
@@ -87,9 +87,9 @@ def _hunks(summary: RunSummary) -> list[dict[str, Any]]:  # Any: JSON
 
 def decision_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of a person's decision: who, why, which workspace, and how it is printed."""
-    command = click.option("--comment", default="", help="Why.")(writes_workspace(command))
+    command = takes("comment", "", "Why.")(writes_workspace(command))
     text = "Who decides [default: git's user.name <user.email>, else your user name]."
-    return click.option("--by", "who", help=text)(command)
+    return takes("who", None, text, flag="--by")(command)
 
 
 @click.command(
@@ -97,13 +97,12 @@ def decision_options(command: Callable[..., None]) -> Callable[..., None]:
     epilog='Example:  judgewright accept 20261121-031502-a1b2c3 --hunks 1,3 --comment "reads well"',
 )
 @click.argument("run")
-@click.option(
-    "--hunks",
-    help="Adopt these hunks alone, such as 1,3: what they make goes through the gate first.",
+@takes(
+    "hunks",
+    None,
+    "Adopt these hunks alone, such as 1,3: what they make goes through the gate first.",
 )
-@click.option(
-    "--budget", help="With --hunks: a new budget for the run, what it has spent included."
-)
+@takes("budget", None, "With --hunks: a new budget for the run, what it has spent included.")
 @allow_origin_option
 @decision_options
 def accept(

@@ -11,7 +11,14 @@ import click
 from ...judges.errors import BudgetSpent, InputError
 from ..config.options import BenchOptions, JudgeModelOptions, RowOptions, TrustOptions
 from ..terminal import progress_on_stderr, say, say_json
-from .decorators import all_option, options_of, output_option, sealed_option, writes_workspace
+from .decorators import (
+    all_option,
+    no_wait_option,
+    options_of,
+    sealed_option,
+    takes,
+    writes_workspace,
+)
 from .failure import error_body, report_failure
 from .help import Command
 
@@ -39,12 +46,13 @@ OFTEN = """
 @click.argument("data", type=click.Path(path_type=Path))
 @options_of(rows=RowOptions, models=JudgeModelOptions, options=BenchOptions, trust=TrustOptions)
 @all_option
-@output_option(
-    "--seal",
-    is_flag=True,
-    help="Set a holdout aside first, as `optimize` would; from then on it is read by no command.",
+@takes(
+    "seal",
+    False,
+    "Set a holdout aside first, as `optimize` would; from then on it is read by no command.",
 )
 @sealed_option
+@no_wait_option
 @writes_workspace
 def bench(
     judge: str,

@@ -17,18 +17,10 @@ from ..actions.check_data import CheckOptions, check_file
 from ..actions.make_data import data_sources, import_rows, split_file
 from ..config.environment import read_environment
 from ..config.options import LABEL_MAP, LABEL_SCALE, RoleOptions, pairs_option
-from ..labels.export import export_labels, read_queues
-from ..reports.data_report import say_data_report, say_import, say_label_queues
+from ..reports.data_report import say_data_report, say_import
 from ..store.workspace import Workspace
-from ..terminal import counting_on_stderr, say, say_json, say_table
-from .decorators import (
-    json_option,
-    options_of,
-    output_option,
-    reads_workspace,
-    sealed_option,
-    writes_workspace,
-)
+from ..terminal import answer, counting_on_stderr, say, say_json, say_table
+from .decorators import json_option, options_of, reads_workspace, sealed_option, writes_workspace
 from .help import Group
 from .output_paths import OutFile, OutFolder
 
@@ -65,9 +57,6 @@ class SplitOptions(RoleOptions):
     out: Path = field(metadata=described("Output", "Folder for the parts.", type=OutFolder()))
     label_scale: str | None = _data(None, LABEL_SCALE)
     shares: Shares | None = _data(None, SHARES, kind="shares", flag="--split")
-    seed: int = _data(
-        0, "Seed of the order of rows inside a part; never of which part they are in."
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,13 +74,11 @@ class ImportOptions:
     seed: int = _data(0, "Decides what is drawn, such as negatives.")
     columns: Mapping[str, str] = pairs_option(
         "Data",
-        "Tools: which column or question is what.",
+        "Tools: which column or question is what; trec_dl: queries=FILE, passages=FILE.",
         flag="--map",
         metavar="OURS=COLUMN",
     )
     label_map: str | None = _data(None, LABEL_MAP, metavar="CELL=GRADE,...")
-    queries: Path | None = _data(None, "trec_dl: the file of queries.", kind="path")
-    passages: Path | None = _data(None, "trec_dl: the file or folder of passages.", kind="path")
 
 
 @click.group(cls=Group)
@@ -131,10 +118,8 @@ def check(
         report, price = check_file(
             file, wanted, workspace=workspace, environment=environment, progress=count
         )
-    if as_json:
-        say_json(report.to_json() | {"price": asdict(price) if price else None})
-    else:
-        say_data_report(report, price)
+    body = report.to_json() | {"price": asdict(price) if price else None}
+    answer(body, partial(say_data_report, report, price), as_json=as_json)
 
 
 @data.command(epilog="Example:  judgewright data split rows.jsonl --group document --out parts")
@@ -145,7 +130,7 @@ def split(file: Path, options: SplitOptions, workspace: Workspace, as_json: bool
     """Write train, validation, holdout and final as files of their own, by whole groups, alike in
     labels.
 
-    The workspace keeps which part each group is in: no seed and no --split makes a fresh holdout of
+    The workspace keeps which part each group is in: no --split makes a fresh holdout of
     the same rows.
     """
     scale = parse_label_scale(options.label_scale) if options.label_scale else None
@@ -155,7 +140,6 @@ def split(file: Path, options: SplitOptions, workspace: Workspace, as_json: bool
         options.out,
         roles=options.roles(low_is_good=scale is not None and scale.low_is_good),
         shares=options.shares,
-        seed=options.seed,
         scale=scale,
     )
     if as_json:
@@ -172,41 +156,6 @@ def split(file: Path, options: SplitOptions, workspace: Workspace, as_json: bool
         "  Look at the holdout once, for the decision; the final rows give the figure to report"
         " (README.md there)."
     )
-
-
-@data.command(epilog="Example:  judgewright data labels latest --out labelled.jsonl")
-@click.argument("queues", nargs=-1, metavar="[QUEUE]...")
-@output_option("--out", type=OutFile(), help="Write rows and labels, as .jsonl or .csv.")
-@reads_workspace
-def labels(queues: tuple[str, ...], out: Path | None, workspace: Workspace, as_json: bool) -> None:
-    """List the queues of labels, or write their labels with the columns of their rows.
-
-    QUEUE is a run's id, the beginning of one, or `latest`; all unless given. Of a row that was
-    labelled several times the latest label counts. The column sampling_probability says with which
-    probability a row was drawn.
-    """
-    workspace.require("give --workspace, or label rows here")
-    named = read_queues(workspace, queues)
-    summaries = [queue.summary() for queue in named]
-    written = None if out is None else export_labels(named, out)
-    if as_json:
-        say_json(
-            {
-                "queues": [one.to_json() for one in summaries],
-                "rows": written,
-                "out": str(out) if out else None,
-            }
-        )
-    elif out is not None:
-        missing = sum(sum(one.missing.values()) for one in summaries)
-        say(f"{written:,} labelled rows in {out}")
-        if missing:
-            say(f"note: {missing:,} rows were skipped, or two annotators disagree")
-        if repeated := sum(one.labelled for one in summaries) - (written or 0):
-            left_out = f"{repeated:,} labels are" if repeated > 1 else "1 label is"
-            say(f"note: {left_out} left out, as a later one is of a row with the same texts")
-    else:
-        say_label_queues(summaries)
 
 
 @data.command(
@@ -239,8 +188,6 @@ def import_(source: str | None, path: str | None, options: ImportOptions, as_jso
         label_map=(
             parse_grade_map(options.label_map, option="--label-map") if options.label_map else {}
         ),
-        queries=options.queries,
-        passages=options.passages,
     )
     scheme, colon, name = path.partition(":")
     if colon and scheme in _FETCHED:
@@ -256,10 +203,8 @@ def import_(source: str | None, path: str | None, options: ImportOptions, as_jso
         limit=options.limit,
         notes=opened.notes,
     )
-    if as_json:
-        say_json(done.to_json() | {"licence": opened.source.licence})
-    else:
-        say_import(done, opened.source)
+    body = done.to_json() | {"licence": opened.source.licence}
+    answer(body, partial(say_import, done, opened.source), as_json=as_json)
 
 
 def _list_sources(*, as_json: bool) -> None:

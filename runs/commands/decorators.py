@@ -7,14 +7,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, Field
-from functools import partial, wraps
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from ...judges.errors import InputError
-from ...optimize.options import Kind, Option, option_fields, spelling
+from ...optimize.options import Kind, Option, option, option_fields, spelling
 from ..config.place import ServerAddress, read_place
 from ..terminal import say, say_waiting
 from .help import TYPED, GroupedOption
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from ..config.place import Place
     from ..store.workspace import Workspace
 
+REQUIRED = MISSING
+"""The default of an option that has to be given."""
 F = TypeVar("F", bound=Callable[..., Any])  # Any: click passes whatever a command declares
 T = TypeVar("T")
-output_option = partial(click.option, cls=GroupedOption, group="Output")
 
 
 def options_of(**classes: type) -> Callable[[Callable[..., T]], Callable[..., T]]:
@@ -46,8 +47,8 @@ def options_of(**classes: type) -> Callable[[Callable[..., T]], Callable[..., T]
 
         # The decorator that is applied last is shown first.
         for options in reversed(classes.values()):
-            for field, option in reversed(list(option_fields(options))):
-                call = _click_option(field, option)(call)
+            for field, details in reversed(list(option_fields(options))):
+                call = _click_option(field, details)(call)
         return call
 
     return decorate
@@ -81,9 +82,8 @@ def _click_option(
     }
     settings["type"] = _click_type(option)
     settings["multiple"] = option.kind in ("integers", "repeated", "pairs")
-    if (
-        option.kind == "flag"
-    ):  # with is_flag=False click would not take a value that begins with a dash
+    # With is_flag=False click would not take a value that begins with a dash.
+    if option.kind == "flag":
         settings["is_flag"] = True
         if field.default is None:  # said by nobody is neither yes nor no
             settings["default"] = None
@@ -217,35 +217,35 @@ _READERS: Mapping[Kind, Callable[[Any], Any]] = {  # Any: as each kind has it
 }
 
 
-def json_option(command: F) -> F:
-    """Add `--json`."""
-    return output_option(
-        "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
-    )(command)
+def takes(
+    name: str, default: Any, help: str, *, group: str = "Output", **details: Any
+) -> Callable[[F], F]:  # Any: what `option` takes
+    """Give a command one option, declared as a field of a dataclass of options is."""
+    field = option(group, default, help, **details)
+    field.name = name
+    return _click_option(field, field.metadata["option"])
 
 
-def reads_workspace(command: Callable[..., T]) -> Callable[..., T]:
-    """Add `--workspace` and `--json`, and hand the command the workspace, which is closed when the
-    command ends.
-    """
-
-    command = json_option(command)
-
-    @wraps(command)
-    def call(
-        *,
-        workspace: Path | ServerAddress | None,
-        no_wait: bool = True,
-        **values: Any,  # Any: what click read
-    ) -> T:
-        with open_workspace(workspace, wait=not no_wait) as opened:
-            return command(workspace=opened, **values)
-
-    text = (
-        "Folder of the workspace, or postgresql://... [default: the nearest with .judgewright/,"
-        " else here]."
-    )
-    return output_option("--workspace", type=PlaceType(), help=text)(call)
+json_option = takes("as_json", False, "Print one JSON object instead of text.", flag="--json")
+all_option = takes(
+    "show_all",
+    False,
+    "Show single rows that are sealed to a run too: that opens its holdout, and the ledger says"
+    " so.",
+    flag="--all",
+)
+sealed_option = takes(
+    "sealed",
+    False,
+    "Read rows too that `bench --seal` set aside: that is a look, which the next gate on them"
+    " counts.",
+)
+no_wait_option = takes(
+    "no_wait",
+    False,
+    "Leave with 3 instead of waiting: for another run that writes to the workspace, or for a"
+    " batch.",
+)
 
 
 class PlaceType(click.ParamType):
@@ -263,33 +263,38 @@ class PlaceType(click.ParamType):
         return place
 
 
-def writes_workspace(command: Callable[..., T]) -> Callable[..., T]:
-    """Do the same for a command that writes, with `--no-wait`: a write waits, and says so, while
-    another run writes.
+def reads_workspace(command: Callable[..., T]) -> Callable[..., T]:
+    """Add `--workspace` and `--json`, and hand the command the workspace, which is closed when the
+    command ends.
     """
+    return _with_workspace(command, waits=False)
+
+
+def writes_workspace(command: Callable[..., T]) -> Callable[..., T]:
+    """Do the same for a command that writes: a write waits, and says so, while another run
+    writes.
+    """
+    return _with_workspace(command, waits=True)
+
+
+def _with_workspace(command: Callable[..., T], *, waits: bool) -> Callable[..., T]:
+    command = json_option(command)
+
+    @wraps(command)
+    def call(
+        *,
+        workspace: Path | ServerAddress | None,
+        no_wait: bool = False,
+        **values: Any,  # Any: what click read
+    ) -> T:
+        with open_workspace(workspace, wait=waits and not no_wait) as opened:
+            return command(workspace=opened, **values)
+
     text = (
-        "Leave with 3 instead of waiting: for another run that writes to the workspace, or for a"
-        " batch."
+        "Folder of the workspace, or postgresql://... [default: the nearest with .judgewright/,"
+        " else here]."
     )
-    return reads_workspace(output_option("--no-wait", is_flag=True, help=text)(command))
-
-
-def all_option(command: F) -> F:
-    """Add `--all`."""
-    text = (
-        "Show single rows that are sealed to a run too: that opens its holdout, and the ledger"
-        " says so."
-    )
-    return output_option("--all", "show_all", is_flag=True, help=text)(command)
-
-
-def sealed_option(command: F) -> F:
-    """Add `--sealed`."""
-    text = (
-        "Read rows too that `bench --seal` set aside: that is a look, which the next gate on them"
-        " counts."
-    )
-    return output_option("--sealed", is_flag=True, help=text)(command)
+    return takes("workspace", None, text, type=PlaceType())(call)
 
 
 def open_workspace(named: Path | ServerAddress | None, *, wait: bool = False) -> Workspace:

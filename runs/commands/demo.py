@@ -16,7 +16,7 @@ from ..reports.terminal_report import say_event, say_nothing, say_verdict
 from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
 from ..terminal import progress_on_stderr, say, say_json
-from .decorators import json_option
+from .decorators import json_option, takes
 from .help import Command
 from .model_access import asking_environment
 from .optimize import say_end, tell
@@ -30,22 +30,13 @@ OBJECTIVE = (
 
 
 @click.command(cls=Command, epilog="Example:  judgewright demo --dir demo")
-@click.option(
-    "--dir",
-    "folder",
-    type=OutFolder(),
-    default=Path("demo"),
-    show_default=True,
-    help="Where to work.",
-)
-@click.option(
-    "--open/--no-open",
+@takes("folder", Path("demo"), "Where to work.", type=OutFolder(), flag="--dir")
+@takes(
     "opening",
-    default=False,
-    help=(
-        "Then show the run in a browser, until Ctrl-C; other users of this machine may see the link"
-        " meanwhile.  [default: no-open]"
-    ),
+    False,
+    "Then show the run in a browser, until Ctrl-C; other users of this machine may see the link"
+    " meanwhile.  [default: no-open]",
+    flag="--open/--no-open",
 )
 @json_option
 def demo(folder: Path, opening: bool, as_json: bool) -> None:

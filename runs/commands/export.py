@@ -24,9 +24,16 @@ from ..config.environment import read_environment
 from ..exports import GONE, TARGETS, Verification, build_manifest, read_export, verify_export
 from ..store.workspace import Workspace
 from ..terminal import inline, say, say_json
-from .decorators import json_option, reads_workspace
+from .decorators import REQUIRED, json_option, reads_workspace, takes
 from .help import Group
 from .output_paths import OutFile
+
+interpreter_option = takes(
+    "interpreter",
+    None,
+    "The Python, or node, that has the tool [default: that of tools.yaml, or this one].",
+    flag="--with",
+)
 
 
 class _WriteUnlessNamed(Group):
@@ -68,18 +75,15 @@ def export() -> None:
     epilog="Example:  judgewright export groundedness --to messages --out groundedness.json"
 )
 @click.argument("judge")
-@click.option("--to", "target", type=_TargetName(), required=True, help="The tool or format.")
-@click.option(
-    "--out",
+@takes("target", REQUIRED, "The tool or format.", type=_TargetName(), flag="--to")
+@takes(
+    "out",
+    None,
+    "Folder to write, with manifest.json; a name with a suffix for an export of one file"
+    " [default: print it].",
     type=OutFile(makes_folder=True, may_be_folder=True),
-    help=(
-        "Folder to write, with manifest.json; a name with a suffix for an export of one file"
-        " [default: print it]."
-    ),
 )
-@click.option(
-    "--force", is_flag=True, help="Overwrite what is there, also files that no export wrote."
-)
+@takes("force", False, "Overwrite what is there, also files that no export wrote.")
 @click.option(
     "--push",
     "registry",
@@ -91,16 +95,8 @@ def export() -> None:
         " of tools.yaml."
     ),
 )
-@click.option(
-    "--verify",
-    is_flag=True,
-    help="Also load it in the tool; what is not the same judge is not pushed.",
-)
-@click.option(
-    "--with",
-    "interpreter",
-    help="The Python, or node, that has the tool [default: that of tools.yaml, or this one].",
-)
+@takes("verify", False, "Also load it in the tool; what is not the same judge is not pushed.")
+@interpreter_option
 @reads_workspace
 def judge(
     judge: str,
@@ -202,26 +198,12 @@ def _say_verified(report: Verification) -> None:
     epilog="Example:  judgewright export verify handover --with .venvs/mlflow/bin/python"
 )
 @click.argument("path", type=click.Path(path_type=Path, exists=True))
-@click.option(
-    "--to", "target", type=_TargetName(), help="The tool it was written for, to make sure."
-)
-@click.option(
-    "--with",
-    "interpreter",
-    help="The Python, or node, that has the tool [default: that of tools.yaml, or this one].",
-)
-@click.option(
-    "--rows", type=click.Path(path_type=Path), help=f"Ask about its first {MOST_ROWS} rows too."
-)
-@click.option(
-    "--as-written",
-    is_flag=True,
-    help="Run the files of another version as they are; you trust their code.",
-)
+@interpreter_option
+@takes("rows", None, f"Ask about its first {MOST_ROWS} rows too.", kind="path")
+@takes("as_written", False, "Run the files of another version as they are; you trust their code.")
 @json_option
 def verify(
     path: Path,
-    target: str | None,
     interpreter: str | None,
     rows: Path | None,
     as_written: bool,
@@ -235,8 +217,6 @@ def verify(
     """
     export = read_export(path)
     written_for = export.body["target"]
-    if target and target != written_for:
-        raise InputError(f"{path} was written for {written_for}, not for {target}")
     if interpreter is None and written_for in TARGETS:
         interpreter = tool_entry(read_environment(), TARGETS[written_for]).program
     report = verify_export(

@@ -13,7 +13,7 @@ import click
 
 from ...judges import InputError, JudgedDataset, JudgePrompt, write_beside
 from ...judges.files import RATIONALE, with_audited_labels
-from ...optimize import ObjectiveWords, exit_code
+from ...optimize import exit_code
 from ...optimize.flips import ESTIMANDS, Estimand
 from ...optimize.options import changed_options, option, spelling
 from ...slices.saved import read_slice
@@ -31,12 +31,10 @@ from ..actions.read_git_prompt import judge_of
 from ..actions.read_objective import saved_slices
 from ..actions.verdict_pairs import pair_verdicts, read_holdout, read_verdicts, split_name
 from ..config.options import (
-    FLOOR,
-    GUARD,
     AuditedRowOptions,
     EngineCallOptions,
     JudgeModelOptions,
-    limits_option,
+    TargetOptions,
 )
 from ..labels.queue import load_as, read_rows_to_label
 from ..reports.ci_report import comment_on, junit_of
@@ -45,7 +43,14 @@ from ..reports.gate_report import say_gated
 from ..store.sealed_rows import version_of
 from ..store.workspace import Workspace
 from ..terminal import progress_on_stderr, say, say_json
-from .decorators import elsewhere, options_of, require_model, typed_words, writes_workspace
+from .decorators import (
+    elsewhere,
+    no_wait_option,
+    options_of,
+    require_model,
+    typed_words,
+    writes_workspace,
+)
 from .help import Command
 from .label import read_share  # a queue is described as `label` describes one
 from .model_access import asking_environment
@@ -63,15 +68,12 @@ _gate = partial(option, "Gate")
 
 
 @dataclass(frozen=True, kw_only=True)
-class TermOptions:
+class TermOptions(TargetOptions):
     """What is decided, and on which terms."""
 
-    objective: str = _gate("", "What should be better, in exact words such as 'raise precision'.")
-    target: str | None = _gate(
-        None, "The metric that should be better; overrides what the objective says."
+    objective: str = option(
+        "Goal", "", "What should be better, in exact words such as 'raise precision'."
     )
-    guards: tuple[str, ...] = limits_option("Gate", GUARD, flag="--guard", metavar="METRIC=LOSS")
-    floors: tuple[str, ...] = limits_option("Gate", FLOOR, flag="--floor", metavar="METRIC=VALUE")
     slice_: str = _gate(
         "",
         "Rows that must not get worse: conditions, a saved slice or FILE.",
@@ -138,7 +140,7 @@ class ReportOptions:
     junit: Path | None = _output(None, "Write the decision as JUnit XML.", kind="out")
 
 
-FOR_JUDGES = ("columns", "label_scale", "limit", "skip_incomplete")
+FOR_JUDGES = ("columns", "label_scale", "limit")
 """Options about rows that are for judges that are asked only."""
 OFTEN = """
 --objective --target --guard --slice --again --model --budget --label --group --column --score
@@ -159,6 +161,7 @@ OFTEN = """
     pool=UnlabelledOptions,
     reports=ReportOptions,
 )
+@no_wait_option
 @writes_workspace
 def gate(
     judge_a: str,
@@ -257,14 +260,8 @@ def _terms(workspace: Workspace, options: TermOptions, judge: JudgePrompt | None
             "better at what?",
             hint='say it, such as --target precision or --objective "raise precision"',
         )
-    words = ObjectiveWords(
-        text=options.objective,
-        target=options.target,
-        guards=options.guards,
-        floors=options.floors,
-    )
     saved = saved_slices(workspace)
-    objective = words.read(judge, slices=saved)
+    objective = options.words(options.objective).read(judge, slices=saved)
     rows_named = options.slice_ or objective.slice
     return Terms(
         objective=objective,

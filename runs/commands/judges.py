@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..terminal import say, say_json, say_table, say_word_diff
-from .decorators import reads_workspace
+from ..terminal import answer, say, say_json, say_table, say_word_diff
+from .decorators import reads_workspace, takes
 from .help import Group
 from .judges_add import add
 
 if TYPE_CHECKING:
-    from ...judges import Registry
     from ..store.workspace import Workspace
 
 LISTS = """\
@@ -23,10 +22,10 @@ SHOWS = """\
 Example:     judgewright judges show groundedness@1349
 Difference:  judgewright judges show groundedness@1349 groundedness@77ab
 """
-TAGS = """\
-Example:  judgewright judges tag groundedness@1349 production
-Use it:   judgewright bench groundedness@production rows.jsonl --model NAME
-Undo it:  judgewright judges tag groundedness production --remove
+USES = """\
+Example:  judgewright judges use groundedness@1349
+Label:    judgewright judges use groundedness@1349 --label production
+Undo it:  judgewright judges use groundedness --label production --remove
 """
 
 
@@ -40,43 +39,38 @@ def judges() -> None:
 @reads_workspace
 def list_(name: str | None, workspace: Workspace, as_json: bool) -> None:
     """List every judge with its current version; with NAME, that judge's versions, newest first."""
-    registry = workspace.registry
     if name is not None:
-        _say_versions(registry, name, as_json=as_json)
+        _list_versions(name, workspace, as_json=as_json)
         return
-    prompts = [(registry.get(name), len(registry.versions(name))) for name in registry.names()]
+    registry = workspace.registry
     columns = ("name", "version", "inputs", "scale", "versions")
-    if as_json:
-        values = [(p.name, p.version, p.inputs, p.scale.describe(), n) for p, n in prompts]
-        say_json({"judges": [dict(zip(columns, line, strict=True)) for line in values]})
-        return
-    lines = [
-        (p.name, p.version, ", ".join(p.inputs), p.scale.describe(), str(n)) for p, n in prompts
-    ]
-    say_table(("judge", *columns[1:]), lines, left=4)
-
-
-def _say_versions(registry: Registry, judge: str, *, as_json: bool) -> None:
-    versions = registry.log(judge)
-    named = versions[0].name in registry.names()
-    tags = registry.tags(versions[0].name) if named else ()
-    lines: list[dict[str, Any]] = []  # Any: JSON
-    for prompt in versions:
-        labels = [tag.label for tag in tags if tag.version == prompt.version]
+    lines: list[tuple[Any, ...]] = []  # Any: JSON
+    for prompt in map(registry.get, registry.names()):
+        versions = len(registry.versions(prompt.name))
         lines.append(
-            {
-                "version": prompt.version,
-                "parent": prompt.parent,
-                "note": prompt.note,
-                "labels": labels,
-            }
+            (prompt.name, prompt.version, prompt.inputs, prompt.scale.describe(), versions)
         )
     if as_json:
-        say_json({"log": lines})
+        say_json({"judges": [dict(zip(columns, line, strict=True)) for line in lines]})
         return
-    for line in lines:
-        marks = "".join(f" [{label}]" for label in line["labels"])
-        say(f"{versions[0].name}@{line['version']}{marks}  {line['note']}")
+    texts = [(*line[:2], ", ".join(line[2]), line[3], str(line[4])) for line in lines]
+    say_table(("judge", *columns[1:]), texts, left=4)
+
+
+def _list_versions(judge: str, workspace: Workspace, *, as_json: bool) -> None:
+    registry = workspace.registry
+    versions = registry.log(judge)
+    name = versions[0].name
+    tags = registry.tags(name) if name in registry.names() else ()
+    lines: list[dict[str, Any]] = []  # Any: JSON
+    texts: list[str] = []
+    for prompt in versions:
+        labels = [tag.label for tag in tags if tag.version == prompt.version]
+        about = {"version": prompt.version, "parent": prompt.parent, "note": prompt.note}
+        lines.append(about | {"labels": labels})
+        marks = "".join(f" [{label}]" for label in labels)
+        texts.append(f"{name}@{prompt.version}{marks}  {prompt.note}")
+    answer({"log": lines}, "\n".join(texts), as_json=as_json)
 
 
 @judges.command(epilog=SHOWS)
@@ -98,85 +92,51 @@ def show(judge: str, after: str | None, workspace: Workspace, as_json: bool) -> 
         else:
             say("no difference")
         return
-    verified = verification(workspace, prompt)
-    if as_json:
-        say_json(
-            {
-                "name": prompt.name,
-                "version": prompt.version,
-                "yaml": prompt.to_yaml(),
-                "verification": verified,
-            }
-        )
-    else:
-        say(prompt.to_yaml().rstrip("\n"))
-        say(f"# {verified['note']}")
+    verified, text = verification(workspace, prompt), prompt.to_yaml()
+    body = {"name": prompt.name, "version": prompt.version, "yaml": text, "verification": verified}
+    text = text.rstrip("\n")
+    answer(body, f"{text}\n# {verified['note']}", as_json=as_json)
 
 
-@judges.command(epilog="Example:  judgewright judges use groundedness@1349")
+@judges.command(epilog=USES)
 @click.argument("judge")
+@takes(
+    "label",
+    None,
+    "Put this label, such as production, on JUDGE instead: NAME@LABEL then means that version, and"
+    " what NAME alone means stays.",
+)
+@takes("remove", False, "With --label: take it away from the version of JUDGE that has it.")
 @reads_workspace
-def use(judge: str, workspace: Workspace, as_json: bool) -> None:
+def use(judge: str, label: str | None, remove: bool, workspace: Workspace, as_json: bool) -> None:
     """Make JUDGE (name@version) the current version in this workspace; this also undoes an
     accept.
     """
-    from ..actions.keep_judge import make_current
+    from ..actions.keep_judge import make_current, put_label
     from ..actions.verification import verification
 
-    moved = make_current(workspace, judge)
-    if as_json:
-        verified = verification(workspace, workspace.registry.get(moved.name))
-        say_json(
-            {
-                "name": moved.name,
-                "version": moved.version,
-                "before": moved.before,
-                "verification": verified,
-            }
-        )
-    else:
-        before = f"(before: {moved.before})"
-        say(
-            f"{moved.name}@{moved.version} is now what {moved.name!r} means in this workspace"
-            f" {before}"
-        )
-        say(f"  {moved.note}")
-
-
-@judges.command(epilog=TAGS)
-@click.argument("judge")
-@click.argument("label")
-@click.option(
-    "--remove", is_flag=True, help="Take the label away from the version of JUDGE that has it."
-)
-@reads_workspace
-def tag(judge: str, label: str, remove: bool, workspace: Workspace, as_json: bool) -> None:
-    """Put LABEL, such as production, on JUDGE (name@version); the version that had it loses it.
-
-    NAME@LABEL then means that version in every command. A label does not change what NAME alone
-    means; `use` does.
-    """
-    from ..actions.keep_judge import put_label
-
-    if remove:
+    if remove and label is None:
+        raise click.UsageError("--remove is for --label")
+    if label is not None and remove:
         name = judge.partition("@")[0]
         workspace.registry.untag(name, label)
-        if as_json:
-            say_json({"name": name, "label": label, "version": None})
-        else:
-            say(f"no version of {name!r} has the label {label!r} any more")
+        text = f"no version of {name!r} has the label {label!r} any more"
+        answer({"name": name, "label": label, "version": None}, text, as_json=as_json)
         return
-    moved = put_label(workspace, judge, label)
-    if as_json:
-        say_json(
-            {"name": moved.name, "label": label, "version": moved.version, "before": moved.before}
-        )
+    if label is not None:
+        moved = put_label(workspace, judge, label)
+        before = f"(before: {moved.before or 'none'})"
+        text = f"{moved.name}@{label} is now {moved.name}@{moved.version} {before}"
+        body: dict[str, Any] = {"label": label}
     else:
-        say(
-            f"{moved.name}@{label} is now {moved.name}@{moved.version} (before:"
-            f" {moved.before or 'none'})"
+        moved = make_current(workspace, judge)
+        text = (
+            f"{moved.name}@{moved.version} is now what {moved.name!r} means in this workspace"
+            f" (before: {moved.before})"
         )
-        say(f"  {moved.note}")
+        body = {"verification": verification(workspace, workspace.registry.get(moved.name))}
+    body |= {"name": moved.name, "version": moved.version, "before": moved.before}
+    answer(body, f"{text}\n  {moved.note}", as_json=as_json)
 
 
 judges.add_command(add)

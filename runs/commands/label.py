@@ -1,4 +1,4 @@
-"""`judgewright label`: give labels, one key a row."""
+"""`judgewright label`: give labels, one key a row, and take them out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..config.options import RowOptions
 from ..labels.answer_keys import END, HAS_KEYS, KeyAnswers, LineAnswers
 from ..labels.questions import QUESTIONS
 from ..reports.label_screen import REASONS, AnswerKeys, row_lines
-from ..terminal import has_screen, say, say_json
+from ..terminal import answer, has_screen, say, say_json
 from .decorators import elsewhere, options_of, sealed_option, writes_workspace
 from .help import Command
 
@@ -34,6 +34,7 @@ EXAMPLES = """\
 Example:  judgewright label --rows rows.jsonl --ask "Is every statement supported by the source?"
 Next:     judgewright label --rows more.jsonl --next 40   (rows that tell most about what the last run left open)
 Go on:    judgewright label latest
+Take out: judgewright label latest --out labelled.jsonl
 """  # noqa: E501
 UNDO, SKIP = "u", "s"
 INTERRUPTED = 3
@@ -57,7 +58,6 @@ class LabelOptions:
     again: bool = _queue(
         False, "With --rows: ask about rows that have a label too; it is not shown."
     )
-    seed: int = _queue(0, "With --rows: draws the order.")
     second: str = _queue(
         "none",
         "With --rows: whether a second annotator labels none, all or a share of the rows such as"
@@ -89,22 +89,25 @@ class LabelOptions:
         kind="path",
     )
     annotator: str | None = _queue(None, "Who labels [default: your login name].", metavar="NAME")
+    out: Path | None = option(
+        "Output", None, "Write rows and labels instead, as .jsonl or .csv.", kind="out"
+    )
 
 
 OFTEN = """
 --rows --judge --ask --again --second --next --for --run --verdicts --annotator --label --group
---column --label-scale --limit --workspace --json
+--column --label-scale --limit --out --workspace --json
 """
 """The options that `--help` shows."""
 
 
 @click.command(cls=Command, often=OFTEN, epilog=EXAMPLES)
-@click.argument("queue", required=False)
+@click.argument("queues", nargs=-1, metavar="[QUEUE]...")
 @options_of(options=LabelOptions, reading=RowOptions)
 @sealed_option
 @writes_workspace
 def label(
-    queue: str | None,
+    queues: tuple[str, ...],
     options: LabelOptions,
     reading: RowOptions,
     sealed: bool,
@@ -113,16 +116,23 @@ def label(
 ) -> None:
     """Label the rows of QUEUE, one key each; what judges say of them is not shown.
 
-    QUEUE is a run's id, the beginning of one, or `latest`; --rows makes one. Each label is kept at
-    once: stop with q, or in any other way, and the same command goes on. With a pipe on stdin each
-        line is an answer.
+    QUEUE is a run's id, the beginning of one, or `latest`; --rows makes one, and without either the
+    queues are listed. Each label is kept at once: stop with q, or in any other way, and the same
+    command goes on. With a pipe on stdin each line is an answer.
+
+    With --out the labels of QUEUE, or of all queues, are written with the columns of their rows. Of
+    a row that was labelled several times the latest label counts; the column sampling_probability
+    says with which probability a row was drawn.
     """
+    if options.out is not None or not (queues or options.rows):
+        _take_out(workspace, queues, options.out, as_json=as_json)
+        return
     on_screen = not as_json and has_screen()
     if on_screen:
         say("reading the queue...", to_stderr=True)
     from ..labels.session import LabelSession
 
-    if (queue is None) == (options.rows is None):
+    if len(queues) + (options.rows is not None) != 1:
         raise InputError(
             "label which rows?",
             hint="judgewright label QUEUE goes on; judgewright label --rows FILE begins",
@@ -131,8 +141,8 @@ def label(
         queue = _make_queue(workspace, options.rows, options, reading, sealed=sealed)
     else:
         workspace.require("give --workspace, or --rows FILE")
-    annotator = options.annotator or _login()
-    session = LabelSession(workspace, str(queue), annotator)
+        (queue,) = queues
+    session = LabelSession(workspace, queue, options.annotator or _login())
     keys = AnswerKeys.of(session.config.label_scale)
     done = stopped = False
     try:
@@ -150,6 +160,31 @@ def label(
         _say_end(session, done=done, named=named, there=elsewhere(workspace.place), as_json=as_json)
     if stopped:
         sys.exit(INTERRUPTED)
+
+
+def _take_out(
+    workspace: Workspace, names: tuple[str, ...], out: Path | None, *, as_json: bool
+) -> None:
+    """Write the labels of queues, or list the queues."""
+    from ..labels.export import export_labels, read_queues
+    from ..reports.data_report import say_label_queues
+
+    workspace.require("give --workspace, or label rows here")
+    queues = read_queues(workspace, names)
+    summaries = [queue.summary() for queue in queues]
+    if out is None:
+        body = {"queues": [one.to_json() for one in summaries]}
+        answer(body, partial(say_label_queues, summaries), as_json=as_json)
+        return
+    written = export_labels(queues, out)
+    lines = [f"{written:,} labelled rows in {out}"]
+    if missing := sum(sum(one.missing.values()) for one in summaries):
+        lines.append(f"note: {missing:,} rows were skipped, or two annotators disagree")
+    if repeated := sum(one.labelled for one in summaries) - written:
+        labels = f"{repeated:,} labels are" if repeated > 1 else "1 label is"
+        lines.append(f"note: {labels} left out, as a later one is of a row with the same texts")
+    body = {"queues": [one.to_json() for one in summaries], "rows": written, "out": str(out)}
+    answer(body, "\n".join(lines), as_json=as_json)
 
 
 def _login() -> str:
@@ -176,7 +211,7 @@ def _make_queue(
         say(f"note: {note}", to_stderr=True)
     dataset = read.dataset
     if options.next_ is None:
-        config = list_rows(dataset, path=path, reading=how, again=options.again, seed=options.seed)
+        config = list_rows(dataset, path=path, reading=how, again=options.again)
     else:
         config = _list_next(workspace, dataset, path, options, how)
     return create_queue(
@@ -205,22 +240,20 @@ def _list_next(
     from ..labels.queue import list_next
 
     run = find_run_to_label_for(workspace, options.left_by)
-    asked = open_question(run)
-    if options.question is not None and options.question != asked.question:
-        asked = named_question(options.question, run)
+    aim = open_question(run)
+    if options.question is not None and options.question != aim.question:
+        aim = named_question(options.question, run)
     verdicts = (
         None
         if options.verdicts is None
         else read_verdicts(options.verdicts, None, VerdictColumns())
     )
-    drawn = draw_rows(
-        asked, dataset, options.next_ or 0, run=run, verdicts=verdicts, seed=options.seed
-    )
+    drawn = draw_rows(aim, dataset, options.next_ or 0, run=run, verdicts=verdicts)
     say(
-        f"{len(drawn.ids)} rows to label, {drawn.inside} of them telling most: {asked.why}",
+        f"{len(drawn.ids)} rows to label, {drawn.inside} of them telling most: {aim.why}",
         to_stderr=True,
     )
-    return list_next(dataset, drawn, asked, path=path, reading=reading)
+    return list_next(dataset, drawn, aim, path=path, reading=reading)
 
 
 def read_share(text: str) -> float:

@@ -11,31 +11,20 @@ import click
 
 from ...judges.errors import InputError
 from ...optimize.options import described, option
-from ..config.options import (
-    FLOOR,
-    GUARD,
-    MODEL,
-    TARGET,
-    YES,
-    ExchangeOptions,
-    ModelOptions,
-    limits_option,
-)
-from ..terminal import inline, say, say_json, simulated_mark
-from .decorators import options_of, reads_workspace, writes_workspace
+from ..config.options import MODEL, ModelOptions, ReadingOptions
+from ..terminal import answer, inline, say, simulated_mark
+from .decorators import options_of, reads_workspace, takes, writes_workspace
 from .help import Group
 from .model_access import asking_environment
-from .output_paths import OutFile
 
 if TYPE_CHECKING:
-    from ...judges import OutputScale
+    from collections.abc import Sequence
+
+    from ...judges import JudgePrompt, OutputScale
+    from ...optimize import Objective
     from ...optimize.losses.loss import Loss
     from ..actions.write_loss import LossGrades
     from ..store.workspace import Workspace
-
-_SCALE_HINT = (
-    "write binary, probability, 0..3, or 1..5@4 (the part after @ is the first positive grade)"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,13 +43,9 @@ class ScaleOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WriteOptions(ExchangeOptions):
+class WriteOptions(ReadingOptions):
     """What the loss is for, and which model writes it."""
 
-    target: str | None = option("Goal", None, TARGET)
-    guards: tuple[str, ...] = limits_option("Goal", GUARD, flag="--guard", metavar="METRIC=LOSS")
-    floors: tuple[str, ...] = limits_option("Goal", FLOOR, flag="--floor", metavar="METRIC=VALUE")
-    yes: bool = option("Goal", False, YES)
     slice_: str = option(
         "Goal", "all rows", "The slice under repair: a saved one's name, or words.", flag="--slice"
     )
@@ -83,7 +68,7 @@ def loss() -> None:
 )
 @click.argument("objective")
 @options_of(options=WriteOptions)
-@click.option("--out", type=OutFile(), help="Write the loss as JSON.")
+@takes("out", None, "Write the loss as JSON.", kind="out")
 @options_of(scales=ScaleOptions)
 @writes_workspace
 def write(
@@ -102,89 +87,67 @@ def write(
     import orjson
 
     from ...judges import write_beside
-    from ...optimize import ObjectiveWords
     from ...slices.slice import ALL_ROWS
+    from ..actions.bench import describe_parameters
     from ..actions.read_objective import settle_objective
     from ..actions.write_loss import ask_for_loss
-    from ..reports.printing import say_template
     from .confirm_reading import with_confirmed_reading
 
-    words = ObjectiveWords(
-        text=objective,
-        target=options.target,
-        guards=options.guards,
-        floors=options.floors,
-        yes=options.yes,
-    )
-    grades = _grades(workspace, scales)
-    models = ModelOptions(
-        model=options.model, budget=options.budget, via=options.via, exchange=options.exchange
-    )
+    grades, judge = _grades(workspace, scales)
+    models = ModelOptions(model=options.model, budget=options.budget)
     environment = asking_environment(workspace.root, options.model)
-    judge = workspace.registry.get(scales.judge) if scales.judge else None
-    goal = with_confirmed_reading(
-        lambda yes: settle_objective(
-            workspace, replace(words, yes=yes), judge, (), models, environment
-        ),
-        yes=options.yes,
-        as_json=as_json,
-    )
-    from ..actions.bench import describe_parameters
 
+    def settle(yes: bool) -> Objective:
+        words = replace(options.words(objective), yes=yes)
+        return settle_objective(workspace, words, judge, (), models, environment)
+
+    goal = with_confirmed_reading(settle, yes=options.yes, as_json=as_json)
     slice_name = options.slice_
     if goal.slice is not None and slice_name == ALL_ROWS:
         slice_name = goal.slice
-    answer = ask_for_loss(workspace, goal, slice_name, grades, models, environment)
-    written, stats = answer.written, answer.stats
-    costs = grades.costs(written.loss)
+    reply = ask_for_loss(workspace, goal, slice_name, grades, models, environment)
+    written, stats = reply.written, reply.stats
     if out is not None:
-        write_beside(
-            out, orjson.dumps(written.loss.to_json(), option=orjson.OPT_INDENT_2).decode() + "\n"
-        )
-    if as_json:
-        say_json(
-            {
-                "simulated": answer.simulated,
-                "objective": goal.to_json(),
-                "loss": _loss_json(written.loss),
-                "refusals": list(written.refusals),
-                "cost_table": costs,
-                "calls": stats.calls,
-                "recorded": stats.recorded,
-                "cost": stats.cost if stats.price_known else None,
-            }
-        )
-        return
-    say_template("objective", objective=goal)
-    for refusal in written.refusals:
-        say(f"  refused: {inline(refusal)}")
-    _say_loss(written.loss, grades, simulated=answer.simulated)
-    if costs:
-        say_template("costs", costs=costs)
-    for note in (*describe_parameters(stats.dropped, stats.ignored), *stats.notes):
-        say(f"note: {note}")
+        text = orjson.dumps(written.loss.to_json(), option=orjson.OPT_INDENT_2).decode()
+        write_beside(out, f"{text}\n")
+    body = {
+        "simulated": reply.simulated,
+        "objective": goal.to_json(),
+        "loss": _loss_json(written.loss),
+        "refusals": list(written.refusals),
+        "cost_table": grades.costs(written.loss),
+        "calls": stats.calls,
+        "recorded": stats.recorded,
+        "cost": stats.cost if stats.price_known else None,
+    }
+    notes = [
+        f"note: {note}"
+        for note in (*describe_parameters(stats.dropped, stats.ignored), *stats.notes)
+    ]
     if out is not None:
-        say(f"\nwritten to {out}")
+        notes.append(f"\nwritten to {out}")
+
+    def say_written() -> None:
+        refusals = [f"refused: {inline(refusal)}" for refusal in written.refusals]
+        _say_loss(written.loss, grades, goal, refusals, simulated=reply.simulated)
+        for note in notes:
+            say(note)
+
+    answer(body, say_written, as_json=as_json)
 
 
 @loss.command(
     epilog='Example:  judgewright loss check "fp + 0.4 * fn" --scale 0..3@2 --declares fp'
 )
 @click.argument("expression")
-@click.option(
-    "--declares",
-    type=click.Choice(["fp", "fn"]),
-    help="Which error the loss claims to charge more for.",
-)
-@click.option("--objective", help="An objective whose direction of errors the loss must declare.")
-@click.option("--target", help=TARGET)
+@takes("declares", None, "Which error the loss claims to charge more for.", choices=("fp", "fn"))
+@takes("objective", None, "An objective whose direction of errors the loss must declare.")
 @options_of(scales=ScaleOptions)
 @reads_workspace
 def check(
     expression: str,
     declares: str | None,
     objective: str | None,
-    target: str | None,
     scales: ScaleOptions,
     workspace: Workspace,
     as_json: bool,
@@ -199,79 +162,82 @@ def check(
     from ..actions.write_loss import check_loss
     from ..reports.printing import say_template
 
-    grades = _grades(workspace, scales)
-    judge = workspace.registry.get(scales.judge) if scales.judge else None
+    grades, judge = _grades(workspace, scales)
     slices = saved_slices(workspace)
-    words = ObjectiveWords(text=objective or "", target=target)
-    goal = words.read(judge, slices=slices) if objective or target else None
+    goal = ObjectiveWords(text=objective).read(judge, slices=slices) if objective else None
     checked = check_loss(expression, declares, goal, grades, slices)
-    accepted = checked.loss is not None and not checked.refusals
-    costs = grades.costs(checked.loss) if checked.loss and accepted else []
-    if as_json:
-        say_json(
-            {
-                "accepted": accepted,
-                "loss": _loss_json(checked.loss) if checked.loss else None,
-                "refusals": list(checked.refusals),
-                "cost_table": costs,
-            }
-        )
-        if not accepted:
-            sys.exit(1)
-        return
-    if goal is not None:
-        say_template("objective", objective=goal)
-    if checked.loss and accepted:
-        _say_loss(checked.loss, grades, simulated=False)
-        say_template("costs", costs=costs)
-    else:
+    loss = None if checked.refusals else checked.loss
+    body = {
+        "accepted": loss is not None,
+        "loss": _loss_json(checked.loss) if checked.loss else None,
+        "refusals": list(checked.refusals),
+        "cost_table": grades.costs(loss) if loss else [],
+    }
+
+    def say_checked() -> None:
+        if loss is not None:
+            _say_loss(loss, grades, goal, (), simulated=False)
+            return
+        if goal is not None:
+            say_template("objective", objective=goal)
         say(f"refused: {inline(str(checked.loss.expression) if checked.loss else expression)}")
         for refusal in checked.refusals:
             say(f"  {inline(refusal['axiom'])}: {inline(refusal['reason'])}")
-    if not accepted:
+
+    answer(body, say_checked, as_json=as_json)
+    if loss is None:
         sys.exit(1)
 
 
-def _grades(workspace: Workspace, options: ScaleOptions) -> LossGrades:
-    """Return the judge's scale and, where it is another, people's."""
-    from ...judges import OutputScale
+def _grades(workspace: Workspace, options: ScaleOptions) -> tuple[LossGrades, JudgePrompt | None]:
+    """Return the judge's scale and, where it is another, people's; and the judge, where it is
+    named.
+    """
+    from ...judges import OutputScale, parse_label_scale
     from ..actions.write_loss import LossGrades
 
     if options.judge and options.scale:
         raise InputError("give --judge or --scale, not both")
-    if options.judge:
-        grades = workspace.registry.get(options.judge).scale
-    elif options.scale:
-        grades = _parsed(options.scale, "--scale")
-    else:
-        grades = OutputScale()
-    labels = _parsed(options.label_scale, "--label-scale") if options.label_scale else None
-    return LossGrades(grades=grades, labels=labels)
-
-
-def _parsed(text: str, name: str) -> OutputScale:
-    from ...judges import parse_label_scale
-
-    try:
-        return parse_label_scale(text)
-    except InputError as error:
-        raise InputError(f"{name}: {error}", hint=_SCALE_HINT) from None
+    scales: dict[str, OutputScale] = {}
+    for name, text in (("--scale", options.scale), ("--label-scale", options.label_scale)):
+        try:
+            scales |= {name: parse_label_scale(text)} if text else {}
+        except InputError as error:
+            hint = "write binary, probability, 0..3, or 1..5@4 (from @ on a grade is positive)"
+            raise InputError(f"{name}: {error}", hint=hint) from None
+    judge = workspace.registry.get(options.judge) if options.judge else None
+    grades = judge.scale if judge else scales.get("--scale", OutputScale())
+    return LossGrades(grades=grades, labels=scales.get("--label-scale")), judge
 
 
 def _loss_json(loss: Loss) -> dict[str, Any]:  # Any: JSON
     return loss.to_json() | {"version": loss.version, "written_by": loss.written_by}
 
 
-def _say_loss(loss: Loss, scales: LossGrades, *, simulated: bool) -> None:
+def _say_loss(
+    loss: Loss,
+    scales: LossGrades,
+    goal: Objective | None,
+    refusals: Sequence[str],
+    *,
+    simulated: bool,
+) -> None:
     from ...optimize.losses.axioms import DECLARATIONS
+    from ..reports.printing import say_template
 
-    marked = simulated_mark(simulated and loss.written_by != "default")
-    say(f"Loss {loss.version}, written by {inline(loss.written_by)}{marked}")
+    if goal is not None:
+        say_template("objective", objective=goal)
+    for refusal in refusals:
+        say(f"  {refusal}")
+    mark = simulated_mark(simulated and loss.written_by != "default")
+    say(f"Loss {loss.version}, written by {inline(loss.written_by)}{mark}")
     say(f"  {inline(str(loss.expression))}")
-    for key, claimed in loss.declares.items():
-        if claimed:
+    for key, is_declared in loss.declares.items():
+        if is_declared:
             say(f"  declares: {DECLARATIONS[key]}")
     if loss.reason:
         say(f"  because: {inline(loss.reason)}")
     people = f"; people's grades {scales.labels.describe()}" if scales.labels else ""
     say(f"  tried on the judge's grades {scales.grades.describe()}{people}")
+    if costs := scales.costs(loss):
+        say_template("costs", costs=costs)

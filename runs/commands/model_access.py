@@ -7,22 +7,20 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import click
-
 from ..config.environment import Environment, read_environment
 from ..terminal import plain_progress
-from .decorators import F
+from .decorators import takes
 
-
-def allow_origin_option(command: F) -> F:
-    """Add `--allow-origin`, for commands that take addresses out of the workspace."""
-    text = (
-        "An address of the run that you trust, such as https://host; your models.yaml allows it for"
-        " good."
-    )
-    return click.option("--allow-origin", "origins", multiple=True, metavar="URL", help=text)(
-        command
-    )
+allow_origin_option = takes(
+    "origins",
+    (),
+    "An address of the run that you trust, such as https://host; your models.yaml allows it for"
+    " good.",
+    kind="repeated",
+    flag="--allow-origin",
+    metavar="URL",
+)
+"""For commands that take addresses out of the workspace."""
 
 
 def asking_environment(

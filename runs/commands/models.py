@@ -4,7 +4,9 @@ honour.
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...judges.errors import InputError
-from ..terminal import inline, say, say_json, say_table
-from .decorators import json_option, read_pairs, reads_workspace
+from ..terminal import answer, inline, say, say_json, say_table
+from .decorators import json_option, reads_workspace, takes
 from .help import Group
 from .model_access import asking_environment
-from .models_simulate import simulate
 
 if TYPE_CHECKING:
     from ..actions.describe_models import ModelDescription
@@ -59,17 +60,8 @@ def list_(name: str | None, workspace: Workspace, as_json: bool) -> None:
         return
     lines: list[tuple[str, ...]] = []
     for one in described:
-        named = one.named
-        address = named.base_url if named else "n/a"
-        lines.append(
-            (
-                one.name,
-                named.model if named else "n/a",
-                address,
-                _key(one),
-                ", ".join(one.settings()),
-            )
-        )
+        address = (one.named.model, one.named.base_url) if one.named else ("n/a", "n/a")
+        lines.append((one.name, *address, _key(one), ", ".join(one.settings())))
     say_table(("name", "model", "base URL", "key", "settings"), lines, left=5)
 
 
@@ -82,15 +74,11 @@ def _say_model(name: str, workspace: Workspace, *, as_json: bool) -> None:
         return
     if named := described.named:
         values = {"model": named.model, "base_url": named.base_url, **described.settings()}
-        shown = {
-            field: value if isinstance(value, str) else json.dumps(value)
-            for field, value in values.items()
-        }
-        say_table(
-            ("setting", "value", "from"),
-            [(field, inline(value), source_of(described, field)) for field, value in shown.items()],
-            left=3,
-        )
+        lines: list[tuple[str, ...]] = []
+        for field, value in values.items():
+            text = value if isinstance(value, str) else json.dumps(value)
+            lines.append((field, inline(text), source_of(described, field)))
+        say_table(("setting", "value", "from"), lines, left=3)
         say(f"key: {_key(described)}")
     if described.problem:
         say(f"it cannot be asked now: {described.problem}")
@@ -105,23 +93,23 @@ def _say_model(name: str, workspace: Workspace, *, as_json: bool) -> None:
     )
 )
 @click.argument("name")
-@click.option("--base-url", metavar="URL", help="Where it is asked [default: OPENAI_BASE_URL].")
-@click.option(
-    "--key-variable",
+@takes("base_url", None, "Where it is asked [default: OPENAI_BASE_URL].", metavar="URL")
+@takes(
+    "key_variable",
+    None,
+    "The environment variable that holds the key; never the key.",
     metavar="VARIABLE",
-    help="The environment variable that holds the key; never the key.",
 )
-@click.option("--model", metavar="NAME", help="Its name at the endpoint [default: the same name].")
-@click.option(
-    "--set",
+@takes("model", None, "Its name at the endpoint [default: the same name].", metavar="NAME")
+@takes(
     "settings",
-    multiple=True,
+    (),
+    "Another field of its entry: extra_body, headers, temperature, response_format, max_tokens,"
+    " optimizer_max_tokens, timeout, concurrency, requests_per_minute, tokens_per_minute or"
+    " price (INPUT/OUTPUT[/CACHED], US dollars per million tokens). A VALUE may be JSON.",
+    kind="pairs",
+    flag="--set",
     metavar="FIELD=VALUE",
-    help=(
-        "Another field of its entry: extra_body, headers, temperature, response_format, max_tokens,"
-        " optimizer_max_tokens, timeout, concurrency, requests_per_minute, tokens_per_minute or"
-        " price (INPUT/OUTPUT[/CACHED], US dollars per million tokens). A VALUE may be JSON."
-    ),
 )
 @json_option
 def add(
@@ -129,7 +117,7 @@ def add(
     base_url: str | None,
     key_variable: str | None,
     model: str | None,
-    settings: tuple[str, ...],
+    settings: Mapping[str, str],
     as_json: bool,
 ) -> None:
     """Add NAME to your own models.yaml, below what stands there."""
@@ -139,35 +127,22 @@ def add(
     named = {"base_url": base_url, "key_variable": key_variable, "model": model}
     fields: dict[str, Any] = {}  # Any: JSON
     fields |= {field: value for field, value in named.items() if value is not None}
-    for field, text in read_pairs(settings, "--set", "FIELD=VALUE").items():
+    for field, text in settings.items():
         fields[field] = _read_price(text) if field == "price" else _read_value(text)
     path = read_environment().models
     entry = add_entry(path, name, fields)
-    if as_json:
-        say_json({"name": entry.name, "path": str(path), "fields": fields})
-    else:
-        say(f"{entry.name} was added to {path}; try it: judgewright models test {entry.name}")
+    text = f"{entry.name} was added to {path}; try it: judgewright models test {entry.name}"
+    answer({"name": entry.name, "path": str(path), "fields": fields}, text, as_json=as_json)
 
 
 @models.command(
     epilog="Example:  judgewright models test fast --rows rows.jsonl --judge groundedness"
 )
 @click.argument("name")
-@click.option("--rows", type=click.Path(path_type=Path), help="Ask about this file's first rows.")
-@click.option(
-    "--judge",
-    default="groundedness",
-    show_default=True,
-    help="The judge that is asked about the rows.",
-)
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 200),
-    default=6,
-    show_default=True,
-    help="Ask about so many rows.",
-)
-@click.option("--max-tokens", type=click.IntRange(1), help="Tokens of one verdict.")
+@takes("rows", None, "Ask about this file's first rows.", kind="path")
+@takes("judge", "groundedness", "The judge that is asked about the rows.")
+@takes("limit", 6, "Ask about so many rows.", low=1, high=200)
+@takes("max_tokens", None, "Tokens of one verdict.", kind="integer", low=1)
 @reads_workspace
 def test(
     name: str,
@@ -189,6 +164,7 @@ def test(
     from ...judges.files.rows_in_memory import rows_in_memory
     from ..actions.check_model import check_model
     from ..demo import demo_rows
+    from ..reports.printing import say_template
     from ..store.model_tests import keep_test
 
     prompt = workspace.registry.get(judge)
@@ -198,27 +174,52 @@ def test(
     )
     environment = asking_environment(workspace.root, name)
     tell = partial(say, to_stderr=True) if not as_json else lambda line: None
-    report = check_model(
-        name, environment, prompt, dataset, judge=JudgeSettings(max_tokens=max_tokens), tell=tell
-    )
+    report = check_model(name, environment, prompt, dataset, judge=JudgeSettings(max_tokens=max_tokens), tell=tell)
     ignored = [check.setting for check in report.checks if check.outcome == "ignored"]
     why_not = "there is no workspace here yet"
     try:
-        kept = keep_test(workspace, model=report.model, endpoint=report.base_url, ignored=ignored)
+        is_stored = keep_test(
+            workspace, model=report.model, endpoint=report.base_url, ignored=ignored
+        )
     except OSError as error:
-        kept, why_not = False, str(error)
-    if not kept:
+        is_stored, why_not = False, str(error)
+    if not is_stored:
         say(f"what it found is not kept for plan and bench: {inline(why_not)}", to_stderr=True)
-    if as_json:
-        say_json(report.to_json())
-    else:
-        from ..reports.printing import say_template
-
-        checks = [(check.setting, check.outcome, check.reason) for check in report.checks]
-        say_template("model_test", report=report, judge=judge, checks=checks)
+    checks = [(check.setting, check.outcome, check.reason) for check in report.checks]
+    text = partial(say_template, "model_test", report=report, judge=judge, checks=checks)
+    answer(report, text, as_json=as_json)
 
 
-models.add_command(simulate)
+@models.command(
+    epilog=(
+        "Example:  judgewright models simulate --port 8399 --faults 429=0.10,503=0.05,garbage=0.05"
+    ),
+)
+@takes("port", 8399, "Port to listen on; 0 takes a free one.", low=0, high=65535)
+@takes("faults", "", "Errors to inject, such as 429=0.10,503=0.05,garbage=0.05,batch_lost=0.1.")
+@json_option
+def simulate(port: int, faults: str, as_json: bool) -> None:
+    """Serve the simulated model as an OpenAI-compatible endpoint until it is interrupted.
+
+    Then, elsewhere: judgewright bench groundedness rows.jsonl --model
+        simulated@http://127.0.0.1:8399/v1
+    """
+    from ...judges import Simulated
+    from ...judges.simulated.faults import Faults
+    from ...judges.simulated.serve import Server, make_app
+
+    model = Simulated()
+    server = Server(make_app(model, Faults.parse(faults)), port=port)
+
+    def listening(url: str) -> None:
+        body = {"model": model.endpoint, "faults": faults, "url": url}
+        answer(body, f"listening on {url}", as_json=as_json)
+
+    if not as_json:
+        say(f"simulated model {model.endpoint}; faults: {faults or 'none'}; stop it with Ctrl-C")
+    # uvicorn raises the Ctrl-C that stopped it once more; stopping a server is no failure.
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run(listening)
 
 
 def _key(described: ModelDescription) -> str:

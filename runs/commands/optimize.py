@@ -13,7 +13,7 @@ from ...judges.errors import InputError
 from ...optimize import exit_code
 from ..config.options import OptimizeOptions
 from ..terminal import progress_on_stderr, say, say_json
-from .decorators import elsewhere, options_of, output_option, writes_workspace
+from .decorators import elsewhere, no_wait_option, options_of, takes, writes_workspace
 from .help import Command
 
 if TYPE_CHECKING:
@@ -39,21 +39,14 @@ OFTEN = """
 @click.argument("judge")
 @click.argument("data", type=click.Path(path_type=Path))
 @options_of(options=OptimizeOptions)
-@output_option(
-    "--plan",
-    is_flag=True,
-    help="Say what the run would ask and cost, and which gain its gate could show; ask nothing.",
+@takes(
+    "plan",
+    False,
+    "Say what the run would ask and cost, and which gain its gate could show; ask nothing.",
 )
-@output_option(
-    "--pilot",
-    is_flag=True,
-    help="With --plan: judge 200 open rows in two wordings, to measure the churn.",
-)
-@output_option(
-    "--new",
-    is_flag=True,
-    help="Begin a new run, though the same one was begun or has ended before.",
-)
+@takes("pilot", False, "With --plan: judge 200 open rows in two wordings, to measure the churn.")
+@takes("new", False, "Begin a new run, though the same one was begun or has ended before.")
+@no_wait_option
 @writes_workspace
 def optimize(
     judge: str,

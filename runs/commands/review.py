@@ -16,7 +16,7 @@ from ..config.environment import Environment
 from ..config.place import Place
 from ..store.workspace import Workspace
 from ..terminal import say, say_json
-from .decorators import reads_workspace
+from .decorators import reads_workspace, takes
 from .help import Command
 from .model_access import allow_origin_option, asking_environment
 
@@ -24,21 +24,13 @@ HOST = "127.0.0.1"
 
 
 @click.command(cls=Command, epilog="Example:  judgewright review --port 8377")
-@click.option(
-    "--port",
-    default=8377,
-    show_default=True,
-    type=click.IntRange(0, 65535),
-    help="Port to listen on; 0 takes a free one.",
-)
-@click.option(
-    "--open/--no-open",
+@takes("port", 8377, "Port to listen on; 0 takes a free one.", low=0, high=65535)
+@takes(
     "opening",
-    default=False,
-    help=(
-        "Open the page in a browser; other users of this machine may see the link meanwhile. "
-        " [default: no-open]"
-    ),
+    False,
+    "Open the page in a browser; other users of this machine may see the link meanwhile. "
+    " [default: no-open]",
+    flag="--open/--no-open",
 )
 @allow_origin_option
 @reads_workspace

@@ -1,37 +1,54 @@
-"""`judgewright runs`: list, show, compare, flips, edit, resume, export, merge, and the jobs that
-the page started.
-"""
+"""`judgewright runs`: list, show, resume and merge runs, and the jobs that the page started."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+import sys
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...judges.errors import InputError
+from ..config.environment import read_environment
 from ..results import RunList
-from ..store.journal import RunRecord, list_runs
-from ..terminal import progress_on_stderr, say, say_json, simulated_mark
-from .decorators import elsewhere, named_run, reads_workspace, writes_workspace
+from ..store.jobs import Job, JobQueue
+from ..store.journal import list_runs
+from ..terminal import answer, inline, progress_on_stderr, say, say_json, say_table, simulated_mark
+from .decorators import (
+    PlaceType,
+    elsewhere,
+    json_option,
+    named_run,
+    no_wait_option,
+    open_workspace,
+    reads_workspace,
+    takes,
+    writes_workspace,
+)
 from .help import Group
 from .model_access import allow_origin_option, asking_environment
 from .optimize import finish, tell
 from .output_paths import OutFolder
-from .run_jobs import job_bodies, pause, queue_of, resume_job, say_jobs, stop, work
-from .runs_merge import merge
 
 if TYPE_CHECKING:
-    from ..actions.flips import Direction as FlipDirection
-    from ..actions.flips import Error
-    from ..reports.run_table import RunLine
+    from ..config.place import ServerAddress
     from ..store.workspace import Workspace
 
 FORMATS = ("html", "md", "jsonl")
 """The names in `reports.FORMATS`, written out: the help must not import the reports."""
 MAX_CRITERIA = 1_000_000
 """Bytes of a file of criteria."""
+MOST_FLIPS = 20
+"""Rows that are printed; `--json` has all."""
+SHOWS = """\
+Example:  judgewright runs show latest
+Two:      judgewright runs show 20261121-031502-a1b2c3 20261122-101500-d4e5f6
+Rows:     judgewright runs show latest --flips
+Share:    judgewright runs show latest --out report --format md
+"""
 
 
 @click.group(cls=Group)
@@ -44,89 +61,103 @@ def runs() -> None:
 
 
 @runs.command("list", epilog="Example:  judgewright runs list")
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    default=50,
-    show_default=True,
-    help="Show at most so many.",
-)
+@takes("limit", 50, "Show at most so many.", low=1)
 @reads_workspace
 def list_(limit: int, workspace: Workspace, as_json: bool) -> None:
     """List the runs of this workspace, newest first, with what each is about, its figure and how it
     ended; then the jobs that are not done or made no run.
     """
-    queue = queue_of(workspace)
+    from ..actions.run_summary import uncounted
+    from ..reports.run_table import describe_run
+
+    queue = _queue_of(workspace)
     jobs = [job for job in queue.list() if job.state != "done" or job.run_id is None]
     # Reading the database would make one.
     records = list_runs(workspace.database)[::-1] if workspace.exists else ()
-    lines = _describe(workspace, records[:limit]) if records else []
+    lines = [describe_run(workspace, record, uncounted) for record in records[:limit]]
     if as_json:
         say_json(
             {
                 "runs": [{**asdict(line.info), **line.to_json()} for line in lines],
                 "of": len(records),
-                "jobs": job_bodies(queue, jobs),
+                "jobs": [{**asdict(job), "yours": queue.is_ours(job)} for job in jobs],
             }
         )
         return
-    if not records:
-        say("no runs here yet; try: judgewright demo")
-    else:
-        say(str(RunList(lines)))
-        if len(records) > limit:
-            say(f"{len(records) - limit:,} more; --limit shows them")
+    say(str(RunList(lines)) if records else "no runs here yet; try: judgewright demo")
+    if len(records) > limit:
+        say(f"{len(records) - limit:,} more; --limit shows them")
     if jobs:
         say("")
-        say_jobs(queue, jobs)
+        say_table(
+            ("job", "state", "run", "what", "end"),
+            [_job_line(job, ours=queue.is_ours(job)) for job in jobs],
+            left=5,
+        )
 
 
-def _describe(workspace: Workspace, records: Sequence[RunRecord]) -> list[RunLine]:
-    from ..actions.run_summary import uncounted
-    from ..reports.run_table import describe_run
-
-    return [describe_run(workspace, record, uncounted) for record in records]
+def _job_line(job: Job, *, ours: bool) -> tuple[str, ...]:
+    state = job.state if ours or job.state == "done" else f"{job.state}, not yours"
+    return job.job_id, state, job.run_id or "", inline(job.title), inline(job.message)
 
 
-@runs.command(
-    epilog="Example:  judgewright runs compare 20261121-031502-a1b2c3 20261122-101500-d4e5f6"
+@runs.command(epilog=SHOWS)
+@click.argument("run")
+@click.argument("other", required=False)
+@takes("flips", False, "Show the validation rows that its new prompt decides differently.")
+@takes("out", None, "Write the run to share into this folder.", type=OutFolder())
+@takes(
+    "formats",
+    (),
+    "With --out: a page, Markdown for a pull request, or JSONL files [default: all].",
+    kind="repeated",
+    flag="--format",
+    choices=FORMATS,
 )
-@click.argument("before")
-@click.argument("after")
 @reads_workspace
-def compare(before: str, after: str, workspace: Workspace, as_json: bool) -> None:
-    """Compare the judges of two runs, on the open rows that both judged; no model is asked.
+def show(
+    run: str,
+    other: str | None,
+    flips: bool,
+    out: Path | None,
+    formats: tuple[str, ...],
+    workspace: Workspace,
+    as_json: bool,
+) -> None:
+    """Show what a run did, event by event, or compare it with OTHER on the open rows that both
+    judged.
 
-    RUN:before stands for the prompt that an optimization began with. Judges that answer on other
-    scales are compared by what they decide.
+    RUN:before stands for the prompt that an optimization began with. Answers are read from the
+    workspace: no model is asked, and no row of the holdout or of the final split is shown or
+    written.
     """
+    if other is not None:
+        _compare(run, other, workspace, as_json=as_json)
+    elif flips:
+        _show_flips(named_run(workspace, run, come_to=("survivor",)), workspace, as_json=as_json)
+    elif out is not None:
+        from ..reports.run_export import export_run
+
+        run = named_run(workspace, run, come_to=("split",))
+        paths = [str(path) for path in export_run(workspace, run, out, formats=formats or FORMATS)]
+        answer({"run": run, "paths": paths}, "\n".join(paths), as_json=as_json)
+    else:
+        _show_course(named_run(workspace, run, kinds=()), workspace, as_json=as_json)
+
+
+def _compare(before: str, after: str, workspace: Workspace, *, as_json: bool) -> None:
     from ..actions.compare_runs import compare_runs, parse_side
     from ..reports.compare_report import say_comparison
 
-    measured = ("measured", "benchmark")
-    sides = [parse_side(text) for text in (before, after)]
-    sides = [
-        replace(
-            side,
-            run_id=named_run(workspace, side.run_id, kinds=("bench", "optimize"), come_to=measured),
-        )
-        for side in sides
-    ]
-    found = compare_runs(workspace, sides[0], sides[1])
-    if as_json:
-        say_json(found.to_json())
-    else:
-        say_comparison(found)
+    named = partial(
+        named_run, workspace, kinds=("bench", "optimize"), come_to=("measured", "benchmark")
+    )
+    sides = [replace(side, run_id=named(side.run_id)) for side in map(parse_side, (before, after))]
+    comparison = compare_runs(workspace, *sides)
+    answer(comparison, partial(say_comparison, comparison), as_json=as_json)
 
 
-@runs.command(epilog="Example:  judgewright runs show latest")
-@click.argument("run")
-@reads_workspace
-def show(run: str, workspace: Workspace, as_json: bool) -> None:
-    """Show what a run did, event by event.
-
-    RUN is an id, the beginning of one, or `latest`; the same in all commands that take a run.
-    """
+def _show_course(run: str, workspace: Workspace, *, as_json: bool) -> None:
     from ...optimize.events import GateAnswered, read_event
     from ..actions.decide import Gated
     from ..actions.label_flips import decides_flips, flip_progress
@@ -138,7 +169,7 @@ def show(run: str, workspace: Workspace, as_json: bool) -> None:
     from ..reports.terminal_report import say_event
     from ..store.engines import HERE, engine_of_run
 
-    summary = read_run(workspace, named_run(workspace, run, kinds=()))
+    summary = read_run(workspace, run)
     record, calls = summary.record, summary.calls
     if as_json:
         events = [asdict(event) for event in summary.events]
@@ -147,11 +178,11 @@ def show(run: str, workspace: Workspace, as_json: bool) -> None:
     engine = engine_of_run(record.config)
     say_template("run_head", run=summary, record=record, engine="" if engine == HERE else engine)
     if decides_flips(record):
-        say_flips(flip_progress(workspace, record.run_id), there=elsewhere(workspace.place))
+        say_flips(flip_progress(workspace, run), there=elsewhere(workspace.place))
     for stored in summary.events:
         event = read_event(stored.kind, stored.payload)
         if isinstance(event, GateAnswered) and event.flips is None:
-            say_gated(Gated(run_id=record.run_id, answer=event, repeated=False))
+            say_gated(Gated(run_id=run, answer=event, repeated=False))
         elif event is not None:
             say_event(event)
     say_course(summary)
@@ -160,122 +191,36 @@ def show(run: str, workspace: Workspace, as_json: bool) -> None:
     say_template("run_calls", calls=calls, via=record.config.get("via", "live"))
 
 
-DIRECTIONS: dict[str, FlipDirection] = {"right": "became right", "wrong": "became wrong"}
-
-
-@runs.command(
-    epilog="Example:  judgewright runs flips 20261121-031502-a1b2c3 --direction wrong --error FN"
-)
-@click.argument("run")
-@click.option(
-    "--direction",
-    type=click.Choice(tuple(DIRECTIONS)),
-    help="Only rows that became right, or wrong.",
-)
-@click.option("--error", type=click.Choice(["FP", "FN"]), help="Only this error, corrected or new.")
-@click.option(
-    "--slice",
-    "side",
-    type=click.Choice(["in", "out"]),
-    help="Only rows in the run's slice, or out of it.",
-)
-@click.option(
-    "--limit",
-    type=click.IntRange(min=0),
-    default=20,
-    show_default=True,
-    help="Show at most so many.",
-)
-@reads_workspace
-def flips(
-    run: str,
-    direction: str | None,
-    error: Error | None,
-    side: Literal["in", "out"] | None,
-    limit: int,
-    workspace: Workspace,
-    as_json: bool,
-) -> None:
-    """Show the validation rows that a run's new prompt decides differently, those that became wrong
-    first.
-
-    Answers are read from the workspace; no model is called, and no holdout row is opened.
-    """
+def _show_flips(run: str, workspace: Workspace, *, as_json: bool) -> None:
+    """Show the rows that became wrong first."""
     from ..actions.flips import flips_of, validation
     from ..actions.run_summary import read_run
     from ..reports.run_report import say_flip
 
-    run = named_run(workspace, run, come_to=("survivor",))
     verdicts = validation(workspace, read_run(workspace, run))
-    flipped = flips_of(verdicts)
-    in_slice = None if side is None else side == "in"
-    chosen = flipped.only(
-        direction=DIRECTIONS[direction] if direction else None, error=error, in_slice=in_slice
-    )
-    simulated = verdicts.before.simulated
+    flips, simulated = flips_of(verdicts), verdicts.before.simulated
     if as_json:
-        say_json(
-            {
-                "run": run,
-                "simulated": simulated,
-                "right": flipped.right,
-                "wrong": flipped.wrong,
-                "n": flipped.n,
-                "chosen": len(chosen),
-                "flips": [flip.to_json() for flip in chosen[:limit]],
-            }
-        )
+        counts = {"right": flips.right, "wrong": flips.wrong, "n": flips.n}
+        rows = [flip.to_json() for flip in flips.rows]
+        say_json({"run": run, "simulated": simulated, **counts, "flips": rows})
         return
-    tag = simulated_mark(simulated)
+    mark = simulated_mark(simulated)
     if verdicts.after is None:
-        say(f"the run found no new prompt, so no row is decided otherwise{tag}")
+        say(f"the run found no new prompt, so no row is decided otherwise{mark}")
         return
-    say(
-        f"{flipped.right} became right and {flipped.wrong} wrong, of {flipped.n:,} validation"
-        f" rows{tag}"
-    )
-    for flip in chosen[:limit]:
+    say(f"{flips.right} became right and {flips.wrong} wrong, of {flips.n:,} validation rows{mark}")
+    for flip in flips.rows[:MOST_FLIPS]:
         say_flip(flip)
-    if len(chosen) > limit:
-        say(f"\n{len(chosen) - limit:,} more; --limit shows them")
-
-
-@runs.command(
-    epilog="Example:  judgewright runs export 20261121-031502-a1b2c3 --out report --format md"
-)
-@click.argument("run")
-@click.option("--out", type=OutFolder(), required=True, help="Folder to write into.")
-@click.option(
-    "--format", "formats", type=click.Choice(FORMATS), multiple=True, help="Which [default: all]."
-)
-@reads_workspace
-def export(
-    run: str, out: Path, formats: tuple[str, ...], workspace: Workspace, as_json: bool
-) -> None:
-    """Write a run to share: an HTML page, Markdown for a pull request, and JSONL files.
-
-    None of them holds a row of the holdout or of the final split.
-    """
-    from ..reports.run_export import export_run
-
-    run = named_run(workspace, run, come_to=("split",))
-    paths = export_run(workspace, run, out, formats=formats or FORMATS)
-    if as_json:
-        say_json({"run": run, "paths": [str(path) for path in paths]})
-    else:
-        for path in paths:
-            say(str(path))
+    if len(flips.rows) > MOST_FLIPS:
+        say(f"\n{len(flips.rows) - MOST_FLIPS:,} more; --json and the page show them")
 
 
 @runs.command(epilog="Example:  judgewright runs resume 20261121-031502-a1b2c3 --budget 10.00")
 @click.argument("run", metavar="RUN|JOB")
-@click.option("--budget", help="A new budget for the whole run, what it has spent included.")
-@click.option(
-    "--yes",
-    is_flag=True,
-    help="Also a job that somebody else put into the workspace; read it first.",
-)
+@takes("budget", None, "A new budget for the whole run, what it has spent included.")
+@takes("yes", False, "Also a job that somebody else put into the workspace; read it first.")
 @allow_origin_option
+@no_wait_option
 @writes_workspace
 def resume(
     run: str,
@@ -288,17 +233,16 @@ def resume(
     """Resume a run that was stopped, killed or out of budget; finished calls are not paid for
     again.
 
-    A job that was paused, stopped or failed is put into the queue again.
+    A job that was stopped or failed is put into the queue again.
     """
     from ..actions.optimize import resume_run
     from ..actions.run_summary import changed_settings, read_optimization
     from ..reports.terminal_report import say_event, say_nothing
 
-    queue = queue_of(workspace)
+    queue = _queue_of(workspace)
     # A run's id has dashes, a job's has none.
-    jobs = [job for job in queue.list() if run and job.job_id.startswith(run)]
-    if jobs:
-        resume_job(queue, queue.get(run), yes=yes, as_json=as_json)
+    if run and any(job.job_id.startswith(run) for job in queue.list()):
+        _resume_job(queue, queue.get(run), yes=yes, as_json=as_json)
         return
     with progress_on_stderr(quiet=as_json) as watch:
         environment = asking_environment(workspace.root, origins=origins)
@@ -313,10 +257,38 @@ def resume(
     finish(result, workspace.place, as_json=as_json)
 
 
+def _resume_job(queue: JobQueue, job: Job, *, yes: bool, as_json: bool) -> None:
+    """Put a job into the queue again; one that somebody else put into the workspace, or has changed
+    there, is shown whole and asked about.
+
+    Raises:
+        InputError: The job waits, works or is done; or it is somebody else's and nobody can be
+            asked.
+    """
+    from ..actions.work_jobs import command_of_job
+
+    if not yes and not queue.is_ours(job):
+        command = inline(shlex.join(("judgewright", *command_of_job(job))))
+        question = (
+            f"job {job.job_id} is not yours: somebody else put it into this workspace, or changed"
+            " it there"
+        )
+        if as_json or not sys.stdin.isatty():
+            raise InputError(
+                f"{question}. It would run: {command}",
+                hint="read it; with --yes it is run as yours",
+            )
+        say(f"{question}. It would run, with your keys:\n\n  {command}\n")
+        click.confirm("Run it?", abort=True)
+    queued = queue.resume(job.job_id)
+    text = f"job {queued.job_id} is queued; the page works it, or: judgewright runs work"
+    answer(asdict(queued), text, as_json=as_json)
+
+
 @runs.command(epilog="Example:  judgewright runs edit 20261121-031502-a1b2c3 criteria.txt")
 @click.argument("run")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--comment", default="", help="Why.")
+@takes("comment", "", "Why.")
 @allow_origin_option
 @writes_workspace
 def edit(
@@ -332,7 +304,7 @@ def edit(
 
     FILE has the text of the criteria alone.
     """
-    from ...judges import InputError, read_small
+    from ...judges import read_small
     from ..actions.edit_run import try_edit
     from ..reports.terminal_report import say_event, say_nothing
 
@@ -342,20 +314,75 @@ def edit(
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"the criteria in {str(file)!r} cannot be read: {error}") from error
     with progress_on_stderr(quiet=as_json) as watch:
-        environment = asking_environment(workspace.root, origins=origins)
-        shown = say_nothing if as_json else say_event
         result = try_edit(
             workspace,
             run,
             criteria,
-            environment,
+            asking_environment(workspace.root, origins=origins),
             comment=comment,
             watch=watch,
-            on_event=shown,
+            on_event=say_nothing if as_json else say_event,
             tell=tell,
         )
     finish(result, workspace.place, as_json=as_json)
 
 
-for command in (pause, stop, work, merge):
-    runs.add_command(command)
+@runs.command(epilog="Example:  judgewright runs stop 3f2a")
+@click.argument("job")
+@reads_workspace
+def stop(job: str, workspace: Workspace, as_json: bool) -> None:
+    """Stop JOB: what it has done is kept, and `runs resume` goes on."""
+    now = _queue_of(workspace).wish(job, "stop")
+    state = "will stop" if now.state == "running" else now.state
+    answer(asdict(now), f"job {now.job_id}: {state}", as_json=as_json)
+
+
+@runs.command(epilog="Example:  judgewright runs work")
+@reads_workspace
+def work(workspace: Workspace, as_json: bool) -> None:
+    """Work the queue of jobs until it is empty; the page does this in a process of its own.
+
+    Does nothing where another process is at it. Ctrl-C pauses the job at work.
+    """
+    from ..actions.work_jobs import work_jobs
+    from ..cli import main
+
+    queue = _queue_of(workspace)
+
+    def tell_of_job(line: str) -> None:
+        if not as_json:
+            say(inline(line))
+
+    worked = work_jobs(queue, main, tell=tell_of_job) if queue.waiting() else 0
+    if as_json or not worked:
+        text = "nothing waits, or another process works this queue"
+        answer({"worked": worked}, text, as_json=as_json)
+
+
+@runs.command(epilog="Example:  judgewright runs merge . postgresql://judge@db.example.org/judging")
+@click.argument("source", type=PlaceType())
+@click.argument("target", type=PlaceType())
+@json_option
+def merge(source: Path | ServerAddress, target: Path | ServerAddress, as_json: bool) -> None:
+    """Enter the runs, calls, labels and looks of SOURCE in TARGET; SOURCE stays as it is.
+
+    Each is a folder or postgresql://... Done again, only what is new is entered. A run that was
+    begun in one is resumed in the other. Prompts and other files are not copied: they belong in
+    git.
+    """
+    from ..actions.merge_workspaces import merge_workspaces
+
+    with open_workspace(source) as theirs, open_workspace(target) as ours:
+        merged, jobs = merge_workspaces(theirs, ours)
+    body: dict[str, Any] = {**asdict(merged), "jobs": jobs}  # Any: JSON
+    text = (
+        f"new: {merged.runs:,} runs or parts of runs ({merged.events:,} events), {merged.calls:,}"
+        f" calls, {merged.labels:,} labels, {merged.looks:,} entries of the ledger, {jobs:,} jobs"
+    )
+    if merged.differing:
+        text += f"\n{merged.differing:,} calls have an answer in each; {target} keeps its own"
+    answer(body, text, as_json=as_json)
+
+
+def _queue_of(workspace: Workspace) -> JobQueue:
+    return JobQueue(workspace.place, read_environment().jobs_key)

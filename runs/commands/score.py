@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import cast, get_args
+from typing import get_args
 
 import click
 
@@ -78,14 +78,6 @@ class VerdictFileOptions:
         "Scale of labels and scores, such as 0..3; scores outside are named and left unscored.",
     )
     clip: bool = _files(False, "Clip what lies outside --scale to its ends instead.")
-    aggregate: str | None = _files(
-        None,
-        "Rows that share --by are one item with the max, min or mean of their scores.",
-        choices=get_args(Aggregate),
-    )
-    by: tuple[str, ...] = _files(
-        (), "With --aggregate: a column that names an item.", kind="repeated"
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +89,17 @@ class ColumnOptions(VerdictFileOptions):
     id_: str = _files("id", "Column of the row id.", flag="--id")
     group: str | None = _files(
         None, "Column whose rows depend on each other; intervals take its rows together."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoredOptions(ColumnOptions):
+    """The same, where rows may be joined, or measured by the value of a column."""
+
+    aggregate: Aggregate | None = _files(
+        None,
+        "Rows that share --by are one item with the max, min or mean of their scores.",
+        choices=get_args(Aggregate),
     )
     by: tuple[str, ...] = _files(
         (),
@@ -116,7 +119,6 @@ class FigureOptions:
     expected: Path | None = _output(
         None, "Compute every figure of this file from the verdicts in FOLDER.", kind="path"
     )
-    verbose: bool = _output(False, "With --expected: print the figures' definitions.")
     html: Path | None = _output(None, "Write a page about one judge too.", kind="out")
 
 
@@ -129,13 +131,13 @@ OFTEN = """
 
 @click.command(cls=Command, often=OFTEN, epilog=EXAMPLES)
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILES]...")
-@options_of(reading=ColumnOptions, measures=ScoreOptions, figures=FigureOptions, trust=TrustOptions)
+@options_of(reading=ScoredOptions, measures=ScoreOptions, figures=FigureOptions, trust=TrustOptions)
 @all_option
 @sealed_option
 @reads_workspace
 def score(
     files: tuple[Path, ...],
-    reading: ColumnOptions,
+    reading: ScoredOptions,
     measures: ScoreOptions,
     figures: FigureOptions,
     trust: TrustOptions,
@@ -151,9 +153,9 @@ def score(
     none of them could be computed.
     """
     if figures.expected is not None:
-        _check(figures.expected, files, verbose=figures.verbose, as_json=as_json)
+        _check(figures.expected, files, as_json=as_json)
         return
-    columns = read_columns(reading, reading)
+    columns = _joined(read_columns(reading, reading), reading)
     words = {word: grade for word, grade in columns.label_map.items() if grade is not None}
     by = None if columns.aggregate else next(iter(reading.by), None)
     measures = replace(measures, by=by)
@@ -223,7 +225,7 @@ def score(
         say_leaderboard(board, judges)
 
 
-def _check(expected: Path, files: tuple[Path, ...], *, verbose: bool, as_json: bool) -> None:
+def _check(expected: Path, files: tuple[Path, ...], *, as_json: bool) -> None:
     if len(files) != 1 or not files[0].is_dir():
         raise InputError(
             "--expected needs the one folder that holds the verdict files",
@@ -234,7 +236,7 @@ def _check(expected: Path, files: tuple[Path, ...], *, verbose: bool, as_json: b
         counts = {status: sum(line.status == status for line in lines) for status in STATUSES}
         say_json({"counts": counts, "expected": [line.to_json() for line in lines]})
     else:
-        say_expected(lines, verbose=verbose)
+        say_expected(lines)
     if not all_agree(lines):
         sys.exit(1)
 
@@ -247,14 +249,8 @@ def read_columns(options: VerdictFileOptions, rows: ColumnOptions | RowOptions) 
         rows: Which columns say what of a row.
 
     Raises:
-        InputError: An option is not written as it should be, or there are several columns and
-            nothing to aggregate.
+        InputError: An option is not written as it should be.
     """
-    by, aggregate = options.by, options.aggregate
-    if not aggregate and len(by) > 1:
-        raise InputError(
-            "--by names one column, but several with --aggregate", hint=f"take {by[0]!r} alone"
-        )
     thresholds: dict[str, float] = {}
     for text in options.thresholds:
         name, _, value = text.rpartition("=")  # without a name it is every judge's
@@ -284,6 +280,16 @@ def read_columns(options: VerdictFileOptions, rows: ColumnOptions | RowOptions) 
         score_maps=maps,
         scale=parse_label_scale(options.scale) if options.scale else None,
         clip=options.clip,
-        aggregate=cast("Aggregate | None", aggregate),
-        by=by if aggregate else (),
     )
+
+
+def _joined(columns: VerdictColumns, options: ScoredOptions) -> VerdictColumns:
+    """Return the columns with which rows are one item, where they are to be joined."""
+    if options.aggregate:
+        return replace(columns, aggregate=options.aggregate, by=options.by)
+    if len(options.by) > 1:
+        raise InputError(
+            "--by names one column, but several with --aggregate",
+            hint=f"take {options.by[0]!r} alone",
+        )
+    return columns

@@ -20,6 +20,7 @@ from ..plugins import brought
 
 if TYPE_CHECKING:
     from ...judges.files import RawRoles
+    from ...optimize import ObjectiveWords
 
 PROPOSERS = (
     *("textgrad", "rewrite", "fewshot", "gepa", "mipro", "guidelines", "human"),
@@ -34,10 +35,6 @@ LABEL_MAP = (
 )
 MODEL = "simulated (made up, no key), NAME (see `judgewright models`), or NAME@https://host/v1."
 
-TARGET = "The metric to improve; overrides what the objective says."
-GUARD = "How far a metric may fall, such as recall=0.05."
-FLOOR = "What a metric must reach with 95 % confidence, such as precision=0.9."
-YES = "Take the model's reading of the objective without asking."
 AUDITED = (
     "A file with marks of an audit (`--audit`), or with ids and labels: the labels that it corrects"
     " count."
@@ -55,11 +52,6 @@ def pairs_option(
     )
 
 
-def limits_option(group: str, help: str, *, flag: str, metavar: str) -> Any:  # Any: as above
-    """Make a field that is an option, given once for each metric, such as `METRIC=LOSS`."""
-    return option(group, (), help, kind="repeated", flag=flag, metavar=metavar)
-
-
 _goal = partial(option, "Goal")
 _data = partial(option, "Data")
 _model = partial(option, "Model")
@@ -67,7 +59,43 @@ _search = partial(option, "Search")
 
 
 @dataclass(frozen=True, kw_only=True)
-class GoalOptions:
+class TargetOptions:
+    """What an objective says, in exact words."""
+
+    target: str | None = _goal(None, "The metric to improve; overrides what the objective says.")
+    guards: tuple[str, ...] = _goal(
+        (),
+        "How far a metric may fall, such as recall=0.05.",
+        kind="repeated",
+        flag="--guard",
+        metavar="METRIC=LOSS",
+    )
+    floors: tuple[str, ...] = _goal(
+        (),
+        "What a metric must reach with 95 % confidence, such as precision=0.9.",
+        kind="repeated",
+        flag="--floor",
+        metavar="METRIC=VALUE",
+    )
+
+    def words(self, objective: str) -> ObjectiveWords:
+        """Return an objective with what these say of it."""
+        from ...optimize import ObjectiveWords
+
+        return ObjectiveWords(
+            text=objective, target=self.target, guards=self.guards, floors=self.floors
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadingOptions(TargetOptions):
+    """The same of an objective that a model may read."""
+
+    yes: bool = _goal(False, "Take the model's reading of the objective without asking.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoalOptions(ReadingOptions):
     """What a better prompt is."""
 
     objective: str = field(
@@ -77,10 +105,6 @@ class GoalOptions:
             " model reads.",
         )
     )
-    target: str | None = _goal(None, TARGET)
-    guards: tuple[str, ...] = limits_option("Goal", GUARD, flag="--guard", metavar="METRIC=LOSS")
-    floors: tuple[str, ...] = limits_option("Goal", FLOOR, flag="--floor", metavar="METRIC=VALUE")
-    yes: bool = _goal(False, YES)
     loss: str | None = _goal(
         None,
         "Your own loss: an expression, or the file of `loss write --out` [default: the model writes"
@@ -127,7 +151,8 @@ class RowOptions(RoleOptions):
 
     label_scale: str | None = _data(None, LABEL_SCALE)
     limit: int | None = _data(None, "Read only the first rows.", kind="integer", low=1)
-    skip_incomplete: bool = _data(False, "Leave out rows that lack an input, and say how many.")
+    skip_incomplete: bool = False
+    """Leave out rows that lack an input; in Python alone."""
 
     def as_arguments(self) -> dict[str, Any]:  # Any: JSON
         """Return the options as `load_as_said` takes them and runs keep them; without a map nothing

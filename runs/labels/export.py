@@ -41,7 +41,7 @@ class QueueSummary:
     """How long people looked at its rows."""
 
     def to_json(self) -> _Body:
-        """Return what `data labels --json` lists."""
+        """Return what `label --json` lists."""
         return {
             "queue": self.run_id,
             "data": self.data,

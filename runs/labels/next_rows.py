@@ -122,18 +122,18 @@ def decision_of(run: RunSummary) -> DecisionRecord | None:
 
 
 def draw_rows(
-    asked: OpenQuestion,
+    aim: OpenQuestion,
     dataset: Dataset,
     count: int,
     *,
     run: RunSummary | None,
     verdicts: JudgedDataset | None,
-    seed: int,
+    seed: int = 0,
 ) -> NextRows:
     """Draw rows to label, mostly where they tell most.
 
     Args:
-        asked: The question.
+        aim: The question.
         dataset: The rows of a file; those that have a label are asked about only where labels are
             in doubt.
         count: How many rows.
@@ -146,25 +146,25 @@ def draw_rows(
         InputError: There is no row to ask about, or the question needs a slice or verdicts that are
             not there.
     """
-    if asked.question == "doubts":
+    if aim.question == "doubts":
         return _doubted(dataset, count, verdicts)
     rows = [row for row in dataset.rows if row.label is None]
     if not rows:
         raise InputError("every row has a label", hint="name a file with rows that have none")
     unlabelled = replace(dataset, rows=tuple(rows))
-    if asked.question == "gain":
+    if aim.question == "gain":
         # Every row alike: such labels are a fair sample, and may go to any part.
         return NextRows(
             ids=drawn_order(rows, seed=seed)[:count], probability={}, inside=min(count, len(rows))
         )
-    inside = _telling(asked, unlabelled, run, verdicts)
+    inside = _telling(aim, unlabelled, run, verdicts)
     if not inside.any():
         raise InputError(
-            f"no row without a label tells about this: {asked.why}",
+            f"no row without a label tells about this: {aim.why}",
             hint="--for gain draws any rows",
         )
-    telling = [row for row, there in zip(rows, inside, strict=True) if there]
-    others = [row for row, there in zip(rows, inside, strict=True) if not there]
+    telling = [row for row, tells in zip(rows, inside, strict=True) if tells]
+    others = [row for row, tells in zip(rows, inside, strict=True) if not tells]
     n_telling = min(len(telling), max(count - len(others), math.ceil(MOSTLY * count)))
     n_others = min(len(others), count - n_telling)
     drawn = [
@@ -173,23 +173,23 @@ def draw_rows(
     ]
     probability = dict.fromkeys(drawn[:n_telling], min(n_telling / len(telling), UNEVEN))
     probability |= dict.fromkeys(drawn[n_telling:], min(n_others / max(len(others), 1), UNEVEN))
-    wanted = set(drawn)
-    order = drawn_order([row for row in rows if row.id in wanted], seed=seed + 1)
+    drawn_ids = set(drawn)
+    order = drawn_order([row for row in rows if row.id in drawn_ids], seed=seed + 1)
     return NextRows(ids=order, probability=probability, inside=n_telling)
 
 
 def _telling(
-    asked: OpenQuestion, dataset: Dataset, run: RunSummary | None, verdicts: JudgedDataset | None
+    aim: OpenQuestion, dataset: Dataset, run: RunSummary | None, verdicts: JudgedDataset | None
 ) -> BoolArray:
     """Return which rows tell most about a question; shape (rows,)."""
-    if asked.question == "slice":
+    if aim.question == "slice":
         predicate = run.slice.predicate if run and run.slice else None
         if predicate is None:
             raise InputError("no run has a slice to label for", hint="name one with --run RUN")
         return predicate.mask(dataset.rows)
     if verdicts is None:
         raise InputError(
-            f"which rows tell about the {asked.question} depends on what the judge says of them",
+            f"which rows tell about the {aim.question} depends on what the judge says of them",
             hint=JUDGE_FIRST,
         )
     scored = {answer.row_id: answer for answer in verdicts.answers if isinstance(answer, Verdict)}
@@ -198,12 +198,12 @@ def _telling(
         verdict = scored.get(row.id)
         if verdict is None:
             continue
-        if asked.question == "threshold":
+        if aim.question == "threshold":
             inside[i] = _is_next_to_threshold(verdict.score, verdicts.scale)
         else:
             # Precision counts the rows that are called positive, and most of the positive rows are
             # among them.
-            inside[i] = verdict.positive != (asked.metric == "specificity")
+            inside[i] = verdict.positive != (aim.metric == "specificity")
     return inside
 
 
@@ -223,9 +223,9 @@ def _doubted(dataset: Dataset, count: int, verdicts: JudgedDataset | None) -> Ne
             "a label is doubted where a judge contradicts it, and there are no verdicts",
             hint=JUDGE_FIRST,
         )
-    there = {row.id for row in dataset.rows}
+    ids_of_file = {row.id for row in dataset.rows}
     suspects = likely_label_errors(verdicts, limit=count).suspects
-    ids = tuple(suspect.row.id for suspect in suspects if suspect.row.id in there)
+    ids = tuple(suspect.row.id for suspect in suspects if suspect.row.id in ids_of_file)
     if not ids:
         raise InputError("the judge contradicts no label of these rows")
     return NextRows(ids=ids, probability=dict.fromkeys(ids, UNEVEN), inside=len(ids))

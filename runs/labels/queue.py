@@ -183,7 +183,7 @@ def only_rows(dataset: Dataset, ids: Sequence[str]) -> Dataset:
 
 
 def list_rows(
-    dataset: Dataset, *, path: Path, reading: Mapping[str, Any], again: bool, seed: int
+    dataset: Dataset, *, path: Path, reading: Mapping[str, Any], again: bool, seed: int = 0
 ) -> QueueConfig:
     """Describe a queue of the rows of a file that have no label yet.
 
@@ -215,20 +215,20 @@ def list_rows(
 def list_next(
     dataset: Dataset,
     drawn: NextRows,
-    asked: OpenQuestion,
+    aim: OpenQuestion,
     *,
     path: Path,
     reading: Mapping[str, Any],
 ) -> QueueConfig:
     """Describe a queue of the rows that tell most about a question; see `draw_rows`."""
     drawn_ids = set(drawn.ids)
-    again = asked.question == "doubts"
+    again = aim.question == "doubts"
     wanted = replace(dataset, rows=tuple(row for row in dataset.rows if row.id in drawn_ids))
-    config = list_rows(wanted, path=path, reading=reading, again=again, seed=0)
+    config = list_rows(wanted, path=path, reading=reading, again=again)
     probability = {**drawn.probability}
     for row_id, drawn_before in config.design["probability"].items():
         probability[row_id] = drawn_before * probability.get(row_id, 1.0)
-    design = {"kind": LISTED, "name": f"next {asked.question}", "probability": probability}
+    design = {"kind": LISTED, "name": f"next {aim.question}", "probability": probability}
     return replace(config, rows=drawn.ids, design=design)
 
 

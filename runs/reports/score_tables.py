@@ -156,7 +156,7 @@ def _marks(published: Sequence[PublishedRow]) -> dict[tuple[str, str], int]:
     return {place: i for i, place in enumerate(places, 1)}
 
 
-def say_expected(lines: Sequence[Line], *, verbose: bool = False) -> None:
+def say_expected(lines: Sequence[Line]) -> None:
     """Print figures computed again beside the published ones, file by file."""
     files: dict[str, list[Line]] = {}
     for line in lines:
@@ -166,19 +166,10 @@ def say_expected(lines: Sequence[Line], *, verbose: bool = False) -> None:
         "expected",
         files=files,
         tables={file: list(map(_expected_line, of)) for file, of in files.items()},
-        rule_of=_rule_of,
-        verbose=verbose,
         equal=counts["equal"],
         total=len(lines),
         rest=[f"{counts[status]} {status}" for status in STATUSES[1:] if counts[status]],
     )
-
-
-def _rule_of(line: Line) -> str:
-    if line.rule is None:
-        return ""
-    parts = (f"{key} {_several(value)}" for key, value in line.rule.to_json().items())
-    return f" (rule: {', '.join(parts)})"
 
 
 def _expected_line(line: Line) -> tuple[str, ...]:

@@ -96,7 +96,7 @@ def _runs_ahead(source: Database, target: Database) -> dict[str, int]:
         raise InputError(
             f"{', '.join(differing)} went on in both workspaces, and in two ways; nothing was"
             " merged",
-            hint="keep both workspaces, or `judgewright runs export` the one run",
+            hint="keep both workspaces, or `judgewright runs show --out` the one run",
         )
     return ahead
 

@@ -75,12 +75,12 @@ def test_claims_are_shown_with_their_evidence_and_the_aggregate(
     it all.
     """
     responses(folder / "rows.jsonl")
-    assert run(*BENCH, "--by-claim", "--trivial", "none") == 0
+    assert run(*BENCH, "--by-claim") == 0
     out = capsys.readouterr().out
     assert "The Eiffel Tower stands in Paris." in out
     assert "evidence:" in out
     assert "<- decides" in out
-    assert run(*BENCH, "--by-claim", "--trivial", "none", "--json") == 0
+    assert run(*BENCH, "--by-claim", "--json") == 0
     body = json.loads(capsys.readouterr().out)
     second = next(r for r in body["claims"]["responses"] if r["id"] == "0-r2")
     assert [claim["text"] for claim in second["claims"]] == [
@@ -268,7 +268,7 @@ def test_a_kept_rule_decides_in_bench_and_goes_with_the_export(
     assert run("runs", "list", "--json") == 0
     listed = json.loads(capsys.readouterr().out)["runs"]
     ruled, plain = (line["run_id"] for line in listed if line["kind"] == "bench")
-    assert run("runs", "compare", plain, ruled) == 0
+    assert run("runs", "show", plain, ruled) == 0
     shown = capsys.readouterr().out
     assert (
         f" at threshold {fitted['rule']['threshold']:g} on simulated\n  beside"

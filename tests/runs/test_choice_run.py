@@ -80,7 +80,7 @@ def test_a_choice_is_optimized_shown_exported_and_adopted(
     for arguments, shows in (
         (("diff", "latest"), "Bills, also where somebody calls"),
         (("runs", "show", "latest"), "recall[orders]"),
-        (("runs", "flips", "latest"), "people: orders; judge: support -> orders"),
+        (("runs", "show", "latest", "--flips"), "people: orders; judge: support -> orders"),
         (("slices", "latest"), "yes: orders -> support"),
         (
             ("slices", "latest", "--metric", "recall[orders]", "--save", "south.yaml"),
@@ -90,7 +90,7 @@ def test_a_choice_is_optimized_shown_exported_and_adopted(
             ("slices", "latest", "--rows", "1", "--limit", "1"),
             "orders called support; people orders, judge support",
         ),
-        (("runs", "export", "latest", "--out", "shared"), "run.html"),
+        (("runs", "show", "latest", "--out", "shared"), "run.html"),
         (("accept", "latest"), "routing@"),
         (("export", "routing", "--to", "promptfoo", "--out", "handover"), "promptfoo"),
     ):

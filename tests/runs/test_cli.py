@@ -18,14 +18,11 @@ from judgewright.runs.store import Workspace, create_run, list_runs
 README = Path(__file__).resolve().parents[2] / "README.md"
 VERDICTS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "verdicts"
 SUBCOMMANDS = {
-    "judges": ("list", "show", "use", "tag", "add"),
-    "runs": (
-        *("list", "show", "compare", "flips", "edit", "resume", "export"),
-        *("pause", "stop", "work", "merge"),
-    ),
+    "judges": ("list", "show", "use", "add"),
+    "runs": ("list", "show", "edit", "resume", "stop", "work", "merge"),
     "export": ("judge", "verify"),
     "loss": ("write", "check"),
-    "data": ("check", "split", "labels", "import"),
+    "data": ("check", "split", "import"),
     "models": ("list", "add", "test", "simulate"),
 }
 EVERY = [(name,) for name in COMMANDS if name not in SUBCOMMANDS] + [

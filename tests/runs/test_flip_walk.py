@@ -145,7 +145,7 @@ def test_the_column_of_the_group_is_read_from_the_pool_and_people_see_it(
 def test_rows_with_the_same_texts_are_asked_about_once(
     place: Workspace, files: Path, tmp_path: Path
 ) -> None:
-    """The gate counts one label, and `data labels` writes as many rows as there are labels."""
+    """The gate counts one label, and `label --out` writes as many rows as there are labels."""
     begun = gate(place, files, "--estimand", "pool")
     assert (
         "16 rows have the same texts as another: one label counts for all of them" in begun.stdout
@@ -158,7 +158,7 @@ def test_rows_with_the_same_texts_are_asked_about_once(
     assert len({texts[row_id] for row_id in ids}) == len(ids)
     done = json.loads(gate(place, files, "--estimand", "pool", "--json").stdout)
     assert done["evidence"]["labels"] == len(ids)
-    written = invoke(place, "data", "labels", "latest", "--out", tmp_path / "out.jsonl").stdout
+    written = invoke(place, "label", "latest", "--out", tmp_path / "out.jsonl").stdout
     assert written.startswith(f"{len(ids)} labelled rows in")
     assert "note" not in written
 
@@ -172,7 +172,7 @@ def test_labels_that_are_left_out_are_counted(
     pair.write_text("\n".join(rows[8:10]))
     shown = invoke(place, "label", "--rows", pair, answers="y\nn\n").stdout
     assert shown.count("the same texts as a row labelled before") == 1
-    written = invoke(place, "data", "labels", "latest", "--out", tmp_path / "out.jsonl").stdout
+    written = invoke(place, "label", "latest", "--out", tmp_path / "out.jsonl").stdout
     assert "1 labelled rows in" in written
     assert "note: 1 label is left out, as a later one is of a row with the same texts" in written
 

@@ -75,8 +75,8 @@ def test_every_run_is_listed_and_shown(golden: Path) -> None:
 def test_a_finished_run_is_read_and_exported(golden: Path, tmp_path: Path) -> None:
     """Its diff, its flips, its report in every format."""
     assert "{+" in run(golden, "diff", FINISHED).output
-    assert as_json(golden, "runs", "flips", FINISHED)["flips"]
-    run(golden, "runs", "export", FINISHED, "--out", str(tmp_path / "report"))
+    assert as_json(golden, "runs", "show", FINISHED, "--flips")["flips"]
+    run(golden, "runs", "show", FINISHED, "--out", str(tmp_path / "report"))
     written = {path.suffix for path in (tmp_path / "report").rglob("*") if path.is_file()}
     assert {".html", ".md", ".jsonl"} <= written
 

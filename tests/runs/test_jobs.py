@@ -214,10 +214,10 @@ def test_the_terminal_lists_pauses_resumes_and_works(
     """What the page can do with a job, a terminal can; control characters of a title stay text."""
     job = queue.add("write\x1b[2J\u202e", written(queue))
     here = ("--workspace", str(queue.root))
-    for command in (("pause", job.job_id), ("resume", job.job_id[:5]), ("list",)):
+    for command in (("stop", job.job_id), ("resume", job.job_id[:5]), ("list",)):
         main(["runs", *command, *here])
     told = capsys.readouterr().out
-    assert "paused" in told
+    assert "stopped" in told
     assert "\x1b" not in told
     assert "\\x1b[2J" in told
     subprocess.run(

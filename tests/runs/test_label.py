@@ -145,8 +145,8 @@ class Done:
 
 
 def exported(folder: Path, *arguments: str, out: str = "out.jsonl") -> list[dict[str, Any]]:
-    """What `data labels` writes."""
-    assert piped(folder, *arguments, "--out", out, command=("data", "labels")).returncode == 0
+    """What `label --out` writes."""
+    assert piped(folder, *arguments, "--out", out, command=("label",)).returncode == 0
     text = (folder / out).read_text()
     return (
         list(csv.DictReader(io.StringIO(text)))
@@ -297,7 +297,7 @@ def test_a_long_row_has_pages_and_what_is_asked_stands_below_each(folder: Path) 
     terminal.type("b")
     terminal.until("page 1 of")
     terminal.type("n")
-    assert "Nothing is left to label." in terminal.until("data labels")
+    assert "Nothing is left to label." in terminal.until("--out labelled")
     assert terminal.close() == 0
 
 
@@ -336,7 +336,7 @@ def test_a_source_that_was_just_read_is_said_to_be_the_same(folder: Path) -> Non
     assert "── source, the same as before ──" in shown
     assert "── statement ──" in shown
     terminal.type("n")
-    terminal.until("data labels")
+    terminal.until("--out labelled")
     assert terminal.close() == 0
 
 
@@ -533,8 +533,8 @@ def test_a_row_that_was_labelled_in_two_queues_has_its_latest_label(folder: Path
 def test_queues_are_listed_without_their_labels(folder: Path) -> None:
     """How many are labelled, by whom, in which time."""
     piped(folder, *ROWS, answers="y\ns no idea\n")
-    listed = piped(folder, command=("data", "labels")).stdout
+    listed = piped(folder, command=("label",)).stdout
     assert "rows.jsonl" in listed
-    body = json.loads(piped(folder, "--json", command=("data", "labels")).stdout)["queues"][0]
+    body = json.loads(piped(folder, "--json", command=("label",)).stdout)["queues"][0]
     assert (body["labelled"], body["missing"], body["annotators"]) == (1, {"no idea": 1}, ["ann"])
-    assert piped(folder, "--out", "x.txt", command=("data", "labels")).returncode == 2
+    assert piped(folder, "--out", "x.txt", command=("label",)).returncode == 2

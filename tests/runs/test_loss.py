@@ -187,19 +187,16 @@ def test_a_loss_for_classes_is_checked_as_one() -> None:
     by_class = "(1 if label == 'support' else 0.3) * (1 - correct)"
     wish = ("--objective", "recall[support]")
     assert run("check", by_class, "--judge", "routing", *wish).exit_code == 0
-    against = run("check", by_class, "--judge", "routing", "--target", "recall[staff]")
+    against = run("check", by_class, "--judge", "routing", "--objective", "recall[staff]")
     assert against.exit_code == 1
     assert "label == 'staff' must cost more" in against.output
     assert run("check", "fp + 0.5 * fn", "--judge", "routing").exit_code == 1
 
 
-def test_what_the_objective_of_a_check_leaves_open_is_settled_by_options() -> None:
-    """Its reading stands at the head, also of a refusal."""
+def test_the_objective_of_a_check_is_read_without_a_model() -> None:
+    """Words are refused; the reading of exact ones stands at the head, also of a refusal."""
     with pytest.raises(InputError, match="not settled"):
         run("check", "fp + 0.4 * fn", "--objective", "fewer false alarms")
-    settled = run(
-        "check", "fp + 0.4 * fn", "--objective", "fewer false alarms", "--target", "precision"
-    )
+    settled = run("check", "fp + 0.4 * fn", "--objective", "raise precision")
     assert settled.exit_code == 1
     assert "read as:   Raise precision by making fewer false positives" in settled.output
-    assert "left out, as it was not read: 'fewer false alarms'" in settled.output

@@ -156,7 +156,7 @@ def test_a_run_is_resumed_with_the_settings_it_began_with(
         ("low", 700)
     }
     assert len(user.judge.seen) + len(user.writer.seen) == len(requests) - before
-    assert user.run("runs", "flips", "latest") == 0
+    assert user.run("runs", "show", "latest", "--flips") == 0
     assert "validation rows" in capsys.readouterr().out
 
 

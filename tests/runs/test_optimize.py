@@ -103,7 +103,7 @@ def test_unguided_has_no_slice_and_a_plain_loss(
         .out.splitlines()[0]
         .startswith(f"Run {body['run']}: optimize, done, unguided, started")
     )
-    run("runs", "export", body["run"], "--out", "shared")
+    run("runs", "show", body["run"], "--out", "shared")
     assert "unguided" in Path("shared/run.md").read_text().splitlines()[0]
     assert f"Run {body['run']}, unguided" in Path("shared/run.html").read_text()
     capsys.readouterr()

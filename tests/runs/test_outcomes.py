@@ -109,7 +109,7 @@ def test_a_failed_optimizer_is_said_with_its_cause_and_what_helps_and_no_gate_is
     assert (decision["outcome"], decision["accepted"]) == ("failed", False)
     assert run("diff", "latest") == 0
     assert "Failed. " in capsys.readouterr().out
-    assert run("runs", "export", "latest", "--out", "report", "--format", "md") == 0
+    assert run("runs", "show", "latest", "--out", "report", "--format", "md") == 0
     assert "**FAILED.**" in next(Path("report").glob("*.md")).read_text()
 
 

@@ -161,11 +161,11 @@ def test_judges_on_other_scales_are_compared_by_what_they_decide(
     second, first = (
         line["run_id"] for line in json.loads(run(capsys, "runs", "list", "--json"))["runs"]
     )
-    found = json.loads(run(capsys, "runs", "compare", first, second, "--json"))
+    found = json.loads(run(capsys, "runs", "show", first, second, "--json"))
     assert {change["metric"] for change in found["changes"]} >= {"precision", "recall", "accuracy"}
     assert found["n"] > 60
     assert any("compared by yes and no" in note for note in found["notes"])
-    shown = run(capsys, "runs", "compare", first, "latest")
+    shown = run(capsys, "runs", "show", first, "latest")
     assert "labelled rows that both judged" in shown
     assert "accuracy" in shown
     assert "recall itself is held at the same false positive rate" in shown

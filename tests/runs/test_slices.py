@@ -357,7 +357,7 @@ def test_texts_are_searched_where_there_are_any(
     """
     candidates = []
     for more in ((), ("--text",), ("--no-text",)):
-        assert run(str(verdicts), "--max-depth", "1", *more, "--json") == 0
+        assert run(str(verdicts), *more, "--json") == 0
         candidates += [
             note.split()[0] for note in parsed(capsys)["notes"] if "candidate slices" in note
         ]

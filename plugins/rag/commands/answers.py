@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from ....optimize.options import described, option
-from ....runs.commands.decorators import json_option, options_of, output_option, writes_workspace
+from ....runs.commands.decorators import json_option, options_of, takes, writes_workspace
 from ....runs.commands.failure import error_body, report_failure
 from ....runs.commands.help import Group
 from ....runs.commands.model_access import asking_environment
-from ....runs.commands.output_paths import OutFile
 from ....runs.config.options import ModelOptions
 from ....runs.terminal import progress_on_stderr, say, say_json, say_table, simulated_mark
 
@@ -127,7 +126,7 @@ OFTEN = """
 @click.argument("documents", type=click.Path(path_type=Path))
 @click.argument("questions", type=click.Path(path_type=Path))
 @options_of(options=CompareOptions, models=ModelOptions)
-@output_option("--out", type=OutFile(), help="Write what became of each question, as JSONL.")
+@takes("out", None, "Write what became of each question, as JSONL.", kind="out")
 @writes_workspace
 def compare(
     documents: Path,
@@ -184,7 +183,7 @@ def compare(
 @click.argument("queries", type=click.Path(path_type=Path))
 @click.argument("documents", type=click.Path(path_type=Path))
 @options_of(options=ClarifyOptions, models=ModelOptions)
-@output_option("--out", type=OutFile(), help="Write every interpretation, as JSONL.")
+@takes("out", None, "Write every interpretation, as JSONL.", kind="out")
 @writes_workspace
 def clarify(
     queries: Path,
@@ -255,13 +254,7 @@ def measure(answers_: Path, verdicts: tuple[Path, ...], as_json: bool) -> None:
 
 @answers.command(epilog="Example:  judgewright rag answers sample reports")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Which figures the reports give.",
-)
+@takes("seed", 0, "Which figures the reports give.", low=0)
 @json_option
 def sample(folder: Path, seed: int, as_json: bool) -> None:
     """Write a small made-up corpus into FOLDER: reports that resemble each other, and questions

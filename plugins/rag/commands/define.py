@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ....runs.commands.decorators import options_of, writes_workspace
+from ....runs.commands.decorators import REQUIRED, options_of, takes, writes_workspace
 from ....runs.commands.failure import error_body, report_failure
 from ....runs.commands.help import Command
 from ....runs.commands.model_access import asking_environment
-from ....runs.commands.output_paths import OutFile
 from ....runs.config.options import ModelOptions
 from ....runs.terminal import progress_on_stderr, say, say_json
 
@@ -33,26 +32,21 @@ SHOWN = 5
     ),
 )
 @click.argument("queries", type=click.Path(path_type=Path))
-@click.option("--query", help="Column of the query [default: query, else question].")
-@click.option(
-    "--improve",
-    type=click.Path(path_type=Path),
+@takes("query", None, "Column of the query [default: query, else question].")
+@takes(
+    "improve",
+    None,
+    "Improve the definitions with this file's rows (query, passage, label) that experts marked"
+    " as relevant. Give rows you tune on, never rows of the holdout.",
+    kind="path",
     metavar="PASSAGES",
-    help=(
-        "Improve the definitions with this file's rows (query, passage, label) that experts marked"
-        " as relevant. Give rows you tune on, never rows of the holdout."
-    ),
 )
-@click.option(
-    "--passage", help="Column of the passage in PASSAGES [default: passage, paragraph, else text]."
+@takes(
+    "passage", None, "Column of the passage in PASSAGES [default: passage, paragraph, else text]."
 )
-@click.option("--label", help="Column of the label in PASSAGES [default: label].")
-@click.option(
-    "--rows",
-    is_flag=True,
-    help="Write every row of QUERIES with the column added, not one line a query.",
-)
-@click.option("--out", type=OutFile(), required=True, help="Write the definitions as JSONL.")
+@takes("label", None, "Column of the label in PASSAGES [default: label].")
+@takes("rows", False, "Write every row of QUERIES with the column added, not one line a query.")
+@takes("out", REQUIRED, "Write the definitions as JSONL.", kind="out")
 @options_of(models=ModelOptions)
 @writes_workspace
 def define(

@@ -12,14 +12,14 @@ import click
 
 from ....optimize.options import described, option
 from ....runs.commands.decorators import (
+    REQUIRED,
     options_of,
-    output_option,
     reads_workspace,
+    takes,
     writes_workspace,
 )
 from ....runs.commands.failure import error_body, report_failure
 from ....runs.commands.help import Group
-from ....runs.commands.output_paths import OutFile
 from ....runs.config.options import ModelOptions, RowOptions
 from ....runs.terminal import progress_on_stderr, say, say_json, say_table, simulated_mark
 
@@ -58,12 +58,8 @@ def route() -> None:
 
 @route.command(epilog=JUDGE)
 @click.argument("catalog", type=click.Path(path_type=Path))
-@click.option(
-    "--from", "base", default=BASE, show_default=True, help="The judge whose words are taken."
-)
-@output_option(
-    "--out", type=OutFile(), required=True, help="Write the judge as YAML; its name is the file's."
-)
+@takes("base", BASE, "The judge whose words are taken.", flag="--from")
+@takes("out", REQUIRED, "Write the judge as YAML; its name is the file's.", kind="out")
 @reads_workspace
 def judge(catalog: Path, base: str, out: Path, workspace: Workspace, as_json: bool) -> None:
     """Write the judge that chooses among all sources of CATALOG, to benchmark, optimize and export
@@ -100,7 +96,7 @@ OFTEN = """
 @route.command(often=OFTEN, epilog=ASK)
 @click.argument("data", type=click.Path(path_type=Path))
 @options_of(options=RouteOptions, rows=RowOptions, models=ModelOptions)
-@output_option("--out", type=OutFile(), help="Write the choices, for score, slices and gate.")
+@takes("out", None, "Write the choices, for score, slices and gate.", kind="out")
 @writes_workspace
 def ask(
     data: Path,

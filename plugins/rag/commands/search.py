@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ....optimize.options import option
-from ....runs.commands.decorators import json_option, options_of, output_option
+from ....runs.commands.decorators import REQUIRED, json_option, options_of, takes
 from ....runs.commands.help import Group
-from ....runs.commands.output_paths import OutFile
 from ....runs.config.options import pairs_option
 from ....runs.terminal import counting_on_stderr, say, say_json, say_table, simulated_mark
 
@@ -112,11 +111,7 @@ def search() -> None:
 @search.command(epilog=TUNE)
 @click.argument("pairs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @options_of(options=TuneOptions)
-@output_option(
-    "--out",
-    type=OutFile(),
-    help="Write the weights that were tuned on all judged queries, as JSON.",
-)
+@takes("out", None, "Write the weights that were tuned on all judged queries, as JSON.", kind="out")
 @json_option
 def tune(pairs: tuple[Path, ...], options: TuneOptions, out: Path | None, as_json: bool) -> None:
     """Tune how features of PAIRS are fused, for NDCG on a judge's labels, and verify it on
@@ -171,12 +166,8 @@ def tune(pairs: tuple[Path, ...], options: TuneOptions, out: Path | None, as_jso
 @search.command(epilog=PAIRS)
 @click.argument("annotations", nargs=-1, required=True, type=click.Path(path_type=Path))
 @options_of(options=TrainingPairOptions)
-@output_option(
-    "--out", type=OutFile(), required=True, help="Write the training data: .jsonl or .parquet."
-)
-@output_option(
-    "--matrix", type=OutFile(), help="Also write the label matrix: .npz, .parquet or .jsonl."
-)
+@takes("out", REQUIRED, "Write the training data: .jsonl or .parquet.", kind="out")
+@takes("matrix", None, "Also write the label matrix: .npz, .parquet or .jsonl.", kind="out")
 @json_option
 def pairs(
     annotations: tuple[Path, ...],

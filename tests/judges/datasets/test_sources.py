@@ -26,7 +26,7 @@ def read(name: str, path: Path, options: ReadOptions | None = None) -> list[Flat
         queries, passages = (
             path.parent / file for file in ("msmarco-test2019-queries.tsv", "collection.tsv")
         )
-        options = ReadOptions(queries=queries, passages=passages)
+        options = ReadOptions(columns={"queries": str(queries), "passages": str(passages)})
     return list(open_source(name, path, options).rows)
 
 

@@ -18,7 +18,9 @@ def read(qrels: Path, passages: str = "collection.tsv") -> list[Flat]:
 def options(qrels: Path, passages: str = "collection.tsv") -> ReadOptions:
     """Name the files beside the qrels."""
     queries = qrels.parent / "msmarco-test2019-queries.tsv"
-    return ReadOptions(queries=queries, passages=qrels.parent / passages)
+    return ReadOptions(
+        columns={"queries": str(queries), "passages": str(qrels.parent / passages)}
+    )
 
 
 def test_judged_pairs_get_their_texts_and_the_rest_is_counted(releases: dict[str, Path]) -> None:
@@ -90,7 +92,7 @@ def test_files_that_are_not_named_or_not_there_are_refused(releases: dict[str, P
     """The hint has the whole command."""
     with pytest.raises(InputError, match="needs the qrels and the texts") as caught:
         list(open_source("trec_dl", releases["trec_dl"]).rows)
-    assert "--queries FILE --passages FILE" in (caught.value.hint or "")
+    assert "--map queries=FILE --map passages=FILE" in (caught.value.hint or "")
     with pytest.raises(DataError, match=r"gone\.tsv: there is no such file"):
         read(releases["trec_dl"], "gone.tsv")
 
