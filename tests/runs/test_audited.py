@@ -3,6 +3,7 @@ same.
 """
 
 import json
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,9 @@ from typing import Any
 import pytest
 
 from judgewright import bench, load_rows
-from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
+
+from .run_command import run_code as run
 
 MODEL = ("--model", "simulated")
 AIM = (*MODEL, "--objective", "raise precision", "--steps", "1")
@@ -24,15 +26,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("JUDGEWRIGHT_WORKSPACE", raising=False)
     write_demo_rows(tmp_path / "rows.jsonl", documents=60)
     return tmp_path
-
-
-def run(*arguments: str) -> int:
-    """Run a command and return its exit code."""
-    try:
-        main(list(arguments))
-    except SystemExit as left:
-        return int(left.code or 0)
-    return 0
 
 
 def printed(capsys: pytest.CaptureFixture[str]) -> Mapping[str, Any]:  # Any: JSON
@@ -71,10 +64,7 @@ def test_a_run_goes_by_the_corrected_labels_on_the_same_holdout(
         "groundedness",
         "rows.jsonl",
         *AIM,
-        "--look-anyway",
-        "--audited",
-        "marks.jsonl",
-        "--json",
+        *shlex.split("--look-anyway --audited marks.jsonl --json"),
     )
     second = printed(capsys)
     assert second["benchmark"]["n"] == first["benchmark"]["n"]

@@ -3,12 +3,14 @@ annotators, label errors.
 """
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 
-from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
+
+from .run_command import run_code as run
 
 RESPONSES = [
     (
@@ -57,15 +59,6 @@ def responses(path: Path, times: int = 1) -> None:
             for i, source, text, label in RESPONSES
         ],
     )
-
-
-def run(*arguments: str) -> int:
-    """Run a command in this process and return its exit code."""
-    try:
-        main(list(arguments))
-    except SystemExit as left:
-        return int(left.code or 0)
-    return 0
 
 
 def test_claims_are_shown_with_their_evidence_and_the_aggregate(
@@ -138,14 +131,9 @@ def test_passages_are_ranked_in_windows(folder: Path, capsys: pytest.CaptureFixt
     write(folder / "rows.jsonl", lines)
     assert (
         run(
-            "bench",
-            "context_relevance",
-            "rows.jsonl",
-            "--model",
-            "simulated",
-            "--listwise",
-            "3/2",
-            "--json",
+            *shlex.split(
+                "bench context_relevance rows.jsonl --model simulated --listwise 3/2 --json"
+            )
         )
         == 0
     )
@@ -179,17 +167,7 @@ def test_a_choice_is_measured_by_accuracy_and_macro_f1(
         )
     ]
     write(folder / "rows.jsonl", lines)
-    routing = (
-        "bench",
-        "routing",
-        "rows.jsonl",
-        "--model",
-        "simulated",
-        "--group",
-        "id",
-        "--by",
-        "shift",
-    )
+    routing = (*shlex.split("bench routing rows.jsonl --model simulated --group id --by shift"),)
     assert run(*routing, "--repeat", "2", "--json") == 0
     body = json.loads(capsys.readouterr().out)
     assert {"accuracy_grades", "f1_macro_grades", "kappa_grades"} <= set(body["metrics"])
@@ -251,14 +229,9 @@ def test_a_kept_rule_decides_in_bench_and_goes_with_the_export(
     capsys.readouterr()
     assert (
         run(
-            "calibrate",
-            "groundedness",
-            "rows.jsonl",
-            "--model",
-            "simulated",
-            "--metric",
-            "specificity",
-            "--json",
+            *shlex.split(
+                "calibrate groundedness rows.jsonl --model simulated --metric specificity --json"
+            )
         )
         == 0
     )
@@ -275,14 +248,9 @@ def test_a_kept_rule_decides_in_bench_and_goes_with_the_export(
         " groundedness@134907a0740b on" in shown
     )
     told = (
-        "gate",
-        "groundedness",
-        "groundedness_no_reason",
-        "rows.jsonl",
-        "--model",
-        "simulated",
-        "--target",
-        "f1",
+        *shlex.split(
+            "gate groundedness groundedness_no_reason rows.jsonl --model simulated --target f1"
+        ),
     )
     assert run(*told) in (0, 1)
     assert "groundedness@134907a0740b is decided by the kept rule" in capsys.readouterr().out

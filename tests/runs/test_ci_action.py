@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -152,11 +153,7 @@ def kept(toy: Runner) -> Runner:
     """The same after each branch was judged once by an endpoint that is gone now."""
     with Server(make_app(Simulated())) as server:
         terms = (
-            "--target",
-            "precision",
-            "--guard",
-            "recall:-0.3",
-            "--model",
+            *shlex.split("--target precision --guard recall:-0.3 --model"),
             f"m@{server.base_url}",
         )
         toy.inputs["arguments"] = "\n".join(terms)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -11,9 +12,11 @@ from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 
-from judgewright.runs.cli import COMMANDS, RETIRED, main
+from judgewright.runs.cli import COMMANDS, RETIRED
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import Workspace, create_run, list_runs
+
+from .run_command import run_code as run
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 VERDICTS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "verdicts"
@@ -39,15 +42,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     write_demo_rows(tmp_path / "rows.jsonl", documents=60)
     return tmp_path
-
-
-def run(*arguments: str) -> int:
-    """Run a command in this process and return its exit code."""
-    try:
-        main(list(arguments))
-    except SystemExit as left:
-        return int(left.code or 0)
-    return 0
 
 
 def parsed(capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
@@ -83,15 +77,9 @@ def test_bench_prints_a_table_and_the_second_time_asks_nothing(
     assert set(first["by"]) == {"web", "pdf", "chat", "table"}  # type: ignore[arg-type]
     assert (
         run(
-            "score",
-            "v.jsonl",
-            "--score",
-            "verdict",
-            "--confidence",
-            "confidence",
-            "--group",
-            "group",
-            "--json",
+            *shlex.split(
+                "score v.jsonl --score verdict --confidence confidence --group group --json"
+            )
         )
         == 0
     )
@@ -299,13 +287,7 @@ def test_published_verdicts_give_the_published_figure(capsys: pytest.CaptureFixt
         run(
             "slices",
             trec,
-            "--metric",
-            "precision",
-            "--threshold",
-            "2",
-            "--group",
-            "metadata.query_id",
-            "--json",
+            *shlex.split("--metric precision --threshold 2 --group metadata.query_id --json"),
         )
         == 0
     )
@@ -377,15 +359,7 @@ def test_an_import_takes_no_name_from_a_judge_in_force_and_use_gives_it(
 def test_a_dead_endpoint_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nobody listens on port 9: the reason stands beside the refusal."""
     assert (
-        run(
-            "bench",
-            "groundedness",
-            "rows.jsonl",
-            "--model",
-            "x@http://127.0.0.1:9/v1",
-            "--limit",
-            "1",
-        )
+        run(*shlex.split("bench groundedness rows.jsonl --model x@http://127.0.0.1:9/v1 --limit 1"))
         == 3
     )
     err = capsys.readouterr().err

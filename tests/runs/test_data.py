@@ -2,6 +2,7 @@
 
 import json
 import random
+import shlex
 from pathlib import Path
 
 import pytest
@@ -81,12 +82,9 @@ def test_check_shows_what_a_person_needs_before_paying(rows_file: Path) -> None:
     result = run(
         "check",
         rows_file,
-        "--group",
-        "document",
-        "--judge",
-        "groundedness",
-        "--model",
-        "gpt-6-luna@https://api.openai.com/v1",
+        *shlex.split(
+            "--group document --judge groundedness --model gpt-6-luna@https://api.openai.com/v1"
+        ),
     )
     assert result.exit_code == 0
     for part in (
@@ -170,16 +168,7 @@ def test_split_writes_every_row_once_by_whole_groups_with_all_columns(rows_file:
     """
     out = rows_file.parent / "parts"
     body = parsed(
-        "split",
-        rows_file,
-        "--group",
-        "document",
-        "--id",
-        "key",
-        "--split",
-        "30/20/30/20",
-        "--out",
-        out,
+        "split", rows_file, *shlex.split("--group document --id key --split 30/20/30/20 --out"), out
     )
     parts = {
         p.stem: [json.loads(line) for line in p.read_text().splitlines()]
@@ -207,16 +196,7 @@ def test_split_is_the_split_that_optimize_would_make(rows_file: Path) -> None:
     """
     out = rows_file.parent / "parts"
     body = parsed(
-        "split",
-        rows_file,
-        "--group",
-        "document",
-        "--id",
-        "key",
-        "--split",
-        "30/20/30/20",
-        "--out",
-        out,
+        "split", rows_file, *shlex.split("--group document --id key --split 30/20/30/20 --out"), out
     )
     options = {
         "inputs": ("source", "statement"),

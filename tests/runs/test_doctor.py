@@ -7,17 +7,9 @@ import pytest
 
 from judgewright.judges.models import Client, Completion, Message, Request
 from judgewright.judges.simulated import Simulated
-from judgewright.runs.cli import main
 from judgewright.runs.store import CallStore, Workspace, create_run
 
-
-def run(*arguments: object) -> int:
-    """Run a command and return its exit code."""
-    try:
-        main([str(argument) for argument in arguments])
-    except SystemExit as exit_:
-        return int(exit_.code or 0)
-    return 0
+from .run_command import run_code as run
 
 
 @pytest.fixture

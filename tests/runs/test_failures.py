@@ -20,12 +20,14 @@ import pytest
 
 from judgewright.judges import InputError
 from judgewright.judges.simulated import Faults, Server, Simulated, make_app
-from judgewright.runs.cli import cli, main
+from judgewright.runs.cli import cli
 from judgewright.runs.commands.failure import report_failure
 from judgewright.runs.commands.output_paths import NumberedOutFile, OutFile, OutFolder
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.plugins import brought
 from judgewright.runs.store import Workspace
+
+from .run_command import run_code as run
 
 OUTPUTS = {"--out", "--html", "--plot", "--matrix", "--save", "--marks", "--dir"}
 """Options of this name are paths that a command writes to, wherever they stand."""
@@ -61,15 +63,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     write_demo_rows(tmp_path / "rows.jsonl", documents=20)
     return tmp_path
-
-
-def run(*arguments: str) -> int:
-    """Run a command in this process and return its exit code."""
-    try:
-        main(list(arguments))
-    except SystemExit as left:
-        return int(left.code or 0)
-    return 0
 
 
 def error_of(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import shlex
 import shutil
 import subprocess
 import sys
@@ -83,13 +84,7 @@ def test_a_folder_that_is_deleted_in_the_middle_is_said(
     with Server(make_app(Simulated(), Faults.parse("latency=0.3"))) as endpoint:
         command = [
             sys.executable,
-            "-m",
-            "judgewright",
-            "bench",
-            "groundedness",
-            "rows.jsonl",
-            "--workspace",
-            "work",
+            *shlex.split("-m judgewright bench groundedness rows.jsonl --workspace work"),
         ]
         command += ["--model", f"simulated@{endpoint.base_url}", "--concurrency", "4"]
         bench = subprocess.Popen(

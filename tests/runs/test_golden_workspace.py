@@ -8,6 +8,7 @@ simulated model. It is never made anew.
 
 import asyncio
 import json
+import shlex
 import sqlite3
 import tarfile
 from contextlib import suppress
@@ -109,10 +110,7 @@ def test_a_finished_call_is_not_paid_for_again(golden: Path) -> None:
         "bench",
         "groundedness",
         str(golden / "rows.jsonl"),
-        "--model",
-        "simulated",
-        "--limit",
-        "80",
+        *shlex.split("--model simulated --limit 80"),
     )
     assert (again["n"], again["calls"]) == (80, 0)
 

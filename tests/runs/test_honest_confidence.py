@@ -10,16 +10,8 @@ import numpy as np
 import pytest
 
 from judgewright.judges import Registry
-from judgewright.runs.cli import main
 
-
-def run(*arguments: str | Path) -> int:
-    """Run a command and return its exit code."""
-    try:
-        main([str(argument) for argument in arguments])
-    except SystemExit as left:
-        return int(left.code or 0)
-    return 0
+from .run_command import run_code as run
 
 
 def write(path: Path, lines: list[dict[str, object]]) -> Path:

@@ -5,6 +5,7 @@ settings changed.
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -238,12 +239,7 @@ def test_every_command_takes_a_name(user: User) -> None:
     )
     assert (
         user.run(
-            "loss",
-            "write",
-            "precision",
-            "--model",
-            "large",
-            "--slice",
+            *shlex.split("loss write precision --model large --slice"),
             "a test",
             "--judge",
             "groundedness",
@@ -269,10 +265,7 @@ def test_the_plan_says_what_the_endpoints_ignore_and_refuse(
         "groundedness",
         rows,
         *OBJECTIVE,
-        "--model",
-        "small",
-        "--optimizer-model",
-        "other@http://h/v1",
+        *shlex.split("--model small --optimizer-model other@http://h/v1"),
     )
     assert user.run(*plan, "--json") == 0
     notes = json.loads(capsys.readouterr().out)["notes"]
@@ -288,12 +281,7 @@ def test_the_plan_says_what_the_endpoints_ignore_and_refuse(
                 "bench",
                 "groundedness",
                 rows,
-                "--model",
-                "small",
-                "--limit",
-                "20",
-                "--max-unreadable",
-                "20",
+                *shlex.split("--model small --limit 20 --max-unreadable 20"),
             )
             == 0
         )

@@ -1,6 +1,7 @@
 """An objective and a loss may name a saved slice."""
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -59,11 +60,7 @@ def test_a_loss_weighs_a_saved_slice_and_the_run_keeps_it(
         "rows.jsonl",
         "--objective",
         "raise f1",
-        "--model",
-        "simulated",
-        "--steps",
-        "1",
-        "--json",
+        *shlex.split("--model simulated --steps 1 --json"),
     )
     code, _, err = run(capsys, "optimize", *options, "--loss", "long.json")
     assert code == 2
@@ -88,11 +85,7 @@ def test_plan_and_loss_write_take_a_slice_that_was_saved(
     wish = "raise precision on the slice long-context"
     code, out, err = run(
         capsys,
-        "optimize",
-        "--plan",
-        "groundedness",
-        "rows.jsonl",
-        "--objective",
+        *shlex.split("optimize --plan groundedness rows.jsonl --objective"),
         wish,
         "--model",
         "simulated",
@@ -105,11 +98,7 @@ def test_plan_and_loss_write_take_a_slice_that_was_saved(
     wish += "er"
     code, _, err = run(
         capsys,
-        "optimize",
-        "--plan",
-        "groundedness",
-        "rows.jsonl",
-        "--objective",
+        *shlex.split("optimize --plan groundedness rows.jsonl --objective"),
         wish,
         "--model",
         "simulated",
@@ -134,11 +123,7 @@ def test_every_command_takes_the_name_of_a_saved_slice(
     assert code == 2
     assert "slices are saved as long-context" in err
     plan = (
-        "optimize",
-        "--plan",
-        "groundedness",
-        "rows.jsonl",
-        "--objective",
+        *shlex.split("optimize --plan groundedness rows.jsonl --objective"),
         "raise f1",
         "--model",
         "simulated",

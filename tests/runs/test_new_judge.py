@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from judgewright.judges import InputError, ModelError, OutputScale, load_prompt
 from judgewright.judges.drafting import LabelledExample, draft_judge
 from judgewright.judges.models import Client, Completion, Request
 from judgewright.runs.actions.draft_judge import read_examples, scale_of
-from judgewright.runs.cli import main
+
+from .run_command import run_code as run
 
 ROWS = [
     {"id": 7, "question": "Where is it?", "reply": "Read the page yourself.", "label": "rude"},
@@ -32,15 +34,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     Path("three.jsonl").write_text("\n".join(map(json.dumps, ROWS)), encoding="utf-8")
     return tmp_path
-
-
-def run(*arguments: str) -> int:
-    """Run a command; return its exit code."""
-    try:
-        main(list(arguments))
-    except SystemExit as ended:
-        return int(ended.code or 0)
-    return 0
 
 
 class Scripted:
@@ -69,10 +62,7 @@ def test_a_judge_is_made_measured_and_labelled_as_simulated(
     asked = (
         *("judges", "add", "--as", "politeness", "--description"),
         WANTED,
-        "--examples",
-        "three.jsonl",
-        "--labels",
-        "rude,polite",
+        *shlex.split("--examples three.jsonl --labels rude,polite"),
     )
     assert run(*asked, "--model", "simulated") == 0
     assert "[SIMULATED" in capsys.readouterr().out

@@ -3,6 +3,7 @@ run left open.
 """
 
 import json
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -156,21 +157,11 @@ def test_rows_of_an_unconfirmed_slice_come_next(
     monkeypatch.chdir(folder)
     monkeypatch.setattr("sys.stdin", StringIO("y\nn\n"))
     code, _, err = run(
-        capsys, "optimize", "groundedness", "rows.jsonl", "--model", "simulated", "--objective", "raise precision",  # noqa: E501
-        "--slice", "channel = table", "--steps", "1", *gate,
-    )  # fmt: skip
+        capsys, *shlex.split("optimize groundedness rows.jsonl --model simulated --objective"), "raise precision",  # noqa: E501
+        "--slice", "channel = table", "--steps", "1", *gate)  # fmt: skip
     assert code in codes, err
     code, out, err = run(
-        capsys,
-        "label",
-        "--rows",
-        "more.jsonl",
-        "--next",
-        "20",
-        "--for",
-        "slice",
-        "--annotator",
-        "ann",
+        capsys, *shlex.split("label --rows more.jsonl --next 20 --for slice --annotator ann")
     )
     assert code == 0, out + err
     assert "20 rows to label, 18 of them telling most" in err

@@ -3,6 +3,7 @@ nothing else.
 """
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,7 @@ from .run_command import run
 RUN = (
     "--objective",
     "precision matters most",
-    "--target",
-    "precision",
-    "--model",
-    "simulated",
-    "--steps",
-    "1",
+    *shlex.split("--target precision --model simulated --steps 1"),
 )
 
 

@@ -4,6 +4,7 @@ spends no second look.
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -132,10 +133,7 @@ def test_a_copy_of_the_file_is_the_same_run_and_a_grown_file_another(
         "\n".join([*lines, json.dumps({**grown, "id": "new", "statement": "It is brand new."})])
     )
     words = [
-        "optimize",
-        "groundedness",
-        "copy.jsonl",
-        "--objective",
+        *shlex.split("optimize groundedness copy.jsonl --objective"),
         OBJECTIVE,
         "--target",
         "precision",
@@ -203,10 +201,7 @@ def test_the_command_prints_an_ended_run_again_with_its_exit_code(
 ) -> None:
     """All that it printed, but for what it took; with `--new` it walks once more."""
     words = [
-        "optimize",
-        "groundedness",
-        "rows.jsonl",
-        "--objective",
+        *shlex.split("optimize groundedness rows.jsonl --objective"),
         OBJECTIVE,
         "--target",
         "precision",
@@ -236,10 +231,7 @@ def test_a_run_that_another_process_works_on_is_said_and_one_that_was_killed_is_
     with Server(make_app(Simulated(), Faults.parse("latency=0.2"))) as server:
         model = f"simulated@{server.base_url}"
         words = [
-            "optimize",
-            "groundedness",
-            "rows.jsonl",
-            "--objective",
+            *shlex.split("optimize groundedness rows.jsonl --objective"),
             OBJECTIVE,
             "--target",
             "precision",
@@ -278,29 +270,11 @@ def test_a_walk_over_files_by_repeating_one_command_is_one_run_and_one_look(
     """
     write_demo_rows(rows, documents=30)
     words = (
-        "optimize",
-        "groundedness",
-        "rows.jsonl",
-        "--objective",
+        *shlex.split("optimize groundedness rows.jsonl --objective"),
         OBJECTIVE,
-        "--yes",
-        "--steps",
-        "1",
-        "--proposer",
-        "rewrite",
-        "--unguided",
+        *shlex.split("--yes --steps 1 --proposer rewrite --unguided"),
     )
-    words = (
-        *words,
-        "--look-anyway",
-        "--model",
-        "by-hand",
-        "--via",
-        "files",
-        "--exchange",
-        "x",
-        "--json",
-    )
+    words = (*words, *shlex.split("--look-anyway --model by-hand --via files --exchange x --json"))
     calm, rough = rows.parent / "calm", rows.parent / "rough"
     ends: dict[Path, dict[str, Any]] = {}
     total, kills, exchanges = 0, 0, 0
@@ -355,10 +329,7 @@ def test_sigterm_says_how_to_go_on_and_a_killed_bench_leaves_nothing_in_flight(r
     with Server(make_app(Simulated(), Faults.parse("latency=0.2"))) as server:
         model = ("--model", f"simulated@{server.base_url}", "--concurrency", "2")
         goal = (
-            "optimize",
-            "groundedness",
-            "rows.jsonl",
-            "--objective",
+            *shlex.split("optimize groundedness rows.jsonl --objective"),
             OBJECTIVE,
             "--target",
             "precision",

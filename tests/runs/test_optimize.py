@@ -21,9 +21,10 @@ from judgewright.optimize import (
     TextGrad,
     exit_code,
 )
-from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import PROPOSERS, RunConfig, open_proposer
+
+from .run_command import run_code as run
 
 PROMPT = Registry().get("groundedness")
 
@@ -43,15 +44,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     edit = PROMPT.edited(criteria=PROMPT.criteria + "\nNumbers must match.")
     (tmp_path / "edit.yaml").write_text(edit.to_yaml(), encoding="utf-8")
     return tmp_path
-
-
-def run(*arguments: str) -> int:
-    """Run a command and return its exit code."""
-    try:
-        main(list(arguments))
-    except SystemExit as left:
-        return int(left.code or 0)
-    return 0
 
 
 def optimize(*options: str, rows: str = "noted.jsonl") -> int:

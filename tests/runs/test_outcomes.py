@@ -11,9 +11,9 @@ from judgewright.judges.simulated import Server, Simulated, make_app
 from judgewright.optimize import RUN_OUTCOMES, exit_code
 from judgewright.optimize.events import ProposalRecord
 from judgewright.optimize.outcome import why_no_candidate
-from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
 
+from .run_command import run_code as run
 from .stored_events import EVIDENCE, run_of
 
 TOO_LONG = "request (9632 tokens) exceeds the available context size (4096)"
@@ -55,15 +55,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     write_demo_rows(tmp_path / "rows.jsonl", documents=60)
     return tmp_path
-
-
-def run(*arguments: str) -> int:
-    """Run a command in this process and return its exit code."""
-    try:
-        main(list(arguments))
-    except SystemExit as left:
-        return int(left.code or 0)
-    return 0
 
 
 OPTIMIZE = (

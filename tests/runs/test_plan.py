@@ -4,6 +4,7 @@ know.
 
 import json
 import math
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from statistics import NormalDist
@@ -90,10 +91,7 @@ def test_nothing_is_asked_written_or_spent_without_a_pilot(folder: Path) -> None
         "rows.jsonl",
         "--objective",
         OBJECTIVE,
-        "--model",
-        "your-model",
-        "--steps",
-        "4",
+        *shlex.split("--model your-model --steps 4"),
     )
     assert result.exit_code == 0
     assert [path.name for path in folder.iterdir()] == ["rows.jsonl"]

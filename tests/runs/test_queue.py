@@ -17,11 +17,13 @@ import pytest
 from judgewright.judges import InputError, Registry
 from judgewright.optimize.events import RunEvent
 from judgewright.runs.actions import read_run, start_run
-from judgewright.runs.cli import cli, main
+from judgewright.runs.cli import cli
 from judgewright.runs.config import Environment
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.review import review_app
 from judgewright.runs.store import RunConfig, Workspace, create_run, find_run, list_runs, set_state
+
+from .run_command import run_code as run
 
 PROMPT = Registry().get("groundedness")
 EDIT = PROMPT.edited(criteria=f"{PROMPT.criteria}\nCompare each number with the source.")
@@ -72,15 +74,6 @@ def made(finished: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mad
     shutil.copytree(finished.root, root)
     monkeypatch.chdir(root)
     return Made(root=root, run_id=finished.run_id)
-
-
-def run(*arguments: str) -> int:
-    """Run a command in this process and return its exit code."""
-    try:
-        main(list(arguments))
-    except SystemExit as left:
-        return int(left.code or 0)
-    return 0
 
 
 def program(*arguments: str) -> "subprocess.Popen[str]":

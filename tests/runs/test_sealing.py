@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import Registry, split_dataset
-from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import HoldoutLedger, RunConfig, RunJournal, Workspace, list_runs
+
+from .run_command import run_code as run
 
 SIMULATED = ("--model", "simulated")
 TARGET = ("--target", "precision", "--guard", "recall:-0.30")
@@ -29,15 +30,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             prompt.edited(criteria=edit, note="").to_yaml(), encoding="utf-8"
         )
     return tmp_path
-
-
-def run(*arguments: str) -> int:
-    """Run a command in this process and return its exit code."""
-    try:
-        main(list(arguments))
-    except SystemExit as left:
-        return int(left.code or 0)
-    return 0
 
 
 Say = Callable[..., str]

@@ -18,9 +18,7 @@ def read(qrels: Path, passages: str = "collection.tsv") -> list[Flat]:
 def options(qrels: Path, passages: str = "collection.tsv") -> ReadOptions:
     """Name the files beside the qrels."""
     queries = qrels.parent / "msmarco-test2019-queries.tsv"
-    return ReadOptions(
-        columns={"queries": str(queries), "passages": str(qrels.parent / passages)}
-    )
+    return ReadOptions(columns={"queries": str(queries), "passages": str(qrels.parent / passages)})
 
 
 def test_judged_pairs_get_their_texts_and_the_rest_is_counted(releases: dict[str, Path]) -> None:

@@ -5,6 +5,7 @@ where it belongs.
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -129,10 +130,7 @@ def test_a_bench_is_answered_from_the_store_the_second_time(
             "bench",
             "groundedness",
             str(folder / "rows.jsonl"),
-            "--model",
-            "claude",
-            "--limit",
-            "20",
+            *shlex.split("--model claude --limit 20"),
         )
         assert run(folder, *words) == 0
         first = json.loads(capsys.readouterr().out)

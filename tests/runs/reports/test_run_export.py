@@ -355,9 +355,7 @@ def test_commands_write_and_show(
         whole.n,
         True,
     )
-    assert [flip["row_id"] for flip in body["flips"]] == [
-        f.row_id for f in whole.rows
-    ]
+    assert [flip["row_id"] for flip in body["flips"]] == [f.row_id for f in whole.rows]
     main(["runs", "show", kept.run_id, "--flips", *at])
     told = capsys.readouterr().out
     assert "SIMULATED" in told
