@@ -2,7 +2,6 @@
 
 import json
 import random
-import shlex
 from pathlib import Path
 
 import pytest
@@ -77,70 +76,43 @@ def rows_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_check_shows_what_a_person_needs_before_paying(rows_file: Path) -> None:
     """Labels, groups, tokens of the whole run, its price and the column that leaks are in the text;
-    exit 0.
+    exit 0. An unknown price is null, and a line that is no JSON is an error with its number.
     """
-    result = run(
-        "check",
-        rows_file,
-        *shlex.split(
-            "--group document --judge groundedness --model gpt-6-luna@https://api.openai.com/v1"
-        ),
-    )
+    judged = ("check", rows_file, "--judge", "groundedness", "--model")
+    result = run(*judged, "gpt-6-luna@https://api.openai.com/v1", "--group", "document")
     assert result.exit_code == 0
-    for part in (
-        "80 rows",
-        "0: 40 (50%)",
-        "40 by document",
-        "a run of groundedness@",
-        "for the prompts",
-    ):
+    for part in ("80 rows", "0: 40 (50%)", "40 by document", "a run of groundedness@"):
         assert part in result.output
     assert "verdict_of_ann" in result.output.split("not to be shown to a judge")[1]
     assert "exact duplicates" in result.output.split("not seen:")[1]
     assert not (rows_file.parent / ".judgewright").exists()
-
-
-def test_check_as_json_holds_the_report_and_the_price(rows_file: Path) -> None:
-    """The simulated model costs nothing; an unknown price is null."""
-    body = parsed(
-        "check", rows_file, "--judge", "groundedness", "--model", "simulated", "--id", "key"
-    )
+    body = parsed(*judged, "simulated", "--id", "key")
     assert (body["rows"], body["inputs"]) == (ROWS, ["source", "statement"])
-    assert body["price"]["high"] == 0.0  # type: ignore[index]
-    assert body["tokens"]["calls"] == ROWS  # type: ignore[index]
-    unknown = parsed(
-        "check", rows_file, "--judge", "groundedness", "--model", "my-own@http://127.0.0.1:9/v1"
-    )
-    assert unknown["price"]["low"] is None  # type: ignore[index]
+    assert (body["price"]["high"], body["tokens"]["calls"]) == (0.0, ROWS)  # type: ignore[index]
+    assert parsed(*judged, "my-own@http://127.0.0.1:9/v1")["price"]["low"] is None  # type: ignore[index]
     assert parsed("check", rows_file)["price"] is None
+    rows_file.write_text(rows_file.read_text() + "{broken\n")
+    with pytest.raises(DataError, match=f"line {ROWS + 1}"):
+        run("check", rows_file)
 
 
 def test_check_sees_a_split_that_leaks_and_another_file(rows_file: Path) -> None:
     """Documents on both sides of a named column, and rows that another file has as well."""
     lines = rows_file.read_text().splitlines()
+    sides = ["test", "train"] * (ROWS // 2)
     marked = [
-        json.dumps(json.loads(line) | {"side": "train" if i % 2 else "test"})
-        for i, line in enumerate(lines)
+        json.dumps(json.loads(line) | {"side": side})
+        for line, side in zip(lines, sides, strict=True)
     ]
     rows_file.write_text("\n".join(marked))
     other = rows_file.with_name("other.jsonl")
     other.write_text("\n".join(lines[:3]))
-    body = parsed(
-        "check", rows_file, "--group", "document", "--split-column", "side", "--against", other
-    )
-    sightings: dict[str, dict[str, object]] = body["sightings"]  # type: ignore[assignment]
-    assert sightings["groups_across_splits"]["rows"] == ROWS
-    assert sightings["across_splits"]["rows"] == 0
-    assert sightings["in_other_file"]["rows"] == 3
+    leaks = ("--group", "document", "--split-column", "side", "--against", other)
+    sightings = parsed("check", rows_file, *leaks)["sightings"]
+    names = ("groups_across_splits", "across_splits", "in_other_file")
+    assert [sightings[name]["rows"] for name in names] == [ROWS, 0, 3]  # type: ignore[index]
     with pytest.raises(InputError, match="no column 'nope'"):
         run("check", rows_file, "--split-column", "nope")
-
-
-def test_check_names_what_cannot_be_read(rows_file: Path) -> None:
-    """A line that is no JSON is an error with its number, as for every other command."""
-    rows_file.write_text(rows_file.read_text() + "{broken\n")
-    with pytest.raises(DataError, match=f"line {ROWS + 1}"):
-        run("check", rows_file)
 
 
 def test_leaks_are_found_by_value_and_by_name_and_honest_columns_are_not() -> None:
@@ -162,58 +134,38 @@ def test_leaks_are_found_by_value_and_by_name_and_honest_columns_are_not() -> No
     assert find_leaks([Row(id="a", inputs={"x": "y"})]) == {}
 
 
-def test_split_writes_every_row_once_by_whole_groups_with_all_columns(rows_file: Path) -> None:
-    """Together the parts are the file, nested columns included; no document stands in two of
-    them.
+def test_split_writes_the_split_that_optimize_would_make(rows_file: Path) -> None:
+    """Together the parts are the file, nested columns included, by whole documents; the README
+    stands beside them, and a second split into the folder changes nothing.
     """
     out = rows_file.parent / "parts"
-    body = parsed(
-        "split", rows_file, *shlex.split("--group document --id key --split 30/20/30/20 --out"), out
-    )
+    how = ("--group", "document", "--id", "key", "--split", "30/20/30/20", "--out", out)
+    body = parsed("split", rows_file, *how)
     parts = {
-        p.stem: [json.loads(line) for line in p.read_text().splitlines()]
-        for p in out.glob("*.jsonl")
+        path.stem: [json.loads(line) for line in path.read_text().splitlines()]
+        for path in out.glob("*.jsonl")
     }
-    assert {line["part"] for line in parts.pop("sides")} == {
-        "train",
-        "validation",
-        "holdout",
-        "final",
-    }
-    assert set(parts) == {"train", "validation", "holdout", "final"}
+    assert {line["part"] for line in parts.pop("sides")} == set(parts)
     assert {name: len(rows) for name, rows in parts.items()} == body["rows"]
-    together = sorted(
-        (row for rows in parts.values() for row in rows), key=lambda row: int(row["key"][1:])
-    )
-    assert together == make_rows()
+    together = [row for rows in parts.values() for row in rows]
+    assert sorted(together, key=lambda row: int(row["key"][1:])) == make_rows()
     documents = [{row["document"] for row in rows} for rows in parts.values()]
     assert sum(map(len, documents)) == len(set().union(*documents)) == 40
-
-
-def test_split_is_the_split_that_optimize_would_make(rows_file: Path) -> None:
-    """Train, validation and the hashes of the sealed parts are those of `split_dataset` on the same
-    rows.
-    """
-    out = rows_file.parent / "parts"
-    body = parsed(
-        "split", rows_file, *shlex.split("--group document --id key --split 30/20/30/20 --out"), out
+    scale = Registry().get("groundedness").scale
+    dataset = load_dataset(
+        rows_file, id="key", inputs=("source", "statement"), scale=scale, group="document"
     )
-    options = {
-        "inputs": ("source", "statement"),
-        "scale": Registry().get("groundedness").scale,
-        "group": "document",
-    }
-    splits = split_dataset(load_dataset(rows_file, id="key", **options), shares=(30, 20, 30, 20))  # type: ignore[arg-type]
-    assert [json.loads(line)["key"] for line in (out / "train.jsonl").read_text().splitlines()] == [
-        row.id for row in splits.train.rows
-    ]
-    hashes: dict[str, str] = body["hashes"]  # type: ignore[assignment]
-    assert (hashes["holdout"], hashes["final"]) == (
-        splits.holdout.content_hash,
-        splits.final.content_hash,
-    )
-    again = load_dataset(out / "holdout.jsonl", id="key", **options)  # type: ignore[arg-type]
-    assert again.content_hash == splits.holdout.content_hash
+    splits = split_dataset(dataset, shares=(30, 20, 30, 20))
+    assert [row["key"] for row in parts["train"]] == [row.id for row in splits.train.rows]
+    for part in ("holdout", "final"):
+        assert body["hashes"][part] == getattr(splits, part).content_hash  # type: ignore[index]
+    readme = (out / "README.md").read_text()
+    assert "Look at it once" in readme
+    assert "holdout.jsonl: " in readme
+    before = (out / "holdout.jsonl").read_bytes()
+    with pytest.raises(InputError, match="is there already"):
+        run("split", rows_file, *how)
+    assert (out / "holdout.jsonl").read_bytes() == before
 
 
 def test_split_fills_in_the_ids_and_groups_it_went_by(rows_file: Path) -> None:
@@ -222,7 +174,7 @@ def test_split_fills_in_the_ids_and_groups_it_went_by(rows_file: Path) -> None:
     lines = [f"{row['source']},{row['statement']},{row['label']}" for row in make_rows()]
     path.write_text("\n".join(["source,statement,label", *lines]))
     out = rows_file.parent / "parts"
-    assert run("split", path, "--out", out, "--split", "40/30/30/0", "--seed", "3").exit_code == 0
+    assert run("split", path, "--out", out, "--split", "40/30/30/0").exit_code == 0
     assert not (out / "final.jsonl").exists()
     ids: set[str] = set()
     for name in ("train", "validation", "holdout"):
@@ -231,21 +183,6 @@ def test_split_fills_in_the_ids_and_groups_it_went_by(rows_file: Path) -> None:
         ids |= {row.id for row in dataset.rows}
         assert any("the same group_id are one group" in note for note in dataset.notes)
     assert ids == {str(line) for line in range(2, ROWS + 2)}
-
-
-def test_split_says_what_a_holdout_is_and_overwrites_nothing(rows_file: Path) -> None:
-    """The README stands beside the parts; a second split into the folder is refused and changes
-    nothing.
-    """
-    out = rows_file.parent / "parts"
-    run("split", rows_file, "--group", "document", "--out", out)
-    readme = (out / "README.md").read_text()
-    assert "Look at it once" in readme
-    assert "holdout.jsonl: " in readme
-    before = (out / "holdout.jsonl").read_bytes()
-    with pytest.raises(InputError, match="is there already"):
-        run("split", rows_file, "--group", "document", "--out", out, "--seed", "1")
-    assert (out / "holdout.jsonl").read_bytes() == before
 
 
 def write_claims(folder: Path, claims: list[tuple[str, str, int]]) -> Path:
