@@ -94,24 +94,9 @@ class Place:
 
     def optimize(self, judge: str, *more: str, steps: int = 1) -> int:
         """Try the edit."""
-        edit = (
-            "--proposer",
-            "human",
-            "--edit",
-            str(self.folder / "edit.yaml"),
-            "--steps",
-            str(steps),
-        )
-        return self.run(
-            "optimize",
-            "groundedness",
-            str(self.folder / "rows.jsonl"),
-            *OBJECTIVE,
-            *edit,
-            "--model",
-            judge,
-            *more,
-        )
+        edit = ("--proposer", "human", "--edit", str(self.folder / "edit.yaml"))
+        words = ("optimize", "groundedness", str(self.folder / "rows.jsonl"), *OBJECTIVE, *edit)
+        return self.run(*words, "--steps", str(steps), "--model", judge, *more)
 
     def last_run(self) -> str:
         """The id of the newest run."""
@@ -204,18 +189,9 @@ def walked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walked]:
             f"/runs/{done.run}/edit", {"criteria": "Is it supported? Be strict about every number."}
         )
         done.note("page edit")
-        two = (
-            "gate",
-            "groundedness",
-            edit,
-            rows,
-            "--target",
-            "f1",
-            "--model",
-            judge,
-            "--allow-opened",
-        )
-        assert place.run(*two, "--max-tokens", "511", "--limit", "20") in (0, 1)
+        two = ("gate", "groundedness", edit, rows, "--target", "f1", "--model", judge)
+        fresh = ("--allow-opened", "--max-tokens", "511", "--limit", "20")
+        assert place.run(*two, *fresh) in (0, 1)
         done.note("gate")
         yield done
 
@@ -425,48 +401,38 @@ def bench(place: Place, model: str) -> int:
     )
 
 
-def test_the_one_address_of_a_command_gets_the_workbenchs_key(
-    place: Place, stranger: Provider
+WHERE = "{the stranger}"
+"""In a table: the address of the host that is asked."""
+
+
+@pytest.mark.parametrize(
+    ("variables", "sent"),
+    [
+        # The quick path; a key of OpenAI stays at home.
+        ({"JUDGEWRIGHT_API_KEY": KEY_A, "OPENAI_API_KEY": KEY_X}, KEY_A),
+        # A port of this machine may be anybody's.
+        ({"OPENAI_API_KEY": KEY_X}, None),
+        (
+            {"OPENAI_BASE_URL": WHERE, "OPENAI_API_KEY": KEY_A, "JUDGEWRIGHT_API_KEY": KEY_X},
+            KEY_A,
+        ),
+        # JUDGEWRIGHT_BASE_URL says whose JUDGEWRIGHT_API_KEY is.
+        (
+            {"JUDGEWRIGHT_API_KEY": KEY_X, "JUDGEWRIGHT_BASE_URL": "https://api.acme.example/v1"},
+            None,
+        ),
+        ({"JUDGEWRIGHT_API_KEY": KEY_X, "JUDGEWRIGHT_BASE_URL": WHERE}, KEY_X),
+    ],
+)
+def test_the_address_of_a_command_gets_the_key_that_is_bound_to_it(
+    place: Place, stranger: Provider, variables: dict[str, str], sent: str | None
 ) -> None:
-    """The quick path: `--model NAME@URL` and JUDGEWRIGHT_API_KEY; a key of OpenAI stays at home."""
-    place.variables = {"JUDGEWRIGHT_API_KEY": KEY_A, "OPENAI_API_KEY": KEY_X}
+    """And no other; OpenAI's base URL also by a plain name."""
+    place.variables = {n: stranger.url if v == WHERE else v for n, v in variables.items()}
     assert bench(place, f"m@{stranger.url}") == 0
-    assert set(stranger.seen) == {f"Bearer {KEY_A}"}
-
-
-def test_this_machine_gets_no_key_of_openai(place: Place, stranger: Provider) -> None:
-    """A port of this machine may be anybody's."""
-    place.variables = {"OPENAI_API_KEY": KEY_X}
-    assert bench(place, f"m@{stranger.url}") == 0
-    assert set(stranger.seen) in NO_KEY
-
-
-def test_openais_variables_belong_to_its_base_url(place: Place, stranger: Provider) -> None:
-    """Key and extra headers go there, by a plain name and by NAME@URL."""
-    place.variables = {
-        "OPENAI_BASE_URL": stranger.url,
-        "OPENAI_API_KEY": KEY_A,
-        "JUDGEWRIGHT_API_KEY": KEY_X,
-    }
-    assert bench(place, "m") == 0
-    assert bench(place, f"n@{stranger.url}") == 0
-    assert set(stranger.seen) == {f"Bearer {KEY_A}"}
-
-
-def test_the_workbenchs_key_with_an_address_of_its_own_goes_nowhere_else(
-    place: Place, stranger: Provider
-) -> None:
-    """JUDGEWRIGHT_BASE_URL says whose JUDGEWRIGHT_API_KEY is."""
-    place.variables = {
-        "JUDGEWRIGHT_API_KEY": KEY_X,
-        "JUDGEWRIGHT_BASE_URL": "https://api.acme.example/v1",
-    }
-    assert bench(place, f"m@{stranger.url}") == 0
-    assert set(stranger.seen) in NO_KEY
-    place.variables["JUDGEWRIGHT_BASE_URL"] = stranger.url
-    stranger.seen.clear()
-    assert bench(place, f"n@{stranger.url}") == 0
-    assert set(stranger.seen) == {f"Bearer {KEY_X}"}
+    if "OPENAI_BASE_URL" in variables:
+        assert bench(place, "m") == 0
+    assert set(stranger.seen) == {f"Bearer {sent}"} if sent else set(stranger.seen) in NO_KEY
 
 
 def test_one_key_and_two_addresses_are_refused_with_the_lines_that_settle_it(

@@ -21,9 +21,10 @@ def test_entries_have_a_name_an_address_and_the_name_of_a_variable(tmp_path: Pat
     """On one line or on several; a file that is not there, or empty, has none."""
     text = (
         f"acme: {{base_url: {ACME}/, key_variable: ACME_API_KEY}}\nlocal/llama-3.2:\n  base_url:"
-        " http://[::1]:8000/v1\n"
+        " http://[::1]:8000/v1\nfast: {model: your-model}\n"
     )
-    one, other = read_user_models(written(tmp_path, text))
+    one, other, fast = read_user_models(written(tmp_path, text))
+    assert (fast.base_url, fast.key_variable, fast.model) == (None, None, "your-model")
     assert (one.name, one.base_url, one.key_variable) == ("acme", ACME, "ACME_API_KEY")
     assert one.location == f"{tmp_path / 'models.yaml'}, line 1"
     assert (other.name, other.base_url, other.key_variable) == (
