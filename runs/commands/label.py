@@ -169,7 +169,7 @@ def _take_out(
     from ..labels.export import export_labels, read_queues
     from ..reports.data_report import say_label_queues
 
-    workspace.require("give --workspace, or label rows here")
+    workspace.require("give --workspace; or judgewright label --rows FILE makes a queue")
     queues = read_queues(workspace, names)
     summaries = [queue.summary() for queue in queues]
     if out is None:

@@ -174,7 +174,9 @@ def test(
     )
     environment = asking_environment(workspace.root, name)
     tell = partial(say, to_stderr=True) if not as_json else lambda line: None
-    report = check_model(name, environment, prompt, dataset, judge=JudgeSettings(max_tokens=max_tokens), tell=tell)
+    report = check_model(
+        name, environment, prompt, dataset, judge=JudgeSettings(max_tokens=max_tokens), tell=tell
+    )
     ignored = [check.setting for check in report.checks if check.outcome == "ignored"]
     why_not = "there is no workspace here yet"
     try:

@@ -146,7 +146,7 @@ class Done:
 
 def exported(folder: Path, *arguments: str, out: str = "out.jsonl") -> list[dict[str, Any]]:
     """What `label --out` writes."""
-    assert piped(folder, *arguments, "--out", out, command=("label",)).returncode == 0
+    assert piped(folder, *arguments, "--out", out).returncode == 0
     text = (folder / out).read_text()
     return (
         list(csv.DictReader(io.StringIO(text)))
@@ -155,16 +155,14 @@ def exported(folder: Path, *arguments: str, out: str = "out.jsonl") -> list[dict
     )
 
 
-def piped(
-    folder: Path, *arguments: str, answers: str = "", command: tuple[str, ...] = ("label",)
-) -> Done:
+def piped(folder: Path, *arguments: str, answers: str = "") -> Done:
     """Label through a pipe, in this process."""
     out, err, code = io.StringIO(), io.StringIO(), 0
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.chdir(folder)
         patch.setattr("sys.stdin", io.StringIO(answers))
         try:
-            main([*command, *arguments])
+            main(["label", *arguments])
         except SystemExit as left:
             code = int(left.code or 0)
     return Done(out.getvalue(), err.getvalue(), code)
@@ -466,7 +464,7 @@ def test_only_the_last_label_can_be_taken_back_and_only_by_who_gave_it(folder: P
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "label which rows?"),
+        ((), "judgewright label --rows FILE makes a queue"),
         (("latest", *ROWS), "label which rows?"),
         (("latest",), "there is no workspace"),
         (("--rows", "labelled.jsonl"), "has a label"),
@@ -533,8 +531,8 @@ def test_a_row_that_was_labelled_in_two_queues_has_its_latest_label(folder: Path
 def test_queues_are_listed_without_their_labels(folder: Path) -> None:
     """How many are labelled, by whom, in which time."""
     piped(folder, *ROWS, answers="y\ns no idea\n")
-    listed = piped(folder, command=("label",)).stdout
+    listed = piped(folder).stdout
     assert "rows.jsonl" in listed
-    body = json.loads(piped(folder, "--json", command=("label",)).stdout)["queues"][0]
+    body = json.loads(piped(folder, "--json").stdout)["queues"][0]
     assert (body["labelled"], body["missing"], body["annotators"]) == (1, {"no idea": 1}, ["ann"])
-    assert piped(folder, "--out", "x.txt", command=("label",)).returncode == 2
+    assert piped(folder, "--out", "x.txt").returncode == 2
