@@ -21,8 +21,8 @@ _TEXTS = ("passage", "doc", "text", "contents", "body")
 def read_trec_dl(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
     """Yield a row for each judged pair whose texts are there; a query is a group.
 
-    The path is the qrels file; the column `queries` names a file, `passages` a file or a folder, with
-    `id TAB text` lines or JSON Lines.
+    The path is the qrels file; the column `queries` names a file, `passages` a file or a folder,
+    with `id TAB text` lines or JSON Lines.
 
     Raises:
         InputError: The queries or the passages are not named.
@@ -32,7 +32,9 @@ def read_trec_dl(path: Path, options: ReadOptions, notes: list[str]) -> Iterator
     if not {"queries", "passages"} <= columns.keys():
         raise InputError(
             "trec_dl needs the qrels and the texts they are about",
-            hint="data import trec_dl QRELS --map queries=FILE --map passages=FILE --out rows.jsonl",
+            hint=(
+                "data import trec_dl QRELS --map queries=FILE --map passages=FILE --out rows.jsonl"
+            ),
         )
     qrels = _read_qrels(path)
     queries = dict(_texts(Path(columns["queries"]), None))
