@@ -35,6 +35,7 @@ from .output_paths import OutFolder
 
 if TYPE_CHECKING:
     from ..config.place import ServerAddress
+    from ..reports.run_table import RunLine
     from ..store.workspace import Workspace
 
 FORMATS = ("html", "md", "jsonl")
@@ -67,14 +68,16 @@ def list_(limit: int, workspace: Workspace, as_json: bool) -> None:
     """List the runs of this workspace, newest first, with what each is about, its figure and how it
     ended; then the jobs that are not done or made no run.
     """
-    from ..actions.run_summary import uncounted
-    from ..reports.run_table import describe_run
-
     queue = _queue_of(workspace)
     jobs = [job for job in queue.list() if job.state != "done" or job.run_id is None]
     # Reading the database would make one.
     records = list_runs(workspace.database)[::-1] if workspace.exists else ()
-    lines = [describe_run(workspace, record, uncounted) for record in records[:limit]]
+    lines: list[RunLine] = []
+    if records:
+        from ..actions.run_summary import uncounted
+        from ..reports.run_table import describe_run
+
+        lines = [describe_run(workspace, record, uncounted) for record in records[:limit]]
     if as_json:
         say_json(
             {
