@@ -274,7 +274,7 @@ def _run(
     except InputError:
         raise
     except DivergedError as error:
-        anew = f"start anew with: {command_of(prepared.config)} --new"
+        anew = f"start anew with: {command_of(prepared.config, '--new')}"
         error.hint = f"{error.hint}; its calls are kept: {anew}"
         raise
     except JudgewrightError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import Field
+from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +15,28 @@ from .run_config import RunConfig
 from .run_identity import PACE
 
 
-def command_of(config: RunConfig) -> str:
+def command_of(config: RunConfig, *more: str) -> str:
     """Return the command that starts a run of this configuration; what is as by default is left
     out.
 
     An edited prompt, and a loss that declares something, are files: EDITED.yaml and LOSS.json stand
-    for them.
+    for them. What Python alone sets is a comment at the end.
+
+    Args:
+        config: The configuration.
+        more: Further options.
     """
     judge = config.judge
     words = ["judgewright", "optimize", f"{judge.name}@{judge.version}", Path(config.data).name]
     for field, option, value in _chosen(config):
         words += _option_words(spelling(field), option.kind, value)
-    return shlex.join(words)
+    command = shlex.join([*words, *more])
+    in_python: list[str] = []
+    for field in fields(OptimizeOptions):
+        value = getattr(config, field.name)
+        if "option" not in field.metadata and value != field.default:
+            in_python.append(f"{field.name}={value!r}")
+    return f"{command}  # in Python: {', '.join(in_python)}" if in_python else command
 
 
 def typed_values(config: RunConfig) -> dict[str, list[str]]:

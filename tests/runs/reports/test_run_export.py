@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +22,7 @@ from judgewright.runs.cli import main
 from judgewright.runs.config import Environment
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.reports import FORMATS, export_run, render_html, render_markdown
-from judgewright.runs.store import RunConfig, Workspace, command_of, create_run
+from judgewright.runs.store import RunConfig, Workspace, create_run
 
 PROMPT = Registry().get("groundedness")
 HOSTILE = "</textarea><script>alert(1)</script> ``` @team #1 javascript:x"
@@ -289,42 +288,6 @@ def test_a_run_that_found_nothing_can_be_written(tmp_path: Path) -> None:
     assert "There is no new prompt" in page
     assert "No person has decided yet" in page
     assert "There is no new prompt" in (tmp_path / "out" / "run.md").read_text(encoding="utf-8")
-
-
-def test_the_command_starts_the_same_run_again() -> None:
-    """Every option that differs from its default is there, and parses."""
-    from judgewright.runs.commands.optimize import optimize
-
-    config = RunConfig(
-        prompt=PROMPT.to_yaml(),
-        model="simulated",
-        data="/home/ann/my rows.jsonl",
-        objective="don't overrate",
-        guards=("recall:-0.1",),
-        columns={"source": "passage"},
-        exclude=("dataset", "lang"),
-        shares=(40, 20, 30, 10),
-        steps=3,
-        seed=7,
-        id_="key",
-        unguided=True,
-        editable=("criteria", "system"),
-    )
-    command = command_of(config)
-    assert "/home" not in command
-    words = shlex.split(command)
-    assert words[:2] == ["judgewright", "optimize"]
-    parsed = optimize.make_parser(
-        optimize.make_context("optimize", ["x", __file__, "--objective", "y", "--model", "z"])
-    ).parse_args(words[2:])[0]
-    assert parsed["objective"] == "don't overrate"
-    assert (parsed["shares"], parsed["id_"], parsed["seed"], parsed["steps"]) == (
-        "40/20/30/10",
-        "key",
-        "7",
-        "3",
-    )
-    assert (parsed["exclude"], parsed["editable"]) == ("dataset,lang", "criteria,system")
 
 
 def test_commands_write_and_show(
