@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -148,21 +148,32 @@ def _join_similar(
     apart: set[tuple[int, int]] = set()
     for start in range(0, len(_FACTORS), _BAND_WIDTH):
         for bucket in _buckets(signatures[:, start : start + _BAND_WIDTH]):
+            members: list[int] = positions[bucket].tolist()
             # Which of them are in one cluster, by any number that they share.
-            roots = np.array([clusters.find(position) for position in positions[bucket].tolist()])
-            for at, one in enumerate(positions[bucket].tolist()):
-                later = at + np.flatnonzero(roots[at:] != roots[at])
-                equal = (short[bucket[later]] == short[bucket[at]]).sum(axis=1)
-                for mate in later[equal >= _AGREE].tolist():
-                    other = int(positions[bucket[mate]])
-                    if roots[at] == roots[mate] or (one, other) in apart:
-                        continue
-                    if similar(one, other):
-                        joins += clusters.join(one, other)
-                        roots[roots == roots[mate]] = roots[at]
-                    else:
-                        apart.add((one, other))
+            roots = np.array([clusters.find(position) for position in members])
+            for at, mate in _likely_pairs(roots, short[bucket]):
+                pair = members[at], members[mate]
+                if pair in apart:
+                    continue
+                if similar(*pair):
+                    joins += clusters.join(*pair)
+                    roots[roots == roots[mate]] = roots[at]
+                else:
+                    apart.add(pair)
     return joins
+
+
+def _likely_pairs(roots: Indices, signatures: npt.NDArray[np.uint16]) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of a bucket that are in two clusters, and alike in enough entries.
+
+    `roots` says who is in one cluster, and may change while pairs come.
+    """
+    for at in range(len(roots)):
+        later = at + np.flatnonzero(roots[at:] != roots[at])
+        equal = (signatures[later] == signatures[at]).sum(axis=1)
+        for mate in later[equal >= _AGREE].tolist():
+            if roots[at] != roots[mate]:
+                yield at, mate
 
 
 def _buckets(columns: Hashes) -> list[Indices]:

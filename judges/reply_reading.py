@@ -201,8 +201,8 @@ def on_scale(reading: Reading | None, text: str, form: ReplyForm) -> Reading:
     """Return a verdict of a text; raises `Unreadable` where there is none on the scale."""
     if reading is None:
         raise Unreadable(f"no verdict in {text[:120]!r}")
-    score, whole = reading.score, form["kind"] != "probability"
-    if not form["low"] <= score <= form["high"] or (whole and not score.is_integer()):
+    score, needs_integer = reading.score, form["kind"] != "probability"
+    if not form["low"] <= score <= form["high"] or (needs_integer and not score.is_integer()):
         raise Unreadable(f"score {score:g} is outside {form['low']}..{form['high']}")
     if form.get("low_is_good"):
         reading.score = turned(score)
@@ -260,36 +260,46 @@ def _read_objects(text: str, form: ReplyForm, loose: bool) -> Reading | None:
     first_turn = text[: _turn_end(text, 0, len(text))]
     if loose and not re.search(r"[{}]", first_turn):
         return _read_prose(first_turn, form, True)
-    name = form["field"]
-    objects: list[tuple[int, dict[str, Any]]] = []  # Any: JSON from a model
-    turn = depth = at = tries = 0
+    objects = _top_objects(text, form, loose)
+    return _choose(objects, form, loose) if objects else None
+
+
+def _top_objects(
+    text: str, form: ReplyForm, loose: bool
+) -> list[tuple[int, dict[str, Any]]]:  # Any: JSON from a model
+    """Return the top-level objects with the field of the verdict, each with the number of its turn;
+    none where one that counts as much is broken.
+    """
+    last_name = form["field"].rpartition(".")[2].lower()
+    objects: list[tuple[int, dict[str, Any]]] = []  # Any: as above
+    turn = depth = at = repairs = 0
     broken = False
     for _ in range(MAX_OBJECTS):
         start = text.find("{", at)
         end = len(text) if start < 0 else start
         over = _turn_end(text, at, end) is not None
-        if objects or (broken and name.rpartition(".")[2].lower() in text[:end].lower()):
-            for head in _heads_pattern(form).finditer(text, at, end):
-                over = over or not head["answerer"]
-                turn += 1
+        if objects or (broken and last_name in text[:end].lower()):
+            heads = list(_heads_pattern(form).finditer(text, at, end))
+            over = over or not all(head["answerer"] for head in heads)
+            turn += len(heads)
         if over or start < 0:
             break
         depth = max(0, depth - text.count("}", at, start))
         body, at = _decode(text, start)
-        if body is None and loose and tries < MAX_REPAIRS:
-            tries += 1
+        if body is None and loose and repairs < MAX_REPAIRS:
+            repairs += 1
             body, at = _decode_nearly(text, start) or (None, at)
         if body is None or depth:
             broken = True
             depth += body is None
             continue
         fields = _asked_fields(_unwrapped(body, form) if loose else body, form, loose)
-        if name in fields:
+        if form["field"] in fields:
             objects.append((turn, fields))
             broken = broken and len(fields) < max(len(one) for _, one in objects)
     else:
         objects = [] if "{" in text[at:] else objects
-    return None if broken or not objects else _choose(objects, form, loose)
+    return [] if broken else objects
 
 
 def _choose(
@@ -371,6 +381,13 @@ def _decode_nearly(
     if text.startswith("{{", start):  # as templates write a brace
         inner = _decode_nearly(text, start + 1)
         return (inner[0], inner[1] + 1) if inner and text.startswith("}", inner[1]) else None
+    written = _as_strict(text, start)
+    body = _decode(written[0], 0)[0] if written else None
+    return (body, written[1]) if written and body is not None else None
+
+
+def _as_strict(text: str, start: int) -> tuple[str, int] | None:
+    """Return an object that is nearly JSON as JSON, and where it ends; None where it is none."""
     pieces: list[str] = []
     depth, at = 0, start
     while piece := _NEARLY.match(text, at):
@@ -397,17 +414,16 @@ def _decode_nearly(
         pieces.append(sign)
         if not 0 < depth < 50:
             break
-    body = _decode("".join(pieces), 0)[0]
-    return None if body is None or depth else (body, at)
+    return None if depth else ("".join(pieces), at)
 
 
 def _as_json(bare: str | None, quoted: str | None) -> str | None:
     """Return a bare word or a quoted text as JSON; None where it stands for something left out."""
     if quoted is not None:
-        whole = _ESCAPE.sub(
+        escaped = _ESCAPE.sub(
             lambda one: one[0] if one[1] else "'" if one[0] == "\\'" else "\\" + one[0], quoted
         )
-        return f'"{whole}"'
+        return f'"{escaped}"'
     word = (bare or "").rstrip(" \t\r").removeprefix("+")
     if not re.search(r"[^\W_]", word):
         return None
@@ -437,7 +453,7 @@ def _unwrapped(body: dict[str, Any], form: ReplyForm) -> dict[str, Any]:  # Any:
 
     An object that holds more than the other has to hold all that was asked for.
     """
-    asked = {form["field"], *form["texts"], *form["confidences"]}
+    names = {form["field"], *form["texts"], *form["confidences"]}
     for _ in range(3):
         if form["field"] in _asked_fields(body, form, True):
             break
@@ -445,10 +461,10 @@ def _unwrapped(body: dict[str, Any], form: ReplyForm) -> dict[str, Any]:  # Any:
         for name, value in body.items():
             if isinstance(value, str) and value.startswith("{"):  # the arguments of a call
                 value = _decode(value, 0)[0]
-            if isinstance(value, dict) and name not in asked:
+            if isinstance(value, dict) and name not in names:
                 inner.append(cast("dict[str, Any]", value))  # Any: as above
         if len(body) > 1:
-            inner = [one for one in inner if len(_asked_fields(one, form, False)) == len(asked) > 1]
+            inner = [one for one in inner if len(_asked_fields(one, form, False)) == len(names) > 1]
         if len(inner) != 1:
             break
         body = inner[0]
@@ -495,8 +511,8 @@ def _read_prose(text: str, form: ReplyForm, loose: bool) -> Reading | None:
 
 def _read_mark(text: str, form: ReplyForm, loose: bool) -> Reading | None:
     """Return the verdict that stands at the judge's mark."""
-    place, piece = _marked_piece(text, form, loose)
-    written = _value_at(place, piece, form)
+    position, piece = _marked_piece(text, form, loose)
+    written = _value_at(position, piece, form)
     if loose and not written and form["mark"] == "start":  # the reasons first
         written = _value_at("only", text.rpartition("\n")[2], form)
     score = _grade(form, written) if written else None
@@ -533,17 +549,17 @@ def _marked_piece(text: str, form: ReplyForm, loose: bool) -> tuple[str, str]:
     return "alone", following.lstrip(_BLANKS).partition("\n")[0]
 
 
-def _value_at(place: str, text: str, form: ReplyForm) -> str | None:
+def _value_at(position: str, text: str, form: ReplyForm) -> str | None:
     """Return the value at the start of a text: the `first` thing in it, `alone`, alone on a `line`
     after a key, or the `only` value, which a reason may follow.
     """
     value = _value_pattern(form)
     first, end = _MARKS + value, rf"{_MARKS}\.?{_MARKS}\Z"
-    if place == "first":
+    if position == "first":
         pattern = first
-    elif place == "alone":
+    elif position == "alone":
         pattern = first + end
-    elif place == "line":
+    elif position == "line":
         pattern = rf"(?:{_KEY})?{first}{end}"
     else:  # `<4>` where the prompt has written `<1 to 5>`, and no other value after it
         text = re.sub(r"<([^<>/\n]{1,20})>", r"\1", text.translate(_WIDE))
@@ -666,7 +682,7 @@ def _only_grade(form: ReplyForm, values: Any) -> float | None:  # Any: JSON from
 def _plain(yes: bool, labels: Sequence[str]) -> float:
     """Return the place of a label that says the same as yes or no; without one yes is 1."""
     same = WORDS_FOR_ONE if yes else WORDS_FOR_ZERO
-    return float(next((place for place, label in enumerate(labels) if label.lower() in same), yes))
+    return float(next((at for at, label in enumerate(labels) if label.lower() in same), yes))
 
 
 def _share(value: Any) -> float | None:  # Any: JSON from a model

@@ -66,10 +66,10 @@ def load_rows(
         DataError: The rows cannot be read; up to ten problems are named by their rows.
     """
     from ..judges import parse_label_scale
-    from ..judges.files import Problems, read_records, rows_in_memory, unit_of, write_grade_map
+    from ..judges.files import Problems, read_records, rows_in_memory, write_grade_map
 
     source = Path(data) if isinstance(data, str | Path) else rows_in_memory(data)
-    problems = Problems(source, unit_of(source))
+    problems = Problems(source)
     columns_found: dict[str, None] = {}
     count = 0
     for record in read_records(source, problems):

@@ -19,7 +19,8 @@ from pydantic import BaseModel, ConfigDict, field_validator
 from ..errors import DataError
 from ..files.label_words import MISSING, number_of
 from ..files.problems import Problems, shorten
-from ..files.records import Cell, Record, name_of, read_records, unit_of
+from ..files.records import Cell, Record, read_records
+from ..files.rows_in_memory import name_of
 from ..rows import Scalar
 from .release import as_text, folded_text, group_of, require_columns, table_files
 from .source import Flat, ReadOptions, Source
@@ -135,7 +136,7 @@ def _read(recipe: Recipe, path: Path, options: ReadOptions, notes: list[str]) ->
     counts: Counter[str] = Counter()
     doubled: dict[str, list[Flat]] = {}
     for file in table_files(path):
-        problems = Problems(file, unit_of(file))
+        problems = Problems(file)
         first = next(read_records(file, Problems(file)), None)
         if first is None:
             problems.check()

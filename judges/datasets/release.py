@@ -14,13 +14,8 @@ from typing import IO
 from ..errors import DataError
 from ..files.columns import near_names
 from ..files.problems import shorten
-from ..files.records import (
-    FORMATS,
-    Cell,
-    Record,
-    file_errors,
-    open_bytes,
-)
+from ..files.records import Cell, Record, file_errors, open_bytes
+from ..files.rows_in_memory import FORMATS
 
 
 def require_columns(path: Path, needed: Sequence[str], first: Record) -> None:

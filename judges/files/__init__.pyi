@@ -7,8 +7,8 @@ from .label_words import WORDS, read_grade, write_grade_map
 from .problems import Problems
 from .raw_rows import RawRoles, RawRows, infer_raw_scale, judge_inputs, mapped_words, read_raw_rows
 from .reading import load_as_said, load_dataset
-from .records import Cell, kind_of, name_of, parquet_sizes, read_objects, read_records, unit_of
-from .rows_in_memory import RowsInMemory, RowSource, rows_in_memory
+from .records import Cell, parquet_sizes, read_objects, read_records
+from .rows_in_memory import RowsInMemory, RowSource, kind_of, name_of, rows_in_memory, unit_of
 from .small_file import read_small, read_small_text
 from .suspicious import SUSPICIONS, find_suspicions
 from .verdict_columns import GROUP_COLUMNS, RATIONALE, VerdictColumns

@@ -19,7 +19,7 @@ from ..scale import OutputScale
 from .columns import as_text, words_of
 from .label_words import read_grade
 from .problems import Problems, shorten
-from .records import Record, read_records, unit_of
+from .records import Record, read_records
 
 MARKS: tuple[str, ...] = get_args(Mark)
 _HINT = (
@@ -51,7 +51,7 @@ def read_audit(path: Path, *, labels: OutputScale | None = None) -> dict[str, Fi
     Raises:
         DataError: A mark is none of `MARKS`, a right label is not read, or a row is marked twice.
     """
-    problems = Problems(path, unit_of(path))
+    problems = Problems(path)
     records = list(read_records(path, problems))
     columns = {name for record in records for name in record.fields}
     right = "right_label" if columns & {"mark", "right_label"} else "label"
@@ -113,7 +113,7 @@ def with_audited_labels(dataset: Dataset, path: Path | str, *, complete: bool = 
     """
     path = Path(path)
     entries = read_audit(path, labels=dataset.labels)
-    problems = Problems(path, unit_of(path))
+    problems = Problems(path)
     ids = {row.id for row in dataset.rows}
     absent = [(id, entry) for id, entry in entries.items() if id not in ids]
     if complete:

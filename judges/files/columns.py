@@ -25,8 +25,8 @@ from ..scale import OutputScale
 from .groups import NO_GROUP
 from .label_words import LOOKED_AT, MISSING, NUMBER, WORDS, ColumnWords, read_grade
 from .problems import Problems, shorten
-from .records import Cell, Record, kind_of, read_records, unit_of
-from .rows_in_memory import RowSource
+from .records import Cell, Record, read_records
+from .rows_in_memory import RowSource, kind_of
 
 _INTEGER = re.compile(r"-?(0|[1-9]\d{0,17})", re.ASCII)
 _PADDED = re.compile(r"[+-]?0\d")
@@ -140,7 +140,7 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
     Raises:
         DataError: The file, or any of its rows, cannot be used; up to ten problems are named.
     """
-    unreadable, problems = Problems(path, unit_of(path)), Problems(path, unit_of(path))
+    unreadable, problems = Problems(path), Problems(path)
     stream = read_records(path, unreadable)
     head = list(itertools.islice(stream, LOOKED_AT if limit is None else min(limit, LOOKED_AT)))
     stream = itertools.chain(head, stream)
@@ -153,24 +153,16 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
         unreadable.check(hint=list_hint(unreadable))
         raise DataError(f"{path}: the file has no rows")
     by_id, group = roles.id_and_group(first.fields)
-    drafts: list[Draft] = []
-    ids: dict[str, int] = {}
     seen: set[str] = set()
     skipped = 0
+    drafts: list[Draft] = []
     for record in itertools.chain([first], records):
         seen.update(record.fields)
-        if roles.skip_incomplete:
-            texts = (as_text(record.fields.get(column)) for column in roles.inputs.values())
-            if any(text is None for text in texts):
-                skipped += 1
-                continue
-        draft = read_draft(record, roles, by_id, group, problems)
-        before = ids.setdefault(draft.id, draft.at)
-        if draft.id and before != draft.at:
-            problems.add(
-                draft.at, f"the id {shorten(draft.id)} was used before, on {problems.unit} {before}"
-            )
-        drafts.append(draft)
+        if roles.skip_incomplete and _lacks_an_input(record, roles):
+            skipped += 1
+        else:
+            drafts.append(read_draft(record, roles, by_id, group, problems))
+    _name_doubled(drafts, problems)
     # A missing column is one mistake; that every row lacks it would be said ten times.
     if not roles.needed.keys() <= seen:
         unreadable.check(hint=list_hint(unreadable))
@@ -207,18 +199,34 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
     )
 
 
+def _lacks_an_input(record: Record, roles: Roles) -> bool:
+    texts = (as_text(record.fields.get(column)) for column in roles.inputs.values())
+    return any(text is None for text in texts)
+
+
+def _name_doubled(drafts: Sequence[Draft], problems: Problems) -> None:
+    """Enter the ids that stand twice."""
+    first: dict[str, int] = {}
+    for draft in drafts:
+        before = first.setdefault(draft.id, draft.at)
+        if draft.id and before != draft.at:
+            problems.add(
+                draft.at, f"the id {shorten(draft.id)} was used before, on {problems.unit} {before}"
+            )
+
+
 def id_note(unit: str) -> str:
     """Return what to know of ids that the file does not have."""
     return f"ids are {unit} numbers, as no column is named id"
 
 
-def uneven_note(path: RowSource, uneven: int, left: int) -> str:
+def uneven_note(path: RowSource, uneven: int, remaining: int) -> str:
     """Return what to know of rows that were not drawn evenly.
 
     Raises:
         DataError: No other rows are left.
     """
-    if not left:
+    if not remaining:
         raise DataError(
             f"{path}: every row was drawn with a probability below 1 (column"
             f" {SAMPLING_PROBABILITY})",

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 from ..errors import DataError
-from .rows_in_memory import RowSource
+from .rows_in_memory import RowSource, unit_of
 
 _SHOWN = 10
 
@@ -16,14 +15,17 @@ class Problems:
     """What is wrong with a file: the first ten in words, all of them counted."""
 
     path: RowSource
-    unit: Literal["line", "row"] = "line"
-    """What the number of a problem counts."""
     first: list[tuple[int, str]] = field(default_factory=list)
     total: int = 0
     blank: int = 0
     """Rows without any content, which are skipped."""
     notes: list[str] = field(default_factory=list[str])
     """What was assumed about the file as a whole."""
+
+    @property
+    def unit(self) -> str:
+        """What the number of a problem counts: `line` or `row`."""
+        return unit_of(self.path)
 
     def said(self) -> list[str]:
         """Return what to know of a file that can be read."""
@@ -34,8 +36,9 @@ class Problems:
     def add(self, at: int, message: str) -> None:
         """Enter one problem of the record at a line or row."""
         self.total += 1
-        if len(self.first) < _SHOWN:
-            self.first.append((at, message))
+        self.first.append((at, message))
+        self.first.sort(key=lambda entry: entry[0])
+        del self.first[_SHOWN:]
 
     def check(self, *others: Problems, hint: str | None = None) -> None:
         """Raise everything entered so far, here and in the others, as one error; do nothing if

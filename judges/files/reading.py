@@ -15,8 +15,7 @@ from .audited_labels import with_audited_labels
 from .columns import Draft, Roles, Table, read_table, words_of
 from .groups import group_note, guess_groups
 from .problems import Problems
-from .records import name_of, unit_of
-from .rows_in_memory import RowSource
+from .rows_in_memory import RowSource, name_of
 from .verdict_scale import GradeMap, infer_scale, map_note, parse_grade_map, words_for
 
 GROUP_COLUMNS = ("group_id", "group")
@@ -158,7 +157,7 @@ def _label_scale(
 
 
 def _check_labels(table: Table, column: str, scale: OutputScale, hint: str | None) -> None:
-    problems = Problems(table.path, unit_of(table.path))
+    problems = Problems(table.path)
     for draft in table.drafts:
         if draft.label is not None and not scale.contains(draft.label):
             problems.add(

@@ -17,20 +17,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal, cast
+from typing import IO, Any, cast
 
 from ..errors import DataError
 from ..extras import require_extra
 from .problems import Problems, shorten
-from .rows_in_memory import RowsInMemory, RowSource
+from .rows_in_memory import RowsInMemory, RowSource, kind_of
 
 Cell = str | int | float | bool | None
 """One value of a record; lists stand as JSON text."""
 
 _MEASURED_AT_ONCE = 16
 """Rows of a Parquet file that are unpacked together to see how large they are."""
-FORMATS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 _FIELD_LIMIT = 2**31 - 1
+"""Characters of a cell; the csv module's own limit is 131,072."""
 _SNIFFED = 1 << 16
 """Bytes at the beginning of a table that show what stands between its columns."""
 _DELIMITERS = (",", ";", "\t", "|")
@@ -53,38 +53,6 @@ class Record:
     at: int
     """The 1-based physical line it starts on; its row number in a JSON list or a Parquet file."""
     fields: dict[str, Cell]
-
-
-def kind_of(path: Path) -> str:
-    """Return the format a file's name stands for, such as `.jsonl`; `.gz` at the end is looked
-    through.
-
-    Raises:
-        DataError: The name stands for none of `FORMATS`.
-    """
-    name = path.name.lower()
-    kind = Path(name.removesuffix(".gz")).suffix
-    if kind not in FORMATS or (kind == ".parquet" and name.endswith(".gz")):
-        raise DataError(
-            f"{path}: the format of {path.name!r} is not known",
-            hint=f"accepted are {', '.join(FORMATS)}, the text formats also with .gz",
-        )
-    return kind
-
-
-def unit_of(source: RowSource) -> Literal["line", "row"]:
-    """Say what a record's number counts: lines, or rows where a source has no lines to speak of."""
-    if isinstance(source, RowsInMemory):
-        return "row"
-    return "row" if kind_of(source) in (".json", ".parquet") else "line"
-
-
-def name_of(source: RowSource) -> str:
-    """Return a file's name without its format, or what rows in memory are called."""
-    if isinstance(source, RowsInMemory):
-        return source.name
-    name = source.name
-    return Path(name[:-3] if name.lower().endswith(".gz") else name).stem
 
 
 def read_records(source: RowSource, problems: Problems) -> Iterator[Record]:
@@ -263,7 +231,11 @@ def _json_document(body: bytes, path: object) -> Any:  # Any: JSON
 
 
 def _json_list(values: Any, problems: Problems) -> list[Any]:  # Any: JSON
-    rows = _rows_inside(values, problems) if isinstance(values, dict) else values
+    rows = values
+    if isinstance(values, dict):
+        rows = _rows_of_columns(values)
+        rows = _rows_of_keys(values) if rows is None else rows
+        rows = _rows_inside(values, problems) if rows is None else rows
     if not isinstance(rows, list):
         raise DataError(
             f"{problems.path}: a list of objects is needed, this is {_json_type(values)}"
@@ -271,46 +243,56 @@ def _json_list(values: Any, problems: Problems) -> list[Any]:  # Any: JSON
     return rows
 
 
-def _rows_inside(body: dict[str, Any], problems: Problems) -> list[Any]:  # Any: JSON
-    """Return the list of rows that is inside an object, one level down or two, or the rows of
-    pandas' other layouts.
+def _rows_of_columns(body: dict[str, Any]) -> list[Any] | None:  # Any: JSON
+    """Return the rows of an object of columns, or of one that names them beside its rows, as pandas
+    writes it with `split`; None where it is neither.
     """
-    lists: dict[str, list[Any]] = {}
+    names, data = body.get("columns"), body.get("data")
+    if isinstance(names, list) and isinstance(data, list):
+        widths = {len(row) if isinstance(row, list) else -1 for row in data}
+        if widths <= {len(names)}:
+            return [dict(zip(names, row, strict=True)) for row in data]
+    columns = list(body.values())
+    if len(columns) < 2 or not all(isinstance(column, list) for column in columns):
+        return None
+    tables = any(column and all(isinstance(cell, dict) for cell in column) for column in columns)
+    if tables or len(set(map(len, columns))) > 1:
+        return None
+    return [dict(zip(body, cells, strict=True)) for cells in zip(*columns, strict=True)]
+
+
+def _rows_of_keys(body: dict[str, Any]) -> list[Any] | None:  # Any: JSON
+    """Return the rows of an object of objects whose keys are numbers: of rows, as pandas writes it
+    with `index`, or of columns, as it does by default; None where it is neither.
+    """
+    if not body or not all(isinstance(value, dict) for value in body.values()):
+        return None
+    if all(key.isdecimal() for key in body):
+        return [*body.values()]
+    keys = dict.fromkeys(key for column in body.values() for key in column)
+    if not keys or not all(key.isdecimal() for key in keys):
+        return None
+    return [{name: column.get(key) for name, column in body.items()} for key in keys]
+
+
+def _rows_inside(body: dict[str, Any], problems: Problems) -> list[Any]:  # Any: JSON
+    """Return the list of objects that is inside an object, one level down or two."""
+    lists = {name: value for name, value in body.items() if not isinstance(value, dict)}
     for name, value in body.items():
-        inside = (
-            {f"{name}.{key}": inner for key, inner in value.items()}
-            if isinstance(value, dict)
-            else {name: value}
-        )
-        lists |= {path: inner for path, inner in inside.items() if isinstance(inner, list)}
-    columns = body.get("columns")
-    split = lists.get("data", [None])
-    if isinstance(columns, list) and all(
-        isinstance(row, list) and len(row) == len(columns) for row in split
-    ):
-        return [dict(zip(columns, row, strict=True)) for row in split]
-    tables = {
-        path: rows for path, rows in lists.items() if all(isinstance(row, dict) for row in rows)
-    }
-    one_length = len(set(map(len, lists.values()))) == 1
-    if len(body) > 1 and lists.keys() == body.keys() and one_length and not any(tables.values()):
-        return [dict(zip(body, cells, strict=True)) for cells in zip(*lists.values(), strict=True)]
-    if body and all(isinstance(value, dict) for value in body.values()):
-        if all(str(key).isdecimal() for key in body):
-            return [*body.values()]
-        keys = dict.fromkeys(key for column in body.values() for key in column)
-        if keys and all(key.isdecimal() for key in keys):
-            return [{name: column.get(key) for name, column in body.items()} for key in keys]
-    path = next(
-        (path for path in _ROWS_AT if path in tables),
-        next(iter(tables), None) if len(tables) == 1 else None,
-    )
-    if path is None:
-        there = f"; lists of objects are in {', '.join(tables)}" if tables else ""
+        if isinstance(value, dict):
+            lists |= {f"{name}.{key}": inner for key, inner in value.items()}
+    tables: dict[str, list[Any]] = {}  # Any: as above
+    for path in (path for path in lists if isinstance(lists[path], list)):
+        if all(isinstance(row, dict) for row in lists[path]):
+            tables[path] = lists[path]
+    usual = [path for path in _ROWS_AT if path in tables]
+    if not usual and len(tables) != 1:
+        others = f"; lists of objects are in {', '.join(tables)}" if tables else ""
         hint = "save the list alone as .json, or one object a line as .jsonl"
         raise DataError(
-            f"{problems.path}: a list of objects is needed, this is an object{there}", hint=hint
+            f"{problems.path}: a list of objects is needed, this is an object{others}", hint=hint
         )
+    path = (usual or list(tables))[0]
     problems.notes.append(f"the rows are the list {path!r} of the file's object")
     return tables[path]
 
@@ -359,54 +341,48 @@ def _delimited(
         delimiter, commas = _sniff(rest, stated[-1], only=True)
     else:
         delimiter, commas = _sniff(head, delimiter)
-    with _long_fields_allowed():
-        cells = csv.reader(lines, delimiter=delimiter, strict=True)
-        header: list[str] | None = None
-        unnamed: set[str] = set()
+    header: list[str] = []
+    unnamed: set[str] = set()
+    for start, row in _cells(lines, delimiter, problems):
+        if not header:
+            header = [name.strip() or f"column {i}" for i, name in enumerate(row, 1)]
+            unnamed = {name for name, cell in zip(header, row, strict=True) if not cell.strip()}
+            _refuse_doubles(header, problems.path)
+            continue
+        if not row[0] and not any(cell.strip() for cell in row):
+            problems.blank += 1
+            continue
+        while len(row) > len(header) and not row[-1].strip():
+            row.pop()
+        if len(row) != len(header):
+            problems.add(start, f"{len(row)} cells where the header names {len(header)} columns")
+            continue
+        for at in commas:
+            row[at] = row[at].replace(",", ".")
+        fields = dict(zip(header, row, strict=True))
+        for name in unnamed:
+            if not fields[name]:
+                del fields[name]
+        yield start, fields
+
+
+def _cells(lines: _Lines, delimiter: str, problems: Problems) -> Iterator[tuple[int, list[str]]]:
+    """Yield the cells of each row with the line it starts on; what is no CSV is a problem."""
+    before = csv.field_size_limit(_FIELD_LIMIT)  # a global of the process, so it is put back
+    try:
+        rows = csv.reader(lines, delimiter=delimiter, strict=True)
         skipped = lines.number
         while True:
-            start = skipped + cells.line_num + 1
+            start = skipped + rows.line_num + 1
             try:
-                row = next(cells)
+                row = next(rows)
             except StopIteration:
                 return
             except csv.Error as error:
                 problems.add(start, f"not valid CSV: {error} (a stray or unclosed quotation mark?)")
                 continue
-            if not row or lines.damaged >= start:
-                continue
-            if header is None:
-                header = [name.strip() or f"column {i}" for i, name in enumerate(row, 1)]
-                unnamed = {name for name, cell in zip(header, row, strict=True) if not cell.strip()}
-                _refuse_doubles(header, problems.path)
-                continue
-            if not row[0] and not any(cell.strip() for cell in row):
-                problems.blank += 1
-                continue
-            while len(row) > len(header) and not row[-1].strip():
-                row.pop()
-            if len(row) != len(header):
-                problems.add(
-                    start, f"{len(row)} cells where the header names {len(header)} columns"
-                )
-                continue
-            for at in commas:
-                row[at] = row[at].replace(",", ".")
-            fields = dict(zip(header, row, strict=True))
-            for name in unnamed:
-                if not fields[name]:
-                    del fields[name]
-            yield start, fields
-
-
-@contextmanager
-def _long_fields_allowed() -> Iterator[None]:
-    """Lift the csv module's limit of 131,072 characters a field; it is a global of the process, so
-    put it back.
-    """
-    before = csv.field_size_limit(_FIELD_LIMIT)
-    try:
-        yield
+            if row and lines.damaged < start:
+                yield start, row
     finally:
         csv.field_size_limit(before)
 

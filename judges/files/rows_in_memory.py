@@ -1,4 +1,4 @@
-"""Rows that are in memory already: a list of dicts, a DataFrame, a Hugging Face dataset."""
+"""Where rows come from: a file, a list of dicts, a DataFrame, a Hugging Face dataset."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ..errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+FORMATS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,39 @@ class RowsInMemory:
 
 RowSource = Path | RowsInMemory
 """Where rows come from."""
+
+
+def kind_of(path: Path) -> str:
+    """Return the format a file's name stands for, such as `.jsonl`; `.gz` at the end is looked
+    through.
+
+    Raises:
+        DataError: The name stands for none of `FORMATS`.
+    """
+    name = path.name.lower()
+    kind = Path(name.removesuffix(".gz")).suffix
+    if kind not in FORMATS or (kind == ".parquet" and name.endswith(".gz")):
+        raise DataError(
+            f"{path}: the format of {path.name!r} is not known",
+            hint=f"accepted are {', '.join(FORMATS)}, the text formats also with .gz",
+        )
+    return kind
+
+
+def unit_of(source: RowSource) -> Literal["line", "row"]:
+    """Say what a record's number counts: lines, or rows where a source has no lines to speak of."""
+    if isinstance(source, RowsInMemory):
+        return "row"
+    name = source.name.lower().removesuffix(".gz")
+    return "row" if name.endswith((".json", ".parquet")) else "line"
+
+
+def name_of(source: RowSource) -> str:
+    """Return a file's name without its format, or what rows in memory are called."""
+    if isinstance(source, RowsInMemory):
+        return source.name
+    name = source.name
+    return Path(name[:-3] if name.lower().endswith(".gz") else name).stem
 
 
 def rows_in_memory(data: object, *, name: str = "rows") -> RowsInMemory:

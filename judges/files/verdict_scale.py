@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ..errors import InputError
@@ -250,12 +250,11 @@ def outside(values: Counter[float], scale: OutputScale) -> str:
     return ", ".join(named)
 
 
-def clipped(values: Sequence[float | None], scale: OutputScale) -> list[float | None]:
-    """Return the values with those beyond an end of the scale moved to that end."""
-    return [
-        None if value is None else min(max(value, float(scale.low)), float(scale.high))
-        for value in values
-    ]
+def clipped(grade: float, scale: OutputScale | None) -> float:
+    """Return a grade; one beyond an end of the scale, where there is one, is moved to that end."""
+    if scale is None:
+        return grade
+    return min(max(grade, float(scale.low)), float(scale.high))
 
 
 def _middle(low: int, high: int) -> float:

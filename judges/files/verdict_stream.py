@@ -20,7 +20,6 @@ from ..errors import DataError
 from ..judged_arrays import IntArray
 from ..judged_columns import JudgedColumns
 from ..rows import Dataset
-from ..scale import OutputScale
 from .columns import (
     Draft,
     as_text,
@@ -34,14 +33,15 @@ from .columns import (
 from .groups import GuessedGroups, guess_groups
 from .label_words import LOOKED_AT, ColumnWords, read_grade
 from .problems import Problems, shorten
-from .records import Cell, Record, kind_of, name_of, read_records, unit_of
+from .records import Cell, Record, read_records
+from .rows_in_memory import kind_of, name_of
 from .verdict_columns import CLASSES, REASON, VerdictColumns, roles_of, texts_of
 from .verdict_items import INPUTS
-from .verdict_scale import describe_scales, far_scores, say_outside, words_for
+from .verdict_scale import words_for
 from .verdicts import (
     Confidences,
-    choose_scales,
-    classes_of,
+    GradesOfFile,
+    grade_file,
     map_notes,
     missing_notes,
     score_notes,
@@ -65,7 +65,7 @@ def can_stream(path: Path, columns: VerdictColumns) -> bool:
     """
     if columns.aggregate or "*" in columns.score or kind_of(path) == ".json":
         return False
-    first = next(read_records(path, Problems(path, unit_of(path))), None)
+    first = next(read_records(path, Problems(path)), None)
     return first is not None and columns.score in first.fields
 
 
@@ -82,45 +82,40 @@ def stream_verdicts(path: Path, columns: VerdictColumns) -> JudgedColumns:
     """
     read = _Reading(path, columns)
     read.to_the_end()
-    frame, labels, scores = read.counts.frame(), read.labels, read.scores
-    if columns.require_labels and not (_values(frame, "label") | read.uneven_labels):
+    frame = read.counts.frame()
+    labels, scores = _counter(frame, "label"), _counter(frame, "score")
+    if columns.require_labels and not labels and not read.uneven_labels:
         raise DataError(
             f"{path}: no row has a label in column {columns.label!r}",
             hint="name it with --label COLUMN",
         )
     notes = read.notes(frame)
-    if columns.scale is None:
-        far = far_scores(_counter(frame, "score"), notes)
-        frame.loc[frame.score.isin(far), "score"] = nan
-    if frame.score.isna().all():
-        raise DataError(
-            f"{path}: no row has a score in column {columns.score!r}",
-            hint=scores.hint("--score-map") or "name it with --score COLUMN",
-        )
-    grades = (
-        _values(frame, "label") | read.uneven_labels | labels.grades,
-        _values(frame, "score") | scores.grades,
+    grades = GradesOfFile(
+        path=path,
+        judge=name_of(path),
+        score_column=columns.score,
+        labels=labels,
+        scores=scores,
+        other_labels=read.uneven_labels,
+        classes=read.cells[CLASSES],
     )
-    classes = classes_of(path, read.cells[CLASSES])
-    scales = choose_scales(path, name_of(path), classes, grades, columns, notes)
-    described = _values(frame, "label") | read.uneven_labels
-    if columns.scale is not None:
-        _keep_to_scale(frame, columns.scale, columns.clip, notes)
-        described = _values(frame, "label")
-    if classes is None:
-        describe_scales(scales, described, _values(frame, "score"), notes)
+    grading = grade_file(grades, columns, (read.labels.grades, read.scores), notes)
+    frame.loc[frame.score.isin(grading.dropped.keys()), ["score", "reason"]] = (nan, "parse")
+    if grading.clip_to is not None:
+        ends = grading.clip_to.low, grading.clip_to.high
+        frame["label"], frame["score"] = frame.label.clip(*ends), frame.score.clip(*ends)
     rows, without_score = read.counts.rows, frame[frame.score.isna()]
     unlabelled = int(frame.weight[frame.label.isna()].sum())
     unscored = int(without_score.weight.sum())
     notes += missing_notes(unlabelled if columns.require_labels else 0, unscored, rows)
     missing = without_score[without_score.label.notna()]
-    positive = int(missing.weight[missing.label >= scales[0].threshold].sum())
+    positive = int(missing.weight[missing.label >= grading.labels.threshold].sum())
     reasons = without_score.groupby("reason").weight.sum()
     scored = frame[frame.score.notna() & frame.label.notna()]
     model = _typed(path, read.cells["judge_model"])
     return JudgedColumns(
-        dataset=Dataset(rows=(), labels=scales[0], name=name_of(path), notes=tuple(notes)),
-        scale=scales[1],
+        dataset=Dataset(rows=(), labels=grading.labels, name=name_of(path), notes=tuple(notes)),
+        scale=grading.scores,
         judge=path.name,
         model=model[0] if len(model) == 1 and isinstance(model[0], str) else "",
         simulated=True in _typed(path, read.cells["simulated"]),
@@ -144,7 +139,7 @@ class _Reading:
 
     def __init__(self, path: Path, columns: VerdictColumns) -> None:
         self.path, self.columns = path, columns
-        self.unreadable = Problems(path, unit_of(path))
+        self.unreadable = Problems(path)
         self.stream = read_records(path, self.unreadable)
         self.head = list(islice(self.stream, LOOKED_AT))
         roles = roles_of(columns, matrix=False)
@@ -175,7 +170,7 @@ class _Reading:
         Raises:
             DataError: The file, or any of its rows, cannot be used.
         """
-        problems = Problems(self.path, unit_of(self.path))
+        problems = Problems(self.path)
         ids = array("q")
         for record in chain(self.head, self.stream):
             self.names.update(record.fields)
@@ -214,7 +209,7 @@ class _Reading:
 
     def notes(self, frame: Frame) -> list[str]:
         """Return what to know of the file, once it has been read."""
-        notes = [] if self.by_id is not None else [id_note(unit_of(self.path))]
+        notes = [] if self.by_id is not None else [id_note(self.unreadable.unit)]
         notes += [*self.unreadable.said(), *self.labels.notes("labels")]
         if self.uneven:
             notes.append(uneven_note(self.path, self.uneven, self.counts.rows))
@@ -284,23 +279,8 @@ def _name_doubled(path: Path, by_id: str | None, ids: IntArray, problems: Proble
             problems.add(record.at, f"the id {shorten(id)} was used before, on {before}")
 
 
-def _values(frame: Frame, column: str) -> set[float]:
-    return set(frame[column].dropna().unique().tolist())
-
-
 def _counter(frame: Frame, column: str) -> Counter[float]:
     return Counter(frame.groupby(column, sort=False).weight.sum().to_dict())
-
-
-def _keep_to_scale(frame: Frame, scale: OutputScale, clip: bool, notes: list[str]) -> None:
-    """Clip labels and scores beyond the ends of a stated scale, or take such scores away."""
-    say_outside(_counter(frame, "label"), _counter(frame, "score"), scale, clip, notes)
-    clipped = frame.score.clip(scale.low, scale.high)
-    outside = frame.score.notna() & (clipped != frame.score)
-    frame["label"] = frame.label.clip(scale.low, scale.high)
-    frame["score"] = clipped
-    if not clip:
-        frame.loc[outside, ["score", "reason"]] = (nan, "parse")
 
 
 def _typed(path: Path, cells: set[Cell]) -> list[Cell]:

@@ -5,8 +5,8 @@ here.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, get_args
 
@@ -21,8 +21,8 @@ from .columns import Draft, Table, read_table
 from .groups import NO_GROUP, GuessedGroups, guess_groups
 from .label_words import ColumnWords, read_grade
 from .problems import Problems, shorten
-from .records import Cell, name_of, read_records, unit_of
-from .rows_in_memory import RowSource
+from .records import Cell, read_records
+from .rows_in_memory import RowSource, name_of
 from .verdict_columns import (
     CLASSES,
     RATIONALE,
@@ -72,7 +72,7 @@ def load_judges(path: RowSource, columns: VerdictColumns) -> dict[str, JudgedDat
             or labels lie outside the stated scale.
         DataError: The file, or any of its rows, cannot be used; up to ten problems are named.
     """
-    first = next(read_records(path, Problems(path, unit_of(path))), None)
+    first = next(read_records(path, Problems(path)), None)
     matrix = "*" in columns.score
     if first is not None and columns.score not in first.fields:
         matrix = matrix or any(name.startswith(f"{columns.score}.") for name in first.fields)
@@ -135,43 +135,150 @@ def _judged_dataset(
     notes = [*table.notes, *map_notes(columns, name)]
     words = ColumnWords(cells, words_for(columns.map_of(name)))
     rows = _read_scores(table, columns, words, cells, notes)
-    labels, scores = {float(grade) for grade in table.grades}, set(_counted_scores(rows))
-    if not scores:
-        column = name if matrix else columns.score
-        hint = words.hint("--score-map") or "name it with --score COLUMN"
-        raise DataError(f"{table.path}: no row has a score in column {column!r}", hint=hint)
-    classes = classes_of(table.path, {draft.aside.get(CLASSES) for draft in table.drafts})
-    grades = labels | table.worded, scores | words.grades
-    scales = choose_scales(table.path, name, classes, grades, columns, notes)
-    if columns.scale is not None:
-        rows = _keep_to_scale(rows, columns.scale, columns.clip, notes)
-        labels = {row.draft.label for row in rows if row.draft.label is not None}
-        scores = set(_counted_scores(rows))
-    if classes is None:
-        describe_scales(scales, labels, scores, notes)
+    grading = grade_file(
+        GradesOfFile(
+            path=table.path,
+            judge=name,
+            score_column=name if matrix else columns.score,
+            labels=Counter(row.draft.label for row in rows if row.draft.label is not None),
+            scores=Counter(row.score for row in rows if row.score is not None),
+            other_labels=table.grades,
+            classes={draft.aside.get(CLASSES) for draft in table.drafts},
+        ),
+        columns,
+        (table.worded, words),
+        notes,
+    )
+    if grading.dropped or grading.clip_to is not None:
+        rows = [_graded(row, grading) for row in rows]
     if columns.aggregate:
-        problems = Problems(table.path, unit_of(table.path))
+        problems = Problems(table.path)
         rows = aggregate_rows(rows, columns.aggregate, columns.by, problems, notes)
     unlabelled, unscored = (
         sum(row.draft.label is None for row in rows),
         sum(row.score is None for row in rows),
     )
     notes += missing_notes(unlabelled if columns.require_labels else 0, unscored, len(rows))
-    label_scale, score_scale = scales
     dataset = Dataset.of(
-        (_row(row.draft) for row in rows), labels=label_scale, name=name_of(table.path), notes=notes
+        (_row(row.draft) for row in rows),
+        labels=grading.labels,
+        name=name_of(table.path),
+        notes=notes,
     )
     rationale = columns.rationale or RATIONALE
     models = {draft.meta.get("judge_model") for draft in table.drafts}
     model = models.pop()
     return JudgedDataset(
         dataset=dataset,
-        answers=tuple(_answer(row, score_scale, rationale) for row in rows),
-        scale=score_scale,
+        answers=tuple(_answer(row, grading.scores, rationale) for row in rows),
+        scale=grading.scores,
         judge=name if matrix else table.path.name,
         model=model if not models and isinstance(model, str) else "",  # that every row names
         simulated=any(draft.meta.get("simulated") is True for draft in table.drafts),
-        outputs=output_columns(table.drafts, columns.score, labels | scores),
+        outputs=output_columns(table.drafts, columns.score, grading.occurring),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradesOfFile:
+    """The grades of a verdict file as its cells say them, before any scale is known."""
+
+    path: RowSource
+    judge: str
+    score_column: str
+    labels: Counter[float]
+    scores: Counter[float]
+    other_labels: set[float]
+    """Labels of rows that are not measured, which show the scale all the same."""
+    classes: set[Cell]
+    """The different cells of the column `CLASSES`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grading:
+    """How the cells of a verdict file became grades on two scales."""
+
+    labels: OutputScale
+    scores: OutputScale
+    clip_to: OutputScale | None
+    """The scale to whose ends grades beyond them are moved."""
+    dropped: Mapping[float, str]
+    """The scores that are no grades, with the reason."""
+    occurring: set[float]
+    """Every grade that occurs."""
+
+
+def grade_file(
+    grades: GradesOfFile,
+    columns: VerdictColumns,
+    worded: tuple[Collection[float], ColumnWords],
+    notes: list[str],
+) -> Grading:
+    """Find the scales of labels and scores, and the scores that are on none.
+
+    Args:
+        grades: Of the whole file.
+        columns: What is stated of it.
+        worded: The grades of the scales whose words the labels and the scores are.
+        notes: Takes how both were read.
+
+    Raises:
+        InputError: No probability can reach the threshold, values are spread too wide to be grades,
+            or labels lie outside the stated scale.
+        DataError: No row has a score, or a grade is no place among the classes.
+    """
+    scale, scores = columns.scale, grades.scores
+    dropped: dict[float, str] = {}
+    if scale is None:
+        for score in far_scores(scores, notes):
+            dropped[score] = f"the file's score is {score:g}, which is no grade"
+    on_scale = set(scores) - dropped.keys()
+    if not on_scale:
+        hint = worded[1].hint("--score-map") or "name it with --score COLUMN"
+        raise DataError(
+            f"{grades.path}: no row has a score in column {grades.score_column!r}", hint=hint
+        )
+    labels = set(grades.labels) | grades.other_labels
+    classes = classes_of(grades.path, grades.classes)
+    both = labels | set(worded[0]), on_scale | worded[1].grades
+    if classes is not None:
+        _require_places(grades.path, classes, set[float]().union(*both), columns)
+        notes.append(f"the judge chooses among {', '.join(classes.labels)}")
+        scales = classes, classes
+    elif scale is None:
+        scales = infer_scales(*both, columns.cuts(grades.judge), notes)
+    else:
+        scales = state_scales(scale, columns.cuts(grades.judge))
+    if scale is not None:
+        say_outside(grades.labels, scores, scale, columns.clip, notes)
+        labels = set(grades.labels)
+        if not columns.clip:
+            outside = [score for score in scores if not scale.low <= score <= scale.high]
+            dropped |= {score: f"the score {score:g} is outside the scale" for score in outside}
+    clip_to = scale if columns.clip else None
+    labels = {clipped(label, clip_to) for label in labels}
+    on_scale = {clipped(score, clip_to) for score in scores if score not in dropped}
+    if classes is None:
+        describe_scales(scales, labels, on_scale, notes)
+    return Grading(
+        labels=scales[0],
+        scores=scales[1],
+        clip_to=clip_to,
+        dropped=dropped,
+        occurring=labels | on_scale,
+    )
+
+
+def _graded(row: ScoredDraft, grading: Grading) -> ScoredDraft:
+    """Return a row with its label and score on their scales."""
+    score, missing, label = row.score, row.missing, row.draft.label
+    if score is not None and score in grading.dropped:
+        score, missing = None, grading.dropped[score]
+    return replace(
+        row,
+        draft=replace(row.draft, label=None if label is None else clipped(label, grading.clip_to)),
+        score=None if score is None else clipped(score, grading.clip_to),
+        missing=missing,
     )
 
 
@@ -196,33 +303,6 @@ def classes_of(path: RowSource, texts: set[Cell]) -> OutputScale | None:
             f"{path}: rows name different {CLASSES}", hint="keep the verdicts of one judge a file"
         )
     return OutputScale(kind="choice", labels=names.pop()) if names else None
-
-
-def choose_scales(
-    path: RowSource,
-    judge: str,
-    classes: OutputScale | None,
-    grades: tuple[set[float], set[float]],
-    columns: VerdictColumns,
-    notes: list[str],
-) -> tuple[OutputScale, OutputScale]:
-    """Return the scales of labels and scores: the judge's classes, those that are stated, or what
-    the grades show.
-
-    The grades are all labels and all scores; thresholds are stated by the judge's name.
-
-    Raises:
-        DataError: A label or a score is no place among the classes.
-        InputError: An order of the classes is asked for, or the scales cannot be told.
-    """
-    labels, scores = grades
-    if classes is not None:
-        _require_places(path, classes, labels | scores, columns)
-        notes.append(f"the judge chooses among {', '.join(classes.labels)}")
-        return classes, classes
-    if columns.scale is None:
-        return infer_scales(labels, scores, columns.cuts(judge), notes)
-    return state_scales(columns.scale, columns.cuts(judge))
 
 
 def missing_notes(unlabelled: int, unscored: int, rows: int) -> Iterator[str]:
@@ -259,10 +339,6 @@ def _require_places(
         )
 
 
-def _counted_scores(rows: Sequence[ScoredDraft]) -> Counter[float]:
-    return Counter(row.score for row in rows if row.score is not None)
-
-
 def _read_scores(
     table: Table,
     columns: VerdictColumns,
@@ -284,12 +360,6 @@ def _read_scores(
         confidence = confidences.read(draft)
         rows.append(ScoredDraft(draft=draft, score=score, missing=missing, confidence=confidence))
     notes += [*confidences.notes(), *score_notes(words)]
-    far: set[float] = set() if columns.scale else far_scores(_counted_scores(rows), notes)
-    for at, row in enumerate(rows):
-        if row.score in far:
-            rows[at] = replace(
-                row, score=None, missing=f"the file's score is {row.score:g}, which is no grade"
-            )
     return rows
 
 
@@ -300,30 +370,12 @@ def score_notes(words: ColumnWords) -> Iterator[str]:
         yield f"some scores are words that are no grades, which leaves their rows unscored; {hint}"
 
 
-def _keep_to_scale(
-    rows: Sequence[ScoredDraft], scale: OutputScale, clip: bool, notes: list[str]
-) -> list[ScoredDraft]:
-    """Clip labels and scores beyond the ends of a stated scale, or take such scores away."""
-    labels, scores = [row.draft.label for row in rows], [row.score for row in rows]
-    counted = Counter(label for label in labels if label is not None), _counted_scores(rows)
-    say_outside(*counted, scale, clip, notes)
-    within: list[ScoredDraft] = []
-    for row, label, score in zip(rows, clipped(labels, scale), clipped(scores, scale), strict=True):
-        missing = row.missing
-        if score != row.score and not clip:
-            score, missing = None, f"the score {row.score:g} is outside the scale"
-        within.append(
-            replace(row, draft=replace(row.draft, label=label), score=score, missing=missing)
-        )
-    return within
-
-
 class Confidences:
     """Reads a judge's confidences out of their column."""
 
     def __init__(self, path: RowSource, column: str | None) -> None:
         self._column = column
-        self._problems = Problems(path, unit_of(path))
+        self._problems = Problems(path)
         self._strange = 0
         self._first_strange = ""
 

@@ -16,7 +16,7 @@ from ...judges.errors import DataError, InputError
 from ...judges.files.columns import near_names
 from ...judges.files.label_words import map_hint, read_grade
 from ...judges.files.problems import Problems
-from ...judges.files.records import Cell, read_objects, unit_of
+from ...judges.files.records import Cell, read_objects
 from ...judges.files.verdict_scale import words_for
 
 Body = Mapping[str, Any]  # Any: JSON
@@ -53,7 +53,7 @@ def read_bodies(path: Path) -> Iterator[tuple[int, Body]]:
     Raises:
         DataError: The file, or any of its objects, cannot be read.
     """
-    problems = Problems(path, unit_of(path))
+    problems = Problems(path)
     yield from read_objects(path, problems)
     problems.check()
 
@@ -107,7 +107,7 @@ def rows_of(
         DataError: A mapped column or question is missing, or an answer is no grade.
     """
     every = list(items)
-    problems = Problems(path, "row")
+    problems = Problems(path)
     question = _question(path, every, options)
     columns = {ours: name for ours, name in options.columns.items() if ours not in (LABEL, REASON)}
     names = dict.fromkeys(name for item in every for name in item.fields)

@@ -21,7 +21,7 @@ from ...judges import (
 from ...judges.drafting import LabelledExample, draft_judge
 from ...judges.files import WORDS
 from ...judges.files.problems import Problems
-from ...judges.files.records import read_records, unit_of
+from ...judges.files.records import read_records
 from ..config.environment import Environment
 from ..config.options import ModelOptions
 from ..imports import reply_clause
@@ -47,7 +47,7 @@ def read_examples(path: Path, label: str) -> list[LabelledExample]:
     Raises:
         DataError: The file, or a row of it, cannot be used.
     """
-    problems = Problems(path, unit_of(path))
+    problems = Problems(path)
     records = list(read_records(path, problems))
     problems.check()
     if not records:

@@ -4,7 +4,7 @@ from .installed_tools import TOOLS, list_installed, read_installed
 from .model_reading import NO_READING, ModelReading, ask_for_reading, reading_messages
 from .our_exports import ReadBack, read_back
 from .own_prompt import read_own_prompt, read_own_prompts
-from .template_syntaxes import read_double_brace, read_f_string, read_loose
+from .placeholders import read_double_brace, read_f_string, read_loose
 from .understand import Understood, understand
 
 __all__ = [

@@ -49,7 +49,7 @@ def prompts_of(
     location: str,
     chats: Sequence[Sequence[CodeString]],
     strings: Sequence[CodeString],
-    wanted: str | None,
+    string_name: str | None,
 ) -> list[ForeignJudge]:
     """Return the prompts of a source file: its chats, and strings that stand in none.
 
@@ -58,7 +58,7 @@ def prompts_of(
         location: The file.
         chats: The lists of messages.
         strings: All strings.
-        wanted: The name of the one to take.
+        string_name: The name of the one to take.
 
     Raises:
         InputError: There is none, or none of that name.
@@ -72,12 +72,13 @@ def prompts_of(
     if len(alone) == len(free) == 1 and not chats:
         alone = [[replace(free[0], role="system"), *alone[0]]]
     prompts = [*chats, *alone]
-    if wanted is not None:
-        named = [prompt for prompt in prompts if wanted in (prompt[-1].name, _line_of(prompt[-1]))]
-        named = named or [[string] for string in strings if string.name == wanted]
+    if string_name is not None:
+        named = [one for one in prompts if string_name in (one[-1].name, _line_of(one[-1]))]
+        named = named or [[string] for string in strings if string.name == string_name]
         if not named:
-            names = ", ".join(sorted({string.name for string in strings if string.name})) or "none"
-            raise InputError(f"there is no string {wanted!r} in it", hint=f"its strings: {names}")
+            names = ", ".join(sorted({string.name for string in strings if string.name}))
+            message = f"there is no string {string_name!r} in it"
+            raise InputError(message, hint=f"its strings: {names or 'none'}")
         prompts = named[:1]
     if not prompts:
         raise InputError(
@@ -91,13 +92,13 @@ def _candidates(strings: Sequence[CodeString]) -> list[CodeString]:
     """Return the strings with fields, else the long ones, each once and none that is a piece of
     another.
     """
-    found = [string for string in strings if string.has_fields and len(string) >= _SHORTEST]
-    if not found:
+    candidates = [string for string in strings if string.has_fields and len(string) >= _SHORTEST]
+    if not candidates:
         long = [string for string in strings if len(string) >= _SHORTEST_PLAIN]
         read = [replace(one, parts=read_parts("".join(map(str, one.parts)), [])) for one in long]
-        found = [string for string in read if string.has_fields] or read
+        candidates = [string for string in read if string.has_fields] or read
     once: dict[str, CodeString] = {}
-    for string in found:
+    for string in candidates:
         once.setdefault(string.text, string)
     every = "\0".join(once)
     return [string for text, string in once.items() if every.count(text) == 1]

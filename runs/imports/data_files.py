@@ -37,34 +37,34 @@ _SHORTEST = 20
 _SHORTEST_PLAIN = 60
 
 
-def prompts_in(path: Path, body: Any, wanted: str | None) -> list[ForeignJudge]:  # Any: JSON
+def prompts_in(path: Path, body: Any, key_path: str | None) -> list[ForeignJudge]:  # Any: JSON
     """Return the prompts of a file.
 
     Args:
         path: The file.
         body: What it holds.
-        wanted: The path of keys, such as `judges.tone`, of the one to take.
+        key_path: The path of keys, such as `judges.tone`, of the one to take.
 
     Raises:
         InputError: It holds none, or none of that name.
     """
     notes: list[str] = []
-    found = [
+    judges = [
         replace(judge, string=judge.string or name)
         for name, judge in _prompts(path, body, "", notes)
     ]
-    if wanted is not None:
-        named = [judge for judge in found if judge.string == wanted]
+    if key_path is not None:
+        named = [judge for judge in judges if judge.string == key_path]
         if not named:
-            names = ", ".join(judge.string for judge in found) or "none"
-            raise InputError(f"there is no {wanted!r} in it", hint=f"its prompts: {names}")
-        found = named[:1]
-    if not found:
+            names = ", ".join(judge.string for judge in judges) or "none"
+            raise InputError(f"there is no {key_path!r} in it", hint=f"its prompts: {names}")
+        judges = named[:1]
+    if not judges:
         raise InputError(
             "none of its keys holds a prompt",
             hint=f"a chat stands under messages, a text under {', '.join(_USER_KEYS[:4])}",
         )
-    return [replace(judge, notes=(*judge.notes, *notes)) for judge in found]
+    return [replace(judge, notes=(*judge.notes, *notes)) for judge in judges]
 
 
 def _prompts(
@@ -144,14 +144,7 @@ def _messages(body: Body, notes: list[str]) -> tuple[TemplateMessage, ...]:
         if isinstance(chat, list) and _is_chat(chat):
             return _chat([{"system": system}, *chat] if system else chat, notes)
     texts = {str(key): text for key, value in body.items() if (text := _text(key, value))}
-    user = next((key for key in _USER_KEYS if key in texts), None)
-    if user is None:
-        with_fields = [
-            key
-            for key, text in texts.items()
-            if len(text) >= _SHORTEST and has_field(foreign("", "", [_message("user", text, [])]))
-        ]
-        user = with_fields[0] if len(with_fields) == 1 else None
+    user = _row_key(texts)
     if user is None:
         return (_message("user", system, notes),) if system else ()
     others = [key for key in texts if key != user]
@@ -162,8 +155,22 @@ def _messages(body: Body, notes: list[str]) -> tuple[TemplateMessage, ...]:
     left_out = [key for key in others if key not in before and len(texts[key]) >= _SHORTEST_PLAIN]
     if left_out:
         notes.append(f"Its text under {', '.join(left_out)} is not here.")
-    roles = [*(("system", key) for key in before), ("user", user)]
-    return tuple(_message(role, texts[key], notes) for role, key in roles)
+    rules = (_message("system", texts[key], notes) for key in before)
+    return (*rules, _message("user", texts[user], notes))
+
+
+def _row_key(texts: Mapping[str, str]) -> str | None:
+    """Return the key of the text that shows the row: one that is called so, else the only one with
+    fields.
+    """
+    for key in _USER_KEYS:
+        if key in texts:
+            return key
+    long = (key for key, text in texts.items() if len(text) >= _SHORTEST)
+    with_fields = [
+        key for key in long if has_field(foreign("", "", [_message("user", texts[key], [])]))
+    ]
+    return with_fields[0] if len(with_fields) == 1 else None
 
 
 def _text(key: Any, value: Any) -> str:  # Any: JSON

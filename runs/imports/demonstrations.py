@@ -32,7 +32,7 @@ def read_demonstrations(
     for number, (user, reply) in enumerate(demonstrations, start=1):
         text = "" if _has_fields(user, reply) else user.text({}).strip()
         match = next(
-            (found for pattern in patterns if text and (found := pattern.fullmatch(text))), None
+            (fitting for pattern in patterns if text and (fitting := pattern.fullmatch(text))), None
         )
         if match is None:
             raise InputError(

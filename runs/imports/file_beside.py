@@ -79,14 +79,14 @@ def file_beside(text: str, prompt: str, suffix: str = ".py") -> str:
     own = {line.strip() for line in prompt.splitlines() if len(line.strip()) >= _SHORTEST_LINE}
     masked = _Mask(prompt, own).of(text, suffix)
     lines = [ELSEWHERE if line.strip() in own else line for line in masked.splitlines()]
-    kept = [
+    shown_lines = [
         line
         for at, line in enumerate(lines)
         if line != ELSEWHERE or lines[at - 1 : at] != [ELSEWHERE]
     ]
-    if not any(re.search(r"\w", line) for line in kept if line != ELSEWHERE):
+    if not any(re.search(r"\w", line) for line in shown_lines if line != ELSEWHERE):
         return ""
-    return _nearest("\n".join(kept).strip("\n"))
+    return _nearest("\n".join(shown_lines).strip("\n"))
 
 
 class _Mask:
@@ -167,19 +167,19 @@ class _Mask:
             return line
         if len(words) > 2 and "-----" not in line:
             self._in_key = False
-        shown = [word if self._is_plain(word) else _HIDDEN for word in words]
+        masked_words = [word if self._is_plain(word) else _HIDDEN for word in words]
         for at, word in enumerate(words):
             paired = words[at - 1 : at] == ["="] or (
                 at == 1 and len(words) == 2 and words[0][-1] in ":="
             )
             if (paired or re.fullmatch(r"\w+[=:]\S+", word)) and not self._is_known(word):
-                shown[at] = _HIDDEN
-        if "-----" in line or (len(words) == 1 and shown == [_HIDDEN]):
+                masked_words[at] = _HIDDEN
+        if "-----" in line or (len(words) == 1 and masked_words == [_HIDDEN]):
             self._in_key = "-----END" not in line
         if _SECRET.search(line) or self._in_key or "-----" in line:
-            shown = [_HIDDEN]
+            masked_words = [_HIDDEN]
         indent = line[: len(line) - len(line.lstrip("#/* \t"))]
-        return indent + " ".join(shown) if shown != words else line
+        return indent + " ".join(masked_words) if masked_words != words else line
 
     def _is_known(self, text: str) -> bool:
         """Whether a text is a small number, a few words of the prompt, which the model is shown

@@ -43,9 +43,9 @@ def read_computed_jinja(text: str, notes: list[str]) -> tuple[TemplatePart, ...]
     except jinja2.TemplateSyntaxError as error:
         raise InputError(f"line {error.lineno}: it is no Jinja template: {error.message}") from None
     outputs = tree.find_all(jinja2.nodes.Output)
-    shown = {name.name for output in outputs for name in output.find_all(jinja2.nodes.Name)}
+    written_names = {name.name for output in outputs for name in output.find_all(jinja2.nodes.Name)}
     settled: dict[str, None] = {}
-    parts = join_literals(_Reader(settled, shown).parts(tree.body))
+    parts = join_literals(_Reader(settled, written_names).parts(tree.body))
     notes += [note for note in settled if note not in notes]
     return parts
 
@@ -58,9 +58,9 @@ def one_field(name: str) -> str:
 class _Reader:
     """Writes out a tree; names that the template sets itself are known."""
 
-    def __init__(self, settled: dict[str, None], shown: Collection[str]) -> None:
+    def __init__(self, settled: dict[str, None], field_names: Collection[str]) -> None:
         self._settled = settled
-        self._shown = shown
+        self._shown = field_names
         """The names that the template shows somewhere."""
         self._known: dict[str, list[TemplatePart]] = {}
 

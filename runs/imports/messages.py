@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 from ...judges import InputError
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart
-from .placeholders import read_parts
-from .template_syntaxes import TemplateReader, read_f_string
+from .placeholders import TemplateReader, read_f_string, read_parts
 
 ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
     "system": "system",
@@ -49,12 +48,12 @@ def read_messages(
         raise InputError("there is no list of messages")
     messages = []
     for number, item in enumerate(body, start=1):
-        said, text = _role_and_text(item)
+        role_name, text = _role_and_text(item)
         if text is None:
             raise InputError(f"message {number} has no text as its content")
-        role = ROLES.get(said)
+        role = ROLES.get(role_name)
         if role is None:
-            raise InputError(f"message {number} has the role {said!r:.40}")
+            raise InputError(f"message {number} has the role {role_name!r:.40}")
         messages.append(TemplateMessage(role=role, parts=read_template(text)))
     return tuple(messages)
 

@@ -121,20 +121,20 @@ def _chosen(judges: Sequence[ForeignJudge], name: str) -> ForeignJudge:
 
 
 def check_reading(
-    prompt: str, beside: str, said: Mapping[str, str], lists: Mapping[str, tuple[str, ...]]
+    prompt: str, beside: str, texts: Mapping[str, str], lists: Mapping[str, tuple[str, ...]]
 ) -> ModelReading:
     """Keep of a model's reading what stands in the prompt, or in its file.
 
     Args:
         prompt: The prompt.
         beside: The rest of its file, as the model was shown it.
-        said: The texts that the model gives, by the fields of the instruction.
+        texts: The texts that the model gives, by the fields of the instruction.
         lists: The lists that it gives.
     """
     quotes = _Quotes(f"{prompt}\n\n{beside}")
     labels = quotes.all(lists["labels"], also=_OF_JSON)
     fields = quotes.all(lists["reply_fields"], by_path=True)
-    verdict, confidence = said["verdict"], said["confidence"]
+    verdict, confidence = texts["verdict"], texts["confidence"]
     if lists["reply_fields"]:
         quotes.expect(verdict, verdict in fields)
         verdict = verdict if verdict in fields else ""
@@ -143,19 +143,19 @@ def check_reading(
         founded = "..." in verdict and bool(sides) and all(map(quotes.stands, sides))
         quotes.expect(verdict, founded)
         verdict = verdict if founded else ""
-    first, last = quotes.one(said["first_words"]), quotes.one(said["last_words"])
+    first, last = quotes.one(texts["first_words"]), quotes.one(texts["last_words"])
     return ModelReading(
-        places=tuple(place for place in lists["places"] if place in prompt),
+        places=tuple(row_mark for row_mark in lists["places"] if row_mark in prompt),
         labels=labels if len(set(labels)) > 1 else (),
-        unordered=said["unordered"].casefold().startswith("y"),
-        scale=None if labels else quotes.scale(said["scale"]),
-        threshold=quotes.threshold(said["threshold"]),
+        unordered=texts["unordered"].casefold().startswith("y"),
+        scale=None if labels else quotes.scale(texts["scale"]),
+        threshold=quotes.threshold(texts["threshold"]),
         reply_fields=fields,
         verdict=verdict,
         confidence=confidence if confidence in fields and confidence != verdict else "",
-        unsaid=said["answer"].casefold() == "unsaid" or not _Quotes(prompt).have(fields),
+        unsaid=texts["answer"].casefold() == "unsaid" or not _Quotes(prompt).have(fields),
         criteria=f"{first} ... {last}" if first and last else "",
-        open=said["open"],
+        open=texts["open"],
         unfounded=tuple(quotes.unfounded),
     )
 
@@ -189,17 +189,17 @@ class _Quotes:
             also: Words that need not stand there.
             by_path: Whether words are paths such as `result.score`, of which each part stands.
         """
-        found: list[str] = []
+        spelled_words: list[str] = []
         for words in listed:
             if (
                 (by_path and all(map(self.stands, words.split("."))))
                 or words.casefold() in also
                 or self._between(words, listed)
             ):
-                found.append(words)
+                spelled_words.append(words)
             elif spelled := self.one(words):
-                found.append(spelled)
-        return tuple(found) if len(found) == len(listed) else ()
+                spelled_words.append(spelled)
+        return tuple(spelled_words) if len(spelled_words) == len(listed) else ()
 
     def _between(self, words: str, listed: Sequence[str]) -> bool:
         """Whether a grade lies between two numbers that stand in the text, as 1.5 does."""

@@ -72,9 +72,9 @@ def read_own_prompts(path: Path, string: str | None = None) -> tuple[ForeignJudg
         with bounded():
             text = read_text(path)
             judges = _read(path, text, string)
-            whole = notebook_text(text) if path.suffix == ".ipynb" else text
-            shown = file_beside(whole, "\n".join(map(text_of, judges)), path.suffix)
-            return tuple(replace(judge, file=shown) for judge in judges)
+            file_text = notebook_text(text) if path.suffix == ".ipynb" else text
+            masked_file = file_beside(file_text, "\n".join(map(text_of, judges)), path.suffix)
+            return tuple(replace(judge, file=masked_file) for judge in judges)
     except InputError as error:
         raise _of_file(path, error) from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -1,16 +1,25 @@
-"""Where the text of a row goes in a person's prompt, in the syntaxes that templates have."""
+"""Where the text of a row goes in a template, in the syntaxes that templates have.
+
+Lenient where tools are: spaces inside a field's braces do not matter. What a template computes
+(format specs, conversions) is refused, never guessed.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
+from string import Formatter
 
-from ...judges import InputError
-from ..exports.template_parts import Field, TemplatePart, join_literals
+from ...judges import PLACEHOLDER, InputError
+from ..exports.template_parts import Field, TemplatePart, join_literals, split_placeholders
 from .jinja_templates import read_computed_jinja
-from .template_syntaxes import read_loose
 
 Parts = tuple[TemplatePart, ...]
+TemplateReader = Callable[[str], Parts]
 
+_NAME = r"[^\W\d][\w.]*"
+_DOUBLE = re.compile(rf"\{{\{{\s*({_NAME})\s*\}}\}}")
+_SINGLE = re.compile(rf"(?<!\{{)\{{({_NAME})\}}(?!\}})")
 _ESCAPED = re.compile(r"\{\{\{\{\s*([\w.]+)\s*\}\}\}\}")
 _COMMENT = re.compile(r"(?<!\{)\{#-?[\s\S]*?-?#\}\n?|\{\{![\s\S]*?\}\}\n?")
 _COMPUTES = re.compile(
@@ -18,7 +27,7 @@ _COMPUTES = re.compile(
     r"|\{\{\s*[^\W\d][\w.]*\s+[\w.\"'\[\] ]*[\w\"'\]]\s*\}\}"
 )
 _BLOCK = re.compile(r"\{\{[#^/]\s*\w+[^{}]*\}\}|<%(?!=)")
-_DOUBLE = re.compile(r"\{\{\s*[\w.]+\s*\}\}")
+_ANY_DOUBLE = re.compile(r"\{\{\s*[\w.]+\s*\}\}")
 _CONVERTED = re.compile(r"(?<!\{)\{([A-Za-z_][\w.]*)(?:![rsa])?(?::[^{}\s\"']{1,8})?\}(?!\})")
 _AS_DOUBLE = (
     re.compile(r"\{\{\{\s*([\w.]+)\s*\}\}\}"),  # Mustache, unescaped
@@ -26,6 +35,7 @@ _AS_DOUBLE = (
     re.compile(r"\{\{\s*[.$@&]([\w.]+)\s*\}\}"),  # Go, Semantic Kernel, n8n
     re.compile(r"<%=\s*([\w.]+)\s*%>"),  # ERB
 )
+_STRING_TEMPLATE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})")
 _DOLLAR = re.compile(r"(?<![\w$\\])\$([A-Za-z_]\w*)")
 _OTHERS = (
     re.compile(r"(?<![\w$\\])\$\{([A-Za-z_]\w*)\}"),
@@ -35,6 +45,75 @@ _OTHERS = (
 """Syntaxes that a text is in where it has no double braces; the group is the name."""
 _BY_ORDER = re.compile(r"%[-+ #0-9.]*[a-zA-Z]|\{\d*(?::[^{}]*)?\}|\[\]|\?")
 """Placeholders of C and its like, of `str.format` without names, and of queries."""
+
+
+def our_template(parts: Iterable[TemplatePart]) -> str:
+    """Write parts as a template of ours, with `{{name}}`.
+
+    Raises:
+        InputError: Literal text holds what our templates would take for a field; they have no way
+            to escape it.
+    """
+    parts = join_literals(parts)
+    text = "".join(f"{{{{{part.name}}}}}" if isinstance(part, Field) else part for part in parts)
+    if join_literals(split_placeholders(text)) != parts:
+        placeholders = [match.group() for match in PLACEHOLDER.finditer(text)]
+        raise InputError(
+            f"the text around the fields holds braces that would be read as fields: {placeholders}"
+        )
+    return text
+
+
+def read_f_string(text: str) -> Parts:
+    """Read a `str.format` or f-string template.
+
+    Raises:
+        InputError: It is none, or a field is computed.
+    """
+    try:
+        pieces = list(Formatter().parse(text))
+    except ValueError as error:
+        raise InputError(f"the text is no f-string template: {error}") from None
+    parts: list[TemplatePart] = []
+    for literal, name, spec, conversion in pieces:
+        parts.append(literal)
+        if name is None:
+            continue
+        if spec or conversion or not re.fullmatch(_NAME, name):
+            raise InputError(
+                f"the field {{{name}{conversion or ''}{spec or ''}}} is computed by the template"
+            )
+        parts.append(Field(name))
+    return join_literals(parts)
+
+
+def read_double_brace(text: str) -> Parts:
+    """Read a template in which a tool replaces `{{name}}` by pattern; all else is literal."""
+    return cut(_DOUBLE, text)
+
+
+def read_single_brace(text: str) -> Parts:
+    """Read a text in which `{name}` is replaced and every other brace is literal."""
+    return cut(_SINGLE, text)
+
+
+def read_dollar(text: str) -> Parts:
+    """Read a `string.Template`: `$name` and `${name}`; `$$` is a dollar."""
+    parts = cut(_STRING_TEMPLATE, text.replace("$$", "\ue000"))
+    return tuple(p.replace("\ue000", "$") if isinstance(p, str) else p for p in parts)
+
+
+def read_loose(text: str) -> Parts:
+    """Read a person's text: `{{name}}` where it has any, else `{name}` with every other brace
+    literal.
+    """
+    parts = read_double_brace(text)
+    if any(isinstance(part, Field) for part in parts):
+        return parts
+    try:
+        return read_f_string(text)
+    except InputError:
+        return read_single_brace(text)
 
 
 def read_parts(text: str, notes: list[str]) -> Parts:
@@ -68,7 +147,7 @@ def _in_its_syntax(text: str, notes: list[str]) -> Parts:
     if _COMPUTES.search(text):
         return read_computed_jinja(text.strip("\n"), notes)
     text = text.strip("\n")
-    if not _DOUBLE.search(text):
+    if not _ANY_DOUBLE.search(text):
         for pattern in _OTHERS:
             if pattern.search(text):
                 return cut(pattern, text)
@@ -88,17 +167,12 @@ def with_marks(parts: Parts, marks: dict[str, str]) -> Parts:
     """
     if not marks:
         return parts
-    either = re.compile("|".join(map(re.escape, sorted(marks, key=len, reverse=True))))
+    longest_first = map(re.escape, sorted(marks, key=len, reverse=True))
+    either = re.compile(f"({'|'.join(longest_first)})")
     pieces: list[TemplatePart] = []
     for part in parts:
-        if isinstance(part, Field):
-            pieces.append(part)
-            continue
-        end = 0
-        for match in either.finditer(part):
-            pieces += [part[end : match.start()], Field(marks[match.group()])]
-            end = match.end()
-        pieces.append(part[end:])
+        inner = (part,) if isinstance(part, Field) else cut(either, part)
+        pieces += (Field(marks.get(p.name, p.name)) if isinstance(p, Field) else p for p in inner)
     return join_literals(pieces)
 
 
@@ -113,6 +187,10 @@ def by_order(mark: str) -> bool:
 
 
 def cut(pattern: re.Pattern[str], text: str) -> Parts:
-    """Cut a text at its fields; the pattern's one group is the name."""
-    pieces = enumerate(pattern.split(text))
-    return tuple(Field(piece) if at % 2 else piece for at, piece in pieces if piece)
+    """Cut a text at its fields; what a group of the pattern matches is the name."""
+    parts: list[TemplatePart] = []
+    end = 0
+    for match in pattern.finditer(text):
+        parts += [text[end : match.start()], Field(match[match.lastindex or 0])]
+        end = match.end()
+    return join_literals([*parts, text[end:]])

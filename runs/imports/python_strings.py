@@ -14,7 +14,7 @@ from ..exports.template_parts import Field, TemplatePart, join_literals
 from .code_strings import CodeString, Parts
 from .jinja_templates import one_field, read_computed_jinja
 from .messages import ROLES
-from .template_syntaxes import read_dollar, read_loose
+from .placeholders import read_dollar, read_loose
 
 _DEEPEST = 20
 _SAME_WORDS = ("format", "strip", "lstrip", "rstrip", "render", "substitute", "safe_substitute")
@@ -89,8 +89,8 @@ class PythonStrings:
             parts = self.parts(content) if role and content is not None else ()
             if content is None or not parts:
                 return []
-            known = {*self.named, *self._functions}
-            names = [n.id for n in ast.walk(content) if _is_name_node(n) and n.id in known]
+            defined_names = {*self.named, *self._functions}
+            names = [n.id for n in ast.walk(content) if _is_name_node(n) and n.id in defined_names]
             name = next(iter(names), "")
             chat.append(CodeString(name=name, parts=parts, line=item.lineno, role=role))
         return chat
@@ -339,9 +339,9 @@ def fixed_arguments(tree: ast.Module) -> dict[str, str]:
             case _:
                 pass
     return {
-        name: next(iter(found))
-        for name, found in texts.items()
-        if name and len(found) == 1 and all(found)
+        name: next(iter(values))
+        for name, values in texts.items()
+        if name and len(values) == 1 and all(values)
     }
 
 

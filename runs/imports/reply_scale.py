@@ -75,16 +75,17 @@ def read_threshold(
     if options.threshold is not None:
         placed = _placed(options.threshold, scale)
         if placed is None:
-            known = ", ".join(scale.labels) or f"a number from {scale.low} to {scale.high}"
-            raise InputError(f"the threshold {options.threshold!r} is not on the scale", hint=known)
+            allowed = ", ".join(scale.labels) or f"a number from {scale.low} to {scale.high}"
+            message = f"the threshold {options.threshold!r} is not on the scale"
+            raise InputError(message, hint=allowed)
         return replace(scale, threshold=placed)
     if scale.kind not in ("graded", "probability") or _is_said(judge, options):
         return scale
     if not reading.threshold:
         return scale
     placed = _placed(reading.threshold, scale)
-    founded = reading.threshold not in reading.unfounded
-    if placed is None or not founded or placed <= scale.low:  # all answers would pass
+    is_quoted = reading.threshold not in reading.unfounded
+    if placed is None or not is_quoted or placed <= scale.low:  # all answers would pass
         text = f"which grades pass? The model reads {reading.threshold!r:.80}"
         questions.append(Question("threshold", text, "--threshold GRADE", scale.labels))
         return scale
@@ -120,8 +121,8 @@ def describe_default(
     notes: list[str],
 ) -> None:
     """Say which grades pass where nobody says it."""
-    said = options.threshold or reading.threshold or _is_said(judge, options)
-    if said or scale.kind not in ("graded", "probability"):
+    is_stated = options.threshold or reading.threshold or _is_said(judge, options)
+    if is_stated or scale.kind not in ("graded", "probability"):
         return
     at = scale.name(scale.threshold)
     passing = f"up to {at}" if scale.low_is_good else f"from {at} on"

@@ -17,9 +17,8 @@ from ...judges import InputError, OutputScale
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_literals
 from .foreign_judge import ForeignJudge, foreign
 from .messages import read_langchain, read_messages
-from .placeholders import Parts, read_parts
+from .placeholders import Parts, read_double_brace, read_f_string, read_parts
 from .prompt_files import read_text
-from .template_syntaxes import read_double_brace, read_f_string
 
 Body = Mapping[str, Any]  # Any: JSON or YAML
 _GRADED_BY_MODEL = ("llm-rubric", "g-eval", "model-graded-closedqa", "factuality")
@@ -53,8 +52,8 @@ def _langchain(path: Path, body: Body) -> ForeignJudge:
     """Read a prompt of LangChain; of a structured one its schema says how to answer."""
     messages = read_langchain(body)
     schema = body["kwargs"].get("schema_")
-    asked = isinstance(schema, Mapping) and isinstance(schema.get("properties"), Mapping)
-    notes = (ASKED_BY_TOOL("LangChain"),) if asked else ()
+    has_schema = isinstance(schema, Mapping) and isinstance(schema.get("properties"), Mapping)
+    notes = (ASKED_BY_TOOL("LangChain"),) if has_schema else ()
     return foreign("LangChain", path.name, messages, notes=notes)
 
 
@@ -109,11 +108,11 @@ def _mlflow_aligned(path: Path, judge: Body) -> ForeignJudge:
     if rules and "instructions" in inner:
         lines = [inner["instructions"].rstrip(), "", "Guidelines:", *rules]
         inner = {**inner, "instructions": "\n".join(lines)}
-    found = _mlflow(path, inner)
+    base = _mlflow(path, inner)
     if not judge.get("episodic_trace_ids"):
-        return found
+        return base
     note = "The examples that MLflow looks up for each row are not here."
-    return replace(found, notes=(*found.notes, note))
+    return replace(base, notes=(*base.notes, note))
 
 
 def _mlflow(path: Path, judge: Body) -> ForeignJudge:
@@ -199,14 +198,14 @@ def _graded(path: Path, assertion: Body, shared: Any) -> ForeignJudge:  # Any: Y
 def _tested_prompts(path: Path, body: Body) -> list[ForeignJudge]:
     """Return the prompts that a configuration without a graded assertion tests, by their labels."""
     listed = body.get("prompts")
-    found: list[ForeignJudge] = []
+    judges: list[ForeignJudge] = []
     for at, prompt in enumerate(listed if isinstance(listed, list) else (), start=1):
         entry = _mapping(prompt)
         keys = ("raw", "content", "template", "file", "id")
         words = next((entry[key] for key in keys if entry.get(key)), prompt)
         name = str(entry.get("label") or entry.get("id") or f"prompt {at}")
-        found.append(foreign("promptfoo", path.name, _chat(path, words), string=name))
-    return found
+        judges.append(foreign("promptfoo", path.name, _chat(path, words), string=name))
+    return judges
 
 
 def _chat(path: Path, prompt: Any) -> tuple[TemplateMessage, ...]:  # Any: YAML

@@ -208,13 +208,13 @@ def _put_together(pieces: Sequence[_Piece]) -> list[_Piece]:
     for at, piece in enumerate(pieces):
         joined.append(piece)
         while len(joined) > 2 and joined[-2].text == "+" and joined[-2].kind == "sign":
-            left, right = joined[-3], joined[-1]
+            first, right = joined[-3], joined[-1]
             called = at + 1 < len(pieces) and pieces[at + 1].text in (".", "(", "?.")
-            if called or "sign" in (left.kind, right.kind) or left.kind == right.kind == "name":
+            if called or "sign" in (first.kind, right.kind) or first.kind == right.kind == "name":
                 break
-            sides = [p.parts if p.kind == "string" else (Field(p.text),) for p in (left, right)]
+            sides = [p.parts if p.kind == "string" else (Field(p.text),) for p in (first, right)]
             parts = join_literals([*sides[0], *sides[1]])
-            joined[-3:] = [_Piece("string", "", left.line, parts)]
+            joined[-3:] = [_Piece("string", "", first.line, parts)]
         if [p.text for p in joined[-3:]] == ["]", ".", "join"]:
             _join_list(joined)
     return joined

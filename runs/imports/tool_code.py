@@ -27,13 +27,13 @@ def read_tool_code(location: str, tree: ast.Module) -> list[ForeignJudge]:
         InputError: The words of one cannot be told.
     """
     reader = _Reader(location, tree)
-    found: list[ForeignJudge | None] = []
+    judges: list[ForeignJudge | None] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            found.append(reader.called(node))
+            judges.append(reader.called(node))
         elif isinstance(node, ast.ClassDef):
-            found.append(reader.signature(node))
-    return [judge for judge in found if judge is not None]
+            judges.append(reader.signature(node))
+    return [judge for judge in judges if judge is not None]
 
 
 class _Reader:
@@ -47,20 +47,20 @@ class _Reader:
     def called(self, node: ast.Call) -> ForeignJudge | None:
         """Return the judge that a call builds; None where it builds none."""
         kind = ast.unparse(node.func).rpartition(".")[2]
-        given = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
+        arguments = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
         names = [name for name, value in self._strings.named.items() if value is node]
-        string = next(iter(names), "") or self._text(given.get("name")) or f"line {node.lineno}"
+        string = next(iter(names), "") or self._text(arguments.get("name")) or f"line {node.lineno}"
         judge = None
-        if kind == "GEval" and given.keys() & {"criteria", "evaluation_steps"}:
-            judge = self._geval(given, node.lineno)
-        elif kind == "AspectCritic" and "definition" in given:
-            judge = self._critic(self._text(given["definition"]))
-        elif kind == "DiscreteMetric" and given.keys() >= {"prompt", "allowed_values"}:
-            judge = self._discrete(given)
-        elif kind == "make_judge" and "instructions" in given:
-            values = given.get("feedback_value_type")
+        if kind == "GEval" and arguments.keys() & {"criteria", "evaluation_steps"}:
+            judge = self._geval(arguments, node.lineno)
+        elif kind == "AspectCritic" and "definition" in arguments:
+            judge = self._critic(self._text(arguments["definition"]))
+        elif kind == "DiscreteMetric" and arguments.keys() >= {"prompt", "allowed_values"}:
+            judge = self._discrete(arguments)
+        elif kind == "make_judge" and "instructions" in arguments:
+            values = arguments.get("feedback_value_type")
             truth = values is not None and ast.unparse(values) == "bool"
-            words = self._text(given["instructions"], double=True)
+            words = self._text(arguments["instructions"], double=True)
             judge = mlflow_judge(self._location, words, self._labels(values), truth=truth)
         return _named(judge, string)
 
@@ -99,19 +99,20 @@ class _Reader:
         )
         return _named(judge, node.name)
 
-    def _geval(self, given: Arguments, line: int) -> ForeignJudge:
+    def _geval(self, arguments: Arguments, line: int) -> ForeignJudge:
         """Read DeepEval's GEval: it grades from 0 to 10 and compares a tenth of that with its
         threshold, .5 by default.
         """
-        criteria, steps = self._text(given.get("criteria")), self._listed(given, "evaluation_steps")
+        criteria = self._text(arguments.get("criteria"))
+        steps = self._listed(arguments, "evaluation_steps")
         words = [criteria] if criteria else []
         if steps:
             numbered = enumerate(map(self._text, steps), start=1)
             words.append("\n".join(f"{number}. {step}" for number, step in numbered))
-        params = self._listed(given, "evaluation_params")
+        params = self._listed(arguments, "evaluation_params")
         names = [node.attr.lower() for node in params if isinstance(node, ast.Attribute)]
-        strict = self._number(given.get("strict_mode"))
-        share = 1.0 if strict else self._number(given.get("threshold", ast.Constant(value=0.5)))
+        strict = self._number(arguments.get("strict_mode"))
+        share = 1.0 if strict else self._number(arguments.get("threshold", ast.Constant(value=0.5)))
         if not words or not names or share is None:
             raise InputError(
                 f"line {line}: of this GEval the criteria, evaluation_params or threshold cannot be"
@@ -148,18 +149,18 @@ class _Reader:
         """Return the further fields of a row that the file's samples have."""
         calls = [node for node in ast.walk(self._tree) if isinstance(node, ast.Call)]
         samples = [c for c in calls if ast.unparse(c.func).endswith("SingleTurnSample")]
-        shown = {keyword.arg for sample in samples for keyword in sample.keywords}
+        sample_fields = {keyword.arg for sample in samples for keyword in sample.keywords}
         more = ("retrieved_contexts", "reference_contexts", "reference")
-        return [name for name in more if name in shown]
+        return [name for name in more if name in sample_fields]
 
-    def _discrete(self, given: Arguments) -> ForeignJudge:
+    def _discrete(self, arguments: Arguments) -> ForeignJudge:
         """Read Ragas' DiscreteMetric, which answers with one of its values beside a reason."""
-        message = TemplateMessage(role="user", parts=self._strings.parts(given["prompt"]))
+        message = TemplateMessage(role="user", parts=self._strings.parts(arguments["prompt"]))
         return foreign(
             "Ragas' DiscreteMetric",
             self._location,
             [message],
-            labels=self._labels(given["allowed_values"]),
+            labels=self._labels(arguments["allowed_values"]),
             reply_schema={"reason": "text", "value": "score"},
             notes=(ASKED_BY_TOOL("Ragas"),),
         )
@@ -170,8 +171,8 @@ class _Reader:
         parts = self._strings.parts(node)
         return "".join(p if isinstance(p, str) else mark.format(p.name) for p in parts).strip()
 
-    def _listed(self, given: Arguments, key: str) -> list[ast.expr]:
-        node = given.get(key)
+    def _listed(self, arguments: Arguments, key: str) -> list[ast.expr]:
+        node = arguments.get(key)
         node = self._strings.named.get(node.id) if isinstance(node, ast.Name) else node
         return list(node.elts) if isinstance(node, ast.List | ast.Tuple) else []
 

@@ -15,9 +15,8 @@ from .bounded import bounded
 from .demonstrations import read_demonstrations
 from .foreign_judge import AddOptions, ForeignJudge, Question
 from .model_reading import NO_READING, ModelReading
-from .placeholders import as_name, by_order, with_marks
+from .placeholders import as_name, by_order, our_template, with_marks
 from .reply_scale import describe_default, read_scale, read_threshold
-from .template_syntaxes import our_template
 
 FIELD = "\ufffc"
 """Stands for a field in the text of a prompt."""
@@ -87,7 +86,7 @@ def understand(
     """
     notes = list(judge.notes)
     questions: list[Question] = []
-    known: dict[str, str] = {}
+    known_options: dict[str, str] = {}
     messages, options = _with_places(judge, options, reading)
     messages = _filled(judge, messages, options, notes)
     before, demonstrations, last = _conversation(messages)
@@ -98,18 +97,18 @@ def understand(
     scale = read_scale(judge, options, reading, questions)
     if scale:
         scale = read_threshold(scale, judge, options, reading, questions)
-        known |= _scale_options(scale)
+        known_options |= _scale_options(scale)
         describe_default(scale, judge, options, reading, notes)
     form = _reply_form(text, judge, options, reading, scale, questions)
-    known |= _form_options(form)
+    known_options |= _form_options(form)
     span = _criteria(text, judge, options, reading, questions)
     if span:
-        known["criteria"] = _first_and_last(text[span.start : span.end])
+        known_options["criteria"] = _first_and_last(text[span.start : span.end])
     row = _row(text, span) if names else Span(0, 0)
-    shown = [names[part.name] for part in parts if isinstance(part, Field)]
+    field_names = [names[part.name] for part in parts if isinstance(part, Field)]
     prompt = None
     if not questions and scale and form and span:
-        layout = _layout(text, span, row, shown)
+        layout = _layout(text, span, row, field_names)
         notes += layout.notes
         if form.clause:
             notes.append(_on_clause(judge))
@@ -131,11 +130,11 @@ def understand(
         judge=judge,
         prompt=prompt,
         questions=tuple(questions),
-        marked=_marked(text, span, row, shown),
+        marked=_marked(text, span, row, field_names),
         fields=names,
         scale=scale,
         criteria_lines=_lines(text, span) if span else None,
-        known=known,
+        known=known_options,
         notes=tuple(notes),
     )
 
@@ -151,11 +150,11 @@ def _with_places(
         for mark, name in options.fields.items()
         if mark not in present and any(mark in text for text in texts)
     }
-    for place in reading.places:
-        name = as_name(place)
-        in_text = any(place in text for text in texts) and not by_order(place)
-        if in_text and place not in marks and name not in present and name.isidentifier():
-            marks[place] = name
+    for row_mark in reading.places:
+        name = as_name(row_mark)
+        in_text = any(row_mark in text for text in texts) and not by_order(row_mark)
+        if in_text and row_mark not in marks and name not in present and name.isidentifier():
+            marks[row_mark] = name
     messages = [replace(m, parts=with_marks(m.parts, marks)) for m in judge.messages]
     fields = {marks.get(theirs, theirs): ours for theirs, ours in options.fields.items()}
     return messages, replace(options, fields=fields)
@@ -244,7 +243,7 @@ def _on_fields(
     names: Mapping[str, str], options: AddOptions, reading: ModelReading
 ) -> list[Question]:
     """Ask where the texts of a row go, and about each field that the model takes for none."""
-    ordered = [place for place in reading.places if by_order(place)]
+    ordered = [row_mark for row_mark in reading.places if by_order(row_mark)]
     if ordered:
         text = f"which field is each {' and '.join(ordered)}? They have no names, only an order"
         return [Question("field", text, "write {name} in the place of each in the file")]
@@ -252,7 +251,7 @@ def _on_fields(
         text = "where in it do the texts of a row go?"
         form = "--field MARK=NAME, the mark as it stands there, such as --field '[REPLY]=reply'"
         return [Question("field", text, form)]
-    places = {as_name(place) for place in reading.places}
+    places = {as_name(row_mark) for row_mark in reading.places}
     doubtful = [
         name
         for name in names
@@ -465,10 +464,12 @@ def _with_heading(text: str, span: Span) -> Span:
 def _scale_options(scale: OutputScale) -> dict[str, str]:
     threshold = scale.name(scale.threshold) if scale.kind == "graded" else ""
     if scale.labels:
-        known = {"labels": ",".join(scale.labels)}
+        options = {"labels": ",".join(scale.labels)}
         if scale.kind == "choice":
-            return {**known, "choice": ""}
-        return {**known, "threshold": threshold} if threshold else known
+            options["choice"] = ""
+        elif threshold:
+            options["threshold"] = threshold
+        return options
     if scale.kind == "graded":
         return {"scale": f"{scale.low}..{scale.high}@{threshold}"}
     return {"scale": "low-probability" if scale.low_is_good else scale.kind}
@@ -508,8 +509,8 @@ def _marked(
         else:
             kind = ""
         pieces = line.split(FIELD)
-        shown = pieces[0] + "".join(f"{{{{{next(fields)}}}}}{piece}" for piece in pieces[1:])
-        lines.append((kind, shown))
+        line_text = pieces[0] + "".join(f"{{{{{next(fields)}}}}}{piece}" for piece in pieces[1:])
+        lines.append((kind, line_text))
         start = end + 1
     return tuple(lines)
 

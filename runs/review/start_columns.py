@@ -107,7 +107,7 @@ def column_choices(state: AppState, form: StartForm) -> ColumnChoices:
 
 
 def _read_names(path: Path) -> tuple[str, ...]:
-    problems = Problems(path, "row")
+    problems = Problems(path)
     names = dict.fromkeys(
         name
         for record in itertools.islice(read_records(path, problems), LOOKED_AT)

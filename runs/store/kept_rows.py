@@ -21,7 +21,7 @@ def keep_rows(workspace: Workspace, source: RowsInMemory) -> Path:
         DataError: A row cannot be read.
         OSError: The file cannot be written.
     """
-    problems = Problems(source, "row")
+    problems = Problems(source)
     lines = [
         json.dumps(record.fields, ensure_ascii=False) for record in read_records(source, problems)
     ]

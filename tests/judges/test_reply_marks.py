@@ -4,9 +4,11 @@ name of a grade.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from judgewright.judges import (
     Completion,
@@ -22,6 +24,7 @@ from judgewright.judges import (
 
 PASS = OutputScale(kind="binary", labels=("FAIL", "PASS"), threshold=1.0)
 STARS = OutputScale(low=1, high=5, threshold=3.0)
+TABLE = yaml.safe_load((Path(__file__).parent / "replies.yaml").read_text(encoding="utf-8"))
 LETTERS = OutputScale(kind="graded", labels=("F", "D", "C", "B", "A"), threshold=2.0)
 
 
@@ -45,42 +48,19 @@ def score(prompt: JudgePrompt, reply: str) -> float | None:
     return answer.score if isinstance(answer, Verdict) else None
 
 
-@pytest.mark.parametrize(
-    ("mark", "reply", "grade"),
-    [
-        ("[[...]]", "The scale ends at [[5]], so I say [[2]].", 2.0),
-        ("[[...]]", "[[2]] at first, then [[?]]", None),
-        ("Bewertung: ...", "Bewertung: 4\nBewertung: offen", None),
-        ("Bewertung: ...", "Begründung: gut\n**Bewertung:** 4/5", 4.0),
-        ("<stars>...</stars>", "<stars>\n 3 </stars>", 3.0),
-        ("<stars>...</stars>", "<stars>3 or 4</stars>", None),
-        ("<stars>...</stars>", "Score: 4", None),
-        ("last line", "Two things are missing.\n\n2", 2.0),
-        ("last line", "2\nbecause two things are missing", None),
-        ("start", "2, because two things are missing", 2.0),
-        ("start", "I first thought 2.", None),
-        ("", "Two things are missing.\n\n2", None),
-    ],
-)
-def test_a_verdict_stands_at_the_mark(mark: str, reply: str, grade: float | None) -> None:
+@pytest.mark.parametrize(("reply", "mark", "expected"), TABLE["marks"])
+def test_a_verdict_stands_at_the_mark(reply: str, mark: str, expected: float | str) -> None:
     """The last mark decides; where its place cannot be read, nothing else is tried."""
+    grade = None if expected == "parse" else expected
     assert score(judge(STARS, reply_mark=mark), reply) == grade
 
 
-@pytest.mark.parametrize(
-    ("reply", "grade"),
-    [
-        ('{"a": {"score": 4, "why": "x"}}', 4.0),
-        ('{"a": {"why": "x"}, "score": 2}', None),
-        ('{"a": [], "b": {"score": 4}}', None),
-        ('{"a": {"score": 1}} {"a": {"score": 5}}', 5.0),
-        ('{"a": {"score": 1, "score": 5}}', None),
-    ],
-)
-def test_a_verdict_may_stand_inside_an_object(reply: str, grade: float | None) -> None:
+@pytest.mark.parametrize(("reply", "expected"), TABLE["nested"])
+def test_a_verdict_may_stand_inside_an_object(reply: str, expected: float | str) -> None:
     """`a.score` is the field `score` of the object `a`; said twice with two values, it says
     nothing.
     """
+    grade = None if expected == "parse" else expected
     assert score(judge(STARS, reply_schema={"a.why": "text", "a.score": "score"}), reply) == grade
 
 

@@ -111,7 +111,7 @@ def read_pairs(path: Path, pair_columns: PairColumns, notes: list[str]) -> list[
     )
     table = read_table(path, roles)
     notes += [f"{path.name}: {note}" for note in table.notes]
-    problems = Problems(path, unit_of(path))
+    problems = Problems(path)
     seen: dict[tuple[str, str], int] = {}
     pairs: list[PairLine] = []
     for draft in table.drafts:

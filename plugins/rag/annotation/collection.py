@@ -13,7 +13,6 @@ from ....judges.files import (
     mapped_words,
     read_records,
     read_table,
-    unit_of,
     words_of,
 )
 from ....judges.prompt import JudgePrompt
@@ -132,7 +131,7 @@ def _sides(prompt: JudgePrompt, sources: CollectionFiles) -> tuple[_Side, _Side]
 
 def columns_of(path: Path) -> tuple[str, ...]:
     """Return the columns of the first record; a file without one has none."""
-    first = next(read_records(path, Problems(path, unit_of(path))), None)
+    first = next(read_records(path, Problems(path)), None)
     return tuple(first.fields) if first is not None else ()
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from ....judges.errors import DataError
 from ....judges.files.problems import Problems
 from ....judges.files.reading import load_dataset
-from ....judges.files.records import Record, read_records, unit_of
+from ....judges.files.records import Record, read_records
 from ....judges.instruction import (
     ASKING,
     Filled,
@@ -225,7 +225,7 @@ def read_marked(
     Raises:
         DataError: The file, or a row of it, cannot be used.
     """
-    names = _names(read_records(path, Problems(path, unit_of(path))))
+    names = _names(read_records(path, Problems(path)))
     queries = (query, *QUERY_COLUMNS) if query else QUERY_COLUMNS
     columns = {
         "query": _column(path, names, queries, "--query"),
@@ -243,7 +243,7 @@ def read_marked(
 
 def _records(path: Path, column: str | None) -> tuple[list[Record], str]:
     """Return every record of a file, and the column of the query, which each of them has."""
-    problems = Problems(path, unit_of(path))
+    problems = Problems(path)
     records = list(read_records(path, problems))
     problems.check()
     name = _column(path, _names(records), (column,) if column else QUERY_COLUMNS, "--query")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ....judges.errors import DataError
-from ....judges.files import Cell, Problems, kind_of, read_records, unit_of
+from ....judges.files import Cell, Problems, kind_of, read_records
 from ....judges.files.columns import as_text
 from ....judges.files.records import Record
 from ..annotation.collection import DOCUMENT_IDS, PASSAGE_NAMES, first_of
@@ -171,7 +171,7 @@ def read_questions(path: Path, documents: Sequence[Document]) -> tuple[Question,
 
 def _records(path: Path) -> tuple[Problems, list[Record]]:
     kind_of(path)
-    problems = Problems(path, unit_of(path))
+    problems = Problems(path)
     records = list(read_records(path, problems))
     problems.check()
     return problems, records

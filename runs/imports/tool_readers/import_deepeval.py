@@ -2,13 +2,9 @@
 where it is empty.
 """
 
-import json
-import logging
 import os
 import sys
 import warnings
-from importlib.metadata import version
-from pathlib import Path
 
 os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "YES"
 warnings.simplefilter("ignore")
@@ -16,6 +12,7 @@ warnings.simplefilter("ignore")
 from deepeval import metrics  # noqa: E402
 from deepeval.models import DeepEvalBaseLLM  # noqa: E402
 from deepeval.test_case import LLMTestCase, SingleTurnParams  # noqa: E402
+from script_shared import answer, marks_for  # noqa: E402
 
 CRITERIA = "zqmarkczq"
 PARAMETERS = {
@@ -30,16 +27,26 @@ METRICS = {
     "faithfulness": metrics.FaithfulnessMetric,
     "hallucination": metrics.HallucinationMetric,
 }
-MARKS = {
-    "zqmark0zq": "input",
-    "zqmark1zq": "actual_output",
-    "zqmark2zq": "retrieval_context",
-    "zqmark3zq": "statements",
-    "zqmark4zq": "claims",
-    "zqmark5zq": "truths",
-    CRITERIA: "criteria",
-}
+MARKS = marks_for(("input", "actual_output", "retrieval_context", "statements", "claims", "truths"))
+MARKS[CRITERIA] = "criteria"
 MARK_OF = {field: mark for mark, field in MARKS.items()}
+OF_GEVAL = {
+    "scale": {"kind": "graded", "low": 0, "high": 10},
+    "reply": {"reason": "text", "score": "score"},
+    "needs": {"criteria": "GEval judges by evaluation steps of yours"},
+    "notes": [
+        "DeepEval divides the score by 10, and weighs it by token probabilities where a model tells"
+        " them."
+    ],
+}
+OF_PIECES = {
+    "scale": {"kind": "binary", "labels": ["no", "yes"]},
+    "unreadable": "DeepEval asks for a list of verdicts, one for each piece",
+    "notes": [
+        "DeepEval breaks a text into pieces and reports the share with a good verdict; here a row"
+        " is one piece."
+    ],
+}
 
 
 class Fake(DeepEvalBaseLLM):
@@ -84,66 +91,37 @@ def metric_of(name, model):
     return METRICS[name](model=model, async_mode=False, include_reason=False)
 
 
-def main():
-    """Write the names, or one judge, as JSON."""
-    name, answer_path = sys.argv[1], Path(sys.argv[2])
-    logging.disable(logging.CRITICAL)
-    tool = f"deepeval {version('deepeval')}"
-    if not name:
-        answer_path.write_text(
-            json.dumps({"tool": tool, "names": [*PARAMETERS, *METRICS]}), encoding="utf-8"
-        )
-        return
+def read(name):
+    """Return what a metric sends when it asks for its verdict."""
     if name not in PARAMETERS and name not in METRICS:
         raise SystemExit(
             f"DeepEval's metric {name!r} is not one that is read:"
             f" {', '.join((*PARAMETERS, *METRICS))}"
         )
     model = Fake()
+    texts = [MARK_OF["retrieval_context"]]
     case = LLMTestCase(
         input=MARK_OF["input"],
         actual_output=MARK_OF["actual_output"],
-        context=[MARK_OF["retrieval_context"]],
-        retrieval_context=[MARK_OF["retrieval_context"]],
+        context=texts,
+        retrieval_context=texts,
     )
     metric = metric_of(name, model)
     try:
         metric.measure(case, _show_indicator=False)
     except Exception as error:  # noqa: BLE001  # what the metric makes of no verdicts does not matter here
         print(f"after the prompt: {error}", file=sys.stderr)
-    is_geval = name in PARAMETERS
-    verdict_field = "score" if is_geval else "verdicts"
+    verdict_field = "score" if name in PARAMETERS else "verdicts"
     prompts = [prompt for prompt, names in model.requests if verdict_field in names]
     if not prompts:
         raise SystemExit(f"DeepEval's {name} asked for no verdict")
-    text = prompts[0]
-    answer = {
-        "tool": tool,
-        "name": name,
+    more = OF_GEVAL if name in PARAMETERS else OF_PIECES
+    return {
         "location": f"{type(metric).__module__}.{type(metric).__name__}",
-        "messages": [{"role": "user", "content": text}],
-        "marks": {mark: field for mark, field in MARKS.items() if mark in text},
+        "messages": [{"role": "user", "content": prompts[0]}],
+        "marks": {mark: field for mark, field in MARKS.items() if mark in prompts[0]},
+        **more,
     }
-    if is_geval:
-        answer |= {
-            "scale": {"kind": "graded", "low": 0, "high": 10},
-            "reply": {"reason": "text", "score": "score"},
-            "needs": {"criteria": "GEval judges by evaluation steps of yours"},
-            "notes": [
-                "DeepEval divides the score by 10, and weighs it by token probabilities where a"
-                " model tells them."
-            ],
-        }
-    else:
-        answer |= {
-            "scale": {"kind": "binary", "labels": ["no", "yes"]},
-            "unreadable": "DeepEval asks for a list of verdicts, one for each piece",
-            "notes": [
-                "DeepEval breaks a text into pieces and reports the share with a good verdict; here"
-                " a row is one piece."
-            ],
-        }
-    answer_path.write_text(json.dumps(answer), encoding="utf-8")
 
 
-main()
+answer("deepeval", "deepeval", lambda: [*PARAMETERS, *METRICS], read)

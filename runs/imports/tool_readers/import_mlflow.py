@@ -4,15 +4,10 @@ where it is empty.
 
 import importlib
 import inspect
-import json
-import logging
 import pkgutil
-import sys
-import warnings
-from importlib.metadata import version
-from pathlib import Path
 
 from mlflow.genai.judges import prompts
+from script_shared import answer, marks_for
 
 OPTIONAL = ("expected_response",)
 """Arguments with a default that the prompt is about all the same."""
@@ -25,8 +20,8 @@ def capture(name):
     if write is None:
         return None
     parameters = inspect.signature(write).parameters
-    wanted = [n for n, p in parameters.items() if p.default is p.empty or n in OPTIONAL]
-    marks = {f"zqmark{i}zq": n for i, n in enumerate(wanted)}
+    parameter_names = [n for n, p in parameters.items() if p.default is p.empty or n in OPTIONAL]
+    marks = marks_for(parameter_names)
     try:
         text = write(**{n: mark for mark, n in marks.items()})
     except Exception:  # noqa: BLE001  # conversations, traces and lists of tools are no plain texts
@@ -36,33 +31,28 @@ def capture(name):
     return text, marks, module
 
 
-def main():
-    """Write the names, or one judge, as JSON."""
-    name, answer_path = sys.argv[1], Path(sys.argv[2])
-    logging.disable(logging.CRITICAL)
-    warnings.simplefilter("ignore")
-    tool = f"mlflow {version('mlflow')}"
-    names = sorted(module.name for module in pkgutil.iter_modules(prompts.__path__))
-    if not name:
-        names = [n for n in names if capture(n)]
-        answer_path.write_text(json.dumps({"tool": tool, "names": names}), encoding="utf-8")
-        return
-    captured = capture(name) if name in names else None
+def names():
+    """Return the names of the judges that are prompts about plain texts."""
+    modules = sorted(module.name for module in pkgutil.iter_modules(prompts.__path__))
+    return [name for name in modules if capture(name)]
+
+
+def read(name):
+    """Return what a judge sends."""
+    there = any(module.name == name for module in pkgutil.iter_modules(prompts.__path__))
+    captured = capture(name) if there else None
     if captured is None:
         raise SystemExit(
             f"MLflow has no built-in judge {name!r} that is a prompt about plain texts"
         )
     text, marks, module = captured
     keys = '"rationale"' in text and '"result"' in text
-    answer = {
-        "tool": tool,
-        "name": name,
+    return {
         "location": f"{module.__name__}.get_prompt",
         "messages": [{"role": "user", "content": text}],
         "marks": marks,
         "reply": {"rationale": "text", "result": "score"} if keys else None,
     }
-    answer_path.write_text(json.dumps(answer), encoding="utf-8")
 
 
-main()
+answer("mlflow", "mlflow", names, read)

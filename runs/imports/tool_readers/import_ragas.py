@@ -4,19 +4,15 @@ empty.
 
 import importlib
 import inspect
-import json
-import logging
 import pkgutil
 import re
-import sys
 import warnings
-from importlib.metadata import version
-from pathlib import Path
 
 warnings.simplefilter("ignore")
 
 from ragas.metrics import collections  # noqa: E402
 from ragas.prompt.metrics.base_prompt import BasePrompt  # noqa: E402
+from script_shared import answer, marks_for  # noqa: E402
 
 SHORT = {
     "context_relevance": "context_relevance_judge1",
@@ -48,11 +44,10 @@ def capture(kind):
     """Have a prompt written with marks for its texts; None where it takes anything else or gives no
     verdict.
     """
-    marks, inputs = {}, {}
-    for name, field in kind.input_model.model_fields.items():
-        mark = f"zqmark{len(marks)}zq"
-        marks[mark] = name
-        inputs[name] = [mark] if "list" in str(field.annotation).lower() else mark
+    marks, inputs = marks_for(kind.input_model.model_fields), {}
+    for mark, name in marks.items():
+        annotation = kind.input_model.model_fields[name].annotation
+        inputs[name] = [mark] if "list" in str(annotation).lower() else mark
     try:
         text = kind().to_string(kind.input_model(**inputs))
     except Exception:  # noqa: BLE001  # images and nested inputs are no plain texts
@@ -82,19 +77,15 @@ def verdict(model):
     return None
 
 
-def main():
-    """Write the names, or one judge, as JSON."""
-    name, answer_path = sys.argv[1], Path(sys.argv[2])
-    logging.disable(logging.CRITICAL)
-    tool, kinds = f"ragas {version('ragas')}", shipped()
-    if not name:
-        names = [n for n, kind in sorted(kinds.items()) if capture(kind)]
-        short = [n for n, prompt in SHORT.items() if prompt in names]
-        answer_path.write_text(
-            json.dumps({"tool": tool, "names": [*short, *names]}), encoding="utf-8"
-        )
-        return
-    kind = kinds.get(SHORT.get(name, name))
+def names():
+    """Return the names of the prompts that give a verdict about plain texts."""
+    written = [name for name, kind in sorted(shipped().items()) if capture(kind)]
+    return [*(short for short, name in SHORT.items() if name in written), *written]
+
+
+def read(name):
+    """Return what a prompt sends."""
+    kind = shipped().get(SHORT.get(name, name))
     captured = capture(kind) if kind else None
     if captured is None:
         raise SystemExit(f"Ragas has no prompt {name!r} that gives a verdict about plain texts")
@@ -107,9 +98,7 @@ def main():
             "Ragas breaks an answer into statements and reports the share that holds; here a row is"
             " one."
         )
-    answer = {
-        "tool": tool,
-        "name": name,
+    return {
         "location": f"{kind.__module__}.{kind.__name__}",
         "messages": [{"role": "user", "content": text}],
         "marks": marks,
@@ -118,7 +107,6 @@ def main():
         "unreadable": unreadable,
         "notes": notes,
     }
-    answer_path.write_text(json.dumps(answer), encoding="utf-8")
 
 
-main()
+answer("ragas", "ragas", names, read)

@@ -4,12 +4,8 @@ where it is empty.
 
 import inspect
 import json
-import logging
-import sys
-import warnings
-from importlib.metadata import version
-from pathlib import Path
 
+from script_shared import answer, marks_for
 from trulens.core.feedback.feedback import GroundednessConfigs
 from trulens.feedback.dummy.provider import DummyProvider
 from trulens.feedback.llm_provider import LLMProvider
@@ -47,12 +43,12 @@ def capture(provider, name, **options):
     """
     function = getattr(provider, name)
     parameters = inspect.signature(function).parameters
-    wanted = [
+    parameter_names = [
         n
         for n, p in parameters.items()
         if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
     ]
-    marks = {f"zqmark{i}zq": n for i, n in enumerate(wanted)}
+    marks = marks_for(parameter_names)
     arguments = {n: mark for mark, n in marks.items()}
     if "groundedness_configs" in parameters:  # else nltk downloads
         arguments["groundedness_configs"] = GroundednessConfigs(
@@ -75,56 +71,55 @@ def criteria_of(provider, name, text, parameters):
     not.
     """
     other = capture(provider, name, criteria=OTHER) if "criteria" in parameters else None
-    before, found, after = other[0][0]["content"].partition(OTHER) if other else ("", "", "")
-    if not found or not text.startswith(before) or not text.endswith(after):
+    before, mark, after = other[0][0]["content"].partition(OTHER) if other else ("", "", "")
+    if not mark or not text.startswith(before) or not text.endswith(after):
         return ""
     return text[len(before) : len(text) - len(after)].strip()
 
 
-def main():
-    """Write the names, or one judge, as JSON."""
-    name, answer_path = sys.argv[1], Path(sys.argv[2])
-    logging.disable(logging.CRITICAL)
-    warnings.simplefilter("ignore")
-    provider = Provider(
+def make_provider():
+    """Return a provider that asks nobody."""
+    return Provider(
         error_prob=0, loading_prob=0, freeze_prob=0, overloaded_prob=0, delay=0, rpm=1e6
     )
-    functions = sorted(
-        n for n, f in inspect.getmembers(LLMProvider, inspect.isfunction) if not n.startswith("_")
-    )
-    tool = f"trulens {version('trulens-feedback')}"
-    if not name:
-        names = [
-            n for n in functions if not n.startswith("generate_score") and capture(provider, n)
-        ]
-        answer_path.write_text(
-            json.dumps({"tool": tool, "names": [*SHORT, *names]}), encoding="utf-8"
-        )
-        return
-    function = SHORT.get(name, name)
-    captured = capture(provider, function) if function in functions else None
+
+
+def functions():
+    """Return the names of all feedback functions."""
+    members = inspect.getmembers(LLMProvider, inspect.isfunction)
+    return sorted(name for name, _ in members if not name.startswith("_"))
+
+
+def names():
+    """Return the names of those that send one prompt about plain texts."""
+    provider = make_provider()
+    judges = (name for name in functions() if not name.startswith("generate_score"))
+    return [*SHORT, *(name for name in judges if capture(provider, name))]
+
+
+def read(name):
+    """Return what a feedback function sends."""
+    provider, function = make_provider(), SHORT.get(name, name)
+    captured = capture(provider, function) if function in functions() else None
     if captured is None:
         raise SystemExit(
             f"TruLens has no feedback function {name!r} that sends one prompt about plain texts"
         )
     messages, form, marks, parameters = captured
     low, high = (
-        parameters[n].default if n in parameters else None
-        for n in ("min_score_val", "max_score_val")
+        parameters[end].default if end in parameters else None
+        for end in ("min_score_val", "max_score_val")
     )
     notes = ["TruLens reports the grade as a share of the scale, from 0 to 1."]
-    answer = {
-        "tool": tool,
-        "name": name,
+    return {
         "location": f"trulens.feedback.llm_provider.LLMProvider.{function}",
         "messages": messages,
         "marks": marks,
         "criteria": criteria_of(provider, function, messages[0]["content"], parameters),
         "scale": {"kind": "graded", "low": low, "high": high} if isinstance(high, int) else None,
-        "reply": {n: "score" if n == "score" else "text" for n in form.model_fields},
+        "reply": {field: "score" if field == "score" else "text" for field in form.model_fields},
         "notes": [*notes, *([NOTES[function]] if function in NOTES else [])],
     }
-    answer_path.write_text(json.dumps(answer), encoding="utf-8")
 
 
-main()
+answer("trulens", "trulens-feedback", names, read)

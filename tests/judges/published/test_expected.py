@@ -1,7 +1,6 @@
 """Figures of others computed again: what counts as equal, what is said of the rest."""
 
 import json
-import math
 import re
 from decimal import Decimal
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 import orjson
 import pytest
 import sklearn.metrics as sk
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
@@ -32,6 +32,7 @@ needs_verdicts = pytest.mark.skipif(
     not VERDICTS.exists(), reason="the shared data are not beside the checkout"
 )
 
+ENTRIES = yaml.safe_load((Path(__file__).parent / "entries.yaml").read_text(encoding="utf-8"))
 ROWS = [(1, 1)] * 6 + [(0, 1)] * 3 + [(1, 0)] * 2 + [(0, 0)] * 9
 """Labels and scores: precision 6/9, recall 6/8, F1 12/17."""
 
@@ -57,25 +58,7 @@ def test_every_published_figure_is_found_again() -> None:
     assert all(line.n for line in lines)
 
 
-@pytest.mark.parametrize(
-    ("said", "status"),
-    [
-        ({"published": 0.7059, "computed": 0.705882, "status": "exact"}, "equal"),
-        ({"published": 0.71, "computed": None, "status": "exact"}, "equal"),
-        ({"published": None, "computed": 0.705882, "status": "no-published-value"}, "equal"),
-        (
-            {"published": 0.7060, "computed": None, "status": "exact"},
-            "equal",
-        ),  # JSON keeps no final zero: 0.706
-        ({"published": 0.7061, "computed": None, "status": "exact"}, "differs"),
-        ({"published": 0.7059, "computed": 0.705982, "status": "exact"}, "differs"),
-        ({"published": 0.8059, "computed": 0.705882, "status": "exact"}, "differs"),
-        ({"published": 0.8059, "computed": 0.705882, "status": "misprint: a slip"}, "misprint"),
-        ({"published": 0.8059, "computed": None, "status": "misprint: a slip"}, "differs"),
-        ({"published": None, "computed": None, "status": "exact"}, "not computed"),
-        ({"published": [1, 2], "computed": None, "status": "exact"}, "not computed"),
-    ],
-)
+@pytest.mark.parametrize(("said", "status"), ENTRIES["digits"])
 def test_a_figure_is_equal_to_the_digits_that_were_printed(
     tmp_path: Path, said: dict[str, object], status: str
 ) -> None:
@@ -145,18 +128,8 @@ def test_a_threshold_is_never_guessed(
     assert not all_agree(tuple(graded))
 
 
-GRADED = [
-    (0, 0.2),
-    (1, 0.4),
-    (2, 0.5),
-    (3, 0.9),
-    (2, 0.7),
-    (1, 0.6),
-    (0, 0.1),
-    (3, 0.5),
-    (2, 0.3),
-    (1, 0.5),
-]
+LABELS = (0, 1, 2, 3, 2, 1, 0, 3, 2, 1)
+GRADED = list(zip(LABELS, (0.2, 0.4, 0.5, 0.9, 0.7, 0.6, 0.1, 0.5, 0.3, 0.5), strict=True))
 """Another judge: labels 0..3, scores that are probabilities, several at 0.5."""
 
 
@@ -229,55 +202,8 @@ def test_a_rule_reads_scales_items_annotators_and_matrices(tmp_path: Path) -> No
     label, score = (np.array(side) for side in zip(*GRADED, strict=True))
     grades = [0, 1, 2, 7, 2, 0, 0, 3, -1, 1]
     people: list[object] = [[int(y), int(y) + 1] for y in label]
-    of_grades = {"label": "gold", "score": "grade", "scale": "0..3"}
     figures: dict[str, object] = {
-        "counts": {"published": [3, 2, 2, 1], "rule": {**of_grades, "metric": "score_counts"}},
-        "clipped counts": {
-            "published": [4, 2, 2, 2],
-            "rule": {**of_grades, "metric": "score_counts", "clip": True},
-        },
-        "ends": {
-            "published": [4, 2, 2, 2],
-            "rule": {**of_grades, "metric": "score_counts", "clip": True, "scale": [0, 3]},
-        },
-        "grades": {
-            "published": 0.7297,
-            "rule": {**of_grades, "metric": "kappa_grades", "clip": True},
-        },
-        "judge": {
-            "published": 0.7297,
-            "rule": {**of_grades, "metric": "kappa_grades", "clip": True, "score": "all.a"},
-        },
-        "star": {
-            "published": 0.7297,
-            "rule": {
-                **of_grades,
-                "metric": "kappa_grades",
-                "clip": True,
-                "score": "all.*",
-                "judge": "a",
-            },
-        },
-        "items": {
-            "published": 1,
-            "rule": {
-                "metric": "accuracy",
-                "label": "gold",
-                "score": "says",
-                "threshold": 0.5,
-                "label_threshold": 2,
-                "aggregate": "max",
-                "by": "claim",
-            },
-        },
-        "people": {
-            "published": 0.5,
-            "rule": {"metric": "spearman", "label": "people", "score": "says"},
-        },
-        "documents": {
-            "published": 1,
-            "rule": {"metric": "ndcg@1", "label": "gold", "score": "says", "group": "query"},
-        },
+        name: {"published": value, "rule": rule} for name, (value, rule) in ENTRIES["read"].items()
     }
     lines = theirs(
         tmp_path,
@@ -301,87 +227,10 @@ def test_a_rule_reads_scales_items_annotators_and_matrices(tmp_path: Path) -> No
     assert lines["documents"].ours == pytest.approx((1 + 1 / 3) / 2)
 
 
-BROKEN: dict[str, tuple[object, str]] = {
-    "confusion": (
-        {"tp": {"published": 3}, "fp": {"published": 1}},
-        "no rule says how 'confusion' is computed",
-    ),
-    "matrix": ({"published": [[1, 2], [3, 4]]}, "published is a list of lists"),
-    "nested": ({"published": {"tp": 3}, "rule": {"metric": "f1"}}, "published is an object"),
-    "number": (0.71, "the entry is 0.71"),
-    "list": ([0.71], "the entry is a list"),
-    "null": (None, "the entry is None"),
-    "word": ({"published": "high", "rule": {"metric": "f1"}}, "published is 'high'"),
-    "truth": ({"published": True, "rule": {"metric": "f1"}}, "published is True"),
-    "infinite": ({"published": math.inf, "rule": {"metric": "f1"}}, "published is inf"),
-    "huge": ({"published": "1e999999", "rule": {"metric": "f1"}}, "published is '1e999999'"),
-    "status": ({"published": 1, "status": 5, "rule": {"metric": "f1"}}, "status is 5"),
-    "rule": ({"published": 1, "rule": "f1"}, "the rule is not an object"),
-    "empty": ({"published": 1, "rule": {}}, "the rule has no 'metric'"),
-    "key": (
-        {"published": 1, "rule": {"metric": "f1", "cutoff": 2}},
-        "unknown key 'cutoff'; there are metric, label",
-    ),
-    "metric": ({"published": 1, "rule": {"metric": "elo"}}, "there is no metric 'elo'"),
-    "metrics": ({"published": 1, "rule": {"metric": ["f1"]}}, "the rule's 'metric' is ['f1']"),
-    "threshold": (
-        {"published": 1, "rule": {"metric": "f1", "threshold": "two"}},
-        "the rule's 'threshold' is 'two'",
-    ),
-    "nan": (
-        {"published": 1, "rule": {"metric": "f1", "threshold": math.nan}},
-        "the rule's 'threshold' is nan",
-    ),
-    "yes": ({"published": 1, "rule": {"metric": "f1", "threshold": True}}, "not true or false"),
-    "above": (
-        {"published": 1, "rule": {"metric": "f1", "above": True}},
-        "'above' needs a 'threshold'",
-    ),
-    "scale": ({"published": 1, "rule": {"metric": "f1", "scale": "low"}}, "'low' is not binary"),
-    "steep": (
-        {"published": 1, "rule": {"metric": "f1", "scale": "3..3"}},
-        "low 3 is not below high 3",
-    ),
-    "clip": ({"published": 1, "rule": {"metric": "f1", "clip": True}}, "clipping needs the scale"),
-    "aggregate": (
-        {"published": 1, "rule": {"metric": "f1", "aggregate": "sum", "by": "id"}},
-        "'aggregate' is 'sum'",
-    ),
-    "alone": (
-        {"published": 1, "rule": {"metric": "f1", "aggregate": "max"}},
-        "rows are aggregated over",
-    ),
-    "by": ({"published": 1, "rule": {"metric": "f1", "by": "topic"}}, "'by' goes with 'aggregate'"),
-    "no by": ({"published": 1, "rule": {"metric": "f1_macro"}}, "name it with 'by'"),
-    "column": (
-        {"published": 1, "rule": {"metric": "f1", "score": "verdict"}},
-        "the column 'verdict' is missing",
-    ),
-    "group": (
-        {"published": 1, "rule": {"metric": "map", "group": "query"}},
-        "the column 'query' is missing",
-    ),
-    "uncertain": (
-        {"published": 1, "rule": {"metric": "diras_mean", "uncertain": "hard"}},
-        "no row has a column 'hard'",
-    ),
-    "as published": (
-        {"published": 1, "rule": {"metric": "diras_mean_as_published"}},
-        "needs 'uncertain'",
-    ),
-    "cut": ({"published": 1, "rule": {"metric": "ndcg@0", "group": "id"}}, "no metric 'ndcg@0'"),
-    "judge": (
-        {"published": 1, "rule": {"metric": "f1", "score": "verdicts.*", "judge": "a"}},
-        "called like",
-    ),
-}
-"""Entries that say nothing usable, and the reason that is told."""
-
-
-@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize("name", ENTRIES["broken"])
 def test_what_cannot_be_computed_costs_its_own_line(tmp_path: Path, name: str) -> None:
     """The reason stands in it, and the figure beside it is computed."""
-    entry, reason = BROKEN[name]
+    entry, reason = ENTRIES["broken"][name]
     broken, good = check(tmp_path, {name: entry, "f1": {"published": 0.7059}})
     assert (broken.status, broken.ours, broken.figure) == ("not computed", None, name)
     assert reason in broken.remark
@@ -392,19 +241,7 @@ def test_what_cannot_be_computed_costs_its_own_line(tmp_path: Path, name: str) -
     orjson.dumps([broken.to_json(), good.to_json()])
 
 
-@pytest.mark.parametrize(
-    ("file", "figures", "reason"),
-    [
-        ("gone.jsonl", {"f1": {"published": 0.5}}, "no such file"),
-        ("a\0b.jsonl", {"f1": {"published": 0.5}}, "no file can be called so"),
-        ("\ud800.jsonl", {"f1": {"published": 0.5}}, "no such file"),
-        ("", {"f1": {"published": 0.5}}, "is not known"),
-        ("broken.jsonl", {"f1": {"published": 0.5}}, "line 1"),
-        ("comment", "figures of our paper", "'figures of our paper' stands where"),
-        ("numbers", 3, "3 stands where"),
-        ("rows", [{"f1": 1}], "a list stands where"),
-    ],
-)
+@pytest.mark.parametrize(("file", "figures", "reason"), ENTRIES["files"])
 def test_a_file_that_cannot_be_read_costs_its_own_figures(
     tmp_path: Path, file: str, figures: object, reason: str
 ) -> None:
@@ -469,28 +306,14 @@ def test_the_documents_name_every_key_of_a_rule() -> None:
     assert read_rule(entry["rule"]).columns().threshold == np.nextafter(0.5, 1)
 
 
+KEYS = ["published", "computed", "status", "rule", "metric", "threshold", "scale", "by", "f1"]
+
+
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.text(max_size=5) | st.integers(),
         lambda inner: (
-            st.lists(inner, max_size=3)
-            | st.dictionaries(
-                st.sampled_from(
-                    [
-                        "published",
-                        "computed",
-                        "status",
-                        "rule",
-                        "metric",
-                        "threshold",
-                        "scale",
-                        "by",
-                        "f1",
-                    ]
-                ),
-                inner,
-                max_size=4,
-            )
+            st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)
         ),
         max_leaves=12,
     )
@@ -507,32 +330,18 @@ def test_no_entry_whatever_its_shape_stops_the_others(body: object) -> None:
     assert entries["a.jsonl"][1].remark == ""
 
 
-COLUMNS = [
-    "gold",
-    "says",
-    "word",
-    "people",
-    "nested",
-    "nested.a",
-    "nested.*",
-    "query",
-    "empty",
-    "no such column",
-]
+ODD = {name: st.sampled_from(values) for name, values in ENTRIES["odd"].items()}
+NUMBERS = ODD["number"] | st.just(10**400)
 ODD_RULES = st.fixed_dictionaries(
-    {"metric": st.sampled_from(["f1", "kappa", "auroc", "ece", "spearman", "map", "ndcg@3", "ndcg@0", "score_counts",  # noqa: E501
-                                "f1_macro", "uncertainty_ap", "diras_mean_as_published", "x_as_published"])},  # noqa: E501
+    {"metric": ODD["metric"]},
     optional={
-        **dict.fromkeys(("label", "score", "confidence", "uncertain"), st.sampled_from(COLUMNS)),
-        **dict.fromkeys(("group", "judge", "by"), st.sampled_from(COLUMNS)),
-        **dict.fromkeys(("threshold", "label_threshold", "times"), st.sampled_from([0, 0.5, -1, 1e308, 10**400, "2"])),  # noqa: E501
-        "above": st.booleans(),
-        "scale": st.sampled_from(["0..3", [0, 1], "1..5@4", "binary", "probability", "0..99999999999999999999"]),  # noqa: E501
-        "clip": st.booleans(),
-        "aggregate": st.sampled_from(["max", "min", "mean"]),
-        "label_map": st.sampled_from([{"a": 1, "b": 0}, {"0": None}, {"1": 1e308}]),
+        **dict.fromkeys(("label", "score", "confidence", "uncertain"), ODD["column"]),
+        **dict.fromkeys(("group", "judge", "by"), ODD["column"]),
+        **dict.fromkeys(("threshold", "label_threshold", "times"), NUMBERS),
+        **dict.fromkeys(("above", "clip"), st.booleans()),
+        **{name: ODD[name] for name in ("scale", "aggregate", "label_map")},
     },
-)  # fmt: skip
+)
 
 
 @given(rule=ODD_RULES)
