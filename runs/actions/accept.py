@@ -338,8 +338,8 @@ def _put_to_gate(
     )
     about |= {"of": run.run_id, "hunks": list(choice.hunks)}
     question = {"of": run.run_id, "after": {"version": prompt.version}}
-    asked = {"question": question, "model": config.model, "hunks": list(choice.hunks)}
-    return answer_once(workspace, HUNKS, asked | {"after": prompt.to_yaml()}, about, answer)
+    config_of_run = {"question": question, "model": config.model, "hunks": list(choice.hunks)}
+    return answer_once(workspace, HUNKS, config_of_run | {"after": prompt.to_yaml()}, about, answer)
 
 
 def _require_allowed(

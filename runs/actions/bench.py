@@ -181,8 +181,8 @@ def run_bench(
     if source is not None and read.left_out.any():
         source = replace(source, left_out=np.packbits(read.left_out).tobytes().hex())
     settings = JudgeSettings(max_tokens=models.max_tokens, confidence=options.confidence)
-    kept = workspace.registry.kept_rule(prompt)
-    rule = kept.rule if kept else None
+    kept_rule = workspace.registry.kept_rule(prompt)
+    rule = kept_rule.rule if kept_rule else None
     limit = models.max_tokens
     config = BenchConfig.of(
         prompt, dataset, options, model=models.model, max_tokens=limit, rule=rule, source=source
@@ -205,16 +205,15 @@ def run_bench(
         hidden = seal_of(workspace, dataset, show_all=show_all, by="bench")
         enter_look(workspace, read.looked_at_by(prompt.version), dataset, by="bench")
         first = replies.rounds[0]
-        shown = hidden.shown(first)
+        open_rows = hidden.shown(first)
         claims = replies.claims
         if claims is not None:
-            claims = claims.only({row.id for row in shown.dataset.rows})
+            claims = claims.only({row.id for row in open_rows.dataset.rows})
         notes: list[str] = []
-        if kept is not None:
-            notes.append(
-                f"decided by the kept rule {kept.rule.version}: positive at {kept.rule.threshold:g}"
-            )
-            notes += kept.caveats(model=first.model, confidence=options.confidence)
+        if kept_rule is not None:
+            by = f"the kept rule {kept_rule.rule.version}"
+            notes.append(f"decided by {by}: positive at {kept_rule.rule.threshold:g}")
+            notes += kept_rule.caveats(model=first.model, confidence=options.confidence)
         # A claim's threshold decides about a claim, and a ranking has none.
         if claims is None and replies.ranked is None and (hint := hint_threshold(first)):
             notes.append(hint)
@@ -230,7 +229,7 @@ def run_bench(
             ranked=replies.ranked,
             flips=flips,
             stats=stats,
-            shown=shown,
+            shown=open_rows,
             first=first_said,
             notes=(
                 *notes,
@@ -439,10 +438,10 @@ def describe_parameters(dropped: Iterable[str], ignored: Mapping[str, int]) -> t
     if changes := [CHANGES[name] for name in dropped if name in CHANGES]:
         notes.append(f"refused by the endpoint: {', '.join(changes)}")
     if ignored:
-        shown = ", ".join(
+        ignored_names = ", ".join(
             f"{name} in {replies:,} replies" for name, replies in sorted(ignored.items())
         )
-        notes.append(f"ignored by the endpoint: {shown}")
+        notes.append(f"ignored by the endpoint: {ignored_names}")
     return tuple(notes)
 
 

@@ -134,7 +134,7 @@ def run_calibration(
             )
         require_answers(judged.answers)
         calibrated = calibrate(judged, metric=metric, method=method)
-        kept = KeptRule(
+        rule = KeptRule(
             rule=calibrated.rule,
             judge=judged.judge,
             asked_at=prompt.scale.threshold,
@@ -146,11 +146,11 @@ def run_calibration(
             metric=metric,
             simulated=judged.simulated,
         )
-        path = workspace.registry.keep_rule(prompt, kept)
+        path = workspace.registry.keep_rule(prompt, rule)
     return CalibrationRun(
         run_id=run_id,
         calibrated=calibrated,
-        kept=kept,
+        kept=rule,
         path=path,
         shares=parts.shares,
         notes=notes,

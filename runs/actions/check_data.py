@@ -99,8 +99,8 @@ def open_raw(workspace: Workspace, raw: RawRows, path: Path, *, sealed: bool = F
     dataset = Dataset.of(raw.rows, labels=infer_raw_scale(raw.rows), name=path.name)
     read = read_open(workspace, dataset, sealed=sealed)
     read.enter(workspace, by="data check")
-    kept = [i for i, out in enumerate(read.left_out.tolist()) if not out]
-    rows, lines = (tuple(column[i] for i in kept) for column in (raw.rows, raw.lines))
+    read_rows = [i for i, out in enumerate(read.left_out.tolist()) if not out]
+    rows, lines = (tuple(column[i] for i in read_rows) for column in (raw.rows, raw.lines))
     return replace(raw, rows=rows, lines=lines, notes=(*raw.notes, *read.notes))
 
 

@@ -137,15 +137,17 @@ def _check(
     judge: JudgeSettings | None,
 ) -> ModelReport:
     checks: list[Check] = []
-    asked = [judge_request(prompt, row, settings=judge or JudgeSettings()) for row in rows.rows]
+    verdict_requests = [
+        judge_request(prompt, row, settings=judge or JudgeSettings()) for row in rows.rows
+    ]
     # The first alone: a wrong key or name is then said once.
-    asker.begin(f"{len(asked)} rows of {prompt.name}")
-    replies = [asker.ask(asked[0]), *asker.ask_all(asked[1:])]
+    asker.begin(f"{len(verdict_requests)} rows of {prompt.name}")
+    replies = [asker.ask(verdict_requests[0]), *asker.ask_all(verdict_requests[1:])]
     for doing, check in {
         "a JSON schema": _json_schema,
         "temperature and seed": _sampling,
-        "log-probabilities": partial(_log_probabilities, verdict=asked[0]),
-        "the token limit": partial(_token_limit, verdict=asked[0], answered=replies[0]),
+        "log-probabilities": partial(_log_probabilities, verdict=verdict_requests[0]),
+        "the token limit": partial(_token_limit, verdict=verdict_requests[0], answered=replies[0]),
     }.items():
         asker.begin(doing)
         outcomes = check(asker)
@@ -156,7 +158,7 @@ def _check(
         answer for reply in replies if isinstance(answer := read_reply(prompt, reply), Unscored)
     ]
     thoughts = [reply.reasoning_tokens for reply in replies if reply.reasoning_tokens is not None]
-    known = [reply.cost for reply in replies if reply.cost is not None]
+    costs = [reply.cost for reply in replies if reply.cost is not None]
     model, stats = asker.client.model, asker.client.stats
     return ModelReport(
         name=name,
@@ -171,7 +173,7 @@ def _check(
         tokens_in=mean(reply.tokens_in for reply in replies),
         tokens_out=mean(reply.tokens_out for reply in replies),
         reasoning=mean(thoughts) if thoughts else None,
-        thousand_rows=1000 * mean(known) if len(known) == len(replies) else None,
+        thousand_rows=1000 * mean(costs) if len(costs) == len(replies) else None,
         calls=stats.calls,
         cost=stats.cost if stats.price_known else None,
     )
@@ -230,12 +232,12 @@ def _json_schema(asker: _Asker) -> list[Check]:
     """Ask for an object that no prompt mentions: only an endpoint that reads the schema can answer
     with it.
     """
-    wanted = {"kel": ["vip", "mot"], "sab": ["nuk", "dor"]}
-    properties = {name: {"type": "string", "enum": values} for name, values in wanted.items()}
+    choices = {"kel": ["vip", "mot"], "sab": ["nuk", "dor"]}
+    properties = {name: {"type": "string", "enum": values} for name, values in choices.items()}
     schema = {
         "type": "object",
         "properties": properties,
-        "required": [*wanted],
+        "required": [*choices],
         "additionalProperties": False,
     }
     form = {
@@ -244,7 +246,7 @@ def _json_schema(asker: _Asker) -> list[Check]:
     }
     requests = [asker.request(_GREETING, response_format=form, repeat=k) for k in range(2)]
     replies = asker.ask_all(requests)
-    fits = [_in_schema(reply.text, wanted) for reply in replies]
+    fits = [_in_schema(reply.text, choices) for reply in replies]
     outcome: Outcome = "refused"
     if "response_format" in asker.refused:
         reason = "it is left out; replies are read from text"
@@ -260,15 +262,15 @@ def _json_schema(asker: _Asker) -> list[Check]:
     return [Check("JSON schema", outcome, reason)]
 
 
-def _in_schema(text: str, wanted: dict[str, list[str]]) -> bool:
+def _in_schema(text: str, choices: dict[str, list[str]]) -> bool:
     try:
         body = json.loads(without_thinking(text))
     except ValueError:
         return False
     return (
         isinstance(body, dict)
-        and set(body) == set(wanted)
-        and all(body[key] in wanted[key] for key in wanted)
+        and set(body) == set(choices)
+        and all(body[key] in choices[key] for key in choices)
     )
 
 

@@ -246,9 +246,10 @@ def answer_once(
         answer: Called with the run's id.
     """
     workspace.database.claim(f"question {hash_question(config['question'])}")
-    known = list_runs(workspace.database, kind)
+    earlier_runs = list_runs(workspace.database, kind)
     last = next(
-        (info for info in reversed(known) if info.config["question"] == config["question"]), None
+        (info for info in reversed(earlier_runs) if info.config["question"] == config["question"]),
+        None,
     )
     events = RunJournal(workspace.database, last.run_id).events() if last else ()
     before = next(

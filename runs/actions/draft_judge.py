@@ -78,29 +78,29 @@ def scale_of(
     Raises:
         InputError: The labels do not say which is the worst, or one of them is not on the scale.
     """
-    found = list(dict.fromkeys(example.label.strip() for example in examples))
-    listed = ", ".join(found)
+    labels_seen = list(dict.fromkeys(example.label.strip() for example in examples))
+    listed = ", ".join(labels_seen)
     if labels:
         scale = _named(labels)
-    if scale is None and set(found) <= {"0", "1"}:
+    if scale is None and set(labels_seen) <= {"0", "1"}:
         scale = OutputScale(kind="binary", threshold=1.0)
-    if scale is None and all(map(_number, found)):
+    if scale is None and all(map(_number, labels_seen)):
         raise InputError(
             f"the verdicts {listed} do not say how far the scale goes", hint="say --scale 1..5@4"
         )
-    if scale is None and (ordered := _ordered(found)):
+    if scale is None and (ordered := _ordered(labels_seen)):
         scale = _named(ordered)
     if scale is None:
         raise InputError(
             f"the verdicts {listed} do not say which is the worst",
-            hint=f"say --labels {','.join(found)} with the worst first",
+            hint=f"say --labels {','.join(labels_seen)} with the worst first",
         )
-    known = {label.casefold() for label in scale.labels}
-    for label in found:
+    names_of_scale = {label.casefold() for label in scale.labels}
+    for label in labels_seen:
         number = _number(label)
         if (
-            label.casefold() not in known
-            if known
+            label.casefold() not in names_of_scale
+            if names_of_scale
             else number is None or not scale.low <= number <= scale.high
         ):
             raise InputError(f"the verdict {label!r} is not on the scale {scale.describe()}")

@@ -51,10 +51,13 @@ def read_inputs(prompt: JudgePrompt, data: Path) -> list[Mapping[str, str]]:
 def export_context(workspace: Workspace, prompt: JudgePrompt) -> ExportContext:
     """Return what an export of a judge is written from."""
     origin = {**provenance(workspace, prompt), "verification": verification(workspace, prompt)}
-    kept = workspace.registry.kept_rule(prompt)
-    origin["rule_fitted_on"] = kept.fitted_on if kept else None
-    rule, asked = kept.rule if kept else prompt.rule, _request_of(workspace, origin["run"], prompt)
-    return ExportContext(prompt=prompt, rule=rule, provenance=origin, asked=asked)
+    kept_rule = workspace.registry.kept_rule(prompt)
+    origin["rule_fitted_on"] = kept_rule.fitted_on if kept_rule else None
+    rule, request = (
+        kept_rule.rule if kept_rule else prompt.rule,
+        _request_of(workspace, origin["run"], prompt),
+    )
+    return ExportContext(prompt=prompt, rule=rule, provenance=origin, asked=request)
 
 
 def _request_of(
@@ -100,10 +103,10 @@ class HandOver:
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `export --json` prints of it."""
         pushed = {"pushed": dict(self.pushed)} if self.pushed else {}
-        told: dict[str, Any] = {"manifest": {**self.manifest, **pushed}}
+        body: dict[str, Any] = {"manifest": {**self.manifest, **pushed}}
         if self.verified is not None:
-            told["verified"] = {"passed": self.verified.passed, **asdict(self.verified)}
-        return told
+            body["verified"] = {"passed": self.verified.passed, **asdict(self.verified)}
+        return body
 
 
 def hand_over(

@@ -173,7 +173,7 @@ def require_decisions(judged: JudgedDataset, what: str) -> None:
         )
 
 
-def searched_metric(judged: JudgedDataset, wanted: Search) -> str:
+def searched_metric(judged: JudgedDataset, options: Search) -> str:
     """Return the metric that was asked for, else the usual one of such a judge.
 
     Raises:
@@ -181,18 +181,18 @@ def searched_metric(judged: JudgedDataset, wanted: Search) -> str:
     """
     classes = ClassNames.of(judged.scale)
     if classes is None:
-        metric = wanted.metric or "precision"
+        metric = options.metric or "precision"
         if metric not in TARGETS:
             raise InputError(
                 f"slices are not searched by {metric!r}",
                 hint=f"--metric is one of {', '.join(TARGETS)}",
             )
         return metric
-    return classes.metric_name(wanted.metric or "accuracy_grades")
+    return classes.metric_name(options.metric or "accuracy_grades")
 
 
 def search(
-    judged: JudgedDataset, wanted: Search, progress: Callable[[int, int], None] | None = None
+    judged: JudgedDataset, options: Search, progress: Callable[[int, int], None] | None = None
 ) -> SliceReport:
     """Find the slices.
 
@@ -201,40 +201,40 @@ def search(
     if judged.scale.kind == "choice":
         return find_confusions(
             judged,
-            metric=searched_metric(judged, wanted),
-            columns=wanted.columns or None,
-            exclude=wanted.exclude,
-            keep=wanted.keep,
-            seed=wanted.seed,
+            metric=searched_metric(judged, options),
+            columns=options.columns or None,
+            exclude=options.exclude,
+            keep=options.keep,
+            seed=options.seed,
         )
     return find_slices(
         judged,
-        metric=searched_metric(judged, wanted),
-        columns=wanted.columns or None,
-        exclude=wanted.exclude,
-        keep=wanted.keep,
-        max_depth=wanted.max_depth,
-        min_support=wanted.min_support,
-        text=_reads_texts(judged, wanted),
-        seed=wanted.seed,
+        metric=searched_metric(judged, options),
+        columns=options.columns or None,
+        exclude=options.exclude,
+        keep=options.keep,
+        max_depth=options.max_depth,
+        min_support=options.min_support,
+        text=_reads_texts(judged, options),
+        seed=options.seed,
         progress=progress,
     )
 
 
-def _reads_texts(judged: JudgedDataset, wanted: Search) -> bool:
-    return any(row.inputs for row in judged.rows) if wanted.text is None else wanted.text
+def _reads_texts(judged: JudgedDataset, options: Search) -> bool:
+    return any(row.inputs for row in judged.rows) if options.text is None else options.text
 
 
 def named_slice(
-    judged: JudgedDataset, wanted: Search, text: str, saved: Mapping[str, str]
+    judged: JudgedDataset, options: Search, text: str, saved: Mapping[str, str]
 ) -> tuple[Predicate, Direction | None]:
     """Return the slice that a number of the table, a saved slice's name or path, or a predicate
     stands for, and the direction of the errors of one in the table.
     """
     if not text.strip().isdecimal():
         return read_slice(text, saved), None
-    found = numbered(search(judged, wanted), int(text))
-    return found.predicate, found.direction
+    chosen = numbered(search(judged, options), int(text))
+    return chosen.predicate, chosen.direction
 
 
 def numbered(report: SliceReport, number: int) -> FoundSlice:
@@ -251,18 +251,18 @@ def numbered(report: SliceReport, number: int) -> FoundSlice:
     return report.slices[number - 1]
 
 
-def narrow(judged: JudgedDataset, wanted: Search, predicate: Predicate) -> Tree:
+def narrow(judged: JudgedDataset, options: Search, predicate: Predicate) -> Tree:
     """Find the refinements of a slice."""
-    columns, text = wanted.columns or None, _reads_texts(judged, wanted)
+    columns, text = options.columns or None, _reads_texts(judged, options)
     features = read_features(
-        judged, columns=columns, exclude=wanted.exclude, keep=wanted.keep, text=text
+        judged, columns=columns, exclude=options.exclude, keep=options.keep, text=text
     )
     return refine_slice(
         judged,
         predicate,
         features.columns,
-        metric=searched_metric(judged, wanted),
-        min_rows=wanted.min_support,
+        metric=searched_metric(judged, options),
+        min_rows=options.min_support,
     )
 
 
@@ -286,14 +286,14 @@ class Advice:
 
 def advise(report: SliceReport) -> Advice:
     """Advise which slice to optimize on, or explain why none."""
-    if any(found.prompt_target for found in report.slices):
+    if any(one.prompt_target for one in report.slices):
         chosen, why = choose_target(report, None)
         if chosen is not None:
             return Advice(number=report.slices.index(chosen) + 1, why=f"It is {why}")
     reasons: dict[str, list[str]] = {}
-    for i, found in enumerate(report.slices, 1):
-        if found.confirmed:
-            reasons.setdefault(found.why_no_target, []).append(str(i))
+    for i, one in enumerate(report.slices, 1):
+        if one.confirmed:
+            reasons.setdefault(one.why_no_target, []).append(str(i))
     if reasons:
         clauses = []
         for why, numbers in reasons.items():
@@ -323,15 +323,15 @@ def to_json(report: SliceReport, judged: JudgedDataset) -> dict[str, Any]:  # An
     """Return the report with what the table shows beside it."""
     advice = advise(report)
     slices = [
-        found.to_json()
+        one.to_json()
         | {
             "number": i,
-            "fp_share": found.fp_share,
-            "direction_p": found.direction_p,
-            "gain_low": found.gain_low,
-            "why_no_target": found.why_no_target or None,
+            "fp_share": one.fp_share,
+            "direction_p": one.direction_p,
+            "gain_low": one.gain_low,
+            "why_no_target": one.why_no_target or None,
         }
-        for i, found in enumerate(report.slices, 1)
+        for i, one in enumerate(report.slices, 1)
     ]
     optimize_on = str(report.slices[advice.number - 1].predicate) if advice.number else None
     return report.to_json() | {
@@ -343,14 +343,14 @@ def to_json(report: SliceReport, judged: JudgedDataset) -> dict[str, Any]:  # An
     }
 
 
-def save_found(report: SliceReport, judged: JudgedDataset, asked: str) -> tuple[Path, FoundSlice]:
+def save_found(report: SliceReport, judged: JudgedDataset, target: str) -> tuple[Path, FoundSlice]:
     """Save a slice that was found: the one numbered in `N=FILE`, or for `FILE` the one to optimize
     on.
 
     Raises:
         InputError: There is no such slice, or none is confirmed as a target and none was named.
     """
-    before, between, after = asked.partition("=")
+    before, between, after = target.partition("=")
     by_number = bool(between) and before.isdecimal()
     number = int(before) if by_number else advise(report).number
     if number is None:
@@ -362,9 +362,9 @@ def save_found(report: SliceReport, judged: JudgedDataset, asked: str) -> tuple[
                 else None
             ),
         )
-    found, path = numbered(report, number), Path(after if by_number else asked)
-    save(found, judged, path)
-    return path, found
+    chosen, path = numbered(report, number), Path(after if by_number else target)
+    save(chosen, judged, path)
+    return path, chosen
 
 
 def save(chosen: FoundSlice | MeasuredSlice, judged: JudgedDataset, path: Path) -> None:

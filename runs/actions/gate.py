@@ -75,8 +75,10 @@ class TwoJudges:
         reading: Mapping[str, Any],  # Any: JSON
     ) -> TwoJudges:
         """Return two prompts with the rules that the workspace keeps for them."""
-        kept = {prompt.version: workspace.registry.kept_rule(prompt) for prompt in (before, after)}
-        rules = {version: one.rule for version, one in kept.items() if one is not None}
+        kept_rules = {
+            prompt.version: workspace.registry.kept_rule(prompt) for prompt in (before, after)
+        }
+        rules = {version: one.rule for version, one in kept_rules.items() if one is not None}
         return cls(before=before, after=after, data=data, reading=reading, rules=rules)
 
     @classmethod
@@ -173,8 +175,8 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateM
         prompts = before, after
         return decide_with_model(workspace, run_id, prompts, holdout, terms, model, rules=two.rules)
 
-    asked = {"question": question, "model": options.model, **two.to_json(), **sent_by}
-    return answer_once(workspace, "gate", asked, about, answer)
+    config = {"question": question, "model": options.model, **two.to_json(), **sent_by}
+    return answer_once(workspace, "gate", config, about, answer)
 
 
 def _seal(workspace: Workspace, run_id: str, holdout: Dataset, terms: Terms) -> None:
@@ -350,8 +352,8 @@ def gate_again(workspace: Workspace, prompt: JudgePrompt, model: GateModel) -> G
             purpose="recheck",
         )
 
-    asked = {"question": question, "model": options.model}
-    return answer_once(workspace, "recheck", asked, about, answer)
+    config = {"question": question, "model": options.model}
+    return answer_once(workspace, "recheck", config, about, answer)
 
 
 def _last_accept(workspace: Workspace, prompt: JudgePrompt) -> _Past:

@@ -234,7 +234,7 @@ class _Judges:
 def gate_by_flips(
     workspace: Workspace,
     two: TwoJudges,
-    asked: FlipTerms,
+    terms: FlipTerms,
     model: GateModel,
     *,
     holdout: Path | None = None,
@@ -244,7 +244,7 @@ def gate_by_flips(
 
     Args:
         two: The prompts, and the pool as their data.
-        asked: The question.
+        terms: The question.
         model: Who judges.
         holdout: The sealed holdout, whose own labels are taken in.
 
@@ -253,7 +253,7 @@ def gate_by_flips(
         WorldError: The endpoint, the budget or the disk stopped it; asking again goes on.
     """
     before, after = two.before, two.after
-    asked.require_fit()
+    terms.require_fit()
     if before.version == after.version:
         raise InputError(
             f"{named(before)} and {named(after)} are the same prompt; there is nothing to decide"
@@ -278,14 +278,14 @@ def gate_by_flips(
         pool=two.dataset(require_labels=False),
         sealed=None if holdout is None else replace(two, data=holdout).dataset(),
     )
-    return _gate(workspace, judges, asked, rows)
+    return _gate(workspace, judges, terms, rows)
 
 
 def gate_verdicts_by_flips(
     workspace: Workspace,
     before: JudgedDataset,
     after: JudgedDataset,
-    asked: FlipTerms,
+    terms: FlipTerms,
     rows: FlipRows,
     *,
     known_as: tuple[str, ...] = (),
@@ -300,7 +300,7 @@ def gate_verdicts_by_flips(
     Raises:
         InputError: The rows, the terms or the holdout's state allow no decision.
     """
-    asked.require_fit()
+    terms.require_fit()
     rows = replace(rows, pool=rows_judged(rows.pool, before, after))
     versions = {"before": hash_verdicts(before), "after": hash_verdicts(after)}
     pair = pair_of(before, after, known_as)
@@ -310,20 +310,20 @@ def gate_verdicts_by_flips(
         question=versions,
         judge=lambda _, parts: _Judged(parts=[pair_verdicts(before, after, p) for p in parts]),
     )
-    return _gate(workspace, judges, asked, rows)
+    return _gate(workspace, judges, terms, rows)
 
 
-def _gate(workspace: Workspace, judges: _Judges, asked: FlipTerms, rows: FlipRows) -> FlipGated:
+def _gate(workspace: Workspace, judges: _Judges, terms: FlipTerms, rows: FlipRows) -> FlipGated:
     """Make the queue; once there is one, say what its labels decide."""
     database, every, sealed = workspace.database, rows.pool, rows.sealed
-    question = {**judges.question, **asked.terms.to_json(), "estimand": asked.estimand}
+    question = {**judges.question, **terms.terms.to_json(), "estimand": terms.estimand}
     question |= {"pool": hash_unlabelled(every), "holdout": sealed.content_hash if sealed else None}
-    found = find_flips(workspace, question)
-    if found is not None and decides_flips(get_run(database, found)):
-        ask_otherwise(workspace, found, question=asked.ask, second=asked.second)
-        return settle_flips(workspace, found)
+    earlier_run = find_flips(workspace, question)
+    if earlier_run is not None and decides_flips(get_run(database, earlier_run)):
+        ask_otherwise(workspace, earlier_run, question=terms.ask, second=terms.second)
+        return settle_flips(workspace, earlier_run)
     pool, notes = _leave_out(workspace, every, sealed)
-    unit = _unit_of(pool, rows.reading) if asked.estimand == "groups" else ""
+    unit = _unit_of(pool, rows.reading) if terms.estimand == "groups" else ""
     labels = sealed.labels if sealed else pool.labels
     notes = [*pool.notes, *notes]
     config = QueueConfig(
@@ -334,11 +334,13 @@ def _gate(workspace: Workspace, judges: _Judges, asked: FlipTerms, rows: FlipRow
         scale=asdict(labels),
         design={"kind": JUDGING, "question": question},
         rows=tuple(row.id for row in pool.rows),
-        question=asked.ask,
-        second=asked.second,
+        question=terms.ask,
+        second=terms.second,
     )
     database.claim(f"question {hash_question(question)}")
-    run_id = found or find_flips(workspace, question) or create_run(database, KIND, asdict(config))
+    run_id = (
+        earlier_run or find_flips(workspace, question) or create_run(database, KIND, asdict(config))
+    )
     with run_session(database, run_id):
         judged = judges.judge(run_id, [pool] if sealed is None else [pool, sealed])
         sides = judged.parts[0]
@@ -351,30 +353,30 @@ def _gate(workspace: Workspace, judges: _Judges, asked: FlipTerms, rows: FlipRow
         if repeated:
             same = f"{repeated:,} rows have the same texts as another"
             notes.append(f"{same}: one label counts for all of them")
-        known = () if sealed is None else pool_rows(*judged.parts[1], labelled=True)
-        look, wanted = _want_look(
-            workspace, run_id, judges, pool, sealed, allow_opened=asked.terms.allow_opened
+        holdout_rows = () if sealed is None else pool_rows(*judged.parts[1], labelled=True)
+        look, look_request = _want_look(
+            workspace, run_id, judges, pool, sealed, allow_opened=terms.terms.allow_opened
         )
         design = FlipDesign(
-            target=asked.terms.objective.target,
-            guards=asked.terms.objective.guards,
+            target=terms.terms.objective.target,
+            guards=terms.terms.objective.guards,
             alpha=look.alpha,
             # The same question draws the same rows.
             seed=int.from_bytes(
                 hashlib.blake2b(repr(question).encode("utf-8", "replace"), digest_size=4).digest()
             ),
-            estimand=asked.estimand,
+            estimand=terms.estimand,
             positive_from=labels.threshold,
-            rows=(*drawable, *known),
+            rows=(*drawable, *holdout_rows),
             unit=unit,
         )
         size = {"rows": len(pool), "groups": count_groups(pool)}
-        about = asked.terms.about(*judges.names, rows.data.name, **size, notes=notes)
+        about = terms.terms.about(*judges.names, rows.data.name, **size, notes=notes)
         about |= {
             "model": judged.model,
             "simulated": sides[0].simulated or sides[1].simulated,
             "flipped": count_flips(drawable),
-            "holdout_rows": len(known),
+            "holdout_rows": len(holdout_rows),
         }
         drawn = {
             "kind": FLIPS,
@@ -382,12 +384,12 @@ def _gate(workspace: Workspace, judges: _Judges, asked: FlipTerms, rows: FlipRow
             "about": about,
             "look": asdict(look),
             "flips": design.to_json(),
-            "command": asked.command,
-            LOOK_WANTED: wanted,
+            "command": terms.command,
+            LOOK_WANTED: look_request,
         }
         scale = asdict(with_meanings(labels, *(side.scale for side in sides)))
         set_config(database, run_id, asdict(replace(config, design=drawn, scale=scale)))
-        if known:
+        if holdout_rows:
             # The holdout's own labels count from the start.
             enter_queue_look(workspace, run_id)
     # It waits for labels.
@@ -431,7 +433,7 @@ def flip_progress(workspace: Workspace, run_id: str) -> FlipGated:
     database = workspace.database
     config = QueueConfig.from_json(get_run(database, run_id).config)
     labels = labels_of_queue(run_id, config, LabelStore(database).records(run_id))
-    given = [GivenLabel(label.first.row_id, label.label) for label in labels]
+    counted_labels = [GivenLabel(label.first.row_id, label.label) for label in labels]
     events = RunJournal(database, run_id).events()
     queue = FlipQueue(FlipDesign.from_json(config.design["flips"]))
     answer = next(
@@ -441,11 +443,11 @@ def flip_progress(workspace: Workspace, run_id: str) -> FlipGated:
         run_id=run_id,
         about=config.design["about"],
         look=Look.from_json(config.design["look"]),
-        decision=queue.decide(given),
+        decision=queue.decide(counted_labels),
         answer=answer,
         question=config.question,
         most_labels=queue.decide([]).most_left,
-        wins=None if answer is None else queue.wins(given),
+        wins=None if answer is None else queue.wins(counted_labels),
         awaited=any(label.reason == AWAITS_SECOND for label in labels),
         spent=LOOK_WANTED not in config.design,
     )
@@ -496,11 +498,11 @@ def _want_look(
     ledger = HoldoutLedger(workspace.database)
     rows = {content_hash: RowFingerprints.of(*parts)}
     ledger.remember(run_id, open=RowFingerprints(), sealed=rows, allow_opened=allow_opened)
-    wanted: dict[str, Any] = {"known_as": (), "pair": None, **judges.look}  # Any: JSON
-    wanted |= {"holdout": content_hash, "purpose": "gate", "line": ""}
-    look = requested_look(ledger.history(), LookRequest(**wanted, run_id=run_id))
+    request: dict[str, Any] = {"known_as": (), "pair": None, **judges.look}  # Any: JSON
+    request |= {"holdout": content_hash, "purpose": "gate", "line": ""}
+    look = requested_look(ledger.history(), LookRequest(**request, run_id=run_id))
     require_allowed(look, MAX_LOOKS)
-    return look, wanted
+    return look, request
 
 
 def _leave_out(

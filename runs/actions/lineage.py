@@ -57,32 +57,34 @@ def lineage(workspace: Workspace, name: str) -> tuple[Node, ...]:
     Raises:
         PromptError: There is no judge of that name, on the shelf or in a run.
     """
-    starts, found = _from_runs(workspace, name)
+    starts, by_runs = _from_runs(workspace, name)
     registry = workspace.registry
     on_shelf = name in registry.names()
-    kept = {prompt.version: prompt for prompt in registry.versions(name)} if on_shelf else {}
+    registered = {prompt.version: prompt for prompt in registry.versions(name)} if on_shelf else {}
     current = registry.get(name).version if on_shelf or not starts else None
-    found |= {
+    by_runs |= {
         version: one
-        for version, p in kept.items()
-        if version not in found and (one := _composed(workspace, p))
+        for version, p in registered.items()
+        if version not in by_runs and (one := _composed(workspace, p))
     }
-    known = {**starts, **{version: one.prompt for version, one in found.items()}, **kept}
-    parents = {version: prompt.parent for version, prompt in known.items()}
+    prompts = {**starts, **{version: one.prompt for version, one in by_runs.items()}, **registered}
+    parents = {version: prompt.parent for version, prompt in prompts.items()}
     # Steps in between were kept by no one: a run's best candidate descends from the prompt that the
     # run began with.
-    parents |= {version: one.parent for version, one in found.items() if version not in kept}
+    parents |= {
+        version: one.parent for version, one in by_runs.items() if version not in registered
+    }
     return tuple(
         Node(
             version=version,
             parent=parents[version],
             depth=depth,
             current=version == current,
-            kept=version in kept,
-            note=known[version].note,
-            runs=tuple(found[version].runs) if version in found else (),
-            outcome=found[version].outcome if version in found else None,
-            created=found[version].created if version in found else None,
+            kept=version in registered,
+            note=prompts[version].note,
+            runs=tuple(by_runs[version].runs) if version in by_runs else (),
+            outcome=by_runs[version].outcome if version in by_runs else None,
+            created=by_runs[version].created if version in by_runs else None,
         )
         for version, depth in _tree(parents)
     )
@@ -91,7 +93,7 @@ def lineage(workspace: Workspace, name: str) -> tuple[Node, ...]:
 def _from_runs(workspace: Workspace, name: str) -> tuple[dict[str, JudgePrompt], dict[str, _Found]]:
     """Return the prompts that runs began with, and those they found, by version."""
     starts: dict[str, JudgePrompt] = {}
-    found: dict[str, _Found] = {}
+    by_runs: dict[str, _Found] = {}
     for info in list_runs(workspace.database, "optimize") if workspace.exists else ():
         before = RunConfig.from_json(info.config).judge
         if before.name != name:
@@ -101,15 +103,15 @@ def _from_runs(workspace: Workspace, name: str) -> tuple[dict[str, JudgePrompt],
         if run.after is None or not run.words_differ:
             continue
         version = run.after.version
-        if version not in found:
+        if version not in by_runs:
             created = run.when(BestCandidate)
-            found[version] = _Found(
+            by_runs[version] = _Found(
                 prompt=run.after, parent=before.version, created=created, runs=[]
             )
-        found[version].runs.append(info.run_id)
+        by_runs[version].runs.append(info.run_id)
         if run.decision is not None:
-            found[version].outcome = run.decision.outcome
-    return starts, found
+            by_runs[version].outcome = run.decision.outcome
+    return starts, by_runs
 
 
 def _composed(workspace: Workspace, prompt: JudgePrompt) -> _Found | None:

@@ -289,7 +289,7 @@ def _readme(path: Path, done: SplitFiles, shares: Shares, seed: int) -> str:
         f"- {name}.jsonl: {n:,} rows in {done.groups[name]:,} groups, content {done.hashes[name]}"
         for name, n in done.rows.items()
     ]
-    shown = "/".join(f"{share:g}" for share in shares)
+    shares_text = "/".join(f"{share:g}" for share in shares)
     return README.format(
-        name=name_of(path), lines="\n".join(lines), source=path.name, seed=seed, shares=shown
+        name=name_of(path), lines="\n".join(lines), source=path.name, seed=seed, shares=shares_text
     )

@@ -282,7 +282,7 @@ def minimum_detectable_gain(
     history = HoldoutLedger(workspace.database).history() if workspace.exists else History()
     history = replace(history, memories=(*history.memories, seen_rows("plan", planned.parts)))
     version = planned.prompt.version
-    wanted = LookRequest(
+    request = LookRequest(
         holdout=holdout.content_hash,
         run_id="plan",
         before=version,
@@ -290,7 +290,7 @@ def minimum_detectable_gain(
         purpose="gate",
         line="",
     )
-    look = requested_look(history, wanted)
+    look = requested_look(history, request)
     alpha = look.alpha
     if seen is None:
         rows = replace(

@@ -230,9 +230,9 @@ def _spans(lines: Sequence[Asked] | None, rates: Mapping[str, _Rate]) -> tuple[S
     sizes = [rate.tokens_in + rate.tokens_out for _, rate in paired]
     prices = [rate.dollars for _, rate in paired]
     money = Span(reason="the price of a model is unknown; name it in a price file")
-    known = [price for price in prices if price is not None]
-    if len(known) == len(prices):
-        money = _span(lines, known)
+    dollars = [price for price in prices if price is not None]
+    if len(dollars) == len(prices):
+        money = _span(lines, dollars)
     return _span(lines, [1.0] * len(lines)), _span(lines, sizes), money
 
 

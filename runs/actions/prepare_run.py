@@ -101,14 +101,14 @@ def prepare_run(workspace: Workspace, config: RunConfig, environment: Environmen
     _require_effect(config, environment)
     named = {name: getattr(config, name) for name in ("data", "exchange", "holdout", "audited")}
     files = {name: str(Path(path).resolve()) for name, path in named.items() if path is not None}
-    slices, kept = saved_slices(workspace), workspace.registry.kept_rule(prompt)
+    slices, kept_rule = saved_slices(workspace), workspace.registry.kept_rule(prompt)
     config = replace(
         config,
         **files,
         data_hash=dataset.content_hash,
         saved_slices=slices or None,
         slice=named_slice(config.slice, slices),
-        rule=kept.rule.to_json() if kept else config.rule,
+        rule=kept_rule.rule.to_json() if kept_rule else config.rule,
         model_settings=config.model_settings
         or {name: environment.settings(name).answering() for name in config.named_models},
     )

@@ -35,13 +35,13 @@ def judge_of(registry: Registry, spec: str) -> JudgePrompt:
         )
     command = ["git", "show", "--no-textconv", f"{ref}:{path}"]
     try:
-        shown = subprocess.run(command, capture_output=True, check=False, timeout=_SECONDS)  # noqa: S603 - no shell; `ref` is no option
+        result = subprocess.run(command, capture_output=True, check=False, timeout=_SECONDS)  # noqa: S603 - no shell; `ref` is no option
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InputError(f"git could not be asked for {spec!r}: {error}") from None
-    if shown.returncode:
-        said = shown.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
-        raise InputError(f"git has no {path!r} at {ref!r}: {said}")
+    if result.returncode:
+        complaint = result.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+        raise InputError(f"git has no {path!r} at {ref!r}: {complaint}")
     try:
-        return load_prompt(shown.stdout.decode("utf-8"), edited=True)
+        return load_prompt(result.stdout.decode("utf-8"), edited=True)
     except UnicodeDecodeError:
         raise InputError(f"{path!r} at {ref!r} is no text") from None

@@ -81,11 +81,11 @@ def read_judges(files: Sequence[Path], columns: VerdictColumns) -> dict[str, Jud
     for meant in (*columns.thresholds, *columns.score_maps):
         if meant not in names:
             raise InputError(f"there is no judge {meant!r}", hint=f"there are {', '.join(names)}")
-    found: dict[str, JudgedDataset] = {}
+    judges_by_name: dict[str, JudgedDataset] = {}
     for path, judges in read:
         for name, judged in judges.items():
-            found[name if names.count(name) == 1 else f"{path}: {name}"] = judged
-    return found
+            judges_by_name[name if names.count(name) == 1 else f"{path}: {name}"] = judged
+    return judges_by_name
 
 
 def read_stream(
@@ -138,13 +138,13 @@ def measure_many(
     published: Sequence[PublishedRow],
 ) -> Leaderboard:
     """Measure several judges and rank them, with published figures beside them."""
-    found = {
+    benchmarks = {
         name: measure(
             judged, at=options.at or (10,), uncertain=options.uncertain, seed=options.seed
         )
         for name, judged in judges.items()
     }
-    return rank_judges(judges, found, metric=metric, published=published)
+    return rank_judges(judges, benchmarks, metric=metric, published=published)
 
 
 def to_json(board: Leaderboard, judges: Mapping[str, JudgedDataset]) -> dict[str, Any]:  # Any: JSON

@@ -146,10 +146,10 @@ def rows_judged(pool: Dataset, before: JudgedDataset, after: JudgedDataset) -> D
     Raises:
         InputError: None does, or a verdict is of other texts than the row has.
     """
-    known = [{row.id: row for row in side.dataset.rows} for side in (before, after)]
+    rows_by_id = [{row.id: row for row in side.dataset.rows} for side in (before, after)]
     rows: list[Row] = []
     for row in pool.rows:
-        labels = [row.label, *(side[row.id].label for side in known if row.id in side)]
+        labels = [row.label, *(side[row.id].label for side in rows_by_id if row.id in side)]
         if len(labels) > 1:
             rows.append(
                 replace(row, label=next((label for label in labels if label is not None), None))
@@ -166,7 +166,7 @@ def rows_judged(pool: Dataset, before: JudgedDataset, after: JudgedDataset) -> D
             f"{len(pool) - len(rows):,} rows are left out: neither file has a verdict on them"
         )
     keys = dict(zip((row.id for row in pool.rows), row_keys(pool), strict=True))
-    for side, theirs in zip((before, after), known, strict=True):
+    for side, theirs in zip((before, after), rows_by_id, strict=True):
         _require_same_texts(side.judge, theirs, keys)
         missing = sum(row.id not in theirs for row in rows)
         if missing:
@@ -218,17 +218,17 @@ def _on_holdout(
     holdout: Dataset, sides: list[dict[str, tuple[Row, Answer]]], notes: tuple[str, ...]
 ) -> Dataset:
     """Return the holdout's rows with the texts and columns that the verdict files have of them."""
-    known = {**sides[1], **sides[0]}
+    judged_rows = {**sides[1], **sides[0]}
     rows = []
     for row in holdout.rows:
-        theirs = known[row.id][0] if row.id in known else row
+        theirs = judged_rows[row.id][0] if row.id in judged_rows else row
         meta = {**theirs.meta, **row.meta}
         rows.append(
             replace(
                 row, inputs=row.inputs or theirs.inputs, meta=meta, group=row.group or theirs.group
             )
         )
-    if not any(row.id in known for row in holdout.rows):
+    if not any(row.id in judged_rows for row in holdout.rows):
         raise InputError(
             f"no row of {holdout.name} is in the verdict files", hint="name the column with --id"
         )
@@ -239,10 +239,10 @@ def _on_holdout(
 
 def _answered(side: JudgedDataset, dataset: Dataset) -> JudgedDataset:
     """Return one judge's answers to the rows of a dataset."""
-    known = {answer.row_id: answer for answer in side.answers}
+    answers_by_id = {answer.row_id: answer for answer in side.answers}
     missing = f"{side.judge} has no such row"
     answers = (
-        known.get(r.id) or Unscored(row_id=r.id, reason="parse", detail=missing)
+        answers_by_id.get(r.id) or Unscored(row_id=r.id, reason="parse", detail=missing)
         for r in dataset.rows
     )
     return replace(side, dataset=dataset, answers=tuple(answers))

@@ -59,8 +59,8 @@ def gated_on(workspace: Workspace, prompt: JudgePrompt) -> tuple[GatedOn, ...]:
     """Return the last decision about a version of a judge for each model it was gated on, in the
     order of models.
     """
-    found = {one.model: one for one in decisions_about(workspace, prompt)}
-    return tuple(found[model] for model in sorted(found))
+    last_decisions = {one.model: one for one in decisions_about(workspace, prompt)}
+    return tuple(last_decisions[model] for model in sorted(last_decisions))
 
 
 def verification(
@@ -75,30 +75,32 @@ def verification(
         `gated_on` (each model's last decision), `verified_on` (models that accepted it), `verified`
         (on `model`; None where no model was named) and `note`, a sentence for people.
     """
-    found = gated_on(workspace, prompt)
-    accepted = [one.model for one in found if one.outcome == "accepted"]
+    decisions = gated_on(workspace, prompt)
+    accepted = [one.model for one in decisions if one.outcome == "accepted"]
     name = f"{prompt.name}@{prompt.version}"
     on = ", ".join(
         f"{one.model} [SIMULATED]" if one.simulated else one.model
-        for one in found
+        for one in decisions
         if one.model in accepted
     )
-    if not found:
+    if not decisions:
         note = f"{name} was never gated: it is unverified on every model"
     elif model is not None and model not in accepted:
-        said = next(
-            (f"it was {one.outcome} there" for one in found if one.model == model),
+        outcome = next(
+            (f"it was {one.outcome} there" for one in decisions if one.model == model),
             "it was not gated there",
         )
-        note = f"{name} is unverified on {model}: {said}"
+        note = f"{name} is unverified on {model}: {outcome}"
     elif accepted:
         note = f"{name} was accepted on {on}; it is unverified on any other model"
     else:
-        note = f"{name} was gated on {', '.join(one.model for one in found)} and accepted on none"
+        note = (
+            f"{name} was gated on {', '.join(one.model for one in decisions)} and accepted on none"
+        )
     if accepted and (model is None or model not in accepted):
         note += f" (judgewright gate {name} --again --model {model or 'MODEL'})"
     return {
-        "gated_on": [asdict(one) for one in found],
+        "gated_on": [asdict(one) for one in decisions],
         "verified_on": accepted,
         "verified": None if model is None else model in accepted,
         "note": note,

@@ -46,13 +46,13 @@ def start_worker(queue: JobQueue, variables: Mapping[str, str]) -> subprocess.Po
         "--workspace",
         str(queue.place),
     ]
-    nowhere, known = subprocess.DEVNULL, {**variables, **queue.place.secrets}
+    nowhere, environment = subprocess.DEVNULL, {**variables, **queue.place.secrets}
     worker = subprocess.Popen(  # noqa: S603  # our own program
         command,
         stdin=nowhere,
         stdout=nowhere,
         stderr=nowhere,
-        env=known,
+        env=environment,
         start_new_session=True,
     )
     # Somebody has to wait for a process that ends before this one.
@@ -241,14 +241,14 @@ def describe_end(body: Mapping[str, Any], code: int | None) -> str:  # Any: JSON
 def _describe_hand_over(body: Mapping[str, Any]) -> list[str]:  # Any: JSON
     """Say how loading an export in its tool ended, and storing it in the tool's registry."""
     sentences: list[str] = []
-    if found := body.get("verified"):
-        tried = f"{found['rows']} rows rendered, {found['replies']} replies read"
-        if found["passed"]:
-            declared = ", but for what it declares" if found["differences"] else ""
-            sentences.append(f"it is the same judge in {found['tool']}{declared}: {tried}")
+    if verified := body.get("verified"):
+        tried = f"{verified['rows']} rows rendered, {verified['replies']} replies read"
+        if verified["passed"]:
+            declared = ", but for what it declares" if verified["differences"] else ""
+            sentences.append(f"it is the same judge in {verified['tool']}{declared}: {tried}")
         else:
             sentences.append(
-                f"NOT the same judge in {found['tool']}: {'; '.join(found['problems'])}"
+                f"NOT the same judge in {verified['tool']}: {'; '.join(verified['problems'])}"
             )
     if pushed := body.get("manifest", {}).get("pushed"):
         sentences.append(f"pushed to {pushed['to']} as {pushed['as']}")

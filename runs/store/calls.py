@@ -104,8 +104,8 @@ class CallStore:
             n: How many calls of any model are looked at.
         """
         calls: list[tuple[Request, Completion]] = []
-        for asked, content in self._database.read(_RECENT, (n,)):
-            body = orjson.loads(asked)
+        for request_json, content in self._database.read(_RECENT, (n,)):
+            body = orjson.loads(request_json)
             if (body.get("endpoint"), body.get("model")) != (_without_credentials(endpoint), model):
                 continue
             request = Request(
@@ -121,14 +121,14 @@ class CallStore:
         """See `CallRecord.lookup`; a reply whose hash does not fit is treated as absent and counted
         in `damaged`.
         """
-        found: dict[bytes, Completion | FailedCall] = {}
+        outcomes: dict[bytes, Completion | FailedCall] = {}
         for start in range(0, len(keys), LOOKUP):
             part = keys[start : start + LOOKUP]
-            found.update(self._completions(part))
+            outcomes.update(self._completions(part))
             # A failure wins over a later success elsewhere: a resumed run must see what it saw
             # before.
-            found.update(self._failures(part))
-        return found
+            outcomes.update(self._failures(part))
+        return outcomes
 
     def recorded(self, calls: Collection[str]) -> set[str]:
         """Return which of some calls need not be asked again in this run: they are answered, or it
@@ -283,13 +283,13 @@ class CallStore:
 
     def _completions(self, keys: Sequence[bytes]) -> Mapping[bytes, Completion]:
         sql = f"SELECT key, response_json, body_hash FROM call WHERE state = 'done' AND key IN ({_marks(keys)})"  # noqa: E501, S608
-        found: dict[bytes, Completion] = {}
+        completions: dict[bytes, Completion] = {}
         for key, content, stored in self._database.read(sql, keys):
             if isinstance(content, bytes) and _body_hash(key, content) == stored:
-                found[key] = _load(content)
+                completions[key] = _load(content)
             else:
                 self._damaged.add(key)
-        return found
+        return completions
 
     def _failures(self, keys: Sequence[bytes]) -> Mapping[bytes, FailedCall]:
         sql = (

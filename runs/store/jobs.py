@@ -120,8 +120,8 @@ class JobQueue:
         """
         fitting = [job for job in self.list() if job_id and job.job_id.startswith(job_id)]
         if len(fitting) != 1:
-            found = f"{len(fitting)} jobs begin with" if fitting else "there is no job"
-            raise InputError(f"{found} {job_id!r}", hint="`judgewright runs list` shows them")
+            count = f"{len(fitting)} jobs begin with" if fitting else "there is no job"
+            raise InputError(f"{count} {job_id!r}", hint="`judgewright runs list` shows them")
         return fitting[0]
 
     def add(self, title: str, arguments: Sequence[str], *, about: str = "") -> Job:

@@ -222,9 +222,9 @@ class HoldoutLedger:
                 raise _broken(f"entry {i} has been edited or removed")
             links.append(link.hex())
         walked = _Head(len(entries), links[-1])
-        kept = _Head(head[0][0], head[0][1].hex()) if head else _EMPTY
-        if kept != walked:
-            raise _broken(f"it has {walked.entries} entries, its head says {kept.entries}")
+        stored_head = _Head(head[0][0], head[0][1].hex()) if head else _EMPTY
+        if stored_head != walked:
+            raise _broken(f"it has {walked.entries} entries, its head says {stored_head.entries}")
         # A beginning of the chain is what a crash between a commit and the file leaves, and what
         # other machines add to.
         if not 0 <= beside.entries <= walked.entries or beside.hash != links[beside.entries]:
@@ -306,13 +306,13 @@ def merge_ledgers(source: Database, target: Database) -> int:
     theirs = [json.loads(content) for _, _, content, _ in source.read(_ENTRIES)]
 
     def decide(_: Connection, entries: _Entries) -> tuple[int, _Appended]:
-        known = {_identity(json.loads(content)) for _, _, content, _ in entries}
+        identities = {_identity(json.loads(content)) for _, _, content, _ in entries}
         looks = len(_records(entries))
         new: list[_Json] = []
         for entry in theirs:
-            if (identity := _identity(entry)) in known:
+            if (identity := _identity(entry)) in identities:
                 continue
-            known.add(identity)
+            identities.add(identity)
             new.append(entry | {"looks": looks} if entry["entry"] == "measured" else entry)
             looks += entry["entry"] == "begin"
         return len(new), new

@@ -167,11 +167,11 @@ def _merge_labels(source: Database, target: Database) -> int:
     def enter(connection: Connection, lines: Sequence[Line]) -> int:
         entered = 0
         for seq, replaces, *values in lines:
-            known = connection.execute(_FIND_LABEL, values[:5]).fetchone()
-            if known is None:
-                known = connection.execute(insert, (*values, renumbered[replaces])).fetchone()
+            row = connection.execute(_FIND_LABEL, values[:5]).fetchone()
+            if row is None:
+                row = connection.execute(insert, (*values, renumbered[replaces])).fetchone()
                 entered += 1
-            renumbered[seq] = known[0]
+            renumbered[seq] = row[0]
         return entered
 
     columns = ", ".join(f'"{name}"' for name in _LABEL)

@@ -44,10 +44,10 @@ class ModelTest:
                 log-probabilities.
         """
         needed = [name for name in _SETTINGS if name != "log-probabilities" or confidence == "tok"]
-        shown = ", ".join(name for name in needed if name in self.ignored)
+        names = ", ".join(name for name in needed if name in self.ignored)
         return (
-            f"ignored by the endpoint, as `models test` found on {self.day}: {shown}"
-            if shown
+            f"ignored by the endpoint, as `models test` found on {self.day}: {names}"
+            if names
             else ""
         )
 

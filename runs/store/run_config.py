@@ -191,8 +191,8 @@ class RunConfig(OptimizeOptions):
         if self.split_column is not None:
             rows = with_split_column(rows, self.split_column)
         if self.audited is not None:
-            whole = self.limit is None and not self.skip_incomplete
-            rows = with_audited_labels(rows, self.audited, complete=whole)
+            complete = self.limit is None and not self.skip_incomplete
+            rows = with_audited_labels(rows, self.audited, complete=complete)
         if self.data_hash and rows.content_hash != self.data_hash:
             files = self.data if self.audited is None else f"{self.data} or {self.audited}"
             raise InputError(

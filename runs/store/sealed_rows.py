@@ -182,11 +182,13 @@ def read_open(
             f"every row of {dataset.name} is sealed by {SEAL_FIRST}",
             hint=way and f"{way} reads them: a look",
         )
-    kept = tuple(row for row, out in zip(dataset.rows, mask, strict=True) if not out)
+    open_rows = tuple(row for row, out in zip(dataset.rows, mask, strict=True) if not out)
     note = f"{rows - count:,} of {rows:,} rows are read, {count:,} sealed by {SEAL_FIRST}"
     if way:
         note += f" ({way} reads them too, which is a look)"
-    return ReadRows(dataset=replace(dataset, rows=kept), left_out=mask, sealed=False, notes=(note,))
+    return ReadRows(
+        dataset=replace(dataset, rows=open_rows), left_out=mask, sealed=False, notes=(note,)
+    )
 
 
 def cost_of_measuring(workspace: Workspace, dataset: Dataset, name: str) -> tuple[str, ...]:
@@ -285,7 +287,7 @@ def seal_judges(
         return [(judged, _unsealed(judged.dataset)) for judged in judges]
     ledger = HoldoutLedger(workspace.database)
     by_rows: dict[str, tuple[ReadRows, Seal, RowFingerprints]] = {}
-    found: list[tuple[JudgedDataset, Seal]] = []
+    sealed_judges: list[tuple[JudgedDataset, Seal]] = []
     for judged in judges:
         rows = judged.dataset
         if rows.content_hash not in by_rows:
@@ -294,8 +296,8 @@ def seal_judges(
             by_rows[rows.content_hash] = read, seal, RowFingerprints.of(read.dataset)
         read, seal, fingerprints = by_rows[rows.content_hash]
         ledger.measured(read.looked_at_by(version_of(judged)), fingerprints, by=by)
-        found.append((read.of(judged).noting(*read.notes), seal))
-    return found
+        sealed_judges.append((read.of(judged).noting(*read.notes), seal))
+    return sealed_judges
 
 
 def version_of(judged: JudgedDataset) -> str:
@@ -389,9 +391,9 @@ def _rows_of_run(
     )
     if memory.open.prints is not None:
         met, prints = fingerprints.prints.met_in(memory.open.prints), memory.open.prints
-        whole = met.same & fingerprints.prints.complete_in(prints)
-        opened = opened | (whole & ~sealed & ~alike)
-        alike = alike & ~whole
+        same_texts = met.same & fingerprints.prints.complete_in(prints)
+        opened = opened | (same_texts & ~sealed & ~alike)
+        alike = alike & ~same_texts
     return sealed | (alike & ~opened), opened
 
 

@@ -37,8 +37,8 @@ def keep_sides(workspace: Workspace, parts: Splits) -> str:
     lines: list[str] = []
     for rows in (seen.open, *seen.sealed.values()):
         for group in rows.groups:
-            place = places[min(group.rows)]
-            line = {"part": place.side, "group": place.name.hex(), "size": group.size}
+            group_side = places[min(group.rows)]
+            line = {"part": group_side.side, "group": group_side.name.hex(), "size": group.size}
             keys = {
                 "rows": sorted(key.hex() for key in group.rows),
                 "texts": sorted(key.hex() for key in group.texts),

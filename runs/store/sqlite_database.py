@@ -226,17 +226,17 @@ class SqliteDatabase(Database):
         )
 
     def _upgrade(self) -> None:
-        known = len(self._migrations)
+        latest = len(self._migrations)
         with contextlib.closing(self._connect(reading=True)) as connection:
-            version = self._version(connection, known)
-        if version == known:
+            version = self._version(connection, latest)
+        if version == latest:
             return
         # Two processes may open a new workspace at once: the second finds it made.
         self._lock.acquire(wait=10.0)
         try:
             with contextlib.closing(self._connect()) as connection:
-                version = self._version(connection, known)
-                if 0 < version < known:
+                version = self._version(connection, latest)
+                if 0 < version < latest:
                     target = self.path.with_name(f"{self.path.name}.v{version}-{stamp()}.backup")
                     back_up(connection, target)
                 upgrade(connection, self._migrations[version:], since=version)
@@ -245,14 +245,14 @@ class SqliteDatabase(Database):
         finally:
             self._lock.release()
 
-    def _version(self, connection: sqlite3.Connection, known: int) -> int:
+    def _version(self, connection: sqlite3.Connection, latest: int) -> int:
         try:
             version, tables = version_of(connection)
         except sqlite3.Error as error:
             raise self.explain(error) from error
-        if version > known:
+        if version > latest:
             raise WorkspaceError(
-                f"{self.path} has format {version}; this Judgewright reads up to {known}",
+                f"{self.path} has format {version}; this Judgewright reads up to {latest}",
                 hint="it was written by a newer Judgewright: upgrade to open it",
             )
         if version == 0 and tables:
@@ -266,8 +266,8 @@ class SqliteDatabase(Database):
         # Errors that the module raises by itself, such as one about a closed connection, carry no
         # code.
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        said, hint = _WORDS.get(code, ("cannot be used", None))
-        return WorkspaceError(f"{self.path} {said}: {error}", hint=hint)
+        problem, hint = _WORDS.get(code, ("cannot be used", None))
+        return WorkspaceError(f"{self.path} {problem}: {error}", hint=hint)
 
 
 class _Transactions:

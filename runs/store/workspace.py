@@ -145,7 +145,7 @@ def find_workspace(
     The folder of a workspace on a server is the nearest one at or above `start`, else `start`.
     """
     start = start.resolve()
-    found = (folder for folder in (start, *start.parents) if (folder / FOLDER).is_dir())
+    folders = (folder for folder in (start, *start.parents) if (folder / FOLDER).is_dir())
     if not isinstance(given, Place):
-        given = Place(given) if isinstance(given, Path) else Place(next(found, start), given)
+        given = Place(given) if isinstance(given, Path) else Place(next(folders, start), given)
     return Workspace(given, on_wait=on_wait)

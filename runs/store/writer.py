@@ -161,9 +161,9 @@ class Writer:
         """Take no more writes; return those that nobody will commit."""
         with self._changed:
             self._broken = not self._ended
-            left = list(self._queue)
+            unwritten = list(self._queue)
             self._queue.clear()
-        return left
+        return unwritten
 
 
 def error_of_write(error: Exception) -> JudgewrightError:
