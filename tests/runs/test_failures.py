@@ -5,13 +5,10 @@ vain.
 import errno
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -153,13 +150,7 @@ def test_a_file_that_is_not_text_is_the_callers_fault(
     suffix = "json" if option == ("--loss",) else "yaml"
     Path(f"latin1.{suffix}").write_bytes("criteria: naïve".encode("latin-1"))
     arguments = (
-        "optimize",
-        "groundedness",
-        "rows.jsonl",
-        "--objective",
-        "precision",
-        "--model",
-        "simulated",
+        *shlex.split("optimize groundedness rows.jsonl --objective precision --model simulated"),
     )
     assert run(*arguments, *option, f"latin1.{suffix}", "--json") == 2
     error = error_of(capsys)
@@ -228,13 +219,7 @@ def test_a_workspace_that_cannot_be_made_is_told(
 ) -> None:
     """The disk's fault leaves with 3."""
     arguments = (
-        "bench",
-        "groundedness",
-        "rows.jsonl",
-        "--model",
-        "simulated",
-        "--workspace",
-        "rows.jsonl/w",
+        *shlex.split("bench groundedness rows.jsonl --model simulated --workspace rows.jsonl/w"),
     )
     assert run(*arguments, "--json") == 3
     assert error_of(capsys)["kind"] == "WorkspaceError"
@@ -261,65 +246,6 @@ def test_each_kind_of_error_is_one_object(
     assert ("defect" in (found["hint"] or "")) is isinstance(error, ZeroDivisionError)
     assert report_failure(error, as_json=False) == code
     assert capsys.readouterr().out == ""
-
-
-class _Interrupting(BaseHTTPRequestHandler):
-    """An endpoint at which somebody presses Ctrl-C as soon as it is asked."""
-
-    def do_POST(self) -> None:
-        os.kill(os.getpid(), signal.SIGINT)
-        choice = {
-            "index": 0,
-            "message": {"role": "assistant", "content": '{"score": 2}'},
-            "finish_reason": "stop",
-        }
-        body = json.dumps(
-            {"id": "c", "object": "chat.completion", "model": "m", "choices": [choice]}
-        ).encode()
-        self.rfile.read(int(self.headers["content-length"]))
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Print nothing."""
-
-
-@contextmanager
-def interrupting_endpoint() -> Iterator[str]:
-    """Serve it, in a process where Ctrl-C means what it means at a terminal."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    with HTTPServer(("127.0.0.1", 0), _Interrupting) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"m@http://127.0.0.1:{server.server_port}/v1"
-        finally:
-            server.shutdown()
-            thread.join()
-            signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="a process cannot interrupt itself there")
-def test_an_interrupt_is_one_object_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What was in flight is kept; the object says how it ended."""
-    with interrupting_endpoint() as model:
-        assert (
-            run(
-                "bench",
-                "groundedness",
-                "rows.jsonl",
-                "--model",
-                model,
-                "--json",
-                "--concurrency",
-                "1",
-            )
-            == 3
-        )
-    assert error_of(capsys)["kind"] == "Interrupted"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C cannot be sent there")
@@ -351,13 +277,7 @@ def test_too_many_open_files_are_said_with_what_helps(folder: Path) -> None:
     with Server(make_app(Simulated(), Faults.parse("latency=1"))) as server:
         words = [
             sys.executable,
-            "-m",
-            "judgewright",
-            "bench",
-            "groundedness",
-            "rows.jsonl",
-            "--concurrency",
-            "60",
+            *shlex.split("-m judgewright bench groundedness rows.jsonl --concurrency 60"),
         ]
         limited = [
             "sh",

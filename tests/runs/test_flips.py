@@ -1,6 +1,5 @@
 """Flips: validation rows alone, from the record alone, told as people would count them."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -163,27 +162,6 @@ def test_a_run_without_a_survivor_has_no_flips_and_one_that_has_not_chosen_says_
     other = create_run(place.database, "bench", {})
     with pytest.raises(InputError, match="not an optimization"):
         flips(place, other)
-
-
-def test_rows_with_near_duplicates_are_cut_as_the_run_cut_them(tmp_path: Path) -> None:
-    """Groups that were merged then are merged again; the validation rows are those of the full
-    split.
-    """
-    rows = tmp_path / "rows.jsonl"
-    write_demo_rows(rows, documents=60)
-    lines = [json.loads(line) for line in rows.read_text(encoding="utf-8").splitlines()]
-    copies = [
-        {**line, "id": f"copy-{i}", "group_id": f"copy-{i}"} for i, line in enumerate(lines[:40])
-    ]
-    rows.write_text(
-        "".join(json.dumps(line) + "\n" for line in [*lines, *copies]), encoding="utf-8"
-    )
-    with Workspace(tmp_path) as place:
-        run = start(place, steps=0, proposer="textgrad", edit=None, slice="all")
-        assert next(e.payload for e in run.run.events if e.kind == "split")["merged"] > 0
-        data = load_dataset(rows, inputs=PROMPT.inputs, scale=PROMPT.scale)
-        wanted = split_dataset(data, shares=(30, 20, 30, 20)).validation
-        assert validation(place, run.run_id).before.dataset.content_hash == wanted.content_hash
 
 
 def test_rows_that_would_be_cut_otherwise_now_are_not_shown(place: Workspace) -> None:

@@ -26,10 +26,6 @@ from judgewright.runs.commands.gate import gate
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import HoldoutLedger, Workspace, list_runs
 
-VERDICTS = Path(__file__).resolve().parents[2] / "../shared/data/verdicts"
-needs_verdicts = pytest.mark.skipif(
-    not VERDICTS.exists(), reason="the shared data are not beside the checkout"
-)
 PROMPT = Registry().get("groundedness")
 
 
@@ -411,17 +407,3 @@ def test_a_holdout_cut_short_is_the_same_holdout(place: Workspace, tmp_path: Pat
     assert (
         json.loads(invoke(place, c, d, "--target", "f1", "--json").stdout)["decision"]["look"] == 1
     )
-
-
-@needs_verdicts
-def test_real_prompts_on_eleven_queries_are_undecided(place: Workspace) -> None:
-    """GPT-4 with and without the definition of relevance: the gain may be real, but eleven queries
-    cannot tell.
-    """
-    pair = (
-        VERDICTS / f"diras_chatreport.{name}.jsonl"
-        for name in ("gpt-4-nodef", "gpt-4-0125-preview")
-    )
-    found = run(place, *pair, "--target", "f1", code=1)
-    assert (found["groups"], found["decision"]["outcome"]) == (11, "undecided")
-    assert found["needed"]["groups"] >= 20

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import random
+import shlex
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -31,12 +32,7 @@ OPTIMIZE = (
     "simulated",
     "--objective",
     OBJECTIVE,
-    "--target",
-    "precision",
-    "--steps",
-    "3",
-    "--proposer",
-    "rewrite",
+    *shlex.split("--target precision --steps 3 --proposer rewrite"),
     *HERE,
 )
 ENDS = (0, 1, 4)

@@ -1,6 +1,7 @@
 """`optimize` with each proposer, and which options belong to which."""
 
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -140,14 +141,8 @@ def test_guidelines_without_reasons_are_refused_before_anything_is_spent(
     assert optimize("--proposer", "guidelines", "--explanation", "why", rows="empty.jsonl") == 2
     assert "no row has a reason in the column 'why'" in capsys.readouterr().out
     plan = (
-        "optimize",
-        "--plan",
-        "groundedness",
-        "empty.jsonl",
-        "--model",
-        "simulated",
-        "--objective",
-        "raise precision",
+        *shlex.split("optimize --plan groundedness empty.jsonl --model simulated"),
+        *shlex.split("--objective 'raise precision'"),
     )
     assert run(*plan, "--proposer", "guidelines", "--explanation", "why") == 2
     assert "no row has a reason in the column 'why'" in capsys.readouterr().err
@@ -220,14 +215,8 @@ def test_the_optimizer_model_is_asked_for_anchors_too(
     optimize("--editable", "criteria,anchors", "--proposer", proposer, "--candidates", "1")
     body = json.loads(capsys.readouterr().out)
     plan = (
-        "optimize",
-        "--plan",
-        "groundedness",
-        "noted.jsonl",
-        "--model",
-        "simulated",
-        "--objective",
-        "raise precision",
+        *shlex.split("optimize --plan groundedness noted.jsonl --model simulated"),
+        *shlex.split("--objective 'raise precision'"),
     )
     parts = (
         "--editable",
@@ -299,16 +288,7 @@ def test_a_loss_from_a_file_guides_the_run(
 ) -> None:
     """What `loss write --out` wrote is taken as a person's; no model is asked for another."""
     assert (
-        run(
-            "loss",
-            "write",
-            "raise precision",
-            "--model",
-            "simulated",
-            "--out",
-            "loss.json",
-            "--json",
-        )
+        run(*shlex.split("loss write 'raise precision' --model simulated --out loss.json --json"))
         == 0
     )
     capsys.readouterr()

@@ -1,6 +1,7 @@
 """How a run ends: six words that mean one thing each, wherever they stand, and their exit codes."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -58,13 +59,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 OPTIMIZE = (
-    "optimize",
-    "groundedness",
-    "rows.jsonl",
-    "--objective",
-    "raise precision",
-    "--model",
-    "simulated",
+    *shlex.split("optimize groundedness rows.jsonl --objective 'raise precision'"),
+    *shlex.split("--model simulated"),
 )
 
 

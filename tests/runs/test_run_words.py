@@ -5,6 +5,7 @@ side.
 import contextlib
 import json
 import random
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,8 @@ from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import Workspace, create_run, find_run, set_state
 
 GOAL = (
-    "--objective",
-    "do not call unsupported statements grounded",
-    "--target",
-    "precision",
-    "--steps",
-    "1",
+    *shlex.split("--objective 'do not call unsupported statements grounded'"),
+    *shlex.split("--target precision --steps 1"),
 )
 
 
@@ -51,11 +48,7 @@ def test_the_list_says_what_each_run_was_about(
     run(capsys, "bench", "groundedness", "rows.jsonl", "--model", "simulated")
     run(
         capsys,
-        "optimize",
-        "groundedness",
-        "rows.jsonl",
-        "--model",
-        "simulated",
+        *shlex.split("optimize groundedness rows.jsonl --model simulated"),
         *GOAL,
         "--look-anyway",
     )
@@ -116,11 +109,7 @@ def test_latest_is_the_latest_run_that_a_command_can_use(
     """A run that was cut off before it decided has no diff; it is the one to go on with."""
     run(
         capsys,
-        "optimize",
-        "groundedness",
-        "rows.jsonl",
-        "--model",
-        "simulated",
+        *shlex.split("optimize groundedness rows.jsonl --model simulated"),
         *GOAL,
         "--look-anyway",
     )

@@ -3,6 +3,7 @@ go on from there.
 """
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -108,14 +109,7 @@ def test_verdicts_of_sealed_rows_are_left_out_of_scores_and_slices(folder: Path,
 def test_a_run_that_placed_its_sides_before_keeps_them(folder: Path, say: Say) -> None:  # noqa: F811
     """Sealing afterwards seals what it sealed, and the page reads the rows of a bench again."""
     say(
-        "optimize",
-        "groundedness",
-        "rows.jsonl",
-        "--objective",
-        "precision",
-        "--steps",
-        "0",
-        *SIMULATED,
+        *shlex.split("optimize groundedness rows.jsonl --objective precision --steps 0"), *SIMULATED
     )
     with Workspace(folder) as place:
         before = HoldoutLedger(place.database).memories()[-1]
@@ -142,8 +136,7 @@ def test_from_python_too(folder: Path) -> None:
 
 
 def test_what_a_measurement_costs_is_said_before_a_model_is_asked(
-    folder: Path,
-    capsys: pytest.CaptureFixture[str],
+    folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With who spent what; `--seal` is offered at the first contact, and nothing is sealed unless
     somebody says it.
@@ -158,13 +151,7 @@ def test_what_a_measurement_costs_is_said_before_a_model_is_asked(
     with Workspace(folder) as place:
         assert not HoldoutLedger(place.database).memories()
     run(
-        "optimize",
-        "--plan",
-        "groundedness",
-        "rows.jsonl",
-        "--objective",
-        "precision",
-        "--yes",
+        *shlex.split("optimize --plan groundedness rows.jsonl --objective precision --yes"),
         *SIMULATED,
     )
     told = capsys.readouterr().out
@@ -179,12 +166,7 @@ def test_an_edit_is_gated_on_the_rows_that_were_sealed_first(folder: Path, say: 
     bench(say, "groundedness", "--seal")
     bench(say, "v1.yaml")
     words = (
-        "gate",
-        "groundedness",
-        "v1.yaml",
-        "rows.jsonl",
-        "--target",
-        "precision",
+        *shlex.split("gate groundedness v1.yaml rows.jsonl --target precision"),
         *SIMULATED,
         "--json",
     )

@@ -3,6 +3,7 @@ sealed rows.
 """
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -131,14 +132,7 @@ def split(folder: Path, say: Say) -> set[str]:
     """
     say("bench", "groundedness", "rows.jsonl", *SIMULATED, "--out", "verdicts.jsonl")
     say(
-        "optimize",
-        "groundedness",
-        "rows.jsonl",
-        "--objective",
-        "precision",
-        "--steps",
-        "0",
-        *SIMULATED,
+        *shlex.split("optimize groundedness rows.jsonl --objective precision --steps 0"), *SIMULATED
     )
     with Workspace(folder) as place:
         parts = split_dataset(RunConfig.from_json(list_runs(place.database)[-1].config).dataset())
@@ -151,23 +145,14 @@ def test_single_rows_of_a_split_file_are_shown_from_open_rows(split: set[str], s
     """
     told = json.loads(
         say(
-            "slices",
-            "verdicts.jsonl",
-            "--rows",
-            "metadata.source_words >= 0",
-            "--limit",
-            "999",
-            "--json",
+            *shlex.split("slices verdicts.jsonl --rows 'metadata.source_words >= 0'"),
+            *shlex.split("--limit 999 --json"),
         )
     )
     assert {row["id"] for row in told["rows"]} == split
     say(
-        "slices",
-        "verdicts.jsonl",
-        "--audit",
-        "metadata.statement_words >= 10",
-        "--marks",
-        "marks.jsonl",
+        *shlex.split("slices verdicts.jsonl --audit 'metadata.statement_words >= 10'"),
+        *shlex.split("--marks marks.jsonl"),
     )
     say("score", "verdicts.jsonl", "--audit", "suspects.jsonl")
     out = say(
@@ -202,14 +187,8 @@ def test_all_opens_the_holdout_and_the_ledger_says_so(
     """
     told = json.loads(
         say(
-            "slices",
-            "verdicts.jsonl",
-            "--all",
-            "--rows",
-            "metadata.source_words >= 0",
-            "--limit",
-            "999",
-            "--json",
+            *shlex.split("slices verdicts.jsonl --all --rows"),
+            *shlex.split("'metadata.source_words >= 0' --limit 999 --json"),
         )
     )
     assert {row["id"] for row in told["rows"]} > split
@@ -218,13 +197,7 @@ def test_all_opens_the_holdout_and_the_ledger_says_so(
         assert memories[-1].run_id.startswith("slices --all")
         assert memories[-1].open.rows == len({row["id"] for row in told["rows"]}) - len(split)
     again = (
-        "optimize",
-        "groundedness",
-        "rows.jsonl",
-        "--objective",
-        "precision",
-        "--steps",
-        "1",
+        *shlex.split("optimize groundedness rows.jsonl --objective precision --steps 1"),
         *SIMULATED,
     )
     assert run(*again) == 2

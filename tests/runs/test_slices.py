@@ -1,6 +1,7 @@
 """`judgewright slices`: a table to sign, a closer look, and slices that other commands can take."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +11,12 @@ import yaml
 
 from judgewright.judges import load_verdicts, split_dataset
 from judgewright.optimize import open_rows
-from judgewright.runs.actions import Search, advise, read_optimization, search
+from judgewright.runs.actions import read_optimization
 from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.reports import WIDTH
 from judgewright.runs.store import Workspace
 from judgewright.slices import parse_predicate, read_slice
-
-VERDICTS = Path(__file__).resolve().parents[2] / "../shared/data/verdicts"
-needs_verdicts = pytest.mark.skipif(
-    not VERDICTS.exists(), reason="the shared data are not beside the checkout"
-)
-TREC = str(VERDICTS / "trecdl19.gpt-4o-umbrela.jsonl")
 
 
 def run(*arguments: str) -> int:
@@ -268,47 +263,6 @@ def test_what_cannot_be_asked_is_named(
     assert "Traceback" not in err
 
 
-def test_reading_options_are_those_of_score(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Maps, a scale with clipping, thresholds and the id's column change what is read, and are
-    noted.
-    """
-    rng = np.random.default_rng(2)
-    words = ["no", "partly", "yes"]
-    lines = [
-        {
-            "key": f"k{i}",
-            "gold": words[g],
-            "said": int(g) + int(rng.integers(0, 3)),
-            "kind": "ab"[i % 2],
-        }
-        for i, g in enumerate(rng.integers(0, 3, 400))
-    ]
-    path = tmp_path / "v.jsonl"
-    path.write_text("\n".join(map(json.dumps, lines)))
-    reading = (
-        "--label",
-        "gold",
-        "--score",
-        "said",
-        "--id",
-        "key",
-        "--label-map",
-        "no=0,partly=1,yes=2",
-    )
-    clipped = (*reading, "--scale", "0..2@2", "--clip")
-    assert run(str(path), *clipped, "--rows", "all rows", "--limit", "400", "--json") == 0
-    rows = parsed(capsys)["rows"]
-    assert {row["id"] for row in rows} == {f"k{i}" for i in range(400)}
-    assert {row["score"] for row in rows} == {0, 1, 2}
-    assert {row["labelled"] for row in rows if row["label"] == 1} == {False}
-    assert run(str(path), *reading, "--scale", "0..2", "--where", "kind = a", "--json") == 0
-    body = parsed(capsys)
-    assert any("left unscored" in note for note in body["reading"])
-    assert any("labels were mapped" in note for note in body["reading"])
-
-
 def test_a_run_shows_its_open_rows_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No row of holdout or final is listed, counted or searched; reading options are refused."""
     write_demo_rows(tmp_path / "rows.jsonl", documents=90)
@@ -349,65 +303,6 @@ def test_a_run_shows_its_open_rows_only(tmp_path: Path, capsys: pytest.CaptureFi
     assert "--threshold says how a verdict file is read" in capsys.readouterr().err
 
 
-def test_texts_are_searched_where_there_are_any(
-    verdicts: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """By default, and not with --no-text; a slice by a text's feature can be looked up in its
-    rows.
-    """
-    candidates = []
-    for more in ((), ("--text",), ("--no-text",)):
-        assert run(str(verdicts), *more, "--json") == 0
-        candidates += [
-            note.split()[0] for note in parsed(capsys)["notes"] if "candidate slices" in note
-        ]
-    default, with_texts, without = map(int, candidates)
-    assert default == with_texts > without
-    assert (
-        run(
-            str(verdicts),
-            "--rows",
-            "passage contains 17 and passage:words >= 3",
-            "--json",
-            "--limit",
-            "9",
-        )
-        == 0
-    )
-    assert [row["id"] for row in parsed(capsys)["rows"]] == ["r17"]
-
-
-@pytest.mark.slow
-def test_real_gpt_4o_verdicts_get_an_answer_one_can_sign(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """TREC DL 2019, grouped by query: few slices, one confirmed and no target, every line fits."""
-    assert run(TREC, "--threshold", "2") == 0
-    out = capsys.readouterr().out
-    assert all(len(line) <= WIDTH for line in out.splitlines())
-    assert "(43 groups)" in out
-    report = search(load_verdicts(Path(TREC), threshold=2.0), Search())
-    assert len(report.slices) <= 8
-    advice = advise(report)
-    if any(found.prompt_target for found in report.slices):
-        assert advice.number is not None
-    else:
-        assert "What to optimize on: nothing yet." in out
-
-
-@needs_verdicts
-@pytest.mark.parametrize("score", ["verdicts.Olz-gpt4o", "verdicts.TREMA-other"])
-def test_one_judge_of_a_matrix_can_be_looked_at(
-    score: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """By its column; the other judges' verdicts are not searched."""
-    matrix = str(VERDICTS / "llmjudge_test.verdicts_matrix_dev12.jsonl")
-    assert run(matrix, "--score", score, "--threshold", "2", "--metric", "recall", "--json") == 0
-    body = parsed(capsys)
-    assert not any("verdicts." in found["predicate"] for found in body["slices"])
-    assert any(name.startswith("verdicts.") for name in body["left_out"])
-
-
 def test_a_slice_is_audited_through_a_file_of_marks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -423,13 +318,7 @@ def test_a_slice_is_audited_through_a_file_of_marks(
         lines.append(json.dumps(body | {"metadata": {"kind": "a" if inside else "b"}}))
     Path("v.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     command = [
-        "slices",
-        "v.jsonl",
-        "--audit",
-        "metadata.kind = a",
-        "--marks",
-        "marks.jsonl",
-        "--json",
+        *shlex.split("slices v.jsonl --audit 'metadata.kind = a' --marks marks.jsonl --json")
     ]
     main(command)
     first = json.loads(capsys.readouterr().out)

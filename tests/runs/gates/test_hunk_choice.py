@@ -5,11 +5,7 @@ adopted.
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -348,22 +344,6 @@ def test_a_run_without_a_new_prompt_has_no_hunks(tmp_path: Path) -> None:
         assert looks(place, run_id) == ()
 
 
-def test_what_the_whole_diff_could_not_a_part_of_it_may(tmp_path: Path) -> None:
-    """The gate could not rule out a loss of recall for three hunks; it accepts one, and that one is
-    adopted.
-    """
-    write_demo_rows(tmp_path / "rows.jsonl", documents=300)
-    run_id = walk(tmp_path / "work", tmp_path / "rows.jsonl")
-    with Workspace(tmp_path / "work") as place:
-        assert read_optimization(place, run_id).decided.outcome == "undecided"
-        whole = accept(place, run_id, 1, 2, 3)
-        assert (whole.adopted, whole.gated, whole.decision.outcome) == (None, None, "undecided")
-        assert not (place.root / "prompts").exists()
-        part = accept(place, run_id, 2)
-        assert part.adopted is not None
-        assert place.registry.get("groundedness").criteria == PROMPT.criteria + NAMES
-
-
 def test_the_rule_of_the_run_decides_and_goes_with_what_is_adopted(tmp_path: Path) -> None:
     """A kept threshold decides for the composed prompt as for the old one."""
     write_demo_rows(tmp_path / "rows.jsonl", documents=150)
@@ -456,26 +436,6 @@ def test_the_budget_is_the_runs_with_all_that_was_spent_for_it(
     spent = used + CallStore(place.database, stopped.run_id).summary().tokens
     with pytest.raises(BudgetSpent, match="rows are left"):
         accept(place, accepted.run_id, 2, budget=f"{spent}tokens")
-
-
-def test_diff_shows_the_numbers_that_the_run_measured(
-    accepted: Walked, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Text and JSON have the same hunks as the run's event, with their marks."""
-    with Workspace(accepted.root) as place:
-        events = RunJournal(place.database, accepted.run_id).events()
-    measured = next(event.payload["hunks"] for event in events if event.kind == "hunks")
-    assert command(accepted.root, "diff", accepted.run_id, "--json") == 0
-    told = json.loads(capsys.readouterr().out)["hunks"]
-    same = ("number", "part", "kind", "old", "new", "mark")
-    assert told == [{name: hunk[name] for name in same} for hunk in measured]
-    assert command(accepted.root, "diff", accepted.run_id) == 0
-    text = capsys.readouterr().out
-    for hunk in measured:
-        assert (
-            f"{hunk['number']}. criteria, added ({hunk['mark']} on validation): +[{hunk['new'][0]}]"
-            in text
-        )
 
 
 def test_the_command_prints_the_decision_and_leaves_by_it(
@@ -646,52 +606,3 @@ def test_the_text_that_is_judged_is_the_composed_prompt_byte_for_byte(
         (HUNKS, composed.version, None),
     ]
     assert [record.outcome for record in entries] == ["accepted", "accepted"]
-
-
-def test_a_killed_question_is_gone_on_with(
-    served: tuple[Walked, Overheard], tmp_path: Path
-) -> None:
-    """Killed in the middle of the holdout and asked again: one run, one look, the same decision, no
-    call repeated.
-    """
-    run_id, model = served[0].run_id, served[1]
-    calm, rough = (served[0].copied(tmp_path / name).root for name in ("calm", "rough"))
-    model.hook = lambda _: None
-    with Workspace(calm) as place:
-        expected = write_part(accept(place, run_id, 1, 3).decision)
-    line = [
-        sys.executable,
-        "-m",
-        "judgewright",
-        "accept",
-        run_id,
-        "--hunks",
-        "1,3",
-        "--json",
-        "--by",
-        "ann",
-    ]
-    processes: list[subprocess.Popen[bytes]] = []
-    out = b""
-
-    def kill(count: int) -> None:
-        if count == 60:
-            os.kill(processes[0].pid, signal.SIGKILL)
-
-    model.heard.clear()
-    model.hook = kill
-    for _ in range(2):
-        processes.append(
-            subprocess.Popen([*line, "--workspace", str(rough)], stdout=subprocess.PIPE)
-        )
-        out = processes[-1].communicate(timeout=600)[0]
-        model.hook = lambda _: None
-    assert [process.returncode for process in processes] == [-signal.SIGKILL, 0]
-    body = json.loads(out)
-    assert body["decision"] == expected
-    with Workspace(rough) as place:
-        assert [info.kind for info in list_runs(place.database)] == ["optimize", HUNKS]
-        assert [record.outcome for record in looks(place, run_id)] == ["accepted", "accepted"]
-        summary = CallStore(place.database, body["gate"]["run"]).summary()
-        assert (summary.repeated, 0 < body["gate"]["calls"] < summary.attempts) == (0, True)
-        assert place.registry.get("groundedness").version == body["gate"]["after"].partition("@")[2]

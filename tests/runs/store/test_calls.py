@@ -1,6 +1,5 @@
 """The record of calls: nothing paid twice, nothing damaged served, nothing secret kept."""
 
-import hashlib
 import json
 import math
 import shutil
@@ -29,7 +28,7 @@ from judgewright.judges.models import (
     TokenLogprob,
 )
 from judgewright.judges.simulated import Faults, Server, Simulated, make_app
-from judgewright.runs.store import MIGRATIONS, CallStore, Database, SqliteDatabase
+from judgewright.runs.store import CallStore, Database, SqliteDatabase
 from judgewright.runs.store.writer import Connection
 
 from .stores import OPENING, Store
@@ -416,25 +415,6 @@ def test_a_text_that_a_server_cannot_hold_spoils_no_reply(database: Database) ->
     assert isinstance(found[key(2)], FailedCall)
 
 
-def test_one_reply_that_cannot_be_stored_spoils_no_other(database: Database) -> None:
-    """A number that no column holds, among replies of one commit: it is told, and the others are
-    kept.
-    """
-    record = CallStore(database, "run")
-    requests = [Request(messages=(Message("user", f"row {i}"),)) for i in range(9)]
-    keys = [request.key(endpoint="http://e/v1", model="m") for request in requests]
-    for future in [record.sent(key, reserved_cost=None, reserved_tokens=1) for key in keys]:
-        future.result()
-    replies = [Completion(text=f"{i}", tokens_in=2**70 if i == 4 else i) for i in range(9)]
-    kept = [
-        record.done(key, reply, request=request, endpoint="http://e/v1", model="m")
-        for key, reply, request in zip(keys, replies, requests, strict=True)
-    ]
-    assert kept[4].exception() is not None
-    assert sorted(record.lookup(keys)) == sorted(key for key in keys if key != keys[4])
-    assert record.spending().in_doubt_tokens == 1
-
-
 def test_a_reply_is_kept_although_another_session_entered_its_attempt(store: Store) -> None:
     """As for a batch that comes back after days: the attempt is found by its call."""
     request = Request(messages=(Message("user", "row"),))
@@ -448,61 +428,3 @@ def test_a_reply_is_kept_although_another_session_entered_its_attempt(store: Sto
         second.done(key, late, request=request, endpoint="http://e/v1", model="m").result()
         assert second.summary().done == 1
         assert second.spending().settled_tokens == 3
-
-
-def test_calls_of_a_workspace_from_before_frames_are_all_there(tmp_path: Path) -> None:
-    """Format 3, which wrote a request with its attempt: answers, doubts and whole requests come
-    through the upgrade.
-    """
-    old = SqliteDatabase(tmp_path / "j.db", migrations=MIGRATIONS[:3])
-
-    def fill(connection: Connection) -> None:
-        for number, state in ((1, "done"), (2, "sent"), (3, "failed")):
-            body = json.dumps(
-                {"endpoint": ENDPOINT, "model": MODEL, **request(number).body()}
-            ).encode()
-            values = (number, key(number), body, state)
-            connection.execute(
-                "INSERT INTO call (seq, key, run_id, purpose, request_json, state, attempts,"
-                " created) VALUES (?, ?, 'run-1', 'judge', ?, ?, 2, '')",
-                values,
-            )
-        for call, state in ((1, "not_charged"), (1, "done"), (2, "sent"), (3, "lost")):
-            connection.execute(
-                "INSERT INTO attempt (call, run_id, n, state, repeated, reserved_cost,"
-                " reserved_tokens, cost, tokens, created) VALUES (?, 'run-1', 1, ?, 0, 0.5, 100,"
-                " 0.125, 42, '')",
-                (call, state),
-            )
-        reply = b'{"text":"1","logprobs":[],"dropped":[]}'
-        hashed = hashlib.blake2b(key(1) + reply, digest_size=16).digest()
-        connection.execute(
-            "UPDATE call SET response_json = ?, body_hash = ? WHERE seq = 1", (reply, hashed)
-        )
-
-    old.submit(fill).result()
-    old.close()
-    with SqliteDatabase(tmp_path / "j.db") as database:
-        store = CallStore(database, "run-1")
-        assert set(store.lookup([key(i) for i in (1, 2, 3)])) == {key(1)}
-        summary = store.summary()
-        assert (summary.attempts, summary.done, summary.in_doubt, summary.not_charged) == (
-            4,
-            1,
-            2,
-            1,
-        )
-        assert store.spending() == Spending(
-            settled_cost=0.125, settled_tokens=42, in_doubt_cost=1.0, in_doubt_tokens=200
-        )
-        assert store.adopt([key(2)])[key(2)].own
-        reply_to(store, 2, ANSWER)
-        send(store, 3)
-        reply_to(store, 3, ANSWER)
-        assert set(store.lookup([key(i) for i in (1, 2, 3)])) == {key(1), key(2), key(3)}
-        for number, body in database.read("SELECT seq, request_json FROM request"):
-            assert json.loads(body) == {
-                "endpoint": ENDPOINT,
-                "model": MODEL,
-                **request(number).body(),
-            }

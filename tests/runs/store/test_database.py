@@ -6,8 +6,6 @@ import os
 import random
 import shutil
 import sqlite3
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -257,30 +255,3 @@ class TestUpgrades:
             assert old.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         old.close()
         assert not list(tmp_path.glob(".*"))
-
-    def test_a_copy_that_could_not_be_made_leaves_nothing_behind(self, tmp_path: Path) -> None:
-        """A full disk is not filled further by every try."""
-        path = tmp_path / "j.db"
-        with SqliteDatabase(path, migrations=NOTES) as database:
-            database.submit(add(1, "x" * 200_000)).result()
-        limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000));"
-        opening = (
-            "from pathlib import Path; from judgewright.runs.store import SqliteDatabase;from"
-            f" judgewright.runs.store.schema import Migration;SqliteDatabase(Path({str(path)!r}),"
-            " migrations=[Migration('a', ''), Migration('b', '')])"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", limited + opening],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-        assert "WorkspaceError" in done.stderr
-        assert not list(tmp_path.glob(".*"))
-
-    def test_a_folder_that_cannot_be_made_is_said(self, tmp_path: Path) -> None:
-        """The message names the file."""
-        (tmp_path / "taken").write_text("a file")
-        with pytest.raises(WorkspaceError, match=r"taken/j\.db|taken\\j\.db"):
-            SqliteDatabase(tmp_path / "taken" / "j.db")

@@ -1,7 +1,5 @@
 """The ledger in a file: the promises of every ledger, and that tampering shows."""
 
-import hashlib
-import json
 import signal
 import subprocess
 import sys
@@ -14,7 +12,7 @@ from hypothesis import strategies as st
 from judgewright.judges import BINARY, Dataset, InputError, Row, WorkspaceError
 from judgewright.optimize.holdout import RowFingerprints
 from judgewright.optimize.holdout.ledger import LookOutcome, alpha_of_look
-from judgewright.runs.store import MIGRATIONS, Database, HoldoutLedger
+from judgewright.runs.store import Database, HoldoutLedger
 from judgewright.runs.store.writer import Connection
 
 from ...optimize.in_memory import MemoryLedger
@@ -218,38 +216,6 @@ def test_forgetting_rows_shows(store: Store, tampering: str) -> None:
             ledger.verify()
         with pytest.raises(WorkspaceError, match="tampered"):
             ledger.begin("h", run_id="two", before="a", after="c")
-
-
-def test_looks_of_the_format_before_are_read(store: Store) -> None:
-    """A workspace of an earlier Judgewright is upgraded; its looks, which lack the later fields, go
-    on counting.
-    """
-    with store.open(migrations=MIGRATIONS[:1]) as database:
-        old = {
-            "after": "b",
-            "alpha": 0.03,
-            "before": "a",
-            "holdout": "h",
-            "number": 1,
-            "purpose": "gate",
-            "run_id": "r",
-        }
-        content = json.dumps({**old, "entry": "begin", "created": "2026"}, sort_keys=True)
-        start = hashlib.blake2b(b"judgewright ledger", digest_size=32).digest()
-        link = hashlib.blake2b(
-            start + json.dumps([1, "h", content]).encode(), digest_size=32
-        ).digest()
-
-        def enter(connection: Connection) -> None:
-            connection.execute("INSERT INTO ledger VALUES (1, 'h', ?, ?)", (content, link))
-            connection.execute("INSERT INTO ledger_head VALUES (1, 1, ?)", (link,))
-
-        database.submit(enter).result()
-    with store.open() as database:
-        ledger = HoldoutLedger(database)
-        assert ledger.begin("h", run_id="r", before="a", after="b").number == 1
-        assert ledger.begin("h", run_id="new", before="a", after="b").number == 2
-        assert ledger.verify() == 2
 
 
 LAST = "DELETE FROM ledger WHERE seq = (SELECT max(seq) FROM ledger);"

@@ -203,25 +203,6 @@ with opened(NOTES) as other:
         finally:
             end(process)
 
-    def test_many_threads_read_while_one_writes(self, store: Store) -> None:
-        """Every reader sees a prefix of the commits and never an error."""
-        seen: list[bool] = []
-
-        def look(database: Database) -> None:
-            for _ in range(20):
-                found = ids(database)
-                seen.append(found == list(range(len(found))))
-
-        with store.open(migrations=NOTES) as database:
-            threads = [threading.Thread(target=look, args=(database,)) for _ in range(4)]
-            for thread in threads:
-                thread.start()
-            for future in [database.submit(add(i)) for i in range(2000)]:
-                future.result()
-            for thread in threads:
-                thread.join()
-        assert seen == [True] * 80
-
     def test_a_reader_cannot_write(self, store: Store) -> None:
         """`read` is for SELECT alone."""
         with store.open(migrations=NOTES) as database, pytest.raises(WorkspaceError):
