@@ -25,7 +25,6 @@ from ...judges import (
     JudgePrompt,
     JudgeSettings,
     OutputScale,
-    Progress,
     Registry,
     Verdict,
     by_column,
@@ -72,9 +71,8 @@ from ..store.sealed_rows import (
 )
 from ..store.workspace import Workspace
 from .check_reliability import ReliabilityReport, check_reliability
+from .decide import Watch
 from .make_data import written_beside
-
-Watch = Callable[[str, Progress], None]
 
 KEPT_CHECKS = ("annotators", "detectable_change", "noise", "flip_rate")
 """What is kept of the checks of reliability as it is; the others quote rows."""

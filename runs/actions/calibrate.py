@@ -4,7 +4,6 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from ...judges import (
     Dataset,
     JudgePrompt,
     JudgeSettings,
-    Progress,
     Shares,
     Unscored,
     judge,
@@ -31,8 +29,7 @@ from ..store.ledger import HoldoutLedger
 from ..store.run_clients import start_run_client
 from ..store.sealed_rows import SEAL_FIRST, read_open
 from ..store.workspace import Workspace
-
-Watch = Callable[[str, Progress], None]
+from .decide import Watch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

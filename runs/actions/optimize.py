@@ -14,7 +14,6 @@ from ...judges import (
     InputError,
     Interrupted,
     JudgewrightError,
-    Progress,
 )
 from ...optimize import (
     Event,
@@ -34,11 +33,11 @@ from ..store.run_identity import MEANS, find_same
 from ..store.sides import enter_sides
 from ..store.workspace import Workspace
 from ..tracing import RunTrace, trace_run
+from .decide import Watch
 from .prepare_run import PreparedRun, prepare_run
 from .read_objective import ask_reading
 from .run_summary import RunSummary, read_optimization, read_run, require_same_models, uncounted
 
-Watch = Callable[[str, Progress], None]
 OnEvent = Callable[[RunEvent], None]
 """Called with each event once it is written, replayed ones included."""
 

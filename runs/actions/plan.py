@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...judges import Completion, Model, Prices, Progress, Request
+from ...judges import Completion, Model, Prices, Request
 from ...judges.claims import FIELD, split_sentences
 from ...judges.files import TokenSummary, count_row_tokens
 from ...judges.models import ignored_parameters, unused_settings
@@ -37,10 +37,9 @@ from ..store.run_config import RunConfig
 from ..store.sides import sides_beside
 from ..store.workspace import Workspace
 from .bench import describe_parameters
+from .decide import Watch
 from .pilot import MinimumDetectableEffect, Pilot, minimum_detectable_gain, run_pilot
 from .prepare_run import PreparedRun, prepare_run
-
-Watch = Callable[[str, Progress], None]
 
 VERDICT_TOKENS = 120
 """Tokens of a verdict, where no pilot has seen any."""

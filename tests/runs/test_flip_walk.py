@@ -163,20 +163,6 @@ def test_rows_with_the_same_texts_are_asked_about_once(
     assert "note" not in written
 
 
-def test_labels_that_are_left_out_are_counted(
-    place: Workspace, files: Path, tmp_path: Path
-) -> None:
-    """A queue that lists rows asks about each, and says where its texts were labelled before."""
-    rows = (files / "pool.jsonl").read_text().splitlines()
-    pair = tmp_path / "pair.jsonl"
-    pair.write_text("\n".join(rows[8:10]))
-    shown = invoke(place, "label", "--rows", pair, answers="y\nn\n").stdout
-    assert shown.count("the same texts as a row labelled before") == 1
-    written = invoke(place, "label", "latest", "--out", tmp_path / "out.jsonl").stdout
-    assert "1 labelled rows in" in written
-    assert "note: 1 label is left out, as a later one is of a row with the same texts" in written
-
-
 def test_what_people_are_asked_may_be_changed_until_the_first_label(
     place: Workspace, files: Path
 ) -> None:

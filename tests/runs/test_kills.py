@@ -104,7 +104,6 @@ PROGRESS = (
     "SELECT (SELECT count(*) FROM attempt) + (SELECT count(*) FROM call) + (SELECT count(*) FROM"
     " event)"
 )
-RUNS = "SELECT count(*) FROM run"
 
 
 @pytest.mark.slow

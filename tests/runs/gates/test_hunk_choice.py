@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,7 @@ from judgewright.judges import (
     load_prompt,
     split_dataset,
 )
-from judgewright.judges.models import Completion, Message, Request
-from judgewright.judges.simulated import Server, Simulated, make_app
+from judgewright.judges.simulated import Simulated
 from judgewright.optimize.events import write_part
 from judgewright.optimize.holdout import RowFingerprints, decide
 from judgewright.optimize.holdout.ledger import LookRecord, alpha_of_look
@@ -524,85 +523,3 @@ def test_no_sealed_row_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert len(told.out) > 5_000
     said = (told.out + told.err).lower()
     assert [name for name in ids if name.lower() in said] == []
-
-
-@dataclass
-class Overheard:
-    """The simulated model, which notes each request and calls a hook with how many there were."""
-
-    inner: Simulated = field(default_factory=Simulated)
-    heard: list[tuple[Message, ...]] = field(default_factory=list)
-    hook: Callable[[int], None] = lambda heard: None
-    simulated: bool = True
-
-    @property
-    def name(self) -> str:
-        """As the simulated model's."""
-        return self.inner.name
-
-    @property
-    def endpoint(self) -> str:
-        """As the simulated model's."""
-        return self.inner.endpoint
-
-    async def complete(
-        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
-    ) -> Completion:
-        """Note, tell the hook, then answer."""
-        self.heard.append(request.messages)
-        self.hook(len(self.heard))
-        return await self.inner.complete(request, unsupported_parameters=unsupported_parameters)
-
-    async def close(self) -> None:
-        """Close the inner model."""
-        await self.inner.close()
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Walked, Overheard]]:
-    """A run whose model is served over HTTP, and the model."""
-    folder, model = tmp_path_factory.mktemp("served"), Overheard()
-    write_demo_rows(folder / "rows.jsonl", documents=150)
-    with Server(make_app(model)) as server:
-        spec = f"simulated@{server.base_url}"
-        yield (
-            Walked(folder / "work", walk(folder / "work", folder / "rows.jsonl", model=spec)),
-            model,
-        )
-
-
-def test_the_text_that_is_judged_is_the_composed_prompt_byte_for_byte(
-    served: tuple[Walked, Overheard], tmp_path: Path
-) -> None:
-    """What the endpoint is sent is the composed prompt on the holdout's rows and no others; the
-    look came first.
-    """
-    (root, run_id), model = (served[0].copied(tmp_path).root, served[0].run_id), served[1]
-    known: list[tuple[LookRecord, ...]] = []
-
-    def note(_: int) -> None:
-        if not known:
-            with Workspace(root) as reading:
-                known.append(looks(reading, run_id))
-
-    model.heard.clear()
-    model.hook = note
-    with Workspace(root) as place:
-        choice = accept(place, run_id, 1, 3)
-        config = read_optimization(place, run_id).config
-        entries = looks(place, run_id)
-    holdout = split_dataset(config.dataset(), shares=config.shares).holdout
-    rows = holdout.open(Permit(holdout.content_hash)).rows
-    composed = replace(PROMPT, criteria=f"{CALM}{PROMPT.criteria}{NUMBERS}")
-    sent = {tuple((m.role, m.content) for m in messages) for messages in model.heard}
-    assert sent == {tuple((m.role, m.content) for m in composed.messages(row)) for row in rows}
-    assert choice.adopted is not None
-    kept = load_prompt(
-        (root / "prompts/groundedness" / f"{composed.version}.yaml").read_text(), origin="the shelf"
-    )
-    assert {tuple((m.role, m.content) for m in kept.messages(row)) for row in rows} == sent
-    assert [(r.look.purpose, r.look.after, r.outcome) for r in known[0]] == [
-        ("gate", EDIT.version, "accepted"),
-        (HUNKS, composed.version, None),
-    ]
-    assert [record.outcome for record in entries] == ["accepted", "accepted"]

@@ -3,9 +3,6 @@ lost.
 """
 
 import shutil
-import signal
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +24,7 @@ from judgewright.runs.store import (
 )
 from judgewright.runs.store.merging import Merged, merge
 
-from .stores import OPENING, SqliteStore, Store
+from .stores import SqliteStore, Store
 
 ENDPOINT, MODEL = "http://127.0.0.1:1/v1", "m"
 NOTHING = Merged(runs=0, events=0, calls=0, attempts=0, labels=0, looks=0, differing=0)
@@ -225,46 +222,6 @@ def test_a_prompt_that_was_measured_counts_as_measured_after_the_looks_that_are_
             database.release()
         assert merge(source, target).looks == 1
         assert ledger.begin("h", run_id="third", before="b", after="d").measured == 1
-
-
-KILLED = f"""{OPENING}
-import os, signal
-from judgewright.runs.store import SqliteDatabase
-from judgewright.runs.store.merging import merge
-source, target = SqliteDatabase(Path(sys.argv.pop())), opened()
-
-def die(event, arguments):
-    if event == "open" and ".tmp" in str(arguments[0]) and ".head" in str(arguments[0]):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-sys.addaudithook(die)
-merge(source, target)
-"""
-
-
-def test_a_merge_that_is_killed_before_the_head_file_is_done_again(
-    tmp_path: Path, store: Store
-) -> None:
-    """Its commit stands and `ledger.head` lags by all entries: no tampering, and nothing is entered
-    twice.
-    """
-    from_ = SqliteStore(tmp_path / "from")
-    with from_.open() as source:
-        run_id = fill(source, salt="one")
-        ledger = HoldoutLedger(source)
-        for after in "xyz":
-            ledger.begin("k", run_id=run_id, before="a", after=after)
-        source.release()
-    with store.open() as target:
-        HoldoutLedger(target).begin("other", run_id="earlier", before="a", after="b")
-    words = [sys.executable, "-c", KILLED, *store.words, str(from_.path)]
-    assert subprocess.run(words, check=False, capture_output=True).returncode == -signal.SIGKILL
-    with from_.open() as source, store.open() as target:
-        ledger = HoldoutLedger(target)
-        assert ledger.verify() == 6
-        assert merge(source, target) == NOTHING
-        assert ledger.begin("k", run_id="next", before="a", after="w").number == 4
-        assert target.head_file.read_text().startswith("7 ")
 
 
 def test_looks_in_a_copy_count_when_it_is_merged_back(tmp_path: Path) -> None:

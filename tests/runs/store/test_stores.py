@@ -9,11 +9,10 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 
 import pytest
 
-from judgewright.judges import InputError, WorkspaceError
+from judgewright.judges import WorkspaceError
 from judgewright.runs.store import Database, Migration
 from judgewright.runs.store.database import Holder
 from judgewright.runs.store.writer import Connection
@@ -29,32 +28,6 @@ class TestWriting:
             assert database.submit(add(7)).result() == 7
             with store.open(migrations=NOTES) as other:
                 assert other.read("SELECT id, text FROM note") == [(7, "note 7")]
-
-    def test_a_failing_write_fails_alone(self, store: Store) -> None:
-        """Its neighbours in the same commit are kept, what it did before failing is undone."""
-        go = threading.Event()
-
-        def half(connection: Connection) -> None:
-            connection.execute("INSERT INTO note (id, text) VALUES (50, 'half')")
-            raise InputError("no")
-
-        with store.open(migrations=NOTES) as database:
-            blocker = database.submit(lambda connection: go.wait() and None)
-            futures: list[Future[int] | Future[None]] = [
-                database.submit(add(1)),
-                database.submit(add(2, "note 1")),
-                database.submit(half),
-                database.submit(add(3)),
-            ]
-            go.set()
-            blocker.result()
-            assert futures[0].result() == 1
-            with pytest.raises(WorkspaceError, match=r"(?i)unique"):
-                futures[1].result()
-            with pytest.raises(InputError, match="no"):
-                futures[2].result()
-            assert futures[3].result() == 3
-            assert ids(database) == [1, 3]
 
     def test_a_write_whose_waiter_is_cancelled_happens_all_the_same(self, store: Store) -> None:
         """Ctrl-C while a paid reply is on its way to the disk loses nothing."""
