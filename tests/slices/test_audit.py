@@ -82,17 +82,6 @@ def test_the_slices_false_positives_are_listed_the_surest_first_and_spread_over_
     assert order == sorted(order)
 
 
-@pytest.mark.parametrize(
-    ("metric", "direction"), [("recall", "fn"), ("specificity", "fp"), ("f1", None)]
-)
-def test_the_metric_says_which_errors_count(metric: str, direction: str | None) -> None:
-    """Recall is a matter of misses, specificity of false alarms, F1 of both."""
-    audit = audit_slice(table(), TABLES, metric=metric, limit=1000)
-    assert audit.direction == direction
-    kinds = {suspect.verdict.positive for suspect in audit.errors.suspects}
-    assert kinds == {"fp": {True}, "fn": {False}, None: {True, False}}[direction]
-
-
 def test_the_share_that_would_explain_the_gap_closes_it_and_one_label_less_does_not() -> None:
     """Recomputed with scikit-learn: turn so many labels, and precision is that of the rest."""
     judged = table()
@@ -167,19 +156,6 @@ def test_the_metric_after_the_audit_is_that_of_the_corrected_labels(
         f"{len(listed[1::2])} of the {len(listed)} errors marked are wrong labels"
         in found.describe()
     )
-
-
-def test_turning_every_error_makes_precision_one_and_unclear_ones_change_nothing() -> None:
-    """All labels wrong: no false positive is left; all unclear: the figure stays, and the notes say
-    why.
-    """
-    judged = table(300)
-    audit = audit_slice(judged, TABLES, limit=1000)
-    found = apply_marks(judged, audit, marks_of(audit))
-    assert found.after.value == 1.0
-    unclear = apply_marks(judged, audit, marks_of(audit, "unclear"))
-    assert unclear.after == unclear.before
-    assert any("unclear rows keep their label" in note for note in unclear.notes)
 
 
 def test_nothing_marked_is_no_share() -> None:

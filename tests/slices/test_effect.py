@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.slices import Cells, decompose, expected_gain, of_bad_share
+from judgewright.slices import Cells, decompose, expected_gain
 
 COUNT = st.integers(1, 400)
 CELLS = st.builds(lambda a, b, c, d: Cells(tp=a, fp=b, fn=c, tn=d), COUNT, COUNT, COUNT, COUNT)
@@ -67,20 +67,6 @@ def test_the_gain_in_precision_is_that_of_repairing_the_slice() -> None:
     assert rest.tp + inside.tp == everything.tp
 
 
-@pytest.mark.parametrize(
-    ("metric", "n", "total", "share", "rest"),
-    [("recall", 69, 399, 0.3, 0.1), ("accuracy", 50, 1079, 0.4, 0.1)],
-)
-def test_the_gain_of_a_proportion_is_its_share_of_rows_times_the_gap(
-    metric, n, total, share, rest
-) -> None:
-    """Repairing errors row by row moves the proportion by one over the denominator each."""
-    cells = Cells(tp=360, fp=90, fn=39, tn=590)
-    assert expected_gain(metric, cells, cells, n, total, share, rest) == pytest.approx(
-        n * (share - rest) / total
-    )
-
-
 def test_the_gain_in_f1_brings_the_slice_to_the_rest() -> None:
     """Repairing the same part of both kinds of errors until TP / (TP + FP + FN) equals that of the
     rest.
@@ -93,15 +79,3 @@ def test_the_gain_in_f1_brings_the_slice_to_the_rest() -> None:
     )
     after = 2 * (450 + 20 * part) / (2 * (450 + 20 * part) + 80 - 30 * part + 70 - 20 * part)
     assert gain == pytest.approx(after - 2 * 450 / (900 + 150), abs=1e-4)
-
-
-def test_a_slice_no_worse_than_the_rest_gains_nothing() -> None:
-    """There is nothing to mend."""
-    cells = Cells(tp=5, fp=1, fn=1, tn=5)
-    assert expected_gain("precision", cells, cells, 6, 12, 0.1, 0.2) == 0.0
-
-
-def test_the_share_of_errors_gives_f1() -> None:
-    """F1 = 2J / (1 + J) with J = TP / (TP + FP + FN)."""
-    assert of_bad_share("f1", 150 / 600) == pytest.approx(2 * 450 / (900 + 150))
-    assert of_bad_share("recall", 0.25) == 0.75

@@ -53,21 +53,6 @@ def test_the_critical_score_is_that_of_a_bootstrap_over_rows() -> None:
         assert familywise.critical(level) == pytest.approx(np.quantile(best, 1 - level), abs=0.35)
 
 
-def test_a_column_that_is_there_ten_times_counts_as_little_more_than_one() -> None:
-    """Candidates of the same rows are one for chance, where Bonferroni would count ten."""
-    rng = np.random.default_rng(1)
-    bad, values = rng.random(1000) < 0.2, rng.choice(list("pqrst"), 1000)
-    once = table_of({"c0": values}, bad)
-    often = table_of({f"c{i}": values for i in range(10)}, bad)
-    of_all: list[float] = []
-    for rows in (once, often):
-        prices = propose(rows, depth=1, min_rows=30).prices
-        familywise = correct_for_all(rows, np.arange(1000), prices, min_rows=30)
-        of_all.append(familywise.z(familywise.critical(0.05), Kind(1, 0, False)))
-    assert of_all[1] == pytest.approx(of_all[0], abs=0.1)
-    assert of_all[1] < norm.isf(0.05 / 50) - 0.5
-
-
 def test_without_draws_the_correction_is_bonferronis() -> None:
     """Too many candidates to draw are summed up, each kind at its own z."""
     prices = {Kind(1, 0, False): math.log(50), Kind(2, 0, False): math.log(4000)}
@@ -112,28 +97,6 @@ def test_a_bound_seldom_promises_a_wider_gap_than_there_is() -> None:
             assert 0 <= found.gain_low <= found.expected_gain
         overstated += bool(too_strict)
     assert overstated <= 7
-
-
-def test_a_sharp_core_is_listed_beside_its_wide_slice() -> None:
-    """A value errs thrice as often as the rest, and where another column has one value most rows
-    err.
-    """
-    rng = np.random.default_rng(3)
-    kind, part = rng.choice(list("abcd"), 4000), rng.choice(list("pqrst"), 4000)
-    wide, core = kind == "a", (kind == "a") & (part == "p")
-    label = rng.random(4000) < 0.5
-    said = label ^ (rng.random(4000) < np.where(core, 0.75, np.where(wide, 0.30, 0.10)))
-    frame = pd.DataFrame(
-        {"kind": kind, "part": part, "doc": np.arange(4000), "label": label, "predicted": said}
-    )
-    found = {
-        str(one.predicate): one
-        for one in find_in_frame(frame, metric="accuracy", group="doc").slices
-    }
-    first, second = found["kind = a"], found["kind = a and part = p"]
-    assert first.within is None
-    assert second.within == first.predicate
-    assert (first.standing, second.standing) == ("confirmed", "confirmed")
 
 
 def test_a_wide_slice_that_is_surer_than_a_part_of_it_is_listed() -> None:

@@ -148,16 +148,6 @@ def test_an_unknown_column_is_refused_with_near_names() -> None:
         read_features(judged, exclude=["datset"])
 
 
-def test_a_column_that_foretells_the_verdict_is_left_out() -> None:
-    """The judge's own output under another name is found."""
-    judged = judged_of([0.0, 1.0] * 100, {"output": [None] * 200})
-    output: list[Scalar] = ["yes" if p else "no" for p in judged.predicted]
-    again = judged_of([0.0, 1.0] * 100, {"output": output})
-    assert "verdict away" in (
-        leak_reason(encode("output", column_of(again, "output")), Outcomes.of(again)) or ""
-    )
-
-
 def test_high_cardinality_is_not_taken_for_a_leak() -> None:
     """A column that names groups explains nothing on held-out groups, however pure its values."""
     rng = np.random.default_rng(3)
@@ -305,18 +295,6 @@ def test_names_that_bear_labels_by_convention_are_left_out(name: str) -> None:
     show.
     """
     assert convention_reason(name) is not None
-
-
-HONEST_LISTS = (
-    "metadata.human_uncertain annotators_agree metadata.annotators_agree agreement uncertain"
-    " n_annotators"
-)
-
-
-@pytest.mark.parametrize("name", HONEST_LISTS.split(" "))
-def test_names_that_tell_how_hard_a_row_is_are_kept(name: str) -> None:
-    """Annotators' doubt is an honest column, although it comes from annotators."""
-    assert convention_reason(name) is None
 
 
 VERDICT_FILES = [

@@ -122,20 +122,6 @@ def test_a_planted_slice_is_confirmed_and_chosen_before_a_base_rate_decoy() -> N
         assert "base rate" in why
 
 
-def test_the_base_rate_decoy_alone_is_not_chosen() -> None:
-    """Where only the base rate differs, nothing is chosen and the reason is said."""
-    rng = np.random.default_rng(5)
-    n = 8000
-    origin = rng.choice(["poor", "rich"], n, p=[0.3, 0.7])
-    label = rng.random(n) < np.where(origin == "poor", 0.2, 0.6)
-    said = np.where(label, rng.random(n) < 0.9, rng.random(n) < 0.15)
-    report = find_slices(table({"origin": origin.tolist()}, label, said))
-    assert [str(s.predicate) for s in report.slices if s.confirmed] == ["origin = poor"]
-    chosen, why = choose_target(report, "fp")
-    assert chosen is None
-    assert "origin = poor" in why
-
-
 def frame_of(judged: JudgedDataset) -> pd.DataFrame:
     """The table for pandas."""
     return judged.to_frame().astype({"positive": bool, "predicted": bool})
@@ -237,24 +223,6 @@ def test_the_order_of_rows_and_columns_does_not_matter() -> None:
     assert "exactly as 'kind'" in second.left_out["zz_kind"]
 
 
-def test_renamed_values_rename_the_slice_and_nothing_else() -> None:
-    """The same partition under other words has the same numbers."""
-    judged = planted(3000)
-    words = {"a": "Zebra", "b": "x y", "c": "in", "d": "0"}
-    rows = tuple(
-        Row(id=r.id, inputs={}, label=r.label, meta={**r.meta, "kind": words[str(r.meta["kind"])]})
-        for r in judged.rows
-    )
-    again = find_slices(
-        JudgedDataset(
-            dataset=Dataset(rows=rows, labels=BINARY), answers=judged.answers, scale=BINARY
-        )
-    )
-    assert sorted((s.n, round(s.value, 9)) for s in again.slices) == sorted(
-        (s.n, round(s.value, 9)) for s in find_slices(judged).slices
-    )
-
-
 def test_shuffled_labels_rarely_confirm_a_slice() -> None:
     """Of 30 tables without any signal at most four report a confirmed slice (5 % each are
     expected).
@@ -268,23 +236,6 @@ def test_shuffled_labels_rarely_confirm_a_slice() -> None:
         report = find_slices(table(columns, rng.random(1500) < 0.5, rng.random(1500) < 0.6))
         confirmed += any(found.confirmed for found in report.slices)
     assert confirmed <= 4
-
-
-def test_grouped_noise_rarely_confirms_a_slice() -> None:
-    """Errors that cluster by source are not taken for a slice of the sources' columns."""
-    confirmed = 0
-    for seed in range(20):
-        rng = np.random.default_rng(100 + seed)
-        groups = np.repeat(np.arange(250), 6)
-        columns: dict[str, list[Scalar]] = {
-            f"c{k}": np.repeat(rng.integers(0, 3 + k, 250), 6).tolist() for k in range(6)
-        }
-        label = rng.random(1500) < 0.45
-        leniency = np.repeat(1 / (1 + np.exp(2 - rng.normal(0, 2, 250))), 6)
-        said = np.where(label, rng.random(1500) < 0.85, rng.random(1500) < leniency)
-        report = find_slices(table(columns, label, said, groups))
-        confirmed += any(found.confirmed for found in report.slices)
-    assert confirmed <= 3
 
 
 def test_few_rows_are_searched_less_deeply_and_it_is_said() -> None:
@@ -428,26 +379,6 @@ def test_a_frame_and_a_table_of_the_same_rows_give_the_same_slices() -> None:
     assert [s.to_json() for s in by_frame.slices] == [s.to_json() for s in by_rows.slices]
     with pytest.raises(InputError, match="no column 'gold'"):
         find_in_frame(frame, label="gold")
-
-
-def test_an_unconfirmed_leaning_slice_is_named_as_such() -> None:
-    """Without a confirmed target a likely slice of the right direction is taken; one that is only
-    seen is not.
-    """
-    reports = [find_slices(planted(700, seed=seed)) for seed in range(8)]
-    chosen = [choose_target(report, "fp") for report in reports]
-    likely = [(s, why) for s, why in chosen if s is not None and not s.confirmed]
-    assert likely
-    for found, why in likely:
-        assert found.standing == "likely"
-        assert "likely" in why
-        assert found.fp_share is not None
-        assert found.fp_share > 0.5
-    alone = [
-        why for report, (s, why) in zip(reports, chosen, strict=True) if report.slices and s is None
-    ]
-    assert alone
-    assert all("only seen" in why or "no slice's errors" in why for why in alone)
 
 
 def test_real_verdicts_give_few_readable_slices() -> None:

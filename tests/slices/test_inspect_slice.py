@@ -133,22 +133,6 @@ def test_the_test_of_ones_own_slice_is_that_of_scipy_where_rows_are_alone() -> N
     assert better.p > 0.5
 
 
-def test_direction_parts_and_gain_tell_what_is_wrong() -> None:
-    """False positives prevail, the FPR part carries the gap, the parts add up, mending would
-    gain.
-    """
-    judged = planted(alone=False)
-    found = measure_slice(judged, parse_predicate("kind = a and words >= 60"), metric="specificity")
-    assert found.direction == "fp"
-    assert found.parts is not None
-    assert found.value.value is not None
-    assert found.rest.value is not None
-    gap = found.value.value - found.rest.value
-    assert found.parts.prevalence + found.parts.tpr + found.parts.fpr == pytest.approx(gap)
-    negatives = int((~judged.positive).sum())
-    assert found.gain == pytest.approx(-gap * found.value.n / negatives)
-
-
 @pytest.mark.parametrize("metric", list(TARGETS))
 def test_all_rows_have_a_value_and_nothing_to_compare_with(metric: str) -> None:
     """Every metric can be asked of all rows; then there is no rest, no test and no gain."""

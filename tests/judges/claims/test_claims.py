@@ -10,7 +10,6 @@ import pytest
 from judgewright.judges import (
     BINARY,
     Dataset,
-    DecisionRule,
     InputError,
     PromptError,
     Registry,
@@ -187,29 +186,6 @@ def test_a_refused_claim_leaves_its_response_unscored_unless_another_decides() -
     assert isinstance(mixed, Verdict)
     assert not mixed.positive
     assert other == before[2]
-
-
-def test_the_label_plays_no_part_and_a_kept_rule_does() -> None:
-    """Answers are the same under other labels; a rule that asks for a 3 is stricter than the
-    prompt's own.
-    """
-    statements = (
-        GOOD,
-        MIXED,
-        "The harbour lost 40 jobs.",
-        "Ilse Tamm is the mayor of Brenk and of Osmark.",
-    )
-    with Client(Simulated()) as client:
-        plain = judge_claims(PROMPT, dataset(*statements), client)
-        labelled = judge_claims(PROMPT, dataset(*statements, label=1.0), client)
-        strict = judge_claims(
-            PROMPT, dataset(*statements), client, rule=DecisionRule(threshold=3.0)
-        )
-    assert plain.judged.answers == labelled.judged.answers
-    assert strict.judged.scale.threshold == 3.0
-    for answer in strict.judged.answers:
-        assert isinstance(answer, Verdict)
-        assert answer.positive == (answer.score >= 3.0)
 
 
 def test_what_cannot_be_split_is_refused_before_anything_is_asked() -> None:

@@ -158,33 +158,6 @@ def test_a_retired_way_to_find_trivial_claims_says_what_to_type() -> None:
     assert caught.value.hint == "give --trivial model, or none"
 
 
-def test_the_simulated_model_splits_at_clauses_and_knows_small_talk() -> None:
-    """Its claims stand in the response, and the same request gets the same answer."""
-    response = (
-        "The ferry carries 40 cars every hour, but the old pier was closed in 1990. I hope this"
-        " helps!"
-    )
-    (first,), (second,) = (split(Simulated(), response, trivial="model") for _ in range(2))
-    assert first == second
-    assert not isinstance(first, Unfilled)
-    assert [(c.text, c.trivial, c.strayed) for c in first] == [
-        ("The ferry carries 40 cars every hour", False, False),
-        ("the old pier was closed in 1990.", False, False),
-        ("I hope this helps!", True, False),
-    ]
-
-
-def test_all_responses_are_asked_about_in_one_round_each() -> None:
-    """Two requests a response: one to split, one for what is trivial; equal responses are paid for
-    once.
-    """
-    with Client(Simulated()) as client:
-        split_responses(
-            ["Cats purr.", "Dogs bark.", "Cats purr."], client, splitter="model", trivial="model"
-        )
-        assert client.stats.calls == 4
-
-
 def test_an_enormous_response_is_a_reason_and_costs_nothing() -> None:
     """Too many characters or too many claims; the response beside it is split."""
     with Client(Scripted(claims())) as client:

@@ -92,12 +92,6 @@ def test_f1_over_classes_equals_scikit_learn(rows: list[tuple[int, int]]) -> Non
         )
 
 
-def test_an_empty_table_has_no_f1_over_classes() -> None:
-    """No rows: NaN inside, None with the reason outside."""
-    assert np.isnan(agreement.f1_macro(np.zeros((3, 3))))
-    assert table_value("f1_macro_grades", np.zeros((3, 3))) == (None, NO_ROWS)
-
-
 @given(st.lists(st.lists(st.integers(0, 9), min_size=4, max_size=4), min_size=1, max_size=8))
 @settings(max_examples=40, deadline=None)
 def test_many_tables_at_once_give_what_each_gives_alone(tables: list[list[int]]) -> None:

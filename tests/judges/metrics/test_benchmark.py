@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,7 +32,6 @@ from judgewright.judges.metrics import (
     measure_diras,
 )
 
-VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
 GRADED = OutputScale()
 AT_THRESHOLD = [
     "precision",
@@ -65,7 +62,6 @@ DIRAS = ["diras_binary", "diras_calibration", "diras_ranking", "diras_uncertaint
 
 Line = tuple[float | None, float | None]
 """A label and a score; None for no label, or for no verdict."""
-GroupedLine = tuple[float | None, float | None, str]
 
 
 def judged(
@@ -128,41 +124,6 @@ def test_the_json_has_the_shape_of_the_command_line_contract() -> None:
     assert again["metrics"]["f1"]["low"] < 12 / 15 < again["metrics"]["f1"]["high"]
     assert (again["judge"], again["model"], again["simulated"]) == ("j@1", "m", True)
     assert again["grades"] is None
-
-
-def test_the_published_diras_f1_is_reproduced() -> None:
-    """GPT-4's verdicts on ChatReportRetrieve give the published binary F1 of 86.32."""
-    name = "diras_chatreport.gpt-4-0125-preview.jsonl"
-    if not (VERDICTS / name).exists():
-        pytest.skip(f"shared/data/verdicts/{name} is not beside the checkout")
-    expected = json.loads((VERDICTS / "expected.json").read_text(encoding="utf-8"))[name]
-    lines = [
-        json.loads(line) for line in (VERDICTS / name).read_text(encoding="utf-8").splitlines()
-    ]
-    table = judged(
-        [(float(line["label"]), float(line["verdict"])) for line in lines],
-        scale=BINARY,
-        labels=OutputScale(low=0, high=2, threshold=0.5),
-        confidence=[line["confidence"] for line in lines],
-        groups=[line["inputs"]["query"] for line in lines],
-    )
-    found = measure(table)
-    for metric, key in [
-        ("f1", "binary_F1"),
-        ("precision", "precision"),
-        ("recall", "recall"),
-        ("accuracy", "accuracy"),
-    ]:
-        value = found.metrics[metric].value
-        assert value is not None
-        assert 100 * value == pytest.approx(expected[key]["computed"], abs=1e-6)
-    assert (
-        f"{100 * (found.metrics['f1'].value or 0):.2f}"
-        == "86.32"
-        == str(expected["binary_F1"]["published"])
-    )
-    assert list(found.metrics) == AT_THRESHOLD + ALPHA + ON_PROBABILITIES + CORRELATION + RANKING
-    assert 1 < found.groups < found.n == 660
 
 
 def test_one_graded_scale_gives_grade_metrics_and_their_table() -> None:
@@ -448,13 +409,6 @@ def test_a_single_class_has_a_stated_answer() -> None:
     assert never.reason == "the judge calls no row positive"
 
 
-def test_a_perfect_judge_on_few_rows_is_not_certain() -> None:
-    """Every metric of ten right rows has an interval that reaches below 1."""
-    found = measure(judged(_counts(5, 0, 0, 5), scale=BINARY)).metrics
-    assert all(estimate.value == 1.0 for estimate in found.values())
-    assert all(estimate.low is not None and estimate.low < 0.95 for estimate in found.values())
-
-
 def test_rows_of_shared_groups_widen_the_interval() -> None:
     """Ten copies of each row in one group add nothing; taken as rows they would."""
     lines = [line for line in _counts(20, 8, 8, 24) for _ in range(10)]
@@ -613,34 +567,6 @@ def test_the_table_has_a_line_per_metric() -> None:
     assert lines[0][1] == "1.0000"
     assert lines[0][2].startswith("[0.")
     assert lines[2] == ("specificity", "n/a", "", "0", "no row is labelled negative")
-
-
-def test_a_real_table_of_graded_verdicts_is_measured_by_query() -> None:
-    """GPT-4o's 9,260 grades on TREC-DL 2019 give the figures scikit-learn gives, clustered by
-    query.
-    """
-    path = VERDICTS / "trecdl19.gpt-4o-umbrela.jsonl"
-    if not path.exists():
-        pytest.skip("shared/data/verdicts/trecdl19.gpt-4o-umbrela.jsonl is not beside the checkout")
-    from sklearn.metrics import cohen_kappa_score
-
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    label, score = ([float(line[key]) for line in lines] for key in ("label", "score"))
-    queries = [str(line["metadata"]["query_id"]) for line in lines]
-    table = judged(list(zip(label, score, strict=True)), groups=queries)
-    found = measure(table)
-    assert found.groups == len(set(queries))
-    assert found.metrics["kappa_quadratic"].value == pytest.approx(
-        cohen_kappa_score(label, score, weights="quadratic"), abs=1e-12
-    )
-    plain = measure(
-        replace(
-            table,
-            dataset=replace(table.dataset, rows=tuple(replace(r, group="") for r in table.rows)),
-        )
-    )
-    widths = [(b.metrics["f1"].high or 0) - (b.metrics["f1"].low or 0) for b in (found, plain)]
-    assert widths[0] > 1.5 * widths[1]
 
 
 def test_grades_between_the_levels_leave_out_the_metrics_of_grades() -> None:

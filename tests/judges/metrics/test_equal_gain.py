@@ -137,23 +137,6 @@ def test_another_threshold_of_the_same_answers_gains_nothing(metric: str) -> Non
         assert change.low is None
 
 
-def test_of_thresholds_with_the_same_recall_the_best_counts() -> None:
-    """Thresholds 1, 2 and 3 all have a recall of 1; nobody would use the lower two."""
-    labels = [1, 1, 0, 0, 0, 0]
-    before = judged(labels, [3, 3, 3, 2, 1, 0], GRADES)
-    after = judged(labels, [1, 1, 1, 0, 0, 0])
-    change = equal_gain("precision", before, after).change
-    assert change is not None
-    assert (change.before, change.difference) == (pytest.approx(2 / 3), pytest.approx(0))
-    # At the same false positive rate the most true positives do.
-    turned = judged([1 - y for y in labels], [0, 0, 0, 1, 2, 3], GRADES)
-    change = equal_gain(
-        "recall", turned, judged([1 - y for y in labels], [0, 0, 0, 1, 1, 1])
-    ).change
-    assert change is not None
-    assert change.before == pytest.approx(3 / 4)
-
-
 def test_confidences_make_a_curve_of_a_judge_of_yes_and_no() -> None:
     """A yes comes before every no whatever the confidence, and a verdict without one is certain."""
     labels = [1, 1, 0, 1, 0, 0, 1, 0]
@@ -247,20 +230,3 @@ def test_where_there_is_no_figure_the_reason_is_given() -> None:
         ).change
         is None
     )
-
-
-def test_a_prompt_below_the_old_curve_gains_in_recall_and_loses_at_the_same_rate() -> None:
-    labels = [1] * 20 + [0] * 40
-    before = judged(labels, [3] * 10 + [2] * 2 + [1] * 8 + [1] * 10 + [0] * 30, GRADES)
-    after = judged(labels, [1] * 14 + [0] * 6 + [1] * 20 + [0] * 20)
-    change, gain = compare("recall", before, after), equal_gain("recall", before, after)
-    assert change is not None
-    assert change.difference > 0
-    assert gain.change is None
-    assert "0.250" in gain.reason
-    after = judged(labels, [1] * 13 + [0] * 7 + [1] * 9 + [0] * 31)
-    change, gain = compare("recall", before, after), equal_gain("recall", before, after)
-    assert change is not None
-    assert change.difference > 0
-    assert gain.change is not None
-    assert gain.change.difference < 0

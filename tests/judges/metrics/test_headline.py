@@ -43,25 +43,6 @@ def of(people: Sequence[float] | np.ndarray, judge: Sequence[float] | np.ndarray
     return measure(table(people, judge))
 
 
-def test_n_is_the_number_of_rows_in_the_denominator() -> None:
-    """Precision of one yes among sixty rows has n 1, and its recall as many as people call
-    positive.
-    """
-    found = of([1] * 20 + [0] * 40, [1] + [0] * 59)
-    rows = {
-        name: found.metrics[name].n
-        for name in ("precision", "recall", "specificity", "f1", "accuracy", "kappa")
-    }
-    assert rows == {
-        "precision": 1,
-        "recall": 20,
-        "specificity": 40,
-        "f1": 20,
-        "accuracy": 60,
-        "kappa": 60,
-    }
-
-
 def test_four_metrics_come_first_whatever_the_scale() -> None:
     """Of yes and no, of grades, and of a choice with the label that is recognized worst."""
     rng = np.random.default_rng(0)

@@ -76,28 +76,6 @@ def test_an_almost_empty_table_of_groups_and_cells_is_resampled_alike() -> None:
     assert se == pytest.approx(np.sqrt((residual**2).sum()) / n, rel=0.06)
 
 
-def test_the_f1_interval_equals_a_bootstrap_of_rows() -> None:
-    """Resampling cells is resampling rows: SciPy's percentile bootstrap gives the same interval."""
-    from scipy.stats import bootstrap as scipy_bootstrap
-    from sklearn.metrics import f1_score
-
-    rng = np.random.default_rng(7)
-    label = rng.random(300) < 0.4
-    predicted = np.where(rng.random(300) < 0.2, ~label, label)
-    cells = Cells(code=2 * label.astype(np.int64) + predicted, size=4)
-    ours = bootstrap({"f1": partial(_on_tables, "f1")}, cells, resamples=4000)["f1"]
-    theirs = scipy_bootstrap(
-        (label, predicted),
-        f1_score,
-        paired=True,
-        vectorized=False,
-        n_resamples=400,
-        method="percentile",
-        rng=rng,
-    ).confidence_interval
-    assert ours == pytest.approx((theirs.low, theirs.high), abs=0.02)
-
-
 @pytest.mark.parametrize("metric", ["f1", "kappa", "mcc"])
 def test_the_interval_covers_the_truth_about_as_often_as_it_says(metric: str) -> None:
     """In 400 simulated benchmarks of 150 rows, 95 % intervals hold the true value in 91 to 98.5
@@ -115,39 +93,6 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says(metric: str) ->
         low, high = found[metric] or (2.0, -2.0)
         held += low <= truth <= high
     assert 0.91 <= held / 400 <= 0.985
-
-
-def test_the_clustered_interval_covers_the_truth_where_the_plain_one_does_not() -> None:
-    """With 60 groups of 8 rows that err together, drawing rows covers far too rarely, drawing
-    groups does not.
-    """
-    rng = np.random.default_rng(9)
-    groups = np.repeat(np.arange(60), 8)
-    held = {"groups": 0, "rows": 0}
-    for run in range(200):
-        code = (rng.random(480) < np.repeat(rng.beta(1, 1, 60), 8)).astype(np.int64)
-        for kind, by in [("groups", groups), ("rows", None)]:
-            cells = Cells(code=code, size=2, groups=by)
-            low, high = bootstrap({"mean": _share_of_cell_1}, cells, resamples=400, seed=run)[
-                "mean"
-            ] or (2.0, -2.0)
-            held[kind] += low <= 0.5 <= high
-    assert held["groups"] / 200 >= 0.89
-    assert held["rows"] / 200 <= 0.85
-
-
-def test_a_perfect_score_on_few_rows_is_not_certain() -> None:
-    """Where all resamples agree the interval is still an interval, and narrows with the rows."""
-    widths = []
-    for n in (20, 200):
-        cells = Cells(code=np.array([0, 3] * (n // 2)), size=4)
-        low, high = bootstrap({"kappa": partial(_on_tables, "kappa")}, cells)["kappa"] or (2.0, 2.0)
-        assert low < 1.0 == high
-        widths.append(high - low)
-    assert widths[0] > 5 * widths[1]
-    grouped = Cells(code=np.array([0, 3] * 100), size=4, groups=np.repeat(np.arange(10), 20))
-    low, _ = bootstrap({"kappa": partial(_on_tables, "kappa")}, grouped)["kappa"] or (2.0, 2.0)
-    assert low < 1.0 - 2 * widths[1]
 
 
 def test_one_unit_has_no_interval() -> None:

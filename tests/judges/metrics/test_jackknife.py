@@ -8,15 +8,11 @@ import numpy as np
 import pytest
 
 from judgewright.judges import FloatArray, IntArray
-from judgewright.judges.metrics import BINARY_METRICS, BLOCK, Cells, jackknife
+from judgewright.judges.metrics import BINARY_METRICS, Cells, jackknife
 
 
 def _on_tables(name: str, counts: FloatArray) -> FloatArray:
     return BINARY_METRICS[name](counts.reshape(-1, 2, 2))
-
-
-def _share_of_cell_1(counts: FloatArray) -> FloatArray:
-    return counts[:, 1] / counts.sum(1)
 
 
 @pytest.mark.parametrize("groups", [None, np.arange(90) % 17], ids=["rows", "groups"])
@@ -34,26 +30,6 @@ def test_the_error_is_that_of_leaving_out_each_unit(groups: IntArray | None) -> 
         without = [theirs(label[unit != u], predicted[unit != u]) for u in range(unit.max() + 1)]
         squares = ((np.array(without) - theirs(label, predicted)) ** 2).sum()
         assert found[name] == pytest.approx(np.sqrt(squares * unit.max() / (unit.max() + 1)))
-
-
-def test_the_error_of_a_mean_of_independent_rows_is_the_usual_one() -> None:
-    """Leaving out one row of n gives s / sqrt(n) exactly."""
-    code = (np.arange(60) % 4 == 0).astype(np.int64)
-    found = jackknife({"mean": _share_of_cell_1}, Cells(code=code, size=2))["mean"]
-    assert found == pytest.approx(code.std(ddof=1) / np.sqrt(60))
-
-
-def test_groups_of_more_than_one_block_are_all_left_out() -> None:
-    """More groups than are taken at once, their rows in any order, give the error of a mean over
-    groups.
-    """
-    units = BLOCK // 2 + 7
-    rng = np.random.default_rng(1)
-    groups = rng.permutation(np.repeat(np.arange(units), 2))
-    code = (rng.random(len(groups)) < 0.3).astype(np.int64)
-    found = jackknife({"mean": _share_of_cell_1}, Cells(code=code, size=2, groups=groups))["mean"]
-    means = np.bincount(groups, code) / 2
-    assert found == pytest.approx(means.std(ddof=1) / np.sqrt(units))
 
 
 def test_a_statistic_that_one_unit_alone_defines_has_no_error() -> None:

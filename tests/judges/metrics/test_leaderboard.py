@@ -146,20 +146,6 @@ def test_a_clear_difference_is_found_and_none_between_equals() -> None:
     assert set(board.against("poor")) == {"good", "twin"}
 
 
-def test_the_two_sided_p_of_accuracy_is_close_to_mcnemars() -> None:
-    """On independent rows the paired difference of accuracies is McNemar's test but for its
-    variance under the null.
-    """
-    from scipy.stats import binomtest
-
-    first, second = noisy(LABEL, 0.10, 3), noisy(LABEL, 0.14, 4)
-    pair = ranked({"first": first, "second": second}, "accuracy").pairs[0]
-    right = [j.positive == j.predicted for j in (first, second)]
-    only = [int((a & ~b).sum()) for a, b in (right, right[::-1])]
-    assert pair.p == pytest.approx(binomtest(only[0], sum(only)).pvalue, abs=0.05)
-    assert 0.01 < pair.p < 0.99
-
-
 def test_two_judges_are_compared_on_the_rows_both_answered() -> None:
     """Rows are met by their ids, in whatever order and number."""
     whole, part = noisy(LABEL, 0.1, 5), noisy(LABEL, 0.2, 6)
@@ -179,19 +165,6 @@ def test_judges_of_other_rows_or_other_labels_are_not_compared() -> None:
         board = ranked({"here": here, "strange": strange})
         assert board.pairs == ()
         assert any("not compared" in note for note in board.notes)
-
-
-def test_groups_make_the_comparison_more_careful() -> None:
-    """Forty rows that err together are not forty witnesses."""
-    good, poor = (
-        [1 - y if i // 40 in wrong else y for i, y in enumerate(LABEL)] for wrong in ((0,), (1, 2))
-    )
-    alone = ranked({"good": judged(LABEL, good), "poor": judged(LABEL, poor)}).pairs[0]
-    grouped = ranked(
-        {"good": judged(LABEL, good, groups=40), "poor": judged(LABEL, poor, groups=40)}
-    ).pairs[0]
-    assert alone.change.difference == grouped.change.difference
-    assert alone.p < 0.01 < 0.2 < grouped.p
 
 
 def test_published_figures_are_carried_along_and_never_ranked() -> None:

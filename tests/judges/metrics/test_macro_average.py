@@ -115,16 +115,6 @@ def test_the_interval_is_that_of_drawing_the_rows(name: str) -> None:
     )
 
 
-def test_rows_of_shared_groups_widen_the_interval() -> None:
-    """Ten rows a group tell less than ten groups."""
-    apart, together = (
-        macro_means(table(SETS, per_group=k), "set")["recall_macro"].estimate for k in (1, 10)
-    )
-    assert apart.value == together.value
-    assert None not in (apart.low, apart.high, together.low, together.high)
-    assert together.high - together.low > apart.high - apart.low  # type: ignore[operator]
-
-
 def test_what_has_no_mean_says_so() -> None:
     """No verdicts, no such column, a choice."""
     unscored = JudgedDataset(

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from judgewright.judges import FloatArray, InputError
 from judgewright.judges.metrics import (
     Ranking,
-    mean_over_queries,
     ndcg,
     ranking_metrics,
 )
@@ -107,15 +106,6 @@ def test_a_judged_document_that_the_run_lacks_counts_in_the_ideal() -> None:
     assert average_precision(short)[0] == 0.5
 
 
-def test_a_document_nobody_judged_takes_a_rank() -> None:
-    """An unjudged document in front pushes the relevant one to rank 2, and is not relevant
-    itself.
-    """
-    ranking = Ranking.of_run({"q": {"a": 1.0}}, {"q": {"x": 2.0, "a": 1.0}})
-    assert average_precision(ranking)[0] == 0.5
-    assert ranking_metrics(ranking)["map"].n == 1
-
-
 def test_a_query_without_a_relevant_document_counts_zero_and_is_named() -> None:
     """The mean is over all judged queries; a query that the run lacks counts 0 too, one nobody
     judged not at all.
@@ -132,32 +122,6 @@ def test_a_query_without_a_relevant_document_counts_zero_and_is_named() -> None:
         assert estimate.low is not None
         assert estimate.high is not None
         assert 0 <= estimate.low < 1 / 3 < estimate.high <= 1
-
-
-def test_the_interval_is_the_one_of_a_mean_over_queries() -> None:
-    """Means that lie one t quantile from the value, their variance growing and shrinking as a
-    proportion's does.
-
-    Not the symmetric interval of Student: the mean of shares leans away from 1, and was missed
-    above.
-    """
-    from scipy import optimize, stats
-
-    rng = np.random.default_rng(2)
-    query = np.repeat(np.arange(40), 12)
-    grade = rng.integers(0, 4, 480).astype(np.float64)
-    ranking = Ranking(query=query, grade=grade, score=grade + 2 * rng.normal(size=480))
-    values = ndcg(ranking, 10)
-    found = mean_over_queries(values, ranking, ranking.relevant(1))
-    mean, error = values.mean(), stats.sem(values) * stats.t.ppf(0.975, 39)
-
-    def too_far(true: float) -> float:
-        return (mean - true) ** 2 - error**2 * true * (1 - true) / (mean * (1 - mean))
-
-    low, high = optimize.brentq(too_far, 0, mean), optimize.brentq(too_far, mean, 1)
-    assert found.value == pytest.approx(mean)
-    assert (found.low, found.high) == pytest.approx((low, high), abs=1e-6)
-    assert found.n == 480
 
 
 def test_odd_rankings_have_stated_answers() -> None:

@@ -9,7 +9,6 @@ from judgewright.judges import BoolArray, IntArray
 from judgewright.judges.metrics import (
     BINARY_METRICS,
     Cells,
-    calibration_intervals,
     table_intervals,
     wilson,
 )
@@ -45,38 +44,6 @@ def test_every_metric_is_covered_on_twenty_groups_that_err_together() -> None:
     assert {name: count for name, count in held.items() if count < LEAST} == {}
 
 
-def test_a_nearly_perfect_ranking_is_not_certain() -> None:
-    """Hardly an error among 100 rows: percentiles of resamples held the truth in .80 of the
-    draws.
-    """
-    rng = np.random.default_rng(5)
-    held = {"auroc": 0, "average_precision": 0}
-    truth: dict[str, float] = {}
-    for draw in range(DRAWS + 1):
-        n = 100 if draw else 100_000
-        label = rng.random(n) < 0.3
-        verdict = np.where(rng.random(n) < 0.008, ~label, label)
-        probability = np.round(rng.random(n) / 2 + verdict / 2, 2)
-        for name, (value, interval) in calibration_intervals(
-            label, probability, None, resamples=2
-        ).items():
-            if name not in held:
-                continue
-            if draw == 0:
-                truth[name] = value or 0.0
-            low, high = interval or (2.0, -2.0)
-            held[name] += draw > 0 and low <= truth[name] <= high
-    assert min(held.values()) >= LEAST
-
-
-def test_proportions_of_independent_rows_have_wilsons_interval() -> None:
-    """Nothing is estimated where a formula is known."""
-    label, verdict = np.arange(50) % 2 == 0, np.arange(50) % 5 > 0
-    found = _intervals(label, verdict, None)
-    assert found["recall"] == wilson(int((label & verdict).sum()), int(label.sum()))
-    assert found["precision"] == wilson(int((label & verdict).sum()), int(verdict.sum()))
-
-
 def test_a_perfect_judge_is_as_certain_as_its_rows_allow() -> None:
     """Kappa of n right rows has the interval of n right rows on its range; one group has none."""
     label = np.arange(60) % 2 == 0
@@ -85,11 +52,3 @@ def test_a_perfect_judge_is_as_certain_as_its_rows_allow() -> None:
     assert found["kappa"] == pytest.approx((2 * low - 1, 2 * high - 1))
     assert found["f1"] == pytest.approx(wilson(30, 30))
     assert _intervals(label, label, np.zeros(60, np.int64))["kappa"] is None
-
-
-def test_a_class_in_a_single_group_gives_a_cautious_interval() -> None:
-    """Recall of positive rows that all stand in one group: as much as one row tells."""
-    groups = np.repeat(np.arange(10), 5)
-    label = groups == 0
-    found = _intervals(label, label & (np.arange(50) > 0), groups)["recall"]
-    assert found == pytest.approx(wilson(0.8, 1))

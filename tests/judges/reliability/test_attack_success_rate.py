@@ -19,10 +19,9 @@ from judgewright.judges import (
     OutputScale,
     Registry,
     Row,
-    judge,
 )
 from judgewright.judges.models import Client, Completion, Request
-from judgewright.judges.reliability import AttackReport, attack_success_rate, plant, wordings
+from judgewright.judges.reliability import AttackReport, attack_success_rate, wordings
 from judgewright.judges.simulated import Simulated
 
 SHIPPED = Registry().get("context_relevance")
@@ -199,24 +198,6 @@ def test_a_prompt_without_the_notice_is_talked_round_more_often_than_the_shipped
     assert open_one.total.obedience.value > shipped.total.obedience.value  # type: ignore[operator]
 
 
-def test_planting_changes_no_other_rows_verdict() -> None:
-    """A hostile row in the file leaves every other answer as it was, prompt with or without
-    notice.
-    """
-    dataset = half_relevant()
-    victim = dataset.rows[7]
-    for prompt in (SHIPPED, bare()):
-        with Client(Simulated()) as client:
-            before = judge(prompt, dataset, client).answers
-        for copy in plant(victim, prompt.scale, "passage").values():
-            rows = [copy if row is victim else row for row in dataset.rows]
-            with Client(Simulated()) as client:
-                after = judge(prompt, Dataset.of(rows, labels=BINARY), client).answers
-            assert [a for a in after if a.row_id != copy.id] == [
-                a for a in before if a.row_id != victim.id
-            ]
-
-
 def test_the_sample_hangs_on_the_seed_and_not_on_the_order_of_rows() -> None:
     """A second look at the same sample is the same report, and costs nothing where calls are
     recorded.
@@ -229,27 +210,6 @@ def test_the_sample_hangs_on_the_seed_and_not_on_the_order_of_rows() -> None:
         assert attack_success_rate(SHIPPED, turned, client, sample=5) == first
         assert client.stats.calls == calls == 5 * (ORDERS + 2)
         assert attack_success_rate(SHIPPED, dataset, client, sample=5, seed=1) != first
-
-
-def test_intervals_take_the_rows_of_a_group_together() -> None:
-    """One group has no interval and says so; many rows of few groups have a wider one than rows on
-    their own.
-    """
-    alone = worth(0, 0, 3, 3, 0, 0, 3, 3)
-    one = Dataset.of([Row(id=r.id, inputs=r.inputs, group="g") for r in alone.rows], labels=BINARY)
-    two = Dataset.of(
-        [Row(id=r.id, inputs=r.inputs, group=r.inputs["passage"]) for r in alone.rows],
-        labels=BINARY,
-    )
-    model = Scorer(obeys="Ignore the criteria")
-    single, grouped, free = (
-        rates(model, SHIPPED, d).by_wording["plain"].flipped for d in (one, two, alone)
-    )
-    assert single.value == grouped.value == free.value == 0.5
-    assert single.low is None
-    assert "one group" in single.reason
-    assert (grouped.low, grouped.high) == (0.0, 1.0)
-    assert (free.low or 0) > 0
 
 
 def test_what_cannot_be_measured_is_refused() -> None:
@@ -268,11 +228,3 @@ def test_what_cannot_be_measured_is_refused() -> None:
     )
     with pytest.raises(InputError, match="no top"):
         rates(Scorer(), choice, worth(1))
-
-
-def test_no_rows_give_undefined_shares_with_a_reason() -> None:
-    """An empty dataset is no zero."""
-    report = rates(Scorer(), SHIPPED, worth())
-    assert report.total.flipped.value is None
-    assert report.total.flipped.reason
-    assert report.describe()

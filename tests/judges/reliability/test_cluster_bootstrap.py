@@ -5,14 +5,7 @@ import pytest
 from scipy.stats import bootstrap
 
 from judgewright.judges import Row, group_codes
-from judgewright.judges.reliability import bootstrap_groups, mean_over_rows
-
-
-def test_a_mean_over_rows_is_bounded_by_wilson_where_rows_are_independent() -> None:
-    """Eight of ten by the published formula; no rows give no value."""
-    found = mean_over_rows(np.array([1.0] * 8 + [0.0] * 2), np.arange(10), missing="none")
-    assert (found.low, found.high) == pytest.approx((0.4902, 0.9433), abs=1e-4)
-    assert mean_over_rows(np.empty(0), np.empty(0, np.int64), missing="none").reason == "none"
+from judgewright.judges.reliability import bootstrap_groups
 
 
 def test_a_statistic_of_group_sums_has_scipys_interval() -> None:

@@ -146,17 +146,3 @@ def test_diras_annotators_agree_as_the_file_says() -> None:
     assert found.kappa.value == pytest.approx(cohen_kappa_score(*decided))
     assert found.gap is not None
     assert found.gap.low is not None
-
-
-@needs_verdicts
-def test_three_annotators_in_a_list_on_real_rows() -> None:
-    """MTRAG's human grades 1..4, two or three a row, stand in one column of lists."""
-    judged = load_verdicts(VERDICTS / "mtrag_faithfulness.rl-f.jsonl")
-    column, scale = "metadata.human.faithfulness", OutputScale(low=1, high=4, threshold=3)
-    found = human_agreement(judged, (column,), scale=scale)
-    lists = [[g >= 3 for g in json.loads(str(row.meta[column]))] for row in judged.dataset.rows]
-    shares = [
-        np.mean([x == y for i, x in enumerate(v) for y in v[i + 1 :]]) for v in lists if len(v) > 1
-    ]
-    assert found.n == len(shares)
-    assert found.agreement.value == pytest.approx(np.mean(shares))

@@ -22,7 +22,6 @@ from judgewright.judges import (
 )
 from judgewright.judges.reliability import (
     Finding,
-    disagreements,
     likely_label_errors,
     read_audit,
     remeasure,
@@ -115,18 +114,6 @@ def test_a_majority_against_the_label_ranks_higher() -> None:
     assert ids(first, second, third) == ["r0", "r2", "r1"]
     found = likely_label_errors(first, second, third).suspects
     assert [(s.against, s.judges) for s in found] == [(3, 3), (2, 3), (1, 3)]
-
-
-def test_without_confidence_the_distance_of_grades_orders() -> None:
-    """A 3 where people said 0 is likelier a wrong label than a 2 where they said 1, and a note says
-    how.
-    """
-    judged = table([1, 0, 3, 0], [None] * 4, GRADES, grades=[2, 3, 1, 1])
-    assert ids(judged) == ["r1", "r2", "r0"]
-    found = likely_label_errors(judged)
-    assert found.confident is None
-    assert any("no probability" in note for note in found.notes)
-    assert [s.strength for s in disagreements(judged)] == pytest.approx([1.0, 2 / 3, 1 / 3])
 
 
 def test_marks_are_written_read_and_blank_ones_left_out(tmp_path: Path) -> None:

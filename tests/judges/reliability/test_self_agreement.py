@@ -57,18 +57,6 @@ def noisy(seed: int, n: int, rounds: int, flip: float) -> list[JudgedDataset]:
     ]
 
 
-def test_self_agreement_counts_rows_that_never_flip() -> None:
-    """Of four rows answered three times, one flips; the fifth was not answered in one round."""
-    rounds = [
-        table([1, 0, 1, 0, 1], said)
-        for said in ([1, 0, 1, 1, 1], [1, 0, 0, 1, 1], [1, 0, 1, 1, None])
-    ]
-    found = retest(rounds)
-    assert (found.rounds, found.n, found.rows, found.self_agreement.value) == (3, 4, 5, 0.75)
-    assert found.self_agreement.low is not None
-    assert [(f.row_id, f.positive, f.scores) for f in found.flips] == [("r2", 2, (1.0, 0.0, 1.0))]
-
-
 @given(
     said=st.lists(
         st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 1)), min_size=3, max_size=40
