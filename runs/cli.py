@@ -88,6 +88,7 @@ RETIRED = {
     "--skip-incomplete": "leave such rows out of the file; Python's `load_dataset` still takes it",
     "--queries": "type `--map queries=FILE --map passages=FILE`",
     "--verbose": "`--json` has each figure's definition",
+    "--tree": "type `--where 'SLICE and CONDITION'`; a poorer part is listed under its slice",
 }
 """Commands and options that are gone, and what to do instead."""
 

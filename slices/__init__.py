@@ -1,8 +1,8 @@
 """Find where a judge is weak: slices whose errors go one way, confirmed on rows that did not
 propose them.
 
-Read `slice` first, then `find`, which names the steps of a search; `inspect_slice` and `refine`
-look closer at one slice, `audit` asks whether its labels are wrong, `regression` compares two
+Read `slice` first, then `find`, which names the steps of a search; `inspect_slice` looks
+closer at one slice, `audit` asks whether its labels are wrong, `regression` compares two
 prompts.
 """
 

@@ -13,7 +13,6 @@ from .languages import FUNCTION_WORDS
 from .leaks import bins_reason, leak_reason, uncertainty_coefficient
 from .limits import Limits
 from .outcomes import Outcomes
-from .refine import MIN_ROWS, refine_slice
 from .regression import Regression, RegressionReport, find_regressions, sign_flip_tail
 from .saved import SavedSlice, load_saved_slice, read_slice, save_slice
 from .search import propose
@@ -28,7 +27,6 @@ __all__ = [
     "FUNCTION_WORDS",
     "LIKELY",
     "MAX_VALUES",
-    "MIN_ROWS",
     "TARGETS",
     "Cells",
     "Columns",
@@ -82,7 +80,6 @@ __all__ = [
     "read_slice",
     "read_vocabulary",
     "readable_edges",
-    "refine_slice",
     "rows_in_slice",
     "rows_to_find",
     "save_slice",

@@ -244,22 +244,15 @@ def _axis(column: Column, min_rows: int) -> tuple[Axis, IntArray]:
         if condition is not None and frequent[code]:
             usable[code] = True
             parts.append(condition)
-    spans = neighbouring_spans(column.ordered, len(parts))
-    # All bins together say no more than that the column has a value.
-    spans = [span for span in spans if span != (0, column.ordered)]
+    # Every span of neighbouring bins; all together say no more than that the column has a value.
+    ends = itertools.combinations(range(column.ordered + 1), 2)
+    spans = [span for span in ends if span != (0, column.ordered)]
+    spans += [(code, code + 1) for code in range(column.ordered, len(parts))]
     starts, stops = np.array(spans, np.int64).reshape(-1, 2).T + 1
     conditions = tuple(join(parts[start], parts[stop - 1]) for start, stop in spans)
     # As narrow as can be: every row has one of each column.
     codes = np.where(usable, np.cumsum(usable), 0).astype(np.min_scalar_type(len(parts)))
     return Axis(len(parts) + 1, starts, stops, conditions), codes
-
-
-def neighbouring_spans(ordered: int, size: int) -> list[tuple[int, int]]:
-    """Return every span of neighbours among the first `ordered` of `size` codes, and each code
-    after them by itself.
-    """
-    spans = [(start, stop) for start in range(ordered) for stop in range(start + 1, ordered + 1)]
-    return spans + [(code, code + 1) for code in range(ordered, size)]
 
 
 def ranges_of(axes: Sequence[Axis]) -> IntArray:

@@ -25,9 +25,7 @@ from ...slices import (
     find_slices,
 )
 from ...slices.effect import Direction
-from ...slices.features import read_features
 from ...slices.inspect_slice import MeasuredSlice
-from ...slices.refine import Tree, refine_slice
 from ...slices.saved import SavedSlice, read_slice, save_slice
 from ...slices.significance import MIN_GROUPS
 from ...slices.target import TARGETS
@@ -249,21 +247,6 @@ def numbered(report: SliceReport, number: int) -> FoundSlice:
             f"there is no slice number {number}; {numbers}", hint="or write the slice out"
         )
     return report.slices[number - 1]
-
-
-def narrow(judged: JudgedDataset, options: Search, predicate: Predicate) -> Tree:
-    """Find the refinements of a slice."""
-    columns, text = options.columns or None, _reads_texts(judged, options)
-    features = read_features(
-        judged, columns=columns, exclude=options.exclude, keep=options.keep, text=text
-    )
-    return refine_slice(
-        judged,
-        predicate,
-        features.columns,
-        metric=searched_metric(judged, options),
-        min_rows=options.min_support,
-    )
 
 
 def read_marks(judged: JudgedDataset, audit: SliceAudit, path: Path) -> dict[str, Finding]:

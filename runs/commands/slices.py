@@ -18,7 +18,6 @@ from ...slices.slice_rows import list_rows
 from ..actions.find_slices import (
     Search,
     named_slice,
-    narrow,
     read_judged,
     read_marks,
     require_decisions,
@@ -32,7 +31,7 @@ from ..actions.read_objective import saved_slices
 from ..config.options import AUDITED
 from ..reports.charts import plot_found, plot_measured
 from ..reports.drawing import write_picture
-from ..reports.slice_report import say_measured, say_rows, say_slices, say_tree
+from ..reports.slice_report import say_measured, say_rows, say_slices
 from ..store.workspace import Workspace
 from ..terminal import counting_on_stderr, say, say_json
 from .decorators import all_option, options_of, reads_workspace, sealed_option
@@ -42,7 +41,6 @@ from .score import ColumnOptions, read_columns  # verdict files are read as `sco
 
 EXAMPLES = """\
 Example:  judgewright slices verdicts.jsonl --metric precision --threshold 2 --group metadata.query_id
-Closer:   judgewright slices verdicts.jsonl --tree 1
 Rows:     judgewright slices verdicts.jsonl --rows 'dataset = ragtruth' --errors --limit 5
 Own:      judgewright slices verdicts.jsonl --where 'source_words >= 400' --save long.yaml
 """  # noqa: E501
@@ -65,9 +63,6 @@ class LookOptions:
     """What is shown of the slices instead of the table, and what is written."""
 
     where: str | None = _slices(None, "Measure a slice of your own instead.", metavar="SLICE")
-    tree: str | None = _slices(
-        None, "Show the conditions that make one slice poorer still.", metavar="SLICE"
-    )
     rows: str | None = _slices(None, "Show the rows of one slice, errors first.", metavar="SLICE")
     errors: bool = _slices(False, "With --rows: only errors.")
     limit: int | None = _slices(
@@ -91,9 +86,7 @@ class LookOptions:
         Raises:
             InputError: Two ask for different things, or one is for another that is not given.
         """
-        chosen = [
-            name for name in ("where", "tree", "rows", "audit") if getattr(self, name) is not None
-        ]
+        chosen = [name for name in ("where", "rows", "audit") if getattr(self, name) is not None]
         if len(chosen) > 1:
             raise InputError(
                 f"--{chosen[0]} and --{chosen[1]} ask for different things", hint="give one of them"
@@ -107,7 +100,7 @@ class LookOptions:
 
 
 OFTEN = """
---metric --columns --text --label --score --threshold --group --where --tree --rows
+--metric --columns --text --label --score --threshold --group --where --rows
 --errors --limit --audit --save --plot --workspace --json
 """
 """The options that `--help` shows."""
@@ -151,7 +144,7 @@ def slices(
         audited=corrected.audited,
     )
     saved = saved_slices(workspace)
-    for name in ("where", "tree", "audit"):
+    for name in ("where", "audit"):
         if getattr(look, name) is not None:
             require_decisions(judged, f"--{name}")
     if look.where is not None:
@@ -164,10 +157,6 @@ def slices(
         metric = searched_metric(judged, options)
         audit = audit_slice(judged, predicate, metric=metric, direction=direction)
         _say_audit(judged, audit, look.marks or Path("marks.jsonl"), as_json=as_json)
-    elif look.tree is not None:
-        predicate, _ = named_slice(judged, options, look.tree, saved)
-        tree = narrow(judged, options, predicate)
-        say_json(tree.to_json()) if as_json else say_tree(tree)
     elif look.rows is not None:
         predicate, _ = named_slice(judged, options, look.rows, saved)
         rows = list_rows(judged, predicate, errors_only=look.errors, limit=look.limit or 10)

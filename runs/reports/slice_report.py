@@ -11,7 +11,6 @@ from ...judges import Estimate, JudgedDataset
 from ...slices import SliceReport
 from ...slices.effect import Parts
 from ...slices.inspect_slice import WITHOUT_GAIN, MeasuredSlice
-from ...slices.refine import Tree
 from ...slices.slice_rows import SliceRow, SliceRows
 from ..actions.find_slices import advise
 from ..terminal import inline, table_text
@@ -66,22 +65,6 @@ def say_measured(measured: MeasuredSlice) -> None:
         errors=_errors(measured),
         parts=None if measured.parts is None else _parts(measured.parts),
         unit=" (log-odds)" if measured.metric in LOG_ODDS else "",
-    )
-
-
-def say_tree(tree: Tree) -> None:
-    """Print a slice and the conditions that make it poorer still."""
-    root = tree.root
-    head = ("and", "n", _short(root.metric), "95 % interval", "rest of slice", "p")
-    lines = []
-    for one in tree.refinements:
-        cells = (f"{one.value.n:,}", *_figures(one.value), number(one.rest), p_value(one.p))
-        lines.append((str(one.condition), cells))
-    say_template(
-        "slice_tree",
-        tree=tree,
-        heading=f"{root.predicate}: {_value(root.metric, root.value)}, n = {root.value.n:,}",
-        found=_named_table(head, lines) if lines else "",
     )
 
 

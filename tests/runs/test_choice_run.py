@@ -97,7 +97,7 @@ def test_a_choice_is_optimized_shown_exported_and_adopted(
         code, out, err = run(capsys, *arguments)
         assert code == 0, (arguments, err)
         assert shows in out, arguments
-    for option in (("--where", "region = south"), ("--tree", "1"), ("--audit", "1")):
+    for option in (("--where", "region = south"), ("--audit", "1")):
         code, _, err = run(capsys, "slices", "latest", *option)
         assert code == 2
         assert f"{option[0]} needs a judge that decides yes or no" in err

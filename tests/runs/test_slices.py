@@ -160,26 +160,6 @@ def test_a_slice_of_ones_own_is_measured_and_says_it_was_chosen(
     assert body["value"]["n"] == (inside & judged.predicted).sum()
 
 
-def test_the_tree_narrows_a_slice_by_number_file_or_expression(
-    verdicts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """All three mean the same slice; its refinements are on other columns."""
-    saved = str(tmp_path / "s.yaml")
-    assert run(str(verdicts), "--no-text", "--save", f"1={saved}") == 0
-    capsys.readouterr()
-    trees = []
-    for named in ("1", saved, "metadata.kind = a"):
-        assert run(str(verdicts), "--no-text", "--tree", named, "--json") == 0
-        trees.append(parsed(capsys))
-    assert trees[0] == trees[1] == trees[2]
-    assert trees[0]["slice"]["predicate"] == "metadata.kind = a"
-    assert trees[0]["refinements"][0]["condition"] == "metadata.origin = poor"
-    assert run(str(verdicts), "--no-text", "--tree", "1") == 0
-    out = capsys.readouterr().out
-    assert "metadata.origin = poor" in out
-    assert "not a finding" in " ".join(out.split())
-
-
 def test_the_rows_of_a_slice_come_errors_first_and_inert(
     verdicts: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -234,10 +214,10 @@ def test_a_picture_is_written(verdicts: Path, tmp_path: Path) -> None:
     ("arguments", "named"),
     [
         (("--metric", "f11"), "f11"),
-        (("--where", "all rows", "--tree", "1"), "--tree"),
+        (("--where", "all rows", "--rows", "1"), "--rows"),
         (("--limit", "3"), "--rows"),
         (("--errors",), "--rows"),
-        (("--tree", "1", "--save", "x.yaml"), "--save"),
+        (("--tree", "1"), "`--tree` was removed"),
         (("--rows", "1", "--plot", "x.svg"), "--plot"),
         (("--rows", "99"), "99"),
         (("--save", "99=x.yaml"), "99"),

@@ -23,7 +23,6 @@ from judgewright.judges import (
     hash_rows,
 )
 from judgewright.slices import (
-    MIN_ROWS,
     TARGETS,
     Consistency,
     Parts,
@@ -32,8 +31,6 @@ from judgewright.slices import (
     measure_slice,
     members,
     parse_predicate,
-    read_features,
-    refine_slice,
     rows_in_slice,
 )
 from judgewright.slices.search_result import FoundSlice
@@ -173,59 +170,6 @@ def test_the_rows_of_a_slice_are_a_dataset_of_their_own() -> None:
     ]
     assert part.content_hash == hash_rows(part.rows) != judged.dataset.content_hash
     assert f"{len(part):,} of 200 rows" in part.notes[-1]
-
-
-def test_the_condition_that_was_planted_is_the_first_refinement() -> None:
-    """One interval a column, on another column than the slice, the surest first."""
-    judged = planted()
-    columns = read_features(judged).columns
-    tree = refine_slice(judged, parse_predicate("kind = a"), columns, metric="specificity")
-    first = tree.refinements[0]
-    assert first.condition.column == "words"
-    assert (
-        parse_predicate("kind = a and words >= 60")
-        .mask(judged.rows)[first.predicate.mask(judged.rows)]
-        .mean()
-        > 0.8
-    )
-    assert first.p < 0.001
-    assert [r.p for r in tree.refinements] == sorted(r.p for r in tree.refinements)
-    named = [r.condition.column for r in tree.refinements]
-    assert named.count("words") == 1
-    assert "kind" not in named
-
-
-@pytest.mark.parametrize("metric", ["precision", "accuracy", "kappa", "brier"])
-def test_a_refinement_can_be_recomputed_from_its_predicate(metric: str) -> None:
-    """Its value, n and p, times the conditions looked at, are those of the slice's rows alone."""
-    judged = planted(1500, seed=1, alone=False)
-    root = parse_predicate("words >= 20")
-    tree = refine_slice(judged, root, read_features(judged).columns, metric=metric)
-    assert tree.refinements
-    alone = judged.only(np.flatnonzero(root.mask(judged.rows)).tolist())
-    for found in tree.refinements:
-        again = measure_slice(alone, found.predicate, metric=metric)
-        assert found.value == again.value
-        assert found.rest == pytest.approx(again.rest.value)
-        assert again.p is not None
-        assert found.p == pytest.approx(min(1.0, again.p * tree.looked_at))
-        assert found.value.n >= MIN_ROWS
-        assert (found.value.value > found.rest) == (metric == "brier")  # type: ignore[operator]
-
-
-def test_noise_has_no_sure_refinement() -> None:
-    """Corrected for every condition looked at, at most one in twenty shuffled slices shows one."""
-    sure = 0
-    for seed in range(40):
-        rng = np.random.default_rng(seed)
-        n = 600
-        columns: dict[str, list[Scalar]] = {
-            name: rng.integers(0, 50, n).tolist() for name in ("a", "b", "c")
-        }
-        judged = table(columns, rng.random(n) < 0.5, rng.random(n) < 0.5, np.arange(n))
-        tree = refine_slice(judged, Predicate(), read_features(judged).columns, metric="accuracy")
-        sure += any(r.p < 0.05 for r in tree.refinements)
-    assert sure <= 5
 
 
 @pytest.mark.slow
