@@ -112,9 +112,9 @@ def find_by_rate(
 
 def _by_rate(rows: Rows) -> list[Predicate]:
     """Return the slices of one condition with errors enough, the highest share of them first."""
-    found: list[tuple[float, str, Predicate]] = []
+    slices: list[tuple[float, str, Predicate]] = []
     for cube in Counter.of(rows, FEWEST_ERRORS).cubes(1, of_words=False):
         for at in np.flatnonzero(cube.loss >= FEWEST_ERRORS).tolist():
             predicate = cube.predicate(at)
-            found.append((-float(cube.loss[at] / cube.n[at]), str(predicate), predicate))
-    return [predicate for _, _, predicate in sorted(found, key=lambda one: one[:2])]
+            slices.append((-float(cube.loss[at] / cube.n[at]), str(predicate), predicate))
+    return [predicate for _, _, predicate in sorted(slices, key=lambda one: one[:2])]

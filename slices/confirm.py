@@ -110,14 +110,14 @@ def search_and_test(search: Search, vocabulary: Vocabulary | None) -> Confirmati
                 and wider not in tested
                 and Kind.of(wider) in proposals.prices
             ):
-                whole = _test(search, wider, everything.member(wider), familywise)
-                if whole is None or whole.p >= ALPHA:
+                wide = _test(search, wider, everything.member(wider), familywise)
+                if wide is None or wide.p >= ALPHA:
                     continue
                 # A wide slice that is poor only for this part of it is none, unless it is the surer
                 # of the two.
                 beside = still_poor(rows, [one.predicate, wider], min_rows=search.min_support)
-                if whole.score > one.score or wider in beside:
-                    tested[wider] = whole
+                if wide.score > one.score or wider in beside:
+                    tested[wider] = wide
         tested.setdefault(one.predicate, one)
     poor = still_poor(rows, list(tested), min_rows=search.min_support)
     notes: list[str] = []

@@ -169,28 +169,23 @@ def choose_columns(
         if name in exclude:
             left_out[name] = "left out on request"
             continue
-        is_text = name in texts
+        offered = name in texts and columns is None
         column = encode(name, everything[name])
         if np.count_nonzero(np.bincount(column.codes)) < 2:
             # Nobody misses a feature that we offered ourselves.
-            if not is_text or columns is not None:
+            if not offered:
                 left_out[name] = "has one value only"
             continue
-        if is_text:
+        if name in texts:
             reason = text_leak_reason(column, outcomes)
         else:
             reason = _reason(column, outcomes, evidence)
             named_so = reason is not None and reason in (NAME_REASON, convention_reason(name))
-            if named_so:
-                by_name.append(name)
-            if output_reason := _output_reason(column, evidence):
-                output_reason = NAME_REASON if named_so else output_reason
-                outputs.append(OutputColumn(column=column, reason=output_reason))
-        if reason is None:
-            offered = is_text and columns is None
-            reason = _twin_reason(column, seen) or (
-                _alike_reason(column, searched) if offered else None
-            )
+            by_name += [name] * named_so
+            outputs += _output(column, evidence, named_so=named_so)
+        reason = reason or _twin_reason(column, seen)
+        if reason is None and offered:
+            reason = _alike_reason(column, searched)
         if reason is None:
             searched.append(column)
         else:
@@ -223,16 +218,15 @@ def _reason(column: Column, outcomes: Outcomes, evidence: _OutputEvidence) -> st
     return reason or _scatter_reason(column, outcomes.groups)
 
 
-def _output_reason(column: Column, evidence: _OutputEvidence) -> str | None:
-    """Say how it is known that a column holds what a judge said; None where nothing speaks for
-    it.
-    """
-    if column.name in evidence.declared:
-        return KNOWN_REASON
-    reason = bins_reason(column.codes, evidence.own)
+def _output(column: Column, evidence: _OutputEvidence, *, named_so: bool) -> list[OutputColumn]:
+    """Return the column if it holds what a judge said, with how that is known."""
+    reason = KNOWN_REASON if column.name in evidence.declared else None
+    reason = reason or bins_reason(column.codes, evidence.own)
     if reason is None and column.name not in evidence.keep and names_an_output(column.name):
-        return BY_NAME
-    return reason
+        reason = BY_NAME
+    if reason is None:
+        return []
+    return [OutputColumn(column=column, reason=NAME_REASON if named_so else reason)]
 
 
 def _require_columns(

@@ -34,7 +34,7 @@ def confirm_on_halves(search: Search, vocabulary: Vocabulary | None) -> Confirma
     min_rows = max(2, search.min_support // 2)
     half = search.order % 2 == 1
     everything = search.rows()
-    found: list[tuple[Predicate, float]] = []
+    proposed: list[tuple[Predicate, float]] = []
     candidates = 0
     for side in (False, True):
         proposing = everything.only((half == side) & search.inside)
@@ -46,10 +46,10 @@ def confirm_on_halves(search: Search, vocabulary: Vocabulary | None) -> Confirma
         rows = search.outcomes.only(other)
         for predicate in proposals.predicates:
             tested = search.target.test(rows, everything.member(predicate)[other])
-            found.append((predicate, 1.0 if tested is None or tested.gap <= 0 else tested.p))
-    adjusted = holm(np.array([p for _, p in found], np.float64))
+            proposed.append((predicate, 1.0 if tested is None or tested.gap <= 0 else tested.p))
+    adjusted = holm(np.array([p for _, p in proposed], np.float64))
     best: dict[Predicate, float] = {}
-    for (predicate, _), p in zip(found, adjusted.tolist(), strict=True):
+    for (predicate, _), p in zip(proposed, adjusted.tolist(), strict=True):
         # Both halves may propose the same slice: the surer test stands.
         best[predicate] = min(p, best.get(predicate, 1.0))
     ordered = sorted(best, key=lambda predicate: (best[predicate], str(predicate)))

@@ -272,7 +272,6 @@ class _NetLoss:
         return np.ones(len(outcomes), np.bool_), outcomes.positive & ~outcomes.predicted
 
     def value(self, outcomes: Outcomes, member: BoolArray) -> float | None:
-        """See `Target.value`."""
         if not member.any():
             return None
         return float(_loss(outcomes)[member].mean())
@@ -282,7 +281,6 @@ class _NetLoss:
         return None
 
     def of_loss(self, mean: float) -> float:
-        """See `Target.of_loss`."""
         return mean
 
     def test(self, outcomes: Outcomes, member: BoolArray) -> Comparison | None:

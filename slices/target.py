@@ -101,7 +101,6 @@ class Share:
         return everything, outcomes.distance > 1
 
     def value(self, outcomes: Outcomes, member: BoolArray) -> float | None:
-        """See `Target.value`."""
         inside, bad = self.losses(outcomes)
         chosen = member & inside
         if not chosen.any():
@@ -121,11 +120,9 @@ class Share:
         return of_bad_share(self.name, 1 - low), of_bad_share(self.name, 1 - high)
 
     def of_loss(self, mean: float) -> float:
-        """See `Target.of_loss`."""
         return of_bad_share(self.name, max(0.0, mean))
 
     def test(self, outcomes: Outcomes, member: BoolArray) -> Comparison | None:
-        """See `Target.test`."""
         inside, bad = self.losses(outcomes)
         return compare(bad[inside], member[inside], compress(outcomes.groups[inside]))
 
@@ -151,7 +148,6 @@ class ByInfluence:
         return np.ones(len(influences), np.bool_), -influences
 
     def value(self, outcomes: Outcomes, member: BoolArray) -> float | None:
-        """See `Target.value`."""
         return point(self.name, outcomes.positive[member], outcomes.predicted[member])
 
     def interval(self, outcomes: Outcomes, member: BoolArray) -> Interval | None:
@@ -214,7 +210,6 @@ class OfProbability:
         return stated, np.where(stated, (outcomes.probability - outcomes.positive) ** 2, 0.0)
 
     def value(self, outcomes: Outcomes, member: BoolArray) -> float | None:
-        """See `Target.value`."""
         stated, loss = self.losses(outcomes)
         chosen = member & stated
         if not chosen.any():
@@ -234,7 +229,6 @@ class OfProbability:
         ][1]
 
     def of_loss(self, mean: float) -> float:
-        """See `Target.of_loss`."""
         return max(0.0, mean)
 
     def test(self, outcomes: Outcomes, member: BoolArray) -> Comparison | None:

@@ -27,12 +27,12 @@ def headline_metrics(names: Collection[str]) -> tuple[str, ...]:
     """
     if "precision" not in names:
         poorest = tuple(name for name in names if name.startswith("recall["))
-        wanted = ("accuracy_grades", "f1_macro_grades", "kappa_grades", *poorest)
+        headline = ("accuracy_grades", "f1_macro_grades", "kappa_grades", *poorest)
     elif "off_by_one" in names:
-        wanted = ("accuracy_grades", "off_by_one", "kappa", "recall")
+        headline = ("accuracy_grades", "off_by_one", "kappa", "recall")
     else:
-        wanted = ("precision", "recall", "accuracy", "kappa")
-    return tuple(name for name in wanted if name in names)
+        headline = ("precision", "recall", "accuracy", "kappa")
+    return tuple(name for name in headline if name in names)
 
 
 def judge_warning(predictions: JudgedArrays, metrics: Mapping[str, Estimate]) -> str:
