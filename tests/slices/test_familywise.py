@@ -4,15 +4,28 @@ that found it.
 
 import itertools
 import math
+import sys
+from types import FrameType
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import norm
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from judgewright.slices import Rows, encode, find_in_frame, propose
+from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Verdict
+from judgewright.slices import (
+    Rows,
+    encode,
+    familywise,
+    find_in_frame,
+    find_slices,
+    parse_predicate,
+    propose,
+)
 from judgewright.slices.candidates import Kind
 from judgewright.slices.familywise import Familywise, correct_for_all
+from judgewright.slices.search import still_poor
 from judgewright.slices.significance import effect_without_selection
 
 
@@ -118,3 +131,70 @@ def test_a_wide_slice_that_is_surer_than_a_part_of_it_is_listed() -> None:
         for one in find_in_frame(frame, metric="accuracy", group="doc").slices
     }
     assert found["kind = a"].confirmed
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_slice_is_proposed_twice(seed: int) -> None:
+    """A slice already proposed still has rows inside and outside a later one that overlaps it."""
+    rng = np.random.default_rng(seed)
+    columns = tuple(
+        encode(f"c{k}", rng.choice(list("abcdefgh")[:k], 2000).tolist()) for k in (2, 3, 5, 8)
+    )
+    rows = Rows(columns=columns, loss=rng.random(2000) < 0.2, groups=np.arange(2000))
+    proposed = propose(rows, depth=2, min_rows=30).predicates
+    assert len(proposed) == len(set(proposed)) == 8
+
+
+def test_a_piece_of_a_slice_is_none_unless_it_is_poorer_than_the_rest_of_that() -> None:
+    """Where a second slice holds some of its rows, the first one's pieces look poor there,
+    whichever they are.
+    """
+    rng = np.random.default_rng(0)
+    kind, origin, any_ = (
+        rng.choice(values, 4000) for values in (list("abc"), list("pq"), list("xyz"))
+    )
+    loss = rng.random(4000) < 0.1 + 0.3 * (kind == "a") + 0.3 * (origin == "p") + 0.3 * (
+        (kind == "a") & (any_ == "z")
+    )
+    columns = tuple(
+        encode(name, values.tolist())
+        for name, values in (("kind", kind), ("origin", origin), ("any", any_))
+    )
+    rows = Rows(columns=columns, loss=loss, groups=np.arange(4000))
+    names = ("kind = a", "origin = p", "kind = a and any = x", "kind = a and any = z")
+    predicates = [parse_predicate(name) for name in names]
+    poor = still_poor(rows, predicates, min_rows=30)
+    assert list(poor) == [predicates[0], predicates[1], predicates[3]]
+    assert poor[predicates[3]] == predicates[0]
+
+
+def threads() -> set[int]:
+    """How many threads BLAS takes."""
+    return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+
+
+def test_one_thread_draws_and_the_callers_number_stays() -> None:
+    """Threads cost four times the CPU there, as they wait for each other longer than they work."""
+    draw = np.random.default_rng(0)
+    rows = [
+        Row(id=str(i), inputs={}, label=float(i % 2), meta={"a": f"v{draw.integers(4)}"})
+        for i in range(400)
+    ]
+    answers = tuple(Verdict(row_id=row.id, score=1.0, positive=True) for row in rows)
+    judged = JudgedDataset(dataset=Dataset.of(rows, labels=BINARY), answers=answers, scale=BINARY)
+    seen: list[set[int]] = []
+
+    def watch(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code is familywise._highest.__code__:
+            seen.append(threads())
+
+    with threadpool_limits(limits=2, user_api="blas"):
+        before = threads()
+        sys.setprofile(watch)
+        try:
+            find_slices(judged, metric="precision")
+        finally:
+            sys.setprofile(None)
+        assert threads() == before
+    assert seen
+    assert all(one == {1} for one in seen)

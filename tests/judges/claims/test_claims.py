@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 import json
+import statistics
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from judgewright.judges import (
     BINARY,
+    PROBABILITY,
+    Answer,
     Dataset,
     InputError,
+    OutputScale,
     PromptError,
     Registry,
     Row,
+    Unfilled,
     Unscored,
     Verdict,
 )
-from judgewright.judges.claims import ClaimSettings, judge_claims
+from judgewright.judges.claims import (
+    ClaimSettings,
+    Splitter,
+    Trivial,
+    aggregate_scale,
+    join_claims,
+    judge_claims,
+    split_responses,
+    split_sentences,
+)
 from judgewright.judges.files import load_dataset
 from judgewright.judges.metrics import measure
 from judgewright.judges.models import Client, Completion, Request
@@ -224,3 +241,271 @@ def test_real_responses_are_judged_by_claim_in_every_way() -> None:
             assert all(measure(table, resamples=50).n > 30 for table in tables.values())
             assert tables["min"].predicted.tolist() == tables["share"].predicted.tolist()
             assert (tables["min"].score / 3 <= tables["mean"].score + 1e-9).all()
+
+
+GRADED = OutputScale()
+
+
+def claim(
+    score: float | None, confidence: float | None = None, scale: OutputScale = GRADED
+) -> tuple[str, Answer]:
+    """A claim with a score, or unscored without one."""
+    if score is None:
+        return "c", Unscored(row_id="c", reason="endpoint", detail="down", tokens_in=3)
+    verdict = Verdict(
+        row_id="c",
+        score=score,
+        positive=scale.positive(score),
+        confidence=confidence,
+        tokens_in=3,
+        cost=0.5,
+    )
+    return "c", verdict
+
+
+def test_the_lowest_claim_decides_and_lends_its_confidence() -> None:
+    """One unsupported claim among supported ones makes the response unsupported."""
+    joined = join_claims(
+        "r", [claim(3, 0.9), ("t", None), claim(0, 0.8), claim(2, 0.7)], GRADED, "min"
+    )
+    assert isinstance(joined.answer, Verdict)
+    assert (joined.answer.score, joined.answer.positive, joined.answer.confidence) == (
+        0.0,
+        False,
+        0.8,
+    )
+    assert joined.deciding == 2
+    assert "2 of 3 judged claims supported, 1 not judged" in joined.answer.rationale
+    assert (joined.answer.tokens_in, joined.answer.cost) == (9, 1.5)
+
+
+@pytest.mark.parametrize(("score", "deciding"), [(0, 1), (3, 0)])
+def test_of_equal_grades_the_one_least_likely_supported_decides(
+    score: float, deciding: int
+) -> None:
+    """The surest among unsupported claims, the least sure among supported ones."""
+    joined = join_claims("r", [claim(score, 0.6), claim(score, 0.9)], GRADED, "min")
+    assert joined.deciding == deciding
+
+
+def test_an_unscored_claim_leaves_the_response_unscored_unless_the_minimum_is_decided() -> None:
+    """An unsupported claim decides already, which the rationale says; supported ones do not; a mean
+    never is.
+    """
+    decided = join_claims("r", [claim(None), claim(1)], GRADED, "min").answer
+    assert isinstance(decided, Verdict)
+    assert not decided.positive
+    assert "1 without a verdict could only lower it" in decided.rationale
+    assert decided.cost is None
+    for claims, how in (
+        ([claim(3), claim(None)], "min"),
+        ([claim(0), claim(None)], "mean"),
+        ([claim(None)], "share"),
+    ):
+        open_one = join_claims("r", claims, GRADED, how).answer  # type: ignore[arg-type]
+        assert isinstance(open_one, Unscored)
+        assert open_one.reason == "endpoint"
+        assert "have no verdict" in open_one.detail
+
+
+def test_mean_and_share_are_on_a_scale_of_their_own() -> None:
+    """The threshold of 2 of 0..3 is two thirds of the way; a share is positive when every claim is
+    supported.
+    """
+    assert aggregate_scale(GRADED, "min") is GRADED
+    assert aggregate_scale(GRADED, "mean").threshold == pytest.approx(2 / 3)
+    assert aggregate_scale(
+        OutputScale(low=1, high=5, threshold=4), "mean"
+    ).threshold == pytest.approx(0.75)
+    assert (aggregate_scale(BINARY, "share").kind, aggregate_scale(BINARY, "share").threshold) == (
+        "probability",
+        1.0,
+    )
+    with pytest.raises(InputError, match="have no order"):
+        aggregate_scale(OutputScale(kind="choice", labels=("a", "b")), "min")
+
+
+@given(grades=st.lists(st.integers(0, 3), min_size=1, max_size=8))
+@settings(max_examples=200, deadline=None)
+def test_joined_scores_are_what_the_words_say(grades: list[int]) -> None:
+    """min, mean and share agree with Python's own, and min is positive exactly where the whole
+    share is.
+    """
+    claims = [claim(grade) for grade in grades]
+    low, mean, share = (
+        join_claims("r", claims, GRADED, how).answer for how in ("min", "mean", "share")
+    )  # type: ignore[arg-type]
+    assert isinstance(low, Verdict)
+    assert isinstance(mean, Verdict)
+    assert isinstance(share, Verdict)
+    assert low.score == min(grades)
+    assert mean.score == pytest.approx(statistics.mean(grades) / 3)
+    assert share.score == pytest.approx(statistics.mean(grade >= 2 for grade in grades))
+    assert low.positive == share.positive == all(grade >= 2 for grade in grades)
+
+
+@given(shares=st.lists(st.floats(0, 1), min_size=1, max_size=6))
+@settings(max_examples=50, deadline=None)
+def test_probabilities_are_joined_as_they_are(shares: list[float]) -> None:
+    """On a probability scale the mean of the grades needs no shifting."""
+    answer = join_claims(
+        "r", [claim(s, scale=PROBABILITY) for s in shares], PROBABILITY, "mean"
+    ).answer
+    assert isinstance(answer, Verdict)
+    assert answer.score == pytest.approx(statistics.fmean(shares))
+
+
+class Scripted:
+    """Answers split requests and trivial requests each with what a function makes of the user
+    message.
+    """
+
+    name, endpoint, simulated = "scripted", "https://scripted.invalid/v1", False
+
+    def __init__(self, claims: Callable[[str], str], trivial: str = '{"trivial": []}') -> None:
+        self.claims, self.trivial = claims, trivial
+
+    async def complete(
+        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
+    ) -> Completion:
+        """Answer once."""
+        splitting = request.messages[0].content.startswith("You split")
+        return Completion(
+            text=self.claims(request.messages[-1].content) if splitting else self.trivial
+        )
+
+    async def close(self) -> None:
+        """Hold nothing open."""
+
+
+def claims(*texts: str) -> Callable[[str], str]:
+    """Answer every split request with these claims."""
+    return lambda user: json.dumps({"claims": texts})
+
+
+def split(
+    model: Scripted | Simulated,
+    *responses: str,
+    splitter: Splitter = "model",
+    trivial: Trivial = "none",
+):
+    """Split responses with a model."""
+    with Client(model) as client:
+        return split_responses(responses, client, splitter=splitter, trivial=trivial)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("", ()),
+        (" \n\t\n", ()),
+        ("...\n---\n* \n", ()),
+        ("Cats purr", ("Cats purr",)),
+        (
+            "Dr. Smith met Mr. Lee at 5 p.m. on Monday. They ate.",
+            ("Dr. Smith met Mr. Lee at 5 p.m. on Monday.", "They ate."),
+        ),
+        (
+            'She said "I know. It is late." Then she left.',
+            ('She said "I know. It is late."', "Then she left."),
+        ),
+        ("It weighs 3.5 kg. It costs $1.20.", ("It weighs 3.5 kg.", "It costs $1.20.")),
+        (
+            "Steps:\n- Mix. Stir well.\n- Bake\n2) Eat",
+            ("Steps:", "Mix.", "Stir well.", "Bake", "Eat"),
+        ),
+        (
+            "# Title\r\nThe first\nline goes on.\n\nnew one",
+            ("Title", "The first line goes on.", "new one"),
+        ),
+        ("你好。我不知道。", ("你好。", "我不知道。")),
+    ],
+)
+def test_text_is_split_into_sentences_lines_and_list_items(
+    text: str, sentences: tuple[str, ...]
+) -> None:
+    """Abbreviations and decimals end nothing; bullets go; wrapped lines are joined; quotations stay
+    whole.
+    """
+    assert split_sentences(text) == sentences
+
+
+@given(text=st.text(alphabet=st.characters(codec="utf-8"), max_size=200))
+@settings(max_examples=200, deadline=None)
+def test_splitting_loses_no_letter(text: str) -> None:
+    """What stands in letters in the text stands in its sentences, in order, but for numbers and
+    letters of bullets.
+    """
+    letters = [c for c in text if c.isalpha() and not c.isascii()]
+    kept = [c for c in "".join(split_sentences(text)) if c.isalpha() and not c.isascii()]
+    assert kept == letters
+
+
+def test_a_models_claims_are_held_against_the_response() -> None:
+    """A claim the response does not make has strayed; a sentence that no claim covers becomes
+    one.
+    """
+    response = "The bridge opened in 1932. It is painted grey every ten years by a crew of forty."
+    (found,) = split(
+        Scripted(
+            claims("The bridge opened in 1932.", "Napoleon wept bitterly over lost elephants.")
+        ),
+        response,
+    )
+    assert not isinstance(found, Unfilled)
+    assert [(c.text[:20], c.strayed) for c in found] == [
+        ("The bridge opened in", False),
+        ("Napoleon wept bitter", True),
+        ("It is painted grey e", False),
+    ]
+
+
+def test_a_claim_with_its_pronoun_resolved_has_not_strayed() -> None:
+    """A claim may put a name for a pronoun; then its sentence is covered and not added again."""
+    (found,) = split(Scripted(claims("Ada Brown was born in Leeds.")), "She was born in Leeds.")
+    assert not isinstance(found, Unfilled)
+    assert [(c.text, c.strayed) for c in found] == [("Ada Brown was born in Leeds.", False)]
+
+
+def test_a_failed_split_is_a_reason_and_never_falls_back_to_sentences() -> None:
+    """The response whose reply cannot be read is `Unfilled`; the one beside it is split."""
+    model = Scripted(
+        lambda user: "I would rather not" if "Odd" in user else '{"claims": ["Cats purr."]}'
+    )
+    odd, good, empty = split(model, "Odd one. And more.", "Cats purr.", "  ")
+    assert isinstance(odd, Unfilled)
+    assert odd.reason == "parse"
+    assert odd.detail.startswith("not split into claims")
+    assert not isinstance(good, Unfilled)
+    assert [c.text for c in good] == ["Cats purr."]
+    assert empty == ()
+
+
+@pytest.mark.parametrize("reply", ['{"trivial": [3]}', '{"trivial": [0]}', "none of them"])
+def test_an_unreadable_word_on_triviality_is_a_reason(reply: str) -> None:
+    """A number that no claim has is no answer either."""
+    (found,) = split(
+        Scripted(claims("a"), reply), "Hello. Cats purr.", splitter="sentence", trivial="model"
+    )
+    assert isinstance(found, Unfilled)
+    assert found.detail.startswith("trivial claims were not told apart")
+
+
+def test_a_retired_way_to_find_trivial_claims_says_what_to_type() -> None:
+    """A run of an earlier version may still name it."""
+    with Client(Scripted(claims())) as client, pytest.raises(InputError) as caught:
+        split_responses(["Cats purr."], client, trivial="rule")  # type: ignore[arg-type]
+    assert caught.value.hint == "give --trivial model, or none"
+
+
+def test_an_enormous_response_is_a_reason_and_costs_nothing() -> None:
+    """Too many characters or too many claims; the response beside it is split."""
+    with Client(Scripted(claims())) as client:
+        many, long, good = split_responses(
+            ["Cats purr. " * 501, "x" * 500_000, "Cats purr."], client, trivial="none"
+        )
+    assert isinstance(many, Unfilled)
+    assert (many.reason, many.detail) == ("oversized", "501 claims, the limit is 500")
+    assert isinstance(long, Unfilled)
+    assert long.reason == "oversized"
+    assert not isinstance(good, Unfilled)

@@ -8,7 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import InputError
-from judgewright.judges.metrics import METRICS, NO_ROWS, agreement, table_value
+from judgewright.judges.metrics import (
+    CALIBRATION_METRICS,
+    DIRAS_METRICS,
+    LOWER_IS_BETTER,
+    METRICS,
+    NO_ROWS,
+    agreement,
+    table_value,
+)
 
 binary_rows = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60)
 graded_rows = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=60)
@@ -152,3 +160,27 @@ def test_levels_need_not_start_at_zero() -> None:
     assert table[0, 0] == table[4, 3] == table[2, 4] == 1
     assert table_value("mae", table)[0] == 1.0
     assert agreement.confusion([True, False], [True, True], (1, 0)).tolist() == [[1, 0], [1, 0]]
+
+
+def test_every_metric_has_one_line_that_says_which_way_is_good() -> None:
+    """The families that are computed elsewhere are covered too, and the direction stands in the
+    line.
+    """
+    assert {*CALIBRATION_METRICS, *DIRAS_METRICS} <= METRICS.keys()
+    for name, metric in METRICS.items():
+        assert "\n" not in metric.description
+        assert metric.description.endswith(
+            "lower is better" if name in LOWER_IS_BETTER else "higher is better"
+        ), name
+
+
+def test_the_cells_of_a_metric_are_those_its_formula_reads() -> None:
+    """A row more in any other cell changes nothing; in one of its own it does."""
+    for metric in METRICS.values():
+        if metric.formula is None or "decisions" not in metric.needs:
+            continue
+        table = [[4.0, 2.0], [1.0, 5.0]]
+        for cell in range(4):
+            more = [line.copy() for line in table]
+            more[cell // 2][cell % 2] += 1
+            assert (metric.formula(more) != metric.formula(table)) == (cell in metric.cells)  # type: ignore[arg-type]

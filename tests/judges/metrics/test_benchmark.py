@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+import sklearn.metrics as sk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,12 +23,15 @@ from judgewright.judges import (
     Scalar,
     Unscored,
     Verdict,
+    hint_threshold,
 )
 from judgewright.judges.metrics import (
     AVERAGED,
     Benchmark,
     by_column,
+    headline_metrics,
     is_metric,
+    macro_means,
     measure,
     measure_diras,
 )
@@ -603,3 +607,249 @@ def test_documents_are_not_ranked_as_queries() -> None:
             JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
         )
         assert ("map" in found.metrics) is ranked
+
+
+CHOICE = OutputScale(kind="choice", labels=("billing", "orders", "other"))
+
+
+def table(
+    people: Sequence[float] | np.ndarray,
+    judge: Sequence[float] | np.ndarray,
+    scale: OutputScale = BINARY,
+) -> JudgedDataset:
+    """Make rows with people's labels and a judge's scores."""
+    rows = tuple(Row(id=f"r{i}", inputs={}, label=float(label)) for i, label in enumerate(people))
+    answers = tuple(
+        Verdict(row_id=f"r{i}", score=float(score), positive=score >= scale.threshold)
+        for i, score in enumerate(judge)
+    )
+    return JudgedDataset(dataset=Dataset.of(rows, labels=scale), scale=scale, answers=answers)
+
+
+def of(people: Sequence[float] | np.ndarray, judge: Sequence[float] | np.ndarray) -> Benchmark:
+    """Measure yes and no."""
+    return measure(table(people, judge))
+
+
+def test_four_metrics_come_first_whatever_the_scale() -> None:
+    """Of yes and no, of grades, and of a choice with the label that is recognized worst."""
+    rng = np.random.default_rng(0)
+    yes = of(rng.integers(0, 2, 90), rng.integers(0, 2, 90))
+    assert headline_metrics(yes.metrics) == ("precision", "recall", "accuracy", "kappa")
+    people, judge = rng.integers(0, 4, 90), rng.integers(0, 4, 90)
+    graded = measure(table(people, judge, GRADED))
+    assert headline_metrics(graded.metrics) == ("accuracy_grades", "off_by_one", "kappa", "recall")
+    assert graded.metrics["accuracy_grades"].value == pytest.approx(np.mean(people == judge))
+
+
+def test_the_poorest_label_of_a_choice_has_its_recall_and_n() -> None:
+    """Of ten orders the judge finds three: that is the poorest, and scikit-learn agrees."""
+    from sklearn.metrics import recall_score
+
+    people = [0] * 30 + [1] * 10 + [2] * 20
+    judge = [0] * 27 + [2] * 3 + [1] * 3 + [0] * 7 + [2] * 18 + [0] * 2
+    found = measure(table(people, judge, CHOICE))
+    assert headline_metrics(found.metrics)[-1] == "recall[orders]"
+    poorest = found.metrics["recall[orders]"]
+    assert poorest.value == pytest.approx(recall_score(people, judge, average=None)[1])
+    assert poorest.n == 10
+    assert poorest.low is not None
+    assert poorest.low < 0.3
+
+
+def test_a_judge_that_answers_alike_is_told_so() -> None:
+    """No for 59 of 60 rows: sixteen figures to three digits would hide it."""
+    found = of([1] * 20 + [0] * 40, [1] + [0] * 59)
+    assert found.warning.startswith("the judge answers no for 59 of 60 rows")
+    assert found.to_json()["warning"] == found.warning
+
+
+def test_labels_the_other_way_round_are_told() -> None:
+    """Kappa far under 0 is no bad judge: somebody swapped 0 and 1."""
+    labels = np.arange(100) % 2
+    found = of(labels, np.where(np.arange(100) < 90, 1 - labels, labels))
+    assert "the other way round" in found.warning
+    assert "kappa -0.80" in found.warning
+
+
+def test_a_judge_no_better_than_a_constant_is_told_so() -> None:
+    """It agrees on 50 rows of 100, always yes would on 70."""
+    labels = np.array([1] * 70 + [0] * 30)
+    judge = np.array([1] * 35 + [0] * 35 + [1] * 15 + [0] * 15)
+    found = of(labels, judge)
+    assert found.warning.startswith(
+        "the judge is no better than a constant: always answering yes would agree"
+    )
+    assert "70 of 100 rows, it does on 50" in found.warning
+
+
+def test_a_good_judge_of_skewed_rows_is_not_called_useless() -> None:
+    """Where nearly all rows are positive a good judge answers alike, too; kappa shows that it sees
+    the others.
+    """
+    labels = np.array([1] * 380 + [0] * 20)
+    judge = labels.copy()
+    judge[:4] = 0
+    assert of(labels, judge).warning == ""
+    # A judge that sees the rare rows, and pays for it with more errors than it mends.
+    judge[:24] = 0
+    warning = of(labels, judge).warning
+    assert warning.startswith("always answering yes would agree with people on 380 of 400 rows")
+    assert "still agrees beyond chance" in warning
+
+
+def test_agreement_within_chance_is_told_and_one_label_is_no_evidence() -> None:
+    """Ten rows agree a little, which chance does, too; where people gave one label only nothing is
+    said.
+    """
+    found = of([1, 1, 1, 1, 1, 0, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0, 0, 0, 1, 1])
+    assert "do not show that the judge agrees with people beyond chance" in found.warning
+    assert of([1] * 30, [1] * 30).warning == ""
+
+
+def test_a_choice_answered_alike_names_the_label() -> None:
+    """The same sentence about a choice, by its label."""
+    found = measure(table([0] * 20 + [1] * 20 + [2] * 20, [2] * 59 + [0], CHOICE))
+    assert found.warning.startswith("the judge answers 'other' for 59 of 60 rows")
+
+
+def test_another_threshold_is_hinted_with_its_interval() -> None:
+    """A lenient judge whose grade 2 is mostly wrong: 3 serves these rows better, and by how much is
+    cross-fitted.
+    """
+    rng = np.random.default_rng(4)
+    people = rng.integers(0, 2, 400) * 3
+    judge = np.where(
+        people == 3,
+        rng.choice([2, 3], 400, p=[0.2, 0.8]),
+        rng.choice([0, 2, 3], 400, p=[0.3, 0.6, 0.1]),
+    )
+    hint = hint_threshold(table(people, judge, GRADED))
+    assert hint.startswith("on these rows a threshold of 3 instead of 2 would raise kappa from ")
+    assert "95 % +" in hint
+    assert hint.endswith("cross-fitted)")
+
+
+def test_no_threshold_is_hinted_where_none_serves_better_or_there_is_none() -> None:
+    """A judge at its best threshold, a choice, and rows too few to choose by."""
+    rng = np.random.default_rng(5)
+    people = rng.integers(0, 2, 300) * 3
+    judge = np.where(rng.random(300) < 0.9, people, 3 - people)
+    assert hint_threshold(table(people, judge, GRADED)) == ""
+    assert hint_threshold(table([0, 1, 2] * 20, [0, 1, 1] * 20, CHOICE)) == ""
+    assert hint_threshold(table([0, 3] * 5, [2, 3] * 5, GRADED)) == ""
+
+
+CELLS = [(1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (0.0, 0.0)]
+
+
+def sets_table(
+    counts: dict[str, tuple[int, int, int, int]], *, per_group: int = 1, scale: OutputScale = BINARY
+) -> JudgedDataset:
+    """Make the rows of some data sets from their TP, FP, FN and TN."""
+    lines = [
+        (name, *pair)
+        for name, each in counts.items()
+        for pair, n in zip(CELLS, each, strict=True)
+        for _ in range(n)
+    ]
+    rows = tuple(
+        Row(id=f"r{i}", inputs={}, label=label, meta={"set": name}, group=f"g{i // per_group}")
+        for i, (name, label, _) in enumerate(lines)
+    )
+    answers = tuple(
+        Verdict(row_id=f"r{i}", score=score, positive=score >= 1, confidence=None)
+        for i, (_, _, score) in enumerate(lines)
+    )
+    return JudgedDataset(dataset=Dataset(rows=rows, labels=scale), answers=answers, scale=scale)
+
+
+SETS = {"big": (40, 5, 5, 50), "small": (2, 4, 4, 10), "silent": (0, 0, 3, 9), "none": (0, 0, 0, 7)}
+
+
+def test_each_mean_is_scikit_learns_over_the_values_where_it_exists() -> None:
+    """Undefined figures are left out as with zero_division=nan, and each mean says over how many
+    values it is.
+    """
+    judged = sets_table(SETS)
+    means = macro_means(judged, "set")
+    label, predicted = judged.positive, judged.predicted
+    names = np.array([row.meta["set"] for row in judged.rows])
+    figures: dict[str, list[float]] = {name: [] for name in means}
+    for name in SETS:
+        y, p = label[names == name], predicted[names == name]
+        both = len(set(y)) == 2
+        figures["precision_macro"].append(sk.precision_score(y, p, zero_division=np.nan))
+        figures["recall_macro"].append(sk.recall_score(y, p, zero_division=np.nan))
+        figures["f1_macro"].append(sk.f1_score(y, p, zero_division=np.nan))
+        figures["balanced_accuracy_macro"].append(
+            sk.balanced_accuracy_score(y, p) if both else np.nan
+        )
+        figures["kappa_macro"].append(sk.cohen_kappa_score(y, p) if both else np.nan)
+    for name, values in figures.items():
+        assert means[name].estimate.value == pytest.approx(np.nanmean(values)), name
+        assert (means[name].values, means[name].of) == (int(np.isfinite(values).sum()), 4), name
+    assert means["precision_macro"].estimate.n == 120
+    assert (
+        means["precision_macro"].estimate.reason
+        == "left out: silent, none (the judge calls no row positive)"
+    )
+    f1 = means["f1_macro"].estimate
+    assert (f1.n, f1.reason) == (
+        132,
+        "left out: none (no row is positive, neither by label nor by verdict)",
+    )
+    assert means["kappa_macro"].to_json()["values"] == 3
+    parts = by_column(judged, "set")
+    shown = [part.metrics["kappa"].value for part in parts.values()]
+    assert means["kappa_macro"].estimate.value == pytest.approx(
+        np.mean([v for v in shown if v is not None])
+    )
+
+
+@pytest.mark.parametrize("name", AVERAGED)
+def test_the_interval_is_that_of_drawing_the_rows(name: str) -> None:
+    """Rows of the whole dataset, the metric computed value by value; percentiles lean less away
+    from 1.
+    """
+    judged = sets_table({"big": (40, 5, 5, 50), "small": (8, 4, 4, 10)})
+    mean = macro_means(judged, "set")[name].estimate
+    rng = np.random.default_rng(0)
+    sets = np.array([row.meta["set"] == "big" for row in judged.rows])
+    functions = {
+        "precision_macro": lambda y, p: sk.precision_score(y, p, zero_division=np.nan),
+        "recall_macro": lambda y, p: sk.recall_score(y, p, zero_division=np.nan),
+        "f1_macro": lambda y, p: sk.f1_score(y, p, zero_division=np.nan),
+        "balanced_accuracy_macro": sk.balanced_accuracy_score,
+        "kappa_macro": sk.cohen_kappa_score,
+    }
+    draws = []
+    for _ in range(250):
+        drawn = rng.integers(0, len(sets), len(sets))
+        y, p, big = judged.positive[drawn], judged.predicted[drawn], sets[drawn]
+        draws.append(
+            np.nanmean([functions[name](y[big], p[big]), functions[name](y[~big], p[~big])])
+        )
+    assert mean.low is not None
+    assert mean.low < mean.value < mean.high  # type: ignore[operator]
+    assert (mean.low, mean.high) == pytest.approx(
+        tuple(np.quantile(draws, (0.025, 0.975))), abs=0.07
+    )
+
+
+def test_what_has_no_mean_says_so() -> None:
+    """No verdicts, no such column, a choice."""
+    unscored = JudgedDataset(
+        dataset=Dataset(
+            rows=(Row(id="a", inputs={}, label=1.0, meta={"set": "x"}),), labels=BINARY
+        ),
+        answers=(Unscored(row_id="a", reason="parse"),),
+        scale=BINARY,
+    )
+    mean = macro_means(unscored, "set")["f1_macro"]
+    assert (mean.estimate.value, mean.values, mean.of, mean.estimate.n) == (None, 0, 1, 0)
+    assert mean.estimate.reason == "left out: x (no row has both a label and a verdict)"
+    with pytest.raises(InputError, match="'nope'"):
+        macro_means(sets_table(SETS), "nope")
+    with pytest.raises(InputError, match="choice"):
+        macro_means(sets_table(SETS, scale=OutputScale(kind="choice", labels=("a", "b"))), "set")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import bootstrap
 from sklearn.metrics import cohen_kappa_score, f1_score
 
 from judgewright.judges import (
@@ -18,8 +19,16 @@ from judgewright.judges import (
     Row,
     Unscored,
     Verdict,
+    group_codes,
 )
-from judgewright.judges.reliability import noise_note, retest
+from judgewright.judges.metrics import clustered_se, influence
+from judgewright.judges.reliability import (
+    Noise,
+    bootstrap_groups,
+    minimum_detectable_change,
+    noise_note,
+    retest,
+)
 
 Said = list[int | None]
 
@@ -146,3 +155,121 @@ def test_intervals_draw_groups() -> None:
     ).self_agreement
     assert apart.value == together.value == 0.75
     assert together.high - together.low > 2 * (apart.high - apart.low)  # type: ignore[operator]
+
+
+def decided_table(
+    labels: list[int], said: list[int], groups: list[str] | None = None
+) -> JudgedDataset:
+    """Rows with labels and decisions."""
+    where = groups or [""] * len(labels)
+    rows = [
+        Row(id=f"r{i}", inputs={}, label=y, group=g)
+        for i, (y, g) in enumerate(zip(labels, where, strict=True))
+    ]
+    answers = tuple(
+        Verdict(row_id=f"r{i}", score=float(s), positive=bool(s)) for i, s in enumerate(said)
+    )
+    return JudgedDataset(dataset=Dataset.of(rows, labels=BINARY), answers=answers, scale=BINARY)
+
+
+@pytest.mark.parametrize(
+    ("n", "churn", "points"),
+    [
+        (200, 0.25, 5.7),
+        (500, 0.25, 3.6),
+        (1000, 0.25, 2.5),
+        (1000, 0.5, 3.6),
+        (1000, 0.1, 1.6),
+        (5000, 0.25, 1.1),
+    ],
+)
+def test_the_detectable_change_is_that_of_the_simulated_tables(
+    n: int, churn: float, points: float
+) -> None:
+    """F1 of a judge with precision and recall of .8 on balanced classes, as in part 4 of
+    SLICES_AND_STATS.md.
+    """
+    labels = [1, 1, 1, 1, 1, 0, 0, 0, 0, 0] * (n // 10)
+    said = [1, 1, 1, 1, 0, 1, 0, 0, 0, 0] * (n // 10)
+    found = minimum_detectable_change("f1", decided_table(labels, said), churn=churn)
+    assert found is not None
+    assert 100 * found.size == pytest.approx(points, rel=0.12)
+    assert f"{n:,} rows" in found.basis
+
+
+def test_what_groups_share_before_and_after_does_not_count() -> None:
+    """Queries on which the judge errs on every other row widen the interval of F1 more than that of
+    a difference.
+    """
+    labels, said = [1, 0] * 500, [1, 0] * 250 + [1, 1, 0, 0] * 125
+    judged = decided_table(labels, said, [f"g{i // 20}" for i in range(1000)])
+    own = clustered_se(influence("f1", judged.positive, judged.predicted), judged.groups)
+    found = minimum_detectable_change("f1", judged)
+    assert found is not None
+    assert found.size < 0.6 * 2.49 * own
+
+
+def test_without_errors_or_groups_no_change_is_detectable() -> None:
+    """None, and a metric of grades is refused."""
+    assert minimum_detectable_change("f1", decided_table([0, 1], [0, 1])) is None
+    assert (
+        minimum_detectable_change("f1", decided_table([0, 1, 1], [0, 0, 1], ["g", "g", "g"]))
+        is None
+    )
+    assert minimum_detectable_change("recall", decided_table([0, 0], [0, 1])) is None
+    with pytest.raises(InputError, match="not a metric of decisions"):
+        minimum_detectable_change("off_by_one", decided_table([0, 1], [0, 1]))
+
+
+def test_the_note_names_the_strongest_basis_and_only_where_it_is_true() -> None:
+    """A gain above all noise gets no note; noise of another metric does not count."""
+    small, large = (
+        Noise(metric="f1", size=s, basis=b, n=9) for s, b in ((0.012, "repeats"), (0.014, "rows"))
+    )
+    other = Noise(metric="recall", size=0.5, basis="other", n=9)
+    assert noise_note("f1", 0.01, small, large, other, None) == (
+        "the gain you ask for (0.010) is below the noise (0.014: rows)"
+    )
+    assert noise_note("f1", 0.013, small, other) is None
+
+
+def test_a_statistic_of_group_sums_has_scipys_interval() -> None:
+    """A ratio of two sums over sixty groups, against SciPy's percentile bootstrap of pairs of
+    sums.
+    """
+    rng = np.random.default_rng(4)
+    sums = np.stack([rng.poisson(5, 60), 5 + rng.poisson(5, 60)], axis=1).astype(np.float64)
+
+    def ratio(counts: np.ndarray) -> np.ndarray:
+        top, bottom = np.moveaxis(counts @ sums, -1, 0)
+        return top / bottom
+
+    found = bootstrap_groups({"ratio": ratio}, 60, n=600, missing="none")["ratio"]
+    theirs = bootstrap(
+        (sums[:, 0], sums[:, 1]),
+        lambda a, b, axis: a.sum(axis) / b.sum(axis),
+        paired=True,
+        method="percentile",
+        n_resamples=4000,
+        rng=np.random.default_rng(0),
+    ).confidence_interval
+    assert found.value == pytest.approx(sums[:, 0].sum() / sums[:, 1].sum())
+    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=0.01)
+
+
+def test_one_group_shows_no_spread_and_nan_is_undefined() -> None:
+    """A value without an interval, and no value, each with its reason."""
+    found = bootstrap_groups(
+        {"one": lambda c: c[:, 0], "none": lambda c: c[:, 0] * np.nan}, 1, n=5, missing="gone"
+    )
+    assert (found["one"].value, found["one"].low) == (1.0, None)
+    assert "two" in found["one"].reason
+    assert (found["none"].value, found["none"].reason) == (None, "gone")
+
+
+def test_rows_without_a_group_are_their_own() -> None:
+    """Codes in order of first appearance."""
+    rows = [
+        Row(id=i, inputs={}, group=g) for i, g in (("a", "x"), ("b", ""), ("c", "x"), ("x", ""))
+    ]
+    assert group_codes(rows).tolist() == [0, 1, 0, 2]
