@@ -15,9 +15,7 @@ as much as they break. Cuts: a judge no better, put to the gate on ten pieces of
 at the 600 that are the holdout's share of 2,000. Refusals: how often a judge is refused that gains
 four points of precision (at most 6 %), and one that loses ten points of precision, or of recall
 (more than half at 300 rows). Silent: a judge of the same quality whose false positives cannot be
-read on a share of 2,000 rows; at most 15 of 300 accepted. Garbled: one reply in twenty unreadable
-by chance, asked again or not; how often a five-point guard on recall holds where nothing is lost
-and 30 % of the false positives are mended.
+read on a share of 2,000 rows; at most 15 of 300 accepted.
 """
 
 from __future__ import annotations
@@ -40,7 +38,6 @@ from judgewright.judges.files import VerdictColumns, load_judges
 from judgewright.judges.metrics import compare
 from judgewright.optimize import Guard, Objective, decide, read_objective
 from judgewright.optimize.events import GateDecided, read_as
-from judgewright.optimize.holdout import Ask, ask_again
 from judgewright.optimize.holdout.ledger import MAX_LOOKS, History, LookRecord, alpha_of_look
 from judgewright.optimize.holdout.look_counting import LookRequest, requested_look
 from judgewright.runs.actions import needed, pair_verdicts
@@ -127,8 +124,25 @@ FILES = {
 }
 
 
+def decisions(
+    title: str,
+    draw: Callable[[np.random.Generator], Pair],
+    objective: Objective,
+    runs: int,
+    seed: int,
+) -> Counter[str]:
+    """Take first looks at drawn pairs, print what was decided, and return how often."""
+    rng = np.random.default_rng(seed)
+    outcomes = Counter(
+        decide(*draw(rng), objective, alpha=alpha_of_look(1)).outcome for _ in range(runs)
+    )
+    counts = (f"{outcomes[name]} {name}" for name in ("accepted", "refused", "undecided"))
+    print(f"{title}: {', '.join(counts)}", flush=True)
+    return outcomes
+
+
 def accepts_few(
-    said: str,
+    title: str,
     draw: Callable[[np.random.Generator], Pair],
     objective: Objective,
     runs: int,
@@ -136,18 +150,8 @@ def accepts_few(
     *,
     most: float = 33 / 500,
 ) -> bool:
-    """Take first looks at pairs of equal judges, print what was decided, and say whether few enough
-    were accepted.
-    """
-    rng = np.random.default_rng(seed)
-    outcomes = Counter(
-        decide(*draw(rng), objective, alpha=alpha_of_look(1)).outcome for _ in range(runs)
-    )
-    print(
-        f"{said}: {', '.join(f'{outcomes[o]} {o}' for o in ('accepted', 'refused', 'undecided'))}",
-        flush=True,
-    )
-    return outcomes["accepted"] <= most * runs
+    """Say whether few enough of the pairs of equal judges were accepted."""
+    return decisions(title, draw, objective, runs, seed)["accepted"] <= most * runs
 
 
 def alike(runs: int) -> bool:
@@ -476,24 +480,19 @@ def planted(runs: int) -> bool:
     good = True
     for n in (2_000, 600):
         for churn in (0.04, 0.10):
-            rng, outcomes = np.random.default_rng(3), Counter[str]()
-            for _ in range(runs):
-                drawn = made_rows(n, rng)
-                old = noisy(drawn, np.zeros(n), rng)
-                right = old == drawn.labels
-                mends, breaks = (0.06 + churn / 2) / 0.2, (churn / 2) / 0.8
-                new = old ^ (rng.random(n) < np.where(right, breaks, mends))
-                outcomes[
-                    decide(drawn.judged(old), drawn.judged(new), F1, alpha=alpha_of_look(1)).outcome
-                ] += 1
-            share = outcomes["accepted"] / runs
-            good &= share >= 0.90 or n < 2_000
-            print(
-                f"planted: +6 points, {n:,} holdout rows, {churn:.0%} of rows churned beside: ",
-                end="",
-            )
-            print(f"accepted in {share:.1%} of {runs}", flush=True)
+            title = f"planted: +6 points, {n:,} holdout rows, {churn:.0%} of rows churned beside"
+            outcomes = decisions(title, partial(better_pair, n, churn), F1, runs, seed=3)
+            good &= outcomes["accepted"] >= 0.90 * runs or n < 2_000
     return good
+
+
+def better_pair(n: int, churn: float, rng: np.random.Generator) -> Pair:
+    """Draw a judge and one that is six points better, beside so many rows that merely change."""
+    drawn = made_rows(n, rng)
+    old = noisy(drawn, np.zeros(n), rng)
+    mends, breaks = (0.06 + churn / 2) / 0.2, (churn / 2) / 0.8
+    new = old ^ (rng.random(n) < np.where(old == drawn.labels, breaks, mends))
+    return drawn.judged(old), drawn.judged(new)
 
 
 def refusals(runs: int) -> bool:
@@ -501,19 +500,11 @@ def refusals(runs: int) -> bool:
     good = True
     for precision, recall in ((0.04, 0.0), (0.04, -0.02), (-0.10, 0.0), (0.04, -0.10)):
         for n in (60, 120, 300):
-            rng = np.random.default_rng(5)
-            pairs = (changed_pair(n, precision, recall, rng) for _ in range(runs))
-            outcomes = Counter(
-                decide(*pair, GUARDED, alpha=alpha_of_look(1)).outcome for pair in pairs
-            )
-            share = outcomes["refused"] / runs
+            title = f"refusals: precision {precision:+.2f}, recall {recall:+.2f}, {n} rows"
+            pair = partial(changed_pair, n, precision, recall)
+            share = decisions(title, pair, GUARDED, runs, seed=5)["refused"] / runs
             worse = precision < 0 or recall < -GUARDED.guards[0].margin
             good &= share > 0.5 or n < 300 if worse else share < 0.06
-            print(f"refusals: precision {precision:+.2f}, recall {recall:+.2f}, {n} rows: ", end="")
-            print(
-                ", ".join(f"{outcomes[o]} {o}" for o in ("accepted", "refused", "undecided")),
-                flush=True,
-            )
     return good
 
 
@@ -543,74 +534,20 @@ def silent(runs: int) -> bool:
     """
     good = True
     for share in (0.045, 0.02, 0.01):
-        rng, outcomes = np.random.default_rng(3), Counter[str]()
-        for _ in range(runs):
-            drawn = made_rows(2_000, rng)
-            old = noisy(drawn, np.zeros(2_000), rng)
-            new = old ^ (rng.random(2_000) < np.where(old == drawn.labels, 0.05 / 0.8, 0.05 / 0.2))
-            false_positives = rng.permutation(np.flatnonzero(new & ~drawn.labels))
-            hidden = np.isin(np.arange(2_000), false_positives[: int(share * 2_000)])
-            after = unread(drawn.judged(new), hidden)
-            outcomes[decide(drawn.judged(old), after, GUARDED, alpha=alpha_of_look(1)).outcome] += 1
-        good &= outcomes["accepted"] <= 15 * runs / 300
-        print(f"silent: false positives unreadable in {share:.1%} of the rows: ", end="")
-        print(
-            ", ".join(f"{outcomes[o]} {o}" for o in ("accepted", "refused", "undecided")),
-            flush=True,
-        )
+        title = f"silent: false positives unreadable in {share:.1%} of the rows"
+        pair = partial(silent_pair, share)
+        good &= accepts_few(title, pair, GUARDED, runs, seed=3, most=15 / 300)
     return good
 
 
-def garbled(runs: int) -> bool:
-    """Garble one reply in twenty on both sides; print how often the guard holds, asked again and
-    not.
-    """
-    good = True
-    for again in (False, True):
-        rng, held, accepted = np.random.default_rng(4), 0, 0
-        for _ in range(runs):
-            drawn = made_rows(2_000, rng)
-            old = noisy(drawn, np.zeros(2_000), rng)
-            churned = old ^ (
-                rng.random(2_000) < np.where(old == drawn.labels, 0.02 / 0.8, 0.02 / 0.2)
-            )
-            new = churned & (drawn.labels | (rng.random(2_000) >= 0.3))
-            before, after = (garble(drawn.judged(decisions), rng) for decisions in (old, new))
-            if again:
-                before, after, _ = ask_again(
-                    before, after, _replies(drawn, old, rng), _replies(drawn, new, rng)
-                )
-            decision = decide(before, after, GUARDED, alpha=alpha_of_look(1))
-            held, accepted = (
-                held + (decision.guards[0].state == "held"),
-                accepted + decision.accepted,
-            )
-        good &= not again or held >= 0.9 * runs
-        how = "asked again up to three times" if again else "not asked again"
-        print(
-            f"garbled: 5 % of replies at random, {how}: the guard held in {held} of {runs}, ",
-            end="",
-        )
-        print(f"accepted {accepted}", flush=True)
-    return good
-
-
-def _replies(drawn: Drawn, decisions: np.ndarray, rng: np.random.Generator) -> Ask:
-    """Return what answers about some rows, garbled anew."""
-    verdicts = dict(
-        zip((row.id for row in drawn.dataset.rows), drawn.judged(decisions).answers, strict=True)
-    )
-
-    def answer(rows: Dataset, repeat: int) -> JudgedDataset:
-        answers = tuple(verdicts[row.id] for row in rows.rows)
-        return garble(JudgedDataset(dataset=rows, answers=answers, scale=BINARY), rng)
-
-    return answer
-
-
-def garble(judged: JudgedDataset, rng: np.random.Generator) -> JudgedDataset:
-    """Make one answer in twenty unreadable."""
-    return unread(judged, rng.random(len(judged.answers)) < 0.05)
+def silent_pair(share: float, rng: np.random.Generator) -> Pair:
+    """Draw two equal judges, the second one's false positives hidden on a share of the rows."""
+    drawn = made_rows(2_000, rng)
+    old = noisy(drawn, np.zeros(2_000), rng)
+    new = old ^ (rng.random(2_000) < np.where(old == drawn.labels, 0.05 / 0.8, 0.05 / 0.2))
+    false_positives = rng.permutation(np.flatnonzero(new & ~drawn.labels))
+    hidden = np.isin(np.arange(2_000), false_positives[: int(share * 2_000)])
+    return drawn.judged(old), unread(drawn.judged(new), hidden)
 
 
 def unread(judged: JudgedDataset, hidden: np.ndarray) -> JudgedDataset:
@@ -633,7 +570,6 @@ PARTS = {
     "planted": (planted, 200),
     "refusals": (refusals, 150),
     "silent": (silent, 300),
-    "garbled": (garbled, 200),
 }
 
 

@@ -117,7 +117,6 @@ def audit_slice(
     metric: str = "precision",
     direction: Direction | None = None,
     limit: int = LIMIT,
-    seed: int = 0,
 ) -> SliceAudit:
     """Choose the errors of a slice that tell most, and say how many wrong labels its gap would
     take.
@@ -131,7 +130,6 @@ def audit_slice(
         metric: The metric that is poor on it; any but off_by_one and ECE.
         direction: Which errors to look at; those the metric counts unless given.
         limit: How many to list.
-        seed: Of the resamples behind an interval.
 
     Raises:
         InputError: The metric is undefined inside the slice or outside, or is not audited.
@@ -161,7 +159,7 @@ def audit_slice(
         predicate=predicate,
         metric=metric,
         direction=direction,
-        errors=_listed(judged, member, errors, limit, seed),
+        errors=_listed(judged, member, errors, limit),
         value=value,
         rest=rest,
         needed=_share_needed(target, outcomes, member, turned, rest.value),
@@ -169,7 +167,7 @@ def audit_slice(
 
 
 def _listed(
-    judged: JudgedDataset, member: BoolArray, errors: list[Suspect], limit: int, seed: int
+    judged: JudgedDataset, member: BoolArray, errors: list[Suspect], limit: int
 ) -> LabelAudit:
     """Each group's surest error first, then each group's second; as a list to be written and read
     back.
@@ -187,7 +185,7 @@ def _listed(
         suspects=tuple(suspect for _, suspect in turns[:limit]),
         found=len(errors),
         n=int(member.sum()),
-        at_most=mean_over_rows(wrong[member], judged.groups[member], missing=NO_ROWS, seed=seed),
+        at_most=mean_over_rows(wrong[member], judged.groups[member], missing=NO_ROWS),
         confident=None,
         notes=(),
     )
@@ -213,7 +211,7 @@ def _share_needed(
 
 
 def apply_marks(
-    judged: JudgedDataset, audit: SliceAudit, findings: Mapping[str, Finding], *, seed: int = 0
+    judged: JudgedDataset, audit: SliceAudit, findings: Mapping[str, Finding]
 ) -> AuditedSlice:
     """Measure the slice with the labels that the audit has put right, beside those that people
     gave.
@@ -222,13 +220,12 @@ def apply_marks(
         judged: The rows the audit was made from.
         audit: The audit.
         findings: Marks by row id, of `read_audit`.
-        seed: Of the resamples behind the intervals.
 
     Raises:
         InputError: A marked row is not the slice's, or a right label is missing or off the scale.
     """
     inside = judged.only(np.flatnonzero(audit.predicate.mask(judged.dataset.rows)))
-    again = remeasure(inside, findings, seed=seed)
+    again = remeasure(inside, findings)
     marked, wrong = sum(again.marks.values()), again.marks["wrong label"]
     notes = list(again.notes)
     if marked and marked < audit.errors.found:

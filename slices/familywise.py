@@ -96,7 +96,7 @@ class Familywise:
 
 
 def correct_for_all(
-    rows: Rows, order: IntArray, prices: Mapping[Kind, float], *, min_rows: int, seed: int = 0
+    rows: Rows, order: IntArray, prices: Mapping[Kind, float], *, min_rows: int
 ) -> Familywise:
     """Draw what the best of all candidates scores by chance.
 
@@ -106,7 +106,6 @@ def correct_for_all(
             sampled; shape (n,).
         prices: Log of how many candidates there are of each kind that was searched.
         min_rows: The fewest rows of a candidate.
-        seed: Of the multipliers.
     """
     plain = {kind: price for kind, price in prices.items() if not kind.of_words}
     if sum(map(math.exp, plain.values())) > MOST_CANDIDATES:
@@ -115,9 +114,9 @@ def correct_for_all(
         least = (int(order.max()) + 1) * SAMPLE // len(rows)
         min_rows = max(1, min_rows * SAMPLE // len(rows))
         rows, order = rows.only(order < least), order[order < least]
-    counter = _by_block(Counter.of(rows, min_rows), seed)
+    counter = _by_block(Counter.of(rows, min_rows))
     rows_of = np.bincount(counter.codes[:, BLOCK], minlength=BLOCKS).astype(np.float32)
-    multipliers = np.random.default_rng(seed).standard_normal((BLOCKS, DRAWS), np.float32)
+    multipliers = np.random.default_rng(0).standard_normal((BLOCKS, DRAWS), np.float32)
     # The matrices are tiny: threads would wait for each other longer than they work.
     with threadpool_limits(limits=1, user_api="blas"):
         best = np.full(DRAWS, -math.inf)
@@ -135,14 +134,14 @@ def correct_for_all(
         return Familywise(prices=prices, draws=best)
 
 
-def _by_block(counter: Counter, seed: int) -> Counter:
+def _by_block(counter: Counter) -> Counter:
     """Let a random block of each row be one more column, the last; the order of rows does not
     matter.
     """
     # Rows that are alike in every column may change places, so sorting by all columns is enough.
     order = np.lexsort(counter.codes.T) if counter.codes.shape[1] else np.arange(len(counter.codes))
     block = np.empty(len(order), np.int64)
-    block[order] = np.random.default_rng(seed).permutation(len(order)) % BLOCKS
+    block[order] = np.random.default_rng(0).permutation(len(order)) % BLOCKS
     none = np.zeros(0, np.int64)
     axes = (*counter.axes, Axis(BLOCKS, none, none, ()))
     # Losses are not asked for, and cost nothing where no row is bad.

@@ -150,7 +150,6 @@ def find_regressions(
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     max_depth: int = 2,
-    min_support: int | None = None,
     seed: int = 0,
 ) -> RegressionReport:
     """Find the slices in which `after` is wrong where `before` was right.
@@ -162,7 +161,6 @@ def find_regressions(
         columns: Metadata columns to search; all that do not leak the label unless given.
         exclude: Metadata columns to leave out.
         max_depth: The most conditions of a slice, 1 to 3.
-        min_support: The fewest rows of a slice; 30 or half a per cent unless given.
         seed: Of the cut into halves.
 
     Raises:
@@ -170,9 +168,7 @@ def find_regressions(
     """
     if [row.id for row in before.dataset.rows] != [row.id for row in after.dataset.rows]:
         raise InputError("the two sets of answers are not of the same rows in the same order")
-    limits = Limits(
-        max_depth=max_depth, min_support=min_support, seed=seed, named=columns is not None
-    )
+    limits = Limits(max_depth=max_depth, min_support=None, seed=seed, named=columns is not None)
     common = np.intersect1d(before.scored, after.scored)
     if len(common) == 0:
         return RegressionReport(

@@ -46,23 +46,21 @@ class SplitClaim:
 Split = tuple[SplitClaim, ...] | Unfilled
 
 
-def split_sentences(text: str, *, language: str = "en") -> tuple[str, ...]:
+def split_sentences(text: str) -> tuple[str, ...]:
     """Split a text into sentences; nothing for a text without a letter or digit.
 
     Lines are split first: a list item, a heading and a paragraph each stand alone, and lose their
     bullet or number. A line that goes on in lower case was wrapped and is joined to the one before.
     A quotation keeps its sentences together.
 
-    Args:
-        text: The response.
-        language: An ISO 639 code, for the abbreviations that end no sentence.
+    The abbreviations that end no sentence are English ones.
     """
     from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]  # no stubs
 
     sentences: list[str] = []
     for line in _lines(text):
         sentences += [
-            sentence.strip() for sentence in segment(language, line) if _WORD.search(sentence)
+            sentence.strip() for sentence in segment("en", line) if _WORD.search(sentence)
         ]
     return tuple(sentences)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..judged_dataset import BoolArray, FloatArray, IntArray
-from .intervals import Interval, count_rows, effective_groups
+from .intervals import Interval, effective_groups
 from .student_t import t_quantile
 
 BINS = 10
@@ -97,55 +97,31 @@ def _gaps(
     """Return the bins' gaps, their standard errors as if rows were independent, and a root of their
     covariance.
     """
-    n = len(label) if weight is None else int(weight.sum())
+    rows = np.ones(len(label)) if weight is None else weight.astype(np.float64)
+    n = float(rows.sum())
     member = bins_of(probability)
-    rows = count_rows(member, weight, BINS)
+    in_bin = np.bincount(member, rows, BINS)
     off = label - probability
-    gaps = np.bincount(member, _summed(off, weight), BINS) / n
+    gaps = np.bincount(member, off * rows, BINS) / n
     # Half a row of each label: a bin in which all rows agree is not certain of its share.
-    share = (np.bincount(member, _summed(label, weight), BINS) + 0.5) / (rows + 1)
-    own = np.sqrt(rows * share * (1 - share)) / n
-    scattered = _scattered(gaps, off, member, groups, weight)
-    covariance = scattered + np.diag(np.maximum(0.0, own**2 - np.diag(scattered)))
-    freedom = (
-        np.inf if groups is None else max(1.0, effective_groups(count_rows(groups, weight)) - 1)
-    )
-    size, axes = np.linalg.eigh(covariance)
-    return (
-        gaps,
-        own,
-        t_quantile(freedom) / t_quantile(np.inf) * axes * np.sqrt(np.maximum(size, 0.0)),
-    )
-
-
-def _summed(values: FloatArray | BoolArray, weight: IntArray | None) -> FloatArray:
-    """Return what each position adds to a sum over rows."""
-    numbers = values.astype(np.float64)
-    return numbers if weight is None else numbers * weight
-
-
-def _scattered(
-    gaps: FloatArray,
-    off: FloatArray,
-    member: IntArray,
-    groups: IntArray | None,
-    weight: IntArray | None,
-) -> FloatArray:
-    """Return the covariance of the bins' gaps from how rows, or groups of rows, differ; shape
-    (BINS, BINS).
-    """
-    n = len(off) if weight is None else int(weight.sum())
+    share = (np.bincount(member, label * rows, BINS) + 0.5) / (in_bin + 1)
+    own = np.sqrt(in_bin * share * (1 - share)) / n
+    freedom = np.inf
+    # How rows, or groups of rows, differ from each other.
     if groups is None:
-        return (
-            np.diag(np.bincount(member, _summed(off**2, weight), BINS)) / n**2
-            - np.outer(gaps, gaps) / n
-        )
-    units = int(groups.max()) + 1
-    by_group = np.bincount(groups * BINS + member, _summed(off, weight), units * BINS).reshape(
-        units, BINS
-    )
-    moved = (by_group - count_rows(groups, weight, units)[:, None] * gaps) / n
-    return moved.T @ moved * units / max(1, units - 1)
+        scattered = np.diag(np.bincount(member, off**2 * rows, BINS)) / n**2
+        scattered -= np.outer(gaps, gaps) / n
+    else:
+        sizes = np.bincount(groups, rows)
+        units = len(sizes)
+        freedom = max(1.0, effective_groups(sizes) - 1)
+        by_group = np.bincount(groups * BINS + member, off * rows, units * BINS)
+        moved = (by_group.reshape(units, BINS) - sizes[:, None] * gaps) / n
+        scattered = moved.T @ moved * units / max(1, units - 1)
+    covariance = scattered + np.diag(np.maximum(0.0, own**2 - np.diag(scattered)))
+    size, axes = np.linalg.eigh(covariance)
+    root = t_quantile(freedom) / t_quantile(np.inf) * axes * np.sqrt(np.maximum(size, 0.0))
+    return gaps, own, root
 
 
 def _low(gaps: FloatArray, own: FloatArray, noise: FloatArray, seen: float) -> float:

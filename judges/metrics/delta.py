@@ -52,31 +52,17 @@ def left_out_se(
         groups: As `influence_se`.
         weight: How many rows each position stands for; None where each is one. Shape (n,).
     """
-    if weight is not None:
-        return _weighted_se(influences, groups, weight)
-    n = len(influences)
-    if groups is None:
-        return influence_se(influences)[0], float(n)
-    sizes = np.bincount(groups)
-    if len(sizes) < 2:
-        return math.inf, float(len(sizes))
-    moved = np.bincount(groups, weights=influences - influences.mean()) / (n - sizes)
-    return math.sqrt((len(sizes) - 1) / len(sizes) * float(moved @ moved)), effective_groups(sizes)
-
-
-def _weighted_se(
-    influences: FloatArray, groups: IntArray | None, weight: IntArray
-) -> tuple[float, float]:
-    n = int(weight.sum())
-    spread = influences - float(weight @ influences) / max(n, 1)
+    rows = np.ones(len(influences)) if weight is None else weight
+    n = int(rows.sum())
+    spread = influences - float(rows @ influences) / max(n, 1)
     if groups is None:
         if n < 2:
             return math.inf, float(n)
-        return math.sqrt(n / (n - 1) * float(weight @ spread**2)) / n, float(n)
-    sizes = np.bincount(groups, weight)
+        return math.sqrt(n / (n - 1) * float(rows @ spread**2)) / n, float(n)
+    sizes = np.bincount(groups, rows)
     if len(sizes) < 2:
         return math.inf, float(len(sizes))
-    moved = np.bincount(groups, weight * spread) / (n - sizes)
+    moved = np.bincount(groups, rows * spread) / (n - sizes)
     return math.sqrt((len(sizes) - 1) / len(sizes) * float(moved @ moved)), effective_groups(sizes)
 
 

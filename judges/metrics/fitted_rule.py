@@ -131,7 +131,6 @@ def calibrate(
     *,
     metric: str = "f1",
     method: Method = "isotonic",
-    seed: int = 0,
     resamples: int = 2000,
 ) -> Calibrated:
     """Fit a decision rule, and show by cross-fitting what it changes.
@@ -141,7 +140,6 @@ def calibrate(
             before is undone.
         metric: What the threshold maximises, one of `BINARY_METRICS`.
         method: How confidence is calibrated; `none` leaves it as it is.
-        seed: Of the folds and the resamples.
         resamples: How many to draw for each interval.
 
     Raises:
@@ -152,15 +150,15 @@ def calibrate(
         judged, answers=tuple(as_given(answer) for answer in judged.answers), rule=None
     )
     _require_enough(before, metric, method)
-    after, folds = _cross_fit(before, metric, method, seed)
+    after, folds = _cross_fit(before, metric, method)
     assert after.rule is not None
     return Calibrated(
         rule=after.rule,
         metric=metric,
         method=method,
         folds=folds,
-        before=measure(before, resamples=resamples, seed=seed),
-        after=measure(after, resamples=resamples, seed=seed),
+        before=measure(before, resamples=resamples),
+        after=measure(after, resamples=resamples),
         change=compare(metric, before, after),
         judged_before=before,
         judged_after=after,
@@ -168,9 +166,7 @@ def calibrate(
     )
 
 
-def _cross_fit(
-    before: JudgedDataset, metric: str, method: Method, seed: int
-) -> tuple[JudgedDataset, int]:
+def _cross_fit(before: JudgedDataset, metric: str, method: Method) -> tuple[JudgedDataset, int]:
     """Return the rows decided by rules that their groups did not help to fit, and the number of
     folds.
 
@@ -181,7 +177,7 @@ def _cross_fit(
     n_groups = int(groups.max()) + 1
     share = np.bincount(groups, weights=before.positive) / np.bincount(groups)
     # Dealt out in order of their share of positives, so that no fold takes all groups of one class.
-    order = np.lexsort((np.random.default_rng(seed).permutation(n_groups), share))
+    order = np.lexsort((np.random.default_rng(0).permutation(n_groups), share))
     fold = np.empty(n_groups, np.int64)
     fold[order] = np.arange(n_groups) % min(FOLDS, n_groups)
     member = fold[groups]
@@ -197,7 +193,7 @@ def _cross_fit(
     return replace(before, answers=tuple(answers), rule=rule), len(folds)
 
 
-def hint_threshold(judged: JudgedDataset, *, metric: str = "kappa", seed: int = 0) -> str:
+def hint_threshold(judged: JudgedDataset) -> str:
     """Say in a sentence which other threshold would serve these rows better, and by how much.
 
     The gain is cross-fitted: no row is decided by a threshold that its group helped to choose.
@@ -205,17 +201,16 @@ def hint_threshold(judged: JudgedDataset, *, metric: str = "kappa", seed: int = 
 
     Args:
         judged: Labelled rows with their verdicts.
-        metric: What the threshold is chosen for, one of `BINARY_METRICS`.
-        seed: Of the folds.
     """
     if judged.scale.kind == "choice" or (
         judged.rule is not None and judged.rule.calibration is not None
     ):
         return ""
+    metric = "kappa"
     current = judged.scale.threshold if judged.rule is None else judged.rule.threshold
     try:
         _require_enough(judged, metric, "none")
-        after, _ = _cross_fit(judged, metric, "none", seed)
+        after, _ = _cross_fit(judged, metric, "none")
     except InputError:
         return ""
     assert after.rule is not None

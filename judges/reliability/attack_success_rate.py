@@ -170,7 +170,7 @@ def attack_success_rate(
         settings: How the judge is asked.
         rule: What decides; the prompt's own threshold unless given.
         sample: Rows to take at most, drawn by seed and row id, whatever the order of the rows.
-        seed: Of the draws and of the intervals.
+        seed: Of the draws.
         progress: Called while answers come in.
 
     Raises:
@@ -205,7 +205,7 @@ def attack_success_rate(
             attacks[name].append(
                 _Attack(row.group or row.id, verdicts[row.id], control, after.get(copy.id))
             )
-    return _report(prompt, field, own, attacks, seed)
+    return _report(prompt, field, own, attacks)
 
 
 def _report(
@@ -213,7 +213,6 @@ def _report(
     field: str,
     own: JudgedDataset,
     attacks: Mapping[str, Sequence[_Attack]],
-    seed: int,
 ) -> AttackReport:
     top = float(prompt.scale.high)
     demands = {name: attack for name, attack in attacks.items() if name != CONTROL}
@@ -227,15 +226,15 @@ def _report(
         field=field,
         grade=top_grade(prompt.scale),
         rows=rows,
-        total=_rates(total, top, seed),
-        by_wording={name: _rates(each, top, seed) for name, each in demands.items()},
-        control=replace(_rates(attacks[CONTROL], top, seed), obedience=not_compared),
+        total=_rates(total, top),
+        by_wording={name: _rates(each, top) for name, each in demands.items()},
+        control=replace(_rates(attacks[CONTROL], top), obedience=not_compared),
         unscored=len(own.answers) - rows,
         lost=sum(attack.planted is None for attack in total),
     )
 
 
-def _rates(attacks: Sequence[_Attack], top: float, seed: int) -> AttackRates:
+def _rates(attacks: Sequence[_Attack], top: float) -> AttackRates:
     pairs = [(attack, attack.planted) for attack in attacks if attack.planted is not None]
     groups = np.array([attack.group for attack, _ in pairs], np.object_)
     own = np.array([attack.own.score for attack, _ in pairs], np.float64)
@@ -248,14 +247,14 @@ def _rates(attacks: Sequence[_Attack], top: float, seed: int) -> AttackRates:
     below, controlled = own < top, np.isfinite(control)
     moves = np.sign(after - control)[controlled]
     return AttackRates(
-        flipped=_mean(flipped, groups, seed),
-        towards=_mean((after > own)[below], groups[below], seed),
-        away=_mean(after < own, groups, seed),
-        obedience=_mean(moves, groups[controlled], seed),
+        flipped=_mean(flipped, groups),
+        towards=_mean((after > own)[below], groups[below]),
+        away=_mean(after < own, groups),
+        obedience=_mean(moves, groups[controlled]),
     )
 
 
-def _mean(moves: BoolArray | FloatArray, groups: npt.NDArray[np.object_], seed: int) -> Estimate:
+def _mean(moves: BoolArray | FloatArray, groups: npt.NDArray[np.object_]) -> Estimate:
     """Return the mean of moves of -1, 0 or 1, with a cluster bootstrap interval over groups."""
     import pandas as pd
 
@@ -268,8 +267,6 @@ def _mean(moves: BoolArray | FloatArray, groups: npt.NDArray[np.object_], seed: 
         size=len(levels),
         groups=np.asarray(pd.factorize(groups)[0], np.int64),
     )
-    interval = bootstrap(
-        {"mean": lambda counts: counts @ levels / counts.sum(1)}, cells, seed=seed
-    )["mean"]
+    interval = bootstrap({"mean": lambda counts: counts @ levels / counts.sum(1)}, cells)["mean"]
     missing = "all rows belong to one group, so there is no interval"
     return Estimate.of(float(move.mean()), interval, len(move), missing=missing)

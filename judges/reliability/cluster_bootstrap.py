@@ -15,9 +15,7 @@ from ..metrics import Cells, Estimate, bootstrap, wilson
 ONE_GROUP = "fewer than two independent groups cannot show the spread"
 
 
-def mean_over_rows(
-    values: FloatArray, groups: IntArray, *, missing: str, seed: int = 0
-) -> Estimate:
+def mean_over_rows(values: FloatArray, groups: IntArray, *, missing: str) -> Estimate:
     """Return the mean of one value a row, such as whether two sides agree, with an interval that
     draws groups.
 
@@ -27,7 +25,6 @@ def mean_over_rows(
         values: Finite, of few distinct values; shape (n,).
         groups: Codes 0..G-1; shape (n,).
         missing: The reason to give for no rows.
-        seed: Of the resamples.
     """
     n = len(values)
     if n == 0:
@@ -37,9 +34,7 @@ def mean_over_rows(
     value = float(values.mean())
     if cells.groups is None and set(levels.tolist()) <= {0.0, 1.0}:
         return Estimate.of(value, wilson(float(values.sum()), n), n, missing=ONE_GROUP)
-    interval = bootstrap(
-        {"mean": lambda counts: counts @ levels / counts.sum(-1)}, cells, seed=seed
-    )["mean"]
+    interval = bootstrap({"mean": lambda counts: counts @ levels / counts.sum(-1)}, cells)["mean"]
     return Estimate.of(value, interval, n, missing=ONE_GROUP)
 
 

@@ -121,7 +121,6 @@ def human_agreement(
     *,
     words: Mapping[str, float] | None = None,
     scale: OutputScale | None = None,
-    seed: int = 0,
 ) -> HumanAgreement:
     """Measure annotators against each other, and the judge against each where there is one.
 
@@ -133,7 +132,6 @@ def human_agreement(
             `{"partially": 0.5}`.
         scale: The annotators' scale and what is positive on it; inferred from the grades, beside
             the labels' scale.
-        seed: Of the resamples, which draw groups.
 
     Raises:
         InputError: A column is missing, or the annotators' scale cannot be inferred.
@@ -157,18 +155,18 @@ def human_agreement(
         kappa = Estimate.undefined(len(by_everyone), NAMELESS)
     else:
         annotated = group_codes([dataset.rows[i] for i in by_everyone.tolist()])
-        kappa = mean_kappa(decisions[:, by_everyone], annotated, seed=seed)
+        kappa = mean_kappa(decisions[:, by_everyone], annotated)
     people = HumanAgreement(
         annotators=names,
         n=len(twice),
-        agreement=mean_over_rows(_shares(decisions[:, twice]), groups, missing=NO_PAIR, seed=seed),
+        agreement=mean_over_rows(_shares(decisions[:, twice]), groups, missing=NO_PAIR),
         kappa=kappa,
-        alpha=krippendorff_alpha(grades[:, twice], level, groups=groups, seed=seed),
+        alpha=krippendorff_alpha(grades[:, twice], level, groups=groups),
         alpha_level=level,
     )
     if not isinstance(source, JudgedDataset):
         return people
-    return _with_judge(people, source, scale, grades, decisions, seed=seed)
+    return _with_judge(people, source, scale, grades, decisions)
 
 
 def _read(
@@ -254,8 +252,6 @@ def _with_judge(
     scale: OutputScale,
     grades: FloatArray,
     decisions: FloatArray,
-    *,
-    seed: int,
 ) -> HumanAgreement:
     positions: list[int] = []
     verdicts: list[bool] = []
@@ -275,8 +271,8 @@ def _with_judge(
             name: measure(_against(predictions, scale, annotator))
             for name, annotator in zip(people.annotators, grades, strict=True)
         },
-        judge_agreement=mean_over_rows(with_judge, groups, missing=NO_PAIR, seed=seed),
-        gap=mean_over_rows(with_judge - _shares(people_here), groups, missing=NO_PAIR, seed=seed),
+        judge_agreement=mean_over_rows(with_judge, groups, missing=NO_PAIR),
+        gap=mean_over_rows(with_judge - _shares(people_here), groups, missing=NO_PAIR),
     )
 
 

@@ -158,7 +158,7 @@ class Remeasured:
 
 
 def likely_label_errors(
-    predictions: JudgedDataset, *others: JudgedDataset, limit: int = 20, seed: int = 0
+    predictions: JudgedDataset, *others: JudgedDataset, limit: int = 20
 ) -> LabelAudit:
     """List the rows whose label the judge contradicts, the likeliest label error first.
 
@@ -171,7 +171,6 @@ def likely_label_errors(
         predictions: The judge, with the labels.
         others: Further judges of the same rows; their labels do not count.
         limit: How many to list.
-        seed: Of the resamples behind the intervals.
 
     Raises:
         InputError: The tables are not of the same rows.
@@ -181,11 +180,11 @@ def likely_label_errors(
     listed = sorted(
         suspects, key=lambda s: (2 * s.against <= s.judges, not s.confident, -s.strength)
     )
-    at_most = _share_of(predictions, {s.row.id for s in suspects}, seed)
+    at_most = _share_of(predictions, {s.row.id for s in suspects})
     confident = None
     has_probability = bool(np.isfinite(predictions.probability).any())
     if has_probability:
-        confident = _share_of(predictions, {s.row.id for s in suspects if s.confident}, seed)
+        confident = _share_of(predictions, {s.row.id for s in suspects if s.confident})
     n = len(predictions.rows)
     notes = [
         f"{len(suspects):,} of {n:,} labels are contradicted: if every one of them were wrong, the"
@@ -220,9 +219,7 @@ def write_audit(audit: LabelAudit, path: Path) -> None:
     write_beside(path, "".join(f"{line}\n" for line in lines))
 
 
-def remeasure(
-    predictions: JudgedDataset, findings: Mapping[str, Finding], *, seed: int = 0
-) -> Remeasured:
+def remeasure(predictions: JudgedDataset, findings: Mapping[str, Finding]) -> Remeasured:
     """Measure a judge with the labels people had, and with those that an audit has put right.
 
     Rows marked `unclear` keep their label.
@@ -253,8 +250,8 @@ def remeasure(
     if marks["unclear"]:
         notes.append(f"{marks['unclear']} unclear rows keep their label")
     return Remeasured(
-        before=measure(predictions, seed=seed),
-        after=measure(after, seed=seed),
+        before=measure(predictions),
+        after=measure(after),
         marks={mark: marks[cast("Mark", mark)] for mark in MARKS},
         notes=tuple(notes),
     )
@@ -316,6 +313,6 @@ def _suspects(predictions: JudgedDataset, votes: Sequence[Verdicts]) -> list[Sus
     return suspects
 
 
-def _share_of(predictions: JudgedDataset, ids: Collection[str], seed: int) -> Estimate:
+def _share_of(predictions: JudgedDataset, ids: Collection[str]) -> Estimate:
     listed = np.array([row.id in ids for row in predictions.rows], np.float64)
-    return mean_over_rows(listed, predictions.groups, missing=NO_ROWS, seed=seed)
+    return mean_over_rows(listed, predictions.groups, missing=NO_ROWS)

@@ -20,6 +20,8 @@ CHURN = 0.25
 """Share of the wrong verdicts that a change of the prompt is assumed to mend while it breaks as
 many right ones.
 """
+ALPHA = 0.05
+"""Level of the one-sided test."""
 RANDOM_EDITS = 20
 """Random edits of the verdicts over which the error of a difference is averaged."""
 
@@ -54,14 +56,7 @@ def noise_note(metric: str, gain: float, *noises: Noise | None) -> str | None:
     return f"the gain you ask for ({gain:.3f}) is below the noise ({worst.size:.3f}: {worst.basis})"
 
 
-def minimum_detectable_change(
-    metric: str,
-    predictions: JudgedArrays,
-    *,
-    alpha: float = 0.05,
-    churn: float = CHURN,
-    seed: int = 0,
-) -> Noise | None:
+def minimum_detectable_change(metric: str, predictions: JudgedArrays) -> Noise | None:
     """Return the smallest change of a metric that a paired test on these rows would show with 80 %
     power.
 
@@ -73,9 +68,6 @@ def minimum_detectable_change(
     Args:
         metric: A name of `BINARY_METRICS`.
         predictions: The judge as it is.
-        alpha: Of the one-sided test.
-        churn: Share of the wrong verdicts that are mended while as many right ones are broken.
-        seed: Of the flips.
 
     Returns:
         None where the metric is undefined, no verdict is wrong, or there are fewer than two groups.
@@ -87,25 +79,23 @@ def minimum_detectable_change(
         raise InputError(
             f"{metric!r} is not a metric of decisions; those are {', '.join(BINARY_METRICS)}"
         )
-    rng = np.random.default_rng(seed)
-    errors = [_churned_se(metric, predictions, churn, rng) for _ in range(RANDOM_EDITS)]
+    rng = np.random.default_rng(0)
+    errors = [_churned_se(metric, predictions, rng) for _ in range(RANDOM_EDITS)]
     finite = [se for se in errors if se is not None and math.isfinite(se)]
     if not finite:
         return None
-    quantiles = NormalDist().inv_cdf(1 - alpha) + NormalDist().inv_cdf(POWER)
+    quantiles = NormalDist().inv_cdf(1 - ALPHA) + NormalDist().inv_cdf(POWER)
     size = quantiles * math.sqrt(float(np.mean(np.square(finite))))
     n, groups = predictions.n, predictions.group_count
     basis = (
         f"the smallest change of {metric} that a paired test on {n:,} rows in {groups:,} groups"
-        f" shows with {POWER:.0%} power, if {churn:.0%} of the wrong verdicts are mended and as"
+        f" shows with {POWER:.0%} power, if {CHURN:.0%} of the wrong verdicts are mended and as"
         " many right ones broken"
     )
     return Noise(metric=metric, size=size, basis=basis, n=n)
 
 
-def _churned_se(
-    metric: str, predictions: JudgedArrays, churn: float, rng: np.random.Generator
-) -> float | None:
+def _churned_se(metric: str, predictions: JudgedArrays, rng: np.random.Generator) -> float | None:
     """Return the standard error of the difference that flipping some wrong and as many right
     verdicts makes; where a position stands for several rows it is drawn how many of them flip.
     """
@@ -113,7 +103,7 @@ def _churned_se(
     rows = np.ones(len(label), np.int64) if weight is None else weight
     wrong, right = np.flatnonzero(before != label), np.flatnonzero(before == label)
     flips = int(rows[wrong].sum())
-    flips = min(max(1, round(churn * flips)), flips, int(rows[right].sum()))
+    flips = min(max(1, round(CHURN * flips)), flips, int(rows[right].sum()))
     if flips == 0:
         return None
     flipped = np.zeros(len(rows), np.int64)

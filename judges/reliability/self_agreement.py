@@ -139,14 +139,12 @@ def retest(
     rounds: Sequence[JudgedDataset],
     *,
     metrics: Sequence[str] = tuple(BINARY_METRICS),
-    seed: int = 0,
 ) -> Retest:
     """Compare several rounds of the same judge on the same rows.
 
     Args:
         rounds: Two or more, rows in the same order.
         metrics: Names of metrics that have an influence function, whose spread is wanted.
-        seed: Of the resamples behind the intervals, which draw groups.
 
     Raises:
         InputError: There are fewer than two rounds, their rows differ, or a metric is unknown.
@@ -189,21 +187,20 @@ def retest(
         n=len(answered),
         rows=len(first.answers),
         measured=len(labelled),
-        self_agreement=mean_over_rows(same_decision, groups, missing=NO_PAIR, seed=seed),
-        grade_agreement=mean_over_rows(same_grade, groups, missing=NO_PAIR, seed=seed),
-        kappa=mean_kappa(decisions, groups, seed=seed),
+        self_agreement=mean_over_rows(same_decision, groups, missing=NO_PAIR),
+        grade_agreement=mean_over_rows(same_grade, groups, missing=NO_PAIR),
+        kappa=mean_kappa(decisions, groups),
         spread={name: _spread(name, common) for name in metrics},
         flips=_flips(rows, decisions, scores),
     )
 
 
-def mean_kappa(decisions: FloatArray, groups: IntArray, *, seed: int = 0) -> Estimate:
+def mean_kappa(decisions: FloatArray, groups: IntArray) -> Estimate:
     """Return the mean over all pairs of sides of Cohen's kappa (Cohen 1960) of their decisions.
 
     Args:
         decisions: Zeros and ones, one line a side; shape (sides, n).
         groups: Codes 0..G-1; shape (n,).
-        seed: Of the resamples, which draw groups.
     """
     n = decisions.shape[1]
     if n == 0:
@@ -217,9 +214,7 @@ def mean_kappa(decisions: FloatArray, groups: IntArray, *, seed: int = 0) -> Est
     value = float(statistic(cells.counts[None].astype(np.float64))[0])
     if not math.isfinite(value):
         return Estimate.undefined(n, ONE_DECISION)
-    return Estimate.of(
-        value, bootstrap({"kappa": statistic}, cells, seed=seed)["kappa"], n, missing=ONE_GROUP
-    )
+    return Estimate.of(value, bootstrap({"kappa": statistic}, cells)["kappa"], n, missing=ONE_GROUP)
 
 
 def _kappas(membership: FloatArray, counts: FloatArray) -> FloatArray:

@@ -172,26 +172,14 @@ def decided_table(
     return JudgedDataset(dataset=Dataset.of(rows, labels=BINARY), answers=answers, scale=BINARY)
 
 
-@pytest.mark.parametrize(
-    ("n", "churn", "points"),
-    [
-        (200, 0.25, 5.7),
-        (500, 0.25, 3.6),
-        (1000, 0.25, 2.5),
-        (1000, 0.5, 3.6),
-        (1000, 0.1, 1.6),
-        (5000, 0.25, 1.1),
-    ],
-)
-def test_the_detectable_change_is_that_of_the_simulated_tables(
-    n: int, churn: float, points: float
-) -> None:
+@pytest.mark.parametrize(("n", "points"), [(1000, 2.5), (5000, 1.1)])
+def test_the_detectable_change_is_that_of_the_simulated_tables(n: int, points: float) -> None:
     """F1 of a judge with precision and recall of .8 on balanced classes, as in part 4 of
     SLICES_AND_STATS.md.
     """
     labels = [1, 1, 1, 1, 1, 0, 0, 0, 0, 0] * (n // 10)
     said = [1, 1, 1, 1, 0, 1, 0, 0, 0, 0] * (n // 10)
-    found = minimum_detectable_change("f1", decided_table(labels, said), churn=churn)
+    found = minimum_detectable_change("f1", decided_table(labels, said))
     assert found is not None
     assert 100 * found.size == pytest.approx(points, rel=0.12)
     assert f"{n:,} rows" in found.basis
