@@ -28,9 +28,9 @@ from ..judges import (
 )
 from ..judges import compare as compare_judged
 from ..judges.notebook_display import html_table
+from .confirm import confirm_on_halves
 from .features import read_features
 from .find import search_slices
-from .halves import confirm_on_halves
 from .limits import Limits
 from .outcomes import NO_GROUPS, Outcomes, compress, count_groups
 from .significance import MIN_GROUPS, Comparison

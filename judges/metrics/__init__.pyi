@@ -24,7 +24,7 @@ from .diras import DIRAS_METRICS, RelevanceRows, diras
 from .estimate import Estimate
 from .headline import headline_metrics
 from .influence import cell_influence, influence, point
-from .intervals import BLOCK, Cells, Interval, bootstrap, percentile_interval, wilson
+from .intervals import BLOCK, Cells, Interval, bootstrap, percentile_interval, t_quantile, wilson
 from .jackknife import jackknife
 from .macro_average import AVERAGED, macro_means
 from .paired_comparison import clustered_se, compare, denominator, rows_needed
@@ -37,10 +37,8 @@ from .ranking import (
 )
 from .rater_agreement import Level, alpha_of_tables, krippendorff_alpha
 from .reliability_bins import reliability_bins
-from .student_t import t_quantile
 from .suites import NOMINAL, ORDINAL, QUERY_WORDS, measure_diras
-from .table_intervals import table_intervals
-from .table_value import formula_value, table_value
+from .table_intervals import formula_value, table_intervals, table_value
 
 __all__ = [
     "AVERAGED",

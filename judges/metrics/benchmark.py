@@ -20,7 +20,7 @@ from .estimate import Estimate
 from .headline import judge_warning
 from .intervals import count_rows
 from .suites import MeasureOptions, decision_codes, grade_codes, measure_choice, measure_ordered
-from .table_value import table_value
+from .table_intervals import table_value
 
 if TYPE_CHECKING:
     import pandas as pd

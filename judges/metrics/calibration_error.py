@@ -13,8 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..judged_dataset import BoolArray, FloatArray, IntArray
-from .intervals import Interval, effective_groups
-from .student_t import t_quantile
+from .intervals import Interval, effective_groups, t_quantile
 
 BINS = 10
 STEPS = 16

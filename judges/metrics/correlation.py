@@ -18,8 +18,7 @@ from ..errors import InputError
 from ..judged_dataset import FloatArray, IntArray
 from .delta import left_out_se
 from .estimate import Estimate
-from .intervals import count_rows
-from .student_t import t_quantile
+from .intervals import count_rows, t_quantile
 
 Numbers = npt.NDArray[np.number] | Sequence[float]
 CONSTANT = "every {side} is the same"

@@ -14,8 +14,7 @@ import numpy as np
 
 from ..judged_dataset import FloatArray, IntArray
 from .estimate import Estimate
-from .intervals import Interval, effective_groups, wilson
-from .student_t import t_quantile
+from .intervals import Interval, effective_groups, t_quantile, wilson
 
 ONE_UNIT = "one unit cannot show the spread"
 ROUNDING = 1e-12

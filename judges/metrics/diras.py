@@ -30,7 +30,7 @@ from .delta import ONE_UNIT, share_interval
 from .estimate import Estimate
 from .influence import influence
 from .ranking import Ranking, average_precision, ndcg
-from .table_value import table_value
+from .table_intervals import table_value
 
 DIRAS_METRICS = (
     "diras_binary",

@@ -18,7 +18,7 @@ from .estimate import Estimate
 from .intervals import Cells
 from .jackknife import jackknife_intervals
 from .suites import decision_codes, estimate_of
-from .table_value import table_value
+from .table_intervals import table_value
 
 AVERAGED: Mapping[str, str] = {
     f"{name}_macro": name for name in ("precision", "recall", "f1", "balanced_accuracy", "kappa")

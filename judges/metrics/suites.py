@@ -23,8 +23,7 @@ from .estimate import Estimate
 from .intervals import Cells, Interval, count_rows
 from .ranking import Ranking, ranking_metrics
 from .rater_agreement import alpha_of_tables
-from .table_intervals import table_intervals
-from .table_value import formula_value
+from .table_intervals import formula_value, table_intervals
 
 NOMINAL: Mapping[str, Formula] = {"krippendorff_alpha": partial(alpha_of_tables, level="nominal")}
 ORDINAL: Mapping[str, Formula] = {"krippendorff_alpha": partial(alpha_of_tables, level="ordinal")}

@@ -1,5 +1,5 @@
-"""Intervals of metrics that are functions of a confusion table, from the jackknife over rows or
-groups.
+"""Values and intervals of metrics that are functions of a confusion table; the latter from the
+jackknife over rows or groups.
 
 The rows in a metric's denominator decide how far its standard error can be trusted: recall on nine
 positive rows has t with eight degrees of freedom, however many negative rows there are. A metric
@@ -14,9 +14,10 @@ from functools import partial
 
 import numpy as np
 
-from ..judged_dataset import FloatArray
+from ..errors import InputError
+from ..judged_dataset import FloatArray, IntArray
 from .agreement import Formula
-from .catalog import METRICS
+from .catalog import METRICS, NO_ROWS, ONE_LABEL
 from .delta import score_interval
 from .intervals import Cells, Interval, wilson
 from .jackknife import jackknife
@@ -97,3 +98,40 @@ def _least_balanced(table: FloatArray) -> float:
 
 def _on_tables(formula: Formula, k: int, counts: FloatArray) -> FloatArray:
     return formula(counts.reshape(-1, k, k))
+
+
+def table_value(metric: str, table: FloatArray | IntArray) -> tuple[float | None, str]:
+    """Return a metric on one table, and the reason where it is missing; see `formula_value`.
+
+    Raises:
+        InputError: No metric of tables has this name.
+    """
+    formula = METRICS[metric].formula if metric in METRICS else None
+    if formula is None:
+        raise InputError(f"no agreement metric is called {metric!r}")
+    return formula_value(metric, formula, table)
+
+
+def formula_value(
+    metric: str, formula: Formula, table: FloatArray | IntArray
+) -> tuple[float | None, str]:
+    """Return what a formula gives on one table, or None and the reason why it gives nothing.
+
+    A metric whose denominator is empty is None, as with scikit-learn's `zero_division=nan`, and so
+    is every metric of an empty table. Kappa is None too where all labels are the same.
+
+    Args:
+        metric: The name under which the catalog gives the reason.
+        formula: Maps tables of shape (..., K, K) to values of shape (...).
+        table: Shape (K, K).
+    """
+    cells = np.asarray(table, np.float64)
+    if cells.sum() == 0:
+        return None, NO_ROWS
+    value = float(formula(cells))
+    if not np.isfinite(value):
+        return None, METRICS[metric].undefined
+    # It would be 0 whatever the judge answers, which reads like a bad judge.
+    if METRICS[metric].beyond_chance and np.count_nonzero(cells.sum(1)) == 1:
+        return None, ONE_LABEL
+    return value, ""

@@ -2,7 +2,6 @@
 of its metric.
 """
 
-import math
 from collections import Counter
 from pathlib import Path
 
@@ -10,11 +9,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score, precision_score, recall_score
 
-from judgewright.judges import BINARY, Dataset, InputError, JudgedDataset, Row, Verdict
+from judgewright.judges import InputError, JudgedDataset
 from judgewright.judges.metrics import Estimate
 from judgewright.judges.reliability import Finding, read_audit, write_audit
-from judgewright.slices import SliceAudit, apply_marks, audit_slice, parse_predicate
+from judgewright.slices import apply_marks, audit_slice, parse_predicate
 from judgewright.slices.audit import _figure
+
+from ..judged_tables import judged_table
 
 TABLES = parse_predicate("kind = table")
 
@@ -26,31 +27,19 @@ def table(n: int = 900, seed: int = 0) -> JudgedDataset:
     label = rng.random(n) < 0.5
     said = np.where(label, rng.random(n) < 0.9, rng.random(n) < np.where(kind == "table", 0.5, 0.1))
     sure = rng.uniform(0.5, 1.0, n).round(3)
-    rows = tuple(
-        Row(
-            id=f"r{i}",
-            inputs={"text": f"text {i}"},
-            label=float(label[i]),
-            group=f"d{i // 3}",
-            meta={"kind": str(kind[i])},
-        )
-        for i in range(n)
+    return judged_table(
+        label,
+        said,
+        columns={"kind": kind.tolist()},
+        groups=[f"d{i // 3}" for i in range(n)],
+        confidence=sure,
+        text="text",
     )
-    answers = tuple(
-        Verdict(row_id=f"r{i}", score=float(p), positive=bool(p), confidence=float(sure[i]))
-        for i, p in enumerate(said)
-    )
-    return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
 
 
 def of_tables(judged: JudgedDataset) -> np.ndarray:
     """Which rows are tables."""
     return np.array([row.meta["kind"] == "table" for row in judged.rows])
-
-
-def marks_of(audit: SliceAudit, mark: str = "wrong label") -> dict[str, Finding]:
-    """Give every listed error one mark."""
-    return {suspect.row.id: Finding(mark=mark) for suspect in audit.errors.suspects}  # type: ignore[arg-type]
 
 
 def test_the_slices_false_positives_are_listed_the_surest_first_and_spread_over_groups() -> None:
@@ -202,17 +191,3 @@ def test_what_cannot_be_audited_is_refused() -> None:
     outside = next(row.id for row in judged.rows if row.meta["kind"] == "text")
     with pytest.raises(InputError, match="not in the data"):
         apply_marks(judged, audit, {outside: Finding(mark="unclear")})
-
-
-@pytest.mark.parametrize("metric", ["kappa", "mcc", "balanced_accuracy", "brier", "accuracy"])
-def test_the_other_metrics_can_be_audited_too(metric: str) -> None:
-    """The figures are finite, and turned labels move the metric the good way."""
-    judged = table()
-    audit = audit_slice(judged, TABLES, metric=metric, limit=1000)
-    assert audit.value.value is not None
-    assert math.isfinite(audit.value.value)
-    assert audit.needed is None or 0 <= audit.needed <= 1
-    found = apply_marks(judged, audit, marks_of(audit))
-    assert found.before.value is not None
-    assert found.after.value is not None
-    assert (found.after.value < found.before.value) == (metric == "brier")

@@ -10,13 +10,9 @@ import numpy as np
 import pytest
 
 from judgewright.judges import (
-    BINARY,
-    Dataset,
     InputError,
     JudgedDataset,
     OutputScale,
-    Row,
-    Verdict,
     load_verdicts,
 )
 from judgewright.judges.models import Client
@@ -38,6 +34,7 @@ from judgewright.slices import (
     parse_predicate,
 )
 
+from ..judged_tables import judged_table
 from ..optimize.in_memory import MemoryJournal, MemoryLedger
 
 VERDICTS = Path(__file__).resolve().parents[2] / "../shared/data/verdicts"
@@ -48,20 +45,8 @@ needs_data = pytest.mark.skipif(
 
 def table(columns: dict[str, list[str]], label: np.ndarray, said: np.ndarray) -> JudgedDataset:
     """A judge of yes and no; four rows make a group."""
-    rows = tuple(
-        Row(
-            id=f"r{i}",
-            inputs={},
-            label=float(y),
-            group=f"g{i // 4}",
-            meta={name: values[i] for name, values in columns.items()},
-        )
-        for i, y in enumerate(label)
-    )
-    answers = tuple(
-        Verdict(row_id=f"r{i}", score=float(s), positive=bool(s)) for i, s in enumerate(said)
-    )
-    return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
+    groups = [f"g{i // 4}" for i in range(len(label))]
+    return judged_table(label, said, columns=columns, groups=groups)
 
 
 def chosen_for(judged: JudgedDataset, target: str) -> SliceChosen:
@@ -191,23 +176,12 @@ def judged(seed: int, *, planted: bool) -> JudgedDataset:
     verdicts = np.where(rng.random(800) < 1 / 12, (labels + rng.integers(1, 3, 800)) % 3, labels)
     if planted:
         verdicts = np.where(south & (labels == 0) & (rng.random(800) < 0.7), 1, verdicts)
-    rows = tuple(
-        Row(
-            id=str(i),
-            inputs={},
-            label=float(labels[i]),
-            group=f"g{i // 2}",
-            meta={
-                "region": "south" if south[i] else "north",
-                "channel": "web" if web[i] else "app",
-            },
-        )
-        for i in range(800)
-    )
-    answers = tuple(
-        Verdict(row_id=str(i), score=float(code), positive=True) for i, code in enumerate(verdicts)
-    )
-    return JudgedDataset(dataset=Dataset(rows=rows, labels=SCALE), answers=answers, scale=SCALE)
+    columns = {
+        "region": np.where(south, "south", "north").tolist(),
+        "channel": np.where(web, "web", "app").tolist(),
+    }
+    groups = [f"g{i // 2}" for i in range(800)]
+    return judged_table(labels, verdicts, columns=columns, groups=groups, scale=SCALE)
 
 
 def test_a_planted_confusion_is_confirmed_where_it_is_and_has_its_pair() -> None:

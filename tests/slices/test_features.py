@@ -34,6 +34,8 @@ from judgewright.slices import (
     uncertainty_coefficient,
 )
 
+from ..judged_tables import judged_table
+
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 
 
@@ -45,20 +47,7 @@ def judged_of(
 ) -> JudgedDataset:
     """A table with these labels and columns and a coin-tossing judge."""
     coin = np.random.default_rng(seed).random(len(labels)) < 0.5
-    rows = tuple(
-        Row(
-            id=str(i),
-            inputs={},
-            label=y,
-            meta={k: v[i] for k, v in columns.items()},
-            group=groups[i] if groups else "",
-        )
-        for i, y in enumerate(labels)
-    )
-    answers = tuple(
-        Verdict(row_id=str(i), score=float(p), positive=bool(p)) for i, p in enumerate(coin)
-    )
-    return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
+    return judged_table(labels, coin, columns=columns, groups=groups)
 
 
 def column_of(judged: JudgedDataset, name: str) -> list[Scalar]:

@@ -34,6 +34,8 @@ from judgewright.slices import (
     target_of,
 )
 
+from ..judged_tables import judged_table
+
 VERDICTS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "verdicts"
 KEYS = (
     *(
@@ -60,21 +62,8 @@ def table(
     groups: np.ndarray | None = None,
 ) -> JudgedDataset:
     """A binary table from arrays."""
-    names = list(columns)
-    rows = tuple(
-        Row(
-            id=f"r{i}",
-            inputs={},
-            label=float(y),
-            meta={name: columns[name][i] for name in names},
-            group="" if groups is None else f"g{groups[i]}",
-        )
-        for i, y in enumerate(label)
-    )
-    answers = tuple(
-        Verdict(row_id=f"r{i}", score=float(p), positive=bool(p)) for i, p in enumerate(said)
-    )
-    return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
+    shared = None if groups is None else [f"g{group}" for group in groups]
+    return judged_table(label, said, columns=columns, groups=shared)
 
 
 def planted(n: int = 6000, seed: int = 0) -> JudgedDataset:

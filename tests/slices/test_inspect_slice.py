@@ -13,13 +13,9 @@ from scipy.stats import chi2_contingency, fisher_exact
 from sklearn.metrics import cohen_kappa_score, precision_score, recall_score
 
 from judgewright.judges import (
-    BINARY,
-    Dataset,
     InputError,
     JudgedDataset,
-    Row,
     Scalar,
-    Verdict,
     hash_rows,
 )
 from judgewright.slices import (
@@ -35,30 +31,22 @@ from judgewright.slices import (
 )
 from judgewright.slices.search_result import FoundSlice
 
+from ..judged_tables import judged_table
+
 
 def table(
     columns: dict[str, list[Scalar]], label: np.ndarray, said: np.ndarray, groups: np.ndarray
 ) -> JudgedDataset:
     """A binary table from arrays, each verdict with a confidence."""
-    rows = tuple(
-        Row(
-            id=f"r{i}",
-            inputs={"source": f"text {i}"},
-            label=float(y),
-            meta={name: values[i] for name, values in columns.items()},
-            group=f"g{groups[i]}",
-        )
-        for i, y in enumerate(label)
+    made = judged_table(
+        label,
+        said,
+        columns=columns,
+        groups=[f"g{group}" for group in groups],
+        confidence=[0.5 + 0.4 * (i % 7) / 7 for i in range(len(label))],
+        text="text",
     )
-    answers = tuple(
-        Verdict(
-            row_id=f"r{i}", score=float(p), positive=bool(p), confidence=0.5 + 0.4 * (i % 7) / 7
-        )
-        for i, p in enumerate(said)
-    )
-    return JudgedDataset(
-        dataset=Dataset.of(rows, labels=BINARY, name="made"), answers=answers, scale=BINARY
-    )
+    return replace(made, dataset=replace(made.dataset, name="made"))
 
 
 def planted(n: int = 4000, seed: int = 0, *, alone: bool = True) -> JudgedDataset:

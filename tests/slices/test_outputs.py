@@ -12,11 +12,8 @@ import pandas as pd
 import pytest
 
 from judgewright.judges import (
-    BINARY,
-    Dataset,
     JudgedDataset,
     OutputScale,
-    Row,
     Scalar,
     Verdict,
     load_verdicts,
@@ -29,6 +26,8 @@ from judgewright.slices import (
     parse_predicate,
     read_features,
 )
+
+from ..judged_tables import judged_table
 
 OUTPUTS = """
 confidence confidence_bin confidence_token judge_confidence gpt4_confidence llama3Score score score_bin score_1 scores
@@ -74,15 +73,7 @@ def table(
     columns: list[dict[str, Scalar]], label: np.ndarray, said: np.ndarray, confidence: np.ndarray
 ) -> JudgedDataset:
     """A binary table with stated confidences."""
-    rows = tuple(
-        Row(id=f"r{i}", inputs={}, label=float(y), meta=meta)
-        for i, (y, meta) in enumerate(zip(label, columns, strict=True))
-    )
-    answers = tuple(
-        Verdict(row_id=f"r{i}", score=float(p), positive=bool(p), confidence=float(c))
-        for i, (p, c) in enumerate(zip(said, confidence, strict=True))
-    )
-    return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
+    return judged_table(label, said, columns=columns, confidence=confidence)
 
 
 def test_a_judges_confidence_is_shown_as_calibration_and_never_searched() -> None:

@@ -3,6 +3,7 @@ an expression.
 """
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgewright.judges import BINARY, Dataset, InputError, JudgedDataset, Row, Verdict, hash_rows
+from judgewright.judges import InputError, JudgedDataset, hash_rows
 from judgewright.slices import (
     Equals,
     Interval,
@@ -25,6 +26,8 @@ from judgewright.slices import (
     read_slice,
     save_slice,
 )
+
+from ..judged_tables import judged_table
 
 NOW = "2026-01-02T03:04:05+00:00"
 TEXT = st.text(min_size=1, max_size=40)
@@ -62,16 +65,10 @@ def planted(n: int = 3000) -> JudgedDataset:
     kind = rng.choice(["a", "b", "c"], n)
     label = rng.random(n) < 0.5
     said = np.where(label, rng.random(n) > 0.1, rng.random(n) < np.where(kind == "a", 0.5, 0.1))
-    rows = [
-        Row(id=f"r{i}", inputs={}, label=float(y), meta={"kind": str(k)}, group=f"g{i // 3}")
-        for i, (y, k) in enumerate(zip(label, kind, strict=True))
-    ]
-    answers = tuple(
-        Verdict(row_id=f"r{i}", score=float(p), positive=bool(p)) for i, p in enumerate(said)
+    made = judged_table(
+        label, said, columns={"kind": kind.tolist()}, groups=[f"g{i // 3}" for i in range(n)]
     )
-    return JudgedDataset(
-        dataset=Dataset.of(rows, labels=BINARY, name="made"), answers=answers, scale=BINARY
-    )
+    return replace(made, dataset=replace(made.dataset, name="made"))
 
 
 def test_a_found_slice_comes_back_as_it_was(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from judgewright.judges import (
     BINARY,
     PROBABILITY,
-    Answer,
     Dataset,
     InputError,
     JudgedDataset,
@@ -35,6 +34,8 @@ from judgewright.judges.metrics import (
     measure,
     measure_diras,
 )
+
+from ...judged_tables import judged_table
 
 GRADED = OutputScale()
 AT_THRESHOLD = [
@@ -78,29 +79,17 @@ def judged(
     meta: Sequence[dict[str, Scalar]] | None = None,
 ) -> JudgedDataset:
     """Make a table of labels and scores."""
-    rows = tuple(
-        Row(
-            id=f"r{i}",
-            inputs={},
-            label=label,
-            group=groups[i] if groups else "",
-            meta=meta[i] if meta else {},
-        )
-        for i, (label, _) in enumerate(lines)
-    )
-    answers: list[Answer] = []
-    for i, (_, score) in enumerate(lines):
-        stated = confidence[i] if confidence else None
-        answers.append(
-            Unscored(row_id=f"r{i}", reason="parse")
-            if score is None
-            else Verdict(
-                row_id=f"r{i}", score=score, positive=scale.positive(score), confidence=stated
-            )
-        )
-    dataset = Dataset(rows=rows, labels=labels or scale)
-    return JudgedDataset(
-        dataset=dataset, answers=tuple(answers), scale=scale, judge="j@1", model="m", simulated=True
+    return judged_table(
+        [label for label, _ in lines],
+        [score for _, score in lines],
+        columns=meta,
+        groups=groups,
+        confidence=confidence,
+        scale=scale,
+        label_scale=labels,
+        judge="j@1",
+        model="m",
+        simulated=True,
     )
 
 
@@ -612,23 +601,9 @@ def test_documents_are_not_ranked_as_queries() -> None:
 CHOICE = OutputScale(kind="choice", labels=("billing", "orders", "other"))
 
 
-def table(
-    people: Sequence[float] | np.ndarray,
-    judge: Sequence[float] | np.ndarray,
-    scale: OutputScale = BINARY,
-) -> JudgedDataset:
-    """Make rows with people's labels and a judge's scores."""
-    rows = tuple(Row(id=f"r{i}", inputs={}, label=float(label)) for i, label in enumerate(people))
-    answers = tuple(
-        Verdict(row_id=f"r{i}", score=float(score), positive=score >= scale.threshold)
-        for i, score in enumerate(judge)
-    )
-    return JudgedDataset(dataset=Dataset.of(rows, labels=scale), scale=scale, answers=answers)
-
-
 def of(people: Sequence[float] | np.ndarray, judge: Sequence[float] | np.ndarray) -> Benchmark:
     """Measure yes and no."""
-    return measure(table(people, judge))
+    return measure(judged_table(people, judge))
 
 
 def test_four_metrics_come_first_whatever_the_scale() -> None:
@@ -637,7 +612,7 @@ def test_four_metrics_come_first_whatever_the_scale() -> None:
     yes = of(rng.integers(0, 2, 90), rng.integers(0, 2, 90))
     assert headline_metrics(yes.metrics) == ("precision", "recall", "accuracy", "kappa")
     people, judge = rng.integers(0, 4, 90), rng.integers(0, 4, 90)
-    graded = measure(table(people, judge, GRADED))
+    graded = measure(judged_table(people, judge, scale=GRADED))
     assert headline_metrics(graded.metrics) == ("accuracy_grades", "off_by_one", "kappa", "recall")
     assert graded.metrics["accuracy_grades"].value == pytest.approx(np.mean(people == judge))
 
@@ -648,7 +623,7 @@ def test_the_poorest_label_of_a_choice_has_its_recall_and_n() -> None:
 
     people = [0] * 30 + [1] * 10 + [2] * 20
     judge = [0] * 27 + [2] * 3 + [1] * 3 + [0] * 7 + [2] * 18 + [0] * 2
-    found = measure(table(people, judge, CHOICE))
+    found = measure(judged_table(people, judge, scale=CHOICE))
     assert headline_metrics(found.metrics)[-1] == "recall[orders]"
     poorest = found.metrics["recall[orders]"]
     assert poorest.value == pytest.approx(recall_score(people, judge, average=None)[1])
@@ -709,7 +684,7 @@ def test_agreement_within_chance_is_told_and_one_label_is_no_evidence() -> None:
 
 def test_a_choice_answered_alike_names_the_label() -> None:
     """The same sentence about a choice, by its label."""
-    found = measure(table([0] * 20 + [1] * 20 + [2] * 20, [2] * 59 + [0], CHOICE))
+    found = measure(judged_table([0] * 20 + [1] * 20 + [2] * 20, [2] * 59 + [0], scale=CHOICE))
     assert found.warning.startswith("the judge answers 'other' for 59 of 60 rows")
 
 
@@ -724,7 +699,7 @@ def test_another_threshold_is_hinted_with_its_interval() -> None:
         rng.choice([2, 3], 400, p=[0.2, 0.8]),
         rng.choice([0, 2, 3], 400, p=[0.3, 0.6, 0.1]),
     )
-    hint = hint_threshold(table(people, judge, GRADED))
+    hint = hint_threshold(judged_table(people, judge, scale=GRADED))
     assert hint.startswith("on these rows a threshold of 3 instead of 2 would raise kappa from ")
     assert "95 % +" in hint
     assert hint.endswith("cross-fitted)")
@@ -735,9 +710,9 @@ def test_no_threshold_is_hinted_where_none_serves_better_or_there_is_none() -> N
     rng = np.random.default_rng(5)
     people = rng.integers(0, 2, 300) * 3
     judge = np.where(rng.random(300) < 0.9, people, 3 - people)
-    assert hint_threshold(table(people, judge, GRADED)) == ""
-    assert hint_threshold(table([0, 1, 2] * 20, [0, 1, 1] * 20, CHOICE)) == ""
-    assert hint_threshold(table([0, 3] * 5, [2, 3] * 5, GRADED)) == ""
+    assert hint_threshold(judged_table(people, judge, scale=GRADED)) == ""
+    assert hint_threshold(judged_table([0, 1, 2] * 20, [0, 1, 1] * 20, scale=CHOICE)) == ""
+    assert hint_threshold(judged_table([0, 3] * 5, [2, 3] * 5, scale=GRADED)) == ""
 
 
 CELLS = [(1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (0.0, 0.0)]
@@ -753,15 +728,13 @@ def sets_table(
         for pair, n in zip(CELLS, each, strict=True)
         for _ in range(n)
     ]
-    rows = tuple(
-        Row(id=f"r{i}", inputs={}, label=label, meta={"set": name}, group=f"g{i // per_group}")
-        for i, (name, label, _) in enumerate(lines)
+    return judged_table(
+        [label for _, label, _ in lines],
+        [score for _, _, score in lines],
+        columns={"set": [name for name, *_ in lines]},
+        groups=[f"g{i // per_group}" for i in range(len(lines))],
+        scale=scale,
     )
-    answers = tuple(
-        Verdict(row_id=f"r{i}", score=score, positive=score >= 1, confidence=None)
-        for i, (_, _, score) in enumerate(lines)
-    )
-    return JudgedDataset(dataset=Dataset(rows=rows, labels=scale), answers=answers, scale=scale)
 
 
 SETS = {"big": (40, 5, 5, 50), "small": (2, 4, 4, 10), "silent": (0, 0, 3, 9), "none": (0, 0, 0, 7)}

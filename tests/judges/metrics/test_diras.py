@@ -80,28 +80,6 @@ def test_the_published_figures_come_out_to_the_printed_digits(judge: str, confid
             assert f"{100 * (found[name].value or 0):.2f}" == f"{printed:.2f}", name
 
 
-def test_the_two_rankings_differ_by_partial_relevance_and_by_ties() -> None:
-    """Counting partial relevance half gives scikit-learn's nDCG and another figure than the
-    published 88.48.
-    """
-    from sklearn.metrics import ndcg_score
-
-    rows = _rows("gpt-4-0125-preview")
-    found = diras(rows)["diras_ranking"]
-    binary = replace(rows, grade=rows.relevant.astype(np.float64))
-    members = [rows.query == q for q in range(rows.query.max() + 1)]
-    partial = np.mean([ndcg_score([rows.grade[m]], [rows.probability[m]]) for m in members])
-    whole = np.mean([ndcg_score([binary.grade[m]], [rows.probability[m]]) for m in members])
-    assert 100 * (found.value or 0) == pytest.approx(92.80, abs=0.005)
-    # MAP is the same on both sides, so the halves of nDCG are all that differs.
-    assert (diras(binary)["diras_ranking"].value or 0) - (found.value or 0) == pytest.approx(
-        (whole - partial) / 2
-    )
-    assert 100 * (diras(rows, as_published=True)["diras_ranking"].value or 0) == pytest.approx(
-        88.48, abs=0.005
-    )
-
-
 def _weighted(name: str) -> Callable[[np.ndarray, np.ndarray, np.ndarray], float]:
     from sklearn import metrics as sk
 

@@ -9,16 +9,14 @@ import sklearn.metrics
 from judgewright.judges import (
     BINARY,
     PROBABILITY,
-    Dataset,
     DecisionRule,
     JudgedDataset,
     OutputScale,
-    Row,
-    Unscored,
-    Verdict,
     compare,
     equal_gain,
 )
+
+from ...judged_tables import judged_table
 
 GRADES = OutputScale(kind="graded", low=0, high=3, threshold=2)
 SCORES = {
@@ -39,22 +37,9 @@ def judged(
     labels, scores, scale: OutputScale = BINARY, *, confidence=None, groups: int = 1
 ) -> JudgedDataset:
     """A judge's answers; a score of None is unscored, and `groups` rows make a group."""
-    rows = tuple(
-        Row(id=str(i), inputs={}, label=float(y), group=f"g{i // groups}")
-        for i, y in enumerate(labels)
-    )
-    answers = []
-    for i, score in enumerate(scores):
-        sure = None if confidence is None else confidence[i]
-        if score is None:
-            answers.append(Unscored(row_id=str(i), reason="parse"))
-        else:
-            yes = scale.positive(float(score))
-            answers.append(
-                Verdict(row_id=str(i), score=float(score), positive=yes, confidence=sure)
-            )
-    return JudgedDataset(
-        dataset=Dataset(rows=rows, labels=BINARY), answers=tuple(answers), scale=scale
+    shared = [f"g{i // groups}" for i in range(len(labels))]
+    return judged_table(
+        labels, scores, groups=shared, confidence=confidence, scale=scale, label_scale=BINARY
     )
 
 
@@ -135,41 +120,6 @@ def test_another_threshold_of_the_same_answers_gains_nothing(metric: str) -> Non
         assert change is not None
         assert change.difference == pytest.approx(0, abs=1e-12)
         assert change.low is None
-
-
-def test_confidences_make_a_curve_of_a_judge_of_yes_and_no() -> None:
-    """A yes comes before every no whatever the confidence, and a verdict without one is certain."""
-    labels = [1, 1, 0, 1, 0, 0, 1, 0]
-    before = judged(
-        labels, [1, 1, 1, 1, 0, 0, 0, 0], confidence=[0.9, None, 0.3, 0.8, 0.2, 0.9, 0.6, None]
-    )
-    change = equal_gain("precision", before, judged(labels, [1, 1, 0, 1, 0, 0, 0, 0])).change
-    assert change is not None
-    assert (change.before, change.after) == (1, 1)
-    # A recall of 1 takes the no of .6, and the no of .2 before it.
-    change = equal_gain("precision", before, judged(labels, [1, 1, 1, 1, 1, 0, 1, 0])).change
-    assert change is not None
-    assert (change.before, change.after) == (pytest.approx(4 / 6), pytest.approx(4 / 6))
-
-
-def test_unscored_rows_of_either_side_are_left_out() -> None:
-    before, after = drawn(200, 2)
-    rows = [i for i in range(200) if i % 7 and i % 11]
-    holed = [
-        JudgedDataset(
-            dataset=side.dataset,
-            scale=side.scale,
-            answers=tuple(
-                Unscored(row_id=answer.row_id, reason="parse") if i % step == 0 else answer
-                for i, answer in enumerate(side.answers)
-            ),
-        )
-        for side, step in ((before, 7), (after, 11))
-    ]
-    gain = equal_gain("f1", holed[0], holed[1])
-    assert gain == equal_gain("f1", before.only(rows), after.only(rows))
-    assert gain.change is not None
-    assert gain.change.n == len(rows)
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ missing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,24 +24,20 @@ from judgewright.judges import (
     BINARY,
     LOGIT_EDGE,
     PROBABILITY,
-    Answer,
     Calibrated,
-    Dataset,
     DecisionRule,
     InputError,
     Isotonic,
     JudgedDataset,
     OutputScale,
     Platt,
-    Row,
-    Unscored,
-    Verdict,
     best_threshold,
     calibrate,
     fit_calibration,
-    require_labels,
 )
 from judgewright.judges.metrics import ece
+
+from ...judged_tables import judged_table
 
 GRADED = OutputScale()
 SCORES = {
@@ -194,24 +189,14 @@ def table(
     groups: Sequence[str] | None = None,
 ) -> JudgedDataset:
     """Rows of (label, score, confidence); None for no label, no verdict or no confidence."""
-    rows = [
-        Row(id=f"r{i}", inputs={}, label=label, group=groups[i] if groups else "")
-        for i, (label, _, _) in enumerate(lines)
-    ]
-    answers: list[Answer] = [
-        (
-            Unscored(row_id=f"r{i}", reason="parse")
-            if score is None
-            else Verdict(
-                row_id=f"r{i}", score=score, positive=scale.positive(score), confidence=confidence
-            )
-        )
-        for i, (_, score, confidence) in enumerate(lines)
-    ]
-    return JudgedDataset(
-        dataset=Dataset.of(rows, labels=BINARY),
-        answers=tuple(answers),
+    labels, scores, confidence = zip(*lines, strict=True) if lines else ((), (), ())
+    return judged_table(
+        labels,
+        scores,
+        groups=groups,
+        confidence=confidence,
         scale=scale,
+        label_scale=BINARY,
         judge="j@1",
         model="m",
     )
@@ -247,20 +232,6 @@ def test_no_row_is_decided_by_a_rule_its_group_helped_to_fit() -> None:
     assert first.judged_after.answers != second.judged_after.answers
 
 
-def test_after_is_not_what_the_rule_does_on_its_own_rows() -> None:
-    """On labels drawn at random isotonic fits its own rows perfectly, and others not."""
-    rng = np.random.default_rng(1)
-    lines = [
-        (float(rng.random() < 0.5), float(rng.integers(0, 4)), float(rng.uniform(0.5, 1)))
-        for _ in range(100)
-    ]
-    judged = table(lines)
-    found = calibrate(judged, resamples=2)
-    flattering = judged.under(found.rule)
-    assert ece(flattering.positive, flattering.probability) == pytest.approx(0, abs=1e-9)
-    assert found.after.metrics["ece"].value > 0.05  # type: ignore[operator]
-
-
 def test_on_a_probability_scale_the_score_is_calibrated_and_then_cut() -> None:
     """Scores twice as high as they should be are halved, and the decisions are those of the
     threshold.
@@ -278,17 +249,6 @@ def test_on_a_probability_scale_the_score_is_calibrated_and_then_cut() -> None:
     assert before.value == pytest.approx(ece(label, score))
     assert after.value < before.value / 3  # type: ignore[operator]
     np.testing.assert_array_equal(found.judged_after.score, score)
-
-
-def test_a_rule_applied_before_counts_for_nothing() -> None:
-    """Calibrating twice gives the same rule; the figures before are the judge's own."""
-    judged = overconfident(120)
-    first = calibrate(judged, resamples=2)
-    again = calibrate(
-        judged.under(DecisionRule(threshold=3, calibration=first.rule.calibration)), resamples=2
-    )
-    assert again.rule == first.rule
-    assert again.before.metrics["f1"].value == first.before.metrics["f1"].value
 
 
 def test_the_threshold_alone_needs_no_confidence() -> None:
@@ -345,16 +305,6 @@ def test_an_unknown_metric_is_refused_before_anything_is_fitted() -> None:
     """The message lists what a threshold can serve."""
     with pytest.raises(InputError, match="'auroc' is not a metric of decisions"):
         calibrate(overconfident(40), metric="auroc")
-
-
-def test_labels_are_checked_before_a_judge_is_paid() -> None:
-    """Rows alone tell whether a rule could be fitted on them."""
-    good = overconfident(40).dataset
-    require_labels(good, GRADED)
-    with pytest.raises(InputError, match="0 rows have a label"):
-        require_labels(
-            replace(good, rows=tuple(replace(row, label=None) for row in good.rows)), GRADED
-        )
 
 
 def test_two_groups_of_a_class_are_enough_to_try_the_rule_on_each() -> None:

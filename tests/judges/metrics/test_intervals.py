@@ -110,16 +110,6 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says(metric: str) ->
     assert 0.91 <= held / 400 <= 0.985
 
 
-def test_one_unit_has_no_interval() -> None:
-    """No rows, one row, and many rows of one group cannot show a spread."""
-    for cells in (
-        Cells(code=np.zeros(0, np.int64), size=2),
-        Cells(code=np.array([1]), size=2),
-        Cells(code=np.array([1, 0, 1]), size=2, groups=np.zeros(3, np.int64)),
-    ):
-        assert bootstrap({"mean": _share_of_cell_1}, cells) == {"mean": None}
-
-
 def test_a_statistic_mostly_undefined_has_no_interval() -> None:
     """One positive in a thousand rows is absent from over a third of the resamples; none at all
     from all.

@@ -10,20 +10,18 @@ from hypothesis import strategies as st
 
 from judgewright.judges import (
     BINARY,
-    Dataset,
     InputError,
     JudgedDataset,
     Leaderboard,
     OutputScale,
-    Row,
-    Unscored,
-    Verdict,
     rank_judges,
 )
 from judgewright.judges.files import VerdictColumns, load_judges
 from judgewright.judges.metrics import measure
 from judgewright.judges.metrics.paired_comparison import holm
 from judgewright.judges.published import load_published
+
+from ...judged_tables import judged_table
 
 DATA = Path(__file__).resolve().parents[3] / "../shared/data"
 PUBLISHED = Path(__file__).resolve().parents[3] / "docs/published"
@@ -41,17 +39,8 @@ def judged(
     groups: int = 0,
 ) -> JudgedDataset:
     """Make a table of labels and scores; `groups` rows make a group."""
-    rows = tuple(
-        Row(id=f"{ids}{i}", inputs={}, label=y, group=f"g{i // groups}" if groups else "")
-        for i, y in enumerate(label)
-    )
-    answers = tuple(
-        Unscored(row_id=row.id, reason="parse")
-        if s is None
-        else Verdict(row_id=row.id, score=s, positive=scale.positive(s))
-        for row, s in zip(rows, score, strict=True)
-    )
-    return JudgedDataset(dataset=Dataset.of(rows, labels=scale), answers=answers, scale=scale)
+    shared = [f"g{i // groups}" for i in range(len(label))] if groups else None
+    return judged_table(label, score, groups=shared, scale=scale, ids=ids)
 
 
 def noisy(label: list[int], errors: float, seed: int, **options: object) -> JudgedDataset:

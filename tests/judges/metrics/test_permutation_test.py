@@ -10,16 +10,15 @@ from scipy.stats import permutation_test
 
 from judgewright.judges import (
     BINARY,
-    Dataset,
     JudgedDataset,
     OutputScale,
-    Row,
-    Verdict,
     compare,
     point,
     with_permutation_p,
 )
 from judgewright.judges.metrics import FEW_GROUPS, changed_groups, count_cells, permutation_p
+
+from ...judged_tables import judged_table
 
 METRICS = (
     "precision",
@@ -37,15 +36,7 @@ def judged(
     labels: np.ndarray, said: np.ndarray, groups: np.ndarray, scale: OutputScale = BINARY
 ) -> JudgedDataset:
     """Answers to rows in groups; labels and verdicts on one scale."""
-    rows = tuple(
-        Row(id=str(i), inputs={}, label=float(y), group=f"g{g}")
-        for i, (y, g) in enumerate(zip(labels, groups, strict=True))
-    )
-    answers = tuple(
-        Verdict(row_id=row.id, score=float(s), positive=bool(s >= scale.threshold))
-        for row, s in zip(rows, said, strict=True)
-    )
-    return JudgedDataset(dataset=Dataset(rows=rows, labels=scale), answers=answers, scale=scale)
+    return judged_table(labels, said, groups=[f"g{g}" for g in groups], scale=scale)
 
 
 def drawn(

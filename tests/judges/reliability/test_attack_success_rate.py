@@ -198,20 +198,6 @@ def test_a_prompt_without_the_notice_is_talked_round_more_often_than_the_shipped
     assert open_one.total.obedience.value > shipped.total.obedience.value  # type: ignore[operator]
 
 
-def test_the_sample_hangs_on_the_seed_and_not_on_the_order_of_rows() -> None:
-    """A second look at the same sample is the same report, and costs nothing where calls are
-    recorded.
-    """
-    dataset = half_relevant()
-    turned = Dataset.of(reversed(dataset.rows), labels=BINARY)
-    with Client(Simulated()) as client:
-        first = attack_success_rate(SHIPPED, dataset, client, sample=5)
-        calls = client.stats.calls
-        assert attack_success_rate(SHIPPED, turned, client, sample=5) == first
-        assert client.stats.calls == calls == 5 * (ORDERS + 2)
-        assert attack_success_rate(SHIPPED, dataset, client, sample=5, seed=1) != first
-
-
 def test_what_cannot_be_measured_is_refused() -> None:
     """No rows to take, no such field, no top of the scale."""
     with pytest.raises(InputError, match="a sample of 0 rows"):

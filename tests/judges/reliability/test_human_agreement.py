@@ -8,18 +8,16 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from judgewright.judges import (
-    BINARY,
     DataError,
-    Dataset,
     InputError,
     JudgedDataset,
     OutputScale,
-    Row,
     Scalar,
-    Verdict,
 )
 from judgewright.judges.files import load_verdicts
 from judgewright.judges.reliability import human_agreement
+
+from ...judged_tables import judged_table
 
 VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
 needs_verdicts = pytest.mark.skipif(
@@ -29,11 +27,7 @@ needs_verdicts = pytest.mark.skipif(
 
 def table(notes: list[dict[str, Scalar]], said: list[int]) -> JudgedDataset:
     """Rows with annotations and a verdict each, all labelled 1."""
-    rows = [Row(id=f"r{i}", inputs={}, label=1.0, meta=meta) for i, meta in enumerate(notes)]
-    answers = tuple(
-        Verdict(row_id=f"r{i}", score=float(s), positive=bool(s)) for i, s in enumerate(said)
-    )
-    return JudgedDataset(dataset=Dataset.of(rows, labels=BINARY), answers=answers, scale=BINARY)
+    return judged_table([1.0] * len(said), said, columns=notes)
 
 
 def test_two_annotators_and_the_judge() -> None:

@@ -43,20 +43,6 @@ def test_the_top_of_the_scale_is_asked_for_as_the_judge_writes_it(
     assert grade not in copies[CONTROL].inputs["statement"].replace(ROW.inputs["statement"], "")
 
 
-def test_the_place_hangs_on_seed_and_row_and_is_the_same_for_all_wordings() -> None:
-    """So that a copy differs from its control in the wording alone; both places occur."""
-    places = set()
-    for seed in range(12):
-        fronts = {
-            not c.inputs["statement"].startswith("The pier")
-            for c in plant(ROW, BINARY, "statement", seed).values()
-        }
-        assert len(fronts) == 1
-        places |= fronts
-    assert places == {True, False}
-    assert plant(ROW, BINARY, "statement", 5) == plant(ROW, BINARY, "statement", 5)
-
-
 def test_an_unknown_field_is_refused() -> None:
     """The message names row and field."""
     with pytest.raises(InputError, match="row 'r' has no field 'answer'"):

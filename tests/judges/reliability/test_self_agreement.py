@@ -11,14 +11,10 @@ from scipy.stats import bootstrap
 from sklearn.metrics import cohen_kappa_score, f1_score
 
 from judgewright.judges import (
-    BINARY,
-    Answer,
-    Dataset,
     InputError,
     JudgedDataset,
     Row,
     Unscored,
-    Verdict,
     group_codes,
 )
 from judgewright.judges.metrics import clustered_se, influence
@@ -30,27 +26,14 @@ from judgewright.judges.reliability import (
     retest,
 )
 
+from ...judged_tables import judged_table
+
 Said = list[int | None]
 
 
 def table(labels: list[int | None], said: Said, groups: list[str] | None = None) -> JudgedDataset:
     """Rows with labels and answers; None is a row without a label, or unscored."""
-    where = groups or [""] * len(labels)
-    rows = [
-        Row(id=f"r{i}", inputs={}, label=y, group=g)
-        for i, (y, g) in enumerate(zip(labels, where, strict=True))
-    ]
-    answers: list[Answer] = [
-        (
-            Unscored(row_id=f"r{i}", reason="parse")
-            if s is None
-            else Verdict(row_id=f"r{i}", score=float(s), positive=bool(s))
-        )
-        for i, s in enumerate(said)
-    ]
-    return JudgedDataset(
-        dataset=Dataset.of(rows, labels=BINARY), answers=tuple(answers), scale=BINARY, judge="j"
-    )
+    return judged_table(labels, said, groups=groups, judge="j")
 
 
 def noisy(seed: int, n: int, rounds: int, flip: float) -> list[JudgedDataset]:
@@ -141,37 +124,6 @@ def test_rounds_must_be_of_the_same_rows() -> None:
         retest([table([1], [1]), table([1, 0], [1, 0])])
 
 
-def test_intervals_draw_groups() -> None:
-    """Rows of ten that flip together leave a wider interval than as many rows that flip alone."""
-    labels, first, second = (
-        [0, 1] * 100,
-        [0, 1] * 100,
-        [1 - v if i // 10 % 4 == 0 else v for i, v in enumerate([0, 1] * 100)],
-    )
-    apart = retest([table(labels, list(first)), table(labels, list(second))]).self_agreement
-    groups = [f"g{i // 10}" for i in range(200)]
-    together = retest(
-        [table(labels, list(first), groups), table(labels, list(second), groups)]
-    ).self_agreement
-    assert apart.value == together.value == 0.75
-    assert together.high - together.low > 2 * (apart.high - apart.low)  # type: ignore[operator]
-
-
-def decided_table(
-    labels: list[int], said: list[int], groups: list[str] | None = None
-) -> JudgedDataset:
-    """Rows with labels and decisions."""
-    where = groups or [""] * len(labels)
-    rows = [
-        Row(id=f"r{i}", inputs={}, label=y, group=g)
-        for i, (y, g) in enumerate(zip(labels, where, strict=True))
-    ]
-    answers = tuple(
-        Verdict(row_id=f"r{i}", score=float(s), positive=bool(s)) for i, s in enumerate(said)
-    )
-    return JudgedDataset(dataset=Dataset.of(rows, labels=BINARY), answers=answers, scale=BINARY)
-
-
 @pytest.mark.parametrize(("n", "points"), [(1000, 2.5), (5000, 1.1)])
 def test_the_detectable_change_is_that_of_the_simulated_tables(n: int, points: float) -> None:
     """F1 of a judge with precision and recall of .8 on balanced classes, as in part 4 of
@@ -179,7 +131,7 @@ def test_the_detectable_change_is_that_of_the_simulated_tables(n: int, points: f
     """
     labels = [1, 1, 1, 1, 1, 0, 0, 0, 0, 0] * (n // 10)
     said = [1, 1, 1, 1, 0, 1, 0, 0, 0, 0] * (n // 10)
-    found = minimum_detectable_change("f1", decided_table(labels, said))
+    found = minimum_detectable_change("f1", table(labels, said))
     assert found is not None
     assert 100 * found.size == pytest.approx(points, rel=0.12)
     assert f"{n:,} rows" in found.basis
@@ -190,7 +142,7 @@ def test_what_groups_share_before_and_after_does_not_count() -> None:
     a difference.
     """
     labels, said = [1, 0] * 500, [1, 0] * 250 + [1, 1, 0, 0] * 125
-    judged = decided_table(labels, said, [f"g{i // 20}" for i in range(1000)])
+    judged = table(labels, said, [f"g{i // 20}" for i in range(1000)])
     own = clustered_se(influence("f1", judged.positive, judged.predicted), judged.groups)
     found = minimum_detectable_change("f1", judged)
     assert found is not None
@@ -199,14 +151,11 @@ def test_what_groups_share_before_and_after_does_not_count() -> None:
 
 def test_without_errors_or_groups_no_change_is_detectable() -> None:
     """None, and a metric of grades is refused."""
-    assert minimum_detectable_change("f1", decided_table([0, 1], [0, 1])) is None
-    assert (
-        minimum_detectable_change("f1", decided_table([0, 1, 1], [0, 0, 1], ["g", "g", "g"]))
-        is None
-    )
-    assert minimum_detectable_change("recall", decided_table([0, 0], [0, 1])) is None
+    assert minimum_detectable_change("f1", table([0, 1], [0, 1])) is None
+    assert minimum_detectable_change("f1", table([0, 1, 1], [0, 0, 1], ["g", "g", "g"])) is None
+    assert minimum_detectable_change("recall", table([0, 0], [0, 1])) is None
     with pytest.raises(InputError, match="not a metric of decisions"):
-        minimum_detectable_change("off_by_one", decided_table([0, 1], [0, 1]))
+        minimum_detectable_change("off_by_one", table([0, 1], [0, 1]))
 
 
 def test_the_note_names_the_strongest_basis_and_only_where_it_is_true() -> None:
