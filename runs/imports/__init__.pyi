@@ -3,7 +3,7 @@ from .foreign_judge import AddOptions, ForeignJudge, Question, several
 from .installed_tools import TOOLS, list_installed, read_installed
 from .model_reading import NO_READING, ModelReading, ask_for_reading, reading_messages
 from .our_exports import ReadBack, read_back
-from .own_prompt import read_own_prompt, read_own_prompts
+from .own_prompt import read_own_prompts
 from .placeholders import read_double_brace, read_f_string, read_loose
 from .understand import Understood, understand
 
@@ -23,7 +23,6 @@ __all__ = [
     "read_f_string",
     "read_installed",
     "read_loose",
-    "read_own_prompt",
     "read_own_prompts",
     "reading_messages",
     "reply_clause",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ...judges import Example, InputError
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart
@@ -27,7 +27,10 @@ def read_demonstrations(
         InputError: One does not have the form of the last message.
     """
     parts = _stripped(last.parts)
-    patterns = [re.compile(_exact(parts, names)), re.compile(_loose(parts, names), re.IGNORECASE)]
+    patterns = [
+        re.compile(_pattern(parts, names, loose=False)),
+        re.compile(_pattern(parts, names, loose=True), re.IGNORECASE),
+    ]
     examples: list[Example] = []
     for number, (user, reply) in enumerate(demonstrations, start=1):
         text = "" if _has_fields(user, reply) else user.text({}).strip()
@@ -55,21 +58,20 @@ def _stripped(parts: Sequence[TemplatePart]) -> list[TemplatePart]:
     return stripped
 
 
-def _exact(parts: Sequence[TemplatePart], names: Mapping[str, str]) -> str:
-    """Return the pattern of a message as it is written."""
-    values = _values(parts, names)
-    return "".join(re.escape(part) if isinstance(part, str) else next(values) for part in parts)
-
-
-def _loose(parts: Sequence[TemplatePart], names: Mapping[str, str]) -> str:
-    """Return a pattern in which line breaks part labels from values, with any blanks beside
-    them.
+def _pattern(parts: Sequence[TemplatePart], names: Mapping[str, str], *, loose: bool) -> str:
+    """Return the pattern of a message; loosely line breaks part labels from values, with any blanks
+    beside them. A value that is shown again is the same.
     """
-    values = _values(parts, names)
     pattern = ""
+    shown_before: set[str] = set()
     for part in parts:
-        if not isinstance(part, str):
-            pattern += next(values)
+        if isinstance(part, Field):
+            name = names[part.name]
+            pattern += f"(?P={name})" if part.name in shown_before else rf"(?P<{name}>[\s\S]*?)"
+            shown_before.add(part.name)
+            continue
+        if not loose:
+            pattern += re.escape(part)
             continue
         for blank, word in re.findall(r"(\s+)|(\S+)", part):
             if "\n" in blank:
@@ -77,19 +79,6 @@ def _loose(parts: Sequence[TemplatePart], names: Mapping[str, str]) -> str:
             elif word:
                 pattern += re.escape(word) + r"[ \t]*"
     return pattern
-
-
-def _values(parts: Sequence[TemplatePart], names: Mapping[str, str]) -> Iterator[str]:
-    """Yield the pattern of each field's value; where it is shown again it is the same."""
-    seen: set[str] = set()
-    for part in parts:
-        if isinstance(part, Field):
-            yield (
-                f"(?P={names[part.name]})"
-                if part.name in seen
-                else rf"(?P<{names[part.name]}>[\s\S]*?)"
-            )
-            seen.add(part.name)
 
 
 def _has_fields(*messages: TemplateMessage) -> bool:

@@ -21,7 +21,7 @@ from .bounded import bounded
 from .code_strings import prompts_of
 from .data_files import prompts_in
 from .file_beside import file_beside
-from .foreign_judge import ForeignJudge, foreign, several, text_of
+from .foreign_judge import ForeignJudge, foreign, text_of
 from .messages import ROLES
 from .placeholders import read_parts
 from .prompt_files import read_text, words_of
@@ -44,22 +44,6 @@ _ROLE_LINE = re.compile(
 """A line over a message: `system:` of Prompty, `{{role "system"}}` of Dotprompt."""
 _NO_CODE = {"code": re.compile(r"(?m)^(?=[ \t]*[%!])")}
 _EVERY_LINE = re.compile(r"(?m)^")
-
-
-def read_own_prompt(path: Path, string: str | None = None) -> ForeignJudge:
-    """Read a person's prompt.
-
-    Args:
-        path: The file; what it is follows from its name and content.
-        string: Which prompt of a file with several is meant.
-
-    Raises:
-        InputError: It holds no prompt, several, or one that computes something.
-    """
-    judge, *others = read_own_prompts(path, string)
-    if others:
-        raise _of_file(path, several([judge, *others]))
-    return judge
 
 
 def read_own_prompts(path: Path, string: str | None = None) -> tuple[ForeignJudge, ...]:

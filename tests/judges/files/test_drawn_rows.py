@@ -14,28 +14,12 @@ from judgewright.judges.files import RawRoles, read_raw_rows
 
 ROWS: list[dict[str, Any]] = [
     {"id": "a", "text": "one plain text of words", "label": 1, "score": 1},
-    {
-        "id": "b",
-        "text": "another plain text of words",
-        "label": 0,
-        "score": 1,
-        "sampling_probability": 1,
-    },
-    {
-        "id": "c",
-        "text": "a third plain text of words",
-        "label": 1,
-        "score": 0,
-        "sampling_probability": None,
-    },
-    {
-        "id": "d",
-        "text": "one that was drawn for a label",
-        "label": 0,
-        "score": 1,
-        "sampling_probability": 0.2,
-    },
+    {"id": "b", "text": "another plain text of words", "label": 0, "score": 1},
+    {"id": "c", "text": "a third plain text of words", "label": 1, "score": 0},
+    {"id": "d", "text": "one that was drawn for a label", "label": 0, "score": 1},
 ]
+for row, probability in zip(ROWS[1:], (1, None, 0.2), strict=True):
+    row["sampling_probability"] = probability
 
 
 def written(folder: Path, rows: list[dict[str, Any]], name: str = "rows.jsonl") -> Path:

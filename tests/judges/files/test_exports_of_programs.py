@@ -99,7 +99,6 @@ EXPORTS: dict[str, tuple[str, str | bytes]] = {
         "a.json",
         json.dumps([{**row, "ratio": float("inf")} for row in ROWS]),
     ),
-    "columns of lists": ("a.json", json.dumps(FRAME.to_dict("list"))),
     "an object with data": ("a.json", json.dumps({"data": ROWS, "version": 1})),
     "an object with rows and others": (
         "a.json",

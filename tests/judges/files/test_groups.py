@@ -82,72 +82,31 @@ def test_a_column_or_none_beats_it_and_what_falls_away_is_named(tmp_path: Path) 
     assert not any("repeats far more" in note for note in named.notes)
 
 
+# By column: of how many rows in a row the text stays; less than 0, after how many it comes again.
+# One query is no more repeated than one passage where every query meets every passage; then too few
+# values, an instruction beside them, and a text that hardly repeats. A right answer repeats because
+# its question does. Three questions a source: the source makes the groups; of a dozen sources their
+# questions are too fine.
 @pytest.mark.parametrize(
-    ("texts", "expected"),
+    ("rows", "repeats", "expected"),
     [
-        (
-            {
-                "query": [f"q{i // 5}" for i in range(100)],
-                "passage": [f"passage {i}" for i in range(100)],
-            },
-            "query",
-        ),
-        (
-            {
-                "source": [f"a source {i // 5}" for i in range(100)],
-                "statement": [f"s{i}" for i in range(100)],
-            },
-            "source",
-        ),
-        # One query is no more repeated than one passage where every query meets every passage.
-        (
-            {
-                "query": [f"q{i % 20}" for i in range(400)],
-                "passage": [f"passage {i // 20}" for i in range(400)],
-            },
-            None,
-        ),
-        # Too few values, an instruction beside them, and a text that hardly repeats.
-        (
-            {
-                "query": [f"q{i % 19}" for i in range(190)],
-                "passage": [f"passage {i}" for i in range(190)],
-            },
-            None,
-        ),
-        ({"query": [f"q{i}" for i in range(99)], "told": ["judge it"] * 99}, None),
-        ({"told": ["judge it"] * 100, "query": [f"q{i // 5}" for i in range(100)]}, "query"),
-        # A right answer repeats because its question does.
-        (
-            {
-                "question": [f"q{i // 5}" for i in range(100)],
-                "gold": [f"right {i // 5}" for i in range(100)],
-                "answer": [f"answer {i}" for i in range(100)],
-            },
-            "gold",
-        ),
-        # Three questions a source: the source makes the groups.
-        (
-            {
-                "source": [f"a source {i // 12}" for i in range(360)],
-                "question": [f"q{i // 4}" for i in range(360)],
-                "answer": [f"answer {i}" for i in range(360)],
-            },
-            "source",
-        ),
-        # The same of a dozen sources: their questions are too fine.
-        (
-            {
-                "source": [f"a long source {i // 30}" for i in range(360)],
-                "question": [f"q{i // 10}" for i in range(360)],
-                "answer": [f"answer {i}" for i in range(360)],
-            },
-            None,
-        ),
+        (100, {"query": 5, "passage": 1}, "query"),
+        (100, {"source": 5, "statement": 1}, "source"),
+        (400, {"query": -20, "passage": 20}, None),
+        (190, {"query": -19, "passage": 1}, None),
+        (99, {"query": 1, "instruction": 99}, None),
+        (100, {"instruction": 100, "query": 5}, "query"),
+        (100, {"q": 5, "the gold": 5, "the whole answer": 1}, "the gold"),
+        (360, {"a source": 12, "q": 4, "answer": 1}, "a source"),
+        (360, {"a very long source": 30, "q": 10, "answer": 1}, None),
     ],
 )
-def test_what_repeats_far_more(texts: dict[str, list[str]], expected: str | None) -> None:
+def test_what_repeats_far_more(rows: int, repeats: dict[str, int], expected: str | None) -> None:
     """The rule of the module's first lines."""
+    texts = {
+        name: [f"{name} {i % -each if each < 0 else i // each}" for i in range(rows)]
+        for name, each in repeats.items()
+    }
     assert repeating_input(texts) == expected
 
 

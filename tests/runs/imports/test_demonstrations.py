@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import InputError, JudgePrompt
-from judgewright.runs.imports import AddOptions, read_own_prompt, understand
+from judgewright.runs.imports import AddOptions, read_own_prompts, understand
 
 SYSTEM = (
     "You check library answers. The answer must name the shelf. End with the line Verdict: GOOD"
@@ -24,7 +24,7 @@ def judge_in(tmp_path: Path, name: str, text: str) -> JudgePrompt:
     """The judge that a file becomes, read without a question."""
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
-    found = understand(read_own_prompt(path), ANSWERS)
+    found = understand(read_own_prompts(path)[0], ANSWERS)
     assert found.prompt is not None, found.questions
     return found.prompt
 
@@ -75,4 +75,4 @@ def test_a_demonstration_without_a_label_is_refused(tmp_path: Path, shown: str) 
     path = tmp_path / "chat.json"
     path.write_text(chat(shown), encoding="utf-8")
     with pytest.raises(InputError, match="demonstration 1"):
-        understand(read_own_prompt(path), ANSWERS)
+        understand(read_own_prompts(path)[0], ANSWERS)

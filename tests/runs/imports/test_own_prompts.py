@@ -4,10 +4,7 @@ becomes is the one that they meant.
 
 from __future__ import annotations
 
-import json
 import re
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -143,44 +140,6 @@ def test_it_goes_out_and_comes_home(target: str, name: str, tmp_path: Path) -> N
     context = ExportContext(prompt=prompt, rule=prompt.rule, provenance={})
     write_export(context, TARGETS[target], tmp_path / "out")
     assert read_back(tmp_path / "out").prompt.version == prompt.version
-
-
-@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
-def test_the_promptfoo_grader_reads_the_same(tmp_path: Path) -> None:
-    """Its JavaScript gives the typical answers their grades, at every mark, path and named
-    grade.
-    """
-    cases: list[tuple[str, object, str, float]] = []
-    for name in WHOLE:
-        prompt = judge_of(name, tmp_path)
-        if "output" in prompt.inputs:  # promptfoo sets it itself
-            continue
-        out = tmp_path / name.translate({ord("/"): "_", ord("."): "_"})
-        context = ExportContext(prompt=prompt, rule=prompt.rule, provenance={})
-        write_export(context, TARGETS["promptfoo"], out)
-        (grader,) = out.glob("*.grader.mjs")
-        source = grader.read_text(encoding="utf-8")
-        form = re.search(r"^const REPLY_FORM = (.*);", source, re.MULTILINE)
-        assert form is not None
-        reader = str(out / "reply_reading.mjs")
-        answers = KEPT[name][1]["answers"]
-        cases += [(reader, json.loads(form.group(1)), *answer) for answer in answers]
-    script = tmp_path / "run.mjs"
-    lines = [
-        "const found = [];",
-        f"for (const [file, form, reply, grade] of {json.dumps(cases)}) {{",
-        "  const { readReply } = await import(file);",
-        "  let score;",
-        "  try { score = readReply(reply, form).score } catch (error) { score = null }",
-        "  if (score !== grade) found.push([file.split('/').at(-2), reply, grade, score]);",
-        "}",
-        "console.log(JSON.stringify(found));",
-    ]
-    script.write_text("\n".join(lines), encoding="utf-8")
-    done = subprocess.run(
-        ["node", str(script)], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert json.loads(done.stdout) == []
 
 
 def test_a_nested_answer_has_a_nested_schema(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import InputError
-from judgewright.runs.imports import AddOptions, Understood, read_own_prompt, understand
+from judgewright.runs.imports import AddOptions, Understood, read_own_prompts, understand
 
 from .recorded import score
 
@@ -19,7 +19,7 @@ def known_of(folder: Path, name: str, text: str, **options: object) -> Understoo
     """What is known of a file's judge."""
     path = folder / name
     path.write_text(text, encoding="utf-8")
-    return understand(read_own_prompt(path), AddOptions(**options))  # pyright: ignore[reportArgumentType]
+    return understand(read_own_prompts(path)[0], AddOptions(**options))  # pyright: ignore[reportArgumentType]
 
 
 def asked(found: Understood) -> list[str]:
