@@ -7,9 +7,9 @@ from .counters import ClientStats, Progress
 from .endpoint import Endpoint
 from .engine import Engine, Here
 from .exchange import Exchange, ask_together
-from .exchange_folder import ExchangeFolder, RequestFile, call_id, read_reply
+from .exchange_folder import RequestFile
 from .ignored import ignored_parameters, unused_settings
-from .ladder import CHANGES, Ladder, changed, remembered
+from .ladder import CHANGES, remembered
 from .limits import AdaptiveLimit, SystemClock
 from .model import Completion, Message, Model, Request, TokenLogprob
 from .price import Price, Prices
@@ -19,7 +19,7 @@ from .request_json import RequestFrame
 from .response_body import BodyReader, body_of
 from .settings import ANSWERING, OMIT, ModelSettings
 from .speed import Speed
-from .tokens import TokenCount, approximate_tokens, count_tokens, estimate_tokens
+from .tokens import approximate_tokens, count_tokens, estimate_tokens
 from .wire import read_answering_fault, read_completion, read_fault, read_retry_after
 
 __all__ = [
@@ -37,11 +37,9 @@ __all__ = [
     "Endpoint",
     "Engine",
     "Exchange",
-    "ExchangeFolder",
     "FailedCall",
     "Forecast",
     "Here",
-    "Ladder",
     "MemoryRecord",
     "Message",
     "Model",
@@ -59,13 +57,10 @@ __all__ = [
     "Speed",
     "Spending",
     "SystemClock",
-    "TokenCount",
     "TokenLogprob",
     "approximate_tokens",
     "ask_together",
     "body_of",
-    "call_id",
-    "changed",
     "checked_url",
     "count_tokens",
     "estimate_tokens",
@@ -73,7 +68,6 @@ __all__ = [
     "read_answering_fault",
     "read_completion",
     "read_fault",
-    "read_reply",
     "read_retry_after",
     "read_seconds",
     "remembered",

@@ -7,7 +7,7 @@ from dataclasses import InitVar, dataclass, field
 
 from ..errors import ModelError, UnreachedError
 from .base_url import checked_url
-from .transport import Secret
+from .transport import Answer, Secret
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,6 +51,16 @@ class Address:
         if self.needs_key:
             message = f"{who}{self.base_url} needs a key"
             raise UnreachedError(message, fatal=True, hint=self.key_hint)
+
+    def answer(
+        self, status: int, content: bytes | ModelError, headers: Mapping[str, str]
+    ) -> Answer | ModelError:
+        """Return what was answered without the key, or why its body cannot be read."""
+        if isinstance(content, ModelError):
+            return content
+        if status >= 300:  # those of a reply are shown nowhere
+            headers = self.secret.scrub_headers(headers)
+        return Answer(status, self.secret.scrub_bytes(content), headers)
 
     def connection_fault(
         self,

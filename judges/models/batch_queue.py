@@ -188,7 +188,7 @@ class BatchQueue:
 
     # From the file to the batch.
 
-    def _hand_over(self, http: Any, path: Path) -> _Way:
+    def _hand_over(self, http: Any, path: Path) -> _Way:  # Any: as `_connect` yields it
         way = _read_way(path)
         if way is None:
             content = {"file": (path.name, path.read_bytes())}
@@ -197,43 +197,31 @@ class BatchQueue:
                     http, _Created, "POST", "/files", files=content, data={"purpose": "batch"}
                 )
             )
-            way = _Way(
-                token=secrets.token_hex(16),
-                step="uploaded",
-                since=time.time(),
-                input_file=uploaded.id,
-            )
+            token = secrets.token_hex(16)
+            way = _Way(token=token, step="uploaded", since=time.time(), input_file=uploaded.id)
             _write_way(path, way)
-        return way if way.batch else self._create(http, path, way)
+        return way if way.batch else self._patiently(lambda: self._create(http, path))
 
-    def _create(self, http: Any, path: Path, way: _Way) -> _Way:
+    def _create(self, http: Any, path: Path) -> _Way:  # Any: as `_connect` yields it
         """Create the batch once, whatever fell over between asking for it and hearing its id."""
-        tries = 0
-        while True:
-            batch = self._find(http, way) if way.step == "creating" else None
-            if batch is None:
-                way = replace(way, step="creating", since=time.time())
-                _write_way(path, way)
-                try:
-                    wish = {
-                        "input_file_id": way.input_file,
-                        "endpoint": URL,
-                        "completion_window": "24h",
-                        "metadata": {TOKEN: way.token},
-                    }
-                    batch = self._read(http, _Created, "POST", "/batches", json=wish)
-                except ModelError as error:
-                    tries += 1
-                    if free_of_charge(error):
-                        way = replace(way, step="uploaded")
-                        _write_way(path, way)
-                    if not error.retryable or tries == _TRIES:
-                        raise
-                    self._sleep(error.retry_after or 2.0**tries)
-                    continue
-            way = replace(way, step="created", batch=batch.id)
-            _write_way(path, way)
-            return way
+        way = _read_way(path)
+        assert way is not None
+        batch = self._find(http, way) if way.step == "creating" else None
+        if batch is None:
+            way = _write_way(path, replace(way, step="creating", since=time.time()))
+            wish = {
+                "input_file_id": way.input_file,
+                "endpoint": URL,
+                "completion_window": "24h",
+                "metadata": {TOKEN: way.token},
+            }
+            try:
+                batch = self._read(http, _Created, "POST", "/batches", json=wish)
+            except ModelError as error:
+                if free_of_charge(error):
+                    _write_way(path, replace(way, step="uploaded"))
+                raise
+        return _write_way(path, replace(way, step="created", batch=batch.id))
 
     def _find(self, http: Any, way: _Way) -> _Listed | None:
         """Return the batch with this way's token, if there is one."""
@@ -439,14 +427,10 @@ class BatchQueue:
         requests = sum(len(file.calls) for file in files)
         batches: list[dict[str, Any]] = []  # Any: JSON
         for file in files:
-            way = ways.get(file.path)
-            fields = {} if way is None else asdict(way)
-            status = {
-                name: fields[name]
-                for name in ("batch", "status", "completed", "failed")
-                if name in fields
-            }
-            batches.append({"file": str(file.path), "requests": len(file.calls), **status})
+            batches.append({"file": str(file.path), "requests": len(file.calls)})
+            if (way := ways.get(file.path)) is not None:
+                counts = {"completed": way.completed, "failed": way.failed}
+                batches[-1] |= {"batch": way.batch, "status": way.status, **counts}
         return Waiting(
             f"waiting for {requests:,} replies of {self._at.base_url}: {_shown(ways.values())}",
             awaits={
@@ -502,8 +486,9 @@ def _read_way(path: Path) -> _Way | None:
     )
 
 
-def _write_way(path: Path, way: _Way) -> None:
+def _write_way(path: Path, way: _Way) -> _Way:
     write_beside(_way_path(path), orjson.dumps(asdict(way)).decode())
+    return way
 
 
 _WAY = TypeAdapter(_Way)

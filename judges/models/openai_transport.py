@@ -70,16 +70,11 @@ class OpenAITransport:
     def _answer(
         self, response: Any
     ) -> Answer | ModelError:  # Any: of either HTTP package the SDK may stand on
-        content = body_of(response)
-        if isinstance(content, ModelError):
-            return content
         # Its own mapping goes through all names for each one that is looked for.
         headers: dict[str, str] = {}
         for name, value in response.headers.raw:
             headers[name.decode("latin-1").lower()] = value.decode("latin-1")
-        if response.status_code >= 300:
-            headers = dict(self._at.secret.scrub_headers(headers))
-        return Answer(response.status_code, self._at.secret.scrub_bytes(content), headers)
+        return self._at.answer(response.status_code, body_of(response), headers)
 
     def _connect(self) -> AsyncOpenAI:
         """Return the SDK's client, made on first use because it belongs to the running loop."""

@@ -97,12 +97,7 @@ class PlainTransport:
         finally:
             if connection is not None:
                 connection.close()  # nothing is left to close after `release`
-        if isinstance(reply, ModelError):
-            return reply
-        headers: Mapping[str, str] = response.headers
-        if response.code >= 300:
-            headers = self._at.secret.scrub_headers(headers)
-        return Answer(response.code, self._at.secret.scrub_bytes(reply), headers)
+        return self._at.answer(response.code, reply, response.headers)
 
     async def close(self) -> None:
         """See `Transport.close`."""

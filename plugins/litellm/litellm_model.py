@@ -292,9 +292,8 @@ def _open_handler(address: Address) -> tuple[Any, Any]:  # Any: httpx's, LiteLLM
     import httpx
     from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
 
-    base_url, secret = address.base_url, address.secret
-    origin = Origin.of(base_url)
-    reader = BodyReader(base_url, errors=(httpx.HTTPError,))
+    origin = Origin.of(address.base_url)
+    reader = BodyReader(address.base_url, errors=(httpx.HTTPError,))
     http = httpx.AsyncClient(
         limits=httpx.Limits(max_connections=address.max_connections),
         timeout=address.timeout,
@@ -340,10 +339,7 @@ def _open_handler(address: Address) -> tuple[Any, Any]:  # Any: httpx's, LiteLLM
                     await response.aclose()
             except httpx.HTTPError as error:
                 return _connection_fault(error, address)
-            if isinstance(content, ModelError):
-                return content
-            headers = secret.scrub_headers(response.headers)
-            return Answer(response.status_code, secret.scrub_bytes(content), headers)
+            return address.answer(response.status_code, content, response.headers)
 
     handler = AsyncHTTPHandler()
     handler.client = httpx.AsyncClient(

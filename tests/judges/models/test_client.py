@@ -357,21 +357,18 @@ class Rounds(Scripted):
         return await super().complete(request, unsupported_parameters=unsupported_parameters)
 
 
-def test_the_concurrency_doubles_up_to_its_ceiling():
-    """Four, eight and so on to sixty-four where nobody named a number, and never more."""
-    model = Rounds(4, 8, 16, 32, 64)
-    with Client(model) as client:
+@pytest.mark.parametrize(("concurrency", "rounds"), [(None, (4, 8, 16, 32, 64)), (150, (150,))])
+def test_the_concurrency_doubles_up_to_its_ceiling_or_starts_where_it_was_named(
+    concurrency, rounds
+):
+    """Four, eight and so on to sixty-four where nobody named a number, and never more; a person who
+    names one knows the endpoint.
+    """
+    model = Rounds(*rounds)
+    with Client(model, concurrency=concurrency) as client:
         client.ask(rows(400))
-    assert (model.most, model.expected) == (64, [])
+    assert (model.most, model.expected) == (rounds[-1], [])
     assert client.stats.calls == 400
-
-
-def test_a_concurrency_that_was_named_is_where_it_starts():
-    """The person knows the endpoint: all 150 are sent before one is answered."""
-    model = Rounds(150)
-    with Client(model, concurrency=150) as client:
-        client.ask(rows(400))
-    assert (model.most, model.expected) == (150, [])
 
 
 @pytest.mark.parametrize(
