@@ -114,22 +114,6 @@ class Flips:
     n: int
     """Validation rows with a label that both prompts answered; 0 where there is no new prompt."""
 
-    def only(
-        self,
-        *,
-        direction: Direction | None = None,
-        error: Error | None = None,
-        in_slice: bool | None = None,
-    ) -> tuple[Flip, ...]:
-        """Return the flips of a kind; what is None is not asked about."""
-        return tuple(
-            flip
-            for flip in self.rows
-            if direction in (None, flip.direction)
-            and error in (None, flip.error)
-            and in_slice in (None, flip.in_slice)
-        )
-
 
 def flips_of(rows: Validation) -> Flips:
     """Return the rows that changed sides; a row that one of the prompts did not answer is none of

@@ -112,12 +112,12 @@ def reworded(prompt: JudgePrompt) -> JudgePrompt:
     return prompt.edited(criteria=text, note="reworded for a pilot")
 
 
-def pilot_rows(parts: Splits, rows: int = PILOT_ROWS) -> Dataset:
+def pilot_rows(parts: Splits) -> Dataset:
     """Return the first open rows of training and validation, which stand in an order drawn by the
     split's seed.
     """
     train, validation = parts.train.rows, parts.validation.rows
-    n = min(rows, len(train) + len(validation))
+    n = min(PILOT_ROWS, len(train) + len(validation))
     of_train = round(n * len(train) / (len(train) + len(validation)))
     return replace(parts.train, rows=(*train[:of_train], *validation[: n - of_train]))
 
@@ -212,26 +212,19 @@ def measure_churn(before: JudgedDataset, after: JudgedDataset) -> Estimate:
 
 
 def assumed_judge(
-    dataset: Dataset,
-    prompt: JudgePrompt,
-    *,
-    skill: float = ASSUMED_SKILL,
-    confidence: bool = False,
-    seed: int = 0,
+    dataset: Dataset, prompt: JudgePrompt, *, confidence: bool = False
 ) -> JudgedDataset:
-    """Return made-up verdicts with this precision and recall on labelled rows; they stand for a
-    judge nobody asked.
+    """Return made-up verdicts with the assumed precision and recall on labelled rows; they stand
+    for a judge nobody asked.
 
     Of a choice each class has this recall.
 
     Args:
         dataset: The rows.
         prompt: The judge.
-        skill: Its precision and recall.
         confidence: Whether each verdict has a confidence, which is then the skill.
-        seed: Of the errors.
     """
-    rng = np.random.default_rng(seed)
+    rng, skill = np.random.default_rng(0), ASSUMED_SKILL
     rows = [row for row in dataset.rows if row.label is not None]
     chooses = prompt.scale.kind == "choice"
     classes = len(prompt.scale.labels) if chooses else 2

@@ -63,46 +63,30 @@ def gated_on(workspace: Workspace, prompt: JudgePrompt) -> tuple[GatedOn, ...]:
     return tuple(last_decisions[model] for model in sorted(last_decisions))
 
 
-def verification(
-    workspace: Workspace, prompt: JudgePrompt, model: str | None = None
-) -> dict[str, Any]:  # Any: JSON
+def verification(workspace: Workspace, prompt: JudgePrompt) -> dict[str, Any]:  # Any: JSON
     """Say on which models a version was accepted, and that it is unverified on any other.
 
-    Args:
-        model: The model it is to be used on, where that is known.
-
     Returns:
-        `gated_on` (each model's last decision), `verified_on` (models that accepted it), `verified`
-        (on `model`; None where no model was named) and `note`, a sentence for people.
+        `gated_on` (each model's last decision), `verified_on` (models that accepted it) and `note`,
+        a sentence for people.
     """
     decisions = gated_on(workspace, prompt)
-    accepted = [one.model for one in decisions if one.outcome == "accepted"]
+    accepted = [one for one in decisions if one.outcome == "accepted"]
     name = f"{prompt.name}@{prompt.version}"
-    on = ", ".join(
-        f"{one.model} [SIMULATED]" if one.simulated else one.model
-        for one in decisions
-        if one.model in accepted
-    )
-    if not decisions:
-        note = f"{name} was never gated: it is unverified on every model"
-    elif model is not None and model not in accepted:
-        outcome = next(
-            (f"it was {one.outcome} there" for one in decisions if one.model == model),
-            "it was not gated there",
-        )
-        note = f"{name} is unverified on {model}: {outcome}"
-    elif accepted:
-        note = f"{name} was accepted on {on}; it is unverified on any other model"
-    else:
+    if accepted:
+        on = ", ".join(f"{one.model}{' [SIMULATED]' * one.simulated}" for one in accepted)
         note = (
-            f"{name} was gated on {', '.join(one.model for one in decisions)} and accepted on none"
+            f"{name} was accepted on {on}; it is unverified on any other model"
+            f" (judgewright gate {name} --again --model MODEL)"
         )
-    if accepted and (model is None or model not in accepted):
-        note += f" (judgewright gate {name} --again --model {model or 'MODEL'})"
+    elif decisions:
+        models = ", ".join(one.model for one in decisions)
+        note = f"{name} was gated on {models} and accepted on none"
+    else:
+        note = f"{name} was never gated: it is unverified on every model"
     return {
         "gated_on": [asdict(one) for one in decisions],
-        "verified_on": accepted,
-        "verified": None if model is None else model in accepted,
+        "verified_on": [one.model for one in accepted],
         "note": note,
     }
 

@@ -94,7 +94,10 @@ def render_html(run: RunSummary, rows: Validation) -> str:
         after = bins_of_verdicts(rows.after) if rows.after else ()
         curve = reliability(bins_of_verdicts(rows.before), after)
     flips = flips_of(rows)
-    wrong, right = (flips.only(direction=which) for which in ("became wrong", "became right"))
+    wrong, right = (
+        tuple(flip for flip in flips.rows if flip.direction == which)
+        for which in ("became wrong", "became right")
+    )
     parts = parts_of(run)
     page = open_templates().get_template("run_alone.html")
     body = page.render(

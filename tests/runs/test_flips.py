@@ -93,18 +93,16 @@ def test_flips_are_the_rows_that_two_tables_of_answers_disagree_on(
     mended, made = frame[~was_right & is_right], frame[was_right & ~is_right]
     assert (found.right, found.wrong, found.n) == (len(mended), len(made), len(frame))
     assert found.right > 0
-    assert {f.row_id for f in found.only(direction="became right")} == set(mended.index)
-    assert {f.row_id for f in found.only(direction="became wrong")} == set(made.index)
+    by_direction = {
+        which: {flip.row_id for flip in found.rows if flip.direction == which}
+        for which in ("became right", "became wrong")
+    }
+    assert by_direction == {"became right": {*mended.index}, "became wrong": {*made.index}}
     false_positives = set(mended.index[~mended["positive"].astype(bool)]) | set(
         made.index[~made["positive"].astype(bool)]
     )
-    assert {f.row_id for f in found.only(error="FP")} == false_positives
-    assert {f.row_id for f in found.only(in_slice=True)} == {
-        f.row_id for f in found.rows if f.meta["channel"] == "web"
-    }
-    assert found.only(error="FP", in_slice=False) == tuple(
-        f for f in found.rows if f.error == "FP" and f.meta["channel"] != "web"
-    )
+    assert {flip.row_id for flip in found.rows if flip.error == "FP"} == false_positives
+    assert all(flip.in_slice == (flip.meta["channel"] == "web") for flip in found.rows)
 
 
 def test_no_sealed_row_is_among_them_and_nothing_is_asked(place: Workspace, run: RunResult) -> None:

@@ -66,12 +66,11 @@ def test_every_kind_of_decision_counts_and_the_last_one_on_a_model_stands(place:
         place.database, HUNKS, {"question": {"after": {"version": PROMPT.version}}}
     )  # cut off, nothing said
     assert [(one.kind, one.run) for one in decisions_about(place, PROMPT)] == said
-    assert verification(place, PROMPT, model="m")["verified"] is False
+    assert verification(place, PROMPT)["verified_on"] == []
     last = say(place, HUNKS, "accepted")
     (one,) = gated_on(place, PROMPT)
     assert (one.kind, one.run, one.outcome) == (HUNKS, last, "accepted")
-    assert verification(place, PROMPT, model="m")["verified"] is True
-    assert verification(place, PROMPT, model="other")["verified"] is False
+    assert verification(place, PROMPT)["verified_on"] == ["m"]
 
 
 def test_a_workspace_without_a_database_has_said_nothing(tmp_path: Path) -> None:
