@@ -18,10 +18,17 @@ from typing import Any, Literal
 from ..judges.errors import InputError
 
 GROUP = "judgewright.plugins"
-OURS = ("rag", "students", "annotation", "litellm", "postgres", "dask")
+OURS = ("rag", "students", "annotation", "tools", "litellm", "postgres", "dask")
 """The folders of `plugins/` that hold one, in the order of the first screen."""
 Kind = Literal[
-    "commands", "proposers", "targets", "stores", "engines", "data_sources", "model_kinds"
+    "commands",
+    "proposers",
+    "targets",
+    "stores",
+    "engines",
+    "data_sources",
+    "judge_readers",
+    "model_kinds",
 ]
 
 
@@ -44,6 +51,8 @@ class Plugin:
     """By the name that `--engine` takes: `EngineKind`s."""
     data_sources: Mapping[str, str] = field(default_factory=dict[str, str])
     """By the name that `data import` takes: `Source`s."""
+    judge_readers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By the name of the tool that `judges add --from` takes: `ToolReader`s."""
     model_kinds: Mapping[str, str] = field(default_factory=dict[str, str])
     """By KIND of `KIND/PROVIDER/MODEL`, as `--model` takes it: `ModelKind`s."""
 

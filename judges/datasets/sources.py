@@ -10,11 +10,8 @@ from ..errors import DataError, InputError
 from .ragtruth import RAGTRUTH
 from .recipe import load_recipes
 from .source import Flat, ReadOptions, Source
-from .trec_dl import TREC_DL
 
-SOURCES: Mapping[str, Source] = {
-    source.name: source for source in (*load_recipes(), RAGTRUTH, TREC_DL)
-}
+SOURCES: Mapping[str, Source] = {source.name: source for source in (*load_recipes(), RAGTRUTH)}
 
 
 @dataclass(slots=True)

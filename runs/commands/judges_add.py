@@ -18,6 +18,7 @@ from ...judges.errors import InputError
 from ...judges.files.small_file import read_small_text
 from ...optimize.options import option
 from ..config.options import AskOptions, ExchangeOptions
+from ..plugins import brought
 from ..terminal import inline, say, say_json, visible
 from .decorators import options_of, read_pairs, writes_workspace
 from .help import Command
@@ -36,8 +37,6 @@ Of a tool:  judgewright judges add --from trulens groundedness --with .venvs/tru
 Of ours:    judgewright judges add handover
 By words:   judgewright judges add --as politeness --description "A reply is polite when it greets." --examples three.jsonl --model your-model
 """  # noqa: E501
-TOOLS = ("deepeval", "mlflow", "ragas", "trulens", "umbrela")
-"""The tools of `imports.TOOLS`, written out: the help must not import the readers."""
 _data = partial(option, "Data")
 _judging = partial(option, "Judging")
 _output = partial(option, "Output")
@@ -72,7 +71,7 @@ class SourceOptions:
         None,
         "SOURCE is a judge that this tool ships; without SOURCE, list what it ships.",
         flag="--from",
-        choices=TOOLS,
+        choices=tuple(brought("judge_readers")),
     )
     interpreter: str | None = _data(
         None, "With --from: the Python that has the tool [default: this one].", flag="--with"

@@ -1,6 +1,6 @@
 from .answer_format import reply_clause
 from .foreign_judge import AddOptions, ForeignJudge, Question, several
-from .installed_tools import TOOLS, list_installed, read_installed
+from .installed_tools import ToolReader, list_installed, read_installed
 from .model_reading import NO_READING, ModelReading, ask_for_reading, reading_messages
 from .our_exports import ReadBack, read_back
 from .own_prompt import read_own_prompts
@@ -9,12 +9,12 @@ from .understand import Understood, understand
 
 __all__ = [
     "NO_READING",
-    "TOOLS",
     "AddOptions",
     "ForeignJudge",
     "ModelReading",
     "Question",
     "ReadBack",
+    "ToolReader",
     "Understood",
     "ask_for_reading",
     "list_installed",

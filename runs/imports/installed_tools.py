@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Mapping
-from importlib.resources import as_file, files
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,18 +14,21 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ...judges import InputError, OutputScale
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart
 from ..exports.tool_scripts import ToolScriptFailed, run_tool_script
+from ..plugins import brought, load
 from .foreign_judge import ForeignJudge
 
-TOOLS: Mapping[str, str] = {
-    "trulens": "trulens-feedback",
-    "mlflow": "mlflow",
-    "ragas": "ragas",
-    "deepeval": "deepeval",
-    "umbrela": "umbrela",
-}
-"""Tools with a script in `tool_readers/`, and what pip installs."""
 TIMEOUT = 300.0
 """Seconds that a script may take; the largest tools import for half a minute."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolReader:
+    """How the judges that a tool ships are read; a plug-in brings it."""
+
+    script: Path
+    """It gets the name of a judge, or none for all names, and the path of its answer."""
+    installed_as: str
+    """What pip installs."""
 
 
 class _Scale(BaseModel):
@@ -79,7 +82,7 @@ def read_installed(tool: str, name: str, interpreter: str | None) -> ForeignJudg
     """Read one judge from an installed tool.
 
     Args:
-        tool: One of `TOOLS`.
+        tool: One that a plug-in reads.
         name: As `list_installed` says.
         interpreter: The Python that has the tool; our own unless given.
 
@@ -130,14 +133,15 @@ def _message(
 
 
 def _run(tool: str, name: str, interpreter: str | None) -> dict[str, Any]:  # Any: JSON
-    reader = files("judgewright.runs.imports") / "tool_readers" / f"import_{tool}.py"
-    with tempfile.TemporaryDirectory() as scratch, as_file(reader) as script:
+    reader: ToolReader = load(brought("judge_readers")[tool])
+    with tempfile.TemporaryDirectory() as scratch:
         try:
             return run_tool_script(
-                interpreter, script, [name], scratch=Path(scratch), timeout=TIMEOUT
+                interpreter, reader.script, [name], scratch=Path(scratch), timeout=TIMEOUT
             )
         except ToolScriptFailed as failure:
             raise InputError(
                 f"{tool} could not be read with {failure.program}: {failure.reason}",
-                hint=f"--with names the Python that has it; pip installs it as {TOOLS[tool]}",
+                hint=f"--with names the Python that has it; pip installs it as"
+                f" {reader.installed_as}",
             ) from None

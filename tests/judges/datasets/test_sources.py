@@ -11,7 +11,6 @@ from judgewright.judges.datasets import SOURCES, Flat, ReadOptions, open_source
 LABELS = {
     "llm_aggrefact": [1, 0, 1],
     "ragtruth": [1, 0, 1],
-    "trec_dl": [3, 0, 1],
     "hotpotqa": [1, 0] * 10,
     "diras": [0, 1, 0.5],
     "climretrieve": [3, 0],
@@ -20,14 +19,9 @@ LABELS = {
 }
 
 
-def read(name: str, path: Path, options: ReadOptions | None = None) -> list[Flat]:
+def read(name: str, path: Path) -> list[Flat]:
     """Read a release whole."""
-    if name == "trec_dl":
-        queries, passages = (
-            path.parent / file for file in ("msmarco-test2019-queries.tsv", "collection.tsv")
-        )
-        options = ReadOptions(columns={"queries": str(queries), "passages": str(passages)})
-    return list(open_source(name, path, options).rows)
+    return list(open_source(name, path).rows)
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -41,7 +35,7 @@ def test_every_source_yields_rows_that_a_judge_can_be_measured_on(
     path = tmp_path / "rows.jsonl"
     path.write_text("\n".join(json.dumps(row) for row in rows))
     inputs = SOURCES[name].inputs
-    scale = OutputScale() if name in ("trec_dl", "climretrieve") else BINARY
+    scale = OutputScale() if name == "climretrieve" else BINARY
     dataset = load_dataset(path, inputs=inputs, scale=scale)
     assert [row.label for row in dataset.rows] == LABELS[name]
     assert all(text for row in dataset.rows for text in row.inputs.values())
@@ -54,7 +48,7 @@ def test_the_same_release_gives_the_same_rows(name: str, releases: dict[str, Pat
     assert read(name, releases[name]) == read(name, releases[name])
 
 
-@pytest.mark.parametrize("name", [name for name in SOURCES if name not in ("ragtruth", "trec_dl")])
+@pytest.mark.parametrize("name", [name for name in SOURCES if name != "ragtruth"])
 def test_a_table_of_another_release_is_refused_with_the_columns_it_has(
     name: str, tmp_path: Path
 ) -> None:

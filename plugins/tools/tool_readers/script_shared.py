@@ -27,6 +27,6 @@ def answer(tool, package, names, read):
     name, path = sys.argv[1], Path(sys.argv[2])
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    body = {"tool": f"{tool} {version(package)}"}
-    body |= {"name": name, **read(name)} if name else {"names": names()}
+    body = {"name": name, **read(name)} if name else {"names": names()}
+    body["tool"] = f"{tool} {version(package)}"
     path.write_text(json.dumps(body), encoding="utf-8")

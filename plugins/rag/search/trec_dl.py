@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..errors import DataError, InputError
-from ..files.problems import Problems, shorten
-from ..files.records import parse_strictly
-from .release import opened
-from .source import Flat, ReadOptions, Source
+from ....judges.datasets.release import opened
+from ....judges.datasets.source import Flat, ReadOptions, Source
+from ....judges.errors import DataError, InputError
+from ....judges.files.problems import Problems, shorten
+from ....judges.files.records import parse_strictly
 
 _FORMATS = (".txt", ".tsv", ".jsonl", ".json", ".gz")
 _IDS = ("pid", "docid", "id", "_id", "doc_id")
