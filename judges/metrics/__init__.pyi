@@ -21,7 +21,7 @@ from .catalog import (
 from .correlation import correlations, kendall_tau
 from .delta import influence_se, left_out_se, mean_share, score_interval, share_interval
 from .diras import DIRAS_METRICS, RelevanceRows, diras
-from .estimate import Estimate
+from .estimate import Estimate, as_json
 from .headline import headline_metrics
 from .influence import cell_influence, influence, point
 from .intervals import BLOCK, Cells, Interval, bootstrap, percentile_interval, t_quantile, wilson
@@ -66,6 +66,7 @@ __all__ = [
     "Ranking",
     "RelevanceRows",
     "alpha_of_tables",
+    "as_json",
     "bootstrap",
     "by_column",
     "calibration_intervals",

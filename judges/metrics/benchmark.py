@@ -5,7 +5,7 @@ and n.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..judged_dataset import JudgedDataset
 from ..notebook_display import SIMULATED, html_table
 from ..rows import Dataset
 from . import cautions
-from .estimate import Estimate
+from .estimate import Estimate, as_json
 from .headline import judge_warning
 from .intervals import count_rows
 from .suites import MeasureOptions, decision_codes, grade_codes, measure_choice, measure_ordered
@@ -79,29 +79,12 @@ class Benchmark:
 
     def to_json(self) -> dict[str, object]:
         """Return the object that `score --json` prints."""
-        grades = None
-        if self.grades is not None:
-            grades = {"levels": self.grades.levels, "counts": self.grades.counts}
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "judge": self.judge,
-            "model": self.model,
-            "simulated": self.simulated,
-            "n": self.n,
-            "unscored": dict(self.unscored),
-            "unlabelled": self.unlabelled,
-            "repaired": self.repaired,
-            "coverage": self.coverage,
-            "groups": self.groups,
-            "confusion": dict(self.confusion),
-            "grades": grades,
-            "metrics": {name: estimate.to_json() for name, estimate in self.metrics.items()},
-            "worst_case": {
-                name: {"low": low, "high": high} for name, (low, high) in self.worst_case.items()
-            },
-            "warning": self.warning,
-            "notes": list(self.notes),
+        worst_case = {
+            name: {"low": low, "high": high} for name, (low, high) in self.worst_case.items()
         }
+        names = (field.name for field in fields(self))
+        figures = {name: as_json(getattr(self, name)) for name in names}
+        return {"schema_version": SCHEMA_VERSION, **figures, "worst_case": worst_case}
 
     def __repr__(self) -> str:
         rows = f"n={self.n:,} in {self.groups:,} groups, coverage {self.coverage:.1%}"

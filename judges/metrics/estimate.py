@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, cast
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,3 +82,17 @@ class Estimate:
         if self.low is None or self.high is None:
             return f"{self.value:.4f}"
         return f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}]"
+
+
+def as_json(figures: object) -> Any:  # Any: JSON
+    """Return figures as JSON: a dataclass by its fields, an estimate as `Estimate.to_json` says."""
+    if isinstance(figures, Mapping):
+        table = cast("Mapping[object, object]", figures)
+        return {str(name): as_json(value) for name, value in table.items()}
+    if isinstance(figures, list | tuple):
+        return [as_json(value) for value in cast("Sequence[object]", figures)]
+    if hasattr(figures, "to_json"):
+        return cast("Estimate", figures).to_json()
+    if is_dataclass(figures):
+        return {field.name: as_json(getattr(figures, field.name)) for field in fields(figures)}
+    return figures

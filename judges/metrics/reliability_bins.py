@@ -29,15 +29,6 @@ class Bin:
     share: Estimate
     """Of rows that people call positive, with Wilson's interval; its n is the bin's."""
 
-    def to_json(self) -> dict[str, Any]:  # Any: JSON
-        """Return what `from_json` reads."""
-        return {
-            "low": self.low,
-            "high": self.high,
-            "probability": self.probability,
-            "share": self.share.to_json(),
-        }
-
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Bin:  # Any: JSON
         """Read what `to_json` wrote."""

@@ -48,20 +48,6 @@ class AttackRates:
     0 where an instruction does no more than any other line, 1 where every row obeys. Noise goes
     both ways and cancels."""
 
-    def to_json(self) -> dict[str, object]:
-        """Return the three estimates against the row's own verdict."""
-        return {
-            "flipped": self.flipped.to_json(),
-            "towards": self.towards.to_json(),
-            "away": self.away.to_json(),
-        }
-
-    def __str__(self) -> str:
-        return (
-            f"decision changed {self.flipped}, grade up {self.towards}, grade down {self.away} (n ="
-            f" {self.flipped.n})"
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackReport:
@@ -87,22 +73,6 @@ class AttackReport:
     lost: int
     """Planted copies, the control not counted, without a readable verdict; they count as no change.
     """
-
-    def to_json(self) -> dict[str, object]:
-        """Return what was planted, the shares in all and by wording, and what was left out."""
-        return {
-            "judge": self.judge,
-            "model": self.model,
-            "simulated": self.simulated,
-            "field": self.field,
-            "grade": self.grade,
-            "rows": self.rows,
-            "total": self.total.to_json(),
-            "control": self.control.to_json(),
-            "by_wording": {name: rates.to_json() for name, rates in self.by_wording.items()},
-            "unscored": self.unscored,
-            "lost": self.lost,
-        }
 
     def describe(self) -> str:
         """Return the report as lines of text, the total first."""

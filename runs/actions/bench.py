@@ -49,6 +49,7 @@ from ...judges.files.verdict_columns import CLASSES
 from ...judges.function_judge import JudgeFunction, judge_with_function
 from ...judges.judge import require_answers
 from ...judges.listwise import RankedDataset, Window, judge_listwise
+from ...judges.metrics.estimate import as_json
 from ...judges.metrics.macro_average import MacroMean, macro_means
 from ...judges.metrics.reliability_bins import bins_of_verdicts
 from ...judges.models import CHANGES, ask_together
@@ -111,7 +112,7 @@ class BenchResult:
         if self.ranked is not None:
             out["listwise"] = self.ranked.to_json()
         if self.flips is not None:
-            out["flip_rate"] = self.flips.to_json()
+            out["flip_rate"] = as_json(self.flips)
         return out | {
             "calls": self.stats.calls,
             "cost": self.stats.cost,
@@ -272,7 +273,7 @@ def _measured(
         sealed=sealed,
         benchmark=result.benchmark.to_json(),
         by={value: part.to_json() for value, part in result.by.items()},
-        bins=tuple(one.to_json() for one in bins_of_verdicts(result.judged)),
+        bins=tuple(as_json(one) for one in bins_of_verdicts(result.judged)),
         checks=checks,
         notes=tuple(dict.fromkeys((*dataset.notes, *result.notes))),
     )

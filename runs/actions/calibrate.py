@@ -19,6 +19,7 @@ from ...judges import (
     judge,
 )
 from ...judges.judge import require_answers
+from ...judges.metrics.estimate import as_json
 from ...judges.metrics.fitted_rule import Calibrated, Method, calibrate, require_labels
 from ...judges.metrics.reliability_bins import Bin, bins_of_verdicts
 from ...judges.registry import KeptRule
@@ -69,8 +70,8 @@ class CalibrationRun:
             "unscored": dict(self.calibrated.before.unscored),
             **self.calibrated.to_json(),
             "reliability": {
-                "before": [one.to_json() for one in before],
-                "after": [one.to_json() for one in after],
+                "before": as_json(before),
+                "after": as_json(after),
             },
             "path": str(self.path),
             "calls": self.stats.calls,

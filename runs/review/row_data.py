@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ...judges import Dataset, InputError, OutputScale, Verdict
+from ...judges.metrics.estimate import as_json
 from ...judges.metrics.paired_comparison import Change
 from ...judges.metrics.reliability_bins import bins_of_verdicts
 from ...optimize.holdout.ledger import MAX_LOOKS
@@ -184,8 +185,8 @@ def _flips(workspace: Workspace, run_id: str) -> tuple[dict[str, Any], list[RowI
     flips = flips_of(both)
     head = _counts(flips) | {
         "labels": body_of(both.before.dataset.labels),
-        "before": [one.to_json() for one in bins_of_verdicts(both.before)],
-        "after": [one.to_json() for one in bins_of_verdicts(both.after)] if both.after else [],
+        "before": as_json(bins_of_verdicts(both.before)),
+        "after": as_json(bins_of_verdicts(both.after)) if both.after else [],
     }
     return head, _flip_items(flips)
 

@@ -20,6 +20,7 @@ from judgewright.judges import (
     Registry,
     Row,
 )
+from judgewright.judges.metrics import as_json
 from judgewright.judges.models import Client, Completion, Request
 from judgewright.judges.reliability import AttackReport, attack_success_rate, wordings
 from judgewright.judges.simulated import Simulated
@@ -167,7 +168,7 @@ def test_replies_that_cannot_be_read_are_lost_and_not_flips() -> None:
     assert report.lost == 3
     assert report.by_wording["plain"].flipped.value is None
     assert "3 planted copies left the judge without a readable verdict" in report.describe()
-    assert json.dumps(report.to_json())
+    assert json.dumps(as_json(report))
 
 
 def test_rows_without_a_verdict_of_their_own_are_left_out() -> None:
