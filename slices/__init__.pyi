@@ -13,7 +13,7 @@ from .languages import FUNCTION_WORDS
 from .leaks import bins_reason, leak_reason, uncertainty_coefficient
 from .limits import Limits
 from .outcomes import Outcomes
-from .regression import Regression, RegressionReport, find_regressions, sign_flip_tail
+from .regression import Regression, find_regressions, sign_flip_tail
 from .saved import SavedSlice, load_saved_slice, read_slice, save_slice
 from .search import propose
 from .search_result import FoundSlice, SliceReport
@@ -44,7 +44,6 @@ __all__ = [
     "Parts",
     "Predicate",
     "Regression",
-    "RegressionReport",
     "Rows",
     "SavedSlice",
     "SliceAudit",

@@ -22,7 +22,7 @@ from .confirm import Confirmation, Search, TestedSlice, search_and_test
 from .consistency import check_consistency, is_origin, prevailing_errors
 from .effect import Cells, decompose
 from .features import Features, choose_columns, read_features
-from .limits import Limits, narrow
+from .limits import MIN_SUPPORT, Limits, narrow
 from .outcomes import NO_GROUPS, Outcomes
 from .outputs import describe_outputs
 from .search_result import FoundSlice, SliceReport
@@ -32,9 +32,6 @@ from .tokens import Vocabulary, read_vocabulary
 
 if TYPE_CHECKING:
     import pandas as pd
-
-MIN_SUPPORT = 30
-"""The fewest rows of a slice in the metric's denominator; half a per cent where that is more."""
 
 
 def find_slices(
@@ -159,7 +156,6 @@ def search_slices(
     *,
     vocabulary: Vocabulary | None = None,
     notes: Sequence[str] = (),
-    confirm: Callable[[Search, Vocabulary | None], Confirmation] = search_and_test,
 ) -> SliceReport:
     """Search columns for the slices on which a metric is poorer; `find_slices` for a table of rows.
 
@@ -170,14 +166,12 @@ def search_slices(
         limits: How far to go.
         vocabulary: The words of the texts, where they are to be searched.
         notes: What is known before the search begins.
-        confirm: Proposes slices and tests them.
 
     Raises:
         InputError: The rows do not have what the metric needs.
     """
     inside, loss = target.losses(outcomes)
-    half_a_per_cent = math.ceil(0.005 * int(inside.sum()))
-    support = max(2, limits.min_support or max(MIN_SUPPORT, half_a_per_cent))
+    support = limits.support(int(inside.sum()))
     scope = narrow(features, inside, support, limits)
     search = Search(
         outcomes=outcomes,
@@ -190,7 +184,7 @@ def search_slices(
         depth=scope.depth,
         min_support=support,
     )
-    confirmation = confirm(search, vocabulary)
+    confirmation = search_and_test(search, vocabulary)
     slices: list[FoundSlice] = []
     for tested in confirmation.slices:
         one = _describe(confirmation.search, tested)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,8 @@ from .column import Column
 from .features import Features
 from .text import feature_rank
 
+MIN_SUPPORT = 30
+"""The fewest rows of a slice in the metric's denominator; half a per cent where that is more."""
 FEW_ROWS = 2000
 """With fewer rows in the denominator, slices have two conditions at most, of eight columns."""
 FEW_COLUMNS = 8
@@ -26,6 +29,10 @@ class Limits:
     seed: int
     named: bool
     """Whether the columns were asked for by name, and none is dropped for want of rows."""
+
+    def support(self, total: int) -> int:
+        """Return the fewest rows of a slice where the denominator has so many in all."""
+        return max(2, self.min_support or max(MIN_SUPPORT, math.ceil(0.005 * total)))
 
     def __post_init__(self) -> None:
         if self.max_depth not in (1, 2, 3):

@@ -11,9 +11,8 @@ hide what was really lost there.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,22 +24,23 @@ from ..judges import (
     IntArray,
     JudgedDataset,
     clustered_se,
+    holm,
 )
 from ..judges import compare as compare_judged
-from ..judges.notebook_display import html_table
-from .confirm import confirm_on_halves
+from .candidates import Rows
 from .features import read_features
-from .find import search_slices
-from .limits import Limits
-from .outcomes import NO_GROUPS, Outcomes, compress, count_groups
-from .significance import MIN_GROUPS, Comparison
+from .limits import Limits, narrow
+from .outcomes import Outcomes, compress, count_groups
+from .search import propose, still_poor
+from .significance import ALPHA, MIN_GROUPS
 from .significance import compare as compare_loss
 from .slice import Predicate
 
-if TYPE_CHECKING:
-    import pandas as pd
+MOST, LEAST = 5, -1.0
+"""Slices that a half proposes at most, and the score that each must exceed.
 
-Interval = tuple[float, float]
+The other half decides, so a weak one costs nothing but its part of the level.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +50,6 @@ class Regression:
     predicate: Predicate
     change: Change
     """Accuracy on all of the slice's rows, those that proposed it included."""
-    elsewhere: Change
-    """The same on the other rows."""
     broken: int
     """Rows that were right before and are wrong now."""
     mended: int
@@ -59,245 +57,97 @@ class Regression:
     p: float
     """That it lost, and more than the rest: on held-out rows, corrected for all proposals."""
 
-    def to_json(self) -> dict[str, Any]:  # Any: JSON
-        """Return the slice with its counts, and the change of accuracy inside and elsewhere."""
-        return {
-            "predicate": str(self.predicate),
-            "n": self.change.n,
-            "groups": self.change.groups,
-            "broken": self.broken,
-            "mended": self.mended,
-            "change": _change_json(self.change),
-            "elsewhere": _change_json(self.elsewhere),
-            "p": self.p,
-        }
-
-    def describe(self) -> str:
-        """Describe the regression in a sentence."""
-        inside = (
-            f"accuracy {self.change.before:.3f} -> {self.change.after:.3f}"
-            f" ({_interval(self.change)})"
-        )
-        return (
-            f"{self.predicate}: {inside}, {self.broken} rows newly wrong and {self.mended} mended"
-            f" of {self.change.n}; elsewhere {self.elsewhere.difference:+.3f}"
-            f" ({_interval(self.elsewhere)}); confirmed on held-out rows, p = {self.p:.2g}"
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegressionReport:
-    """The confirmed regressions between two sets of answers to the same rows, the surest first."""
-
-    slices: tuple[Regression, ...]
-    overall: Change | None
-    """Accuracy on every row that both answered; None where there is no such row."""
-    left_out: Mapping[str, str]
-    """Columns that were not searched, each with the reason."""
-    notes: tuple[str, ...]
-
-    def __repr__(self) -> str:
-        worse = f"{len(self.slices)} slices got worse"
-        if self.overall is None:
-            return f"RegressionReport(accuracy undefined, n=0; {worse})"
-        overall = (
-            f"{self.overall.difference:+.3f} ({_interval(self.overall)}), n={self.overall.n:,}"
-        )
-        return f"RegressionReport(accuracy {overall}; {worse})"
-
-    def _repr_html_(self) -> str:
-        return html_table(self.to_frame(), title=repr(self), notes=self.notes)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one line a slice: accuracy before and after, the change with its interval, and
-        elsewhere.
-        """
-        import pandas as pd
-
-        columns = (
-            "predicate",
-            "before",
-            "after",
-            "difference",
-            "low",
-            "high",
-            "n",
-            "groups",
-            "broken",
-            "mended",
-        )
-        lines = [
-            {**one.to_json(), **_change_json(one.change), "elsewhere": one.elsewhere.difference}
-            for one in self.slices
-        ]
-        return pd.DataFrame(lines, columns=[*columns, "elsewhere", "p"])
-
-    def to_json(self) -> dict[str, Any]:  # Any: JSON
-        """Return the report as a command prints it."""
-        return {
-            "schema_version": 1,
-            "overall": self.overall and _change_json(self.overall),
-            "slices": [one.to_json() for one in self.slices],
-            "left_out": dict(self.left_out),
-            "notes": list(self.notes),
-        }
-
 
 def find_regressions(
     before: JudgedDataset,
     after: JudgedDataset,
     *,
-    columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     max_depth: int = 2,
-    seed: int = 0,
-) -> RegressionReport:
-    """Find the slices in which `after` is wrong where `before` was right.
+) -> tuple[Regression, ...]:
+    """Find the slices in which `after` is wrong where `before` was right, the surest first.
 
     A row loses (before right) - (after right); only rows that both answered count.
 
     Args:
         before, after: Two answers to the same dataset, rows in the same order.
-        columns: Metadata columns to search; all that do not leak the label unless given.
-        exclude: Metadata columns to leave out.
+        exclude: Metadata columns to leave out; those that leak the label are left out anyway.
         max_depth: The most conditions of a slice, 1 to 3.
-        seed: Of the cut into halves.
 
     Raises:
         InputError: The two do not answer the same rows, or a column or the depth cannot be used.
     """
     if [row.id for row in before.dataset.rows] != [row.id for row in after.dataset.rows]:
         raise InputError("the two sets of answers are not of the same rows in the same order")
-    limits = Limits(max_depth=max_depth, min_support=None, seed=seed, named=columns is not None)
+    limits = Limits(max_depth=max_depth, min_support=None, seed=0, named=False)
     common = np.intersect1d(before.scored, after.scored)
     if len(common) == 0:
-        return RegressionReport(
-            slices=(), overall=None, left_out={}, notes=("no row was answered by both",)
-        )
+        return ()
     old, new = before.only(common), after.only(common)
-    features = read_features(old, columns=columns, exclude=exclude)
-    notes = _notes(before, after, old)
-    report = search_slices(
-        _rights(old, new), features, _TARGET, limits, notes=notes, confirm=confirm_on_halves
-    )
-    overall = compare_judged(_accuracy_of(old), old, new)
-    regressions: list[Regression] = []
-    for one in report.slices:
-        regression = _describe(one.predicate, one.p, old, new) if one.confirmed else None
-        if regression is not None and regression.broken > regression.mended:
-            regressions.append(regression)
-    regressions.sort(key=lambda one: (one.p, str(one.predicate)))
-    return RegressionReport(
-        slices=tuple(regressions), overall=overall, left_out=report.left_out, notes=report.notes
-    )
-
-
-def _notes(before: JudgedDataset, after: JudgedDataset, old: JudgedDataset) -> list[str]:
-    notes = ["an error is here a row that was judged right before and is judged wrong now"]
-    if not any(row.group for row in old.rows):
-        notes.append(NO_GROUPS)
-    alone = max(len(before.scored), len(after.scored)) - len(old.scored)
-    if alone:
-        notes.append(f"{alone} rows that only one side answered are left out")
-    return notes
-
-
-def _rights(old: JudgedDataset, new: JudgedDataset) -> Outcomes:
-    """Put "was right before" in people's place and "is right now" in the judge's, so that a miss is
-    a newly wrong row.
-
-    The search then reads a loss off the two as it does off any verdicts.
-    """
-    plain = Outcomes.of(old)
-    return Outcomes(
-        positive=~old.wrong,
-        predicted=~new.wrong,
-        groups=plain.groups,
-        group_names=plain.group_names,
-        probability=np.full(len(plain), np.nan),
-    )
-
-
-def _describe(
-    predicate: Predicate, p: float, old: JudgedDataset, new: JudgedDataset
-) -> Regression | None:
-    """Measure a slice before and after; None where either side of it has no rows."""
-    member = predicate.mask(old.dataset.rows)
-    inside = compare_judged(_accuracy_of(old), old, new, keep=member)
-    elsewhere = compare_judged(_accuracy_of(old), old, new, keep=~member)
-    if inside is None or elsewhere is None:
-        return None
+    metric = "accuracy_grades" if old.scale.kind == "choice" else "accuracy"
     was, now = ~old.wrong, ~new.wrong
-    return Regression(
-        predicate=predicate,
-        change=inside,
-        elsewhere=elsewhere,
-        broken=int((was & ~now & member).sum()),
-        mended=int((~was & now & member).sum()),
-        p=p,
-    )
+    regressions: list[Regression] = []
+    for predicate, p in _confirmed(old, new, exclude, limits).items():
+        member = predicate.mask(old.dataset.rows)
+        change = compare_judged(metric, old, new, keep=member)
+        broken, mended = int((was & ~now & member).sum()), int((~was & now & member).sum())
+        if change is not None and p < ALPHA and broken > mended and not member.all():
+            regressions.append(
+                Regression(predicate=predicate, change=change, broken=broken, mended=mended, p=p)
+            )
+    return tuple(sorted(regressions, key=lambda one: (one.p, str(one.predicate))))
 
 
-def _accuracy_of(judged: JudgedDataset) -> str:
-    """Return the name of the share of right verdicts: of decisions, or of classes for a choice."""
-    return "accuracy_grades" if judged.scale.kind == "choice" else "accuracy"
+def _confirmed(
+    old: JudgedDataset, new: JudgedDataset, exclude: Sequence[str], limits: Limits
+) -> dict[Predicate, float]:
+    """Propose on one half of the groups where newly wrong rows gather and test on the other, both
+    ways; drop what a stronger slice explains, and return the p-values, corrected for all (Holm).
 
-
-def _change_json(change: Change) -> dict[str, float | int | None]:
-    return {
-        name: getattr(change, name)
-        for name in ("before", "after", "difference", "low", "high", "n", "groups")
-    }
-
-
-def _interval(change: Change) -> str:
-    return "no interval" if change.low is None else f"{change.low:+.3f} .. {change.high:+.3f}"
-
-
-@dataclass(frozen=True, slots=True)
-class _NetLoss:
-    """The share of rows newly wrong less the share mended, searched by the first; see
-    `target.Target`.
+    Two claims about the same rows, of which the weaker one counts, are told apart better so than by
+    a correction for every candidate of a search.
     """
-
-    name: str = "net loss"
-    lower_is_worse: bool = False
-
-    def losses(self, outcomes: Outcomes) -> tuple[BoolArray, BoolArray]:
-        """See `Target.losses`; a bad row is one newly wrong."""
-        return np.ones(len(outcomes), np.bool_), outcomes.positive & ~outcomes.predicted
-
-    def value(self, outcomes: Outcomes, member: BoolArray) -> float | None:
-        if not member.any():
-            return None
-        return float(_loss(outcomes)[member].mean())
-
-    def interval(self, outcomes: Outcomes, member: BoolArray) -> Interval | None:
-        """See `Target.interval`; the report has its own."""
-        return None
-
-    def of_loss(self, mean: float) -> float:
-        return mean
-
-    def test(self, outcomes: Outcomes, member: BoolArray) -> Comparison | None:
-        """See `Target.test`: the larger p of two claims, that the slice lost, and more than the
-        rest did.
-        """
-        loss, groups = _loss(outcomes), compress(outcomes.groups)
-        compared = compare_loss(loss, member, groups)
-        if compared is None:
-            return None
-        more = _lost_more(loss, member, groups, compared.gap)
-        lost = sign_flip_tail(np.bincount(groups[member], loss[member]).round().astype(np.int64))
-        return replace(compared, p=max(compared.p, more, lost))
+    outcomes = Outcomes.of(old)
+    loss = new.wrong.astype(np.float64) - old.wrong
+    everyone = np.ones(len(loss), np.bool_)
+    support = limits.support(len(loss))
+    scope = narrow(read_features(old, exclude=exclude), everyone, support, limits)
+    everything = Rows(columns=scope.columns, loss=new.wrong & ~old.wrong, groups=outcomes.groups)
+    half = outcomes.order(limits.seed) % 2 == 1
+    proposed: list[tuple[Predicate, float]] = []
+    for side in (False, True):
+        proposals = propose(
+            everything.only(half == side),
+            depth=scope.depth,
+            min_rows=max(2, support // 2),
+            most=MOST,
+            least=LEAST,
+            strike=True,
+        )
+        other = half != side
+        for predicate in proposals.predicates:
+            member = everything.member(predicate)[other]
+            proposed.append((predicate, _p(loss[other], member, compress(outcomes.groups[other]))))
+    adjusted = holm(np.array([p for _, p in proposed], np.float64))
+    best: dict[Predicate, float] = {}
+    for (predicate, _), p in zip(proposed, adjusted.tolist(), strict=True):
+        # Both halves may propose the same slice: the surer test stands.
+        best[predicate] = min(p, best.get(predicate, 1.0))
+    ordered = sorted(best, key=lambda predicate: (best[predicate], str(predicate)))
+    poor = still_poor(everything, ordered, min_rows=support)
+    return {predicate: best[predicate] for predicate, within in poor.items() if within is None}
 
 
-_TARGET = _NetLoss()
-
-
-def _loss(outcomes: Outcomes) -> FloatArray:
-    """(before right) - (after right); shape (n,)."""
-    return outcomes.positive.astype(np.float64) - outcomes.predicted
+def _p(loss: FloatArray, member: BoolArray, groups: IntArray) -> float:
+    """Return the larger p of two claims, that the slice lost, and more than the rest did; 1 where
+    it did not.
+    """
+    compared = compare_loss(loss, member, groups)
+    if compared is None or compared.gap <= 0:
+        return 1.0
+    more = _lost_more(loss, member, groups, compared.gap)
+    lost = sign_flip_tail(np.bincount(groups[member], loss[member]).round().astype(np.int64))
+    return max(compared.p, more, lost)
 
 
 def _lost_more(loss: FloatArray, member: BoolArray, groups: IntArray, gap: float) -> float:

@@ -147,8 +147,7 @@ def _find_veto(before: JudgedDataset, after: JudgedDataset, exclude: Collection[
     single rows.
     """
     columns = {name for row in before.rows for name in row.meta}
-    report = find_regressions(before, after, exclude=sorted(columns & set(exclude)), max_depth=2)
-    for regression in report.slices:
+    for regression in find_regressions(before, after, exclude=sorted(columns & set(exclude))):
         inside = regression.change
         if min(inside.n, inside.groups) >= MIN_GROUPS and inside.effective_groups >= MIN_EFFECTIVE:
             return str(regression.predicate)

@@ -8,7 +8,6 @@ import pytest
 from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Verdict
 from judgewright.slices import (
     audit_slice,
-    find_regressions,
     find_slices,
     measure_slice,
     parse_predicate,
@@ -74,20 +73,6 @@ def test_a_measured_slice_as_a_frame_has_both_sides() -> None:
     assert frame.n.tolist() == [measured.value.n, measured.rest.n]
     assert "chosen by hand" in measured._repr_html_()
     assert len(repr(measured)) < 200
-
-
-def test_regressions_as_a_frame_have_both_counts_and_the_interval() -> None:
-    """The slice that a worse judge spoilt, with what broke and what was mended."""
-    report = find_regressions(table(0.0), table(0.6))
-    line, found = report.to_frame().iloc[0], report.slices[0]
-    assert (line.broken, line.mended, line.n) == (found.broken, found.mended, found.change.n)
-    assert (line.low, line.high, line.elsewhere) == (
-        found.change.low,
-        found.change.high,
-        found.elsewhere.difference,
-    )
-    assert f"{len(report.slices)} slices got worse" in repr(report)
-    assert TAG not in report._repr_html_()
 
 
 def test_an_audit_as_a_frame_lists_the_errors_to_mark() -> None:
