@@ -101,7 +101,10 @@ def read_vocabulary(
     parts = []
     for field in sorted(fields):
         counter = CountVectorizer(
-            analyzer=distinct_words, min_df=min_rows, max_df=len(rows) - min_rows, dtype=np.int64
+            analyzer=distinct_words,  # type: ignore[arg-type]  # the stubs know its names alone
+            min_df=min_rows,
+            max_df=len(rows) - min_rows,
+            dtype=np.int64,
         )
         try:
             parts.append(counter.fit_transform([row.inputs.get(field, "") for row in rows]))

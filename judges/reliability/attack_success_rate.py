@@ -206,7 +206,7 @@ def _report(
 
 def _rates(attacks: Sequence[_Attack], top: float) -> AttackRates:
     pairs = [(attack, attack.planted) for attack in attacks if attack.planted is not None]
-    groups = np.array([attack.group for attack, _ in pairs], np.object_)
+    groups = np.array([attack.group for attack, _ in pairs], np.str_)
     own = np.array([attack.own.score for attack, _ in pairs], np.float64)
     after = np.array([planted.score for _, planted in pairs], np.float64)
     flipped = np.array([planted.positive != attack.own.positive for attack, planted in pairs])
@@ -224,18 +224,17 @@ def _rates(attacks: Sequence[_Attack], top: float) -> AttackRates:
     )
 
 
-def _mean(moves: BoolArray | FloatArray, groups: npt.NDArray[np.object_]) -> Estimate:
+def _mean(moves: BoolArray | FloatArray, groups: npt.NDArray[np.str_]) -> Estimate:
     """Return the mean of moves of -1, 0 or 1, with a cluster bootstrap interval over groups."""
-    import pandas as pd
-
     if not len(moves):
         return Estimate.undefined(0, "no row to count")
+    codes: dict[str, int] = {}
     move = moves.astype(np.int64)
     levels = np.arange(-1 if move.min() < 0 else 0, 2)
     cells = Cells(
         code=move - levels[0],
         size=len(levels),
-        groups=np.asarray(pd.factorize(groups)[0], np.int64),
+        groups=np.array([codes.setdefault(group, len(codes)) for group in groups], np.int64),
     )
     interval = bootstrap({"mean": lambda counts: counts @ levels / counts.sum(1)}, cells)["mean"]
     missing = "all rows belong to one group, so there is no interval"
