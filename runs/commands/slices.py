@@ -173,7 +173,7 @@ def _say_slices(
     if not as_json:
         say_slices(report, judged, title=title)
     if look.plot:
-        write_picture(plot_found(report, judged), look.plot)
+        write_picture(plot_found(report), look.plot)
     if look.save:
         path, chosen = save_found(report, judged, look.save)
         if not as_json:
@@ -190,7 +190,7 @@ def _say_measured(
             say(f"note: {note}")
         say_measured(measured)
     if look.plot:
-        write_picture(plot_measured(measured, judged), look.plot)
+        write_picture(plot_measured(measured), look.plot)
     if look.save:
         save(measured, judged, Path(look.save))
         if not as_json:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...judges import BoolArray, Estimate, FloatArray, InputError, JudgedDataset
+from ...judges import BoolArray, Estimate, FloatArray
 from ...judges.metrics.reliability_bins import Bin
 from ...slices import SliceReport
 from ...slices.inspect_slice import MeasuredSlice
@@ -134,9 +134,7 @@ def _panel(
     points = [(point, value) for point, value in values if value is not None]
     up = Scale((value for _, value in points), top + height, top)
     drawing.text(62, top - 12, name)
-    for value in dict.fromkeys((up.high, up.low) if points else ()):
-        drawing.line(62, up(value), WIDTH - 8, up(value), "axis")
-        drawing.text(54, up(value) + 4, number(value), "quiet", text_anchor="end")
+    drawing.grid(up, dict.fromkeys((up.high, up.low) if points else ()), left=62, digits=".3f")
     best = [(across(point.step), up(value)) for point, value in points if point.kept]
     if best:
         path = _path([*best, (across(across.high), best[-1][1])], stepped=True)
@@ -159,118 +157,84 @@ def _path(points: Sequence[tuple[float, float]], *, stepped: bool) -> str:
 
 
 def confusion(before: Payload, after: Payload | None = None) -> str:
-    """Draw the decisions of one benchmark, or of two side by side: people in lines, the judge in
-    columns.
+    """Draw the decisions of one benchmark, or of two side by side.
 
     Args:
         before, after: As `Benchmark.to_json` gives them and the journal holds them.
     """
-    sides = [("before", before), *([("after", after)] if after else [])]
-    described: list[str] = []
-    for name, body in sides:
-        counts = ", ".join(f"{count} {cell}" for cell, count in body["confusion"].items())
-        described.append(f"{name}, {body['n']:,} rows: {counts}")
-    drawing = Drawing(200, "Decisions against people's labels", "; ".join(described))
-    for y, words in ((90, "no"), (160, "yes")):
-        drawing.text(4, y - 7, "people", "quiet")
-        drawing.text(4, y + 8, words)
-    old = None
-    for i, (name, body) in enumerate(sides):
-        left = 58 + 196 * i
-        drawing.text(left, 16, f"{name}, n = {body['n']:,}" if after else f"n = {body['n']:,}")
-        for j, words in enumerate(("judge: no", "judge: yes")):
-            drawing.text(left + 90 * j + 43, 42, words, "quiet", text_anchor="middle")
-        for j, cell in enumerate(("tn", "fp", "fn", "tp")):
-            x, y = left + 90.0 * (j % 2), 54.0 + 70 * (j // 2)
-            _decision(drawing, x, y, cell, body["confusion"], old)
-        old = body["confusion"]
-    return drawing.svg()
+    tables: list[list[list[int]]] = []
+    for body in (before, *([after] if after else [])):
+        cells_of = body["confusion"]
+        tables.append([[cells_of["tn"], cells_of["fp"]], [cells_of["fn"], cells_of["tp"]]])
+    return confusion_chart(tables[0], ("no", "yes"), after=tables[1] if after else None)
 
 
-def _decision(
-    drawing: Drawing,
-    x: float,
-    y: float,
-    cell: str,
-    counts: Mapping[str, int],
-    old: Mapping[str, int] | None,
-) -> None:
-    yes = cell in ("fn", "tp")
-    total = counts["fn"] + counts["tp"] if yes else counts["tn"] + counts["fp"]
-    share = counts[cell] / total if total else 0.0
-    tip = f"{counts[cell]:,} of {total:,} rows that people call {'yes' if yes else 'no'}"
-    right = cell in ("tn", "tp")
-    _shade(drawing, x, y, 86, 66, share, right=right, tip=f"{cell.upper()}: {tip}")
-    middle = {"text_anchor": "middle"}
-    drawing.text(x + 43, y + 20, f"{counts[cell]:,}", font_weight="600", **middle)
-    drawing.text(x + 43, y + 37, f"{cell.upper()}, {share:.0%}", "quiet", **middle)
-    if old:
-        # A true minus, as wide as the plus.
-        moved = f"{counts[cell] - old[cell]:+,}".replace("-", "−")
-        drawing.text(x + 43, y + 54, moved, "quiet", **middle)
-
-
-def _shade(
-    drawing: Drawing,
-    x: float,
-    y: float,
-    width: float,
-    height: float,
-    share: float,
+def confusion_chart(
+    counts: Sequence[Sequence[int]],
+    names: Sequence[str],
     *,
-    right: bool,
-    tip: str,
-) -> None:
-    """Draw a cell of a confusion table, the stronger the larger its share of the line."""
-    kind, colour = ("right", BLUE) if right else ("wrong", ORANGE)
-    box = {"x": x, "y": y, "width": float(width), "height": float(height), "rx": 3.0}
-    drawing.add("rect", kind, tip, **box, fill=colour, fill_opacity=f"{0.08 + 0.42 * share:.3f}")
-
-
-def confusion_chart(counts: Sequence[Sequence[int]], names: Sequence[str]) -> str:
+    after: Sequence[Sequence[int]] | None = None,
+) -> str:
     """Draw a confusion table of any number of labels: people in lines, the judge in columns.
 
     Args:
         counts: Shape (K, K).
         names: Of the K labels, in order.
+        after: The table of a later judge, to stand beside it.
     """
-    k = len(names)
-    shown = [fit_label(name, 12) for name in names]
-    left = 20.0 + 7.5 * max(map(cells, shown))
-    size = min(86.0, (WIDTH - left - 8) / k)
-    tall = min(size, 56.0)
+    k, labels = len(names), [fit_label(name, 12) for name in names]
+    sides = [("", counts)] if after is None else [("before: ", counts), ("after: ", after)]
     described: list[str] = []
-    if k <= MOST_WRITTEN:
-        for name, line in zip(shown, counts, strict=True):
+    for side, table in sides if k <= MOST_WRITTEN else ():
+        for name, line in zip(labels, table, strict=True):
+            parts = zip(labels, line, strict=True)
             described += [
-                f"people {name}, judge {other}: {count}"
-                for other, count in zip(shown, line, strict=True)
-                if count
+                f"{side}people {name}, judge {other}: {count}" for other, count in parts if count
             ]
-    turned = 7.5 * max(map(cells, shown)) > size
-    top = 34 + (5.5 * max(map(cells, shown)) if turned else 0)
-    title = f"Confusion matrix of {k} labels"
-    drawing = Drawing(top + tall * k + 8, title, "; ".join(described))
-    drawing.text(4, 14, "people \\ judge", "quiet")
-    for i, (name, line) in enumerate(zip(shown, counts, strict=True)):
-        x, y = left + size * i, top + tall * i
-        drawing.text(left - 6, y + tall / 2 + 4, name, text_anchor="end")
-        if turned:
-            at = f"rotate(-50 {x + size / 2:.5g} {top - 6:.5g})"
-            drawing.text(x + size / 2, top - 6, name, transform=at)
-        else:
-            drawing.text(x + size / 2, top - 6, name, text_anchor="middle")
-        for j, count in enumerate(line):
-            share = count / sum(line) if sum(line) else 0.0
-            x = left + size * j
-            tip = f"people {name}, judge {shown[j]}: {count:,} of {sum(line):,}"
-            _shade(drawing, x, y, size - 2, tall - 2, share, right=i == j, tip=tip)
-            if k <= MOST_WRITTEN:
-                middle = {"text_anchor": "middle", "font_size": "11" if k > 6 else "12"}
-                drawing.text(x + size / 2, y + tall / 2, f"{count:,}", **middle)
-                if sum(line):
-                    drawing.text(x + size / 2, y + tall / 2 + 13, f"{share:.0%}", "quiet", **middle)
+    width = 7.5 * max(map(cells, labels))
+    room = WIDTH / len(sides)
+    size = min(86.0, (room - width - 28) / k)
+    top = 34 + (5.5 * max(map(cells, labels)) if width > size else 0)
+    height = top + min(size, 56.0) * k + 8
+    drawing = Drawing(height, f"Confusion matrix of {k} labels", "; ".join(described))
+    for i, (side, table) in enumerate(sides):
+        drawing.text(4 + room * i, 14, f"{side}people \\ judge", "quiet")
+        _draw_matrix(drawing, table, labels, left=20 + width + room * i, top=top, size=size)
     return drawing.svg()
+
+
+def _draw_matrix(
+    drawing: Drawing,
+    counts: Sequence[Sequence[int]],
+    names: Sequence[str],
+    *,
+    left: float,
+    top: float,
+    size: float,
+) -> None:
+    """Draw the cells of a confusion table, the stronger the larger their share of the line."""
+    tall, turned = min(size, 56.0), 7.5 * max(map(cells, names)) > size
+    for i, (name, line) in enumerate(zip(names, counts, strict=True)):
+        x, y, total = left + size * i, top + tall * i, sum(line)
+        drawing.text(left - 6, y + tall / 2 + 4, name, text_anchor="end")
+        middle = {"text_anchor": "middle"}
+        if turned:
+            middle = {"transform": f"rotate(-50 {x + size / 2:.5g} {top - 6:.5g})"}
+        drawing.text(x + size / 2, top - 6, name, **middle)
+        for j, count in enumerate(line):
+            share, x = count / total if total else 0.0, left + size * j
+            tip = f"people {name}, judge {names[j]}: {count:,} of {total:,}"
+            kind, colour = ("right", BLUE) if i == j else ("wrong", ORANGE)
+            box = {"x": x, "y": y, "width": size - 2, "height": tall - 2, "rx": 3.0}
+            look = {"fill": colour, "fill_opacity": f"{0.08 + 0.42 * share:.3f}"}
+            drawing.add("rect", kind, tip, **box, **look)
+            if len(names) <= MOST_WRITTEN:
+                written = {"text_anchor": "middle", "font_size": "11" if len(names) > 6 else "12"}
+                drawing.text(x + size / 2, y + tall / 2, f"{count:,}", **written)
+                if total:
+                    drawing.text(
+                        x + size / 2, y + tall / 2 + 13, f"{share:.0%}", "quiet", **written
+                    )
 
 
 def reliability(before: Sequence[Bin], after: Sequence[Bin] = ()) -> str:
@@ -295,9 +259,7 @@ def reliability(before: Sequence[Bin], after: Sequence[Bin] = ()) -> str:
     title = "Reliability: share people call positive, by the judge's probability"
     drawing = Drawing(300, title, "; ".join(described))
     across, up = Scale((0, 1), 46, WIDTH - 14), Scale((0, 1), 252, 34)
-    for value in (0.0, 0.25, 0.5, 0.75, 1.0):
-        drawing.line(46, up(value), WIDTH - 14, up(value), "axis")
-        drawing.text(38, up(value) + 4, f"{value:g}", "quiet", text_anchor="end")
+    drawing.grid(up, (0.0, 0.25, 0.5, 0.75, 1.0))
     drawing.ticks(across, 270, (0.0, 0.25, 0.5, 0.75, 1.0))
     drawing.line(across(0), up(0), across(1), up(1), "diagonal", stroke_dasharray="4 4")
     for name, colour, bins, shift in sides:
@@ -350,23 +312,15 @@ class ThresholdCurve:
 
 
 def threshold_curve(label: BoolArray, score: FloatArray) -> ThresholdCurve:
-    """Return precision, recall and F1 at each distinct score; equal scores fall on one side
-    together.
+    """Return precision, recall and F1 at each distinct score; some row is labelled positive."""
+    from sklearn.metrics import precision_recall_curve
 
-    Raises:
-        InputError: No row is labelled positive, so that recall does not exist.
-    """
-    positives = int(np.sum(label))
-    if positives == 0:
-        raise InputError("no row is labelled positive, so there is no recall at any threshold")
-    threshold, rank = np.unique(score, return_inverse=True)
-    taken = np.cumsum(np.bincount(rank)[::-1])[::-1]
-    right = np.cumsum(np.bincount(rank, weights=label)[::-1])[::-1]
+    precision, recall, threshold = precision_recall_curve(label, score)
+    both = precision + recall
+    f1 = np.divide(2 * precision * recall, both, out=np.zeros_like(both), where=both > 0)
+    # Behind the last threshold the library adds a point where nothing is positive.
     return ThresholdCurve(
-        threshold=threshold,
-        precision=right / taken,
-        recall=right / positives,
-        f1=2 * right / (taken + positives),
+        threshold=threshold, precision=precision[:-1], recall=recall[:-1], f1=f1[:-1]
     )
 
 
@@ -376,9 +330,7 @@ def f1_by_threshold(curve: ThresholdCurve, *, used: float | None = None) -> str:
     drawing = Drawing(270, "Precision, recall and F1 by threshold", curve.describe(used))
     across = Scale((float(curve.threshold[0]), float(curve.threshold[-1])), 46, WIDTH - 14)
     up = Scale((0, 1), 220, 34)
-    for value in (0.0, 0.5, 1.0):
-        drawing.line(46, up(value), WIDTH - 14, up(value), "axis")
-        drawing.text(38, up(value) + 4, f"{value:g}", "quiet", text_anchor="end")
+    drawing.grid(up, (0.0, 0.5, 1.0))
     few = len(curve.threshold) <= 12
     drawing.ticks(across, 238, curve.threshold.tolist() if few else across.three)
     drawing.text((46 + WIDTH) / 2, 258, "positive at or above", "quiet", text_anchor="middle")
@@ -406,81 +358,21 @@ class MetricRow:
     value: Estimate
     rest: float | None = None
     """The metric elsewhere."""
-    errors: tuple[int, int] | None = None
-    """False positives and false negatives."""
-    support: int | None = None
-    """Scored rows; those the metric is about unless given."""
-    state: str = ""
-    """Whether it is confirmed, and on how many rows the metric is, in words."""
     sure: bool = True
     """Whether its dot is full."""
     remark: str = ""
     """What else is said where one points at it."""
 
-    @property
-    def rows(self) -> int:
-        """The rows that are written beside it."""
-        return self.value.n if self.support is None else self.support
 
-
-def found_rows(report: SliceReport, judged: JudgedDataset) -> list[MetricRow]:
-    """Return the numbers of `plot_found`: all rows, then each slice in its order."""
-    rows = [_counted("all rows", report.overall, judged, np.ones(len(judged.scored), np.bool_))]
-    for i, one in enumerate(report.slices, 1):
-        reason = "" if one.low is not None else "all rows are one group"
-        value = Estimate(value=one.value, low=one.low, high=one.high, n=one.n, reason=reason)
-        state = f"{one.standing}, n = {one.n:,}"
-        member = one.predicate.mask(judged.rows)
-        rows.append(
-            _counted(f"{i}  {one.predicate}", value, judged, member, rest=one.rest, state=state)
-        )
-    return rows
-
-
-def plot_found(report: SliceReport, judged: JudgedDataset) -> str:
-    """Draw the slices that a search found beside all rows."""
-    return metric_rows(f"{report.metric} by slice", found_rows(report, judged))
-
-
-def measured_rows(measured: MeasuredSlice, judged: JudgedDataset) -> list[MetricRow]:
-    """Return the numbers of `plot_measured`: the slice, then the rows elsewhere."""
-    member = measured.predicate.mask(judged.rows)
-    state = f"chosen by hand, n = {measured.value.n:,}"
-    value, rest = measured.value, measured.rest.value
-    inside = _counted(str(measured.predicate), value, judged, member, rest=rest, state=state)
-    state = f"n = {measured.rest.n:,}"
-    return [inside, _counted("elsewhere", measured.rest, judged, ~member, state=state)]
-
-
-def plot_measured(measured: MeasuredSlice, judged: JudgedDataset) -> str:
-    """Draw a slice that a person chose beside the rows elsewhere."""
-    rows = measured_rows(measured, judged)
-    return metric_rows(f"{measured.metric} by slice", rows)
-
-
-def _counted(
-    name: str,
-    value: Estimate,
-    judged: JudgedDataset,
-    member: BoolArray,
-    *,
-    rest: float | None = None,
-    state: str = "",
-) -> MetricRow:
-    y, p = judged.positive[member], judged.predicted[member]
-    errors = int((p & ~y).sum()), int((~p & y).sum())
-    support = int(member.sum())
-    return MetricRow(name=name, value=value, rest=rest, errors=errors, support=support, state=state)
-
-
-def slices_chart(found: Sequence[Payload]) -> str:
-    """Draw the metric on each slice that a run's search found.
+def slices_chart(slices: Sequence[Payload], *, overall: Estimate | None = None) -> str:
+    """Draw the metric on each slice that a search found.
 
     Args:
-        found: As `FoundSlice.to_json` gives them and the journal's event `slice` holds them.
+        slices: As `FoundSlice.to_json` gives them and the journal's event `slice` holds them.
+        overall: Of all rows, drawn as a line.
     """
     rows: list[MetricRow] = []
-    for one in found[:MOST_SLICES]:
+    for one in slices[:MOST_SLICES]:
         estimate = Estimate(value=one["value"], low=one["low"], high=one["high"], n=one["n"])
         sure = bool(one["confirmed"])
         remark = f"p {p_value(one['p'])}, {'confirmed' if sure else 'not confirmed'}"
@@ -491,7 +383,18 @@ def slices_chart(found: Sequence[Payload]) -> str:
         )
     if not rows:
         return no_picture("Slices", "no slice was searched, or none was found")
-    return metric_rows(f"{found[0]['metric']} by slice", rows)
+    return metric_rows(f"{slices[0]['metric']} by slice", rows, overall=overall)
+
+
+def plot_found(report: SliceReport) -> str:
+    """Draw the slices that a search found beside all rows."""
+    return slices_chart([one.to_json() for one in report.slices], overall=report.overall)
+
+
+def plot_measured(measured: MeasuredSlice) -> str:
+    """Draw a slice that a person chose beside the rows elsewhere."""
+    values = {str(measured.predicate): measured.value, "elsewhere": measured.rest}
+    return metric_intervals(f"{measured.metric} by slice", values)
 
 
 def metric_intervals(
@@ -509,24 +412,19 @@ def metric_intervals(
 
 
 def metric_rows(title: str, rows: Sequence[MetricRow], *, overall: Estimate | None = None) -> str:
-    """Draw one line a row: the metric with its interval, a tick for the rest of the data, errors of
-    each kind where they are counted, and how many rows there are.
+    """Draw one line a row: the metric with its interval, a tick for the rest of the data, and how
+    many rows there are.
     """
     drawing = Drawing(64 + 42 * len(rows), title, "; ".join(map(_describe_row, rows)))
-    with_errors = any(row.errors for row in rows)
     estimates = [row.value for row in rows] + ([overall] if overall else [])
     ends = [v for one in estimates for v in (one.value, one.low, one.high) if v is not None]
-    ends += [row.rest for row in rows if row.rest is not None]
-    across = Scale((0, 1, *ends), 8, WIDTH - (200 if with_errors else 70))
-    wrong = Scale((0, max((_error_share(row) for row in rows), default=0)), WIDTH - 180, WIDTH - 70)
+    rests = [row.rest for row in rows if row.rest is not None]
+    across = Scale((0, 1, *ends, *rests), 8, WIDTH - 70)
     kinds: list[tuple[str, str, bool]] = []
-    if with_errors:
-        kinds = [("false positives", ORANGE, True), ("false negatives", BLUE, True)]
-    elif not all(row.sure for row in rows):
+    if not all(row.sure for row in rows):
         kinds = [("confirmed", BLUE, True), ("not confirmed", BLUE, False)]
-    rests = any(row.rest is not None for row in rows)
     drawing.legend(kinds, after="| rest of the data" if rests else "")
-    drawing.text(WIDTH - 8, 16, "rows" if with_errors else "n", "quiet", text_anchor="end")
+    drawing.text(WIDTH - 8, 16, "n", "quiet", text_anchor="end")
     foot = 48.0 + 42 * len(rows)
     if overall is not None and overall.value is not None:
         x = across(overall.value)
@@ -534,17 +432,10 @@ def metric_rows(title: str, rows: Sequence[MetricRow], *, overall: Estimate | No
         drawing.text(x, 20, f"all {overall.value:.3f}", "quiet", text_anchor="middle")
     for i, row in enumerate(rows):
         y = 58.0 + 42 * i
-        ending = f", {row.state}" if row.state else ""
-        drawing.text(4, y - 14, fit_label(row.name, NAME_CELLS - cells(ending)) + ending)
-        drawing.text(WIDTH - 8, y + 4, f"{row.rows:,}", "quiet", text_anchor="end")
+        drawing.text(4, y - 14, fit_label(row.name, NAME_CELLS))
+        drawing.text(WIDTH - 8, y + 4, f"{row.value.n:,}", "quiet", text_anchor="end")
         _draw_estimate(drawing, across, y, row)
-        _draw_errors(drawing, wrong, y, row)
     drawing.ticks(across, foot + 6, across.three)
-    if with_errors:
-        drawing.text(wrong(wrong.low), foot + 6, "errors, % of rows", "quiet")
-        drawing.text(
-            WIDTH - 8, foot + 6, f"to {100 * wrong.high:.0f} %", "quiet", text_anchor="end"
-        )
     return drawing.svg()
 
 
@@ -561,34 +452,14 @@ def _draw_estimate(drawing: Drawing, across: Scale, y: float, row: MetricRow) ->
         middle = across((across.low + across.high) / 2)
         drawing.text(middle, y + 4, "n/a", text_anchor="middle")
         return
-    spread = one.low is not None and one.high is not None
+    has_interval = one.low is not None and one.high is not None
     if one.low is not None and one.high is not None:
         ends = across(one.low), y, across(one.high), y
         drawing.line(*ends, "slice", stroke=BLUE, stroke_width="2")
     tip = f"{_describe_row(row)}{f'; {row.remark}' if row.remark else ''}"
-    drawing.dot(across(one.value), y, "slice", BLUE, tip, filled=spread and row.sure)
-
-
-def _draw_errors(drawing: Drawing, wrong: Scale, y: float, row: MetricRow) -> None:
-    if row.errors is None or not row.support:
-        return
-    left = 0.0
-    for count, colour, kind in zip(row.errors, (ORANGE, BLUE), ("fp", "fn"), strict=True):
-        share = count / row.support
-        width = wrong(left + share) - wrong(left)
-        box = {"x": wrong(left), "y": y - 6, "width": width, "height": 12.0}
-        drawing.add("rect", kind, f"{count:,} {kind.upper()}", **box, fill=colour)
-        left += share
-
-
-def _error_share(row: MetricRow) -> float:
-    return sum(row.errors) / row.support if row.errors and row.support else 0.0
+    drawing.dot(across(one.value), y, "slice", BLUE, tip, filled=has_interval and row.sure)
 
 
 def _describe_row(row: MetricRow) -> str:
     words = f"{fit_label(row.name, 200)}: {row.value}, n {row.value.n:,}"
-    words += "" if row.rest is None else f", {row.rest:.4f} elsewhere"
-    if row.errors is not None:
-        fp, fn = row.errors
-        words += f"; {row.rows} rows, {fp} false positives, {fn} false negatives"
-    return words + (f", {row.state}" if row.state else "")
+    return words if row.rest is None else f"{words}, {row.rest:.4f} elsewhere"

@@ -86,6 +86,14 @@ class Drawing:
         for value in values:
             self.text(across(value), y, f"{value:.3g}", "quiet", text_anchor="middle")
 
+    def grid(
+        self, up: Scale, values: Iterable[float], *, left: float = 46.0, digits: str = "g"
+    ) -> None:
+        """Draw faint lines across at values of a vertical scale, each with its number."""
+        for value in values:
+            self.line(left, up(value), WIDTH - 8, up(value), "axis")
+            self.text(left - 8, up(value) + 4, f"{value:{digits}}", "quiet", text_anchor="end")
+
     def legend(self, kinds: Iterable[tuple[str, str, bool]], *, after: str = "") -> None:
         """Name the kinds of dots at the top: words, colour, and whether they are full."""
         x = 8.0
