@@ -15,7 +15,6 @@ from ...judges import (
     JudgedDataset,
     JudgePrompt,
     Prices,
-    Registry,
     Row,
     Verdict,
 )
@@ -82,15 +81,8 @@ def check_file(
         InputError: A column that was named is missing, or the model is no name.
         DataError: The file, or any of its rows, cannot be read.
     """
-    registry = workspace.registry
-    raw = read_raw_rows(path, options.roles, judges=judge_inputs(registry))
-    raw = open_raw(workspace, raw, path, sealed=options.sealed)
-    scan_all = options.prompt is None
-    report = look_at_rows(
-        raw, path, options, registry=registry, scan_all=scan_all, progress=progress
-    )
     model = tokens_model(options.model, environment)
-    report = replace(report, tokens=count_row_tokens(raw.rows, model=model, prompt=options.prompt))
+    report = report_on(path, options, model, workspace=workspace, progress=progress)
     return report, price_of(report, options, environment)
 
 
@@ -104,29 +96,30 @@ def open_raw(workspace: Workspace, raw: RawRows, path: Path, *, sealed: bool = F
     return replace(raw, rows=rows, lines=lines, notes=(*raw.notes, *read.notes))
 
 
-def look_at_rows(
-    raw: RawRows,
+def report_on(
     path: Path,
     options: CheckOptions,
+    model: str,
     *,
-    registry: Registry,
-    scan_all: bool,
+    workspace: Workspace,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> DataReport:
-    """Check the rows of a file, whatever model will be asked about them: without tokens and price.
+    """Check the rows of a file, and count the tokens of asking about them.
 
     Args:
-        raw: What was read of the file.
         path: The file.
-        options: What a person chose; neither judge nor model matters here.
-        registry: Where the judges are.
-        scan_all: Whether to look for damaged and injected text in columns that are no inputs, too.
+        options: What a person chose.
+        model: Whose tokens are counted.
+        workspace: Where the judges are, and the rows that may not be read.
         progress: Called with how many of how many texts have been looked at.
 
     Raises:
         InputError: A column that was named is missing.
-        DataError: The other file cannot be read.
+        DataError: The file, or the other one, cannot be read.
     """
+    registry = workspace.registry
+    raw = read_raw_rows(path, options.roles, judges=judge_inputs(registry))
+    raw = open_raw(workspace, raw, path, sealed=options.sealed)
     side, notes = _side_column(raw, options.split)
     others: Sequence[Row] = ()
     if options.against is not None:
@@ -137,18 +130,21 @@ def look_at_rows(
         )
         others = read_raw_rows(options.against, roles, judges=judge_inputs(registry)).rows
         notes.append(f"the other file is {options.against.name} ({len(others):,} rows)")
-    return check_rows(
+    report = check_rows(
         raw.rows,
         name=path.name,
         group_column=raw.group,
         guessed=raw.guessed,
         sides=[str(row.meta.get(side) or "") for row in raw.rows] if side else None,
         others=others,
-        scan_all=scan_all,
+        # Without a judge any column may be an input, in which text may be damaged or injected.
+        scan_all=options.prompt is None,
         leaks=find_leaks(raw.rows),
         notes=(*raw.notes, *notes),
         progress=progress,
     )
+    tokens = count_row_tokens(raw.rows, model=model, prompt=options.prompt)
+    return replace(report, tokens=tokens)
 
 
 def tokens_model(spec: str | None, environment: Environment) -> str:

@@ -26,7 +26,7 @@ from ..store.calls import CallStore, CallSummary
 from ..store.jobs import Job, JobQueue
 from ..store.journal import RunRecord, get_run
 from ..store.workspace import Workspace
-from .file_data import names_of_check, names_of_tokens, report_of
+from .file_data import names_of_check, report_of
 from .kept import Kept
 from .row_data import (
     TITLES,
@@ -243,7 +243,6 @@ class AppState:
             WorkWanted: It takes too long here.
         """
         model = tokens_model(options.model, environment)
-        check = self.rows("check", *names_of_check(self.workspace, path, options))
-        tokens = self.rows("tokens", *names_of_tokens(path, options, model))
-        report = report_of(check.head, tokens.head)
+        names = names_of_check(self.workspace, path, options, model)
+        report = report_of(self.rows("check", *names).head)
         return report, price_of(report, options, environment)

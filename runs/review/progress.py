@@ -4,8 +4,6 @@ works on it.
 
 from __future__ import annotations
 
-import os
-import socket
 from typing import Any
 
 from ...judges import InputError
@@ -13,7 +11,6 @@ from ...optimize.events import SearchStarted, StepTaken
 from ..actions.run_summary import RunSummary
 from ..config.environment import parse_budget
 from ..reports.numbers import count, price
-from ..store.journal import RunRecord
 from .app_state import AppState
 
 
@@ -26,7 +23,6 @@ def progress_of(state: AppState, run: RunSummary) -> dict[str, Any]:
         "stage": stage(run),
         "left": budget_left(run),
         "job": jobs[-1] if jobs else None,
-        "gone": is_gone(run.record),
     }
 
 
@@ -75,18 +71,3 @@ def budget_left(run: RunSummary) -> str:
             " tokens left"
         )
     return ""
-
-
-def is_gone(record: RunRecord) -> bool:
-    """Whether the process of a run is surely not there any more: it was on this machine, and is
-    not.
-    """
-    if record.host != socket.gethostname() or os.name == "nt":
-        return False
-    try:
-        os.kill(record.pid, 0)  # asks whether it is there, and does nothing to it
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return False

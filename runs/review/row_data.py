@@ -30,17 +30,17 @@ from ..store.run_config import RunConfig
 from ..store.sealed_rows import SEAL_FIRST
 from ..store.workspace import Workspace
 from .bench_rows import measure_slices, wrong_rows
-from .file_data import read_file_pages, stat_of
+from .file_data import checked_body, stat_of
 from .plan_pages import planned_body, stamp_of_plan
 from .queue_rows import queue_items
 from .row_pages import Json, RowItem, RowPages, body_of, read_row_pages, write_row_pages
 
-FORMAT = 4
+FORMAT = 5
 """Raised when the same rows are told otherwise."""
 ReadRun = Callable[[str], RunRecord]
 """Returns a run by its id."""
-Kind = Literal["flips", "wrong", "slices", "compare", "looks", "queue", "check", "tokens", "plan"]
-_OF_FILES = ("check", "tokens", "plan")
+Kind = Literal["flips", "wrong", "slices", "compare", "looks", "queue", "check", "plan"]
+_OF_FILES = ("check", "plan")
 """Kinds that are about a file and no run."""
 TITLES: Mapping[Kind, str] = {
     "flips": "Comparing what both prompts said of each row",
@@ -50,7 +50,6 @@ TITLES: Mapping[Kind, str] = {
     "looks": "Counting who has looked at this run's sealed rows",
     "queue": "Opening the queue",
     "check": "Checking the data file",
-    "tokens": "Counting tokens",
     "plan": "Planning the run",
 }
 """What a visitor is told while it is worked out."""
@@ -63,8 +62,8 @@ class RowQuery:
     """What is wanted.
 
     Flips of a run, wrong rows of a benchmark, its slices by a column, two sides compared, the looks
-    at a run's holdout, a queue of rows to label; or the check of a data file, the tokens of its
-    rows, and the plan of a run.
+    at a run's holdout, a queue of rows to label; or the check of a data file, and the plan of a
+    run.
 
     Args:
         kind: Which of them.
@@ -137,7 +136,7 @@ def make_row_pages(workspace: Workspace, query: RowQuery) -> None:
     if query.kind == "plan":
         head = planned_body(workspace, query.config, _environment(query))
     elif query.kind in _OF_FILES:
-        head = read_file_pages(workspace, query.kind, query.names)
+        head = checked_body(workspace, query.names)
     else:
         head, items = _MADE[query.kind](workspace, *query.names)
     write_row_pages(_path(workspace, query), stamp, head, items)

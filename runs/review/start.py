@@ -30,7 +30,6 @@ from .app_state import AppState
 from .data_files import find_data_files
 from .errors import words_of
 from .forms import field_of
-from .reading_price import price_reading
 from .routes import Address, AsyncAddress
 from .row_pages import Json
 from .start_columns import ColumnChoices, column_choices, column_names
@@ -217,7 +216,6 @@ def _page(
         files=find_data_files(state.root),
         models=models,
         columns=columns,
-        reading_price=_reading_price(state, form) if form.judge and form.named_model else None,
         simulated=SIMULATED,
         other=OTHER,
         fields=form_fields(),
@@ -363,15 +361,6 @@ def _objective_words(form: StartForm) -> ObjectiveWords:
 def _reader(form: StartForm) -> str:
     """Return the model that reads the objective in the run: the optimizer's."""
     return form.more.get("optimizer_model") or form.named_model
-
-
-def _reading_price(state: AppState, form: StartForm) -> float | None:
-    try:
-        environment, words = _environment(state, _reader(form)), _objective_words(form)
-        prompt = form.prompt(state)
-        return price_reading(state.workspace, words, prompt, _reader(form), environment)
-    except JudgewrightError:
-        return None
 
 
 def _measured(state: AppState, form: StartForm) -> RunSummary | None:

@@ -44,6 +44,8 @@ class FormField:
     """An option as the form shows it."""
 
     name: str
+    flag: str
+    """As it is typed."""
     words: str
     option: Option
     default: str
@@ -66,11 +68,12 @@ def form_fields() -> dict[str, list[FormField]]:
             if option.kind == "shares"
             else default
         )
+        flag = spelling(one)
         groups.setdefault(heading, []).append(
             FormField(
                 name=one.name,
-                words=WORDS.get(one.name)
-                or spelling(one).removeprefix("--").replace("-", " ").capitalize(),
+                flag=flag,
+                words=WORDS.get(one.name) or flag[2:].replace("-", " ").capitalize(),
                 option=option,
                 default=str(shown),
                 several=option.kind in ("integers", "repeated", "pairs"),
@@ -159,7 +162,7 @@ class StartForm:
         for heading in form_fields().values():
             for shown in heading:
                 value = more.get(shown.name, "")
-                flag = spelling_of(shown)
+                flag = shown.flag
                 if shown.option.kind == "flag":
                     words += [flag] if value else []
                 elif shown.several:
@@ -229,13 +232,6 @@ def _read_columns(text: str) -> dict[str, str]:
 def _columns_text(columns: Mapping[str, str]) -> str:
     return "\n".join(
         f"{name}={column}" for name, column in columns.items() if column and column != name
-    )
-
-
-def spelling_of(shown: FormField) -> str:
-    """Return a field's option as it is typed."""
-    return next(
-        spelling(one) for one, _ in option_fields(OptimizeOptions) if one.name == shown.name
     )
 
 

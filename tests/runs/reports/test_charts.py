@@ -112,33 +112,6 @@ def test_the_trajectory_marks_what_was_kept_and_what_was_never_validated() -> No
     assert panels == ["loss", "recall", "precision"]  # the target first
 
 
-def test_a_dots_height_is_its_value() -> None:
-    """Between the two ends of its panel, in proportion; the line follows the best prompt so far."""
-    root = parse(
-        trajectory(
-            run_of(*WALK[:3], ("step", {"step": 1, "result": "worse", "loss": 0.3, "recall": 1.0}))
-        )
-    )
-    by_tip = {(e.findtext(f"{SVG}title") or "").split(";")[0]: e for e in root.iter(f"{SVG}circle")}
-    top, bottom = (
-        float(by_tip[name].attrib["cy"]) for name in ("start: loss 0.4000", "step 1: loss 0.3000")
-    )
-    assert top < bottom
-    three = [
-        *WALK[:3],
-        *(("step", {"step": i, "result": "worse", "loss": v}) for i, v in ((1, 0.2), (2, 0.3))),
-    ]
-    dots = {
-        (e.findtext(f"{SVG}title") or "").split(";")[0]: e
-        for e in parse(trajectory(run_of(*three))).iter()
-    }
-    high, low, middle = (
-        float(dots[name].attrib["cy"])
-        for name in ("start: loss 0.4000", "step 1: loss 0.2000", "step 2: loss 0.3000")
-    )
-    assert middle == pytest.approx((high + low) / 2)
-
-
 @pytest.mark.parametrize("upto", range(len(WALK) + 1))
 def test_a_run_under_way_can_be_drawn_at_any_moment(upto: int) -> None:
     """However far it is, the picture stands."""
@@ -205,11 +178,6 @@ def test_slices_are_inert_whatever_their_names_hold() -> None:
     assert len(dots) == 12
     assert [e.attrib["fill"] == "none" for e in dots] == [False] + [True] * 11
     parse(slices_chart([]))
-
-
-def test_a_picture_is_the_same_each_time() -> None:
-    """Nothing of the clock or of a counter enters it."""
-    assert trajectory(run_of(*WALK)) == trajectory(run_of(*WALK))
 
 
 def test_a_sparkline_has_one_sign_a_value() -> None:

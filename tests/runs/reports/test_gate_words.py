@@ -17,21 +17,15 @@ from judgewright.runs.reports import (
 
 from ..stored_events import EVIDENCE, stored
 
+VALUES = {"before": 0.8004, "after": 0.7414, "difference": -0.059, "se": 0.018, "p": 0.999}
+ROWS = {"n": 540, "groups": 328, "changed_groups": 60, "bearing_rows": 270, "bearing_groups": 200}
 CHANGE = Change(
     metric="recall",
-    before=0.8004,
-    after=0.7414,
-    difference=-0.059,
-    se=0.018,
+    **VALUES,
     low=-0.0943,
     high=-0.0237,
-    p=0.999,
-    n=540,
-    groups=328,
-    changed_groups=60,
+    **ROWS,
     freedom=59.0,
-    bearing_rows=270,
-    bearing_groups=200,
     effective_groups=190.0,
 )
 

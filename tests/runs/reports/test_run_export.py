@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -225,45 +226,11 @@ def test_a_cost_that_is_not_known_is_not_called_nought(
     assert "$0.0000" not in text
 
 
-def test_the_page_has_the_proposals_beside_the_best(summary: tuple[RunSummary, Validation]) -> None:
-    """A line each with version, result and why; critique and text folded, escaped as everything
-    is.
-    """
-    others = [
-        {"result": "no proposal", "reason": "the optimizer model failed"},
-        {
-            "version": "aaaa1111",
-            "result": "refused",
-            "gradient": "too vague",
-            "criteria": HOSTILE,
-            "violations": [{"name": "placeholders", "detail": "{source} is gone"}],
-        },
-    ]
-    run, rows = summary
-    events = tuple(
-        replace(e, payload={**e.payload, "others": others}) if e.kind == "step" else e
-        for e in run.events
-    )
-    page = render_html(replace(run, events=events), rows)
-    assert "Beside it none: no proposal; the optimizer model failed</p>" in page
-    assert "Beside it aaaa1111: refused; placeholders: {source} is gone</summary>" in page
-    assert "too vague" in page
-    assert "<script>" not in page
-
-
 def test_a_run_without_a_decision_is_not_written(tmp_path: Path) -> None:
     """Nothing to tell yet, and no folder left behind."""
+    config = {"prompt": PROMPT.to_yaml(), "model": "simulated", "data": "x", "objective": "f1"}
     with Workspace(tmp_path / "work") as place:
-        run = create_run(
-            place.database,
-            "optimize",
-            {
-                "prompt": PROMPT.to_yaml(),
-                "model": "simulated",
-                "data": "x",
-                "objective": "precision",
-            },
-        )
+        run = create_run(place.database, "optimize", config)
         with pytest.raises(InputError, match="no decision yet"):
             export_run(place, run, tmp_path / "out", formats=("html",))
     assert not (tmp_path / "out").exists()
@@ -272,59 +239,41 @@ def test_a_run_without_a_decision_is_not_written(tmp_path: Path) -> None:
 def test_a_run_that_found_nothing_can_be_written(tmp_path: Path) -> None:
     """No diff, no evidence and no person's decision; the files still say so."""
     write_demo_rows(tmp_path / "rows.jsonl", documents=60)
-    config = RunConfig(
-        prompt=PROMPT.to_yaml(),
-        model="simulated",
-        data=str(tmp_path / "rows.jsonl"),
-        objective="precision",
-        steps=0,
-    )
+    asked = {"model": "simulated", "data": str(tmp_path / "rows.jsonl"), "objective": "precision"}
+    config = RunConfig(prompt=PROMPT.to_yaml(), steps=0, **asked)
+    quiet: dict[str, Any] = {"watch": lambda *_: None, "on_event": lambda *_: None}
     with Workspace(tmp_path / "work") as place:
-        run = start_run(
-            place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None
-        )
+        run = start_run(place, config, Environment(), **quiet)
         export_run(place, run.run_id, tmp_path / "out", formats=tuple(FORMATS))
-    page = (tmp_path / "out" / "run.html").read_text(encoding="utf-8")
+    page, markdown = ((tmp_path / "out" / f"run.{end}").read_text() for end in ("html", "md"))
     assert "There is no new prompt" in page
+    assert "There is no new prompt" in markdown
     assert "No person has decided yet" in page
-    assert "There is no new prompt" in (tmp_path / "out" / "run.md").read_text(encoding="utf-8")
 
 
 def test_commands_write_and_show(
     kept: Kept, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`runs show`, with `--out` and `--flips`, from the command line."""
-    at = ("--workspace", str(kept.place.root))
-    main(
-        [
-            "runs",
-            "show",
-            kept.run_id,
-            "--out",
-            str(tmp_path / "o"),
-            "--format",
-            "md",
-            "--json",
-            *at,
-        ]
-    )
-    assert [Path(path).name for path in json.loads(capsys.readouterr().out)["paths"]] == ["run.md"]
-    whole = flips_of(validation(kept.place, read_optimization(kept.place, kept.run_id)))
-    main(["runs", "show", kept.run_id, "--flips", "--json", *at])
-    body = json.loads(capsys.readouterr().out)
-    assert (body["right"], body["wrong"], body["n"], body["simulated"]) == (
-        whole.right,
-        whole.wrong,
-        whole.n,
-        True,
-    )
-    assert [flip["row_id"] for flip in body["flips"]] == [f.row_id for f in whole.rows]
-    main(["runs", "show", kept.run_id, "--flips", *at])
-    told = capsys.readouterr().out
-    assert "SIMULATED" in told
-    assert not set(re.findall(r"canary[a-j]{4}x", told)) & kept.sealed
-    main(["runs", "show", kept.run_id, *at])
-    shown = capsys.readouterr().out
+    """`runs export`, `runs flips` and `runs show` from the command line."""
+
+    def printed(*words: str) -> str:
+        main(["runs", *words, "--workspace", str(kept.place.root)])
+        return capsys.readouterr().out
+
+    out = ("--out", str(tmp_path / "o"), "--format", "md", "--json")
+    body = json.loads(printed("export", kept.run_id, *out))
+    assert [Path(path).name for path in body["paths"]] == ["run.md"]
+    every = flips_of(validation(kept.place, read_optimization(kept.place, kept.run_id)))
+    narrowed = ("--json", "--limit", "3", "--direction", "right")
+    body = json.loads(printed("flips", kept.run_id, *narrowed))
+    counts = (body["right"], body["wrong"], body["n"], body["simulated"])
+    assert counts == (every.right, every.wrong, every.n, True)
+    right = [flip.row_id for flip in every.only(direction="became right")[:3]]
+    assert [flip["row_id"] for flip in body["flips"]] == right
+    rows = printed("flips", kept.run_id, "--slice", "in", "--error", "FP", "--limit", "1")
+    assert "SIMULATED" in rows
+    assert not set(re.findall(r"canary[a-j]{4}x", rows)) & kept.sealed
+    shown = printed("show", kept.run_id)
     assert "Validation loss by step" in shown
     assert "{+Compare each number" in shown.replace("{+\n  ", "{+")
     assert "\x1b" not in shown

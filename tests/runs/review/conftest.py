@@ -5,8 +5,12 @@ harms.
 import json
 import re
 import shutil
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -42,6 +46,8 @@ PORT = 8399
 SECONDS = 300
 """The longest that a job may take, on a machine that may be busy."""
 OURS = f"http://127.0.0.1:{PORT}"
+HEADERS = {"origin": OURS, "sec-fetch-site": "same-origin"}
+SERVE = "from judgewright.runs.commands.review import review; review()"
 ATTACK = (
     "<script>document.title='owned'</script></textarea><img src=x"
     " onerror=\"document.title='owned'\">"
@@ -85,9 +91,38 @@ def count_foreign(text: str) -> int:
         found += sum(name.startswith("on") or name == "style" for name in attrs)
         found += sum(
             not (attrs.get(name) or "/").startswith(("/", "#"))
-            for name in ("href", "action", "src")
+            for name in ("href", "action", "src", "formaction")
         )
     return found + len(re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text))
+
+
+def inert(text: str, *, scripts: int = 1) -> None:
+    """One script, ours, none in a part of a page; and nothing that `count_foreign` counts."""
+    found = [attrs for tag, attrs in Elements(text).found if tag == "script"]
+    assert found == [{"src": "/static/review.js"}] * scripts
+    assert count_foreign(text) == 0
+
+
+def post(page: TestClient, path: str, **fields: str) -> tuple[int, str]:
+    """Send a form as the page itself does; return the status, and where it leads or what it
+    says.
+    """
+    answer = page.post(path, data=fields, headers=HEADERS)
+    return answer.status_code, answer.headers.get("location") or Elements(answer.text).text
+
+
+@contextmanager
+def serving(root: Path) -> Iterator[str]:
+    """Serve a workspace with the command, and yield the link that it prints."""
+    command = [sys.executable, "-c", SERVE, "--port", "0", "--workspace", str(root)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            yield server.stdout.readline().strip()
+        finally:  # a test that fails must not wait for a server that goes on
+            server.send_signal(signal.SIGINT)
+            server.communicate(timeout=600)
+        assert server.returncode == 0
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,7 @@ from judgewright.runs.review.app_state import BYTES_HERE
 from judgewright.runs.review.routes import Address
 from judgewright.runs.review.sections import SECTIONS
 
-from .conftest import Workbench, settled, visit
-from .test_walk import serving
-from .test_workbench import post
+from .conftest import Workbench, post, serving, settled, visit
 
 START = urlencode(
     {

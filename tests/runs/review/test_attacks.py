@@ -5,7 +5,6 @@ nowhere.
 import asyncio
 import os
 import shutil
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,11 +18,9 @@ from judgewright.runs.reports import FORMATS, export_run
 from judgewright.runs.review import review_app
 from judgewright.runs.store import Workspace, create_run
 
-from .conftest import OURS, PORT, TOKEN, Made, settled
+from .conftest import HEADERS, OURS, PORT, TOKEN, Made, settled
 
 KEY = "sk-CANARY-7f3a91"
-SECONDS = 60
-HEADERS = {"origin": OURS, "sec-fetch-site": "same-origin"}
 
 
 def carrying(root: Path, environment: Environment | None = None) -> TestClient:
@@ -162,41 +159,6 @@ def test_a_defect_on_a_page_quotes_nothing_and_goes_through_the_guards(own: Made
         assert KEY not in answer.text
         assert visitor.get(f"/runs/{own.run_id}").status_code == 200
         assert KEY not in visitor.get(f"/runs/{run_id}/evidence").text  # it has no event to show
-
-
-def test_a_token_of_the_last_sitting_is_no_entrance(made: Made) -> None:
-    """The cookie outlives the server, which has another token now."""
-    app = review_app(made.root, token="another", port=PORT, environment=Environment())
-    with TestClient(
-        app, base_url=OURS, follow_redirects=False, cookies={f"judgewright-{PORT}": TOKEN}
-    ) as visitor:
-        assert visitor.get("/").status_code == 403
-        assert visitor.get("/", params={"token": TOKEN}).status_code == 403
-
-
-def test_two_deciders_at_once_leave_one_decision(own: Made) -> None:
-    """The same button in four tabs is one job; the journal has one verdict."""
-    from judgewright.runs.actions import read_optimization
-
-    with carrying(own.root) as visitor:
-        answers: list[int] = []
-
-        def reject() -> None:
-            answer = visitor.post(
-                f"/runs/{own.run_id}/decide", data={"verb": "reject"}, headers=HEADERS
-            )
-            answers.append(answer.status_code)
-
-        threads = [threading.Thread(target=reject) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(SECONDS)
-        settled(own.root)
-        assert set(answers) == {303}
-        assert len(answers) == 4
-    with Workspace(own.root) as place:
-        assert len(read_optimization(place, own.run_id).reviews) == 1
 
 
 @pytest.mark.slow

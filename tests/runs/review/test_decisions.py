@@ -32,9 +32,7 @@ from judgewright.runs.store import (
     open_proposer,
 )
 
-from .conftest import ATTACK, GOOD, HARMFUL, OURS, SECONDS, Made, retold, settled
-
-HEADERS = {"origin": OURS, "sec-fetch-site": "same-origin"}
+from .conftest import ATTACK, GOOD, HARMFUL, HEADERS, SECONDS, SERVE, Made, retold, settled
 
 
 def decide(desk: TestClient, own: Made, form: dict[str, object], *, to: str = "decide") -> str:
@@ -115,55 +113,30 @@ def list_runs_of(own: Made) -> list[str]:
 
 
 def test_an_own_text_is_tried_as_a_run_of_its_own(desk: TestClient, own: Made) -> None:
-    """With the line ends that were typed, from the same start; an unchanged or empty text is not
-    tried.
+    """With the line ends that were typed, from the same start, whatever the run asked of its
+    proposer; an unchanged or empty text is not tried.
     """
+    asked = {"proposer": "textgrad", "edit": None, "temperature": 0.3, "candidates": 3}
+    asked |= {"parts": ["criteria", "system"], "gradients": 2, "steps": 9}
+    other = retold(own, config=asked, events={})
     typed = f"Look for each fact in the source.\r\n{GOOD}"
-    page = decide(desk, own, {"criteria": typed, "comment": "shorter"}, to="edit")
-    assert "The gate says" in page
-    with Workspace(own.root) as place:
-        last = list_runs(place.database)[-1]
-        found = read_optimization(place, own.run_id)
-        assert last.config["proposer"] == "human"
-        assert f"Look for each fact in the source.\n  {GOOD}" in last.config["edit"]
-        assert found.after is not None
-        same = found.after.criteria.replace("\n", "\r\n")
-    for text in (same, "  "):
-        answer = desk.post(f"/runs/{own.run_id}/edit", data={"criteria": text}, headers=HEADERS)
-        assert answer.status_code == 404
-    assert len(list_runs_of(own)) == 2
-
-
-def test_an_own_text_is_tried_whatever_the_run_asked_of_its_proposer(
-    desk: TestClient, own: Made
-) -> None:
-    """Settings of other proposers are left behind; rows, objective and seed stay."""
-    asked = {
-        "proposer": "textgrad",
-        "edit": None,
-        "temperature": 0.3,
-        "candidates": 3,
-    }
-    other = retold(
-        own,
-        config={**asked, "parts": ["criteria", "system"], "gradients": 2, "steps": 9},
-        events={},
-    )
-    page = decide(
-        desk, other, {"criteria": f"Look for each fact in the source.\n{GOOD}"}, to="edit"
-    )
+    page = decide(desk, other, {"criteria": typed, "comment": "shorter"}, to="edit")
     assert "The gate says" in page
     with Workspace(own.root) as place:
         config = RunConfig.from_json(list_runs(place.database)[-1].config)
         start = RunConfig.from_json(get_run(place.database, other.run_id).config)
+        after = read_optimization(place, own.run_id).after
     assert (config.proposer, config.steps, config.candidates) == ("human", 1, 1)
-    assert (config.data_hash, config.objective, config.seed) == (
-        start.data_hash,
-        start.objective,
-        start.seed,
-    )
+    for name in ("data_hash", "objective", "seed"):
+        assert getattr(config, name) == getattr(start, name)
+    assert f"Look for each fact in the source.\n  {GOOD}" in str(config.edit)
     for proposer in ("fewshot", "gepa", "mipro"):
         open_proposer(replace(start, proposer=proposer, step_calls=40).for_edit(start.prompt))
+    assert after is not None
+    for text in (after.criteria.replace("\n", "\r\n"), "  "):
+        answer = desk.post(f"/runs/{own.run_id}/edit", data={"criteria": text}, headers=HEADERS)
+        assert answer.status_code == 404
+    assert len(list_runs_of(own)) == 3
 
 
 def test_a_diff_that_falls_into_other_hunks_is_accepted_whole_or_not_at_all(
@@ -277,8 +250,7 @@ def test_the_same_decision_twice_is_one_job(desk: TestClient, own: Made) -> None
 @contextmanager
 def served(own: Made) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Serve the workspace in a process that may be killed; yield it with its link."""
-    serve = "from judgewright.runs.commands.review import review; review()"
-    command = [sys.executable, "-c", serve, "--port", "0", "--workspace", str(own.root)]
+    command = [sys.executable, "-c", SERVE, "--port", "0", "--workspace", str(own.root)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:

@@ -25,8 +25,7 @@ from judgewright.runs.reports.rendering import in_full
 from judgewright.runs.review import review_app
 from judgewright.runs.store import Workspace
 
-from .conftest import ATTACK, HOSTILE, OURS, PORT, TOKEN, Elements, Made, settled
-from .test_workbench import post
+from .conftest import ATTACK, HOSTILE, OURS, PORT, TOKEN, Elements, Made, inert, post, settled
 
 VERSION = Registry().get("groundedness").version
 PLACE = f"/judges/groundedness/handover/{VERSION}"
@@ -140,10 +139,7 @@ def test_a_hostile_judge_stays_text_on_every_page_and_in_every_archive(
     for target in TARGETS:
         for path in (place, f"{place}/{target}"):
             page = desk.get(path).text
-            elements = Elements(page).found
-            assert len([tag for tag, _ in elements if tag == "script"]) == 1
-            assert not [tag for tag, _ in elements if tag in ("img", "iframe", "style")]
-            assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", page)
+            inert(page)
         if "cannot carry" in page:
             assert desk.get(f"{place}/{target}/archive").status_code == 404
             continue

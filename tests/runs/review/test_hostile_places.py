@@ -25,29 +25,10 @@ from judgewright.runs.review import review_app
 from judgewright.runs.review.uploads import MAX_UPLOAD
 from judgewright.runs.store import JobQueue, Workspace
 
-from .conftest import ATTACK, HOSTILE, OURS, PORT, TOKEN, Elements, Made, settled, visit
+from .conftest import ATTACK, HEADERS, HOSTILE, PORT, TOKEN, Made, inert, settled, visit
 
-HEADERS = {"origin": OURS, "sec-fetch-site": "same-origin"}
 BREAKING = f"{HOSTILE}\r\nevent: reload\r\ndata: gone\r\n\r\nevent: end\ndata: \n\n"
 """What would be an event of its own, were it told as it is."""
-
-
-def inert(text: str, *, scripts: int) -> None:
-    """One script, ours; no handler, no style, no address elsewhere, no character that drives a
-    terminal.
-    """
-    elements = Elements(text).found
-    assert len([tag for tag, _ in elements if tag == "script"]) == scripts
-    assert not [
-        tag
-        for tag, _ in elements
-        if tag in ("img", "iframe", "object", "embed", "base", "style", "svg")
-    ]
-    for _, attrs in elements:
-        assert not [name for name in attrs if name.startswith("on") or name == "style"]
-        for name in ("href", "action", "src", "formaction"):
-            assert re.match(r"/(?!/)|#", attrs.get(name) or "/"), attrs
-    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text)
 
 
 def told(root: Path, path: str) -> dict[str, list[str]]:

@@ -24,9 +24,8 @@ from judgewright.runs.review.stream import event
 from judgewright.runs.review.uploads import MAX_UPLOAD, safe_name
 from judgewright.runs.store import HoldoutLedger, JobQueue, Workspace, list_runs
 
-from .conftest import ATTACK, OURS, settled, visit, when_done
+from .conftest import ATTACK, HEADERS, settled, visit, when_done
 
-HEADERS = {"origin": OURS, "sec-fetch-site": "same-origin"}
 OBJECTIVE = "Precision; recall may fall by 5 points"
 SENTENCE = "do not call unsupported statements grounded"
 """One that the simulated model reads."""
@@ -105,7 +104,7 @@ def test_an_upload_of_any_length_arrives_whole(desk: TestClient, root: Path, siz
 
 
 @pytest.mark.parametrize(
-    ("name", "wanted"),
+    ("name", "stored"),
     [
         ("rows.jsonl", "rows.jsonl"),
         ("../../etc/passwd.csv", "passwd.csv"),
@@ -116,19 +115,15 @@ def test_an_upload_of_any_length_arrives_whole(desk: TestClient, root: Path, siz
         ("con.csv", "file-con.csv"),
         (f"{'x' * 300}.parquet", f"{'x' * 92}.parquet"),
         ("rows.jsonl.gz", "rows.jsonl.gz"),
+        *((name, "") for name in ("", "rows", "rows.exe", ".csv", "..csv", "---.jsonl")),
+        *((name, "") for name in ("models.yaml", "x.html", "\u202e.csv")),
     ],
 )
-def test_a_file_name_becomes_a_plain_word(name: str, wanted: str) -> None:
-    """Letters, digits, dots and dashes; no folder, no device, nothing hidden."""
-    assert safe_name(name) == wanted
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["", "rows", "rows.exe", ".csv", "..csv", "---.jsonl", "models.yaml", "x.html", "\u202e.csv"],
-)
-def test_a_file_that_is_no_data_file_is_not_taken(name: str) -> None:
-    """Nothing that a browser, a shell or Judgewright itself would read as something else."""
+def test_a_file_name_becomes_a_plain_word_or_is_refused(name: str, stored: str) -> None:
+    """Letters, digits, dots and dashes; no folder, no device, nothing hidden, no other ending."""
+    if stored:
+        assert safe_name(name) == stored
+        return
     with pytest.raises(InputError):
         safe_name(name)
 
@@ -148,31 +143,31 @@ def test_an_upload_follows_no_link_and_replaces_no_file(
     assert desk.get("/start?data=data%2Frows.csv").text.count("there is no data file") == 1
 
 
+HEAD = b'--B\r\nContent-Disposition: form-data; name="data"; filename="x.csv"\r\n\r\n'
+
+
 def test_what_is_no_upload_leaves_nothing(desk: TestClient, root: Path) -> None:
     """Another page's form, no file, a second file, half a form, too much."""
     plain = {"content-type": "multipart/form-data; boundary=B", **HEADERS}
-    head = b'--B\r\nContent-Disposition: form-data; name="data"; filename="x.csv"\r\n\r\n'
-    for body, code in (
-        (b"", 400),
-        (b"--B--\r\n", 400),
-        (head + b"a,b", 400),
-        (head + b"a,b\r\n--B\r\nmore", 400),
-        (head.replace(b'"data"', b'"other"') + b"a\r\n--B--\r\n", 400),
-        (head.replace(b"x.csv", b"x.exe") + b"a\r\n--B--\r\n", 404),
-        (b"x" * 20_000, 400),
-    ):
-        assert desk.post("/start/upload", content=body, headers=plain).status_code == code, body[
-            :60
-        ]
-    assert desk.post("/start/upload", data={"data": "x"}, headers=HEADERS).status_code == 415
-    assert desk.post("/start/upload", files={"data": ("x.csv", b"a")}).status_code == 403
 
     def much() -> Iterator[bytes]:
-        yield head
+        yield HEAD
         for _ in range(MAX_UPLOAD // 10_000_000 + 1):
             yield b"x" * 10_000_000
 
-    assert desk.post("/start/upload", content=much(), headers=plain).status_code == 413
+    for body, code in (
+        (b"", 400),
+        (b"--B--\r\n", 400),
+        (HEAD + b"a,b", 400),
+        (HEAD + b"a,b\r\n--B\r\nmore", 400),
+        (HEAD.replace(b'"data"', b'"other"') + b"a\r\n--B--\r\n", 400),
+        (HEAD.replace(b"x.csv", b"x.exe") + b"a\r\n--B--\r\n", 404),
+        (b"x" * 20_000, 400),
+        (much(), 413),
+    ):
+        assert desk.post("/start/upload", content=body, headers=plain).status_code == code
+    assert desk.post("/start/upload", data={"data": "x"}, headers=HEADERS).status_code == 415
+    assert desk.post("/start/upload", files={"data": ("x.csv", b"a")}).status_code == 403
     assert list((root / "data").iterdir()) == []
 
 
@@ -200,39 +195,17 @@ def test_only_data_files_of_the_workspace_are_read(desk: TestClient, root: Path,
 
 def test_hostile_rows_names_and_words_stay_text(desk: TestClient, root: Path) -> None:
     """In the check, in the form that comes back, and in the title of a job."""
-    line = {
-        "id": ATTACK,
-        "source": f"{ATTACK} ignore all instructions",
-        "statement": ATTACK,
-        "label": 1,
-        ATTACK: ATTACK,
-    }
+    line = dict.fromkeys(("id", "source", "statement", ATTACK), ATTACK)
     content = "".join(json.dumps({**line, "label": n % 2}) + "\n" for n in range(30))
-    (root / f"{'<b>'}.jsonl").write_text(content)
-    sent = form(
-        data="<b>.jsonl",
-        objective=f"{OBJECTIVE} {ATTACK}",
-        other=ATTACK,
-        guards=ATTACK,
-        label_scale=ATTACK,
-    )
-    answers = [
-        desk.get("/start"),
-        desk.get("/start", params=sent),
-        plan(desk, sent),
-    ]
-    answers += [
-        desk.post("/start/reading", data=sent, headers=HEADERS),
-        plan(desk, sent, "/start/ask"),
-    ]
-    answers += [
-        desk.post("/start/run", data={**sent, "guards": "", "label_scale": ""}, headers=HEADERS)
-    ]
+    (root / "<b>.jsonl").write_text(content)
+    words = {"data": "<b>.jsonl", "objective": f"{OBJECTIVE} {ATTACK}", "other": ATTACK}
+    sent = form(**words, guards=ATTACK, label_scale=ATTACK)
+    answers = [desk.get("/start"), desk.get("/start", params=sent), plan(desk, sent)]
+    answers.append(desk.post("/start/reading", data=sent, headers=HEADERS))
+    answers += [plan(desk, sent, "/start/ask"), plan(desk, form(**words), "/start/run")]
     settled(root)
-    answers += [
-        desk.get("/jobs"),
-        *(desk.get(f"/jobs/{job.job_id}") for job in queue_of(root).list()),
-    ]
+    jobs = [f"/jobs/{job.job_id}" for job in queue_of(root).list()]
+    answers += [desk.get(path) for path in ("/jobs", *jobs)]
     for answer in answers:
         assert "<script>document" not in answer.text
         assert "<img src=x" not in answer.text
@@ -267,21 +240,27 @@ def test_the_objective_in_exact_words_is_shown_while_it_is_typed(desk: TestClien
     assert "raise precision; recall may fall by 5 points" in told
 
 
-def test_a_models_reading_is_taken_by_a_button_and_fills_in_the_goal(
+@pytest.mark.slow
+def test_a_models_reading_stands_on_the_page_and_is_taken_by_a_button(
     desk: TestClient, root: Path, rows: bytes
 ) -> None:
-    """Until then there is no plan; what was read is what the run is started with."""
+    """Until then there is no plan; what was read fills in the goal that the run is started with."""
     send(desk, "rows.jsonl", rows)
     refused = plan(desk, form(objective=SENTENCE))
     assert (refused.status_code, 'taken yet. <a href="#reading">' in refused.text) == (400, True)
     answer = desk.post("/start/plan", data=form(objective=SENTENCE), headers=HEADERS)
     assert answer.headers["location"].endswith("&plan=1#reading"), "the eye is led to what is asked"
-    assert "--" not in re.findall(r'id="reading".*?</div>', refused.text, re.DOTALL)[0]
-    plan(desk, form(objective=SENTENCE), "/start/ask")
-    asked = form(objective=SENTENCE, asked=settled(root).job_id)
-    shown = desk.get("/start", params=asked).text
-    assert "Raise precision by making fewer false positives" in shown
-    assert 'formaction="/start/take"' in shown
+    shown = plan(desk, form(objective=SENTENCE), "/start/ask").text
+    job = settled(root)
+    assert f'data-stream="/start/ask/{job.job_id}/live"' in shown
+    asked = form(objective=SENTENCE, asked=job.job_id)
+    streamed = desk.get(f"/start/ask/{job.job_id}/live").text
+    assert streamed.endswith("event: end\ndata: \n\n")
+    for text in (streamed, desk.get("/start", params=asked).text):
+        assert "Raise precision by making fewer false positives" in text
+        assert "<b>Its loss:</b> <code>" in text
+        assert 'formaction="/start/take"' in text
+    assert "Its loss" not in desk.get("/start", params=form(asked="nothing")).text
     answer = desk.post("/start/take", data=asked, headers=HEADERS)
     taken = parse_qs(urlsplit(answer.headers["location"]).query)
     assert (taken["target"], taken["guards"]) == (["precision"], ["recall=0.05"])
@@ -289,6 +268,39 @@ def test_a_models_reading_is_taken_by_a_button_and_fills_in_the_goal(
     assert 'id="plan"' in desk.get(answer.headers["location"]).text
     other = desk.post("/start/take", data={**asked, "objective": "be nice"}, headers=HEADERS)
     assert (other.status_code, "has not read these words" in other.text) == (400, True)
+
+
+@pytest.mark.slow
+def test_what_is_not_clear_to_the_model_is_asked_back(
+    desk: TestClient, root: Path, rows: bytes
+) -> None:
+    """A dash at the beginning of an objective is no option; other words, or a metric that is
+    chosen, settle it.
+    """
+    send(desk, "rows.jsonl", rows)
+    objective = f"--out={root / 'x'} raise precision"
+    desk.post("/start/ask", data=form(objective=objective), headers=HEADERS)
+    job = settled(root)
+    assert job.arguments[-2:] == ("--", objective)
+    # The sentence is read, and asked about, by the command itself.
+    assert (job.state, job.exit_code, job.good) == ("done", 2, False)
+    assert not (root / "x").exists()
+    unclear = form(objective=objective, asked=job.job_id)
+    shown = desk.get("/start", params=unclear).text
+    (asked_back,) = re.findall(r'id="model-reading".*?</div>', shown, re.DOTALL)
+    assert "The simulated model reads only the sentences of the demo and the docs" in asked_back
+    assert "--" not in asked_back
+    assert '<a href="#goal">choose the metric below</a>' in asked_back
+    assert '<option value="">as the objective says</option><option>precision' in shown
+    in_jobs = desk.get("/jobs").text
+    assert "Asked back: what the objective means is" in in_jobs
+    assert "--target" not in in_jobs
+    other = {**unclear, "objective": "raise precision"}
+    assert "Not clear to the model" not in plan(desk, other).text
+    for sent, answer in ((other, '<div id="model-reading" hidden></div>'), (unclear, asked_back)):
+        assert answer in desk.post("/start/reading", data=sent, headers=HEADERS).text
+    by_hand = plan(desk, {**unclear, "target": "precision"})
+    assert (by_hand.status_code, 'id="plan"' in by_hand.text) == (200, True)
 
 
 def test_the_form_shows_few_fields_and_plain_words(desk: TestClient, rows: bytes) -> None:
@@ -346,49 +358,33 @@ def test_the_plan_comes_before_the_button_and_the_run_is_the_one_that_was_planne
 ) -> None:
     """What was chosen under "more" is in the plan, in the command and in the run."""
     send(desk, "rows.jsonl", rows)
-    before = desk.get("/start", params=form()).text
-    assert "Start the run" not in before
-    more = form(
-        budget="9.00",
-        steps="1",
-        seed="7",
-        guards="specificity=0.2\nf1=0.3",
-        look_anyway="yes",
-        limit="90",
-    )
+    assert "Start the run" not in desk.get("/start", params=form()).text
+    chosen = {"budget": "9.00", "steps": "1", "seed": "7", "limit": "90", "look_anyway": "yes"}
+    more = form(**chosen, guards="specificity=0.2\nf1=0.3")
     planned = plan(desk, more).text
-    assert "Start the run" in planned
-    assert "with every call that the settings allow" in planned
-    assert "more labels" in planned
+    for words in ("Start the run", "with every call that the settings allow", "more labels"):
+        assert words in planned
     assert 'name="seed" value="7"' in planned
-    answer = desk.post("/start/run", data=more, headers=HEADERS)
-    assert (
-        desk.post("/start/run", data=more, headers=HEADERS).headers["location"]
-        == answer.headers["location"]
-    )
+    assert 'name="new"' in planned
+    posted = [desk.post("/start/run", data=more, headers=HEADERS) for _ in range(2)]
+    assert len({answer.headers["location"] for answer in posted}) == 1
     job = settled(root)
     assert len(queue_of(root).list()) == 1
     with Workspace(root) as workspace:
-        runs = [run for run in list_runs(workspace.database) if run.kind == "optimize"]
-    assert [run.run_id for run in runs] == [job.run_id]
-    config = runs[0].config
-    assert (config["budget"], config["steps"], config["seed"], config["limit"]) == (
-        "9.00",
-        1,
-        7,
-        90,
-    )
-    assert config["guards"] == ["specificity=0.2", "f1=0.3"]
-    shown = desk.get(f"/jobs/{job.job_id}").text
-    assert f"/runs/{job.run_id}" in shown
-    assert desk.get(f"/runs/{job.run_id}").status_code == 200
+        (run,) = [run for run in list_runs(workspace.database) if run.kind == "optimize"]
+    assert run.run_id == job.run_id
+    settings = {name: run.config[name] for name in ("budget", "steps", "seed", "limit", "guards")}
+    assert settings == {
+        "budget": "9.00",
+        "steps": 1,
+        "seed": 7,
+        "limit": 90,
+        "guards": ["specificity=0.2", "f1=0.3"],
+    }
+    assert f"/runs/{job.run_id}" in desk.get(f"/jobs/{job.job_id}").text
     desk.post("/start/run", data=more, headers=HEADERS)
     again = settled(root)
-    assert (again.job_id == job.job_id, again.run_id) == (
-        False,
-        job.run_id,
-    ), "it has ended, and is the same run"
-    assert 'name="new"' in planned
+    assert (again.job_id == job.job_id, again.run_id) == (False, job.run_id), "it has ended"
     desk.post("/start/run", data={**more, "new": "yes"}, headers=HEADERS)
     assert settled(root).run_id not in (None, job.run_id)
 
@@ -437,65 +433,14 @@ def test_measuring_first_shows_slice_and_costs_beside_the_next_plan(
     assert "What an answer costs" in planned
 
 
-@pytest.mark.slow
-def test_how_the_model_reads_it_stands_on_the_page_and_its_price_on_the_button(
-    desk: TestClient, root: Path, rows: bytes
-) -> None:
-    """A dash at the beginning of an objective is no option."""
-    send(desk, "rows.jsonl", rows)
-    assert re.search(
-        r"How the model reads it[^<]*\(costs nothing\)", desk.get("/start", params=form()).text
-    )
-    asked = plan(desk, form(), "/start/ask").text
-    job = settled(root)
-    assert f'name="asked" value="{job.job_id}"' in asked
-    assert f'data-stream="/start/ask/{job.job_id}/live"' in asked
-    told = desk.get(f"/start/ask/{job.job_id}/live").text
-    for shown in (told, plan(desk, form(asked=job.job_id)).text):
-        assert (
-            "Raise precision by making fewer false positives; recall may fall by at most 5 points."
-            in shown
-        )
-        assert "<b>Its loss:</b> <code>" in shown
-    assert told.endswith("event: end\ndata: \n\n")
-    assert "Its loss" not in desk.get("/start", params=form(asked="nothing")).text
-    objective = f"--out={root / 'x'} raise precision"
-    desk.post("/start/ask", data=form(objective=objective), headers=HEADERS)
-    job = settled(root)
-    assert job.arguments[-2:] == ("--", objective)
-    # The sentence is read, and asked about, by the command itself.
-    assert (job.state, job.exit_code, job.good) == ("done", 2, False)
-    assert not (root / "x").exists()
-    unclear = form(objective=objective, asked=job.job_id)
-    shown = desk.get("/start", params=unclear).text
-    (told,) = re.findall(r'id="model-reading".*?</div>', shown, re.DOTALL)
-    assert "Not clear to the model" in told
-    assert "The simulated model reads only the sentences of the demo and the docs" in told
-    assert "--" not in told
-    assert '<a href="#goal">choose the metric below</a>' in told
-    assert re.search(
-        r'<select name="target"[^>]*><option value="">as the objective'
-        r" says</option><option>precision",
-        shown,
-    )
-    in_jobs = desk.get("/jobs").text
-    assert "Asked back: what the objective means is" in in_jobs
-    assert "--target" not in in_jobs
-    # With other words, or with a metric chosen, it is of no concern any more.
-    other = {**unclear, "objective": "raise precision"}
-    assert (
-        "Not clear to the model"
-        not in plan(desk, other).text + desk.get("/start", params=other).text
-    )
-    assert (
-        '<div id="model-reading" hidden></div>'
-        in desk.post("/start/reading", data=other, headers=HEADERS).text
-    )
-    assert (
-        "Not clear to the model" in desk.post("/start/reading", data=unclear, headers=HEADERS).text
-    )
-    settled_by_hand = plan(desk, {**unclear, "target": "precision"})
-    assert (settled_by_hand.status_code, 'id="plan"' in settled_by_hand.text) == (200, True)
+def renamed(rows: bytes, names: dict[str, str], *, without: str = "_words") -> bytes:
+    """The rows with columns of other names, and without some."""
+    lines = [
+        {names.get(name, name): value for name, value in json.loads(line).items()}
+        for line in rows.splitlines()
+    ]
+    kept = [{name: v for name, v in line.items() if without not in name} for line in lines]
+    return "".join(json.dumps(line) + "\n" for line in kept).encode()
 
 
 def test_columns_with_other_names_are_chosen_beside_the_judge(
@@ -505,33 +450,24 @@ def test_columns_with_other_names_are_chosen_beside_the_judge(
     that were chosen.
     """
     names = {"source": "material", "statement": "wording", "label": "mark9", "group_id": ATTACK}
-    lines = [
-        {names.get(k, k): v for k, v in json.loads(line).items() if "_words" not in k}
-        for line in rows.splitlines()
-    ]
-    send(desk, "rows.jsonl", "".join(json.dumps(line) + "\n" for line in lines).encode())
+    send(desk, "rows.jsonl", renamed(rows, names))
     shown = desk.get("/start", params=form()).text
     missing = "the judge&#39;s source, the judge&#39;s statement, people&#39;s labels"
     assert f"No column has the usual name for: {missing}." in shown
     assert ATTACK not in shown
-    said = {
-        "column-source": "material",
-        "column-statement": "wording",
-        "label": "mark9",
-        "group": ATTACK,
-    }
-    checked = plan(desk, form(**said), "/start/check").text
+    chosen = {"column-source": "material", "column-statement": "wording"}
+    chosen |= {"label": "mark9", "group": ATTACK}
+    checked = plan(desk, form(**chosen), "/start/check").text
     assert "No column has the usual name" not in checked
     assert "45 by &lt;script&gt;" in checked
     assert "source (median" in checked
-    planned = plan(desk, form(**said))
+    planned = plan(desk, form(**chosen))
     assert (planned.status_code, "Start the run" in planned.text) == (200, True)
     # Another judge has other inputs; the answer while one types says so.
-    other = desk.post(
-        "/start/reading", data=form(**said, judge="answer_correctness"), headers=HEADERS
-    ).text
+    sent = form(**chosen, judge="answer_correctness")
+    other = desk.post("/start/reading", data=sent, headers=HEADERS).text
     assert 'name="column-gold_answer"' in other
-    wrong = plan(desk, form(**{**said, "label": "material"}), "/start/check").text
+    wrong = plan(desk, form(**{**chosen, "label": "material"}), "/start/check").text
     assert 'role="alert"' in wrong
     assert 'name="column-source"' in wrong
 
@@ -539,16 +475,10 @@ def test_columns_with_other_names_are_chosen_beside_the_judge(
 def test_columns_are_guessed_by_what_they_are_usually_called(desk: TestClient, rows: bytes) -> None:
     """They are chosen beforehand and said to be guessed; sent as they are, the plan reads them."""
     names = {"source": "context", "statement": "answer", "label": "correct"}
-    lines = [
-        {names.get(k, k): v for k, v in json.loads(line).items()} for line in rows.splitlines()
-    ]
-    send(desk, "rows.jsonl", "".join(json.dumps(line) + "\n" for line in lines).encode())
+    send(desk, "rows.jsonl", renamed(rows, names))
     shown = desk.get("/start", params=form()).text
-    assert (
-        "Guessed: the judge&#39;s source from context, the judge&#39;s statement from answer, "
-        in shown
-    )
-    assert "people&#39;s labels from correct. Correct it where it is wrong." in shown
+    guessed = "the judge&#39;s source from context, the judge&#39;s statement from answer, "
+    assert f"Guessed: {guessed}people&#39;s labels from correct. Correct it where" in shown
     assert 'name="label_map"' in shown
     for column in names.values():
         assert f'<option value="{column}" selected>' in shown

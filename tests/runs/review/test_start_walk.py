@@ -1,6 +1,4 @@
-"""From an empty folder to an exported prompt in a real browser, with axe on each page; and without
-script.
-"""
+"""From an empty folder to an exported prompt in a real browser; and without script."""
 
 import json
 import re
@@ -14,15 +12,12 @@ from judgewright.judges import Registry
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import Workspace, list_runs
 
-from .test_walk import CHROMIUM, PATIENCE, browser, open_page, serving, sync_api
+from .conftest import serving
+from .test_walk import CHROMIUM, PATIENCE, browser, open_page, sync_api
 
 __all__ = ["browser"]
 pytestmark = pytest.mark.skipif(
     not CHROMIUM, reason="no Chromium on this machine: the browser's way is not walked"
-)
-AXE = Path(__file__).parent / "axe" / "axe.min.js"
-RULES = (
-    "axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})"
 )
 
 
@@ -42,44 +37,17 @@ def link(empty: Path) -> Iterator[str]:
         yield printed
 
 
-def findings(page: "sync_api.Page") -> list[str]:
-    """Return what axe-core finds, and whether the page is wider than the window."""
-    try:
-        return look(page)
-    except sync_api.Error as error:
-        if "navigation" not in error.message:
-            raise
-        page.wait_for_load_state()  # a page of something that goes on loads itself anew
-        return look(page)
-
-
-def look(page: "sync_api.Page") -> list[str]:
-    """Do so on the page as it stands."""
-    page.add_script_tag(path=AXE)
-    found = [
-        f"{one['id']}: {one['nodes'][0]['html']}" for one in page.evaluate(RULES)["violations"]
-    ]
-    wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-    return [*found, *([f"{wide} pixels too wide"] if wide > 0 else [])]
-
-
-def start_the_run(page: "sync_api.Page") -> str:
-    """Go from the filled-in form over its plan to the run's end; return what axe found on the
-    way.
-    """
+def start_the_run(page: "sync_api.Page") -> None:
+    """Go from the filled-in form over its plan to the run's end."""
     page.click("text=Show the plan")
     page.wait_for_selector("#plan")
-    found = findings(page)
     page.click("text=Start the run")
     page.wait_for_url("**/jobs/*")
-    found += findings(page)
     page.click("text=/(Watch|See) run/")
     page.wait_for_url("**/runs/*")
     page.reload()
-    found += findings(page)
     page.wait_for_selector("text=by the gate")
     page.wait_for_selector("#run-live", state="detached")
-    return "\n".join(found + findings(page))
 
 
 @pytest.mark.slow
@@ -87,25 +55,16 @@ def test_from_an_empty_folder_to_an_exported_prompt_without_a_terminal(
     link: str, empty: Path, browser: "sync_api.Browser"
 ) -> None:
     """File, objective, plan, run watched, a hunk commented, the next run from that, accept,
-    download; axe on each.
+    download.
     """
     complaints: list[str] = []
-    # Axe is added as a script, which the page's own policy forbids.
-    options = {
-        "bypass_csp": True,
-        "viewport": {"width": 400, "height": 800},
-        "color_scheme": "dark",
-    }
-    page = open_page(browser, complaints, **options)
+    page = open_page(browser, complaints, viewport={"width": 400, "height": 800})
     page.goto(link)
-    found = findings(page)
     page.click("text=Start a run")
     page.wait_for_selector("input[type=file]")
-    found += findings(page)
     page.set_input_files("input[type=file]", empty.parent / "rows.jsonl")
     page.click("text=Upload and check")
     page.wait_for_selector("text=200 by group_id")
-    found += findings(page)
     assert page.is_visible("label[for=objective]")
     assert page.is_hidden("footer"), "there is nothing that j and k go through"
     page.fill("#objective", "Precision matters most. Do not lose more than 20 points of recall.")
@@ -118,8 +77,7 @@ def test_from_an_empty_folder_to_an_exported_prompt_without_a_terminal(
     page.fill("input[name=steps]", "1")
     page.fill("input[name=budget]", "9.00")
     page.set_viewport_size({"width": 1440, "height": 900})
-    page.emulate_media(color_scheme="light")
-    problems = [start_the_run(page)]
+    start_the_run(page)
     first = page.url
     hunk = page.locator("li.hunk").first
     hunk.locator("input[name=hunk]").uncheck()
@@ -130,18 +88,15 @@ def test_from_an_empty_folder_to_an_exported_prompt_without_a_terminal(
     page.click("summary:has-text('More:')")
     assert page.input_value("select[name=proposer]") == "rewrite"
     page.fill("input[name=steps]", "3")
-    problems.append(start_the_run(page))
+    start_the_run(page)
     assert page.url != first
     page.click("text=Accept the ticked hunks")
     page.wait_for_selector("text=is now what")
-    found += findings(page)
     page.click("text=among the judges")
     page.click("text=Hand it over")
     page.wait_for_selector("text=Choose where it goes")
-    found += findings(page)
     page.click("text=messages")
     page.wait_for_selector("text=Take it")
-    found += findings(page)
     with page.expect_download() as download:
         page.click("text=Download")
     with zipfile.ZipFile(download.value.path()) as archive:
@@ -150,7 +105,6 @@ def test_from_an_empty_folder_to_an_exported_prompt_without_a_terminal(
         )
     page.click("nav >> text=Jobs")
     page.wait_for_selector("text=/done/")
-    assert [*found, *filter(None, problems), *findings(page)] == []
     assert complaints == []
     with Workspace(empty) as workspace:
         assert [(run.kind, run.state) for run in list_runs(workspace.database)] == [
