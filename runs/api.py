@@ -234,7 +234,7 @@ def find_slices(
     """
     from .actions.find_slices import Search, open_rows, read_judged, search
 
-    wanted = Search(
+    settings = Search(
         metric=metric,
         columns=tuple(columns),
         exclude=tuple(exclude),
@@ -253,7 +253,7 @@ def find_slices(
             else:
                 table = open_rows(opened, _verdicts(judged), show_all=False, sealed=sealed)
         title = Path(judged).name if isinstance(judged, str | Path) else table.judge
-    return Slices(report=search(table, wanted), judged=table, title=title)
+    return Slices(report=search(table, settings), judged=table, title=title)
 
 
 def calibrate(
@@ -640,8 +640,10 @@ def _gate_prompts(
     two = TwoJudges.of(opened, before, after, _file_of(table, opened), table.reading)
     with progress_on_stderr() as watch:
         options = ModelOptions(model=_require_model(model), budget=budget)
-        asked = GateModel(options=options, environment=_environment(opened, model), watch=watch)
-        return gate_judges(opened, two, terms, asked)
+        gate_model = GateModel(
+            options=options, environment=_environment(opened, model), watch=watch
+        )
+        return gate_judges(opened, two, terms, gate_model)
 
 
 def _side(

@@ -282,14 +282,14 @@ def _short_summary(progress: Progress, room: int) -> str:
 
 def plain_progress() -> Callable[[str, Progress], None]:
     """Return what prints a line now and then, the first of each work with whom it asks."""
-    last, shown = [time.monotonic()], set[str]()
+    last, announced = [time.monotonic()], set[str]()
 
     def show(doing: str, progress: Progress) -> None:
         if time.monotonic() - last[0] >= PLAIN_SECONDS:
             last[0] = time.monotonic()
             summary = _summary(progress)
-            if progress.asked and doing not in shown:
-                shown.add(doing)
+            if progress.asked and doing not in announced:
+                announced.add(doing)
                 summary = f"asking {progress.asked}; {summary}"
             say(
                 f"  {doing}: {progress.done}/{progress.total}{f' ({summary})' if summary else ''}",
@@ -321,8 +321,8 @@ def _bar() -> Iterator[Callable[[str, Progress], None]]:
                 for old in tasks.values():
                     bar.update(old, visible=False)
                 name, most = inline(doing), console.width // 3
-                shown = name if len(name) <= most else f"{name[: most - 1]}…"
-                tasks[doing] = bar.add_task(shown, total=progress.total, summary="")
+                label = name if len(name) <= most else f"{name[: most - 1]}…"
+                tasks[doing] = bar.add_task(label, total=progress.total, summary="")
             count = f" {progress.total}/{progress.total}  0:00:00   "
             taken = min(len(doing), console.width // 3) + bar_width + len(count)
             summary = _short_summary(progress, console.width - taken)

@@ -168,7 +168,7 @@ class _TracedModel:
 
 def _asked(model: Model, request: Request) -> dict[str, str | int | float]:
     url = urlsplit(model.endpoint)
-    asked: dict[str, str | int | float | None] = {
+    attributes: dict[str, str | int | float | None] = {
         "gen_ai.operation.name": "chat",
         # The simulated model in this process has no host.
         "gen_ai.provider.name": _PROVIDERS.get(
@@ -183,7 +183,7 @@ def _asked(model: Model, request: Request) -> dict[str, str | int | float]:
         "server.address": url.hostname,
         "server.port": url.port,
     }
-    return {name: value for name, value in asked.items() if value is not None}
+    return {name: value for name, value in attributes.items() if value is not None}
 
 
 def _answered(completion: Completion) -> dict[str, Any]:  # Any: OpenTelemetry's attribute values
@@ -199,13 +199,13 @@ def _answered(completion: Completion) -> dict[str, Any]:  # Any: OpenTelemetry's
 
 
 def _texts(request: Request, completion: Completion) -> dict[str, str]:
-    asked = [_message(message.role, message.content) for message in request.messages]
-    answered = [
+    messages = [_message(message.role, message.content) for message in request.messages]
+    replies = [
         {**_message("assistant", completion.text), "finish_reason": completion.finish_reason}
     ]
     return {
-        "gen_ai.input.messages": orjson.dumps(asked).decode(),
-        "gen_ai.output.messages": orjson.dumps(answered).decode(),
+        "gen_ai.input.messages": orjson.dumps(messages).decode(),
+        "gen_ai.output.messages": orjson.dumps(replies).decode(),
     }
 
 

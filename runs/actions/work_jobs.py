@@ -83,10 +83,12 @@ def work_jobs(
         for job in queue.cut_off():
             if (run_id := _run_of(queue, job)) is not None:
                 queue.found_run(job.job_id, run_id)
-            if (said := _decision_of(queue, job)) is None:
+            if (decision := _decision_of(queue, job)) is None:
                 queue.put_back(job)
             else:
-                queue.end(job.job_id, state="done", exit_code=0, run_id=job.run_id, message=said)
+                queue.end(
+                    job.job_id, state="done", exit_code=0, run_id=job.run_id, message=decision
+                )
         while (job := queue.take()) is not None:
             tell(f"job {job.job_id}: {job.title}")
             worked += 1

@@ -73,8 +73,8 @@ def trajectory(run: RunSummary) -> str:
             points.append(_Point(step.step, loss, proposal.metrics, result, proposal.kept))
     losses: list[str] = []
     for point in points:
-        kept = " (kept)" if point.kept and point.step else ""
-        losses.append(f"{point.name} {number(point.loss, 4)}{kept}")
+        mark = " (kept)" if point.kept and point.step else ""
+        losses.append(f"{point.name} {number(point.loss, 4)}{mark}")
     drawing = Drawing(
         178 + 76 * len(metrics),
         f"Course of the run on the validation set{rows}",
@@ -199,7 +199,7 @@ def confusion_chart(
     drawing = Drawing(height, f"Confusion matrix of {k} labels", "; ".join(described))
     for i, (side, table) in enumerate(sides):
         drawing.text(4 + room * i, 14, f"{side}people \\ judge", "quiet")
-        _draw_matrix(drawing, table, labels, left=20 + width + room * i, top=top, size=size)
+        _draw_matrix(drawing, table, labels, start=20 + width + room * i, top=top, size=size)
     return drawing.svg()
 
 
@@ -208,21 +208,21 @@ def _draw_matrix(
     counts: Sequence[Sequence[int]],
     names: Sequence[str],
     *,
-    left: float,
+    start: float,
     top: float,
     size: float,
 ) -> None:
     """Draw the cells of a confusion table, the stronger the larger their share of the line."""
     tall, turned = min(size, 56.0), 7.5 * max(map(cells, names)) > size
     for i, (name, line) in enumerate(zip(names, counts, strict=True)):
-        x, y, total = left + size * i, top + tall * i, sum(line)
-        drawing.text(left - 6, y + tall / 2 + 4, name, text_anchor="end")
+        x, y, total = start + size * i, top + tall * i, sum(line)
+        drawing.text(start - 6, y + tall / 2 + 4, name, text_anchor="end")
         middle = {"text_anchor": "middle"}
         if turned:
             middle = {"transform": f"rotate(-50 {x + size / 2:.5g} {top - 6:.5g})"}
         drawing.text(x + size / 2, top - 6, name, **middle)
         for j, count in enumerate(line):
-            share, x = count / total if total else 0.0, left + size * j
+            share, x = count / total if total else 0.0, start + size * j
             tip = f"people {name}, judge {names[j]}: {count:,} of {total:,}"
             kind, colour = ("right", BLUE) if i == j else ("wrong", ORANGE)
             box = {"x": x, "y": y, "width": size - 2, "height": tall - 2, "rx": 3.0}
@@ -313,9 +313,10 @@ class ThresholdCurve:
 
 def threshold_curve(label: BoolArray, score: FloatArray) -> ThresholdCurve:
     """Return precision, recall and F1 at each distinct score; some row is labelled positive."""
-    from sklearn.metrics import precision_recall_curve
+    from sklearn import metrics  # pyright: ignore[reportMissingTypeStubs]
 
-    precision, recall, threshold = precision_recall_curve(label, score)
+    curve = metrics.precision_recall_curve(label, score)  # pyright: ignore[reportUnknownMemberType]
+    precision, recall, threshold = curve
     both = precision + recall
     f1 = np.divide(2 * precision * recall, both, out=np.zeros_like(both), where=both > 0)
     # Behind the last threshold the library adds a point where nothing is positive.
@@ -326,7 +327,7 @@ def threshold_curve(label: BoolArray, score: FloatArray) -> ThresholdCurve:
 
 def f1_by_threshold(curve: ThresholdCurve, *, used: float | None = None) -> str:
     """Draw precision, recall and F1 over the threshold, with the threshold in use marked."""
-    shown = np.unique(np.linspace(0, len(curve.threshold) - 1, MOST_STEPS).round().astype(int))
+    positions = np.unique(np.linspace(0, len(curve.threshold) - 1, MOST_STEPS).round().astype(int))
     drawing = Drawing(270, "Precision, recall and F1 by threshold", curve.describe(used))
     across = Scale((float(curve.threshold[0]), float(curve.threshold[-1])), 46, WIDTH - 14)
     up = Scale((0, 1), 220, 34)
@@ -338,8 +339,10 @@ def f1_by_threshold(curve: ThresholdCurve, *, used: float | None = None) -> str:
     stepped = not (few and bool((curve.threshold % 1 == 0).all()))
     kinds = (("precision", BLUE, "5 2"), ("recall", ORANGE, "1 3"), ("f1", GREEN, "none"))
     for name, colour, dashes in kinds:
-        values = getattr(curve, name)[shown]
-        points = [(across(t), up(v)) for t, v in zip(curve.threshold[shown], values, strict=True)]
+        values = getattr(curve, name)[positions]
+        points = [
+            (across(t), up(v)) for t, v in zip(curve.threshold[positions], values, strict=True)
+        ]
         look = {"fill": "none", "stroke": colour, "stroke_width": 1.8, "stroke_dasharray": dashes}
         drawing.add("path", name, name, d=_path(points, stepped=stepped), **look)
     if used is not None and across.low <= used <= across.high:

@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 HEAD = ("metric", "first", "this", "difference", "95 % interval", "at the same recall")
 
 
-def say_comparison(found: Comparison) -> None:
+def say_comparison(comparison: Comparison) -> None:
     """Print how one judge's figures differ from another's on the rows that both judged."""
     lines: list[tuple[str, ...]] = []
-    for change, equal in zip(found.changes, found.equal_gains, strict=True):
+    for change, equal in zip(comparison.changes, comparison.equal_gains, strict=True):
         same = "n/a"
         if equal.change:
-            left = interval(asdict(equal.change), change=True, missing="no interval")
-            same = f"{signed(equal.change.difference)} ({left})"
+            spread_at = interval(asdict(equal.change), change=True, missing="no interval")
+            same = f"{signed(equal.change.difference)} ({spread_at})"
         spread = interval(asdict(change), change=True, missing="no interval")
         values = (number(change.before), number(change.after), signed(change.difference))
         lines.append((change.metric, *values, spread, same))
-    reasons = dict.fromkeys(equal.reason for equal in found.equal_gains if equal.reason)
-    at_rate = any(equal.held != "recall" for equal in found.equal_gains)
+    reasons = dict.fromkeys(equal.reason for equal in comparison.equal_gains if equal.reason)
+    at_rate = any(equal.held != "recall" for equal in comparison.equal_gains)
     say_template(
-        "comparison", found=found, head=HEAD, lines=lines, reasons=reasons, at_rate=at_rate
+        "comparison", found=comparison, head=HEAD, lines=lines, reasons=reasons, at_rate=at_rate
     )

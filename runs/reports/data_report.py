@@ -32,9 +32,9 @@ def say_import(done: Imported, source: Source) -> None:
 
 def _counts(counts: Mapping[str, int], n: int) -> str:
     first = list(counts.items())[:_MOST_LABELS]
-    shown = [f"{value}: {count:,} ({count / n:.0%})" for value, count in first]
+    texts = [f"{value}: {count:,} ({count / n:.0%})" for value, count in first]
     more = [f"and {len(counts) - len(first)} more"] if len(counts) > len(first) else []
-    return "   ".join((*shown, *more))
+    return "   ".join((*texts, *more))
 
 
 def say_data_report(report: DataReport, price: RunPrice | None) -> None:

@@ -113,8 +113,8 @@ class Scale:
     """Places values along a stretch of the picture."""
 
     def __init__(self, values: Iterable[float], start: float, end: float) -> None:
-        known = list(values)
-        self.low, self.high = min(known, default=0.0), max(known, default=1.0)
+        numbers = list(values)
+        self.low, self.high = min(numbers, default=0.0), max(numbers, default=1.0)
         self._start, self._end = start, end
 
     def __call__(self, value: float) -> float:

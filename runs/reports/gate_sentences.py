@@ -201,9 +201,10 @@ def describe_unanswered(evidence: Evidence) -> list[str]:
     if evidence.asked_again:
         rounds = evidence.asked_again
         times = "once" if len(rounds) == 1 else f"up to {len(rounds)} times"
-        left = f"{rounds[-1]['left']:,} stayed unanswered on a side"
+        remaining = f"{rounds[-1]['left']:,} stayed unanswered on a side"
         lines.append(
-            f"{rounds[0]['rows']:,} unanswered rows were asked again {times}, on both sides; {left}"
+            f"{rounds[0]['rows']:,} unanswered rows were asked again {times}, on both sides;"
+            f" {remaining}"
         )
     if evidence.unanswered:
         worst = evidence.target_worst

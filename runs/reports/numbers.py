@@ -116,8 +116,11 @@ def moment(at: str | None) -> str:
 
 def ordered_metrics(names: Iterable[str]) -> list[str]:
     """Return the names of metrics in the order of every report."""
-    left = set(names)
-    return [*(name for name in METRIC_ORDER if name in left), *sorted(left - set(METRIC_ORDER))]
+    unordered = set(names)
+    return [
+        *(name for name in METRIC_ORDER if name in unordered),
+        *sorted(unordered - set(METRIC_ORDER)),
+    ]
 
 
 def named_metrics(metrics: Mapping[str, float | None]) -> str:

@@ -85,15 +85,15 @@ def detectable_in_words(effect: MinimumDetectableEffect, rows: int) -> list[str]
             )
     sentences.append(f"About {more_labels(effect, rows):,} more labels {_more_show(effect)}.")
     if effect.high is None:
-        known = (
+        basis = (
             f"Nothing is measured yet: this takes a judge that is right about {ASSUMED_SKILL:.0%}"
             " of the time"
         )
     else:
-        known = f"This rests on what was measured ({effect.basis})"
+        basis = f"This rests on what was measured ({effect.basis})"
     share = "an unknown share" if effect.churn.value is None else f"{effect.churn.value:.0%}"
     sentences.append(
-        f"{known}, and new wordings that, beside any gain, swap verdicts back and forth: {share} of"
+        f"{basis}, and new wordings that, beside any gain, swap verdicts back and forth: {share} of"
         " the errors mended and as many others made. The more they swap, the harder a gain is to"
         " see."
     )

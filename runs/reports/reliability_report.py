@@ -16,21 +16,21 @@ WIDTH = 60
 """Characters of a rationale that are printed."""
 
 
-def say_reliability(found: ReliabilityReport, *, audit: Path | None = None) -> None:
+def say_reliability(report: ReliabilityReport, *, audit: Path | None = None) -> None:
     """Print what was found, the warning about the noise last but for the list."""
-    spread = found.retest.spread.get(found.metric) if found.retest else None
+    spread = report.retest.spread.get(report.metric) if report.retest else None
     say_template(
         "reliability",
-        found=found,
-        retest=found.retest,
+        found=report,
+        retest=report.retest,
         spread=spread,
         rounds=", ".join(number(value) for value in spread.values) if spread else "",
-        humans=found.humans,
-        noise=found.humans.noise(found.metric) if found.humans else None,
+        humans=report.humans,
+        noise=report.humans.noise(report.metric) if report.humans else None,
         figure=_figure,
-        audited=_audited_lines(found.audited) if found.audited else (),
-        suspects=_suspect_lines(found.audit) if found.audit else (),
-        has_reasons=_has_reasons(found.audit) if found.audit else False,
+        audited=_audited_lines(report.audited) if report.audited else (),
+        suspects=_suspect_lines(report.audit) if report.audit else (),
+        has_reasons=_has_reasons(report.audit) if report.audit else False,
         path=audit,
     )
 
@@ -42,24 +42,24 @@ def _figure(estimate: Estimate) -> str:
     return f"{estimate.value:.3f}{spread}"
 
 
-def _audited_lines(found: Remeasured) -> list[tuple[str, str, str]]:
+def _audited_lines(audited: Remeasured) -> list[tuple[str, str, str]]:
     lines: list[tuple[str, str, str]] = []
     for name in BRIEF:
-        before, after = found.before.metrics.get(name), found.after.metrics.get(name)
+        before, after = audited.before.metrics.get(name), audited.after.metrics.get(name)
         if before is not None and after is not None:
             lines.append((name, _figure(before), _figure(after)))
     return lines
 
 
-def _has_reasons(found: LabelAudit) -> bool:
-    return any(suspect.verdict.rationale for suspect in found.suspects)
+def _has_reasons(audit: LabelAudit) -> bool:
+    return any(suspect.verdict.rationale for suspect in audit.suspects)
 
 
-def _suspect_lines(found: LabelAudit) -> list[tuple[str, ...]]:
+def _suspect_lines(audit: LabelAudit) -> list[tuple[str, ...]]:
     lines: list[tuple[str, ...]] = []
-    for suspect in found.suspects[:SHOWN]:
+    for suspect in audit.suspects[:SHOWN]:
         reason, verdict = suspect.verdict.rationale, str(int(suspect.verdict.positive))
         cut = reason if len(reason) <= WIDTH else f"{reason[: WIDTH - 1]}…"
         sides = (number(suspect.row.label, 1), verdict, number(suspect.confidence, 2))
-        lines.append((suspect.row.id, *((cut,) if _has_reasons(found) else ()), *sides))
+        lines.append((suspect.row.id, *((cut,) if _has_reasons(audit) else ()), *sides))
     return lines

@@ -52,10 +52,10 @@ def open_templates(package: str = "", *, markup: bool = True, lines: bool = Fals
     """
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-    rooms = [package] if package else []
+    own = __package__ or ""
     templates = Environment(
         # What a page of the review shows of a run stands in a file to share, too.
-        loader=ChoiceLoader([PackageLoader(room, "templates") for room in (*rooms, __package__)]),
+        loader=ChoiceLoader([PackageLoader(room, "templates") for room in (package or own, own)]),
         autoescape=markup,  # noqa: S701  # see above
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -131,8 +131,8 @@ def named_fields(text: str) -> str:
     Arrows become one letter: two would be torn apart at the end of a line.
     """
 
-    def named(found: re.Match[str]) -> str:
-        flag = found.group()
+    def named(match: re.Match[str]) -> str:
+        flag = match.group()
         return f"“{flag.removeprefix('--').replace('-', ' ')}”" if flag in _flags() else flag
 
     return _FLAG.sub(named, text).replace(" -> ", " → ")
@@ -165,8 +165,8 @@ def _shown(value: object) -> object:
 
 def cut_line(text: str, most: int) -> str:
     """Return visible text on one line, cut to so many characters."""
-    shown = inline(text[: most + 1])
-    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+    line = inline(text[: most + 1])
+    return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def escape_markdown(text: str) -> str:

@@ -33,8 +33,8 @@ def say_runs(lines: Iterable[RunLine]) -> None:
             figure = f"{line.target} {number(line.value['value'])} ({interval(line.value)})"
         open_queue = line.info.kind == "queue" and line.info.state == "stopped"
         state = "open" if open_queue else line.info.state
-        shown = line.simulated and not line.model.startswith("simulated")
-        model = f"{line.model} [SIMULATED]" if shown else line.model
+        is_marked = line.simulated and not line.model.startswith("simulated")
+        model = f"{line.model} [SIMULATED]" if is_marked else line.model
         cells.append(
             (line.info.run_id, line.info.kind, state, line.data, line.judge, model, figure, ended)
         )
@@ -59,9 +59,9 @@ def say_course(run: RunSummary) -> None:
 
 def _say_loss(first: float, steps: Sequence[StepTaken]) -> None:
     losses = [first, *(step.proposal.loss for step in steps)]
-    kept = [step for step in steps if step.proposal.kept]
-    numbers = ", ".join(str(step.step) for step in kept) or "none"
-    last = kept[-1].proposal.loss if kept else first
+    kept_steps = [step for step in steps if step.proposal.kept]
+    numbers = ", ".join(str(step.step) for step in kept_steps) or "none"
+    last = kept_steps[-1].proposal.loss if kept_steps else first
     unvalidated = "; × never validated" if None in losses else ""
     line = f"{sparkline(losses)}  {number(first, 4)} -> {number(last, 4)}"
     say(f"\nValidation loss by step  {line}; kept: {numbers}{unvalidated}")
@@ -81,8 +81,8 @@ def _say_confusion(sides: Mapping[str, Json]) -> None:
 
 def _cells(cells: Mapping[str, int], no: str, yes: str) -> tuple[str, str]:
     total = cells[no] + cells[yes]
-    shown = [f"{cells[name]:,} ({cells[name] / total:.0%})" if total else "0" for name in (no, yes)]
-    return shown[0], shown[1]
+    texts = [f"{cells[name]:,} ({cells[name] / total:.0%})" if total else "0" for name in (no, yes)]
+    return texts[0], texts[1]
 
 
 def say_prompt_diff(run: RunSummary) -> None:
@@ -126,10 +126,10 @@ def say_flip(flip: Flip) -> None:
     side = "in the slice" if flip.in_slice else "outside the slice"
     say(f"\n{inline(flip.row_id)}: {flip.direction}, {inline(flip.error)} {mended}, {side}")
     for name, text in flip.inputs.items():
-        shown = inline(
+        glance = inline(
             text if len(text) <= GLANCE else f"{text[:GLANCE]}… ({len(text):,} characters)"
         )
-        say(f"  {inline(name)}: {shown}")
+        say(f"  {inline(name)}: {glance}")
     say(f"  people: {inline(flip.people)}; judge: {was} -> {now}")
     say("  because:")
     say_pieces(flip.rationale, indent="    ")

@@ -126,11 +126,11 @@ def choose_lines(lines: Iterable[RunLine], query: TableQuery) -> list[RunLine]:
         )
         if fits and all(word in text for word in words):
             chosen.append(line)
-    known = [line for line in chosen if _key(line, query.sort) is not None]
-    known.sort(
+    with_figure = [line for line in chosen if _key(line, query.sort) is not None]
+    with_figure.sort(
         key=lambda line: (_key(line, query.sort), line.info.created), reverse=not query.rising
     )
-    return [*known, *(line for line in chosen if _key(line, query.sort) is None)]
+    return [*with_figure, *(line for line in chosen if _key(line, query.sort) is None)]
 
 
 def _key(line: RunLine, sort: str) -> float | str | None:

@@ -162,20 +162,20 @@ def _disagreement(judged: JudgedDataset, i: int) -> dict[str, Any]:  # Any: what
 def _passages(texts: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:  # Any: as above
     """Return the texts of a row as far as the page carries them, each with what shows at first."""
     passages: list[dict[str, Any]] = []
-    left = ROW_CHARACTERS
+    room = ROW_CHARACTERS
     for name, text in texts:
-        if not text or left <= 0:
+        if not text or room <= 0:
             continue
-        readable = visible(text[:left])
-        shown = readable[:left]
-        glance = cut_line(re.sub(r"[ \n\t]+", " ", shown), GLANCE)
+        readable = visible(text[:room])
+        readable_text = readable[:room]
+        glance = cut_line(re.sub(r"[ \n\t]+", " ", readable_text), GLANCE)
         passages.append(
             {
                 "name": cut_line(name, 60),
                 "glance": glance,
-                "text": "" if glance == text else shown,
-                "left_out": max(0, len(text) - left) + len(readable) - len(shown),
+                "text": "" if glance == text else readable_text,
+                "left_out": max(0, len(text) - room) + len(readable) - len(readable_text),
             }
         )
-        left -= len(shown) + len(name)
+        room -= len(readable_text) + len(name)
     return passages

@@ -31,15 +31,15 @@ def say_score(score: Score, *, title: str) -> None:
     if score.by is None:
         return
     say_macro(score.macro, column=score.by)
-    shown = ("f1", "precision", "recall", "kappa")
+    names = ("f1", "precision", "recall", "kappa")
     lines: list[tuple[str, ...]] = []
     for value, part in score.parts.items():
-        f1, *others = (part.metrics.get(name) for name in shown)
+        f1, *others = (part.metrics.get(name) for name in names)
         counts = f"{part.n:,}", f"{sum(part.unscored.values()):,}"
         lines.append((value, *counts, _figure(f1), span(f1), *map(_figure, others)))
     figures = [
         (f"{name} of {value}", part.metrics[name].to_json())
-        for name in shown
+        for name in names
         for value, part in score.parts.items()
     ]
     say_template("score_parts", lines=lines, figures=figures)
@@ -87,10 +87,10 @@ class _Layout:
     def of(cls, board: Leaderboard) -> _Layout:
         measured = {name for entry in board.entries for name in entry.benchmark.metrics}
         printed = dict.fromkeys(name for row in board.published for name in row.metrics)
-        wanted = printed or [name for name in BESIDE if name in measured]
+        names = printed or [name for name in BESIDE if name in measured]
         return cls(
             metric=board.metric,
-            beside=tuple(name for name in wanted if name != board.metric),
+            beside=tuple(name for name in names if name != board.metric),
             unscored=any(entry.benchmark.unscored for entry in board.entries),
             pairs=board.against(board.entries[0].name) if board.entries else {},
         )
@@ -153,7 +153,7 @@ class _Layout:
 
 def _marks(published: Sequence[PublishedRow]) -> dict[tuple[str, str], int]:
     places = dict.fromkeys((row.data, row.source) for row in published)
-    return {place: i for i, place in enumerate(places, 1)}
+    return {source: i for i, source in enumerate(places, 1)}
 
 
 def say_expected(lines: Sequence[Line]) -> None:

@@ -68,10 +68,10 @@ def say_measured(measured: MeasuredSlice) -> None:
     )
 
 
-def say_rows(found: SliceRows) -> None:
+def say_rows(listing: SliceRows) -> None:
     """Print the rows of a slice, texts shortened."""
-    rows = [(_row_heading(one), _row_texts(one)) for one in found.rows]
-    say_template("slice_rows", found=found, name=str(found.predicate), rows=rows)
+    rows = [(_row_heading(one), _row_texts(one)) for one in listing.rows]
+    say_template("slice_rows", found=listing, name=str(listing.predicate), rows=rows)
 
 
 def _row_heading(one: SliceRow) -> str:
@@ -98,7 +98,7 @@ def _row_texts(one: SliceRow) -> list[str]:
 
 def _found_table(report: SliceReport) -> str:
     head = ("#", "slice", "n", _short(report.metric), "95 % interval", "rest", "surely", "p")
-    numbers = {found.predicate: i for i, found in enumerate(report.slices, 1)}
+    numbers = {one.predicate: i for i, one in enumerate(report.slices, 1)}
     lines = []
     for one in report.slices:
         name = f"{one.predicate} (inside {numbers[one.within]})" if one.within else one.predicate
@@ -120,8 +120,8 @@ def _made_of_table(report: SliceReport) -> str:
         errors = "none" if share is None else f"{share:.0%} / {1 - share:.0%}"
         parts = ("-", "-", "-") if one.parts is None else _parts(one.parts)
         gains = (one.expected_gain, one.gain_low)
-        shown = ["-" if one.metric in WITHOUT_GAIN else number(gain, 4) for gain in gains]
-        lines.append((target, (errors, *parts, *shown)))
+        gain_cells = ["-" if one.metric in WITHOUT_GAIN else number(gain, 4) for gain in gains]
+        lines.append((target, (errors, *parts, *gain_cells)))
     return _named_table(head, lines)
 
 
@@ -131,8 +131,8 @@ def _named_table(head: Sequence[str], lines: Sequence[tuple[str, Sequence[str]]]
     """
     numbered = head[0] == "#"
     figures = [line for _, line in lines]
-    shown = head[1 + numbered :]
-    widths = [max(len(cell) for cell in column) for column in zip(shown, *figures, strict=True)]
+    columns = head[1 + numbered :]
+    widths = [max(len(cell) for cell in column) for column in zip(columns, *figures, strict=True)]
     number_width = len(str(len(lines))) if numbered else 0
     taken = sum(widths) + len(_GAP) * (1 + numbered + len(widths)) + number_width
     table: list[tuple[str, ...]] = []
@@ -158,8 +158,8 @@ def _broken(name: str, room: int) -> list[str]:
 def _value(metric: str, estimate: Estimate) -> str:
     if estimate.value is None:
         return f"{metric} is undefined: {estimate.reason}"
-    shown = f"95 % interval {span(estimate)}" if span(estimate) else estimate.reason
-    return f"{metric} is {number(estimate.value)} ({shown})"
+    interval_words = f"95 % interval {span(estimate)}" if span(estimate) else estimate.reason
+    return f"{metric} is {number(estimate.value)} ({interval_words})"
 
 
 def _errors(measured: MeasuredSlice) -> str:

@@ -196,15 +196,20 @@ def by_value_table(event: Remeasured) -> Table:
     lines: list[tuple[str, ...]] = []
     figures: list[tuple[str, Json]] = []
     for name, both in tables.items():
-        cells: list[str] = []
-        for metric in brief:
-            estimates = [one["metrics"][metric] if one else None for one in both]
-            cells.append(" -> ".join(number(one["value"]) if one else NONE for one in estimates))
-            if name != "pooled":
-                figures += [(f"{metric} of {name}", one) for one in estimates if one]
+        cells = [_before_and_after(both, metric) for metric in brief]
         lines.append((name, str(both[0]["n"] if both[0] else 0), *cells))
+        if name != "pooled":
+            measured = [one["metrics"] for one in both if one]
+            figures += [
+                (f"{metric} of {name}", one[metric]) for one in measured for metric in brief
+            ]
     head = (event.by or "rows", "n", *brief)
     return Table(head=head, lines=lines, notes=undefined(figures))
+
+
+def _before_and_after(tables: Sequence[Json | None], metric: str) -> str:
+    values = (number(one["metrics"][metric]["value"]) if one else NONE for one in tables)
+    return " -> ".join(values)
 
 
 def sides_table(name: str, sides: Sequence[Json], *, brief: bool = False) -> Table:

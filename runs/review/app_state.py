@@ -162,18 +162,18 @@ class AppState:
         """
         if not self.workspace.exists:
             raise InputError(f"there is no run {run_id!r}: nothing was run here yet")
-        found = self.workspace.database.read(
+        rows = self.workspace.database.read(
             "SELECT state, updated FROM run WHERE run_id = ?", (run_id,)
         )
-        state, updated = found[0] if found else ("", "")
+        state, updated = rows[0] if rows else ("", "")
         return self._record(run_id, state, updated)
 
     def records(self) -> list[RunRecord]:
         """Return every run in the order they were created, each as `record` does."""
         if not self.workspace.exists:
             return []
-        found = self.workspace.database.read("SELECT run_id, state, updated FROM run ORDER BY seq")
-        return [self._record(run_id, state, updated) for run_id, state, updated in found]
+        rows = self.workspace.database.read("SELECT run_id, state, updated FROM run ORDER BY seq")
+        return [self._record(run_id, state, updated) for run_id, state, updated in rows]
 
     def _record(self, run_id: str, state: str, updated: str) -> RunRecord:
         if state == "running":  # a process that is killed leaves this behind
@@ -225,8 +225,8 @@ class AppState:
             if bytes_to_read(self.workspace, query) > BYTES_HERE:
                 # Keys do not leave this process but in the variables of the other one.
                 bare = RowQuery(kind, names)
-                asked = (self.place, bare, sorted(self.environment.commanded))
-                raise WorkWanted(query, make_apart, asked, TITLES[kind])
+                arguments = (self.place, bare, sorted(self.environment.commanded))
+                raise WorkWanted(query, make_apart, arguments, TITLES[kind])
             make_row_pages(self.workspace, query)
             pages = find_row_pages(self.workspace, query, self.record)
         if pages is None:

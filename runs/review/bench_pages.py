@@ -51,25 +51,27 @@ def rows(state: AppState, request: Request) -> Response:
     read.
     """
     run = state.read(request.path_params["run"])
-    measured, kept = _measured(run), state.rows("wrong", run.run_id)
-    said = request.query_params
-    asked = {name: said.get(name, "") for name in ("error", "column", "value")}
-    if asked["column"] not in {column["name"] for column in kept.head["columns"]}:
-        asked |= {"column": "", "value": ""}
-    cut = (asked["column"], asked["value"]) if asked["column"] else None
-    page = Paged(kept.chosen(error=asked["error"], cut=cut), said.get("page", "1"), ROWS_PER_PAGE)
-    labels = scale_of(kept.head)
+    measured, wrong = _measured(run), state.rows("wrong", run.run_id)
+    query = request.query_params
+    filters = {name: query.get(name, "") for name in ("error", "column", "value")}
+    if filters["column"] not in {column["name"] for column in wrong.head["columns"]}:
+        filters |= {"column": "", "value": ""}
+    cut = (filters["column"], filters["value"]) if filters["column"] else None
+    page = Paged(
+        wrong.chosen(error=filters["error"], cut=cut), query.get("page", "1"), ROWS_PER_PAGE
+    )
+    labels = scale_of(wrong.head)
     marks = marks_of(state, run, labels)
     return state.page(
         "bench_rows.html",
         run=run,
         measured=measured,
-        rows=kept.head,
+        rows=wrong.head,
         labels=labels,
         page=page,
         shown=page.items,
-        asked=asked,
-        query=urlencode({name: value for name, value in asked.items() if value}),
+        asked=filters,
+        query=urlencode({name: value for name, value in filters.items() if value}),
         marks=marks.read(),
         marks_path=marks.path,
     )
@@ -78,8 +80,8 @@ def rows(state: AppState, request: Request) -> Response:
 def slices(state: AppState, request: Request) -> Response:
     """Measure the judge on each value of a column."""
     run = state.read(request.path_params["run"])
-    measured, kept = _measured(run), state.rows("wrong", run.run_id)
-    columns = [column["name"] for column in kept.head["columns"]]
+    measured, wrong = _measured(run), state.rows("wrong", run.run_id)
+    columns = [column["name"] for column in wrong.head["columns"]]
     column = request.query_params.get("column", "") or (columns[0] if columns else "")
     if columns and column not in columns:
         raise InputError(f"column {column!r} cuts the rows into no few parts")
@@ -89,7 +91,7 @@ def slices(state: AppState, request: Request) -> Response:
         "bench_slices.html",
         run=run,
         measured=measured,
-        rows=kept.head,
+        rows=wrong.head,
         column=column,
         tables=tables,
         brief=brief,

@@ -43,20 +43,20 @@ def compare(state: AppState, request: Request) -> Response:
         )
     if len(sides) < 2:
         return _offer(state, sides)
-    shown: list[dict[str, Any]] = []  # Any: what the template names
+    columns: list[dict[str, Any]] = []  # Any: what the template names
     for side in sides:
         line = line_of(state, state.record(side.run_id))
         one: dict[str, Any] = {"side": side, "line": line, "comparison": None}
-        if shown:
+        if columns:
             try:
                 comparison = state.rows("compare", sides[0].name, side.name).head
                 one |= {"comparison": comparison, "changes": changes_of(comparison)}
             except JudgewrightError as error:
                 one["problem"] = words_of(error)
-        shown.append(one)
+        columns.append(one)
     return state.page(
         "compare.html",
-        shown=shown,
+        shown=columns,
         orders=[
             (side, _query([side, *(other for other in sides if other != side)])) for side in sides
         ],
@@ -66,12 +66,12 @@ def compare(state: AppState, request: Request) -> Response:
 
 def flips(state: AppState, request: Request) -> Response:
     """Show the rows on which two runs flip."""
-    said = request.query_params
-    before, after = parse_side(said.get("a", "")), parse_side(said.get("b", ""))
+    query = request.query_params
+    before, after = parse_side(query.get("a", "")), parse_side(query.get("b", ""))
     rows = state.rows("compare", before.name, after.name)
-    direction = said.get("direction", "")
+    direction = query.get("direction", "")
     chosen = rows.chosen(direction=DIRECTIONS.get(direction, ""))
-    page = Paged(chosen, said.get("page", "1"), FLIPS_PER_PAGE)
+    page = Paged(chosen, query.get("page", "1"), FLIPS_PER_PAGE)
     return state.page(
         "compare_flips.html",
         before=before,
@@ -87,8 +87,10 @@ def flips(state: AppState, request: Request) -> Response:
 
 
 def _offer(state: AppState, sides: list[ComparedSide]) -> Response:
-    found = state.records()[::-1]
-    lines = [line_of(state, info) for info in found[:OFFERED] if info.kind in ("bench", "optimize")]
+    records = state.records()[::-1]
+    lines = [
+        line_of(state, info) for info in records[:OFFERED] if info.kind in ("bench", "optimize")
+    ]
     ticked = {side.run_id for side in sides}
     return state.page(
         "compare_choose.html", lines=[line for line in lines if line.comparable], ticked=ticked

@@ -28,7 +28,7 @@ def find_data_files(root: Path) -> list[str]:
     """Return the paths of data files below a folder, relative to it, nearest and then newest
     first.
     """
-    found: list[tuple[int, float, str]] = []
+    files: list[tuple[int, float, str]] = []
     folders, looked = [(root.resolve(), 0)], 0
     while folders and looked < MOST_LOOKED_AT:
         folder, depth = folders.pop(0)
@@ -44,8 +44,8 @@ def find_data_files(root: Path) -> list[str]:
                 folders.append((entry, depth + 1))
             elif entry.name.lower().endswith(DATA_ENDINGS) and entry.is_file():
                 name = entry.relative_to(root.resolve()).as_posix()
-                found.append((depth, -entry.stat().st_mtime, name))
-    return [name for _, _, name in sorted(found)[:MOST_FILES]]
+                files.append((depth, -entry.stat().st_mtime, name))
+    return [name for _, _, name in sorted(files)[:MOST_FILES]]
 
 
 def resolve_data_file(root: Path, name: str) -> Path:

@@ -25,7 +25,7 @@ def decide(state: AppState, request: Request) -> Response:
     verb = field_of(request, "verb")
     comments = [
         field_of(request, "comment"),
-        *(f"hunk {n}: {said}" for n, said in hunk_comments(request).items()),
+        *(f"hunk {n}: {comment}" for n, comment in hunk_comments(request).items()),
     ]
     words = [f"--comment={'; '.join(filter(None, comments))}"]
     if who := field_of(request, "who"):

@@ -22,11 +22,11 @@ def names_of_check(
     workspace: Workspace, path: Path, options: CheckOptions, model: str
 ) -> tuple[str, ...]:
     """Return the names by which the check of a file is asked for, tokens of a model included."""
-    known = [] if options.roles.inputs else sorted(map(sorted, judge_inputs(workspace.registry)))
+    judges = [] if options.roles.inputs else sorted(map(sorted, judge_inputs(workspace.registry)))
     roles = asdict(options.roles)
     roles |= {"inputs": dict(options.roles.inputs), "words": dict(options.roles.words)}
     prompt = options.prompt.to_yaml() if options.prompt else ""
-    return str(path), json.dumps(roles), prompt, model, json.dumps(known)
+    return str(path), json.dumps(roles), prompt, model, json.dumps(judges)
 
 
 def checked_body(workspace: Workspace, names: tuple[str, ...]) -> dict[str, Any]:  # Any: JSON

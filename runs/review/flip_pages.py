@@ -35,15 +35,15 @@ def flips(state: AppState, request: Request) -> Response:
     summary = state.read(request.path_params["run"])
     rows = state.rows("flips", summary.run_id)
     labels = scale_of(rows.head)
-    asked = {name: request.query_params.get(name, "") for name in FILTERS}
-    asked = {name: value if value in FILTERS[name] else "" for name, value in asked.items()}
+    filters = {name: request.query_params.get(name, "") for name in FILTERS}
+    filters = {name: value if value in FILTERS[name] else "" for name, value in filters.items()}
     chosen = rows.chosen(
-        direction=DIRECTIONS.get(asked["direction"], ""),
-        error=asked["error"],
-        in_slice=INSIDE.get(asked["slice"], ""),
+        direction=DIRECTIONS.get(filters["direction"], ""),
+        error=filters["error"],
+        in_slice=INSIDE.get(filters["slice"], ""),
     )
     page = Paged(chosen, request.query_params.get("page", "1"), FLIPS_PER_PAGE)
-    query = urlencode({name: value for name, value in asked.items() if value})
+    query = urlencode({name: value for name, value in filters.items() if value})
     marks = marks_of(state, summary, labels)
     return state.page(
         "flips.html",
@@ -54,7 +54,7 @@ def flips(state: AppState, request: Request) -> Response:
         page=page,
         flips=[flip_of(body) for body in page.items],
         filters=FILTERS,
-        asked=asked,
+        asked=filters,
         query=query,
         marks=marks.read(),
         marks_path=marks.path,

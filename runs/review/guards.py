@@ -93,19 +93,19 @@ class Guards:
     def _entrance(self, scope: Scope) -> Response | None:
         """Trade the token of the link for a cookie; refuse who has neither."""
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        given = [value for name, value in query if name == "token"]
-        if scope["method"] in SAFE and len(given) == 1 and self._fits(given[0]):
+        tokens = [value for name, value in query if name == "token"]
+        if scope["method"] in SAFE and len(tokens) == 1 and self._fits(tokens[0]):
             rest = urlencode([pair for pair in query if pair[0] != "token"])
             # One slash at the start: `//host` would be another host's address.
             path = "/" + scope["path"].lstrip("/\\")
             entered = RedirectResponse(f"{path}?{rest}" if rest else path, 303)
-            entered.set_cookie(self._cookie, given[0], path="/", httponly=True, samesite="strict")
+            entered.set_cookie(self._cookie, tokens[0], path="/", httponly=True, samesite="strict")
             return entered
         # Other cookies of this host may be written anyhow; they do not hide ours.
         pairs = ";".join(Headers(scope=scope).getlist("cookie")).split(";")
         named = (pair.strip().partition("=") for pair in pairs)
         cookies = [value for name, _, value in named if name == self._cookie]
-        if given or not any(map(self._fits, cookies)):
+        if tokens or not any(map(self._fits, cookies)):
             return PlainTextResponse("open the link that `judgewright review` printed\n", 403)
         return None
 

@@ -53,11 +53,11 @@ def _offer(context: ExportContext, target: Target) -> Json:
 def tool(state: AppState, request: Request) -> Response:
     """Show what a tool would get: first what is not the same there, then the files."""
     context, target = _context(state, request), _target(request)
-    shown: dict[str, Any] = {"context": context, "target": target, "packed": None, "refused": ""}
+    values: dict[str, Any] = {"context": context, "target": target, "packed": None, "refused": ""}
     try:
-        shown["packed"] = pack_export(context, target)
+        values["packed"] = pack_export(context, target)
     except Refused as error:
-        shown["refused"] = str(error)
+        values["refused"] = str(error)
     entry = tool_entry(state.environment, target)
     return state.page(
         "handover_tool.html",
@@ -67,7 +67,7 @@ def tool(state: AppState, request: Request) -> Response:
         tools_file=str(state.environment.tools),
         example=_example(target),
         last=_last_jobs(state, context, target),
-        **shown,
+        **values,
     )
 
 
@@ -150,10 +150,10 @@ def _last_jobs(state: AppState, context: ExportContext, target: Target) -> dict[
     """Return the last job that verified this export and the last that pushed it, by what they
     did.
     """
-    place = f"/judges/{context.prompt.name}/handover/{context.prompt.version}/{target.name}"
+    address = f"/judges/{context.prompt.name}/handover/{context.prompt.version}/{target.name}"
     last: dict[str, Job] = {}
     for job in state.jobs.list():
-        if handed_over(job) == place and state.jobs.is_ours(job):
+        if handed_over(job) == address and state.jobs.is_ours(job):
             last["push" if "--push" in job.arguments else "verify"] = job
     return last
 

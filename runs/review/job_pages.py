@@ -47,8 +47,8 @@ async def jobs_live(state: AppState, request: Request) -> Response:
 
 def job(state: AppState, request: Request) -> Response:
     """Show one job: what it does, how far it is, how it ended."""
-    shown = state.jobs.get(request.path_params["job"])
-    return state.page("job.html", **_view(state, shown))
+    one = state.jobs.get(request.path_params["job"])
+    return state.page("job.html", **_view(state, one))
 
 
 async def job_live(state: AppState, request: Request) -> Response:

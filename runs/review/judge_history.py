@@ -48,7 +48,7 @@ def judge_history(workspace: Workspace, name: str) -> tuple[VersionHistory, ...]
     """
     nodes = lineage(workspace, name)
     shipped = Registry()
-    known = (
+    shipped_versions = (
         {prompt.version for prompt in shipped.versions(name)}
         if name in shipped.names()
         else set[str]()
@@ -64,10 +64,10 @@ def judge_history(workspace: Workspace, name: str) -> tuple[VersionHistory, ...]
         history.append(
             VersionHistory(
                 node=node,
-                author=SHIPPED if node.version in known else _author(node, finders),
+                author=SHIPPED if node.version in shipped_versions else _author(node, finders),
                 decided=decided,
                 decided_at=decided_at,
-                date=node.created or (None if node.version in known else written),
+                date=node.created or (None if node.version in shipped_versions else written),
                 labels=tuple(tag.label for tag in tags if tag.version == node.version),
                 figures=tuple(measured.get(node.version, ())),
             )
@@ -90,34 +90,40 @@ def _runs_about(workspace: Workspace, name: str) -> dict[str, RunSummary]:
 
 def _figures(runs: Iterable[RunSummary]) -> dict[str, list[Json]]:
     """Return how each version was measured, newest first."""
-    found: dict[str, list[Json]] = {}
+    by_version: dict[str, list[Json]] = {}
     for run in runs:
         measured = run.last(JudgeMeasured)
         if measured is not None:
             version = measured.judge.partition("@")[2]
-            _add(found, version, run, measured.benchmark, f"{measured.data}, all rows")
+            _add(by_version, version, run, measured.benchmark, f"{measured.data}, all rows")
         if run.record.kind == "optimize" and run.started is not None:
             data = run.started.data
             closing = run.closing
             if closing is not None and closing.after is not None and run.after is not None:
                 # Both versions on the same rows.
                 which = "all rows" if closing.includes_sealed_rows else "open rows"
-                _add(found, run.before.version, run, closing.before.pooled, f"{data}, {which}")
+                _add(by_version, run.before.version, run, closing.before.pooled, f"{data}, {which}")
                 own = "" if run.new_rule is None else f", at threshold {run.new_rule.threshold:g}"
-                _add(found, run.after.version, run, closing.after.pooled, f"{data}, {which}{own}")
+                _add(
+                    by_version,
+                    run.after.version,
+                    run,
+                    closing.after.pooled,
+                    f"{data}, {which}{own}",
+                )
             elif run.benchmark is not None:
-                _add(found, run.before.version, run, run.benchmark, f"{data}, open rows")
-    return {version: figures[::-1] for version, figures in found.items()}
+                _add(by_version, run.before.version, run, run.benchmark, f"{data}, open rows")
+    return {version: figures[::-1] for version, figures in by_version.items()}
 
 
 def _add(
-    found: dict[str, list[Json]],
+    by_version: dict[str, list[Json]],
     version: str,
     run: RunSummary,
     benchmark: Json,
     data: str,
 ) -> None:
-    found.setdefault(version, []).append(
+    by_version.setdefault(version, []).append(
         {
             **{name: benchmark[name] for name in ("model", "simulated", "n", "metrics")},
             "run_id": run.run_id,

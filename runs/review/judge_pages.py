@@ -44,8 +44,8 @@ def judge(state: AppState, request: Request) -> Response:
     name = name_of(request)
     history = judge_history(state.workspace, name)
     registry = state.workspace.registry
-    known = name in registry.names()
-    current = registry.get(name) if known else None
+    is_registered = name in registry.names()
+    current = registry.get(name) if is_registered else None
     page = Paged(history, request.query_params.get("page", "1"), VERSIONS_PER_PAGE)
     return state.page(
         "judge.html",
@@ -54,7 +54,7 @@ def judge(state: AppState, request: Request) -> Response:
         kept=[one.node.version for one in history if one.node.kept],
         current=current,
         parts=prompt_parts(current) if current else (),
-        tags={tag.label: tag.version for tag in registry.tags(name)} if known else {},
+        tags={tag.label: tag.version for tag in registry.tags(name)} if is_registered else {},
         offered=USUAL,
         brief=SHOWN,
     )

@@ -48,9 +48,9 @@ SHARES: Mapping[str, float] = {"none": 0.0, "a fifth": 0.2, "half": 0.5, "all": 
 
 def queues(state: AppState, request: Request) -> Response:
     """List the queues, newest first, and offer to make one."""
-    found = state.records()[::-1]
+    records = state.records()[::-1]
     page = Paged(
-        [info for info in found if info.kind == KIND],
+        [info for info in records if info.kind == KIND],
         request.query_params.get("page", "1"),
         QUEUES_PER_PAGE,
     )
@@ -75,7 +75,7 @@ def make(state: AppState, request: Request) -> Response:
     judge, annotator = field_of(request, "judge"), field_of(request, "annotator")
     if judge and judge not in state.workspace.registry.names():
         raise InputError(f"there is no judge {judge!r}")
-    wanted = NewQueue(
+    new_queue = NewQueue(
         data=str(path),
         judge=judge,
         again=field_of(request, "again") == "1",
@@ -87,25 +87,25 @@ def make(state: AppState, request: Request) -> Response:
         raise WorkWanted(
             secrets.token_hex(8),
             make_queue,
-            (state.place, wanted),
+            (state.place, new_queue),
             "Making the queue",
             leads_on=lambda run_id: _address(run_id, annotator),
         )
-    return RedirectResponse(_address(make_queue(state.place, wanted), annotator), 303)
+    return RedirectResponse(_address(make_queue(state.place, new_queue), annotator), 303)
 
 
 def row(state: AppState, request: Request) -> Response:
     """Show the row to label now; nothing of any judge is on the page."""
     session, order = _session(state, request, request.query_params.get("annotator", ""))
     with state.labelling:
-        shown, last = session.next(), session.last_record
+        next_row, last = session.next(), session.last_record
         progress = session.progress()
     scale = session.config.label_scale
     return state.page(
         "label_row.html",
         session=session,
-        row=shown,
-        inputs=[(name, shown.inputs[name]) for name in order] if shown else (),
+        row=next_row,
+        inputs=[(name, next_row.inputs[name]) for name in order] if next_row else (),
         longest=LONGEST,
         last=last,
         progress=progress,
@@ -130,25 +130,25 @@ def answer(state: AppState, request: Request) -> Response:
     )
     if not (record.isascii() and record.isdigit() and len(record) < 16):
         raise InputError("the form does not say what it was shown after")
-    said = ""
+    outcome = ""
     try:
         with state.labelling:
             if session.has_answered_since(int(record)):
-                said = "late"
+                outcome = "late"
             elif verb == "undo":
-                said = "undone" if session.undo() else "nothing"
+                outcome = "undone" if session.undo() else "nothing"
             else:
-                said = _keep(session, request, verb, row_id)
+                outcome = _keep(session, request, verb, row_id)
             if session.next() is None:
                 session.end(done=True)
-            elif said == "undone":
+            elif outcome == "undone":
                 session.end(done=False)
     except WorkspaceError as error:
         body = state.render(
             "label_busy.html", error=error, fields=request.state.form, action=request.url.path
         )
         return HTMLResponse(body, 503)
-    return RedirectResponse(_address(session.run_id, session.annotator, said), 303)
+    return RedirectResponse(_address(session.run_id, session.annotator, outcome), 303)
 
 
 def download(state: AppState, request: Request) -> Response:
@@ -181,10 +181,10 @@ def use(state: AppState, request: Request) -> Response:
 def _write_labels(
     state: AppState, run: RunRecord, out: Path, leads_on: Callable[[object], str] | None = None
 ) -> None:
-    asked = (state.place, run.run_id, out)
+    arguments = (state.place, run.run_id, out)
     if is_large(Path(str(run.config.get("data", "")))):
-        raise WorkWanted(out, write_labels, asked, "Writing the labels", leads_on=leads_on)
-    write_labels(*asked)
+        raise WorkWanted(out, write_labels, arguments, "Writing the labels", leads_on=leads_on)
+    write_labels(*arguments)
 
 
 def answers_of(scale: OutputScale) -> list[dict[str, Any]]:  # Any: what the template names
@@ -204,18 +204,18 @@ def answers_of(scale: OutputScale) -> list[dict[str, Any]]:  # Any: what the tem
 
 
 def _keep(session: LabelSession, request: Request, verb: str, row_id: str) -> str:
-    shown = session.next()
-    if shown is None or shown.id != row_id:
+    next_row = session.next()
+    if next_row is None or next_row.id != row_id:
         return "late"
     seconds = _seconds(field_of(request, "shown"))
     if verb == "skip":
         # A reason that is chosen, or one's own words.
-        given = [
+        reasons = [
             reason.strip() for reason in request.state.form.get("reason", [""]) if reason.strip()
         ]
-        if not given:
+        if not reasons:
             raise InputError("say why the row is skipped", hint="go back; the row is still there")
-        return "" if session.skip(given[-1][:500], seconds=seconds) else "late"
+        return "" if session.skip(reasons[-1][:500], seconds=seconds) else "late"
     if verb != "label":
         raise InputError(f"{verb!r} is none of label, skip and undo")
     typed = field_of(request, "grade")
@@ -238,20 +238,20 @@ def _session(
     if not who:
         raise InputError("who labels?", hint="say it on the page of queues")
     run_id = state.record(request.path_params["run"]).run_id
-    kept = state.rows("queue", run_id)
+    pages = state.rows("queue", run_id)
 
     def begin() -> LabelSession:
         return LabelSession(
-            state.workspace, run_id, who, opened=open_kept_queue(state.workspace, run_id, kept)
+            state.workspace, run_id, who, opened=open_kept_queue(state.workspace, run_id, pages)
         )
 
-    return state.sessions.get((run_id, who), begin), tuple(kept.head["order"])
+    return state.sessions.get((run_id, who), begin), tuple(pages.head["order"])
 
 
-def _seconds(shown: str) -> float:
+def _seconds(since: str) -> float:
     """Return how long a row was on the screen, from when the server showed it."""
     try:
-        seconds = time.time() - float(shown)
+        seconds = time.time() - float(since)
     except ValueError:
         return 0.0
     return round(min(max(seconds, 0.0), MOST_SECONDS), 1) if seconds == seconds else 0.0
@@ -271,8 +271,8 @@ def _line(state: AppState, info: RunRecord) -> dict[str, Any]:  # Any: what the 
     }
 
 
-def _address(run_id: str, annotator: str, said: str = "") -> str:
-    query = {"annotator": annotator} | ({"said": said} if said else {})
+def _address(run_id: str, annotator: str, outcome: str = "") -> str:
+    query = {"annotator": annotator} | ({"said": outcome} if outcome else {})
     return f"/label/{run_id}?{urlencode(query)}"
 
 

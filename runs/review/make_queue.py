@@ -31,7 +31,7 @@ class NewQueue:
     """Draws the order."""
 
 
-def make_queue(place: Place, wanted: NewQueue) -> str:
+def make_queue(place: Place, new: NewQueue) -> str:
     """Enter the queue, keep its rows to be read one by one, and return the id of its run.
 
     Raises:
@@ -40,13 +40,11 @@ def make_queue(place: Place, wanted: NewQueue) -> str:
         WorkspaceError: It cannot be entered or kept.
     """
     with Workspace(place) as workspace:
-        path, reading = Path(wanted.data), RowOptions().as_arguments()
-        every = read_rows_to_label(workspace.registry, path, reading, judge=wanted.judge or None)
+        path, reading = Path(new.data), RowOptions().as_arguments()
+        every = read_rows_to_label(workspace.registry, path, reading, judge=new.judge or None)
         dataset = read_open(workspace, every, way="").dataset
-        config = list_rows(
-            dataset, path=path, reading=reading, again=wanted.again, seed=wanted.seed
-        )
-        config = replace(config, question=wanted.question, second=wanted.second)
+        config = list_rows(dataset, path=path, reading=reading, again=new.again, seed=new.seed)
+        config = replace(config, question=new.question, second=new.second)
         run_id = create_queue(workspace, config)
         keep_queue(workspace, run_id, config, only_rows(dataset, config.rows))
         return run_id

@@ -62,7 +62,7 @@ def _filled_in(state: AppState, run: RunSummary, objective: str) -> dict[str, st
     """Return the fields of the form by name."""
     config = run.config
     models = describe_models(state.environment.in_workspace(state.root))
-    known = {SIMULATED, *(model.name for model in models if model.named is not None)}
+    model_names = {SIMULATED, *(model.name for model in models if model.named is not None)}
     fields = {
         "objective": objective,
         "judge": config.judge.name,
@@ -70,10 +70,10 @@ def _filled_in(state: AppState, run: RunSummary, objective: str) -> dict[str, st
     }
     fields |= (
         {"model": config.model}
-        if config.model in known
+        if config.model in model_names
         else {"model": OTHER, "other": config.model}
     )
-    offered = {shown.name for group in form_fields().values() for shown in group} - {
+    offered = {field.name for group in form_fields().values() for field in group} - {
         *_GOAL,
         "proposer",
     }

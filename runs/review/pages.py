@@ -100,12 +100,12 @@ def part(state: AppState, request: Request) -> Response:
     if name == "flips":
         rows = state.rows("flips", summary.run_id)
         wrong = rows.chosen(direction=DIRECTIONS["wrong"])[:FLIPS_SHOWN]
-        shown = {
+        values = {
             "rows": rows.head,
             "flips": list(map(flip_of, wrong)),
             "reliability": drawn_reliability(rows),
         }
-        return state.page("run_flips.html", run=summary, **shown)
+        return state.page("run_flips.html", run=summary, **values)
     return state.page(f"run_{name}.html", **_values(state, summary))
 
 

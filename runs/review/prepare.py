@@ -16,10 +16,10 @@ def main() -> None:
     function, arguments = pickle.load(sys.stdin.buffer)  # noqa: S301  # our own server wrote it
     with answer:
         try:
-            made, error = function(*arguments), None
+            result, error = function(*arguments), None
         except JudgewrightError as raised:
-            made, error = None, raised
-        pickle.dump((made, error), answer)
+            result, error = None, raised
+        pickle.dump((result, error), answer)
 
 
 if __name__ == "__main__":

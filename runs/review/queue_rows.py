@@ -36,8 +36,8 @@ def queue_items(
     head: dict[str, Any] = {"order": reading_order(dataset.rows)}
     if config.design.get("kind") == LISTED:
         design = {name: value for name, value in config.design.items() if name != "probability"}
-        told = {name: getattr(config, name) for name in _TOLD}
-        head["config"] = told | {"design": design}
+        settings = {name: getattr(config, name) for name in _TOLD}
+        head["config"] = settings | {"design": design}
     items: list[RowItem] = [
         (
             row_id,
@@ -64,13 +64,13 @@ def open_kept_queue(workspace: Workspace, run_id: str, pages: RowPages) -> Opene
         run_id: Its run.
         pages: What was kept of it.
     """
-    told = pages.head.get("config")
+    settings = pages.head.get("config")
     if (
-        told is None
+        settings is None
     ):  # which row comes next follows from all rows: the design has them, and no texts
         config = QueueConfig.from_json(get_run(workspace.database, run_id).config)
     else:
-        config = QueueConfig.from_json({**told, "rows": ()})
+        config = QueueConfig.from_json({**settings, "rows": ()})
         design = {**config.design, "probability": _ByRow(pages, _probability)}
         config = replace(config, rows=_Order(pages), design=design)
     return OpenedQueue(config=config, rows=_ByRow(pages, _row), keys=_ByRow(pages, _key))

@@ -112,11 +112,11 @@ def _in_pool(
         loop = asyncio.get_running_loop()
         patient = address.waits or request.method == "POST" or _is_part(request)
         for _ in range(MOST_QUERIES):
-            made = await loop.run_in_executor(pool, _safely, address.page, state, request)
-            if isinstance(made, Response):
-                return made
-            work = state.works.begin(made)
-            if made.leads_on:
+            result = await loop.run_in_executor(pool, _safely, address.page, state, request)
+            if isinstance(result, Response):
+                return result
+            work = state.works.begin(result)
+            if result.leads_on:
                 return RedirectResponse(f"/work/{work.work_id}", 303)
             if not await _ends(work, None if patient else PATIENCE):
                 return HTMLResponse(

@@ -200,8 +200,8 @@ def _slices(workspace: Workspace, run_id: str, column: str) -> tuple[dict[str, A
 
 
 def _compare(workspace: Workspace, before: str, after: str) -> tuple[dict[str, Any], list[RowItem]]:
-    found = compare_runs(workspace, parse_side(before), parse_side(after))
-    return found.to_json(), _flip_items(found.flips)
+    comparison = compare_runs(workspace, parse_side(before), parse_side(after))
+    return comparison.to_json(), _flip_items(comparison.flips)
 
 
 def _looks(workspace: Workspace, run_id: str) -> tuple[dict[str, Any], list[RowItem]]:
@@ -216,8 +216,8 @@ def _looks(workspace: Workspace, run_id: str) -> tuple[dict[str, Any], list[RowI
         holdout=holdout, run_id="", before=run.before.version, after="", purpose="gate", line=""
     )
     look = requested_look(ledger.history(), request)
-    left = max(0, MAX_LOOKS - look.number + 1)
-    return {"so_far": len(ledger.looks(holdout)), "left": left, "next_alpha": look.alpha}, []
+    remaining = max(0, MAX_LOOKS - look.number + 1)
+    return {"so_far": len(ledger.looks(holdout)), "left": remaining, "next_alpha": look.alpha}, []
 
 
 def _queue(workspace: Workspace, run_id: str) -> tuple[dict[str, Any], list[RowItem]]:
@@ -267,25 +267,25 @@ def _stamp(workspace: Workspace, query: RowQuery, record: ReadRun | None = None)
     """Return what changes when the rows could be told otherwise: the runs, their files, and what is
     sealed.
     """
-    told: list[object] = [FORMAT]
+    parts: list[object] = [FORMAT]
     if query.kind == "plan":
         return json.dumps([FORMAT, *stamp_of_plan(workspace, query.config, _environment(query))])
     read = workspace.database.read
     if query.kind in _OF_FILES:
         sealed_first = workspace.exists and read(_SEALED_FIRST)[0][0]
-        told.append(read(_SEALINGS)[0][0] if sealed_first else 0)
-        return json.dumps([*told, stat_of(query.data)])
+        parts.append(read(_SEALINGS)[0][0] if sealed_first else 0)
+        return json.dumps([*parts, stat_of(query.data)])
     for run_id in query.runs:
         run = record(run_id) if record else get_run(workspace.database, run_id)
-        told.append(run.run_id)
+        parts.append(run.run_id)
         # How far people are in a queue says nothing of its rows, and a run at work has the holdout
         # that it was given.
         if query.kind not in ("queue", "looks"):
-            told += [run.state, run.updated, read(_EVENTS, (run.run_id,))[0][0]]
-        told += [stat_of(path) for path in _files_of(run)]
+            parts += [run.state, run.updated, read(_EVENTS, (run.run_id,))[0][0]]
+        parts += [stat_of(path) for path in _files_of(run)]
     if query.kind != "queue":
-        told.append(read(_LEDGER if query.kind == "looks" else _SEALINGS)[0][0])
-    return json.dumps(told)
+        parts.append(read(_LEDGER if query.kind == "looks" else _SEALINGS)[0][0])
+    return json.dumps(parts)
 
 
 def _environment(query: RowQuery) -> Environment:

@@ -53,8 +53,10 @@ def write_row_pages(path: Path, stamp: str, head: Json, items: Iterable[RowItem]
             connection.executemany("INSERT INTO item VALUES (NULL, ?, ?)", lines)
             connection.commit()
         os.replace(draft, path)
-        kept = sorted(path.parent.glob("*.db"), key=lambda one: one.stat().st_mtime, reverse=True)
-        for old in kept[MOST_FILES:]:
+        newest_first = sorted(
+            path.parent.glob("*.db"), key=lambda one: one.stat().st_mtime, reverse=True
+        )
+        for old in newest_first[MOST_FILES:]:
             old.unlink(missing_ok=True)
     except (OSError, sqlite3.Error) as error:
         raise WorkspaceError(
@@ -162,8 +164,8 @@ def cut_of(column: str, value: str) -> str:
 
 def body_of(value: Any) -> dict[str, Any]:  # Any: a dataclass
     """Return the fields of a dataclass as JSON has them."""
-    found = {one.name: getattr(value, one.name) for one in fields(value)}
+    values = {one.name: getattr(value, one.name) for one in fields(value)}
     return {
         name: dict(cast("Mapping[str, Any]", one)) if isinstance(one, Mapping) else one
-        for name, one in found.items()
+        for name, one in values.items()
     }

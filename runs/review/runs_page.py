@@ -19,30 +19,29 @@ RUNS_PER_PAGE = 30
 
 def runs(state: AppState, request: Request) -> Response:
     """Show the runs, newest first unless the query says otherwise."""
-    found = state.records()[::-1]
+    records = state.records()[::-1]
     query = read_query(request)
     number = request.query_params.get("page", "1")
     if query == TableQuery():
         # Only what is shown is read: a workspace may hold thousands of runs.
-        records = Paged(found, number, RUNS_PER_PAGE)
-        listed, page = [line_of(state, info) for info in records.items], records
+        page = Paged(records, number, RUNS_PER_PAGE)
+        listed = [line_of(state, info) for info in page.items]
     else:
-        lines = Paged(
-            choose_lines([line_of(state, info) for info in found], query), number, RUNS_PER_PAGE
-        )
-        listed, page = list(lines.items), lines
-    asked = {"words": query.words, "kind": query.kind, "outcome": query.outcome, "data": query.data}
-    asked = {name: value for name, value in asked.items() if value}
+        lines = choose_lines([line_of(state, info) for info in records], query)
+        page = Paged(lines, number, RUNS_PER_PAGE)
+        listed = list(page.items)
+    texts = {name: getattr(query, name) for name in ("words", "kind", "outcome", "data")}
+    filters = {name: text for name, text in texts.items() if text}
     order = {"sort": query.sort, "rising": "1"} if query.rising else {"sort": query.sort}
     return state.page(
         "runs.html",
         page=page,
         listed=listed,
         query=query,
-        narrowed=urlencode(asked),
-        paging=urlencode(asked | order),
-        total=len(found),
-        kinds=sorted({info.kind for info in found}),
+        narrowed=urlencode(filters),
+        paging=urlencode(filters | order),
+        total=len(records),
+        kinds=sorted({info.kind for info in records}),
         outcomes=RUN_OUTCOMES,
         root=str(state.place.address or state.root.resolve()),
     )
@@ -50,15 +49,15 @@ def runs(state: AppState, request: Request) -> Response:
 
 def read_query(request: Request) -> TableQuery:
     """Read what is asked of the table; what is unknown is passed over."""
-    said = request.query_params
-    sort = said.get("sort", "started")
+    query = request.query_params
+    sort = query.get("sort", "started")
     return TableQuery(
-        words=said.get("words", "")[:200],
-        kind=said.get("kind", ""),
-        outcome=said.get("outcome", ""),
-        data=said.get("data", ""),
+        words=query.get("words", "")[:200],
+        kind=query.get("kind", ""),
+        outcome=query.get("outcome", ""),
+        data=query.get("data", ""),
         sort=sort if sort in SORTED_BY else "started",
-        rising=said.get("rising") == "1",
+        rising=query.get("rising") == "1",
     )
 
 

@@ -60,8 +60,8 @@ def plan(state: AppState, request: Request) -> Response:
     is not.
     """
     form = StartForm.of(request)
-    place = "reading" if _reading(state, form).in_words else "plan"
-    return RedirectResponse(f"/start?{form.query}&plan=1#{place}", 303)
+    anchor = "reading" if _reading(state, form).in_words else "plan"
+    return RedirectResponse(f"/start?{form.query}&plan=1#{anchor}", 303)
 
 
 def check(_: AppState, request: Request) -> Response:
@@ -73,8 +73,8 @@ def _planned(state: AppState, form: StartForm) -> Response:
     try:
         config = form.config(state)
         environment = _environment(state, *config.named_models)
-        asked = json.dumps(config.to_json(), sort_keys=True)
-        planned = state.rows("plan", asked, environment=environment).head
+        config_text = json.dumps(config.to_json(), sort_keys=True)
+        planned = state.rows("plan", config_text, environment=environment).head
     except Unsettled:
         return _page(state, form, problem=NOT_CLEAR)
     except JudgewrightError as error:
@@ -87,14 +87,18 @@ def reading(state: AppState, request: Request) -> Response:
     wants.
     """
     form = StartForm.of(request)
-    told = _told_reading(state, form)
-    asked = _model_reading(state, form)
-    if asked is not None:
-        same = asked.objective == form.objective
-        told += state.render("start_model.html", model_reading=asked) if same else NO_MODEL_READING
+    markup = _told_reading(state, form)
+    model_reading = _model_reading(state, form)
+    if model_reading is not None:
+        same = model_reading.objective == form.objective
+        markup += (
+            state.render("start_model.html", model_reading=model_reading)
+            if same
+            else NO_MODEL_READING
+        )
     with suppress(JudgewrightError):  # the page has said what is wrong with the file
-        told += state.render("start_columns.html", columns=column_choices(state, form))
-    return HTMLResponse(told)
+        markup += state.render("start_columns.html", columns=column_choices(state, form))
+    return HTMLResponse(markup)
 
 
 def run(state: AppState, request: Request) -> Response:
@@ -139,10 +143,10 @@ def ask_model(state: AppState, request: Request) -> Response:
 def take(state: AppState, request: Request) -> Response:
     """Fill in the goal as the model read the objective, and lead to the plan."""
     form = StartForm.of(request)
-    shown = _model_reading(state, form)
-    if shown is None or not shown.body or shown.objective != form.objective:
+    model_reading = _model_reading(state, form)
+    if model_reading is None or not model_reading.body or model_reading.objective != form.objective:
         return _page(state, form, problem="The model has not read these words; ask it again.")
-    objective: Mapping[str, Any] = shown.body["objective"]  # Any: JSON
+    objective: Mapping[str, Any] = model_reading.body["objective"]  # Any: JSON
     goal = {
         "target": objective["target"],
         "guards": "\n".join(f"{one['metric']}={one['margin']:g}" for one in objective["guards"]),
@@ -161,10 +165,10 @@ async def model_reading_live(state: AppState, request: Request) -> Response:
     job_id = request.path_params["job"]
 
     def look() -> News:
-        shown = _model_reading(state, StartForm(asked=job_id))
+        model_reading = _model_reading(state, StartForm(asked=job_id))
         return News(
-            state.render("start_model.html", model_reading=shown),
-            last=shown is None or not shown.job.open,
+            state.render("start_model.html", model_reading=model_reading),
+            last=model_reading is None or not model_reading.job.open,
         )
 
     return stream_news(state, request, look)
@@ -191,7 +195,7 @@ def _page(
 ) -> Response:
     """Render the form with whatever is known by now."""
     models = [model for model in describe_models(_environment(state)) if model.named is not None]
-    shown: dict[str, Any] = {"check": None, "check_problem": "", "judges": [], "price": None}
+    values: dict[str, Any] = {"check": None, "check_problem": "", "judges": [], "price": None}
     columns: ColumnChoices | None = None
     if form.data:
         try:
@@ -201,14 +205,14 @@ def _page(
             form = replace(
                 form, model=form.model or SIMULATED
             )  # what the list then shows as chosen
-            shown["judges"], columns = judges, column_choices(state, form)
-            shown |= _checked(state, form)
+            values["judges"], columns = judges, column_choices(state, form)
+            values |= _checked(state, form)
         except JudgewrightError as error:
-            shown["check_problem"] = words_of(error)
+            values["check_problem"] = words_of(error)
     filled = {
         name: getattr(form, name) for name in ("judge", "model", "other", "objective")
     } | dict(form.more)
-    asked = _model_reading(state, form)
+    model_reading = _model_reading(state, form)
     body = state.render(
         "start.html",
         carried="".join(f"&{urlencode({name: value})}" for name, value in filled.items() if value),
@@ -227,9 +231,11 @@ def _page(
         reading=_reading(state, form) if form.objective else None,
         plan=planned,
         measured=_measured(state, form) if planned else None,
-        model_reading=asked if asked is not None and asked.objective == form.objective else None,
+        model_reading=model_reading
+        if model_reading is not None and model_reading.objective == form.objective
+        else None,
         problem=problem,
-        **shown,
+        **values,
     )
     return HTMLResponse(body, 400 if problem else 200)
 

@@ -61,7 +61,7 @@ def form_fields() -> dict[str, list[FormField]]:
             continue
         heading = MOST_USED if one.name in FIRST else option.group
         default = one.default if one.default is not MISSING else None
-        shown = (
+        default_text = (
             ""
             if default in (None, (), False)
             else shares_text(default)
@@ -75,11 +75,11 @@ def form_fields() -> dict[str, list[FormField]]:
                 flag=flag,
                 words=WORDS.get(one.name) or flag[2:].replace("-", " ").capitalize(),
                 option=option,
-                default=str(shown),
+                default=str(default_text),
                 several=option.kind in ("integers", "repeated", "pairs"),
             )
         )
-    groups[MOST_USED].sort(key=lambda shown: FIRST.index(shown.name))
+    groups[MOST_USED].sort(key=lambda default_text: FIRST.index(default_text.name))
     return groups
 
 
@@ -112,7 +112,7 @@ class StartForm:
             if name.startswith(OF_INPUT)
         }
         values["columns"] = _columns_text({**_read_columns(values.get("columns", "")), **picked})
-        usual = {shown.name: shown.default for fields in form_fields().values() for shown in fields}
+        usual = {one.name: one.default for fields in form_fields().values() for one in fields}
         return cls(
             **{
                 name: values.get(name, "").strip()
@@ -160,14 +160,14 @@ class StartForm:
         if steps is not None:
             more["steps"] = str(steps)
         for heading in form_fields().values():
-            for shown in heading:
-                value = more.get(shown.name, "")
-                flag = shown.flag
-                if shown.option.kind == "flag":
+            for one in heading:
+                value = more.get(one.name, "")
+                flag = one.flag
+                if one.option.kind == "flag":
                     words += [flag] if value else []
-                elif shown.several:
-                    words += [f"{flag}={line}" for line in self.lines(shown.name)]
-                elif value and value != shown.default:
+                elif one.several:
+                    words += [f"{flag}={line}" for line in self.lines(one.name)]
+                elif value and value != one.default:
                     words.append(f"{flag}={value}")
         return words
 
@@ -189,11 +189,11 @@ class StartForm:
             InputError: There is no such judge, or no such file.
         """
         judge, path = self.prompt(state), self.path(state)
-        known = {one.name for options in (RowOptions, JudgeModelOptions) for one in fields(options)}
+        names = {one.name for options in (RowOptions, JudgeModelOptions) for one in fields(options)}
         form = replace(
             self,
             objective="",
-            more={name: said for name, said in self.more.items() if name in known},
+            more={name: text for name, text in self.more.items() if name in names},
         )
         words = [word for word in form.options() if word != "--objective="]
         return ["bench", f"{judge.name}@{judge.version}", str(path), "--seal", *words]

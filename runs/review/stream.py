@@ -34,7 +34,7 @@ class News:
 
 def stream_news(state: AppState, request: Request, look: Callable[[], News]) -> Response:
     """Answer with a stream of what `look` returns, whenever it is something else than before."""
-    known = request.query_params.get("stamp", "")
+    stamp = request.query_params.get("stamp", "")
 
     def badge() -> str:
         return state.render("open_jobs.html")
@@ -49,7 +49,7 @@ def stream_news(state: AppState, request: Request, look: Callable[[], News]) -> 
             except Exception:  # noqa: BLE001  # the page says why, once it is loaded anew
                 yield event("end", "")
                 return
-            if known and news.stamp != known:
+            if stamp and news.stamp != stamp:
                 yield event("reload", "")
                 return
             if (markup := news.markup + jobs) != before:

@@ -18,15 +18,15 @@ from .stream import News, stream_news
 async def live(state: AppState, request: Request) -> Response:
     """Tell what is new of a run in progress; its page is loaded anew when the run ends."""
     run_id = request.path_params["run"]
-    shown = -1
+    events_sent = -1
 
     def look() -> News:
-        nonlocal shown
+        nonlocal events_sent
         run = state.read(run_id)
         if run.record.state != "running":
             return News("", stamp=run.record.state, last=True)
-        if run.record.kind == "optimize" and len(run.events) != shown:
-            shown = len(run.events)
+        if run.record.kind == "optimize" and len(run.events) != events_sent:
+            events_sent = len(run.events)
             return News(render_run(state, run), stamp=run.record.state)
         card = state.render("run_live.html", run=run, **progress_of(state, run))
         return News(card, stamp=run.record.state)

@@ -86,13 +86,13 @@ class Works:
         self._by_id: dict[str, Work] = {}
         self._free = asyncio.Semaphore(AT_ONCE)
 
-    def begin(self, wanted: WorkWanted) -> Work:
+    def begin(self, order: WorkWanted) -> Work:
         """Begin a work, or return the one that is at it already; on the event loop."""
         for work in self._by_id.values():
-            if work.key == wanted.key and not work.ended:
+            if work.key == order.key and not work.ended:
                 return work
-        work = Work(work_id=secrets.token_hex(8), key=wanted.key, title=wanted.title)
-        work.task = asyncio.create_task(self._do(work, wanted))
+        work = Work(work_id=secrets.token_hex(8), key=order.key, title=order.title)
+        work.task = asyncio.create_task(self._do(work, order))
         self._by_id[work.work_id] = work
         for old in [one.work_id for one in self._by_id.values() if one.ended][:-MOST_ENDED]:
             del self._by_id[old]
@@ -118,11 +118,11 @@ class Works:
             if work.task is not None:
                 work.task.cancel()
 
-    async def _do(self, work: Work, wanted: WorkWanted) -> None:
+    async def _do(self, work: Work, order: WorkWanted) -> None:
         async with self._free:
             try:
-                made = await work_apart(wanted.function, wanted.arguments, self._variables)
-                work.leads_to = wanted.leads_on(made) if wanted.leads_on else ""
+                result = await work_apart(order.function, order.arguments, self._variables)
+                work.leads_to = order.leads_on(result) if order.leads_on else ""
             except JudgewrightError as error:
                 work.error = error
         work.ended_at = time.monotonic()
@@ -157,7 +157,7 @@ async def work_apart(
         raise WorkspaceError(
             "the rows could not be read: the process that read them ended", hint="look again"
         )
-    made, error = pickle.loads(answer)  # noqa: S301  # our own process wrote it
+    result, error = pickle.loads(answer)  # noqa: S301  # our own process wrote it
     if error is not None:
         raise error
-    return made
+    return result
