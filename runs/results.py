@@ -321,7 +321,7 @@ class Run(Printed):
         return f"Run({self.run_id!r}, {self.decision.outcome}: {self.decision.reason!r})"
 
     def _say(self) -> None:
-        from .reports.run_report import describe_cost
+        from .reports.sentences import describe_cost
         from .terminal import say
 
         say(f"Run {self.run_id}: {self.before.name}@{self.before.version}")

@@ -13,8 +13,8 @@ from ...optimize.events import write_part
 from ..actions.accept import HunkChoice, NotAccepted, accept_hunks, record_review
 from ..actions.run_summary import RunSummary, read_optimization
 from ..reports.gate_report import say_gated
-from ..reports.gate_sentences import describe_equal_gain, describe_outcome
 from ..reports.run_report import say_prompt_diff
+from ..reports.sentences import describe_equal_gain, describe_outcome
 from ..store.workspace import Workspace
 from ..terminal import inline, progress_on_stderr, say, say_json
 from .decorators import named_run, names, reads_workspace, takes, writes_workspace

@@ -38,8 +38,7 @@ from ..config.options import (
 )
 from ..labels.queue import load_as, read_rows_to_label
 from ..reports.ci_report import comment_on, junit_of
-from ..reports.flip_report import say_flips
-from ..reports.gate_report import say_gated
+from ..reports.gate_report import say_flips, say_gated
 from ..store.sealed_rows import version_of
 from ..store.workspace import Workspace
 from ..terminal import progress_on_stderr, say, say_json

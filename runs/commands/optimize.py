@@ -124,7 +124,8 @@ def say_end(result: RunResult) -> None:
     """Print the diff, and what the run took."""
     from ..actions.bench import describe_parameters
     from ..reports.numbers import price
-    from ..reports.run_report import describe_cost, say_prompt_diff
+    from ..reports.run_report import say_prompt_diff
+    from ..reports.sentences import describe_cost
 
     body = result.to_json()
     say_prompt_diff(result.run)

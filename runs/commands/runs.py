@@ -165,8 +165,7 @@ def _show_course(run: str, workspace: Workspace, *, as_json: bool) -> None:
     from ..actions.decide import Gated
     from ..actions.label_flips import decides_flips, flip_progress
     from ..actions.run_summary import read_run
-    from ..reports.flip_report import say_flips
-    from ..reports.gate_report import say_gated
+    from ..reports.gate_report import say_flips, say_gated
     from ..reports.printing import say_template
     from ..reports.run_report import say_course, say_prompt_diff
     from ..reports.terminal_report import say_event

@@ -16,19 +16,19 @@ from .charts import (
     trajectory,
 )
 from .drawing import LABEL_CELLS, fit_label, write_picture
-from .gate_sentences import (
-    describe_equal_gain,
-    describe_final,
-    describe_guard,
-    describe_unanswered,
-    gate_sentences,
-)
 from .numbers import METRIC_ORDER
 from .printing import WIDTH
 from .rendering import Exact, open_templates
 from .run_export import FORMATS, export_run
 from .run_view import render_html, render_markdown
 from .score_report import DISAGREEMENTS, MOST_CHARTED, MOST_LISTED, render_score_report
+from .sentences import (
+    describe_equal_gain,
+    describe_final,
+    describe_guard,
+    describe_unanswered,
+    gate_sentences,
+)
 from .terminal_report import say_event
 
 __all__ = [

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 
 from ...judges import JudgePrompt
 from ..actions.decide import Gated
-from .gate_sentences import describe_limits
 from .rendering import open_templates
+from .sentences import describe_limits
 
 MARK = "<!-- judgewright gate -->"
 """Stands first in every comment, so that the one of an earlier commit can be found and replaced."""

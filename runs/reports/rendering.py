@@ -15,7 +15,7 @@ from ...slices.search_result import CALIBRATION
 from ..config.options import OptimizeOptions
 from ..terminal import inline, visible
 from . import numbers, tables
-from .gate_sentences import (
+from .sentences import (
     closing_heading,
     describe_chance,
     describe_equal_gain,
@@ -24,9 +24,10 @@ from .gate_sentences import (
     describe_threshold,
     describe_unanswered,
     gate_sentences,
+    seen_part,
+    slice_heading,
     spread_of,
 )
-from .search_report import seen_part, slice_heading
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from ...optimize.events import Json, StepTaken
 from ...optimize.word_diff import diff_prompts
 from ..actions.flips import Flip
-from ..actions.run_summary import CostSummary, RunSummary
+from ..actions.run_summary import RunSummary
 from ..terminal import inline, say, say_pieces, say_table, say_word_diff
 from .charts import sparkline
-from .numbers import interval, number, price, signed
+from .numbers import interval, number, signed
 from .run_table import RunLine
+from .sentences import describe_new_threshold
 
 GLANCE = 400
 """Characters of a row's text that are shown."""
@@ -100,23 +101,6 @@ def say_prompt_diff(run: RunSummary) -> None:
         say(f"\n{threshold[0].upper()}{threshold[1:]}.")
 
 
-def describe_new_threshold(run: RunSummary) -> str:
-    """Say from which grade on the best candidate's yes begins, where a threshold of its own
-    decides; else nothing.
-    """
-    if run.new_rule is None:
-        return ""
-    rule = run.config.decision_rule
-    old = run.before.scale.threshold if rule is None else rule.threshold
-    new = run.new_rule.threshold
-    moved = f"the threshold goes from {old:g} to {new:g}, so that yes begins at a score of {new:g}"
-    return (
-        moved
-        if run.words_differ
-        else f"no word of {run.before.name}@{run.before.version} changes: {moved}"
-    )
-
-
 def say_flip(flip: Flip) -> None:
     """Print one row that changed sides: its texts, both verdicts, and the words of the rationale
     that changed.
@@ -133,12 +117,3 @@ def say_flip(flip: Flip) -> None:
     say(f"  people: {inline(flip.people)}; judge: {was} -> {now}")
     say("  because:")
     say_pieces(flip.rationale, indent="    ")
-
-
-def describe_cost(cost: CostSummary) -> str:
-    """Say what a run took for what it gained, resumes included."""
-    parts = [f"{cost.calls:,} calls"]
-    if cost.points:
-        each = f"{cost.calls_per_point:,.0f} calls and {price(cost.cost_per_point)}"
-        parts.append(f"{each} for each of {cost.points:.1f} accepted points")
-    return "; ".join(parts)

@@ -13,8 +13,8 @@ from ...judges import InputError
 from ...optimize.events import JudgeMeasured
 from ...optimize.word_diff import diff_prompts
 from ..actions.run_summary import RunSummary, read_optimization
-from ..reports.run_report import describe_new_threshold
 from ..reports.run_view import AFTER_THE_VERDICT, IN_ORDER, MEASURED, parts_of, values_of
+from ..reports.sentences import describe_new_threshold
 from .app_state import AppState
 from .bench_pages import bench
 from .flip_pages import DIRECTIONS, drawn_reliability

@@ -3,7 +3,7 @@
 from typing import Any
 
 from judgewright.runs.actions import CostSummary
-from judgewright.runs.reports.run_report import describe_cost
+from judgewright.runs.reports.sentences import describe_cost
 from judgewright.runs.store import CallSummary
 
 from .stored_events import EVIDENCE, run_of

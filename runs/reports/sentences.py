@@ -1,5 +1,5 @@
-"""What a decision of the gate rests on, in sentences that the terminal, the page and both files
-share.
+"""What a run did and what a decision rests on, in sentences: each is here once, for terminal, page
+and files.
 """
 
 from __future__ import annotations
@@ -15,10 +15,13 @@ from ...optimize.events import (
     GuardRecord,
     Json,
     Remeasured,
+    SliceChosen,
+    StepTaken,
     ThresholdTuned,
 )
 from ...optimize.holdout.digits import apart
-from .numbers import NONE, count, interval, number, p_value, percent, signed
+from ..actions.run_summary import CostSummary, RunSummary
+from .numbers import NONE, count, interval, number, p_value, percent, price, signed
 
 
 def describe_outcome(outcome: str) -> str:
@@ -277,3 +280,58 @@ def _describe_tested(change: Json) -> str:
         f"{signed(change['difference'])} (95 % interval {spread}, p {p_value(change['p'])}) "
         f"on {count(change['n'])} rows in {count(change['groups'])} groups"
     )
+
+
+def seen_part(event: StepTaken) -> str:
+    """Say on how many validation rows a step's first proposal was judged; empty where on all of
+    them.
+    """
+    race = event.race or {"standings": ()}
+    # Runs of earlier versions did not keep how many rows a race had.
+    raced_over = race.get("rows", 0)
+    for standing in race["standings"]:
+        if standing["version"] == event.proposal.version and standing["rows"] < raced_over:
+            return f" on {standing['rows']:,} of {raced_over:,} rows"
+    return ""
+
+
+def slice_heading(event: SliceChosen) -> str:
+    """Say what kind of slice a run chose: a confirmed target, the likeliest of several, one that
+    was named, or none.
+    """
+    if event.standing not in (None, "confirmed", "likely"):
+        return event.standing
+    chosen = next((one for one in event.slices if one["predicate"] == event.name), None)
+    if chosen is not None and chosen["prompt_target"]:
+        return "where the errors point one way"
+    if chosen is not None:
+        return "none is a target, the likeliest is taken"
+    if event.predicate is None:
+        return "none, the run is unguided: all rows are taken"
+    return "named by the caller"
+
+
+def describe_new_threshold(run: RunSummary) -> str:
+    """Say from which grade on the best candidate's yes begins, where a threshold of its own
+    decides; else nothing.
+    """
+    if run.new_rule is None:
+        return ""
+    rule = run.config.decision_rule
+    old = run.before.scale.threshold if rule is None else rule.threshold
+    new = run.new_rule.threshold
+    moved = f"the threshold goes from {old:g} to {new:g}, so that yes begins at a score of {new:g}"
+    return (
+        moved
+        if run.words_differ
+        else f"no word of {run.before.name}@{run.before.version} changes: {moved}"
+    )
+
+
+def describe_cost(cost: CostSummary) -> str:
+    """Say what a run took for what it gained, resumes included."""
+    parts = [f"{cost.calls:,} calls"]
+    if cost.points:
+        each = f"{cost.calls_per_point:,.0f} calls and {price(cost.cost_per_point)}"
+        parts.append(f"{each} for each of {cost.points:.1f} accepted points")
+    return "; ".join(parts)
