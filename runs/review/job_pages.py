@@ -22,27 +22,26 @@ from .forms import field_of
 from .judge_pages import VERSION
 from .paged import Paged
 from .progress import stage
-from .routes import Address, AsyncAddress
-from .stream import News, stream_news
+from .routes import Address, LiveAddress
+from .stream import News
 
 JOBS_PER_PAGE = 50
 
 
 def jobs(state: AppState, request: Request) -> Response:
     """Show the queue, the newest first."""
-    page = Paged(state.jobs.list()[::-1], request.query_params.get("page", "1"), JOBS_PER_PAGE)
-    return state.page("jobs.html", page=page, ours=state.jobs.is_ours)
+    return state.page("jobs.html", **_list(state, request))
 
 
-async def jobs_live(state: AppState, request: Request) -> Response:
+def jobs_live(state: AppState, request: Request) -> News:
     """Tell what changes in the queue."""
+    return News(state.render("job_list.html", **_list(state, request)))
+
+
+def _list(state: AppState, request: Request) -> dict[str, object]:
     number = request.query_params.get("page", "1")
-
-    def look() -> News:
-        page = Paged(state.jobs.list()[::-1], number, JOBS_PER_PAGE)
-        return News(state.render("job_list.html", page=page, ours=state.jobs.is_ours))
-
-    return stream_news(state, request, look)
+    page = Paged(state.jobs.list()[::-1], number, JOBS_PER_PAGE)
+    return {"page": page, "ours": state.jobs.is_ours}
 
 
 def job(state: AppState, request: Request) -> Response:
@@ -51,15 +50,10 @@ def job(state: AppState, request: Request) -> Response:
     return state.page("job.html", **_view(state, one))
 
 
-async def job_live(state: AppState, request: Request) -> Response:
+def job_live(state: AppState, request: Request) -> News:
     """Tell how far a job is."""
-    job_id = request.path_params["job"]
-
-    def look() -> News:
-        now = state.jobs.get(job_id)
-        return News(state.render("job_state.html", **_view(state, now)), last=not now.open)
-
-    return stream_news(state, request, look)
+    now = state.jobs.get(request.path_params["job"])
+    return News(state.render("job_state.html", **_view(state, now)), last=not now.open)
 
 
 def change(state: AppState, request: Request) -> Response:
@@ -159,8 +153,8 @@ def _simulated(state: AppState, job: Job) -> bool:
 
 ADDRESSES = (
     Address("/jobs", jobs),
-    AsyncAddress("/jobs/live", jobs_live),
+    LiveAddress("/jobs/live", jobs_live),
     Address("/jobs/{job}", job),
-    AsyncAddress("/jobs/{job}/live", job_live),
+    LiveAddress("/jobs/{job}/live", job_live),
     Address("/jobs/{job}/change", change, "POST"),
 )

@@ -18,6 +18,7 @@ from ...judges import InputError, JudgewrightError
 from .app_state import AppState
 from .errors import place_of, words_of
 from .forms import read_form
+from .stream import News, stream_news
 from .works import Work, WorkWanted
 
 MOST_QUERIES = 8
@@ -65,6 +66,17 @@ class AsyncAddress:
 
 
 @dataclass(frozen=True, slots=True)
+class LiveAddress:
+    """An address that tells what changes while somebody looks on: `look` is asked every second, in
+    a thread that reads.
+    """
+
+    path: str
+    look: Callable[[AppState, Request], News]
+    method: str = "GET"
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """An entry of the navigation, and the addresses that belong to it.
 
@@ -77,19 +89,29 @@ class Section:
 
     name: str
     path: str
-    addresses: Sequence[Address | AsyncAddress]
+    addresses: Sequence[Address | AsyncAddress | LiveAddress]
 
 
-def route(address: Address | AsyncAddress, state: AppState, pool: Executor) -> Route:
+def route(address: Address | AsyncAddress | LiveAddress, state: AppState, pool: Executor) -> Route:
     """Make a Starlette route of an address; whatever its page raises becomes a page that says
     so.
     """
-    answer = (
-        _on_loop(address.page, state)
-        if isinstance(address, AsyncAddress)
-        else _in_pool(address, state, pool)
-    )
+    if isinstance(address, Address):
+        answer = _in_pool(address, state, pool)
+    elif isinstance(address, AsyncAddress):
+        answer = _on_loop(address.page, state)
+    else:
+        answer = _looking(address.look, state)
     return Route(address.path, answer, methods=[address.method])
+
+
+def _looking(
+    look: Callable[[AppState, Request], News], state: AppState
+) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:
+        return stream_news(state, request, lambda: look(state, request))
+
+    return answer
 
 
 def _on_loop(page: AsyncPage, state: AppState) -> Callable[[Request], Awaitable[Response]]:

@@ -30,11 +30,11 @@ from .app_state import AppState
 from .data_files import find_data_files
 from .errors import words_of
 from .forms import field_of
-from .routes import Address, AsyncAddress
+from .routes import Address, AsyncAddress, LiveAddress
 from .row_pages import Json
 from .start_columns import ColumnChoices, column_choices, column_names
 from .start_form import COLUMNS, GOAL, OTHER, StartForm, fitting_judges, form_fields
-from .stream import News, stream_news
+from .stream import News
 from .uploads import keep_upload
 
 READING = "Read the objective"
@@ -87,7 +87,9 @@ def reading(state: AppState, request: Request) -> Response:
     wants.
     """
     form = StartForm.of(request)
-    markup = _told_reading(state, form)
+    markup = state.render(
+        "start_reading.html", reading=_reading(state, form), form=form, simulated=SIMULATED
+    )
     model_reading = _model_reading(state, form)
     if model_reading is not None:
         same = model_reading.objective == form.objective
@@ -160,18 +162,11 @@ def take(state: AppState, request: Request) -> Response:
     return RedirectResponse(f"/start?{form.query}&plan=1#plan", 303)
 
 
-async def model_reading_live(state: AppState, request: Request) -> Response:
+def model_reading_live(state: AppState, request: Request) -> News:
     """Tell how far the model's reading of the objective is."""
-    job_id = request.path_params["job"]
-
-    def look() -> News:
-        model_reading = _model_reading(state, StartForm(asked=job_id))
-        return News(
-            state.render("start_model.html", model_reading=model_reading),
-            last=model_reading is None or not model_reading.job.open,
-        )
-
-    return stream_news(state, request, look)
+    model_reading = _model_reading(state, StartForm(asked=request.path_params["job"]))
+    markup = state.render("start_model.html", model_reading=model_reading)
+    return News(markup, last=model_reading is None or not model_reading.job.open)
 
 
 async def upload(state: AppState, request: Request) -> Response:
@@ -317,12 +312,6 @@ def _model_reading(state: AppState, form: StartForm) -> ModelReading | None:
     return None
 
 
-def _told_reading(state: AppState, form: StartForm) -> str:
-    return state.render(
-        "start_reading.html", reading=_reading(state, form), form=form, simulated=SIMULATED
-    )
-
-
 def _metrics(state: AppState, form: StartForm) -> tuple[str, ...]:
     """Return the metrics that a person may choose as the target."""
     try:
@@ -399,6 +388,6 @@ ADDRESSES = (
     Address("/start/seal", seal, "POST"),
     Address("/start/ask", ask_model, "POST"),
     Address("/start/take", take, "POST"),
-    AsyncAddress("/start/ask/{job}/live", model_reading_live),
+    LiveAddress("/start/ask/{job}/live", model_reading_live),
     AsyncAddress("/start/upload", upload, "POST"),
 )

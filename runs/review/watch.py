@@ -11,27 +11,21 @@ from ..actions.run_summary import read_optimization
 from .app_state import AppState
 from .pages import render_run
 from .progress import progress_of
-from .routes import Address, AsyncAddress
-from .stream import News, stream_news
+from .routes import Address, LiveAddress
+from .stream import News
 
 
-async def live(state: AppState, request: Request) -> Response:
+def live(state: AppState, request: Request) -> News:
     """Tell what is new of a run in progress; its page is loaded anew when the run ends."""
-    run_id = request.path_params["run"]
-    events_sent = -1
-
-    def look() -> News:
-        nonlocal events_sent
-        run = state.read(run_id)
-        if run.record.state != "running":
-            return News("", stamp=run.record.state, last=True)
-        if run.record.kind == "optimize" and len(run.events) != events_sent:
-            events_sent = len(run.events)
-            return News(render_run(state, run), stamp=run.record.state)
-        card = state.render("run_live.html", run=run, **progress_of(state, run))
-        return News(card, stamp=run.record.state)
-
-    return stream_news(state, request, look)
+    run = state.read(request.path_params["run"])
+    if run.record.state != "running":
+        return News("", stamp=run.record.state, last=True)
+    events_sent: int = getattr(request.state, "events_sent", -1)
+    if run.record.kind == "optimize" and len(run.events) != events_sent:
+        request.state.events_sent = len(run.events)
+        return News(render_run(state, run), stamp=run.record.state)
+    card = state.render("run_live.html", run=run, **progress_of(state, run))
+    return News(card, stamp=run.record.state)
 
 
 def resume(state: AppState, request: Request) -> Response:
@@ -52,4 +46,4 @@ def resume(state: AppState, request: Request) -> Response:
     return RedirectResponse(f"/jobs/{job.job_id}", 303)
 
 
-ADDRESSES = (AsyncAddress("/runs/{run}/live", live), Address("/runs/{run}/resume", resume, "POST"))
+ADDRESSES = (LiveAddress("/runs/{run}/live", live), Address("/runs/{run}/resume", resume, "POST"))

@@ -7,8 +7,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ...judges import InputError
 from .app_state import AppState
-from .routes import Address, AsyncAddress
-from .stream import News, stream_news
+from .routes import Address, LiveAddress
+from .stream import News
 from .works import Work
 
 
@@ -22,16 +22,11 @@ def work(state: AppState, request: Request) -> Response:
     return RedirectResponse(one.leads_to or "/", 303)
 
 
-async def live(state: AppState, request: Request) -> Response:
+def live(state: AppState, request: Request) -> News:
     """Tell what it is at; the page is loaded anew when it has ended."""
     one = _find(state, request)
-
-    def look() -> News:
-        return News(
-            state.render("work_state.html", work=one), stamp="ended" if one.ended else "working"
-        )
-
-    return stream_news(state, request, look)
+    stamp = "ended" if one.ended else "working"
+    return News(state.render("work_state.html", work=one), stamp=stamp)
 
 
 def _find(state: AppState, request: Request) -> Work:
@@ -41,4 +36,4 @@ def _find(state: AppState, request: Request) -> Work:
     return one
 
 
-ADDRESSES = (Address("/work/{work}", work), AsyncAddress("/work/{work}/live", live))
+ADDRESSES = (Address("/work/{work}", work), LiveAddress("/work/{work}/live", live))
