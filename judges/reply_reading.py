@@ -1,8 +1,8 @@
 """Read a verdict out of a reply's text, with Python's standard library alone.
 
 Judgewright reads replies with this file, and a Python export carries it as it stands: no tool reads
-a reply in another way. `runs/exports/reply_reading.mjs` is the same in JavaScript; both pass
-`tests/runs/exports/test_reply_reading.py`.
+a reply in another way. `runs/exports/adapters/reply_reading.mjs` is the same in JavaScript; both
+pass `tests/runs/exports/test_reply_reading.py`.
 
 A judge states where its verdict stands, in a field of a JSON object or at a mark, and it is read
 there and nowhere else. A reply ends with its turn: what follows a chat template's mark, or the
@@ -20,7 +20,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NotRequired, TypedDict, cast
 
-# What follows goes into each Python export.
 MAX_REPLY = 1 << 20
 """Characters; a longer reply is not read."""
 MAX_OBJECTS = 200

@@ -223,7 +223,7 @@ def test_the_tutorial_does_what_it_says(run: TutorialRun) -> None:
     assert manifest["provenance"]["run"] == run.run_id
     assert (
         "Compare each number with the source"
-        in (run.folder / "handover" / "groundedness.py").read_text()
+        in (run.folder / "handover" / "judge.json").read_text()
     )
 
 

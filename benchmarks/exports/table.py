@@ -187,7 +187,7 @@ def _compare_request(
     tally: Tally, ours: Mapping[str, Any], theirs: Mapping[str, Any], manifest: Mapping[str, Any]
 ) -> None:
     """Compare each part of a request besides the messages, the model among them."""
-    left_out, also_sent = manifest.get("leaves_out") or (), manifest.get("also_sends") or ()
+    also_sent = manifest["also_sends"]
     wanted = {name: value for name, value in ours.items() if name != "messages"}
     told = {name: value for name, value in theirs.items() if name != "messages"}
     if "max_tokens" in wanted and "max_completion_tokens" in told:  # the protocol's newer name
@@ -199,7 +199,7 @@ def _compare_request(
             not problem and "max_completion_tokens" in also_sent,
         )
     for name in wanted.keys() | told.keys():
-        problem, declared = "", name in left_out and name not in told
+        problem, declared = "", False
         if name not in told:
             problem = f"{name} is not sent"
         elif name not in wanted:

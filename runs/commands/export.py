@@ -200,13 +200,11 @@ def _say_verified(report: Verification) -> None:
 @click.argument("path", type=click.Path(path_type=Path, exists=True))
 @interpreter_option
 @takes("rows", None, f"Ask about its first {MOST_ROWS} rows too.", kind="path")
-@takes("as_written", False, "Run the files of another version as they are; you trust their code.")
 @json_option
 def verify(
     path: Path,
     interpreter: str | None,
     rows: Path | None,
-    as_written: bool,
     as_json: bool,
 ) -> None:
     """Load an export in the real tool and let it ask an endpoint on this machine; compare requests,
@@ -224,7 +222,6 @@ def verify(
         TARGETS,
         interpreter=interpreter,
         rows=read_inputs(export.judge, rows) if rows is not None else (),
-        as_written=as_written,
     )
     if as_json:
         say_json({"passed": report.passed, **asdict(report)})

@@ -75,7 +75,7 @@ def compare_outcomes(
     for number, outcome in enumerate(outcomes[:per_row], start=1):
         if problem := _difference(first, outcome, score_map, context.prompt):
             problems.append(f"row {number}: {problem}")
-    unread: set[str] = set(export.body.get("unread") or ())
+    unread: set[str] = set(export.body["unread"])
     for form, outcome in zip(forms, outcomes[per_row:], strict=True):
         if form.name in unread:
             if outcome.score is not None:
@@ -102,7 +102,7 @@ def many_rows(forms: Sequence[FormOfReply], *, first: int) -> list[int]:
 
 
 def compare_average(
-    export: Export, forms: Sequence[FormOfReply], told: Mapping[str, Any]
+    export: Export, forms: Sequence[FormOfReply], average: Mapping[str, Any]
 ) -> list[str]:  # Any: JSON
     """Say where a tool's average over `many_rows` is not what the manifest says of a row without a
     verdict.
@@ -110,7 +110,7 @@ def compare_average(
     Args:
         export: The export.
         forms: The replies.
-        told: `by`, what of the tool averaged, and `mean`; None where it gave none.
+        average: `by`, what of the tool averaged, and `mean`; None where it gave none.
     """
     score_map, context, total = ScoreMap(**export.body["scores"]), export.context, 0.0
     highest, _, lowest = many_rows(forms, first=0)
@@ -118,15 +118,15 @@ def compare_average(
         grade = our_outcome(context, forms[number]).score
         assert grade is not None
         total += score_map.tool_score(grade, context.prompt.scale)
-    counted = export.body.get("unscored_rows") == "counted as 0"
-    expected, mean = total / (3 if counted else 2), told["mean"]
+    counted = export.body["unscored_rows"] == "counted as 0"
+    expected, mean = total / (3 if counted else 2), average["mean"]
     if mean is not None and abs(mean - expected) <= TOLERANCE:
         return []
-    said = "gives no average" if mean is None else f"averages {mean:g}"
+    made_of_it = "gives no average" if mean is None else f"averages {mean:g}"
     declared = "counted as 0" if counted else "left out"
     return [
-        f"{told['by']} {said} where one of three rows has no verdict, not {expected:g}: declared as"
-        f" {declared}"
+        f"{average['by']} {made_of_it} where one of three rows has no verdict, not {expected:g}:"
+        f" declared as {declared}"
     ]
 
 
@@ -155,32 +155,26 @@ def compare_settings(
     export: Export, sent: Mapping[str, Any], *, model: str
 ) -> list[str]:  # Any: JSON
     """Say what of a request, besides its messages, is not what the manifest says."""
-    wanted: dict[str, Any] | None = export.body.get("request")
-    if wanted is None:
-        return []
-    told = {name: value for name, value in sent.items() if name not in ("messages", "model")}
-    also: set[str] = set(export.body.get("also_sends") or ())
+    ours: dict[str, Any] = export.body["request"]
+    request = {name: value for name, value in sent.items() if name not in ("messages", "model")}
+    also: set[str] = set(export.body["also_sends"])
     if (
-        "max_tokens" in wanted
+        "max_tokens" in ours
         and SAME_LIMIT in also
-        and SAME_LIMIT in told
-        and "max_tokens" not in told
+        and SAME_LIMIT in request
+        and "max_tokens" not in request
     ):
-        told["max_tokens"] = told.pop(SAME_LIMIT)
-    left_out: set[str] = set(export.body.get("leaves_out") or ())
+        request["max_tokens"] = request.pop(SAME_LIMIT)
     problems: list[str] = []
     if sent.get("model") != model:
         problems.append(f"the model is {sent.get('model')!r}, not {model!r}")
-    for name, value in wanted.items():
-        if name in left_out:
-            if name in told and told[name] == value:
-                problems.append(f"{name} is sent, and declared as left out")
-        elif name not in told:
+    for name, value in ours.items():
+        if name not in request:
             problems.append(f"{name} is not sent")
-        elif told[name] != value:
-            problems.append(f"{name} is {_short(told[name])}, not {_short(value)}")
-    for name, value in told.items():
-        if name not in wanted and not (name in also and value is False):
+        elif request[name] != value:
+            problems.append(f"{name} is {_short(request[name])}, not {_short(value)}")
+    for name, value in request.items():
+        if name not in ours and not (name in also and value is False):
             problems.append(f"{name} is sent as {_short(value)}, and is no part of the request")
     return problems
 

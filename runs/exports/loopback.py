@@ -10,6 +10,7 @@ import re
 import threading
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -19,58 +20,37 @@ MAX_REQUEST_BYTES = 64_000_000
 _CASE = re.compile(r"/case/([0-9]{1,6})/")
 
 
+@dataclass(frozen=True, slots=True)
 class Loopback:
-    """The endpoint while it runs.
+    """The endpoint while it runs."""
 
-    Args:
-        answers: The body that answers each case.
-    """
-
-    def __init__(self, answers: Sequence[Mapping[str, Any]]) -> None:  # Any: JSON
-        self._answers = [orjson.dumps(answer) for answer in answers]
-        self._asked: list[list[dict[str, Any]]] = [[] for _ in answers]
-        self._lock = threading.Lock()
-        self.url = ""
-        """The case N is asked at `URL/case/N/v1/chat/completions`."""
-
-    def asked(self, case: int) -> list[dict[str, Any]]:  # Any: JSON
-        """Return the bodies of the requests about a case."""
-        with self._lock:
-            return list(self._asked[case])
-
-    def answer(self, path: str, raw: bytes) -> bytes | None:
-        """Keep a request and return what answers it; None where it is about no case."""
-        match = _CASE.search(path)
-        case = int(match.group(1)) if match else -1
-        if not 0 <= case < len(self._answers):
-            return None
-        try:
-            body: dict[str, Any] = dict(orjson.loads(raw))
-        except (orjson.JSONDecodeError, TypeError, ValueError):
-            return None
-        with self._lock:
-            self._asked[case].append(body)
-        return self._answers[case]
+    url: str
+    """The case N is asked at `URL/case/N/v1/chat/completions`."""
+    requests: list[list[dict[str, Any]]]  # Any: JSON
+    """The bodies of the requests about each case."""
 
 
 @contextmanager
-def run_loopback(answers: Sequence[Mapping[str, Any]]) -> Generator[Loopback]:
-    """Run the endpoint on a free port of 127.0.0.1 until the block ends."""
-    loopback = Loopback(answers)
+def run_loopback(answers: Sequence[Mapping[str, Any]]) -> Generator[Loopback]:  # Any: JSON
+    """Answer each case on a free port of 127.0.0.1 until the block ends."""
+    bodies = [orjson.dumps(answer) for answer in answers]
+    requests: list[list[dict[str, Any]]] = [[] for _ in answers]
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
 
         def do_POST(self) -> None:
-            size = int(self.headers.get("Content-Length") or 0)
-            answer = (
-                None
-                if size > MAX_REQUEST_BYTES
-                else loopback.answer(self.path, self.rfile.read(size))
-            )
-            body = b'{"error": {"message": "no such case"}}' if answer is None else answer
-            self.send_response(200 if answer is not None else 404)
+            size, match = int(self.headers.get("Content-Length") or 0), _CASE.search(self.path)
+            case = int(match.group(1)) if match else len(bodies)
+            if size > MAX_REQUEST_BYTES or case >= len(bodies):
+                self._answer(404, b'{"error": {"message": "no such case"}}')
+                return
+            requests[case].append(orjson.loads(self.rfile.read(size)))
+            self._answer(200, bodies[case])
+
+        def _answer(self, status: int, body: bytes) -> None:
+            self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -81,13 +61,12 @@ def run_loopback(answers: Sequence[Mapping[str, Any]]) -> Generator[Loopback]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    loopback.url = f"http://127.0.0.1:{server.server_address[1]}"
     thread = threading.Thread(
         target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
     )
     thread.start()
     try:
-        yield loopback
+        yield Loopback(f"http://127.0.0.1:{server.server_address[1]}", requests)
     finally:
         server.shutdown()
         server.server_close()

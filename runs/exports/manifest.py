@@ -82,7 +82,6 @@ def build_manifest(
         "simulated": context.simulated,
         "provenance": dict(context.provenance),
         "request": context.request,
-        "leaves_out": list(exported.leaves_out),
         "also_sends": list(exported.also_sends),
         "unread": list(exported.unread),
         "unscored_rows": exported.unscored,

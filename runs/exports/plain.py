@@ -6,7 +6,7 @@ import re
 
 import orjson
 
-from .message_templates import example_row
+from .adapter import example_row
 from .source_text import comment_text, json_text, one_line
 from .target import ExportContext, ExportedFiles, Target
 from .template_parts import fill, template_messages
@@ -85,7 +85,7 @@ system, *_, user = judge["messages"]
 def _jinja(context: ExportContext) -> ExportedFiles:
     name = _name(context, "jinja.json")
     usage = (
-        f"import json\nimport jinja2\nrow = {example_row(context.prompt.inputs)}\n"
+        f"import json\nimport jinja2\nrow = {example_row(*context.prompt.inputs)}\n"
         f'templates = json.load(open("{name}"))\n'
         'messages = [t | {"content": jinja2.Template(t["content"]).render(row)} for t in templates]'
     )

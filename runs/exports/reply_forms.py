@@ -8,9 +8,12 @@ has to agree with.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Any
+
+import yaml
 
 from ...judges import JudgePrompt
 
@@ -60,7 +63,9 @@ class FormOfReply:
 
 
 def reply_forms(judge: JudgePrompt) -> list[FormOfReply]:
-    """Return a well-formed reply for each grade of a judge, and then all other forms."""
+    """Return a well-formed reply for each grade of a judge, and then all forms of the table."""
+    from jinja2 import StrictUndefined, Template
+
     grades = list(judge.scale.levels) or [0.0, 0.25, 0.5, 1.0]
     if len(grades) > MAX_GRADES:
         grades = [*grades[:5], *grades[-6:]]
@@ -68,12 +73,46 @@ def reply_forms(judge: JudgePrompt) -> list[FormOfReply]:
         FormOfReply(name=f"grade {grade:g}", content=write_verdict(judge, grade))
         for grade in grades
     ]
-    low, high = grades[0], grades[-1]
-    forms += _around(write_verdict(judge, high), write_verdict(judge, low))
-    forms += _ended(write_verdict(judge, high))
-    forms += _bare(judge, high, low)
-    forms += _objects(judge, high, low)
+    values = _values(judge, grades[0], grades[-1])
+    for name, answer in _table().items():
+        if content := answer["content"]:
+            filled = Template(content, undefined=StrictUndefined, keep_trailing_newline=True)
+            answer = {**answer, "content": filled.render(values)}
+        forms.append(FormOfReply(name=name, **answer))
     return forms
+
+
+@cache
+def _table() -> dict[str, dict[str, Any]]:  # Any: YAML
+    path = files("judgewright.runs.exports") / "reply_forms.yaml"
+    forms: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return {
+        name: {"content": form} if isinstance(form, str) else form for name, form in forms.items()
+    }
+
+
+def _values(judge: JudgePrompt, lowest: float, highest: float) -> dict[str, object]:
+    """Return what the templates of the table are filled with."""
+    field, good = judge.reply_fields["score"][0], write_verdict(judge, highest)
+    value, other_value = (
+        json.dumps(_value(judge, grade), ensure_ascii=False) for grade in (highest, lowest)
+    )
+    quoted = {"why": f'{{"{field}": {value}}}', field: json.loads(other_value)}
+    return {
+        "good": good,
+        "half": good[: len(good) // 2],
+        "other": write_verdict(judge, lowest),
+        "word": str(_value(judge, highest)),
+        "other_word": str(_value(judge, lowest)),
+        "value": value,
+        "other_value": other_value,
+        "quoted": json.dumps(quoted),
+        "grade": float(highest),
+        "high": judge.scale.high,
+        "low": judge.scale.low,
+        "field": field,
+        "text": WHY,
+    }
 
 
 def write_verdict(judge: JudgePrompt, grade: float, **others: object) -> str:
@@ -82,7 +121,7 @@ def write_verdict(judge: JudgePrompt, grade: float, **others: object) -> str:
     """
     if judge.reply_schema:
         return json.dumps(_fields(judge, grade) | others, ensure_ascii=False)
-    word = _word(judge, grade)
+    word = str(_value(judge, grade))
     before, after = judge.mark_sides
     if before:
         return f"{WHY}\n{before} {word} {after}".rstrip()
@@ -100,115 +139,3 @@ def _value(judge: JudgePrompt, grade: float) -> object:
     if judge.scale.kind == "probability":
         return judge.scale.written(grade)
     return judge.scale.labels[int(grade)] if judge.scale.labels else int(grade)
-
-
-def _word(judge: JudgePrompt, grade: float) -> str:
-    return str(_value(judge, grade))
-
-
-def _around(good: str, other: str) -> Iterator[FormOfReply]:
-    """Yield what models write around a verdict."""
-    texts = {
-        "in a fence": f"```json\n{good}\n```",
-        "in a fence without a language": f"```\n{good}\n```",
-        "after a sentence": f"Here is my verdict:\n{good}",
-        "before a sentence": f"{good}\n\nI hope that this helps.",
-        "after thinking": f"<think>Is it {other}? No.</think>\n{good}",
-        "after thinking in another tag": f"<thinking>\n{other}\n</thinking>\n\n{good}",
-        "after thinking whose opening tag is missing": f"So {other} at first.\n</think>\n{good}",
-        "thinking that never ends": f"<think>It may be {good}",
-        "a draft, then a verdict": f"{other}\n\nOn reflection:\n{good}",
-        "a verdict, twice": f"{good}\n{good}",
-        "line breaks of Windows": f"\r\n{good}\r\n",
-        "a mark of the byte order": f"\ufeff{good}",
-        "two thousand words": f"{'word ' * 2000}\n{good}",
-        "in a list": f"[{good}]",
-        "in quotation marks": f'"{good}"',
-        "cut within, told as whole": good[: len(good) // 2],
-        "in an object that is broken": f'{{"thoughts": {{{good}',
-        "curly quotes": good.replace('"', "”"),
-        "apostrophes for quotes": good.replace('"', "'"),
-    }
-    for name, content in texts.items():
-        yield FormOfReply(name=name, content=content)
-
-
-def _ended(good: str) -> Iterator[FormOfReply]:
-    """Yield replies whose end is told in other words, that are not whole, and none at all."""
-    yield FormOfReply(name=NO_REASON, content=good, finish_reason=None)
-    yield FormOfReply(name="ended by eos", content=good, finish_reason="eos")
-    yield FormOfReply(name="whole, but ended by its limit", content=good, finish_reason="length")
-    yield FormOfReply(name=CUT, content=good[: len(good) // 2], finish_reason="length")
-    yield FormOfReply(name="ended by a filter", content=good, finish_reason="content_filter")
-    yield FormOfReply(name="nothing, by a filter", content=None, finish_reason="content_filter")
-    yield FormOfReply(
-        name="a refusal in its own field", content=None, refusal="I cannot help with that."
-    )
-    yield FormOfReply(
-        name="a refusal beside a verdict", content=good, refusal="I cannot help with that."
-    )
-    yield FormOfReply(name="a refusal in words", content="I'm sorry, but I cannot judge that.")
-    yield FormOfReply(
-        name="a call of a tool", content=None, finish_reason="tool_calls", calls_tool=True
-    )
-    yield FormOfReply(name="a verdict with a call of a tool", content=good, calls_tool=True)
-    yield FormOfReply(name="null", content=None)
-    yield FormOfReply(name="empty", content="")
-    yield FormOfReply(name="white space", content=" \n\t")
-
-
-def _bare(judge: JudgePrompt, high: float, low: float) -> Iterator[FormOfReply]:
-    """Yield verdicts in prose, which a judge that asks for JSON may get too."""
-    word, other, top = _word(judge, high), _word(judge, low), judge.scale.high
-    texts = {
-        "the value alone": word,
-        "the value in bold, with a full stop": f"**{word}**.",
-        "a line with the verdict": f"{WHY}\n\n**Score:** {word}",
-        "two lines with a verdict": f"Score: {other}\nNo, wait.\nFinal score: {word}",
-        "a sentence with the verdict": f"{WHY} The score is {word}.",
-        "a value out of so many": f"Score: {word}/{top}",
-        "a range": f"Score: {other}-{word}",
-        "one of two": f"Score: {other} or {word}",
-        "a value in a sentence": f"It holds for {word} of the texts.",
-        "a line without a value": f"Score: {word}\nScore: n/a",
-    }
-    for name, content in texts.items():
-        yield FormOfReply(name=name, content=content)
-
-
-def _objects(judge: JudgePrompt, high: float, low: float) -> Iterator[FormOfReply]:
-    """Yield objects that are not quite the one that was asked for."""
-    field = judge.reply_fields["score"][0]
-    value, other = (json.dumps(_value(judge, grade), ensure_ascii=False) for grade in (high, low))
-    why = json.dumps(WHY)
-    texts = {
-        "a field twice, alike": f'{{"{field}": {value}, "why": {why}, "{field}": {value}}}',
-        "a field twice, unlike": f'{{"{field}": {other}, "why": {why}, "{field}": {value}}}',
-        "the value null": f'{{"why": {why}, "{field}": null}}',
-        "no field with the value": f'{{"why": {why}}}',
-        "an empty object": "{}",
-        "the value as text": f'{{"{field}": "{_word(judge, high)}"}}',
-        "the value with white space": f'{{"{field}": " {_word(judge, high)} "}}',
-        "the value as a float": f'{{"{field}": {float(high)}}}',
-        "the value in other letters": f'{{"{field}": "{_word(judge, high).upper()}"}}',
-        "a value above the scale": f'{{"{field}": {judge.scale.high + 1}}}',
-        "a value below the scale": f'{{"{field}": {judge.scale.low - 1}}}',
-        "a value between two grades": f'{{"{field}": {judge.scale.low + 0.5}}}',
-        "a value that is no word of the scale": f'{{"{field}": "perhaps"}}',
-        "true": f'{{"{field}": true}}',
-        "not a number": f'{{"{field}": NaN}}',
-        "a number without end": f'{{"{field}": 1e999}}',
-        "the value in a list": f'{{"{field}": [{value}]}}',
-        "the object in an object": f'{{"result": {{"{field}": {value}}}}}',
-        "the verdict quoted in a text": json.dumps(
-            {"why": f'{{"{field}": {value}}}', field: json.loads(other)}
-        ),
-        "a comma too many": f'{{"{field}": {value},}}',
-        "a name in capitals": f'{{"{field.upper()}": {value}}}',
-        "fields that nobody asked for": f'{{"a": [1, {{"b": 2}}], "{field}": {value}, "c": null}}',
-        "half a letter": f'{{"why": "\\ud800", "{field}": {value}}}',
-        "a comment": f'{{"{field}": {value}}} // {other}',
-        "two objects, the first with the value": f'{{"{field}": {value}}} {{"why": {why}}}',
-    }
-    for name, content in texts.items():
-        yield FormOfReply(name=name, content=content)

@@ -160,24 +160,16 @@ class ScoreMap:
     """The tool's score from which the rule says positive; None where it never does."""
 
     @classmethod
-    def of_grades(cls, context: ExportContext, how: str) -> ScoreMap:
-        """Return the map of a tool whose score is the grade itself."""
-        scale = context.prompt.scale
-        return cls._between(float(scale.low), float(scale.high), context, how)
-
-    @classmethod
-    def of_shares(cls, context: ExportContext, how: str) -> ScoreMap:
-        """Return the map of a tool whose scores run from 0 at the lowest grade to 1 at the
-        highest.
+    def of(cls, context: ExportContext, how: str, *, shares: bool = False) -> ScoreMap:
+        """Return the map of a tool whose score is the grade itself, or with `shares` runs from 0 at
+        the lowest grade to 1 at the highest.
         """
-        return cls._between(0.0, 1.0, context, how)
-
-    @classmethod
-    def _between(cls, low: float, high: float, context: ExportContext, how: str) -> ScoreMap:
+        scale, threshold = context.prompt.scale, context.raw_threshold
+        low, high = (0.0, 1.0) if shares else (float(scale.low), float(scale.high))
         ends = cls(low=low, high=high, how=how, threshold=None)
-        if not math.isfinite(context.raw_threshold):
+        if not math.isfinite(threshold):
             return ends
-        return replace(ends, threshold=ends.tool_score(context.raw_threshold, context.prompt.scale))
+        return replace(ends, threshold=ends.tool_score(threshold, scale))
 
     def tool_score(self, grade: float, scale: OutputScale) -> float:
         """Return the tool's score for a grade of ours."""
@@ -203,8 +195,6 @@ class ExportedFiles:
     """Whether the rule's calibration is part of what is written."""
     scores: ScoreMap | None = None
     """None where the tool stores a prompt and reads no reply."""
-    leaves_out: tuple[str, ...] = ()
-    """Parts of the request that the tool does not send, which the differences say too."""
     also_sends: tuple[str, ...] = ()
     """Of `ALSO_SENT`; the sentences are added on writing."""
     unread: tuple[str, ...] = ()

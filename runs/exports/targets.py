@@ -1,40 +1,44 @@
-"""The table of export targets. A new one is a file in this folder with a `TARGET`, and its name in
-`TOOLS`.
+"""The table of export targets: the Python tools of `targets.yaml`, promptfoo, the plain formats,
+and what plug-ins bring.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
+
+import yaml
 
 from ...judges import InputError
 from ..plugins import brought, load
+from .adapter import Adapter
 from .plain import PLAIN
+from .promptfoo import PROMPTFOO
 from .target import Target
 
-TOOLS = (
-    "azure",
-    "braintrust",
-    "deepeval",
-    "dspy",
-    "inspect",
-    "langchain",
-    "langfuse",
-    "lmeval",
-    "mlflow",
-    "openevals",
-    "opik",
-    "phoenix",
-    "promptfoo",
-    "python",
-    "ragas",
-    "trulens",
-    "weave",
-)
-"""The files of this folder that hold one `TARGET` each, called as `--to` calls it."""
 
-TARGETS: dict[str, Target] = {target.name: target for target in PLAIN}
-TARGETS |= {name: import_module(f".{name}", __package__).TARGET for name in TOOLS}
-TARGETS |= {name: load(path) for name, path in brought("targets").items()}
+def _python_tools() -> Iterator[Target]:
+    text = (files("judgewright.runs.exports") / "targets.yaml").read_text(encoding="utf-8")
+    tools: dict[str, dict[str, Any]] = yaml.safe_load(text)  # Any: YAML
+    for name, tool in tools.items():
+        yield Target(
+            name=name,
+            tool=tool.pop("tool"),
+            requires=tuple(tool.pop("requires", ())),
+            bundled=tuple(tool.pop("bundled", ())),
+            push=tool.pop("push", None),
+            check=tool.pop("check", f"{name}.py"),
+            write=Adapter(name=name, **tool),
+        )
+
+
+_TOOLS = {target.name: target for target in (*_python_tools(), PROMPTFOO)}
+TARGETS: dict[str, Target] = {
+    **{target.name: target for target in PLAIN},
+    **dict(sorted(_TOOLS.items())),
+    **{name: load(path) for name, path in brought("targets").items()},
+}
 """Every target by the name that `--to` takes."""
 GONE = {
     "openai": "OpenAI shuts down its Evals service, where these graders ran, on 30 November 2026: "

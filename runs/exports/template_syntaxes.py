@@ -19,13 +19,6 @@ _NO_RENAMES: Mapping[str, str] = {}
 _JINJA_UNSAFE = re.compile(r"(?=[%#]*[{}\r])[{}%#\r]{2,}|^\}|\{\Z|\r")
 
 
-def f_string(parts: Sequence[TemplatePart], rename: Mapping[str, str] = _NO_RENAMES) -> str:
-    """Write for `str.format` and f-string templates: literal braces doubled, fields as `{name}`."""
-    return _write(
-        parts, rename, field="{%s}", literal=lambda text: text.replace("{", "{{").replace("}", "}}")
-    )
-
-
 def jinja(parts: Sequence[TemplatePart], rename: Mapping[str, str] = _NO_RENAMES) -> str:
     """Write for Jinja2 and Nunjucks, autoescape off; what they would read or rewrite becomes a
     string expression.

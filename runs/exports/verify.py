@@ -7,13 +7,11 @@ every request and answers in all the forms of `reply_forms.py`.
 
 An export may come from anybody, and loading one runs its code. So it is first written anew from the
 judge in its manifest; only where that gives the same manifest and the same files is anything run,
-and what is run is the copy just written. With `as_written`, the files themselves are run: for an
-export of another version that one trusts.
+and what is run is the copy just written.
 """
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -93,7 +91,6 @@ def verify_export(
     *,
     interpreter: str | None = None,
     rows: Sequence[Mapping[str, str]] = (),
-    as_written: bool = False,
 ) -> Verification:
     """Verify an export in its tool; one that was changed is not run, and says so among its
     problems.
@@ -104,8 +101,6 @@ def verify_export(
         interpreter: The Python, or node, that has the tool; our own Python, or `node`, unless
             given.
         rows: Inputs to ask about besides the hostile ones.
-        as_written: Run the files as they are, though another version of Judgewright wrote them;
-            their code is trusted.
 
     Raises:
         InputError: It is no export, its target is unknown or has no tool to load it, or the tool is
@@ -117,29 +112,10 @@ def verify_export(
     if target is None or target.check is None:
         raise InputError(GONE.get(name, f"there is no tool to load an export for {name!r} in"))
     with tempfile.TemporaryDirectory() as scratch:
-        if as_written:
-            tried, problems = _copied(export, Path(scratch) / "export")
-        else:
-            tried = write_export(export.context, target, Path(scratch) / "export")
-            problems = _alterations(export, tried)
-        if problems:
+        tried = write_export(export.context, target, Path(scratch) / "export")
+        if problems := _alterations(export, tried):
             return _verification(tried, target.tool, problems)
-        return _check(
-            tried, target, Path(scratch), interpreter=interpreter, rows=rows, as_written=as_written
-        )
-
-
-def _copied(export: Export, folder: Path) -> tuple[Export, list[str]]:
-    """Copy an export as it is, and say what of it is not what its manifest says was written."""
-    for name in export.body["files"]:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(export.folder / name, folder / name)
-    (folder / MANIFEST_NAME).write_bytes(orjson.dumps(export.body))
-    copied = Export(folder=folder, body=export.body)
-    return copied, [
-        f"{name} is not what was written; nothing of the export was run"
-        for name in changed_files(copied)
-    ]
+        return _check(tried, target, Path(scratch), interpreter=interpreter, rows=rows)
 
 
 def _alterations(export: Export, rewritten: Export) -> list[str]:
@@ -167,7 +143,7 @@ def _alterations(export: Export, rewritten: Export) -> list[str]:
     return [
         f"{MANIFEST_NAME} differs in {', '.join(keys)} from what this Judgewright writes for the"
         f" judge in it: it was changed, or {by} wrote it; nothing of the export was run. Export the"
-        " judge again, or, where you trust its code, verify it for what it is with --as-written"
+        " judge again"
     ]
 
 
@@ -178,7 +154,6 @@ def _check(
     *,
     interpreter: str | None,
     rows: Sequence[Mapping[str, str]],
-    as_written: bool,
 ) -> Verification:
     judge = export.judge
     inputs = [*hostile_rows(judge), *({name: row[name] for name in judge.inputs} for row in rows)]
@@ -192,23 +167,15 @@ def _check(
         answer = _run_check(target, export.folder, scratch, cases, interpreter)
         if "tool" not in answer:
             return _verification(export, target.tool, answer["problems"])
-        problems, asked = _compare(export, inputs, forms, answer, loopback)
+        problems, reads_replies = _compare(export, inputs, forms, answer, loopback)
         problems += _counted([str(problem) for problem in answer.get("problems", ())])
     notes = [str(note) for note in answer.get("notes", ())]
-    if as_written:
-        writer = export.body.get("written_by", "an earlier version")
-        notes.append(f"written by {writer} and run as it is")
-    if asked and "request" not in export.body:
-        notes.append(
-            "its manifest says nothing of the request besides the messages, which alone were"
-            " compared"
-        )
     return _verification(
         export,
         str(answer["tool"]),
         problems,
         rows=len(inputs),
-        replies=len(forms) if asked else 0,
+        replies=len(forms) if reads_replies else 0,
         notes=tuple(notes),
     )
 
@@ -225,8 +192,9 @@ def _compare(
         if len(answer["rendered"]) != len(inputs):
             return [f"{len(answer['rendered'])} of {len(inputs)} rows were rendered"], False
         pairs = enumerate(zip(inputs, answer["rendered"], strict=True), start=1)
-        found = ((number, compare_messages(export, row, sent)) for number, (row, sent) in pairs)
-        return _counted([f"row {number}: {problem}" for number, problem in found if problem]), False
+        compared = ((number, compare_messages(export, row, sent)) for number, (row, sent) in pairs)
+        differing = [f"row {number}: {problem}" for number, problem in compared if problem]
+        return _counted(differing), False
     outcomes = [Outcome.from_json(one) for one in answer["outcomes"]]
     if len(outcomes) != len(inputs) + len(forms):
         return [f"{len(outcomes)} of {len(inputs) + len(forms)} cases were tried"], True
@@ -237,7 +205,7 @@ def _compare(
         *(f"a reply ({form.name})" for form in forms),
     ]
     for number, row in enumerate([*inputs, *([inputs[0]] * len(forms))]):
-        bodies = loopback.asked(number)
+        bodies = loopback.requests[number]
         if not bodies:
             of_rows.append(
                 f"{names[number]}: nothing was asked ({outcomes[number].said or 'without a word'})"

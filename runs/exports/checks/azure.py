@@ -9,7 +9,14 @@ import os
 from importlib.metadata import version
 from pathlib import Path
 
-from script_shared import ask_cases, load_module, numbered_cases, read_cases, write_answer
+from script_shared import (
+    ask_cases,
+    differing,
+    load_module,
+    numbered_cases,
+    read_cases,
+    write_answer,
+)
 
 os.environ |= {"AZURE_EVALUATION_DISABLE_TELEMETRY": "true", "OTEL_SDK_DISABLED": "true"}
 os.environ |= {"PF_LOGGING_LEVEL": "CRITICAL", "PF_WORKER_COUNT": "4"}
@@ -49,16 +56,16 @@ def evaluate_cases(module, cases):
     row = ", ".join(f"{name}={name}" for name in inputs)
     code = f"def judge(*, at_case, {', '.join(inputs)}):\n    return judge_of(at_case)({row})\n"
     Path("judge_at_case.py").write_text(code, encoding="utf-8")
-    made = load_module(Path.cwd(), "judge_at_case.py")
-    made.judge_of = judge_of
+    wrapper = load_module(Path.cwd(), "judge_at_case.py")
+    wrapper.judge_of = judge_of
     path = Path("rows.jsonl").absolute()
     lines = [json.dumps({**row, "at_case": number}) for number, (_, row) in enumerate(numbered)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    result = evaluate(data=str(path), evaluators={"judge": made.judge})
-    said = [
+    result = evaluate(data=str(path), evaluators={"judge": wrapper.judge})
+    results = [
         {key.removeprefix(PREFIX): value for key, value in row.items()} for row in result["rows"]
     ]
-    outcomes = [outcome(one, cases["judge"]) for one in said]
+    outcomes = [outcome(one, cases["judge"]) for one in results]
     scores = [one["score"] for one in outcomes if one["score"] is not None]
     mean = result["metrics"].get(f"judge.{cases['judge']['name']}")
     if mean is not None and abs(mean - sum(scores) / len(scores)) > 1e-9:
@@ -83,16 +90,11 @@ def main():
             azure_endpoint=endpoint,
             api_key="none",
         )
-        found = outcome(module.Judge(config)(**row), cases["judge"])
-        return found["score"], found.get("positive")
+        result = outcome(module.Judge(config)(**row), cases["judge"])
+        return result["score"], result.get("positive")
 
-    problems = []
-    for number, (one, other) in enumerate(
-        zip(outcomes, ask_cases(cases, ask_azure), strict=True), start=1
-    ):
-        if one["score"] != other["score"]:
-            through = f"{one['score']} through OpenAI's client and {other['score']} through Azure's"
-            problems.append(f"case {number} is scored {through}")
+    others = ask_cases(cases, ask_azure)
+    problems = differing(outcomes, others, ("OpenAI's client", "Azure's"))
     notes = [
         "evaluate() was run on a file of all cases",
         "asked through OpenAI's client and through Azure's",

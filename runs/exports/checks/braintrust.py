@@ -23,33 +23,37 @@ def main():
     module, labels = load_module(folder, "*_braintrust.py"), cases["judge"]["scale"]["labels"]
     chooses = cases["judge"]["scale"]["kind"] == "choice"
     client = openai.OpenAI()
-    kept = {}
+    scored = {}
 
-    class Kept(module.Judge):
+    class Watched(module.Judge):
         """Keeps the metadata of a score, which an evaluation without logs gives no one."""
 
         def _run_eval_sync(self, *given, **named):
-            kept["score"] = super()._run_eval_sync(*given, **named)
-            return kept["score"]
+            scored["score"] = super()._run_eval_sync(*given, **named)
+            return scored["score"]
 
     def ask(url, row):
-        judge = (module.Judge if chooses else Kept)(
+        judge = (module.Judge if chooses else Watched)(
             cases["model"], client=braintrust.wrap_openai(client.with_options(base_url=url))
         )
-        told = {"classifiers": [judge]} if chooses else {"scores": [judge]}
+        judges = {"classifiers": [judge]} if chooses else {"scores": [judge]}
         evaluated = asyncio.run(
             braintrust.EvalAsync(
-                "judgewright", data=[{"input": row}], task=lambda row: "", no_send_logs=True, **told
+                "judgewright",
+                data=[{"input": row}],
+                task=lambda row: "",
+                no_send_logs=True,
+                **judges,
             )
         )
         (result,) = evaluated.results
         if result.error is not None:
             raise result.error
         if chooses:
-            found = (result.classifications or {}).get(cases["judge"]["name"]) or []
-            return (labels.index(found[0]["id"]), None) if found else (None, None)
+            classified = (result.classifications or {}).get(cases["judge"]["name"]) or []
+            return (labels.index(classified[0]["id"]), None) if classified else (None, None)
         (score,) = result.scores.values()
-        return score, kept["score"].metadata.get("positive")
+        return score, scored["score"].metadata.get("positive")
 
     def evaluate():
         """Return Braintrust's average over rows that are each asked about at an endpoint of their

@@ -25,11 +25,11 @@ from deepeval.test_case import LLMTestCase
 def test_case(row, places):
     """Return a test case with each input in its place."""
     arguments, metadata = {"input": "-"}, {}
-    for name, place in places.items():
-        if place is None:
+    for name, part in places.items():
+        if part is None:
             metadata[name] = row[name]
         else:
-            arguments[place] = [row[name]] if place == "retrieval_context" else row[name]
+            arguments[part] = [row[name]] if part == "retrieval_context" else row[name]
     return LLMTestCase(**arguments, metadata=metadata or None)
 
 
@@ -65,10 +65,10 @@ def main():
             tests[-1].name = url
         quiet = DisplayConfig(show_indicator=False, print_results=False)
         cache = CacheConfig(write_cache=False, use_cache=False)
-        found = evaluate(
+        evaluated = evaluate(
             tests, metrics=[AtCase(cases["model"])], display_config=quiet, cache_config=cache
         )
-        scores = [one.score for result in found.test_results for one in result.metrics_data]
+        scores = [one.score for result in evaluated.test_results for one in result.metrics_data]
         scored = [score for score in scores if score is not None]
         return sum(scored) / len(scored)
 

@@ -1,7 +1,6 @@
 """Run a DSPy export with its OpenAI client: `dspy.py EXPORT CASES ANSWER`."""
 
 import inspect
-import json
 import logging
 import os
 from pathlib import Path
@@ -13,31 +12,23 @@ os.environ["DSPY_CACHEDIR"] = str(Path.cwd() / "cache")
 import dspy
 
 
-def check_state(module, judge, state, fields, row):
-    """Stop unless the loaded state leaves the signature as the module has it, as DSPy's own adapter
-    shows it.
+def check_signature(module, judge, row):
+    """Save and load the judge's state; return a note, or stop unless the signature stays as the
+    module has it, as DSPy's own adapter shows it.
     """
-    signature = judge.judge.signature
-    if list(signature.input_fields) != fields:
-        raise SystemExit(f"the signature's fields are {list(signature.input_fields)}, not {fields}")
-    if signature.instructions != inspect.cleandoc(module.INSTRUCTIONS):
+    judge.save("state.json")
+    loaded = module.Judge()
+    loaded.load("state.json")
+    signature = loaded.judge.signature
+    if signature.instructions != inspect.cleandoc(module.JUDGE.system):
         raise SystemExit("the saved instructions are not the judge's")
-    if len(signature.fields) != len(
-        json.loads(state.read_text(encoding="utf-8"))["judge"]["signature"]["fields"]
-    ):
-        raise SystemExit("the saved state has another number of fields than the signature")
-    declared, loaded = (
+    declared, saved = (
         dspy.ChatAdapter().format(one, [], row) for one in (module.JudgeSignature, signature)
     )
-    if declared != loaded:
-        raise SystemExit(
-            "the saved state gives the signature's fields other descriptions: their order is"
-            " another"
-        )
-    return (
-        f"{state.name}: {len(signature.fields)} fields in order, {len(judge.judge.demos)}"
-        " demonstrations"
-    )
+    if declared != saved:
+        raise SystemExit("the saved state gives the signature's fields other descriptions")
+    demos = len(loaded.judge.demos)
+    return f"saved and loaded: {len(signature.fields)} fields in order, {demos} demonstrations"
 
 
 def main():
@@ -50,7 +41,9 @@ def main():
         model = dspy.LM(
             f"openai/{cases['model']}", api_base=url, api_key="none", cache=False, num_retries=0
         )
-        return module.load(folder, model)
+        judge = module.Judge()
+        judge.set_lm(model)
+        return judge
 
     def ask(url, row):
         prediction = judge_at(url)(**row)
@@ -72,12 +65,7 @@ def main():
         result = run(lambda at_case, **row: judge_at(at_case)(**row))
         return sum(score for _, _, score in result.results) / len(rows)
 
-    judge = module.load(folder)
-    notes = [
-        check_state(
-            module, judge, folder / "state.json", cases["judge"]["inputs"], cases["rows"][0]
-        )
-    ]
+    notes = [check_signature(module, module.Judge(), cases["rows"][0])]
     write_answer(
         f"dspy {dspy.__version__}",
         notes,

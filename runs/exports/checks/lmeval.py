@@ -49,11 +49,11 @@ def main():
         return process(doc, results)
 
     task.config.process_results = at_its_case
-    found = lm_eval.simple_evaluate(
+    evaluated = lm_eval.simple_evaluate(
         model="dummy", tasks=[task], task_manager=manager, log_samples=True, bootstrap_iters=0
     )
     samples = sorted(
-        next(iter(found["samples"].values())), key=lambda sample: sample["doc"]["case"]
+        next(iter(evaluated["samples"].values())), key=lambda sample: sample["doc"]["case"]
     )
     name, outcomes = judge["name"], []
     for sample in samples:
@@ -62,7 +62,7 @@ def main():
             {"score": grade, "positive": None if grade is None else sample[f"{name}_positive"] == 1}
         )
     grades = [one["score"] for one in outcomes if one["score"] is not None]
-    mean = next(iter(found["results"].values()))[f"{name},none"]
+    mean = next(iter(evaluated["results"].values()))[f"{name},none"]
     if abs(mean - sum(grades) / len(grades)) > 1e-9:
         sys.exit(f"the harness averages {mean}, not {sum(grades) / len(grades)}")
     write_answer(f"lm-eval {version('lm-eval')}", outcomes=outcomes)

@@ -5,7 +5,7 @@ CASES ANSWER`.
 import os
 from importlib.metadata import version
 
-from script_shared import ask_cases, load_module, read_cases, write_answer
+from script_shared import ask_both_ways, load_module, read_cases, write_answer
 
 os.environ["LANGSMITH_TRACING"] = "false"
 
@@ -16,7 +16,7 @@ from langchain_openai import ChatOpenAI
 def main():
     """Check the evaluator with both kinds of model."""
     folder, cases = read_cases()
-    module = load_module(folder, "*.py")
+    module = load_module(folder, "*_openevals.py")
 
     def outcome(feedback):
         return feedback["score"], feedback["metadata"]["positive"]
@@ -33,18 +33,9 @@ def main():
             module.evaluator(ChatOpenAI(model=cases["model"], base_url=url, api_key="none"))(**row)
         )
 
-    outcomes = ask_cases(cases, ask_langchain)
-    notes = ["asked through a LangChain chat model and through an OpenAI client"]
-    problems = []
-    for number, (one, other) in enumerate(
-        zip(outcomes, ask_cases(cases, ask_client), strict=True), start=1
-    ):
-        if one["score"] != other["score"]:
-            through = (
-                f"{one['score']} through a LangChain model and {other['score']} through an OpenAI"
-                " client"
-            )
-            problems.append(f"case {number} is scored {through}")
+    ways = "a LangChain chat model", "an OpenAI client"
+    outcomes, problems = ask_both_ways(cases, ask_langchain, ask_client, ways)
+    notes = [f"asked through {ways[0]} and through {ways[1]}"]
     write_answer(f"openevals {version('openevals')}", notes, outcomes=outcomes, problems=problems)
 
 

@@ -8,7 +8,7 @@ import os
 import sys
 from importlib.metadata import version
 
-from script_shared import ask_cases, fixed_fences, load_module, read_cases, write_answer
+from script_shared import ask_cases, load_module, read_cases, require_rendered, write_answer
 
 os.environ |= {
     "OPIK_TRACK_DISABLE": "true",
@@ -34,9 +34,7 @@ def check_prompt(module, cases):
     client = FakeClient()
     module.push(client)
     template = ChatPromptTemplate(client.options["messages"], template_type=client.options["type"])
-    for number, row in enumerate(cases["rows"], start=1):
-        if template.format(row) != fixed_fences(module.messages(row), cases["judge"]["inputs"]):
-            sys.exit(f"the stored prompt: row {number} renders as another text")
+    require_rendered(module, cases["rows"], template.format)
 
 
 def main():

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 from phoenix.client.types import PromptVersion
 from phoenix.evals import LLM
-from script_shared import ask_cases, fixed_fences, load_module, read_cases, write_answer
+from script_shared import ask_cases, load_module, read_cases, require_rendered, write_answer
 
 logging.disable(logging.CRITICAL)
 
@@ -24,12 +24,11 @@ def check_stored(module, cases):
 
     module.push("gpt-fake", client=SimpleNamespace(prompts=SimpleNamespace(create=create)))
     stored = PromptVersion._loads(versions[0]._dumps())  # what the store would give back
-    for number, row in enumerate(cases["rows"], start=1):
-        if any("{{" in text for text in row.values()):
-            continue
-        filled = [dict(message) for message in stored.format(variables=row).messages]
-        if filled != fixed_fences(module.messages(row), cases["judge"]["inputs"]):
-            sys.exit(f"the stored prompt: row {number} renders as another text")
+
+    def render(row):
+        return [dict(message) for message in stored.format(variables=row).messages]
+
+    require_rendered(module, cases["rows"], render)
 
 
 def main():
@@ -48,7 +47,7 @@ def main():
         return score.score, score.label == "positive"
 
     notes = []
-    if hasattr(module, "push"):
+    if module.PROMPT_FILE.is_file():
         check_stored(module, cases)
         notes.append(
             "rows whose text holds {{ were not put into the stored prompt: its client would fill"

@@ -3,36 +3,23 @@
 import json
 import re
 import sys
-import types
-from importlib.machinery import SourceFileLoader
 
-from script_shared import ask_cases, read_cases, reader_of, write_answer
+from script_shared import ask_cases, load_module, read_cases, write_answer
 
 
-def check_python(path, cases):
-    """Ask with the module over the OpenAI client, and read what comes back."""
+def check_python(folder, cases):
+    """Ask with the judge over the OpenAI client."""
     import openai
 
-    module = types.ModuleType("judge")
-    SourceFileLoader("judge", str(path)).exec_module(module)
-
+    judge = load_module(folder, "judgewright_judge.py").Judge(folder / "judge.json")
     client = openai.OpenAI(api_key="none")
 
     def ask(url, row):
-        at = client.with_options(base_url=url)
-        # of version 0.2 and before, the messages are all there is
-        request = (
-            module.request(row)
-            if hasattr(module, "request")
-            else {"messages": module.messages(row)}
-        )
-        grade, _ = reader_of(module)(at.chat.completions.create(model=cases["model"], **request))
-        return grade, module.positive(grade)
+        grade, _ = judge.ask(client.with_options(base_url=url), cases["model"], row)
+        return grade, judge.positive(grade)
 
-    write_answer(
-        f"Python {sys.version.split()[0]}, openai {openai.__version__}",
-        outcomes=ask_cases(cases, ask),
-    )
+    tool = f"Python {sys.version.split()[0]}, openai {openai.__version__}"
+    write_answer(tool, outcomes=ask_cases(cases, ask))
 
 
 def check_yaml(path, cases):
@@ -73,18 +60,15 @@ def check_json(path, cases):
     write_answer("one re.sub", rendered=rendered)
 
 
-CHECKS = {
-    "python": check_python,
-    "yaml": check_yaml,
-    "jinja": check_jinja,
-    "json": check_json,
-    "messages": check_json,
-}
+CHECKS = {"yaml": check_yaml, "jinja": check_jinja, "json": check_json, "messages": check_json}
 
 
 def main():
-    """Check the one file of the export."""
+    """Check the judge that a module reads, or the one file of the export."""
     folder, cases = read_cases()
+    if cases["target"] == "python":
+        check_python(folder, cases)
+        return
     (path,) = (file for file in folder.iterdir() if file.name not in ("manifest.json", "README.md"))
     CHECKS[cases["target"]](path, cases)
 

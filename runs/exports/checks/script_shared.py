@@ -76,23 +76,57 @@ def ask_cases(cases, ask):
     return outcomes
 
 
+def ask_both_ways(cases, ask, other, words):
+    """Return the outcomes of the first way to ask, and where the other gives another score.
+
+    Args:
+        cases: As they were read.
+        ask: See `ask_cases`.
+        other: Likewise.
+        words: What the two ask through.
+    """
+    outcomes, others = ask_cases(cases, ask), ask_cases(cases, other)
+    return outcomes, differing(outcomes, others, words)
+
+
+def differing(outcomes, others, words):
+    """Say where two ways to ask give different scores."""
+    scores = enumerate(
+        ((one["score"], two["score"]) for one, two in zip(outcomes, others, strict=True)), 1
+    )
+    return [
+        f"case {number} is scored {one} through {words[0]} and {two} through {words[1]}"
+        for number, (one, two) in scores
+        if one != two
+    ]
+
+
+def require_rendered(module, rows, render):
+    """Stop unless a stored prompt renders to the judge's messages, but for the fences.
+
+    Args:
+        module: The adapter.
+        rows: The rows to render.
+        render: Takes a row and returns messages.
+    """
+    inputs = module.JUDGE.inputs
+    for number, row in enumerate(rows, start=1):
+        # Stores fill one field after the other, so a row's own {{name}} is filled too, as declared.
+        if re.search(r"\{\{", "".join(row.values())):
+            continue
+        if render(row) != fixed_fences(module.JUDGE.messages(row), inputs):
+            sys.exit(f"the stored prompt: row {number} renders as another text")
+
+
 def load_module(folder, pattern):
     """Import the one module of the export whose file name fits the pattern."""
     (path,) = folder.glob(pattern)
+    sys.path.append(str(folder))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module  # dataclasses look their own module up there
     spec.loader.exec_module(module)
     return module
-
-
-def reader_of(module):
-    """Return what reads a chat completion in an export; one of version 0.2 and before reads its
-    text alone.
-    """
-    if hasattr(module, "read_completion"):
-        return module.read_completion
-    return lambda completion: module.read_reply(completion.choices[0].message.content)
 
 
 def fixed_fences(messages, inputs):

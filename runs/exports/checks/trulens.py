@@ -2,37 +2,25 @@
 ANSWER`.
 """
 
-import json
 import logging
-import re
 import tempfile
 import warnings
 from importlib.metadata import version
 from pathlib import Path
 
-from script_shared import ask_cases, load_module, read_cases, write_answer
+from script_shared import ask_cases, load_module, read_cases, require_rendered, write_answer
 from trulens.core import TruSession
 from trulens.providers.openai import OpenAI
 
 
-def check_registry(module, folder, rows):
-    """Store the prompt in a registry of its own and render every row from it."""
-    entry = json.loads((folder / "registry.json").read_text(encoding="utf-8"))
+def check_registry(module, rows):
+    """Store the prompt in a registry of its own and render rows from it."""
     with tempfile.TemporaryDirectory() as scratch:
         url = f"sqlite:///{Path(scratch) / 'registry.sqlite'}"
-        stored = module.push(folder, url, label="staging")
-        prompt = TruSession(database_url=url).get_prompt(module.NAME, label="staging")
-        for number, row in enumerate(rows, start=1):
-            placeholder = re.compile("|".join(r"\{\{" + name + r"\}\}" for name in row))
-            expected = []
-            for message in entry["version"]["messages"]:
-                content = placeholder.sub(
-                    lambda match, row=row: row[match.group()[2:-2]], message["content"]
-                )
-                expected.append({**message, "content": content})
-            if prompt.render(**row).messages != expected:
-                raise SystemExit(f"the registry renders row {number} differently")
-    return f"registry.json: stored as {stored} and rendered {len(rows)} rows"
+        stored = module.push(url, label="staging")
+        prompt = TruSession(database_url=url).get_prompt(module.JUDGE.name, label="staging")
+        require_rendered(module, rows, lambda row: prompt.render(**row).messages)
+    return f"prompt.json: stored as {stored} and rendered"
 
 
 def main():
@@ -48,8 +36,8 @@ def main():
         return score, module.positive(score)
 
     notes = []
-    if (folder / "registry.json").is_file():
-        notes.append(check_registry(module, folder, cases["rows"]))
+    if (folder / "prompt.json").is_file():
+        notes.append(check_registry(module, cases["rows"]))
     write_answer(f"trulens {version('trulens-core')}", notes, outcomes=ask_cases(cases, ask))
 
 

@@ -16,6 +16,7 @@ from judgewright.runs.exports import (
     TARGETS,
     ExportContext,
     ExportedFiles,
+    Target,
     Verification,
     verify_export,
     write_export,
@@ -23,36 +24,35 @@ from judgewright.runs.exports import (
 
 ENVIRONMENTS = Path(__file__).resolve().parents[3] / ".verify"
 """One environment for each tool; `make verify-exports` installs them."""
-
-Verify = Callable[[str, Path], Verification]
+HISTORY = {
+    "run": "r1",
+    "gated_on": "simulated",
+    "simulated": True,
+    "outcome": "accepted",
+    "reason": "it rose",
+}
 
 
 def export_context(prompt: JudgePrompt, **provenance: object) -> ExportContext:
     """A judge with its own rule, gated on the simulated model unless said otherwise."""
-    origin = {
-        "run": "r1",
-        "gated_on": "simulated",
-        "simulated": True,
-        "outcome": "accepted",
-        "reason": "it rose",
-    }
-    return ExportContext(prompt=prompt, rule=prompt.rule, provenance=origin | provenance)
+    return ExportContext(prompt=prompt, rule=prompt.rule, provenance=HISTORY | provenance)
 
 
 def interpreter(target: str) -> str:
     """The Python, or node, that has a tool; skips aloud where it is not installed."""
+    python = TARGETS[target].runtime == "python"
     if not TARGETS[target].requires:
-        return sys.executable if TARGETS[target].runtime == "python" else "node"
-    folder = ENVIRONMENTS / target
-    names = (
-        ("bin/python",)
-        if TARGETS[target].runtime == "python"
-        else ("node_modules/.bin/node", "node_modules/node/bin/node")
-    )
-    found = next((folder / name for name in names if (folder / name).exists()), None)
-    if found is None:
-        pytest.skip(f"{TARGETS[target].tool} is not installed: make verify-exports")
-    return str(found)
+        return sys.executable if python else "node"
+    names = ("bin/python",) if python else ("node_modules/.bin/node", "node_modules/node/bin/node")
+    for name in names:
+        if (ENVIRONMENTS / target / name).exists():
+            return str(ENVIRONMENTS / target / name)
+    pytest.skip(f"{TARGETS[target].tool} is not installed: make verify-exports")
+
+
+def edited(target: Target, change: Callable[[ExportedFiles], ExportedFiles]) -> Target:
+    """A target whose files our own writer would have changed."""
+    return replace(target, write=lambda context: change(target.write(context)))
 
 
 @pytest.fixture
@@ -68,18 +68,18 @@ def program() -> Callable[[str], str]:
 
 
 @pytest.fixture
-def verify() -> Verify:
+def verify() -> Callable[[str, Path], Verification]:
     """Verify an export that lies in a folder, in its tool's environment."""
     return lambda target, path: verify_export(path, TARGETS, interpreter=interpreter(target))
 
 
 @pytest.fixture
-def exported(tmp_path: Path, verify: Verify) -> Callable[[str, ExportContext], Verification]:
+def exported(tmp_path: Path, verify) -> Callable[[str, ExportContext], Verification]:
     """Write a judge for a tool and verify it there."""
 
-    def export(target: str, given: ExportContext) -> Verification:
+    def export(target: str, judge: ExportContext) -> Verification:
         interpreter(target)  # skip before anything is written
-        write_export(given, TARGETS[target], tmp_path / target)
+        write_export(judge, TARGETS[target], tmp_path / target)
         return verify(target, tmp_path / target)
 
     return export
@@ -91,17 +91,16 @@ def mistaken(tmp_path: Path) -> Callable[[str, ExportContext, Callable[[str], st
     notice.
     """
 
-    def export(target: str, given: ExportContext, edit: Callable[[str], str]) -> Verification:
-        program, right = interpreter(target), TARGETS[target]
+    def export(target: str, judge: ExportContext, edit: Callable[[str], str]) -> Verification:
+        program = interpreter(target)
 
-        def write(handed: ExportContext) -> ExportedFiles:
-            exported_files = right.write(handed)
-            files = {name: edit(text) for name, text in exported_files.files.items()}
-            assert files != dict(exported_files.files)
-            return replace(exported_files, files=files)
+        def change(exported: ExportedFiles) -> ExportedFiles:
+            files = {name: edit(text) for name, text in exported.files.items()}
+            assert files != dict(exported.files)
+            return replace(exported, files=files)
 
-        wrong = replace(right, write=write)
-        write_export(given, wrong, tmp_path / "mistaken")
+        wrong = edited(TARGETS[target], change)
+        write_export(judge, wrong, tmp_path / "mistaken")
         return verify_export(tmp_path / "mistaken", {target: wrong}, interpreter=program)
 
     return export

@@ -64,20 +64,14 @@ def test_a_changed_readme_is_found(context, tmp_path: Path) -> None:
     assert "differs in files" in verify_export(tmp_path / "out", TARGETS).problems[0]
 
 
-@pytest.mark.slow
-def test_an_export_of_one_file_has_no_readme_and_is_verified(context, tmp_path: Path) -> None:
-    """It lies among files of the user's."""
-    made = write_export(
-        context(Registry().get("groundedness")), TARGETS["python"], tmp_path / "judge.py"
-    )
-    assert "\nimport judge as groundedness\n" in made.body["usage"], (
-        "it is imported by the name of its file"
-    )
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "judge.py",
-        "judge.py.manifest.json",
-    ]
-    assert verify_export(tmp_path / "judge.py", TARGETS).problems == ()
+def test_several_files_are_not_written_as_one(context, tmp_path: Path) -> None:
+    """What to do instead is said, and nothing is written."""
+    with pytest.raises(InputError, match="writes 3 files") as refused:
+        write_export(
+            context(Registry().get("groundedness")), TARGETS["python"], tmp_path / "judge.py"
+        )
+    assert refused.value.hint == "name a folder"
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -6,15 +6,22 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import orjson
 import pytest
 
 from judgewright.judges import DecisionRule, OutputScale, Platt, Registry
-from judgewright.runs.exports import TARGETS, ExportContext
+from judgewright.runs.exports import TARGETS, ExportContext, write_export
 from judgewright.runs.exports.manifest import build_manifest
 from judgewright.runs.exports.target import LOW_IS_GOOD
+
+from .exported_judge import judge_data
+
+PLAIN = ("yaml", "json", "messages", "jinja", "markdown")
 
 JUDGE = replace(
     Registry().get("diras_probability"),
@@ -42,35 +49,36 @@ def test_every_manifest_says_that_grades_are_one_minus_the_number(target: str) -
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_whatever_reads_replies_is_told_that_low_is_good(target: str) -> None:
-    """Each file with a form of reply has it; the numbers of a judge without it are read as they
-    stand.
-    """
+    """In the judge that it reads; the numbers of a judge without it are read as they stand."""
     files = TARGETS[target].write(context()).files
-    readers = [text for text in files.values() if "REPLY_FORM = " in text]
-    assert all('"low_is_good": True' in text or '"low_is_good": true' in text for text in readers)
-    high = ExportContext(
-        prompt=replace(JUDGE, scale=replace(JUDGE.scale, low_is_good=False)),
-        rule=JUDGE.rule,
-        provenance={},
-    )
-    others = TARGETS[target].write(high).files.values()
-    assert not any('"low_is_good": ' in text for text in others)
-    assert bool(readers) == (target not in ("yaml", "json", "messages", "jinja", "markdown"))
+    assert ("judge.json" in files) == (target not in PLAIN)
+    if target in PLAIN:
+        return
+    assert judge_data(target, context())["form"]["low_is_good"] is True
+    scale = replace(JUDGE.scale, low_is_good=False)
+    high = ExportContext(prompt=replace(JUDGE, scale=scale), rule=JUDGE.rule, provenance={})
+    assert "low_is_good" not in judge_data(target, high)["form"]
 
 
-def test_dspy_keeps_the_number_of_the_reply_in_its_prediction() -> None:
+def test_dspy_keeps_the_number_of_the_reply_in_its_prediction(tmp_path: Path) -> None:
     """DSPy makes demonstrations of predictions, which must say what a reply would; the grade is 1
     minus it.
     """
-    module = next(iter(TARGETS["dspy"].write(context()).files.values()))
-    names: dict = {"THRESHOLD": 0.7, "math": math}
-    start = module.index("def turned(")
-    exec(module[start : module.index("\n\n\n", start)], names)
-    start = module.index("def value_of(grade)")
-    exec(module[start : module.index("class JudgeAdapter")], names)
-    assert [names["value_of"](grade) for grade in (1.0, 0.7, 0.1)] == [0.0, 0.3, 0.9]
-    assert names["grade_of"]({"score": 0.3}) == 0.7
-    assert [names["positive"]({"score": number}) for number in (0.3, 0.31)] == [True, False]
+    write_export(context(), TARGETS["dspy"], tmp_path / "out")
+    code = (
+        "import low_dspy as judge\n"
+        "print([judge.value_of(grade) for grade in (1.0, 0.7, 0.1)])\n"
+        "print(judge.grade_of({'score': 0.3}))\n"
+        "print([judge.positive({'score': number}) for number in (0.3, 0.31)])"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path / "out",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.stdout == "[0.0, 0.3, 0.9]\n0.7\n[True, False]\n", ran.stderr
 
 
 def test_a_calibrated_rule_arrives_with_the_threshold_of_the_raw_grade() -> None:
@@ -81,7 +89,7 @@ def test_a_calibrated_rule_arrives_with_the_threshold_of_the_raw_grade() -> None
     raw = given.raw_threshold
     assert calibration(raw) >= 0.4 > calibration(math.nextafter(raw, 0.0))
     python = TARGETS["python"].write(given)
-    assert f"THRESHOLD = {raw!r}" in next(iter(python.files.values()))
+    assert judge_data("python", given)["threshold"] == raw
     assert any("the raw grade from which" in sentence for sentence in python.differences)
     assert any(
         "the raw grade from which" in sentence
@@ -94,15 +102,11 @@ def test_a_calibrated_rule_arrives_with_the_threshold_of_the_raw_grade() -> None
 
 
 def test_plain_files_say_it_too() -> None:
-    """JSON in its scale, Markdown in its sentence, Langfuse of the evaluator that its server
-    runs.
-    """
+    """JSON in its scale, Markdown in its sentence, Langfuse in its config."""
     body = json.loads(next(iter(TARGETS["json"].write(context()).files.values())))
     assert body["scale"]["low_is_good"] is True
     assert "Positive where 1 minus the number is 0.7 or above" in next(
         iter(TARGETS["markdown"].write(context()).files.values())
     )
-    langfuse = TARGETS["langfuse"].write(context())
-    assert any("low ones are good there" in sentence for sentence in langfuse.differences)
-    prompt = json.loads(langfuse.files["low.langfuse.json"])
+    prompt = json.loads(TARGETS["langfuse"].write(context()).files["prompt.json"])
     assert prompt["config"]["judgewright"]["scale"]["low_is_good"] is True

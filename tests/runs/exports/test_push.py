@@ -87,7 +87,7 @@ def test_phoenixs_own_server_takes_the_prompt(
     with urllib.request.urlopen(f"{phoenix}/v1/prompts/{PROMPT.name}/latest", timeout=60) as answer:
         stored = json.load(answer)["data"]
     assert stored["id"] == pushed
-    written = json.loads((export.folder / "groundedness_phoenix.json").read_text(encoding="utf-8"))
+    written = json.loads((export.folder / "prompt.json").read_text(encoding="utf-8"))
     found = [
         {
             "role": one["role"],

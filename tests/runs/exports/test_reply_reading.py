@@ -8,16 +8,21 @@ import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from judgewright.judges import JudgePrompt, OutputScale, Registry
 from judgewright.judges.reply_reading import FINISHES, plain_finish
-from judgewright.runs.exports import TARGETS, ExportContext
+from judgewright.runs.exports import ExportContext
 from judgewright.runs.exports.compare import our_outcome
 from judgewright.runs.exports.reply_forms import FormOfReply, reply_forms, write_verdict
 
-READER = Path(__file__).resolve().parents[3] / "runs" / "exports" / "reply_reading.mjs"
+from .exported_judge import exported_judge
+
+READER = Path(__file__).resolve().parents[3] / "runs/exports/adapters/reply_reading.mjs"
+READERS: dict[str, Any] = {}
+"""Exported judges by version."""
 
 WITH_A_VERDICT = {
     "no reason for its end",
@@ -172,15 +177,13 @@ def ours(judge: JudgePrompt, form: FormOfReply) -> float | None:
     return our_outcome(ExportContext(prompt=judge, rule=judge.rule, provenance={}), form).score
 
 
-def exported(judge: JudgePrompt, form: FormOfReply, modules: dict[str, dict]) -> float | None:
-    """The score that the module of an export gives to the endpoint's answer."""
-    if judge.version not in modules:
-        names: dict = {"__name__": __name__}  # where its dataclasses look for their module
+def exported(judge: JudgePrompt, form: FormOfReply) -> float | None:
+    """The score that an export gives to the endpoint's answer."""
+    if judge.version not in READERS:
         context = ExportContext(prompt=judge, rule=judge.rule, provenance={})
-        exec(next(iter(TARGETS["python"].write(context).files.values())), names)
-        modules[judge.version] = names
+        READERS[judge.version] = exported_judge(context)
     try:
-        return modules[judge.version]["read_completion"](form.body())[0]
+        return READERS[judge.version].read_completion(form.body())[0]
     except ValueError:
         return None
 
@@ -195,8 +198,7 @@ def test_each_form_of_reply_says_what_a_person_would_say_that_it_says(tmp_path: 
     assert [(form.name, ours(judge, form)) for form in forms] == [
         (form.name, score) for form, score in zip(forms, wanted, strict=True)
     ]
-    modules: dict[str, dict] = {}
-    assert [exported(judge, form, modules) for form in forms] == wanted
+    assert [exported(judge, form) for form in forms] == wanted
     assert in_javascript([(judge, form) for form in forms], tmp_path) == wanted
 
 
@@ -212,9 +214,8 @@ def test_a_percentage_is_read_wherever_grades_go_from_0_to_100(tmp_path: Path) -
                 text = json.dumps({"risk": value}) if judge.reply_schema else f"Risk: {value}"
                 cases.append((judge, FormOfReply(name=value, content=text)))
                 wanted.append(float(names.index(str(share)) if names else share))
-    modules: dict[str, dict] = {}
     assert [ours(*case) for case in cases] == wanted
-    assert [exported(*case, modules) for case in cases] == wanted
+    assert [exported(*case) for case in cases] == wanted
     assert in_javascript(cases, tmp_path) == wanted
 
 
@@ -275,10 +276,9 @@ def test_a_reply_ends_with_its_turn_and_is_mended_where_one_reading_is_left(tmp_
     cases = cases_of_the_table()
     wanted = [(text, grade) for _, text, grade in cases]
     forms = [(judge, FormOfReply(name=text, content=text)) for judge, text, _ in cases]
-    modules: dict[str, dict] = {}
     for scores in (
         [ours(*case) for case in forms],
-        [exported(*case, modules) for case in forms],
+        [exported(*case) for case in forms],
         in_javascript(forms, tmp_path),
     ):
         assert [(text, score) for (text, _), score in zip(wanted, scores, strict=True)] == wanted
@@ -295,10 +295,9 @@ def test_a_text_that_is_no_text_of_json_after_all_has_no_verdict(tmp_path: Path)
         for text in texts
         for judge in (JUDGES[0], JUDGES[4])
     ]
-    modules: dict[str, dict] = {}
     nothing = [None] * len(cases)
     assert [ours(*case) for case in cases] == nothing
-    assert [exported(*case, modules) for case in cases] == nothing
+    assert [exported(*case) for case in cases] == nothing
     assert in_javascript(cases, tmp_path) == nothing
 
 
@@ -332,9 +331,8 @@ def test_all_readers_know_the_same_endings(tmp_path: Path) -> None:
     wanted = [
         3.0 if plain_finish(form.finish_reason or "") == "stop" else None for _, form in cases
     ]
-    modules: dict[str, dict] = {}
     assert wanted.count(3.0) > 100
-    assert [exported(*case, modules) for case in cases] == wanted
+    assert [exported(*case) for case in cases] == wanted
     assert in_javascript(cases, tmp_path) == wanted
 
 
@@ -351,9 +349,8 @@ def test_points_in_chinese_and_objects_in_the_place_of_prose(tmp_path: Path) -> 
     ]
     wanted = [grade for _, _, grade in cases]
     forms = [(judge, FormOfReply(name=text, content=text)) for judge, text, _ in cases]
-    modules: dict[str, dict] = {}
     assert [ours(*case) for case in forms] == wanted
-    assert [exported(*case, modules) for case in forms] == wanted
+    assert [exported(*case) for case in forms] == wanted
     assert in_javascript(forms, tmp_path) == wanted
 
 
@@ -391,9 +388,8 @@ def test_of_a_probability_of_which_low_is_good_all_readers_give_one_minus_it(
             (judge, FormOfReply(name="", content=f"Score: {outside}")) for judge in LOW_JUDGES
         ]
         wanted += [None] * len(LOW_JUDGES)
-    modules: dict[str, dict] = {}
     assert [ours(*case) for case in cases] == wanted
-    assert [exported(*case, modules) for case in cases] == wanted
+    assert [exported(*case) for case in cases] == wanted
     assert in_javascript(cases, tmp_path) == wanted
     context = ExportContext(prompt=json_judge, rule=json_judge.rule, provenance={})
     sides = [
@@ -407,7 +403,7 @@ def test_a_form_without_the_field_is_read_as_it_was(tmp_path: Path) -> None:
     judge = replace(LOW_JUDGES[0], scale=replace(LOW, low_is_good=False))
     assert "low_is_good" not in judge.reply_form
     case = (judge, FormOfReply(name="", content='{"score": 0.3}'))
-    assert [ours(*case), exported(*case, {}), *in_javascript([case], tmp_path)] == [0.3] * 3
+    assert [ours(*case), exported(*case), *in_javascript([case], tmp_path)] == [0.3] * 3
 
 
 PIECES = (
@@ -541,12 +537,11 @@ def test_three_readers_read_every_judges_replies_alike(tmp_path: Path) -> None:
             forms.append(FormOfReply(name="by chance", content="".join(pieces)))
         cases += [(judge, form) for form in forms]
     wanted = [ours(*case) for case in cases]
-    modules: dict[str, dict] = {}
     assert sum(score is not None for score in wanted) > len(cases) // 4
     for case, score, mine, script in zip(
         cases,
         wanted,
-        [exported(*case, modules) for case in cases],
+        [exported(*case) for case in cases],
         in_javascript(cases, tmp_path),
         strict=True,
     ):

@@ -14,7 +14,6 @@ from judgewright.runs.exports import (
     Refused,
     TemplatePart,
     double_brace,
-    f_string,
     fill,
     jinja,
     join_literals,
@@ -38,14 +37,6 @@ def test_jinja_gives_back_what_went_in(parts: list[TemplatePart]) -> None:
     """Jinja's own lexer, carriage returns and the last newline included."""
     parts = join_literals(parts)
     assert ENVIRONMENT.from_string(jinja(parts)).render(x=ROW) == expected(parts)
-
-
-@given(TEXTS)
-def test_format_strings_give_back_what_went_in(parts: list[TemplatePart]) -> None:
-    """`str.format` over doubled braces."""
-    parts = join_literals(parts)
-    assert f_string(parts).format(x=ROW) == expected(parts)
-    assert f_string(parts, {"x": "inputs"}).format(inputs=ROW) == expected(parts)
 
 
 @given(TEXTS)

@@ -4,7 +4,6 @@ declared; never unsaid.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,10 +18,13 @@ from judgewright.runs.exports import (
     write_export,
 )
 
+from .conftest import edited
+
 COUNTED = {"dspy": "`dspy.Evaluate` counts", "promptfoo": "`0 errors`"}
 """Tools whose averages count such a row as 0, and the words that say so."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["dspy", "promptfoo", "mlflow", "braintrust", "deepeval"])
 def test_a_tool_averages_as_its_manifest_says(
     target: str, context, exported, program, tmp_path: Path
@@ -34,15 +36,12 @@ def test_a_tool_averages_as_its_manifest_says(
     assert not target.startswith(tuple(COUNTED)) or any(
         COUNTED[target] in said for said in found.differences
     )
-    right = TARGETS[target]
 
-    def write(handed: ExportContext) -> ExportedFiles:
-        files = right.write(handed)
-        return replace(
-            files, unscored="left out" if files.unscored == "counted as 0" else "counted as 0"
-        )
+    def change(exported: ExportedFiles) -> ExportedFiles:
+        counted = exported.unscored == "counted as 0"
+        return replace(exported, unscored="left out" if counted else "counted as 0")
 
-    wrong = replace(right, write=write)
+    wrong = edited(TARGETS[target], change)
     write_export(given, wrong, tmp_path / "wrong")
     (problem,) = verify_export(
         tmp_path / "wrong", {target: wrong}, interpreter=program(target)
@@ -53,6 +52,7 @@ def test_a_tool_averages_as_its_manifest_says(
     assert f"averages {mean} where one of three rows has no verdict" in problem
 
 
+@pytest.mark.slow
 def test_one_cut_reply_does_not_end_an_evaluation_of_deepeval(context, mistaken) -> None:
     """A metric that raises ends `evaluate` for every other row too: that is found."""
 
@@ -63,11 +63,3 @@ def test_one_cut_reply_does_not_end_an_evaluation_of_deepeval(context, mistaken)
 
     said = " ".join(mistaken("deepeval", context(Registry().get("groundedness")), edit).problems)
     assert "gives no average where one of three rows has no verdict" in said
-
-
-def test_the_module_for_mlflow_uses_nothing_private(context) -> None:
-    """A private name may be gone in the next version."""
-    text = next(
-        iter(TARGETS["mlflow"].write(context(Registry().get("groundedness"))).files.values())
-    )
-    assert not re.search(r"(mlflow|model_utils|at)\._|import _|model_utils", text)

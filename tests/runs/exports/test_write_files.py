@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from judgewright.judges import InputError
 from judgewright.runs.cli import cli
-from judgewright.runs.exports import Destination, put_files, text_digest
+from judgewright.runs.exports import put_files, text_digest
 
 NAME = "manifest.json"
 
@@ -20,12 +20,11 @@ NAME = "manifest.json"
 def export(out: Path, text: str, *, force: bool = False) -> None:
     """Put an export of two files and its manifest into a folder."""
     files = {"judge.py": text, "parts/criteria.txt": f"criteria of {text}"}
-    first = Destination.of_folder(out, NAME)
     digests = {name: text_digest(content) for name, content in files.items()}
     manifest = orjson.dumps(
         {"schema_version": 1, "target": "t", "judge": {}, "files": digests}
     ).decode()
-    put_files({**files, NAME: manifest}, first, force=force)
+    put_files({**files, NAME: manifest}, out, NAME, force=force)
 
 
 def tree(folder: Path) -> dict[str, str]:
@@ -79,34 +78,47 @@ def test_a_link_is_not_written_through(tmp_path: Path) -> None:
     assert not (tmp_path / "elsewhere").exists()
 
 
-@pytest.mark.skipif(os.name != "posix", reason="kills itself with a signal")
-@pytest.mark.parametrize("earlier", [False, True])
-def test_what_a_killed_export_leaves_the_next_one_removes(tmp_path: Path, earlier: bool) -> None:
-    """The kill comes while the second file is written: the place is as it was, with a draft beside
-    its files.
-    """
-    place = tmp_path / "somewhere" / "out"
-    if earlier:
-        export(place, "one")
-    before = tree(place)
-    script = """
+KILLED = """
 import os, signal, sys
 from pathlib import Path
-from judgewright.runs.exports import Destination, put_files
-writes = iter([None])
-flush = os.fsync
-os.fsync = lambda file: flush(file) if next(writes, 9) is None else os.kill(os.getpid(), signal.SIGKILL)
-place = Destination.of_folder(Path(sys.argv[1]), "manifest.json")
-put_files({"judge.py": "two", "manifest.json": "{}"}, place, force=True)
+from judgewright.runs.exports import put_files
+flush, flushed = os.fsync, []
+def killed(file):
+    flush(file)
+    flushed.append(file)
+    if len(flushed) == int(sys.argv[2]):
+        os.kill(os.getpid(), signal.SIGKILL)
+os.fsync = killed
+put_files({"judge.py": "two", "manifest.json": sys.argv[3]}, Path(sys.argv[1]), "manifest.json", force=False)
 """  # noqa: E501
-    killed = subprocess.run([sys.executable, "-c", script, str(place)], check=False)
-    assert killed.returncode == -signal.SIGKILL
-    left = list(tmp_path.rglob("*.tmp"))
-    assert len(left) == 1
-    assert {name: text for name, text in tree(place).items() if ".tmp" not in name} == before
-    export(place, "three")
-    assert tree(place)["judge.py"] == "three"
-    assert not list(tmp_path.rglob("*.tmp"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills itself with a signal")
+@pytest.mark.parametrize("at", [1, 2, 3])
+@pytest.mark.parametrize("earlier", [False, True])
+def test_what_a_killed_export_leaves_the_next_one_repairs(
+    tmp_path: Path, earlier: bool, at: int
+) -> None:
+    """Each file is as it was or new, and the next export, of another process, takes the place and
+    removes the draft.
+    """
+    out = tmp_path / "somewhere" / "out"
+    digests = {"judge.py": text_digest("two")}
+    body = {"schema_version": 1, "target": "t", "judge": {}, "files": digests}
+    manifest = orjson.dumps(body).decode()
+
+    def export_until(write: int) -> int:
+        command = [sys.executable, "-c", KILLED, str(out), str(write), manifest]
+        return subprocess.run(command, check=False).returncode
+
+    if earlier:
+        export(out, "one")
+    assert export_until(at) == (-signal.SIGKILL if at < 3 else 0)
+    texts = {name: text for name, text in tree(out).items() if ".tmp" not in name}
+    assert texts.get("judge.py") in (("one", "two") if earlier else (None, "two"))
+    assert export_until(3) == 0
+    assert tree(out).keys() - {"parts/criteria.txt"} == {"judge.py", NAME}
+    assert (tree(out)["judge.py"], tree(out)[NAME]) == ("two", manifest)
 
 
 def test_the_command_says_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

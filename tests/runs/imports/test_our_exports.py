@@ -37,7 +37,7 @@ def test_import_after_export_is_the_same_version(target: str, name: str, tmp_pat
 def test_an_edited_export_is_refused_with_what_to_type(tmp_path: Path) -> None:
     """Its words are a prompt of the user's own then, and nothing of a module is run."""
     folder = export(Registry().get("groundedness"), "python", tmp_path)
-    (file,) = folder.glob("*.py")
+    file = folder / "judgewright_judge.py"
     witness = tmp_path / "ran"
     words = file.read_text(encoding="utf-8")
     file.write_text(f"open({str(witness)!r}, 'w').close()\n{words}", encoding="utf-8")

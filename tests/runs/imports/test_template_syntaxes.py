@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from judgewright.judges import InputError
-from judgewright.runs.exports import Field, Refused, double_brace, f_string, join_literals
+from judgewright.runs.exports import Field, Refused, double_brace, join_literals
 from judgewright.runs.imports import read_double_brace, read_f_string, read_loose
 from judgewright.runs.imports.placeholders import read_parts
 
@@ -17,6 +17,16 @@ from judgewright.runs.imports.placeholders import read_parts
 def read_all(text: str) -> tuple[object, ...]:
     """A text in whatever syntax it is."""
     return read_parts(text, [])
+
+
+def f_string(parts: tuple[object, ...]) -> str:
+    """An f-string template: literal braces doubled."""
+    return "".join(
+        f"{{{part.name}}}"
+        if isinstance(part, Field)
+        else str(part).replace("{", "{{").replace("}", "}}")
+        for part in parts
+    )
 
 
 LITERALS = st.text(alphabet="{}%#\"'\\ \n\r\ta.x漢", max_size=12)

@@ -1,18 +1,16 @@
-"""The code that a Python export carries: it sends what we send, reads as we read, and decides as
+"""The judge that an export carries as data: it sends what we send, reads as we read, and decides as
 the rule does.
 """
 
 from __future__ import annotations
 
-import importlib.util
-import inspect
 import itertools
 import json
 import math
-import tempfile
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from hypothesis import given, settings
@@ -30,11 +28,10 @@ from judgewright.judges import (
     Row,
     Verdict,
     read_reply,
-    reply_reading,
 )
-from judgewright.runs.exports import TARGETS, ExportContext, literal, module_differences, stem
+from judgewright.runs.exports import TARGETS, ExportContext, stem, write_export
 
-NUMBER = itertools.count()
+from .exported_judge import exported_judge
 
 BRACES = ("{", "}", "{{", "}}", "{{x}}", "{% raw %}", "%}", "$name", "$$", "%s", "#")
 QUOTES = ('"', '"""', "'", "'''", "\\", "\\n", "</source>", "score: 3", "source", "a b", " ")
@@ -43,25 +40,9 @@ PIECES = st.sampled_from((*BRACES, *QUOTES, *BREAKS))
 HOSTILE = st.lists(PIECES, max_size=12).map("".join)
 
 
-def import_text(text: str) -> ModuleType:
-    """Import a module from its text."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"exported_{next(NUMBER)}.py"
-        path.write_bytes(text.encode())
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        assert spec
-        assert spec.loader
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
-
-
-def module_of(prompt: JudgePrompt, rule: DecisionRule | None = None) -> ModuleType:
-    """A judge's module of plain Python, imported: what the modules of all tools share, and little
-    else.
-    """
-    context = ExportContext(prompt=prompt, rule=rule or prompt.rule, provenance={})
-    return import_text(next(iter(TARGETS["python"].write(context).files.values())))
+def judge_of(prompt: JudgePrompt, rule: DecisionRule | None = None):
+    """A judge as an export has it."""
+    return exported_judge(ExportContext(prompt=prompt, rule=rule or prompt.rule, provenance={}))
 
 
 def ours(prompt: JudgePrompt, inputs: dict[str, str]) -> list[dict[str, str]]:
@@ -71,21 +52,21 @@ def ours(prompt: JudgePrompt, inputs: dict[str, str]) -> list[dict[str, str]]:
     ]
 
 
-def read(module: ModuleType, reply: str | None) -> float | None:
-    """The grade that the module reads; None where it refuses."""
+def read(judge, reply: str | None) -> float | None:
+    """The grade that the export reads; None where it refuses."""
     try:
-        return module.read_reply(reply)[0]
+        return judge.read_reply(reply)[0]
     except ValueError:
         return None
 
 
 def test_fields_may_have_names_in_any_letters() -> None:
-    """The module sends what we send, and fences them by their names."""
+    """The export sends what we send, and fences them by their names."""
     prompt = replace(Registry().get("groundedness"), template="{{Prüftext}}\n{{本文}}\n{{1st}}")
     inputs = {"Prüftext": "a {{本文}}", "本文": "b"}
     messages = ours(prompt, inputs)
     assert prompt.inputs == ("Prüftext", "本文")
-    assert module_of(prompt).messages(inputs) == messages
+    assert judge_of(prompt).messages(inputs) == messages
     assert "<本文-" in messages[-1]["content"]
 
 
@@ -108,14 +89,14 @@ def test_hostile_prompts_and_rows_are_sent_as_judgewright_sends_them(
     example = Example(inputs=dict.fromkeys(prompt.inputs, shown), reply=reply)
     prompt = replace(prompt, examples=(example,))
     inputs = dict(zip(prompt.inputs, itertools.cycle(row), strict=False))
-    assert module_of(prompt).messages(inputs) == ours(prompt, inputs)
+    assert judge_of(prompt).messages(inputs) == ours(prompt, inputs)
 
 
 def test_twenty_thousand_letters_are_carried() -> None:
     """A long prompt is no other."""
     prompt = replace(Registry().get("groundedness"), criteria="x" * 20_000)
     row = {"source": "y" * 20_000, "statement": "z"}
-    assert module_of(prompt).messages(row) == ours(prompt, row)
+    assert judge_of(prompt).messages(row) == ours(prompt, row)
 
 
 PROMPTS = [Registry().get(name) for name in Registry().names()]
@@ -175,7 +156,7 @@ def test_json_replies_are_read_as_judgewright_reads_them(
     )
 
 
-READERS = {prompt.version: module_of(prompt) for prompt in PROMPTS}
+READERS = {prompt.version: judge_of(prompt) for prompt in PROMPTS}
 
 
 def test_a_reply_of_null_has_no_grade() -> None:
@@ -183,16 +164,25 @@ def test_a_reply_of_null_has_no_grade() -> None:
     assert read(READERS[PROMPTS[0].version], None) is None
 
 
-def test_every_module_carries_the_reader_as_it_stands(context) -> None:
-    """Word for word, in the module of each tool."""
-    whole = inspect.getsource(reply_reading)
-    reader = whole[whole.index("MAX_REPLY = ") :]
-    modules = []
-    for target in TARGETS.values():
-        files = target.write(context(PROMPTS[0])).files
-        modules += [text for name, text in files.items() if name.endswith(".py")]
-    assert len(modules) == 16
-    assert all(text.endswith(reader) for text in modules)
+def test_a_judge_runs_without_judgewright(tmp_path: Path, context) -> None:
+    """By the files of the export and the standard library, from whatever folder; of another version
+    of the reader it is refused.
+    """
+    write_export(context(PROMPTS[0]), TARGETS["python"], tmp_path / "out")
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from judgewright_judge import Judge\n"
+        "judge = Judge(sys.argv[1] + '/judge.json')\n"
+        "grade, reasons = judge.read_reply('{\"score\": 2}')\n"
+        "print(grade, judge.positive(grade), 'judgewright' in sys.modules)\n"
+    )
+    command = [sys.executable, "-I", "-S", "-c", code, str(tmp_path / "out")]
+    ran = subprocess.run(command, cwd="/", capture_output=True, text=True, check=False)
+    assert ran.stdout == "2.0 True False\n", ran.stderr
+    data = tmp_path / "out" / "judge.json"
+    data.write_text(data.read_text().replace('"schema_version": 1', '"schema_version": 2'))
+    ran = subprocess.run(command, cwd="/", capture_output=True, text=True, check=False)
+    assert "is not of the version of Judgewright that" in ran.stderr
 
 
 @settings(max_examples=100, deadline=None)
@@ -222,30 +212,14 @@ def test_a_calibrated_rule_decides_the_same_by_its_raw_threshold(
 
 
 def test_a_rule_that_takes_nothing_for_positive_arrives_as_infinity() -> None:
-    """The module says so in Python's words, and the difference is said."""
+    """JSON has no word for it."""
     rule = DecisionRule(threshold=0.9, calibration=Platt(slope=0.0, intercept=0.0))
     prompt = Registry().get("diras_probability")
-    assert math.inf == module_of(prompt, rule).THRESHOLD
-    (sentence,) = module_differences(ExportContext(prompt=prompt, rule=rule, provenance={}))
-    assert "raw probabilities" in sentence
-
-
-def test_a_threshold_of_ones_own_arrives() -> None:
-    """Not the scale's, the rule's."""
-    assert module_of(Registry().get("groundedness"), DecisionRule(threshold=3)).THRESHOLD == 3.0
+    assert judge_of(prompt, rule).threshold == math.inf
+    assert judge_of(prompt, rule).positive(1.0) is False
 
 
 @pytest.mark.parametrize(("name", "module"), [("my-judge", "my_judge"), ("3way", "judge_3way")])
 def test_a_judges_name_becomes_a_modules(name: str, module: str) -> None:
     """Hyphens and a leading digit are no identifier."""
     assert stem(replace(Registry().get("groundedness"), name=name)) == module
-
-
-@given(HOSTILE)
-def test_a_literal_reads_back(text: str) -> None:
-    """As itself, alone and in a tuple."""
-    import ast
-
-    assert ast.literal_eval(literal(text)) == text
-    assert ast.literal_eval(literal((text,))) == (text,)
-    assert ast.literal_eval(literal((text, text))) == (text, text)

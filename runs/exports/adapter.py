@@ -1,0 +1,200 @@
+"""How a judge becomes files of a Python tool: an adapter of `adapters/` as it stands, and the judge
+beside it as data.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from keyword import iskeyword
+from typing import Any, Literal
+
+from ...judges import JudgePrompt, Row
+from .source_text import comment_text, json_text
+from .stored_prompts import PROMPT, STORED
+from .target import ExportContext, ExportedFiles, Refused, ScoreMap
+
+JUDGE_FILE = "judge.json"
+READER = ("judgewright_judge.py", "reply_reading.py")
+"""What every adapter imports; both lie beside it."""
+_RESERVED_BY_DSPY = (
+    "append append_instructions bool config construct copy delete demos dict dspy dump_state equals"
+    " fields float from_orm input_fields insert instructions int json judgewright_reply lm"
+    " load_state mro new_signature output_fields prediction prepend register schema schema_json"
+    " self signature str update_forward_refs validate with_instructions with_updated_fields"
+)
+RESERVED = frozenset(_RESERVED_BY_DSPY.split())
+"""Names that a field of a DSPy signature cannot have: its class has them, `dspy.Predict` takes
+them, or we do.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adapter:
+    """A tool's entry in `targets.yaml`, which says what the parts are: called with a judge, it
+    returns the files.
+    """
+
+    name: str
+    usage: str
+    how: str
+    how_choice: str = ""
+    shares: bool = False
+    taken: Sequence[str] = ()
+    why_taken: str = ""
+    keywords: bool = False
+    no_labels: str = ""
+    task: str = ""
+    differences: Sequence[str] = ()
+    own_fences: bool = True
+    also_sends: Sequence[str] = ()
+    unread: Sequence[str] = ()
+    unscored: Literal["left out", "counted as 0"] = "left out"
+
+    def __call__(self, context: ExportContext) -> ExportedFiles:
+        """Return the files of a judge.
+
+        Raises:
+            Refused: The tool cannot carry it.
+        """
+        prompt = context.prompt
+        self._check(prompt)
+        module, chooses = f"{stem(prompt)}_{self.name}", prompt.scale.kind == "choice"
+        values = {
+            "module": module,
+            "model": context.model,
+            "judge": prompt.name,
+            "row": example_row(*prompt.inputs),
+            "first": example_row(*prompt.inputs[:-1]) if prompt.inputs[1:] else "",
+            "last": prompt.inputs[-1],
+            "chooses": chooses,
+            "version": prompt.version,
+            "origin": comment_text(context.origin),
+        }
+        own, notes = self._own_files(context)
+        if self.task:
+            own[f"{module}.yaml"] = _render(adapter_text(self.task), values)
+        how = self.how_choice if chooses and self.how_choice else self.how
+        return ExportedFiles(
+            files={**own, JUDGE_FILE: json_text(judge_body(context)), **reader()},
+            own_fences=self.own_fences,
+            differences=(*self.differences, *notes, *calibration_notes(context)),
+            also_sends=tuple(self.also_sends),
+            unread=tuple(self.unread),
+            unscored=self.unscored,
+            scores=ScoreMap.of(context, how, shares=self.shares and not chooses),
+            usage=_render(self.usage, values),
+        )
+
+    def _own_files(self, context: ExportContext) -> tuple[dict[str, str], tuple[str, ...]]:
+        """Return what is the tool's own, and why there is no prompt for its store."""
+        own: dict[str, str] = {}
+        if self.name != "python":  # which the reader is enough for
+            own[f"{stem(context.prompt)}_{self.name}.py"] = adapter_text(f"{self.name}_judge.py")
+        if self.name not in STORED:
+            return own, ()
+        try:
+            return {**own, PROMPT: json_text(STORED[self.name](context))}, ()
+        except Refused as reason:
+            if not self.own_fences:  # the tool has nothing but the prompt
+                raise
+            return own, (f"{PROMPT} is not written: {reason}.",)
+
+    def _check(self, prompt: JudgePrompt) -> None:
+        """Raise `Refused` for a judge that the tool cannot carry."""
+        for field in prompt.inputs:
+            if field in self.taken or (self.keywords and iskeyword(field)):
+                raise Refused(self.why_taken.format(repr(field)))
+        labels = prompt.scale.labels
+        if self.no_labels and prompt.scale.kind == "choice":
+            raise Refused(
+                f"{prompt.name} chooses one of {', '.join(labels)}: {self.no_labels}",
+                hint="export it to mlflow or dspy, which keep labels",
+            )
+        if self.name == "dspy":
+            _check_signature(prompt)
+
+
+def _check_signature(prompt: JudgePrompt) -> None:
+    outputs = tuple(prompt.reply_schema or {"score": "score"})
+    for name in (*prompt.inputs, *outputs):
+        taken = name in RESERVED or iskeyword(name) or name.startswith(("_", "model_", "parse_"))
+        if taken or not name.isidentifier():
+            raise Refused(f"a field of a DSPy signature cannot be called {name!r}")
+    if both := set(prompt.inputs).intersection(outputs):
+        raise Refused(
+            f"{min(both)!r} is a field of the row and of the reply; a DSPy signature has it once"
+        )
+
+
+def judge_body(context: ExportContext) -> dict[str, Any]:  # Any: JSON
+    """Return what an adapter reads of a judge."""
+    prompt, reply = context.prompt, context.prompt.reply.strip()
+    *before, _ = prompt.messages(Row(id="", inputs=dict.fromkeys(prompt.inputs, "")))
+    threshold = context.raw_threshold
+    return {
+        "schema_version": 1,
+        "name": prompt.name,
+        "version": prompt.version,
+        "origin": context.origin,
+        "inputs": list(prompt.inputs),
+        "before": [{"role": one.role, "content": one.content} for one in before],
+        "template": prompt.template,
+        "reply": f"\n\n{reply}" if reply else "",
+        "examples": [
+            {"inputs": {name: one.inputs[name] for name in prompt.inputs}, "reply": one.reply}
+            for one in prompt.examples
+        ],
+        "fields": dict(prompt.reply_schema),
+        "form": dict(prompt.reply_form),
+        "threshold": threshold if math.isfinite(threshold) else None,
+        "request": context.request,
+    }
+
+
+def adapter_text(name: str) -> str:
+    """Return a file of `adapters/`."""
+    return (files("judgewright.runs.exports") / "adapters" / name).read_text(encoding="utf-8")
+
+
+def reader() -> dict[str, str]:
+    """Return the files that read a judge and its replies in Python."""
+    replies = (files("judgewright.judges") / READER[1]).read_text(encoding="utf-8")
+    return {READER[0]: adapter_text(READER[0]), READER[1]: replies}
+
+
+def _render(template: str, values: Mapping[str, object]) -> str:
+    """Return a text of a Jinja template, for a file that is no HTML."""
+    from jinja2 import StrictUndefined, Template
+
+    filled = Template(template, undefined=StrictUndefined, keep_trailing_newline=True)
+    return filled.render(values)
+
+
+def example_row(*names: str) -> str:
+    """Return a row as the lines that show the use write it."""
+    return json.dumps(dict.fromkeys(names, "..."), ensure_ascii=False)
+
+
+def stem(prompt: JudgePrompt) -> str:
+    """Return the judge's name as a Python module can be called."""
+    name = prompt.name.replace("-", "_")
+    return name if name.isidentifier() else f"judge_{name}"
+
+
+def calibration_notes(context: ExportContext) -> tuple[str, ...]:
+    """Say how a calibrated rule arrives in an adapter."""
+    rule, scale = context.rule, context.prompt.scale
+    if rule.calibration is None:
+        return ()
+    if scale.kind != "probability":
+        return ("The rule's calibration concerns the stated confidence, which is not used there.",)
+    raw = "grade" if scale.low_is_good else "probability"
+    return (
+        "Scores are the judge's raw ones, not calibrated. The threshold is"
+        f" {context.raw_threshold:.6g}, the raw {raw} from which the calibrated one reaches"
+        f" {rule.threshold:g}, so rows are decided as the rule decides them.",
+    )

@@ -1,0 +1,202 @@
+"""A judge that Judgewright exported, as `judge.json` beside this file says it: what it is shown,
+how it is asked, and how its replies are read.
+
+It needs Python 3.11 and `reply_reading.py` beside it. Nothing of it is made for one judge: the same
+two files lie in every export.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from reply_reading import Reading, Unreadable, plain_finish, read_text, require_whole, turned
+
+__all__ = ["Judge", "Unreadable", "joined", "judge_beside", "turned"]
+SCHEMA = 1
+PLACEHOLDER = re.compile(r"\{\{([^\W\d]\w*)\}\}")
+
+
+def judge_beside(file: str) -> Judge:
+    """Return the judge whose `judge.json` lies in the folder of a file."""
+    return Judge(Path(file).with_name("judge.json"))
+
+
+class Judge:
+    """A judge; its grades run from `low` to `high`, and one at or above `threshold` is positive.
+
+    Args:
+        path: Its `judge.json`.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        judge: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
+        if judge["schema_version"] != SCHEMA:
+            raise ValueError(f"{path} is not of the version of Judgewright that {__file__} is of")
+        self.name: str = judge["name"]
+        self.version: str = judge["version"]
+        self.origin: str = judge["origin"]
+        """Where it was gated and how, in a line."""
+        self.inputs: list[str] = judge["inputs"]
+        """What a row has to hold."""
+        self.system: str = judge["before"][0]["content"]
+        self.examples: list[dict[str, Any]] = judge["examples"]
+        """Demonstrations: `inputs` and `reply`."""
+        self.fields: dict[str, str] = judge["fields"]
+        """The fields of a reply that is JSON: `score`, `confidence` or `text`."""
+        self.defaults: dict[str, Any] = judge["request"]
+        """What a request says besides the model and the messages, as the judge was asked when it
+        was measured.
+        """
+        self.kind: str = judge["form"]["kind"]
+        """`graded`, `binary`, `probability` or `choice`."""
+        self.low: int = judge["form"]["low"]
+        self.high: int = judge["form"]["high"]
+        self.labels: list[str] = judge["form"]["labels"]
+        self.low_is_good: bool = judge["form"].get("low_is_good", False)
+        """Whether a grade is 1 minus the number of a reply."""
+        self.chooses: bool = self.kind == "choice"
+        """Whether it names a label, of which none is better than another."""
+        threshold: float | None = judge["threshold"]
+        self.threshold = math.inf if threshold is None else threshold
+        self._before: list[dict[str, str]] = judge["before"]
+        self._template: str = judge["template"]
+        self._reply: str = judge["reply"]
+        self._form: Any = judge["form"]
+
+    def user_text(self, row: Mapping[str, str]) -> str:
+        """Return the message that shows a row; its text stands in fences whose tag it cannot
+        know.
+        """
+        texts = {name: row[name] for name in self.inputs}
+        content = json.dumps(
+            [self.version, sorted(texts.items())], ensure_ascii=False, separators=(",", ":")
+        )
+        tag = hashlib.blake2b(content.encode(), digest_size=4).hexdigest()
+
+        def fenced(placeholder: re.Match[str]) -> str:
+            name = placeholder.group(1)
+            text = texts[name].replace(tag, tag[:4] + " " + tag[4:])
+            return f"<{name}-{tag}>\n{text}\n</{name}-{tag}>"
+
+        return PLACEHOLDER.sub(fenced, self._template) + self._reply
+
+    def open_messages(
+        self, literal: Callable[[str], str], field: Callable[[str], str]
+    ) -> list[dict[str, str]]:
+        """Return the chat messages as templates of another syntax, with fixed tags as fences.
+
+        Args:
+            literal: Returns literal text as the syntax has it.
+            field: Returns the place of a field, given its name.
+        """
+        user = ""
+        for number, piece in enumerate(PLACEHOLDER.split(self._template)):
+            user += f"<{piece}>\n{field(piece)}\n</{piece}>" if number % 2 else literal(piece)
+        fixed = [{**message, "content": literal(message["content"])} for message in self._before]
+        return [*fixed, {"role": "user", "content": user + literal(self._reply)}]
+
+    def messages(self, row: Mapping[str, str]) -> list[dict[str, str]]:
+        """Return the chat messages for a row, a mapping with the inputs."""
+        return [*self._before, {"role": "user", "content": self.user_text(row)}]
+
+    def settings(self, **parameters: Any) -> dict[str, Any]:
+        """Return what a request says besides the model and the messages.
+
+        Args:
+            parameters: What it says otherwise than `defaults`; None leaves a part of it out.
+        """
+        settings = {**self.defaults, **parameters}
+        return {name: value for name, value in settings.items() if value is not None}
+
+    def request(self, row: Mapping[str, str], **parameters: Any) -> dict[str, Any]:
+        """Return the arguments of `chat.completions.create` for a row, all but the model."""
+        return {"messages": self.messages(row), **self.settings(**parameters)}
+
+    def ask(
+        self, client: Any, model: str, row: Mapping[str, str], parameters: Mapping[str, Any] = {}
+    ) -> tuple[float, str]:
+        """Ask a model about a row, and return its grade and its reasons.
+
+        Args:
+            client: An OpenAI client; its address may be any endpoint that speaks the protocol.
+            model: The model's name there.
+            row: The inputs by name; others are not read.
+            parameters: What the request says otherwise than `defaults`; None leaves a part of it
+                out.
+
+        Raises:
+            Unreadable: The reply gives no grade; such a row has no score, not a zero.
+        """
+        request = self.request(row, **parameters)
+        return self.read_completion(client.chat.completions.create(model=model, **request))
+
+    def read_completion(self, completion: Any) -> tuple[float, str]:
+        """Return the grade and the reasons of a chat completion: an object of the openai package,
+        or its JSON.
+        """
+
+        def part(of: Any, name: str) -> Any:
+            return of.get(name) if isinstance(of, dict) else getattr(of, name, None)
+
+        choices = part(completion, "choices")
+        if not choices:
+            raise Unreadable("the endpoint gave no reply", "endpoint")
+        message, text = part(choices[0], "message"), part(part(choices[0], "message"), "content")
+        if isinstance(text, list):
+            text = "".join(part(piece, "text") or "" for piece in text)
+        ending = plain_finish(part(choices[0], "finish_reason") or "")
+        if ending == "stop" and (part(message, "tool_calls") or part(message, "function_call")):
+            ending = "tool_calls"
+        refusal = part(message, "refusal")
+        refusal = refusal or part(part(message, "provider_specific_fields"), "refusal")  # LiteLLM's
+        return self.read_reply(text, ending, refusal)
+
+    def read_message(self, message: Any) -> tuple[float, str]:
+        """Return the grade and the reasons of a message of LangChain's."""
+        metadata = message.response_metadata
+        ending = metadata.get("finish_reason") or metadata.get("stop_reason") or ""
+        if message.tool_calls:
+            ending = "tool_calls"
+        return self.read_reply(str(message.text), ending, message.additional_kwargs.get("refusal"))
+
+    def read_reply(
+        self, reply: str | None, finish_reason: str = "stop", refusal: str | None = None
+    ) -> tuple[float, str]:
+        """Return the grade that a reply gives, and its reasons.
+
+        Args:
+            reply: Its text.
+            finish_reason: Why it ended, as the endpoint says; a reply that was cut off has no
+                grade.
+            refusal: What the endpoint says instead of a reply.
+        """
+        require_whole(finish_reason, refusal)
+        reading = self.reading(reply or "")
+        return reading.score, reading.rationale
+
+    def reading(self, text: str) -> Reading:
+        """Return all that a reply's text says."""
+        return read_text(text, self._form)
+
+    def positive(self, grade: float) -> bool:
+        """Return the decision for a grade."""
+        return grade >= self.threshold
+
+    def share(self, grade: float) -> float:
+        """Return where a grade stands between the lowest, 0, and the highest, 1."""
+        return (grade - self.low) / (self.high - self.low)
+
+    def label(self, grade: float) -> str:
+        """Return the label of a grade."""
+        return self.labels[int(grade)]
+
+
+def joined(text: str | Sequence[object]) -> str:
+    """Return a text; several pieces, such as passages, are joined by an empty line."""
+    return text if isinstance(text, str) else "\n\n".join(map(str, text))
