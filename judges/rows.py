@@ -81,6 +81,8 @@ class Dataset:
     """What was assumed while reading, for reports to repeat."""
     official: Mapping[str, OfficialSide] = field(default_factory=dict)
     """By row: where a split that somebody prescribed puts it; empty where none is."""
+    group_text: str = ""
+    """Name of the text whose rows are a group, where no column names the groups."""
 
     @classmethod
     def of(

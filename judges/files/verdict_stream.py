@@ -114,7 +114,13 @@ def stream_verdicts(path: Path, columns: VerdictColumns) -> JudgedColumns:
     scored = frame[frame.score.notna() & frame.label.notna()]
     model = _typed(path, read.cells["judge_model"])
     return JudgedColumns(
-        dataset=Dataset(rows=(), labels=grading.labels, name=name_of(path), notes=tuple(notes)),
+        dataset=Dataset(
+            rows=(),
+            labels=grading.labels,
+            name=name_of(path),
+            notes=tuple(notes),
+            group_text=read.guessed.column or "" if read.guessed.keys else "",
+        ),
         scale=grading.scores,
         judge=path.name,
         model=model[0] if len(model) == 1 and isinstance(model[0], str) else "",

@@ -93,11 +93,12 @@ def load_judges(path: RowSource, columns: VerdictColumns) -> dict[str, JudgedDat
         guessed = guess_groups(texts, ungrouped=columns.group == NO_GROUP, inputs=False)
         for draft, key in zip(table.drafts, guessed.keys, strict=False):
             draft.group = key
+    group_text = (guessed.column or "") if table.group is None else ""
     table.notes += guessed.notes(len({draft.group for draft in table.drafts if draft.group}))
     if not matrix:
         name = name_of(path)
         cells = [draft.aside[columns.score] for draft in table.drafts]
-        return {name: _judged_dataset(table, columns, name, cells)}
+        return {name: _judged_dataset(table, columns, name, cells, group_text)}
     names = _matrix_columns(table, columns.score)
     # Every judge's column leaves the metadata before the first is read: none may slice the rows of
     # another.
@@ -107,7 +108,7 @@ def load_judges(path: RowSource, columns: VerdictColumns) -> dict[str, JudgedDat
     }
     judges: dict[str, JudgedDataset] = {}
     for name, cells in scores.items():
-        judges[name] = _judged_dataset(table, columns, name, cells, matrix=True)
+        judges[name] = _judged_dataset(table, columns, name, cells, group_text, matrix=True)
     return judges
 
 
@@ -130,7 +131,13 @@ def _matrix_columns(table: Table, score: str) -> dict[str, str]:
 
 
 def _judged_dataset(
-    table: Table, columns: VerdictColumns, name: str, cells: Sequence[Cell], *, matrix: bool = False
+    table: Table,
+    columns: VerdictColumns,
+    name: str,
+    cells: Sequence[Cell],
+    group_text: str,
+    *,
+    matrix: bool = False,
 ) -> JudgedDataset:
     notes = [*table.notes, *map_notes(columns, name)]
     words = ColumnWords(cells, words_for(columns.map_of(name)))
@@ -169,7 +176,7 @@ def _judged_dataset(
     models = {draft.meta.get("judge_model") for draft in table.drafts}
     model = models.pop()
     return JudgedDataset(
-        dataset=dataset,
+        dataset=replace(dataset, group_text=group_text),
         answers=tuple(_answer(row, grading.scores, rationale) for row in rows),
         scale=grading.scores,
         judge=name if matrix else table.path.name,

@@ -93,10 +93,10 @@ def measure_ordered(predictions: JudgedArrays, options: MeasureOptions) -> dict[
             predictions.label, predictions.score, groups, weight=predictions.weight
         )
     # A group may be a query with its documents where some input is a query, or the inputs are not
-    # known.
-    inputs = predictions.input_names
+    # known; rows that share a source are no ranking.
+    inputs = predictions.input_names or (predictions.dataset.group_text,)
     names_query = any(word in name.lower() for name in inputs for word in QUERY_WORDS)
-    if groups is not None and (names_query or not inputs):
+    if groups is not None and (names_query or not any(inputs)):
         labels, score = predictions.dataset.labels, predictions.score
         # Two grades rank next to nothing; the probabilities behind them do.
         if len(predictions.scale.levels) == 2 and np.isfinite(predictions.probability).all():
