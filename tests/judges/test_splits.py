@@ -187,14 +187,7 @@ def test_one_pool_of_passages_under_few_questions_can_still_be_split() -> None:
     that means.
     """
     passages = [" ".join(f"p{i}w{j}" for j in range(100)) for i in range(10)]
-    questions = [
-        "who is it",
-        "why so late",
-        "what price",
-        "how many wolves",
-        "when exactly",
-        "where to",
-    ]
+    questions = ["who is it", "why so late", "what price", "how many wolves", "when", "where to"]
     rows = [
         Row(
             id=f"{q}{p}",
@@ -332,13 +325,8 @@ def test_a_conflict_moves_to_the_side_that_was_seen() -> None:
     }
     splits = split_dataset(Dataset.of(rows, labels=BINARY), placed=placed)
     found = homes(splits)
-    assert [found[f"g{i}"] for i in range(5)] == [
-        "validation",
-        "validation",
-        "holdout",
-        "holdout",
-        "train",
-    ]
+    parts = ["validation", "validation", "holdout", "holdout", "train"]
+    assert [found[f"g{i}"] for i in range(5)] == parts
     assert found["g5"] in ("train", "validation")
     assert any(note.startswith("3 sealed groups are open from now on: ") for note in splits.notes)
     assert "1 final group has come to the holdout so" in splits.notes

@@ -98,27 +98,11 @@ def test_classes_are_corrected_by_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (
-            {"id": "x", "mark": "unclear"},
-            r"m.jsonl, line 1: field 'id': row 'x' is not among the rows of 'd'",
-        ),
-        (
-            {"id": "a", "mark": "wrong label"},
-            r"m.jsonl, line 1: row 'a' has a wrong label and no right_label",
-        ),
-        (
-            {"id": "a", "right_label": 7},
-            r"m.jsonl, line 1: field 'right_label': 7 is not on the scale",
-        ),
-        (
-            {"id": "a", "right_label": "much"},
-            r"m.jsonl, line 1: field 'right_label': 'much' is neither a number",
-        ),
-        (
-            {"id": "n", "right_label": 2},
-            r"m.jsonl, line 1: row 'n' has no label that could be looked at again",
-        ),
-        ({"id": "a", "verdict": 2}, r"m.jsonl: no column is named mark, right_label or label"),
+        ({"id": "x", "mark": "unclear"}, "field 'id': row 'x' is not among the rows of 'd'"),
+        ({"id": "a", "mark": "wrong label"}, "row 'a' has a wrong label and no right_label"),
+        ({"id": "a", "right_label": 7}, "field 'right_label': 7 is not on the scale"),
+        ({"id": "a", "right_label": "much"}, "field 'right_label': 'much' is neither a number"),
+        ({"id": "n", "right_label": 2}, "row 'n' has no label that could be looked at again"),
     ],
 )
 def test_what_does_not_fit_is_named_by_file_line_and_field(
@@ -126,8 +110,11 @@ def test_what_does_not_fit_is_named_by_file_line_and_field(
 ) -> None:
     """Nothing is corrected then."""
     path = write(tmp_path / "m.jsonl", [line])
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=f"m.jsonl, line 1: {said}"):
         with_audited_labels(rows({"a": 1, "n": None}, GRADES), path)
+    write(path, [{"id": "a", "verdict": 2}])
+    with pytest.raises(DataError, match="no column is named mark, right_label or label"):
+        with_audited_labels(rows({"a": 1}, GRADES), path)
 
 
 def test_a_limit_leaves_marked_rows_out_and_says_so(tmp_path: Path) -> None:

@@ -285,17 +285,7 @@ def test_tied_groups_are_those_a_split_joins() -> None:
     rows.
     """
     texts = {name: " ".join(f"{name}{k}" for k in range(90)) for name in "xyzuvw"}
-    near = {
-        "a": "x",
-        "b": "x",
-        "c": "y",
-        "d": "y",
-        "e": "y",
-        "f": "z",
-        "g": "u",
-        "h": "v",
-        "i": "w",
-    }
+    near = dict(zip("abcdefghi", "xxyyyzuvw", strict=True))
     rows = [row(name, f"{texts[text]} {name}") for name, text in near.items()]
     report = check(*rows)
     assert seen(report, "tied_groups") == ("a", "b", "c", "d", "e")

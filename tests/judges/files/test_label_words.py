@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+import yaml
 
 from judgewright.judges import DataError, Dataset, OutputScale, load_dataset, load_verdicts
 from judgewright.judges.files import VerdictColumns, load_as_said, parse_grade_map, stream_verdicts
@@ -19,6 +20,7 @@ from judgewright.judges.files.label_words import (
     write_grade_map,
 )
 
+TABLE = yaml.safe_load((Path(__file__).parent / "label_words.yaml").read_text(encoding="utf-8"))
 BINARY = OutputScale(kind="binary", threshold=1.0)
 GRADES = OutputScale(low=0, high=3, threshold=2.0)
 
@@ -34,35 +36,7 @@ def read(path: Path, scale: OutputScale = BINARY, **more: object) -> Dataset:
     return load_as_said(path, {"columns": {}, **more}, inputs=("text",), scale=scale)
 
 
-@pytest.mark.parametrize(
-    ("labels", "expected"),
-    [
-        (["PASS", "FAIL"], [1, 0]),
-        (["Passed", "failed"], [1, 0]),
-        (["Correct", "Incorrect", "correct."], [1, 0, 1]),
-        (["Y", "N"], [1, 0]),
-        (["T", "F"], [1, 0]),
-        (["👍", "👎", "👍🏽"], [1, 0, 1]),
-        (["thumbs_up", "thumbs-down", "Thumbs Up"], [1, 0, 1]),
-        (["WAHR", "FALSCH"], [1, 0]),
-        (["VRAI", "FAUX"], [1, 0]),
-        (["Verdadero", "Falso"], [1, 0]),
-        (["Ja", "Nein"], [1, 0]),
-        (["oui", "non"], [1, 0]),
-        (["Sí", "No"], [1, 0]),
-        (["richtig", "falsch"], [1, 0]),
-        (["supported", "not_supported", "Unsupported"], [1, 0, 0]),
-        (["relevant", "irrelevant"], [1, 0]),
-        (["YES.", "**No**", "'yes'"], [1, 0, 1]),
-        (["good", "bad", "N/A", "#NV", "<NA>"], [1, 0, None, None, None]),
-        (["agree", "disagree"], [1, 0]),
-        (["1 (correct)", "0 (wrong)"], [1, 0]),
-        (["正确", "错误"], [1, 0]),
-        (["evet", "HAYIR", "hayır"], [1, 0, 0]),
-        (["DOĞRU", "YANLIŞ"], [1, 0]),
-        (["نعم", "لا"], [1, 0]),
-    ],
-)
+@pytest.mark.parametrize(("labels", "expected"), TABLE["clear"])
 def test_words_that_are_clear_by_themselves_are_read(
     tmp_path: Path, labels: list[str], expected: list[float | None]
 ) -> None:
@@ -76,30 +50,7 @@ def test_words_that_are_clear_by_themselves_are_read(
     assert streamed.dataset.notes == verdicts.dataset.notes
 
 
-@pytest.mark.parametrize(
-    ("labels", "expected", "scale"),
-    [
-        (
-            ["Strongly disagree", "Disagree", "Neutral", "Agree", "Strongly agree"],
-            [1, 2, 3, 4, 5],
-            "1..5",
-        ),
-        (
-            ["1 - Strongly disagree", "2 - Disagree", "3 - Neutral", "5 - Strongly agree"],
-            [1, 2, 3, 5],
-            "1..5",
-        ),
-        (["agree", "neutral", "strongly agree"], [4, 3, 5], "1..5"),
-        (["Poor", "Fair", "Good", "Excellent"], [2, 3, 4, 5], "1..5"),
-        (["Poor", "Fair", "Good", "Very good", "Excellent"], [1, 2, 3, 4, 5], "1..5"),
-        (["good", "ok", "bad"], [4, 3, 2], "1..5"),
-        (["Excellent (5)", "Bad (1)"], [5, 1], "1..5"),
-        (["5/5", "1/5", "3/5"], [5, 1, 3], "1..5"),
-        (["★★★★★", "★☆☆☆☆"], [5, 1], "1..5"),
-        (["4 stars", "1 star", "5 stars"], None, ""),
-        (["trifft voll zu", "trifft eher zu", "trifft gar nicht zu"], [5, 4, 1], "1..5"),
-    ],
-)
+@pytest.mark.parametrize(("labels", "expected", "scale"), TABLE["scales"])
 def test_scales_have_their_own_grades(
     tmp_path: Path, labels: list[str], expected: list[float] | None, scale: str
 ) -> None:
@@ -121,17 +72,7 @@ def test_scales_have_their_own_grades(
     assert any(note.startswith("labels were read as numbers: ") for note in data.notes)
 
 
-@pytest.mark.parametrize(
-    ("labels", "option"),
-    [
-        (["factual", "hallucinated"], "factual=1,hallucinated=?"),
-        (["grounded", "hallucinated"], "grounded=1,hallucinated=?"),
-        (["yes", "partially", "no"], "yes=1,partially=?,no=0"),
-        (["safe", "toxic"], "safe=?,toxic=?"),
-        (["No, not at all", "Yes, fully"], '"No, not at all"=?,"Yes, fully"=?'),
-        (["it's ok", "a=b"], "it's ok=?,a=b=?"),
-    ],
-)
+@pytest.mark.parametrize(("labels", "option"), TABLE["open"])
 def test_other_words_are_asked_about_with_the_whole_option(
     tmp_path: Path, labels: list[str], option: str
 ) -> None:

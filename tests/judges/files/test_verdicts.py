@@ -117,11 +117,8 @@ def test_a_missing_score_is_unscored_and_never_zero(tmp_path: Path) -> None:
     assert judged.coverage == pytest.approx(2 / 5)
     assert judged.unscored == {"parse": 3}
     details = [answer.detail for answer in judged.answers if isinstance(answer, Unscored)]
-    assert details == [
-        "no score in the file",
-        "no score in the file",
-        "the file's score is 'ERROR: timeout'",
-    ]
+    missing = "no score in the file"
+    assert details == [missing, missing, "the file's score is 'ERROR: timeout'"]
     assert "3 of 5 rows have no score; they are unscored, not wrong" in judged.dataset.notes
 
 
@@ -290,14 +287,7 @@ def test_scores_outside_a_stated_scale_are_named_and_left_unscored(tmp_path: Pat
         next(a.detail for a in judged.answers if isinstance(a, Unscored))
         == "the score 4 is outside the scale"
     )
-    assert load(tmp_path, rows, scale=GRADES, clip=True).score.tolist() == [
-        3.0,
-        3.0,
-        3.0,
-        0.0,
-        2.0,
-        3.0,
-    ]
+    assert load(tmp_path, rows, scale=GRADES, clip=True).score.tolist() == [3, 3, 3, 0, 2, 3]
 
 
 def test_labels_outside_a_stated_scale_are_refused_unless_clipped(tmp_path: Path) -> None:
@@ -315,13 +305,8 @@ def test_a_stated_scale_keeps_its_own_threshold_and_those_given(tmp_path: Path) 
     """The stated threshold, a threshold for both, and one of the labels' own."""
     rows = pairs((0, 0), (1, 1), (2, 2), (3, 3))
     at_three = OutputScale(low=0, high=3, threshold=3.0)
-    assert load(tmp_path, rows, scale=at_three).predicted.tolist() == [False, False, False, True]
-    assert load(tmp_path, rows, scale=at_three, threshold=1).predicted.tolist() == [
-        False,
-        True,
-        True,
-        True,
-    ]
+    assert load(tmp_path, rows, scale=at_three).predicted.tolist() == [0, 0, 0, 1]
+    assert load(tmp_path, rows, scale=at_three, threshold=1).predicted.tolist() == [0, 1, 1, 1]
     apart = load(tmp_path, rows, scale=at_three, label_threshold=2)
     assert (apart.positive.sum(), apart.predicted.sum()) == (2, 1)
 
@@ -521,24 +506,10 @@ def test_our_own_verdicts_keep_their_reasons_and_their_mark(tmp_path: Path) -> N
     """What `bench --out` writes comes back: why a row is unscored, its group, and that a model was
     simulated.
     """
+    answers = (("a", 1, None, "truncated"), ("b", 1, 1, None), ("c", 0, None, "whatever"))
     rows = [
-        {
-            "id": "a",
-            "label": 1,
-            "score": None,
-            "unscored": "truncated",
-            "simulated": True,
-            "group": "g",
-        },
-        {"id": "b", "label": 1, "score": 1, "unscored": None, "simulated": True, "group": "g"},
-        {
-            "id": "c",
-            "label": 0,
-            "score": None,
-            "unscored": "whatever",
-            "simulated": True,
-            "group": "g",
-        },
+        {"id": id, "label": label, "score": score, "unscored": why, "simulated": True, "group": "g"}
+        for id, label, score, why in answers
     ]
     judged = load(tmp_path, rows)
     assert judged.unscored == {"parse": 1, "truncated": 1}

@@ -17,7 +17,6 @@ from judgewright.judges import (
     CRITERIA_PLACE,
     InputError,
     JudgePrompt,
-    load_dataset,
     parse_label_scale,
 )
 from judgewright.runs.exports import TARGETS, ExportContext, Field, Refused, write_export
@@ -29,7 +28,6 @@ from judgewright.runs.imports import (
     understand,
 )
 
-DATA = Path(__file__).resolve().parents[3] / "../shared/data"
 SHIPPED = [
     ("trulens", "groundedness", 2, (0, 3), {"criteria", "supporting_evidence", "score"}),
     ("trulens", "context_relevance", 2, (0, 3), {"score"}),
@@ -243,20 +241,3 @@ def test_an_interpreter_is_found_from_where_one_stands(
     prompt = import_judge("mlflow", "quokka", options=said, interpreter="env/bin/python")
     assert "mlflow 9.1" in prompt.note
     assert "Is it a quokka?" in said_by(prompt)
-
-
-def test_rows_of_published_data_fit_an_imported_judge(python_with) -> None:
-    """Under the names that our data give to its fields."""
-    if not DATA.is_dir():
-        pytest.skip("the shared data are not on this machine")
-    named = AddOptions(fields={"question": "query", "context": "passage"})
-    python = python_with("trulens")
-    prompt = import_judge("trulens", "context_relevance", options=named, interpreter=python)
-    rows = load_dataset(
-        DATA / "context_relevance_trec_dl.jsonl",
-        inputs=prompt.inputs,
-        scale=prompt.scale,
-        label_scale=parse_label_scale("0..3@2"),
-        limit=5,
-    )
-    assert len(rows) == 5
