@@ -190,9 +190,7 @@ def one_direction(fp: BoolArray, fn: BoolArray, groups: IntArray) -> tuple[float
     return share, min(1.0, 2 * float(stdtr(touched - 1, -abs(sign.sum()) / spread)))
 
 
-def share_interval(
-    good: BoolArray, groups: IntArray, level: float = 0.95
-) -> tuple[float, float] | None:
+def share_interval(good: BoolArray, groups: IntArray) -> tuple[float, float] | None:
     """Return Wilson's interval for a share, on the number of independent rows that the groups are
     worth.
 
@@ -209,7 +207,7 @@ def share_interval(
         design = max(1.0, _spread_of(by_group, present) / independent)
     else:
         design = n / present
-    return wilson(float(good.sum()) / design, n / design, level)
+    return wilson(float(good.sum()) / design, n / design)
 
 
 @dataclass(frozen=True, slots=True)

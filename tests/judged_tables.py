@@ -1,9 +1,11 @@
-"""Tables of labels and verdicts, made from plain lists or arrays."""
+"""Tables of labels and verdicts, and rankings, made from plain lists or arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from judgewright.judges import (
     BINARY,
@@ -15,6 +17,7 @@ from judgewright.judges import (
     Unscored,
     Verdict,
 )
+from judgewright.judges.metrics import Ranking
 
 Values = Sequence[Any]  # Any: numbers of Python or numpy, or texts
 
@@ -62,3 +65,17 @@ def judged_table(
         answers.append(verdict)
     dataset = Dataset.of(rows, labels=label_scale or scale)
     return JudgedDataset(dataset=dataset, answers=tuple(answers), scale=scale, **more)
+
+
+def ranking_of_run(
+    judged: Mapping[str, Mapping[str, float]], run: Mapping[str, Mapping[str, float]]
+) -> Ranking:
+    """Return the documents of the judged queries, from grades and scores by query and document."""
+    lines: list[tuple[int, float, float]] = []
+    with_grades = [(query, grades) for query, grades in judged.items() if grades]
+    for code, (query, grades) in enumerate(with_grades):
+        scores = run.get(query, {})
+        for document in {**grades, **scores}:
+            lines.append((code, grades.get(document, np.nan), scores.get(document, np.nan)))
+    table = np.array(lines, np.float64).reshape(-1, 3)
+    return Ranking(query=table[:, 0].astype(np.int64), grade=table[:, 1], score=table[:, 2])

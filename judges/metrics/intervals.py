@@ -139,21 +139,18 @@ def percentile_interval(values: FloatArray, level: float = 0.95) -> Interval | N
     return float(low), float(high)
 
 
-def wilson(
-    hits: float, n: float, level: float = 0.95, *, quantile: float | None = None
-) -> Interval | None:
+def wilson(hits: float, n: float, *, quantile: float | None = None) -> Interval | None:
     """Return Wilson's score interval for a proportion of independent rows (Wilson 1927); None for
     no rows.
 
     Args:
         hits: Of the n.
         n: Rows; need not be whole.
-        level: Coverage asked for.
-        quantile: To use in place of the normal one for this level, where n was estimated.
+        quantile: To use in place of the normal one for 95 %, where n was estimated.
     """
     if n <= 0:
         return None
-    z = NormalDist().inv_cdf((1.0 + level) / 2) if quantile is None else quantile
+    z = NormalDist().inv_cdf(0.975) if quantile is None else quantile
     share = hits / n
     centre = share + z * z / (2 * n)
     half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
@@ -214,21 +211,9 @@ def _row_draw(cells: Cells, rng: np.random.Generator, b: int) -> FloatArray:
 
 def _group_draw(cells: Cells, groups: IntArray) -> Draw:
     units, size = cells.units, cells.size
-    if units * size <= DENSE:
-        counts = (
-            np.bincount(groups * size + cells.code, minlength=units * size)
-            .reshape(units, size)
-            .astype(np.float64)
-        )
-        return lambda rng, b: _count_rows(rng.integers(0, units, (b, units)), units) @ counts
-    # Nearly every probability its own cell: the table of groups and cells is almost empty.
-    from scipy.sparse import csr_matrix
-
-    ones = np.ones(len(cells.code))
-    sparse = csr_matrix((ones, (cells.code, groups)), shape=(size, units))
-    return lambda rng, b: (
-        np.asarray(sparse @ _count_rows(rng.integers(0, units, (b, units)), units).T).T
-    )
+    counts = np.bincount(groups * size + cells.code, minlength=units * size)
+    table = counts.reshape(units, size).astype(np.float64)
+    return lambda rng, b: _count_rows(rng.integers(0, units, (b, units)), units) @ table
 
 
 def _count_rows(drawn: IntArray, size: int) -> FloatArray:

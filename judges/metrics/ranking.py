@@ -12,7 +12,7 @@ mean.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -49,26 +49,6 @@ class Ranking:
             raise InputError(
                 f"{len(self.query)} queries, {len(self.grade)} grades and {len(self.score)} scores"
             )
-
-    @classmethod
-    def of_run(
-        cls, judged: Mapping[str, Mapping[str, float]], run: Mapping[str, Mapping[str, float]]
-    ) -> Ranking:
-        """Build the ranking of the judged queries; one that the run lacks scores 0, one that nobody
-        judged is left out.
-
-        Args:
-            judged: Grade by query and document.
-            run: Score by query and document.
-        """
-        lines: list[tuple[int, float, float]] = []
-        with_grades = [(query, grades) for query, grades in judged.items() if grades]
-        for code, (query, grades) in enumerate(with_grades):
-            scores = run.get(query, {})
-            for document in {**grades, **scores}:
-                lines.append((code, grades.get(document, np.nan), scores.get(document, np.nan)))
-        table = np.array(lines, np.float64).reshape(-1, 3)
-        return cls(query=table[:, 0].astype(np.int64), grade=table[:, 1], score=table[:, 2])
 
     @cached_property
     def queries(self) -> int:

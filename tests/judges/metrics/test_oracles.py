@@ -26,6 +26,8 @@ from judgewright.judges.metrics import (
 )
 from judgewright.judges.metrics.ranking import average_precision
 
+from ...judged_tables import ranking_of_run
+
 ORACLES = Path(__file__).resolve().parents[3] / "../shared/data/oracles.json"
 Inputs = dict[str, Any]  # Any: JSON as the file has it
 WITHOUT_ORACLE = {"specificity"}
@@ -67,14 +69,14 @@ def _by_query(
     function: Callable[..., Any], *args: int, **options: Any
 ) -> Callable[[Inputs], dict[str, float]]:
     def compute(inputs: Inputs) -> dict[str, float]:
-        ranking = Ranking.of_run(inputs["qrels"], inputs["run"])
+        ranking = ranking_of_run(inputs["qrels"], inputs["run"])
         return dict(zip(inputs["qrels"], function(ranking, *args, **options).tolist(), strict=True))
 
     return compute
 
 
 def _map(inputs: Inputs) -> float | None:
-    ranking = Ranking.of_run(inputs["qrels"], inputs["run"])
+    ranking = ranking_of_run(inputs["qrels"], inputs["run"])
     return mean_over_queries(average_precision(ranking), ranking, ranking.relevant(1)).value
 
 

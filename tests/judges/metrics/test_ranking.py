@@ -20,6 +20,8 @@ from judgewright.judges.metrics import (
 )
 from judgewright.judges.metrics.ranking import average_precision
 
+from ...judged_tables import ranking_of_run
+
 documents = st.lists(
     st.tuples(st.integers(0, 3), st.sampled_from([0.1, 0.5, 0.9])), min_size=1, max_size=6
 )
@@ -99,8 +101,8 @@ def test_ndcg_of_many_queries_equals_scikit_learn(queries: list[list[tuple[int, 
 def test_a_judged_document_that_the_run_lacks_counts_in_the_ideal() -> None:
     """The best document is missing, so that even a perfect order of the rest stays below 1."""
     grades = {"q": {"a": 3.0, "b": 2.0, "c": 0.0}}
-    full = Ranking.of_run(grades, {"q": {"a": 3.0, "b": 2.0, "c": 1.0}})
-    short = Ranking.of_run(grades, {"q": {"b": 2.0, "c": 1.0}})
+    full = ranking_of_run(grades, {"q": {"a": 3.0, "b": 2.0, "c": 1.0}})
+    short = ranking_of_run(grades, {"q": {"b": 2.0, "c": 1.0}})
     assert ndcg(full)[0] == 1.0
     assert ndcg(short)[0] == pytest.approx(2 / (3 + 2 / np.log2(3)))
     assert average_precision(short)[0] == 0.5
@@ -112,7 +114,7 @@ def test_a_query_without_a_relevant_document_counts_zero_and_is_named() -> None:
     """
     judged = {"good": {"a": 1.0, "b": 0.0}, "none": {"a": 0.0}, "absent": {"a": 1.0}}
     found = ranking_metrics(
-        Ranking.of_run(judged, {"good": {"a": 2.0, "b": 1.0}, "other": {"z": 1.0}}), at=(1, 5)
+        ranking_of_run(judged, {"good": {"a": 2.0, "b": 1.0}, "other": {"z": 1.0}}), at=(1, 5)
     )
     assert list(found) == ["ndcg@1", "ndcg_exp@1", "ndcg@5", "ndcg_exp@5", "map"]
     for estimate in found.values():
@@ -128,9 +130,9 @@ def test_odd_rankings_have_stated_answers() -> None:
     """No query: undefined. One query: no interval. All perfect: not certain. A cut-off below 1 is
     refused.
     """
-    empty = Ranking.of_run({}, {"q": {"a": 1.0}})
+    empty = ranking_of_run({}, {"q": {"a": 1.0}})
     assert {e.reason for e in ranking_metrics(empty).values()} == {"no query has a judged document"}
-    nothing = ranking_metrics(Ranking.of_run({"q": {"a": 0.0}, "r": {"b": 0.0}}, {"q": {"a": 1.0}}))
+    nothing = ranking_metrics(ranking_of_run({"q": {"a": 0.0}, "r": {"b": 0.0}}, {"q": {"a": 1.0}}))
     assert {(e.value, e.reason) for e in nothing.values()} == {
         (None, "no query has a relevant document")
     }
