@@ -2,17 +2,11 @@
 they came from.
 """
 
-import unicodedata
-
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from sklearn.feature_extraction.text import CountVectorizer
 
 from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Verdict
-from judgewright.judges.retrieval import _WORD
 from judgewright.slices import (
     LIKELY,
     LikelyWords,
@@ -183,34 +177,3 @@ def test_words_of_texts_without_signal_are_rarely_confirmed() -> None:
         )
         confirmed += any(found.confirmed for found in report.slices)
     assert confirmed <= 4
-
-
-@settings(deadline=None)
-@given(
-    st.lists(st.text(st.sampled_from("ab Éé_1!\n中"), max_size=12), min_size=4, max_size=12),
-    st.integers(1, 3),
-)
-def test_the_table_of_words_is_the_one_that_a_vectorizer_makes(
-    texts: list[str], least: int
-) -> None:
-    """Counted by scikit-learn, text by text; here a text that several rows share is taken apart
-    once.
-    """
-    rows = [
-        Row(id=str(i), inputs={"a": text}, label=None)
-        for i, text in enumerate([*texts, *texts[:2]])
-    ]
-    found = read_vocabulary(rows, ["a"], min_rows=least)
-    counter = CountVectorizer(
-        analyzer=lambda text: set(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
-    )
-    try:
-        table = counter.fit_transform([row.inputs["a"] for row in rows]).toarray()
-    except ValueError:  # there is no word
-        assert found is None
-        return
-    frequent = (table.sum(0) >= least) & (table.sum(0) <= len(rows) - least)
-    names = [str(name) for name in counter.get_feature_names_out()[frequent]]
-    assert [condition.word for condition in found.conditions] == names if found else not names
-    if found:
-        assert found.present.toarray().tolist() == table[:, frequent].tolist()
