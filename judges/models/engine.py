@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from concurrent.futures import Future, wait
+from contextlib import contextmanager
 from typing import Protocol
 
 from ..errors import BudgetSpent, Interrupted
@@ -93,19 +94,33 @@ class Here:
 
     def _drain(self, dispatcher: Dispatcher, work: Future[None], counters: Counters) -> None:
         """Send nothing more and await what is on the wire; a further Ctrl-C gives it up."""
-        interrupted = Interrupted(
-            "", hint="the same command goes on: what was answered is not asked again"
-        )
-        self._loop.call(lambda: dispatcher.stop(interrupted))
-        try:
-            _watch(work, counters, None)
-        except KeyboardInterrupt:
-            work.cancel()
-            message = "stopped at once: calls in flight were given up and may have been charged"
-            raise Interrupted(message, hint=interrupted.hint) from None
-        # Only now is it clear how many were answered, and the dispatcher has this error already.
-        answered = f"{counters.done:,} of {counters.total:,}"
-        interrupted.args = (f"stopped with {answered} requests answered, all of them kept",)
+        with draining(counters) as interrupted:
+            self._loop.call(lambda: dispatcher.stop(interrupted))
+            try:
+                _watch(work, counters, None)
+            except KeyboardInterrupt:
+                work.cancel()
+                raise
+
+
+@contextmanager
+def draining(counters: Counters) -> Generator[Interrupted]:
+    """Yield the error to stop with while what is on the wire is awaited; it says how many were
+    answered in the end.
+
+    Raises:
+        Interrupted: A further Ctrl-C gave it up.
+    """
+    interrupted = Interrupted(
+        "", hint="the same command goes on: what was answered is not asked again"
+    )
+    try:
+        yield interrupted
+    except KeyboardInterrupt:
+        message = "stopped at once: calls in flight were given up and may have been charged"
+        raise Interrupted(message, hint=interrupted.hint) from None
+    answered = f"{counters.done:,} of {counters.total:,}"
+    interrupted.args = (f"stopped with {answered} requests answered, all of them kept",)
 
 
 def _watch(

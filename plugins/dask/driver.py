@@ -24,6 +24,7 @@ from ...judges.models import FailedCall, Progress, Request
 from ...judges.models.budget import Reservation
 from ...judges.models.counters import Call, Counters
 from ...judges.models.dispatcher import ClientContext
+from ...judges.models.engine import draining
 from ...runs.store.calls import CallStore
 from ...runs.store.database import Database
 from .leases import LEASE, Workers, spent_on
@@ -217,20 +218,14 @@ class _Work:
 
     def _drain(self) -> None:
         """Send nothing more and await what is on the wire; a further Ctrl-C gives it up."""
-        interrupted = Interrupted(
-            "", hint="the same command goes on: what was answered is not asked again"
-        )
-        self._stop(interrupted)
         try:
-            while not self._over():
-                self._step()
-        except KeyboardInterrupt:
+            with draining(self.counters) as interrupted:
+                self._stop(interrupted)
+                while not self._over():
+                    self._step()
+        except Interrupted as error:
             self._given.clear()
-            message = "stopped at once: calls in flight were given up and may have been charged"
-            self._stopped = Interrupted(message, hint=interrupted.hint)
-            return
-        answered = f"{self.counters.done:,} of {self.counters.total:,}"
-        interrupted.args = (f"stopped with {answered} requests answered, all of them kept",)
+            self._stopped = error
 
     def _stop(self, reason: BaseException) -> None:
         if self._stopped is None:
@@ -342,11 +337,7 @@ class _Work:
         """Replace what was reserved for a shard by what it has cost, and may have cost, by the call
         table.
         """
-        spent = spent_on(self.database, lent.shard.id)
-        cost, tokens = (
-            spent.settled_cost + spent.in_doubt_cost,
-            spent.settled_tokens + spent.in_doubt_tokens,
-        )
+        cost, tokens = spent_on(self.database, lent.shard.id)
         first, *others = lent.reservations
         self.context.budget.settle(first, cost=cost, tokens=tokens)
         for reservation in others:
@@ -385,8 +376,8 @@ class _Work:
         self._take_answers(self._elsewhere)
         self._threads = self.cluster.threads()
         living, dead = self.workers.look()
-        for one in dead:
-            self._bury(one.place, living)
+        for address in dead:
+            self._bury(address, living)
         # Who was avoided and beats again has begun anew.
         self._avoided = (self._avoided - set(living)) & self._threads.keys()
         self._fetch_free()

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...judges.errors import LeaseLost, WorkspaceError
-from ...judges.models import FailedCall, Spending
+from ...judges.models import FailedCall
 from ...runs.store.calls import CallStore, read_spending
 from ...runs.store.database import Database
 from ...runs.store.lock import WriterLock
@@ -236,14 +236,6 @@ class LeasedCallStore(CallStore):
         return at
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dead:
-    """A worker that was taken for dead, and what it had leased."""
-
-    place: str
-    keys: frozenset[bytes]
-
-
 class Workers:
     """What a driver sees of the processes that send calls, and tells its own.
 
@@ -262,22 +254,23 @@ class Workers:
         row = (self.owner, None, run_id, "the driver")
         database.submit(lambda connection: connection.execute(_ENTER_WORKER, row)).result()
 
-    def look(self) -> tuple[set[str], list[Dead]]:
-        """Return where this driver's living workers are, and who has died since, of any driver."""
+    def look(self) -> tuple[set[str], list[str]]:
+        """Return where this driver's living workers are, and where one has died since, of any
+        driver.
+        """
         elapsed, self._looked = min(time.monotonic() - self._looked, _LONGEST_GAP), time.monotonic()
         rows = self._database.read(_WORKERS, (self.owner,))
         seen: dict[str, tuple[int, float]] = {}
         living: set[str] = set()
-        dead: list[Dead] = []
+        dead: list[str] = []
         for owner, driver, place, beat in rows:
             before, still = self._seen.get(owner, (None, 0.0))
             still = still + elapsed if beat == before else 0.0
             seen[owner] = (beat, still)
             halted = beat == before and still >= self.lease
             if halted or self._has_ended(owner):
-                keys = self._take_back(owner, beat)
-                if keys is not None:
-                    dead.append(Dead(place=place, keys=frozenset(keys)))
+                if self._take_back(owner, beat):
+                    dead.append(place)
             elif driver == self.owner:
                 living.add(place)
         self._seen = seen
@@ -315,23 +308,26 @@ class Workers:
             )
         ).result()
 
-    def _take_back(self, owner: str, beat: int) -> list[bytes] | None:
-        """Take the leases of a worker that did not beat again; None where it did."""
+    def _take_back(self, owner: str, beat: int) -> bool:
+        """Take the leases of a worker, unless it did beat again; return whether they were."""
 
-        def work(connection: Connection) -> list[bytes] | None:
+        def work(connection: Connection) -> bool:
             if connection.execute(_SAME_BEAT, (owner, beat)).rowcount != 1:
-                return None
-            keys = [bytes(key) for (key,) in connection.execute(_LEASED_BY, (owner,)).fetchall()]
+                return False
             connection.execute("DELETE FROM lease WHERE owner = ?", (owner,))
             connection.execute("DELETE FROM worker WHERE owner = ?", (owner,))
-            return keys
+            return True
 
         return self._database.submit(work).result()
 
 
-def spent_on(database: Database, shard: str) -> Spending:
-    """Return what a shard has cost, and may have cost, whoever worked on it."""
-    return read_spending(database, "shard = ?", (shard,))
+def spent_on(database: Database, shard: str) -> tuple[float, int]:
+    """Return the dollars and tokens that a shard has cost or may have cost, whoever worked on
+    it.
+    """
+    spent = read_spending(database, "shard = ?", (shard,))
+    tokens = spent.settled_tokens + spent.in_doubt_tokens
+    return spent.settled_cost + spent.in_doubt_cost, tokens
 
 
 def taken_for_dead() -> LeaseLost:
@@ -355,7 +351,6 @@ _CLAIM = "INSERT INTO lease (key, owner) VALUES {} ON CONFLICT DO NOTHING RETURN
 _ALIVE = "UPDATE worker SET beat = beat + 1 WHERE owner = ?"
 _SAME_BEAT = "UPDATE worker SET stopping = 1 WHERE owner = ? AND beat = ?"
 _WORKERS = "SELECT owner, driver, place, beat FROM worker WHERE owner <> ?"
-_LEASED_BY = "SELECT key FROM lease WHERE owner = ?"
 _STILL_MINE = "UPDATE lease SET owner = owner WHERE key = ? AND owner = ?"
 _LOSE_EARLIER = (
     "UPDATE attempt SET state = 'lost', settled = ? WHERE state = 'sent' AND run_id = ? AND key = ?"

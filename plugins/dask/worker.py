@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import random
 import threading
+from collections.abc import Generator
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -201,7 +202,7 @@ class Sender:
         context.forecast.learn_from(shard.forecast)
         counters = Counters(len(calls), stats)
         stopped: JudgewrightError | None = None
-        with _Allowance(self, shard):
+        with self._allowance(shard):
             try:
                 stopped = self._here.ask(
                     context, calls, lambda at: shard_calls[at].request, counters, self._watch
@@ -220,8 +221,19 @@ class Sender:
             forecast=context.forecast.learned,
         )
 
-    def allow(self, shard: Shard, money: float, tokens: int) -> None:
-        """Raise what this process may spend, or lower it."""
+    @contextlib.contextmanager
+    def _allowance(self, shard: Shard) -> Generator[None]:
+        """Let this process spend what a shard may; an earlier try at it has spent some."""
+        before, tokens_before = spent_on(self._database, shard.id)
+        self._allow(shard, shard.money - before, shard.tokens - tokens_before)
+        try:
+            yield
+        finally:
+            # What was spent stays counted, so only the rest is taken back.
+            spent, tokens = spent_on(self._database, shard.id)
+            self._allow(shard, spent - shard.money, tokens - shard.tokens)
+
+    def _allow(self, shard: Shard, money: float, tokens: int) -> None:
         with self._counting:
             budget = self._context.budget
             if shard.limits[0] and budget.money is None:
@@ -229,14 +241,6 @@ class Sender:
             if shard.limits[1] and budget.tokens is None:
                 budget.tokens = 0
             budget.extend(money=money, tokens=tokens)
-
-    def spent_on(self, shard: Shard) -> tuple[float, int]:
-        """Return the dollars and tokens that a shard has cost or may have cost."""
-        spent = spent_on(self._database, shard.id)
-        return (
-            spent.settled_cost + spent.in_doubt_cost,
-            spent.settled_tokens + spent.in_doubt_tokens,
-        )
 
     def close(self) -> None:
         """Give back the leases and close what is open, once no shard is worked on: what is on the
@@ -286,25 +290,6 @@ class Sender:
                 self._context.concurrency = orders.in_flight
                 self._context.lookahead = max(4, orders.in_flight)
             self._closing.wait(BEAT)
-
-
-class _Allowance:
-    """What a shard may spend, as part of what its process may spend; an earlier try at the shard
-    has spent some.
-    """
-
-    def __init__(self, sender: Sender, shard: Shard) -> None:
-        self._sender, self._shard = sender, shard
-        self._before = sender.spent_on(shard)
-
-    def __enter__(self) -> None:
-        money, tokens = self._before
-        self._sender.allow(self._shard, self._shard.money - money, self._shard.tokens - tokens)
-
-    def __exit__(self, *_: object) -> None:
-        # What was spent stays counted, so only the rest is taken back.
-        money, tokens = self._sender.spent_on(self._shard)
-        self._sender.allow(self._shard, money - self._shard.money, tokens - self._shard.tokens)
 
 
 def open_lent(workspace: str) -> Database:

@@ -74,7 +74,7 @@ def test_a_worker_that_hangs_loses_its_leases_and_sends_nothing_more(database: D
     record.put_into("shard", KEYS[:2])
     workers.look()
     _, dead = workers.look()
-    assert [(found.place, found.keys) for found in dead] == [("tls://a", frozenset(KEYS[:2]))]
+    assert dead == ["tls://a"]
     assert worker(database, place="tls://b").claim(KEYS) == set(KEYS)
     with pytest.raises(LeaseLost):
         record.sent(KEYS[0], reserved_cost=1.0, reserved_tokens=5).result()
@@ -116,7 +116,7 @@ def test_a_late_reply_is_paid_and_the_first_reply_stays(database: Database) -> N
     assert kept.text == "second"
     spending = records[0].spending()
     assert (spending.settled_cost, spending.in_doubt_cost) == (0.5, 0.0)
-    assert [spent_on(database, shard).settled_cost for shard in ("one", "two")] == [0.25, 0.25]
+    assert [spent_on(database, shard) for shard in ("one", "two")] == [(0.25, 40)] * 2
     assert records[0].summary().repeated == 0
 
 
@@ -131,18 +131,7 @@ def test_what_a_shard_cost_counts_attempts_in_doubt(database: Database) -> None:
     for _ in range(2):
         record.sent(key, reserved_cost=1.0, reserved_tokens=100).result()
     record.done(key, ANSWER, request=ask(1), endpoint="e", model="m").result()
-    spent = spent_on(database, "shard")
-    assert (
-        spent.settled_cost,
-        spent.settled_tokens,
-        spent.in_doubt_cost,
-        spent.in_doubt_tokens,
-    ) == (
-        0.25,
-        40,
-        1.0,
-        100,
-    )
+    assert spent_on(database, "shard") == (1.25, 140)
 
 
 def test_who_was_killed_on_this_machine_is_known_at_once(tmp_path: Path) -> None:
@@ -163,7 +152,7 @@ def test_who_was_killed_on_this_machine_is_known_at_once(tmp_path: Path) -> None
     workers = Workers(database, "r", lease=1e9)
     assert workers.leased([bytes(32)]) == {bytes(32)}
     _, dead = workers.look()
-    assert [one.place for one in dead] == ["tls://x"]
+    assert dead == ["tls://x"]
     assert alive.claim([bytes(32)]) == {bytes(32)}
     alive.leave()
     assert not list(tmp_path.glob("worker-*.lock"))
