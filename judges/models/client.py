@@ -29,7 +29,6 @@ from .model import Completion, Model, Request
 from .price import Prices
 from .rates import Clock, RateLimits
 from .recorded import Recorded
-from .request_json import Keys
 from .settings import ModelSettings
 from .speed import Speed
 
@@ -240,12 +239,12 @@ class Client:
         with their texts.
         """
         apply = self.settings.apply
-        keys = Keys(endpoint=self.model.endpoint, model=self.model.name)
+        endpoint, model = self.model.endpoint, self.model.name
         by_key: dict[bytes, Call] = {}
         calls: list[Call] = []
         for position, request in enumerate(requests):
             request = apply(request)
-            key = keys.key(request)
+            key = request.key(endpoint=endpoint, model=model)
             call = by_key.get(key)
             if call is not None:
                 call.positions.append(position)

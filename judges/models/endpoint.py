@@ -39,7 +39,6 @@ class Endpoint:
     ) -> None:
         self._name = name
         self._at = Address(**address)
-        self._limit = _TimeLimit(self._at.timeout)
         self._transport = _open_transport(transport, self._at)
 
     def __repr__(self) -> str:
@@ -81,65 +80,14 @@ class Endpoint:
 
     async def close(self) -> None:
         """See `Model.close`."""
-        self._limit.close()
         await self._transport.close()
 
     async def _try(self, body: Mapping[str, Any]) -> Answer | ModelError:  # Any: JSON
         try:
-            with self._limit:
+            async with asyncio.timeout(self._at.timeout):
                 return await self._transport.post(body)
         except TimeoutError:
-            return too_late(self._at.base_url, self._limit.seconds)
-
-
-class _TimeLimit:
-    """`asyncio.timeout` for many tasks with one limit: one timer for all of them, where each would
-    cost 10 % of a call.
-
-    Args:
-        seconds: For which a task may be inside.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self._inside: dict[asyncio.Task[Any], float] = {}
-        """Each task's deadline, the earliest first."""
-        self._timer: asyncio.TimerHandle | None = None
-
-    def __enter__(self) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        loop = task.get_loop()
-        self._inside[task] = loop.time() + self.seconds
-        if len(self._inside) == 1:
-            self.close()
-            self._timer = loop.call_later(self.seconds, self._end_late)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: object
-    ) -> None:
-        if kind is GeneratorExit:  # its loop is gone
-            return
-        task = asyncio.current_task()
-        assert task is not None
-        ended = self._inside.pop(task, None) is None
-        # Unless somebody else has cancelled it as well.
-        if ended and not task.uncancel() and kind is asyncio.CancelledError:
-            raise TimeoutError from error
-
-    def close(self) -> None:
-        """End the timer."""
-        if self._timer is not None:
-            self._timer.cancel()
-
-    def _end_late(self) -> None:
-        loop = asyncio.get_running_loop()
-        for task, deadline in list(self._inside.items()):
-            if deadline > loop.time():
-                self._timer = loop.call_at(deadline, self._end_late)
-                break
-            del self._inside[task]
-            task.cancel()
+            return too_late(self._at.base_url, self._at.timeout)
 
 
 def _open_transport(name: TransportName, address: Address) -> Transport:

@@ -1,16 +1,15 @@
-"""The JSON of a request, sorted by name: what the requests of a judge share is written, hashed and
-stored once.
+"""The JSON of a request, sorted by name: what the requests of a judge share is written and stored
+once.
 """
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from dataclasses import dataclass, replace
 
 import orjson
 
-from .model import REQUEST_SCHEMA, Request
+from .model import Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,28 +50,3 @@ class RequestFrame:
             and one.messages[-1].role == other.messages[-1].role
             and one.messages[:-1] == other.messages[:-1]
         )
-
-
-class Keys:
-    """The keys of requests to one model: what `Request.key` returns, in less time."""
-
-    def __init__(self, *, endpoint: str, model: str) -> None:
-        self._endpoint = endpoint
-        self._model = model
-        self._frame: RequestFrame | None = None
-        self._head = hashlib.blake2b()
-
-    def key(self, request: Request) -> bytes:
-        """Return the key of a request."""
-        if not request.messages:
-            return request.key(endpoint=self._endpoint, model=self._model)
-        frame = self._frame
-        if frame is None or not frame.fits(request):
-            frame = RequestFrame.of(
-                request, schema=REQUEST_SCHEMA, endpoint=self._endpoint, model=self._model
-            )
-            self._frame, self._head = frame, hashlib.blake2b(frame.head, digest_size=32)
-        key = self._head.copy()
-        key.update(orjson.dumps(request.messages[-1].content))
-        key.update(frame.tail)
-        return key.digest()

@@ -1,7 +1,6 @@
 """The client against a real llama.cpp server, with a tiny model of random weights made on the spot.
 
-What it says is noise; that it is asked, limited, seeded, measured and recorded as it should be is
-not.
+What it says is noise; that it is asked, limited, seeded and measured as it should be is not.
 """
 
 import importlib.util
@@ -15,9 +14,8 @@ from typing import Any
 
 import pytest
 
-from judgewright.judges.models import CallRecord, Client, Completion, Endpoint, Message, Request
+from judgewright.judges.models import Client, Completion, Endpoint, Message, Request
 from judgewright.runs.cli import main
-from judgewright.runs.store import CallStore, SqliteDatabase
 
 MISSING = [
     name for name in ("gguf", "tokenizers", "xllamacpp") if importlib.util.find_spec(name) is None
@@ -129,10 +127,10 @@ def base_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         process.communicate()
 
 
-def ask(base_url: str, *requests: Request, record: CallRecord | None = None) -> list[Completion]:
+def ask(base_url: str, *requests: Request) -> list[Completion]:
     """Ask through the client and expect answers."""
     endpoint = Endpoint(name="tiny", base_url=base_url, api_key=None)
-    with Client(endpoint, record=record, concurrency=4) as client:
+    with Client(endpoint, concurrency=4) as client:
         outcomes = client.ask(requests)
     assert all(isinstance(outcome, Completion) for outcome in outcomes), outcomes
     return [outcome for outcome in outcomes if isinstance(outcome, Completion)]
@@ -192,43 +190,6 @@ def test_log_probabilities_come_back(base_url: str) -> None:
         assert sum(math.exp(logprob) for logprob in alternatives) <= 1.0 + 1e-6
         # At temperature 0 the token taken is the likeliest.
         assert token.logprob == pytest.approx(alternatives[0], abs=1e-6)
-
-
-def test_a_seed_gives_the_same_text_again_and_another_seed_another(base_url: str) -> None:
-    """The repeat index is the seed; the records are apart, so nothing is answered from memory."""
-    warm = [about("say something", temperature=1.5, repeat=k) for k in range(4)]
-    first, again = ([c.text for c in ask(base_url, *warm)] for _ in range(2))
-    assert first == again
-    assert len(set(first)) > 1
-
-
-def test_the_token_limit_is_honoured(base_url: str) -> None:
-    """Random weights never stop by themselves here: the reply is cut, also with twice the room, and
-    says so.
-    """
-    for limit in (1, 5, 9):
-        (completion,) = ask(base_url, about("go on and on", max_tokens=limit))
-        assert completion.tokens_out == limit + 2 * limit
-        assert completion.finish_reason == "length"
-
-
-def test_a_recorded_run_is_replayed_without_asking_again(base_url: str, tmp_path: Path) -> None:
-    """A second client over the same workspace sends nothing; each reply was cut, so that there are
-    two calls a row.
-    """
-    rows = [about(f"row {i}", top_logprobs=2) for i in range(8)]
-    with SqliteDatabase(tmp_path / "judgewright.db") as database:
-        first = ask(base_url, *rows, record=CallStore(database, "run-1"))
-        once = CallStore(database, "run-1").summary()
-    assert (once.done, once.attempts, once.in_doubt, once.repeated) == (16, 16, 0, 0)
-    with SqliteDatabase(tmp_path / "judgewright.db") as database:
-        again = ask(base_url, *rows, record=CallStore(database, "run-2"))
-        assert CallStore(database, "run-2").summary().attempts == 0
-        assert database.read("SELECT count(*) FROM attempt") == [(16,)]
-    assert all(completion.recorded for completion in again)
-    assert [(c.text, c.logprobs, c.tokens_out) for c in again] == [
-        (c.text, c.logprobs, c.tokens_out) for c in first
-    ]
 
 
 def test_models_test_says_what_the_server_honours(
