@@ -249,14 +249,14 @@ def walk(task: Task, dataset: Dataset, client: Client, split: int, *, rows: int)
     baseline = benchmark(prompt, parts, services, settings)
     goal = set_goal(objective, baseline, services, settings)
     run = RunContext(prompt=prompt, parts=parts, goal=goal, services=services, settings=settings)
-    archive = search(run, baseline)
-    survivor = choose_survivor(run, archive)
+    state = search(run, baseline)
+    survivor = choose_survivor(run, state)
     result: dict[str, Any] = {
         "task": f"{task.judge} {task.target}",
         "split": split,
         "proposer": proposer.name,
     }
-    old = None if archive.current is archive.first else archive.current.prompt
+    old = None if state.current is state.first else state.current.prompt
     result |= {"chance": None, "accepted": False, "old": old is not None, "old_accepted": False}
     if survivor is not None:
         decision = decide_on_holdout(run, survivor)

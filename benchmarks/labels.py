@@ -7,7 +7,7 @@ Real verdicts, labels hidden and shown one by one, the same stopping rule for bo
 twelve judges of LLMJudge in pairs (accuracies within 8 points, both say yes to at least 2 %),
 prompts of DIRAS on one model; the better one of each pair is the new one. A pair counts where the
 random order decides before the labels are used up; of the others wrong decisions are counted.
-"rows" takes each row for a group, "queries" the queries; "this pool" draws single rows. Beside it
+"rows" takes each row for a group, "queries" the queries. Beside it
 the labels that a test at a fixed number would take for the same gain with a power of .8
 (independent rows). Equal: 500 runs each on 600 rows of a random pair, stopped at the first
 crossing: verdicts swapped by a fair coin for each group, or labels drawn so that the metric is
@@ -24,12 +24,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 
 from judgewright.optimize import Guard
 from judgewright.optimize.flips import (
-    Estimand,
     FlipDecision,
     FlipDesign,
     FlipQueue,
@@ -137,10 +137,8 @@ def design_of(
     metric: str,
     *,
     guarded: bool,
-    estimand: Estimand,
     group: np.ndarray,
     seed: int,
-    every_row: bool = False,
 ) -> FlipDesign:
     """Return a design for a pair."""
     guards = (Guard(metric=GUARDS[metric], margin=MARGIN),) if guarded else ()
@@ -149,17 +147,15 @@ def design_of(
         guards=guards,
         alpha=alpha_of_look(1),
         seed=seed,
-        estimand=estimand,
         positive_from=1.0,
         rows=pair.rows(group),
-        every_row=every_row,
     )
 
 
 def label_until_decided(design: FlipDesign, pair: Pair) -> FlipDecision:
     """Show one label after the other."""
     queue = FlipQueue(design)
-    if design.estimand == "pool" or len({row.group for row in design.rows}) == len(design.rows):
+    if len({row.group for row in design.rows}) == len(design.rows):
         # One row a step: with all labels at hand the queue stops at the same one.
         return queue.decide([GivenLabel(str(i), float(y)) for i, y in enumerate(pair.label)])
     shown: list[GivenLabel] = []
@@ -223,24 +219,11 @@ def _compare(
     tallies = Counter[str]()
     for pair in pairs:
         group = pair.group if "queries" in about else np.arange(len(pair.label))
-        estimand: Estimand = "pool" if about == "this pool" else "groups"
         for seed in range(seeds):
-            sides = [
-                label_until_decided(
-                    design_of(
-                        pair,
-                        metric,
-                        guarded=guarded,
-                        estimand=estimand,
-                        group=group,
-                        seed=seed,
-                        every_row=every_row,
-                    ),
-                    pair,
-                )
-                for every_row in (True, False)
-            ]
-            at_random, drawn = sides
+            design = design_of(pair, metric, guarded=guarded, group=group, seed=seed)
+            with patch("judgewright.optimize.flips.queue.allocate", lambda *_: np.ones(9)):
+                at_random = label_until_decided(design, pair)
+            drawn = label_until_decided(design, pair)
             decided = at_random.outcome != "undecided"
             tallies["wrong at random"] += wrong(pair, at_random, metric, guarded)
             tallies["wrong"] += wrong(pair, drawn, metric, guarded)
@@ -293,7 +276,7 @@ def _accept_equal(pairs: list[Pair], kind: str, metric: str, guarded: bool, runs
         group = pair.group if kind == "swapped, queries" else np.arange(len(pair.label))
         if kind != "drawn labels":
             pair = _coined(pair, group, rng)
-        design = design_of(pair, metric, guarded=guarded, estimand="groups", group=group, seed=seed)
+        design = design_of(pair, metric, guarded=guarded, group=group, seed=seed)
         decision = FlipQueue(design).decide(
             [GivenLabel(str(i), y) for i, y in enumerate(pair.label)]
         )

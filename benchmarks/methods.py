@@ -313,7 +313,7 @@ def run_method(start: Start, method: str, proposer: Proposer, target: Target) ->
         pass
     requests = start.record.requests
     assert requests <= start.budget, f"{method} asked {requests:,} of {start.budget:,} requests"
-    survivor = choose_survivor(run, state.archive)
+    survivor = choose_survivor(run, state)
     decision = decide_on_holdout(run, survivor)
     return Run(
         method=method,
@@ -344,8 +344,8 @@ def _step_most(start: Start, proposer: Proposer, settings: RunSettings) -> int:
     bound = planned.step
     assert bound is not None, f"{proposer.name} has no known bound"
     validation = len(start.parts.validation)
-    proposals = planned.candidates * (bound.optimizer + bound.judge + bound.either)
-    return proposals + planned.candidates * validation + settings.batch_rows(validation)
+    proposals = bound.optimizer + bound.judge + bound.either
+    return proposals + validation + settings.batch_rows(validation)
 
 
 def _results(services: Services) -> dict[str, int]:

@@ -84,7 +84,7 @@ PYTHON_TASKS = {
             "step",
             "search_state",
             "brief",
-            "archive",
+            "candidate",
         ),
         "Say what should improve": ("goal_setting", "losses"),
         "Write prompts": ("proposers", "invariants"),
@@ -92,7 +92,6 @@ PYTHON_TASKS = {
         "Decide on the holdout": ("holdout",),
         "Find out which words caused a gain": (
             "hunks",
-            "ablation",
             "threshold",
             "word_diff",
             "align",

@@ -1,7 +1,6 @@
-from .ablation import HunkReport, measure_hunks
-from .archive import Archive, Candidate
 from .belief import Belief, quality_weights
 from .brief import BUDGET, Attempt, Brief, build_brief
+from .candidate import Candidate
 from .chance import Chance, chance_of
 from .changes import Changes
 from .context import RunContext, Services, judge_rows, open_rows
@@ -32,7 +31,6 @@ from .minibatch import minibatch
 from .outcome import BY_GATE, RUN_OUTCOMES, GateOutcome, RunOutcome, exit_code
 from .proposers.fewshot import FewShot
 from .proposers.gepa import Gepa
-from .proposers.guidelines import Guidelines
 from .proposers.human import HumanEdit
 from .proposers.mipro import Mipro
 from .proposers.prompt_parts import PARTS, Part
@@ -40,6 +38,7 @@ from .proposers.proposer import NoProposal, Proposal, Proposer
 from .proposers.rewrite import Rewrite
 from .proposers.textgrad import TextGrad
 from .proposers.workbench import Trial, Unanswered, Workbench
+from .search_state import SearchState
 from .settings import RunSettings
 from .survivor import Survivor, choose_survivor
 from .threshold import ChosenThreshold, NoThreshold, choose_threshold
@@ -52,7 +51,6 @@ __all__ = [
     "PARTS",
     "RUN_OUTCOMES",
     "VOLATILE",
-    "Archive",
     "Asked",
     "Attempt",
     "Belief",
@@ -71,9 +69,7 @@ __all__ = [
     "Goal",
     "Guard",
     "GuardResult",
-    "Guidelines",
     "HumanEdit",
-    "HunkReport",
     "Journal",
     "Ledger",
     "Look",
@@ -95,6 +91,7 @@ __all__ = [
     "RunContext",
     "RunOutcome",
     "RunSettings",
+    "SearchState",
     "Services",
     "Survivor",
     "Target",
@@ -128,7 +125,6 @@ __all__ = [
     "first_difference",
     "gate",
     "judge_rows",
-    "measure_hunks",
     "minibatch",
     "open_rows",
     "optimize",

@@ -98,14 +98,14 @@ def quality_weights(
     if objective.target not in BINARY_METRICS or before.scale.kind == "choice":
         return None
     rule = before.rule or DecisionRule(threshold=before.scale.threshold)
-    yes, wanted = float(before.predicted.mean()), float(after.predicted.mean())
+    yes, yes_after = float(before.predicted.mean()), float(after.predicted.mean())
     moved: list[JudgedDataset] = []
     for threshold in thresholds_of(before, rule):
-        if threshold != rule.threshold and (threshold > rule.threshold) == (wanted < yes):
+        if threshold != rule.threshold and (threshold > rule.threshold) == (yes_after < yes):
             moved.append(before.under(replace(rule, threshold=threshold)))
     if not moved:
         return None
-    nearest = min(moved, key=lambda judged: abs(float(judged.predicted.mean()) - wanted))
+    nearest = min(moved, key=lambda judged: abs(float(judged.predicted.mean()) - yes_after))
     changes = [compare(name, before, nearest) for name in objective.metrics]
     gains = [0.0 if change is None else change.gain for change in changes]
     weights = np.eye(len(gains))[0]

@@ -121,19 +121,6 @@ class Brief:
         counts = [f"{n} {kind}{'s' * kind.startswith('false')}" for kind, n in sizes.items()]
         return ", ".join(counts) or "no errors"
 
-    def dealt(self, shares: int) -> tuple[Brief, ...]:
-        """Deal the errors out over at most `shares` briefs of the same figures, none of them
-        without one.
-        """
-        shares = max(1, min(shares, len(self.errors)))
-        if shares == 1:
-            return (self,)
-        rows = self.train.judged.rows
-        dealt = [self.errors[first::shares] for first in range(shares)]
-        return tuple(
-            replace(self, only=frozenset(rows[i].id for i in positions)) for positions in dealt
-        )
-
     @property
     def quoted(self) -> tuple[str, ...]:
         """Ids of the rows whose texts the document shows, each once, in order."""
@@ -246,7 +233,7 @@ class _Pages:
         groups, losses = self.brief.groups, self.brief.train.losses
         if not groups:
             return self.add("# Errors\nThere are none.")
-        whole = float(losses[self.brief.inside].sum()) or 1.0
+        slice_loss = float(losses[self.brief.inside].sum()) or 1.0
         total = sum(len(group.rows) for group in groups)
         head = self.add(
             f"# Errors of the slice, by cause\n{NOTICE}\nBeside an error stands a row, outside the"
@@ -256,7 +243,7 @@ class _Pages:
         )
         heads: list[str] = []
         for number, group in enumerate(groups, 1):
-            n, share = len(group.rows), float(losses[list(group.rows)].sum()) / whole
+            n, share = len(group.rows), float(losses[list(group.rows)].sum()) / slice_loss
             words = f" Words that tell them apart: {', '.join(group.words)}." if group.words else ""
             heads.append(
                 self.add(
@@ -264,17 +251,16 @@ class _Pages:
                     f"{share:.0%} of the slice's loss.{words}"
                 )
             )
-        # A brief that was dealt fewer rows shows more of each.
         unread_room = self.left // 12 if self.judged.unscored else 0
-        shown = rows_by_loss(
+        numbered = rows_by_loss(
             groups, losses, max(1, min(MOST_ROWS, (self.left - unread_room) // _LEAST_ROW))
         )
-        beside = contrasts(self.judged, [i for _, i in shown], self.brief.inside)
+        beside = contrasts(self.judged, [i for _, i in numbered], self.brief.inside)
         bodies: dict[int, list[str]] = {}
-        for k, (number, i) in enumerate(shown):
-            share = (self.left - unread_room) // (len(shown) - k)
-            place = len(bodies.setdefault(number, [])) + 1
-            bodies[number].append(self._error(f"{number}.{place}", i, beside.get(i), share))
+        for k, (number, i) in enumerate(numbered):
+            share = (self.left - unread_room) // (len(numbered) - k)
+            position = len(bodies.setdefault(number, [])) + 1
+            bodies[number].append(self._error(f"{number}.{position}", i, beside.get(i), share))
         sections = [head]
         for number, title in enumerate(heads, 1):
             sections += [title, *bodies.get(number, ())]
@@ -285,8 +271,8 @@ class _Pages:
         rows = dict(
             zip((row.id for row in self.judged.dataset.rows), self.judged.dataset.rows, strict=True)
         )
-        found = [answer for answer in self.judged.answers if not isinstance(answer, Verdict)]
-        if not found:
+        unread = [answer for answer in self.judged.answers if not isinstance(answer, Verdict)]
+        if not unread:
             return ""
         counts = ", ".join(f"{n} {reason}" for reason, n in self.judged.unscored.items())
         sections = [
@@ -295,7 +281,7 @@ class _Pages:
                 " help."
             )
         ]
-        for number, answer in enumerate(found[:MOST_UNREAD], 1):
+        for number, answer in enumerate(unread[:MOST_UNREAD], 1):
             title = f"Row U{number}, no verdict ({answer.reason}): {cut(answer.detail, 200)}"
             sections.append(self._row(rows[answer.row_id], title, "", min(_SMALL_ROW, self.left)))
         return "\n\n".join(section for section in sections if section)
@@ -323,8 +309,8 @@ class _Pages:
                 ),
             ]
             if attempt.trial is not None:
-                left = share - (before - self.left)
-                pieces.append(self._contrast(attempt.trial, left, f"C{number}."))
+                room_left = share - (before - self.left)
+                pieces.append(self._contrast(attempt.trial, room_left, f"C{number}."))
             sections.append("\n".join(piece for piece in pieces if piece))
             room -= before - self.left
         return "\n\n".join(section for section in sections if section)
@@ -357,14 +343,14 @@ class _Pages:
         pieces = [self.add(f"{counts}{f': {figures}' if figures else ''}.", room)]
         for verb, rows in (("broke", broke[:MOST_BROKEN]), ("mended", mended[:MOST_MENDED])):
             for row, verdict in rows:
-                left = room - (start - self.left)
-                if left < _SMALL_ROW // 2:
+                room_left = room - (start - self.left)
+                if room_left < _SMALL_ROW // 2:
                     break
                 title = (
                     f"Row {number}{len(pieces)}, {verb}: people say {self._people(row)}, it gave"
                     f" {self._grade(verdict)}, the present prompt {self._grade(was[row.id][0])}."
                 )
-                pieces.append(self._row(row, title, verdict.rationale, min(_SMALL_ROW, left)))
+                pieces.append(self._row(row, title, verdict.rationale, min(_SMALL_ROW, room_left)))
         return "\n\n".join(piece for piece in pieces if piece)
 
     def _error(self, number: str, i: int, right: int | None, limit: int) -> str:
@@ -379,9 +365,9 @@ class _Pages:
         if right is None or not error:
             return error
         near, answer = self.judged.rows[right], self.judged.verdicts[right]
-        place = "" if self.brief.inside[right] else "outside the slice, "
+        where = "" if self.brief.inside[right] else "outside the slice, "
         title = (
-            f"Row {number}b, {place}rightly judged, to be kept: the judge gave"
+            f"Row {number}b, {where}rightly judged, to be kept: the judge gave"
             f" {self._grade(answer)}, people say {self._people(near)}."
         )
         beside = self._row(

@@ -68,14 +68,14 @@ def describe_standing(
     )
     for metric in objective.metrics:
         now = point(metric, *judged.compared(metric)) if len(judged.rows) else None
-        said = f"{metric} is {'not defined' if now is None else f'{now:.3f}'} on these rows"
+        line = f"{metric} is {'not defined' if now is None else f'{now:.3f}'} on these rows"
         if metric == objective.target:
-            said += f"; it is to {'fall' if metric in LOWER_IS_BETTER else 'rise'}"
+            line += f"; it is to {'fall' if metric in LOWER_IS_BETTER else 'rise'}"
         if metric in margins:
-            said += _guarded(metric, margins[metric], same_rows)
+            line += _guarded(metric, margins[metric], same_rows)
         if metric in floors:
-            said += f"; it must be at least {floors[metric]:g}"
-        lines.append(f"{said}.")
+            line += f"; it must be at least {floors[metric]:g}"
+        lines.append(f"{line}.")
     return "\n".join(lines)
 
 
@@ -119,17 +119,17 @@ def describe_change(before: Trial, after: Trial, goal: Goal) -> str:
     ]
     for metric in goal.objective.metrics:
         values = [point(metric, *table.compared(metric)) for table in tables]
-        shown = ["not defined" if value is None else f"{value:.3f}" for value in values]
-        figures.append(f"{metric} {shown[0]} -> {shown[1]}")
+        written = ["not defined" if value is None else f"{value:.3f}" for value in values]
+        figures.append(f"{metric} {written[0]} -> {written[1]}")
     return ", ".join(figures)
 
 
 def _cells(judged: JudgedDataset, losses: FloatArray, member: BoolArray) -> list[str]:
     """One line a cell of the confusion matrix: its rows and its share of the loss."""
-    whole = float(losses[member].sum()) or 1.0
+    total = float(losses[member].sum()) or 1.0
 
     def line(name: str, cell: BoolArray) -> str:
-        n, share = int((cell & member).sum()), float(losses[cell & member].sum()) / whole
+        n, share = int((cell & member).sum()), float(losses[cell & member].sum()) / total
         return f"{name}: {n}, {share:.0%} of the loss"
 
     if judged.scale.kind == "choice":

@@ -177,14 +177,14 @@ def _joined(
     """
     kinds = dict.fromkeys(group.kind for group in groups)
     room = max(MOST_GROUPS - len(kinds), 0)
-    kept, rest = groups[:room], groups[room:]
+    largest, rest = groups[:room], groups[room:]
     for kind in kinds:
         others = [group for group in rest if group.kind == kind]
         if len(others) == 1:
-            kept.append(others[0])
+            largest.append(others[0])
         elif others:
             rows = [i for group in others for i in group.rows]
-            kept.append(
+            largest.append(
                 ErrorGroup(
                     kind=kind,
                     cause="of several causes",
@@ -192,7 +192,7 @@ def _joined(
                     rows=_costliest(judged, losses, rows, focus),
                 )
             )
-    return kept
+    return largest
 
 
 def _with_words(
@@ -236,10 +236,10 @@ def rows_by_loss(
     taken = [0] * len(groups)
     shares = [float(losses[list(group.rows)].sum()) for group in groups]
     while len(chosen) < most:
-        left = [k for k, group in enumerate(groups) if taken[k] < len(group.rows)]
-        if not left:
+        open_groups = [k for k, group in enumerate(groups) if taken[k] < len(group.rows)]
+        if not open_groups:
             break
-        k = max(left, key=lambda k: (shares[k] / (taken[k] + 1), -k))
+        k = max(open_groups, key=lambda k: (shares[k] / (taken[k] + 1), -k))
         chosen.append((k + 1, groups[k].rows[taken[k]]))
         taken[k] += 1
     return chosen

@@ -200,10 +200,8 @@ class ProposalRecord:
     role: str | None = field(default=None, metadata=_OMIT)
     parent: str | None = field(default=None, metadata=_OMIT)
     """Version of the prompt that it was made from; None for the step's current one."""
-    tried: Json | None = field(default=None, metadata=_OMIT)
-    """On training rows: `rows`, `loss`, the current prompt's loss as `to_beat`, and rows `mended`
-    and `broken`.
-    """
+    validation_rows: int | None = field(default=None, metadata=_OMIT)
+    """How many it was judged on."""
     loss: float | None = field(default=None, metadata=_OMIT)
     """On the validation rows."""
     metrics: Mapping[str, float | None] = field(default_factory=dict, metadata=_REST)
@@ -231,11 +229,7 @@ class StepTaken(RunEvent):
     others: tuple[ProposalRecord, ...] | None = field(
         default=None, metadata={"of": ProposalRecord, **_OMIT}
     )
-    trial: Json | None = field(default=None, metadata=_OMIT)
-    """The race on training rows, as `RaceResult.to_json` writes it."""
-    race: Json | None = field(default=None, metadata=_OMIT)
-    """The one on validation rows."""
-    volatile: Json | None = field(default=None, metadata=_OMIT)
+    """Further ones of a step, in runs of earlier versions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,15 +256,8 @@ class ChancesReckoned(RunEvent):
     """Those of them that are training rows."""
     tried: int
     """Candidates that the search judged on some rows."""
-    flattery: float | None
-    """Points of the target by which choosing among the finalists overstates the change of the
-    chosen one.
-    """
-    agreement: float | None
-    """Share of splits in which two halves of the selection rows choose the same finalist."""
     candidates: tuple[Json, ...]
     """Each finalist: `version`, its own `rule` or None, and the fields of `Chance`."""
-    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,28 +271,11 @@ class BestCandidate(RunEvent):
     rule: Json | None = field(default=None, metadata=_OMIT)
     """A rule of its own that decides for it, as `DecisionRule.to_json` writes it, with its version.
     """
-    archive: tuple[Json, ...] | None = field(default=None, metadata=_OMIT)
-    """The candidates that no other beats in everything, as `Archive.to_json` writes them."""
 
     @property
     def judge(self) -> JudgePrompt | None:
         """The prompt, read."""
         return load_prompt(self.prompt, origin="the journal") if self.prompt else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HunksMeasured(RunEvent):
-    """Each hunk of the edit was left out and added alone, on validation rows."""
-
-    kind = "hunks"
-    metric: str
-    n: int
-    groups: int
-    prompts: int
-    simulated: bool
-    hunks: tuple[Json, ...]
-    """As `HunkEffect.to_json` writes them."""
-    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -540,7 +510,6 @@ KINDS: Mapping[str, type[RunEvent]] = {
         *(
             ChancesReckoned,
             BestCandidate,
-            HunksMeasured,
             GateDecided,
             ThresholdTuned,
             Remeasured,

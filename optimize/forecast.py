@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..judges import Dataset, JudgePrompt, Row, Splits
-from .brief import MOST_QUOTED
 from .holdout.unanswered import ROUNDS
 from .losses.loss import RETURNS
 from .losses.objective import Objective
@@ -57,11 +56,6 @@ class PlannedRun:
     objective: Objective
 
     @property
-    def candidates(self) -> int:
-        """Proposals of a step."""
-        return self.settings.candidates_a_step
-
-    @property
     def step(self) -> StepBound | None:
         """What one proposal may ask, as the proposer says it; a plug-in's may not say it."""
         bound = getattr(self.proposer, "bound", None)
@@ -70,8 +64,8 @@ class PlannedRun:
     @property
     def loss_calls(self) -> int:
         """How often a loss is asked for, with every refusal."""
-        asked = not self.settings.unguided and self.settings.loss is None
-        return 1 + RETURNS if asked else 0
+        by_model = not self.settings.unguided and self.settings.loss is None
+        return 1 + RETURNS if by_model else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,12 +97,9 @@ def bound_run(planned: PlannedRun) -> tuple[Asked, ...] | None:
     )
     sealed = every - train - validation
     later = max(settings.steps - 1, 0)
-    candidates = settings.steps * planned.candidates
     batch = min(settings.batch_rows(validation), train)
-    written = candidates * step.optimizer + (step.once if candidates else 0)
+    written = settings.steps * step.optimizer + (step.once if settings.steps else 0)
     first_replies = 1 - step.again / step.optimizer if step.optimizer else 1.0
-    # The batch where a candidate was kept; those that were not, on the rows that were shown.
-    new_prompts = later * (batch + (planned.candidates - 1) * min(MOST_QUOTED, batch))
     lines = [
         Asked(what="benchmark of the open rows", calls=train + validation),
         Asked(
@@ -118,14 +109,12 @@ def bound_run(planned: PlannedRun) -> tuple[Asked, ...] | None:
             usual=1 / (1 + RETURNS),
         ),
         Asked(what="proposals", who="optimizer", calls=written, usual=first_replies),
-        Asked(what="proposals", calls=candidates * step.judge, usual=SEARCHED),
-        Asked(what="proposals", who="either", calls=candidates * step.either, usual=SEARCHED),
-        Asked(what="training rows of new prompts", calls=new_prompts, usual=KEPT),
-        Asked(what="validations of candidates", calls=candidates * validation, usual=VALIDATED),
+        Asked(what="proposals", calls=settings.steps * step.judge, usual=SEARCHED),
+        Asked(what="proposals", who="either", calls=settings.steps * step.either, usual=SEARCHED),
+        Asked(what="training rows of new prompts", calls=later * batch, usual=KEPT),
+        Asked(what="validations of candidates", calls=settings.steps * validation, usual=VALIDATED),
     ]
     if settings.steps:
-        # Each hunk left out and added alone; both whole prompts were validated before.
-        lines.append(Asked(what="hunks", calls=2 * settings.hunks * validation))
         # The gate judges both prompts on the holdout, the closing report both on the final rows,
         # and the finalist on the training rows, some of them before; what either has answered
         # before is cached.
@@ -163,12 +152,12 @@ def count_exchanges(planned: PlannedRun, *, judge: bool, optimizer: bool) -> int
         return None
     count = 0
     if judge:
-        # The benchmark; the training rows of a new prompt, the trial, the race.
+        # The benchmark; the training rows of a new prompt, a trial, the validation.
         count += 1 + 3 * steps
     if judge and steps:
-        # The benchmark has the first prompt's training rows. The finalist, the hunks, the gate,
-        # what it asks again, and the closing table.
-        count += -1 + 1 + min(1, planned.settings.hunks) + 1 + ROUNDS + 1
+        # The benchmark has the first prompt's training rows. The finalist, the gate, what it asks
+        # again, and the closing table.
+        count += -1 + 1 + 1 + ROUNDS + 1
     if optimizer:
         once = step.exchanges if step.once and steps else 0
         count += planned.loss_calls + once + steps * step.exchanges

@@ -119,33 +119,28 @@ class PromptDiff:
         return frozenset(hunk.number for hunk in self.hunks)
 
 
-def split_hunks(before: JudgePrompt, after: JudgePrompt, *, most: int | None = None) -> PromptDiff:
+def split_hunks(before: JudgePrompt, after: JudgePrompt) -> PromptDiff:
     """Split the difference of two prompts into hunks.
 
     Args:
         before, after: Versions of one judge.
-        most: Neighbours are joined, those of fewest changes first, until there are no more hunks
-            than this; each part that changed keeps one.
 
     Raises:
         PromptError: They differ in template, grades, threshold or reply fields, which cannot be
             taken in parts.
-        InputError: `most` is below 1.
     """
     same_scale = before.scale.same_grades(after.scale) and [*before.scale.anchors] == [
         *after.scale.anchors
     ]
-    whole = {
+    undivided = {
         part: getattr(before, part) != getattr(after, part) for part in ("template", "reply_schema")
     }
-    for part, differs in {**whole, "scale": not same_scale}.items():
+    for part, differs in {**undivided, "scale": not same_scale}.items():
         if differs:
             raise PromptError(
                 f"{before.name}@{before.version} and {after.name}@{after.version} differ in {part},"
                 " which cannot be taken in parts"
             )
-    if most is not None and most < 1:
-        raise InputError(f"{most!r} hunks: at least 1")
     aligned: dict[Part, list[Alignment]] = {}
     for part in ("system", "criteria"):
         aligned[part] = align_texts(getattr(before, part), getattr(after, part))
@@ -153,12 +148,11 @@ def split_hunks(before: JudgePrompt, after: JudgePrompt, *, most: int | None = N
     aligned["reply"] = align_texts(before.reply, after.reply)
     aligned["examples"] = align_examples(before.examples, after.examples)
     hunks: list[Hunk] = []
-    for part, positions in _join({part: changes(steps) for part, steps in aligned.items()}, most):
-        steps, number = aligned[part], len(hunks) + 1
-        old, new = ([getattr(steps[i], side) for i in positions] for side in ("old", "new"))
-        hunks.append(Hunk(number=number, part=part, old=_shown(old), new=_shown(new)))
-        for i in positions:
-            steps[i] = replace(steps[i], hunk=number)
+    for part, steps in aligned.items():
+        for i in changes(steps):
+            number, step = len(hunks) + 1, steps[i]
+            hunks.append(Hunk(number=number, part=part, old=_shown(step.old), new=_shown(step.new)))
+            steps[i] = replace(step, hunk=number)
     steps_of: dict[Part, tuple[Alignment, ...]] = {
         part: tuple(steps) for part, steps in aligned.items()
     }
@@ -220,33 +214,13 @@ def _text(diff: PromptDiff, part: Part, taken: Collection[int]) -> str:
     return new[: len(new) - len(new.lstrip())] + body + new[len(new.rstrip()) :]
 
 
-def _join(positions: Mapping[Part, list[int]], limit: int | None) -> list[tuple[Part, list[int]]]:
-    """Return each part's changes: one by one, or neighbours together until no more than `limit` are
-    left.
-    """
-    groups: list[tuple[Part, list[int]]] = [
-        (part, [i]) for part, changed in positions.items() for i in changed
-    ]
-    while limit is not None and len(groups) > limit:
-        near = [
-            (len(a) + len(b), i) for i, ((p, a), (q, b)) in enumerate(pairwise(groups)) if p == q
-        ]
-        if not near:
-            break
-        _, i = min(near)
-        groups[i : i + 2] = [(groups[i][0], groups[i][1] + groups[i + 1][1])]
-    return groups
-
-
-def _shown(items: Collection[Item | None]) -> tuple[str, ...]:
-    texts = []
-    for item in items:
-        if isinstance(item, Sentence):
-            texts.append(item.text)
-        elif item is not None:
-            inputs = "\n".join(f"{name}: {text}" for name, text in item.inputs.items())
-            texts.append(f"{inputs}\n=> {item.reply}")
-    return tuple(texts)
+def _shown(item: Item | None) -> tuple[str, ...]:
+    if item is None:
+        return ()
+    if isinstance(item, Sentence):
+        return (item.text,)
+    inputs = "\n".join(f"{name}: {text}" for name, text in item.inputs.items())
+    return (f"{inputs}\n=> {item.reply}",)
 
 
 def align_texts(old: str, new: str) -> list[Alignment]:

@@ -115,16 +115,16 @@ def check_candidate(
     tokens, limit = _tokens(candidate, original), token_cap(original)
     if tokens > limit:
         return (Violation("token_cap", f"about {tokens} tokens, the cap is {limit}"),)
-    shown = sum(
+    example_tokens = sum(
         estimate_tokens(text)
         for example in _added(original, candidate)
         for text in example.inputs.values()
     )
-    if shown > EXAMPLE_TOKENS:
+    if example_tokens > EXAMPLE_TOKENS:
         return (
             Violation(
                 "token_cap",
-                f"new demonstrations of about {shown} tokens, the cap is {EXAMPLE_TOKENS}",
+                f"new demonstrations of about {example_tokens} tokens, the cap is {EXAMPLE_TOKENS}",
             ),
         )
     broken: list[Violation] = []

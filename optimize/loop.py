@@ -12,14 +12,11 @@ from functools import partial
 
 from ..judges import Dataset, JudgedDataset, JudgePrompt, Splits, by_column, compare, measure
 from ..judges.models import ask_together
-from .ablation import measure_hunks
-from .archive import Archive
 from .context import RunContext, Services, judge_rows, open_rows
 from .events import (
     Benchmarked,
     DecisionRecord,
     GateDecided,
-    HunksMeasured,
     MeasuredSide,
     ProposalRecord,
     Remeasured,
@@ -35,7 +32,6 @@ from .holdout.decision import Decision, final_changes
 from .holdout.gate import gate, open_for_report
 from .holdout.ledger import judge_id, remember_split, split_with_memory
 from .holdout.look_counting import LookRequest, requested_look
-from .hunks import split_hunks
 from .losses.loss import Loss
 from .losses.objective import Objective
 from .outcome import why_no_candidate
@@ -101,7 +97,6 @@ def optimize(
     goal = set_goal(objective, baseline, services, settings)
     run = RunContext(prompt=prompt, parts=parts, goal=goal, services=services, settings=settings)
     best = choose_survivor(run, search(run, baseline))
-    measure_edit(run, best)
     decision = decide_on_holdout(run, best)
     measure_everything(run, best, decision)
     after = None if best is None else best.prompt
@@ -185,16 +180,15 @@ def benchmark_threshold(
     services.record(event)
 
 
-def search(run: RunContext, baseline: JudgedDataset) -> Archive:
-    """Search step by step: brief, propose, check, race, keep what is better.
+def search(run: RunContext, baseline: JudgedDataset) -> SearchState:
+    """Search step by step: brief, propose, check, validate, keep what is better.
 
     Args:
         run: Its sealed parts give their sizes and nothing else.
         baseline: The first prompt's verdicts on the open rows, training rows first.
 
     Returns:
-        The candidates that no other beats in everything; the one to send is for `choose_survivor`
-        to say.
+        Every candidate that was measured; the one to send is for `choose_survivor` to say.
     """
     state = SearchState.start(run, baseline)
     first = state.first
@@ -203,22 +197,7 @@ def search(run: RunContext, baseline: JudgedDataset) -> Archive:
     )
     for number in range(1, run.settings.steps + 1):
         run.services.record(Step(number=number, state=state, run=run).take())
-    return state.archive
-
-
-def measure_edit(run: RunContext, best: Survivor | None) -> None:
-    """Measure which words earned the change: each hunk left out and added alone, on validation
-    rows.
-    """
-    if best is None or best.prompt is run.prompt or not run.settings.hunks:
-        return
-    report = measure_hunks(
-        split_hunks(run.prompt, best.prompt, most=run.settings.hunks),
-        lambda doing, prompt: run.judge(doing, prompt, run.parts.validation),
-        run.goal.row_losses,
-        metric=run.goal.objective.target,
-    )
-    run.services.record(read_as(HunksMeasured, report.to_json()))
+    return state
 
 
 def decide_on_holdout(run: RunContext, best: Survivor | None) -> Decision | None:

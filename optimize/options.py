@@ -126,9 +126,6 @@ class SearchOptions:
         low=1,
         high=4096,
     )
-    candidates: int = _search(
-        1, "Proposals in a step; those that cannot win are dropped early.", low=1, high=16
-    )
     slice: str = _search(
         "auto",
         "auto, all, a saved slice's name or file, or a predicate such as 'dataset = ragtruth'.",
@@ -151,10 +148,6 @@ class SearchOptions:
     unguided: bool = _search(
         False, "Minibatches of all training rows and a plain 0/1 loss, no slice."
     )
-    hunks: int = _search(
-        0, "Split the diff of the new prompt into so many hunks at most, and measure each on validation.",  # noqa: E501
-        low=0, high=20,
-    )  # fmt: skip
     brief_tokens: int = _search(
         12_000,
         "Tokens of what the optimizer model is told beside the judge's prompt.",

@@ -14,10 +14,6 @@ if TYPE_CHECKING:
 GateOutcome = Literal["accepted", "refused", "undecided"]
 """Accepted: it is shown to be better, and its guards hold. Refused: there is evidence against it.
 Undecided: there is too little evidence either way."""
-PoolOutcome = Literal["higher on these rows", "not shown"]
-"""Of a question about the rows of a pool alone: it says nothing of other rows, so that nothing is
-accepted by it.
-"""
 RunOutcome = Literal[GateOutcome, "no candidate", "failed", "not sent"]
 """No candidate: the search found no prompt to decide about. Failed: the optimizer model's endpoint
 did, so that there is none. Not sent: the best candidate's chance was too small to spend a look
@@ -47,10 +43,10 @@ def why_no_candidate(proposals: Sequence[ProposalRecord]) -> tuple[RunOutcome, s
     """
     if not proposals:
         return "no candidate", "no search was asked for (--steps 0)"
-    if kept := sum(one.kept for one in proposals):
+    if count := sum(one.kept for one in proposals):
         return (
             "no candidate",
-            f"the new prompts that the search kept ({kept}) have no better chance of acceptance",
+            f"the new prompts that the search kept ({count}) have no better chance of acceptance",
         )
     kind, count = Counter(one.result for one in proposals).most_common(1)[0]
     causes = Counter(_cause(one) for one in proposals if one.result == kind)

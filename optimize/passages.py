@@ -100,38 +100,38 @@ def quotations(rationale: str) -> tuple[str, ...]:
     """Return what may be quoted in a judge's reasons: what stands in quotation marks, and each
     line.
     """
-    found: list[str] = []
+    quotes: list[str] = []
     for line in rationale.splitlines():
-        found += _QUOTED.findall(line)
+        quotes += _QUOTED.findall(line)
         if len(line.strip()) >= _LEAST_QUOTE:
-            found.append(line.strip().strip("\"“”'"))
-    return tuple(found)
+            quotes.append(line.strip().strip("\"“”'"))
+    return tuple(quotes)
 
 
 def shown_inputs(row: Row, rationale: str, focus: str, limit: int) -> dict[str, str]:
     """Return the texts of a row in at most `limit` bytes: the focus whole where it can be, windows
     of the others.
     """
-    shown: dict[str, str] = {}
+    cut_texts: dict[str, str] = {}
     names = sorted(row.inputs, key=lambda name: (name != focus, size(row.inputs[name])))
     quotes = quotations(rationale)
     question = row.inputs.get(focus, "")
-    left = limit
+    room = limit
     for position, name in enumerate(names):
         text = " ".join(row.inputs[name].split())
         # What a short text leaves of its share goes to the longer ones after it.
-        share = left // (len(names) - position)
+        share = room // (len(names) - position)
         if size(text) <= share:
-            shown[name] = text
+            cut_texts[name] = text
         elif name == focus and len(names) > 1:
             # An error is in something that the focus says: most of the room, and what has least
             # support first.
             others = [row.inputs[other] for other in names if other != focus]
-            shown[name] = least_supported(text, others=others, limit=limit * 2 // 3)
+            cut_texts[name] = least_supported(text, others=others, limit=limit * 2 // 3)
         else:
-            shown[name] = windows(text, quotes=quotes, question=question, limit=share)
-        left -= size(shown[name])
-    return {name: shown[name] for name in row.inputs}
+            cut_texts[name] = windows(text, quotes=quotes, question=question, limit=share)
+        room -= size(cut_texts[name])
+    return {name: cut_texts[name] for name in row.inputs}
 
 
 def least_supported(text: str, *, others: Sequence[str], limit: int) -> str:
@@ -183,12 +183,12 @@ def _joined(text: str, sentences: Sequence[str], order: Iterable[int], limit: in
     if limit < LEAST:
         return ""
     chosen: set[int] = set()
-    left = limit
+    room = limit
     for i in order:
         cost = size(sentences[i]) + size(GAP)
-        if i not in chosen and cost <= left:
+        if i not in chosen and cost <= room:
             chosen.add(i)
-            left -= cost
+            room -= cost
     if not chosen:
         return cut(text, limit)
     passages: list[str] = []
@@ -213,8 +213,8 @@ def _in_order(sentences: Sequence[str], quotes: Sequence[str], question: str) ->
     ]
     telling = [*quoted, *(order[0] for order in ranked)]
     yield from telling
-    for place in range(1, _NEXT_BEST):
-        yield from (order[place] for order in ranked if place < len(order))
+    for position in range(1, _NEXT_BEST):
+        yield from (order[position] for order in ranked if position < len(order))
     for i in telling:
         yield from (j for j in (i - 1, i + 1) if 0 <= j < len(sentences))
     yield from rank(index.scores(question)).tolist()

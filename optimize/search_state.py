@@ -11,8 +11,8 @@ import numpy as np
 
 from ..judges import Answer, Dataset, JudgedDataset, JudgePrompt, Row, compare
 from ..judges.metrics.catalog import LOWER_IS_BETTER
-from .archive import Archive, Candidate, in_common
 from .brief import Attempt
+from .candidate import Candidate, cost_beside, in_common
 from .context import RunContext
 from .holdout.floors import floor_could_hold
 from .holdout.guards import guard_could_hold
@@ -24,7 +24,10 @@ from .losses.objective import Objective
 class SearchState:
     """How far the search has come."""
 
-    archive: Archive
+    first: Candidate
+    """The prompt that the run began with, on all validation rows."""
+    current: Candidate
+    """The prompt that the search goes on from."""
     train: JudgedDataset
     """The training rows with the first prompt's answers."""
     phrases: PhraseIndex
@@ -35,6 +38,11 @@ class SearchState:
     shown: Dataset
     """The training rows that the last brief quoted."""
     past: list[Attempt] = field(default_factory=list)
+    """Every prompt that was tried, oldest first."""
+    measured: list[Candidate] = field(default_factory=list)
+    """Those of them that were judged on validation rows."""
+    quoted: set[str] = field(default_factory=set)
+    """Ids of the training rows that a proposer has read or tried a prompt on."""
 
     @classmethod
     def start(cls, run: RunContext, baseline: JudgedDataset) -> SearchState:
@@ -52,7 +60,8 @@ class SearchState:
             run.prompt, baseline.only(range(n_train, len(baseline.dataset))), run.goal
         )
         state = cls(
-            archive=Archive.start(first, run.goal.objective),
+            first=first,
+            current=first,
             train=train,
             phrases=PhraseIndex((*run.parts.training.rows, *run.parts.validation.rows)),
             batch=_draw_batch(train, run),
@@ -61,16 +70,6 @@ class SearchState:
         )
         state.learn(run.prompt, train)
         return state
-
-    @property
-    def first(self) -> Candidate:
-        """The prompt that the run began with."""
-        return self.archive.first
-
-    @property
-    def current(self) -> Candidate:
-        """The prompt that the search goes on from."""
-        return self.archive.current
 
     def learn(self, prompt: JudgePrompt, judged: JudgedDataset) -> None:
         """Remember what a prompt said of training rows."""
@@ -85,35 +84,51 @@ class SearchState:
 
     def known(self, prompt: JudgePrompt) -> JudgedDataset:
         """Return the training rows whose verdict by a prompt is known."""
-        said = self.answers.get(prompt.version, {})
+        by_row = self.answers.get(prompt.version, {})
         rows = self.train.only(
-            [i for i, row in enumerate(self.train.dataset.rows) if row.id in said]
+            [i for i, row in enumerate(self.train.dataset.rows) if row.id in by_row]
         )
-        answers = tuple(said[row.id] for row in rows.dataset.rows)
+        answers = tuple(by_row[row.id] for row in rows.dataset.rows)
         return replace(rows, answers=answers, judge=f"{prompt.name}@{prompt.version}")
 
     def last_known(self) -> JudgedDataset:
         """Return all training rows with the current prompt's verdicts, or the first one's where it
         has none.
         """
-        said = self.answers[self.first.prompt.version] | self.answers.get(
+        answers = self.answers[self.first.prompt.version] | self.answers.get(
             self.current.prompt.version, {}
         )
-        return replace(self.train, answers=tuple(said[row.id] for row in self.train.dataset.rows))
+        return replace(
+            self.train, answers=tuple(answers[row.id] for row in self.train.dataset.rows)
+        )
 
     def keep_if_better(
         self, candidate: Candidate, objective: Objective, *, holdout_rows: int
     ) -> str:
-        """Keep a validated candidate, or say why not."""
+        """Go on from a validated candidate, or say why not."""
         result = self._compare(candidate, objective, holdout_rows)
         self.remember(candidate.prompt, result)
-        self.archive.add(candidate, current=result == "kept")
+        self.measured.append(candidate)
+        if result == "kept":
+            self.current = candidate
         return result
 
     def remember(self, prompt: JudgePrompt, result: str) -> None:
         """Remember what became of a candidate beside the current prompt, for proposers to see."""
-        self.archive.tried += 1
         self.past.append(Attempt(prompt=prompt, kept=result == "kept"))
+
+    def finalists(self, objective: Objective) -> list[Candidate]:
+        """Return what a run may end with, the best first: of least loss and shortfall together.
+
+        One that was judged on some of the rows has to be better there than the first prompt.
+        """
+        ranked: list[tuple[float, int]] = []
+        for number, candidate in enumerate(self.measured):
+            cost = cost_beside(self.first, candidate, objective)
+            on_every_row = len(candidate.judged.dataset) == len(self.first.judged.dataset)
+            if on_every_row or cost < 0:
+                ranked.append((cost, number))
+        return [self.measured[number] for _, number in sorted(ranked)]
 
     def _compare(self, candidate: Candidate, objective: Objective, holdout_rows: int) -> str:
         """Keep a candidate that lowers the loss and betters the target metric, and whose guards the

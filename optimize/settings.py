@@ -22,11 +22,9 @@ from ..slices.inspect_slice import require_columns as require_columns_of
 from .losses.loss import Loss
 from .losses.objective import Objective
 from .options import GateOptions, SearchOptions
-from .racing.schedule import RaceSettings
 
-RACE_SHARE = 1 / 2
-"""Share of a full validation's verdicts that the race of a step may take: one candidate alone is
-dropped where it is behind at half of the rows."""
+LEAST_VALIDATED = 20
+"""Validation rows that a candidate is judged on at least."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,14 +47,7 @@ class RunSettings(GateOptions, SearchOptions):
         Args:
             validation: Validation rows; a step judges no more training rows than these.
         """
-        return min(self.batch, max(validation, RaceSettings().first))
-
-    @property
-    def candidates_a_step(self) -> int:
-        """How many proposals a step asks for; runs of older versions have a 0 where nobody
-        chose.
-        """
-        return max(self.candidates, 1)
+        return min(self.batch, max(validation, LEAST_VALIDATED))
 
 
 def require_columns(dataset: Dataset, settings: RunSettings) -> None:
@@ -105,23 +96,6 @@ def require_probabilities(judged: JudgedDataset, objective: Objective) -> None:
                 f" verdicts of {judged.judge} has a confidence",
                 hint="name its column with --confidence, or take another target or guard",
             )
-
-
-def require_reasons(dataset: Dataset, column: str) -> None:
-    """Make sure that annotators gave reasons, where they are what a proposer learns from.
-
-    Raises:
-        InputError: The column is missing, or empty.
-    """
-    require_column(dataset, column)
-    if not any(str(row.meta.get(column) or "").strip() for row in dataset.rows):
-        raise InputError(
-            f"no row has a reason in the column {column!r}",
-            hint=(
-                "another --proposer needs none; `rewrite` and `textgrad` read what reasons"
-                " there are"
-            ),
-        )
 
 
 def require_judging(prompt: JudgePrompt, settings: RunSettings) -> None:

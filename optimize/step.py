@@ -1,16 +1,18 @@
-"""One step of the search: briefs, proposals, their race on validation rows, and how each ended."""
+"""One step of the search: a brief, a proposal, its validation, and how it ended."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+
+import numpy as np
 
 from ..judges import (
     Completion,
     Dataset,
     FloatArray,
+    InputError,
     JudgedDataset,
     JudgePrompt,
     LossError,
@@ -21,46 +23,26 @@ from ..judges import (
     without_thinking,
 )
 from ..judges.models import ask_together
-from .archive import Candidate
 from .brief import Attempt, Brief, build_brief
+from .candidate import Candidate
 from .context import RunContext
 from .events import ProposalRecord, StepTaken
 from .invariants import check_candidate
 from .outcome import FAILED, NO_PROPOSAL
 from .proposers import NoProposal, Proposal, Trial, Unanswered, Workbench
 from .proposers.prompt_parts import rows_shown
-from .racing.race import DropReason, RaceResult, Standing, run_race
-from .racing.schedule import RaceSettings
 from .search_state import SearchState
-from .settings import RACE_SHARE
+from .settings import LEAST_VALIDATED
 
 _TOO_LARGE = (400, 413, 422)
 """What endpoints answer to a request that is longer than their context."""
 LARGER_CONTEXT = (
     "a larger context is the server's setting (llama.cpp -c, vLLM --max-model-len, Ollama num_ctx)"
 )
-UNTRIED = "not tried"
-"""The result of a proposal until the step has one for it."""
-_LOST: Mapping[DropReason, str] = {
-    "cannot win": "worse: it cannot win, shown on {rows}",
-    "behind when calls ran short": "behind another candidate on {rows}",
-    "leaves rows unscored": "leaves more {part} rows unscored than another",
-}
-
-
-@dataclass(slots=True, kw_only=True)
-class _Entry:
-    """One proposal of a step; its record changes as the step goes on."""
-
-    number: int
-    """Of the proposal in the run, from 1."""
-    record: ProposalRecord
-    prompt: JudgePrompt | None = None
-    """None where there is nothing to try."""
-
-    def end(self, result: str, **figures: Any) -> None:  # Any: other fields of the record
-        """Write down what became of the proposal."""
-        self.record = replace(self.record, result=result, **figures)
+FEWER_ANSWERS = 0.2
+"""A candidate that answers so much less than the prompt to beat is dropped: its loss is over easy
+rows.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,49 +55,27 @@ class Step:
     run: RunContext
 
     def take(self) -> StepTaken:
-        """Take the step: the search goes on from the best candidate, and the event has every
-        proposal.
-        """
+        """Take the step: the search goes on from the new prompt where that is better."""
         losses = self._judge_batch()
-        entries, quoted = self._propose_all()
-        self.state.archive.quoted.update(quoted)
-        entrants = [entry for entry in entries if entry.prompt is not None]
-        for entry in entrants:
-            assert entry.prompt is not None
-            self.state.archive.quoted.update(
-                rows_shown(entry.prompt, self.state.train.dataset.rows)
-            )
-        race: RaceResult | None = None
-        try:
-            if entrants:
-                race = self._race(entrants)
-                entrants.sort(key=self._conclude(entrants, race).index)
-        except LossError as error:
-            # None of them came to an end, so none is tried again.
-            for entry in entrants:
-                self._drop(entry, f"no loss: {error}")
-        first = (entrants or entries)[0]
-        others = tuple(entry.record for entry in entries if entry is not first)
-        raced = None if race is None else race.to_json()
+        brief = self._brief()
+        self.state.show(brief.quoted)
+        quoted = list(brief.quoted)
+        proposal = self._propose(brief)
+        if isinstance(proposal, NoProposal):
+            result = FAILED if proposal.failed else NO_PROPOSAL
+            record = ProposalRecord(result=result, reason=proposal.reason)
+        else:
+            quoted += proposal.quoted
+            record = self._try(proposal)
+        quoted_ids = tuple(dict.fromkeys(quoted))
+        self.state.quoted.update(quoted_ids)
         return StepTaken(
             step=self.number,
             rows=tuple(row.id for row in self.state.batch.rows),
             batch_loss=float(losses.mean()) if len(losses) else 0.0,
-            quoted=quoted,
-            proposal=first.record,
-            others=others or None,
-            volatile=None if raced is None else raced.pop("volatile"),
-            race=raced,
+            quoted=quoted_ids,
+            proposal=record,
         )
-
-    @property
-    def _candidates(self) -> int:
-        return self.run.settings.candidates_a_step
-
-    @property
-    def _patient(self) -> bool:
-        """Whether the one text that a person proposed is measured to the end."""
-        return self.run.services.proposer.name == "human"
 
     def _judge_batch(self) -> FloatArray:
         """Judge the training rows with the current prompt, and those last shown with new
@@ -139,51 +99,79 @@ class Step:
             state.learn(prompt, answers)
         return self.run.goal.row_losses(judged[0])
 
-    def _propose_all(self) -> tuple[list[_Entry], tuple[str, ...]]:
-        """Ask for the step's proposals, keep the prompt of each that may be tried, and say which
-        rows were shown.
-        """
-        entries: list[_Entry] = []
-        first = (self.number - 1) * self._candidates + 1
-        brief = self._brief()
-        self.state.show(brief.quoted)
-        quoted = list(brief.quoted)
-        tasks = [partial(self._propose, brief, first + k) for k in range(self._candidates)]
-        for k, proposal in enumerate(ask_together(tasks)):
-            entry = _Entry(number=first + k, record=ProposalRecord(result=UNTRIED))
-            if isinstance(proposal, NoProposal):
-                entry.end(FAILED if proposal.failed else NO_PROPOSAL, reason=proposal.reason)
-            else:
-                self._check(entry, proposal, entries)
-            entries.append(entry)
-            quoted += () if isinstance(proposal, NoProposal) else proposal.quoted
-        return entries, tuple(dict.fromkeys(quoted))
-
-    def _check(self, entry: _Entry, proposal: Proposal, others: Sequence[_Entry]) -> None:
-        """Let a proposal's prompt in unless it breaks an invariant or was tried before."""
-        prompt = proposal.prompt
-        entry.end(
-            UNTRIED,
+    def _try(self, proposal: Proposal) -> ProposalRecord:
+        """Validate a proposal's prompt, unless it breaks an invariant or was tried before."""
+        prompt, state = proposal.prompt, self.state
+        record = ProposalRecord(
+            result="breaks a rule",
             gradient=proposal.gradient,
             version=prompt.version,
             criteria=prompt.criteria,
             note=prompt.note,
         )
-        versions = {other.record.version for other in others}
-        versions |= {attempt.prompt.version for attempt in self.state.past}
         violations = check_candidate(
-            self.state.first.prompt,
+            state.first.prompt,
             prompt,
-            phrases=self.state.phrases,
+            phrases=state.phrases,
             editable=self.run.services.proposer.parts,
-            training=self.state.train.dataset.rows,
+            training=state.train.dataset.rows,
         )
         if violations:
-            entry.end("breaks a rule", violations=violations)
-        elif prompt.version in versions:
-            entry.end("tried before")
-        else:
-            entry.prompt = prompt
+            return replace(record, violations=violations)
+        if any(attempt.prompt.version == prompt.version for attempt in state.past):
+            return replace(record, result="tried before")
+        state.quoted.update(rows_shown(prompt, state.train.dataset.rows))
+        try:
+            return self._validate(prompt, record)
+        except LossError as error:
+            result = f"no loss: {error}"
+            state.remember(prompt, result)
+            return replace(record, result=result)
+
+    def _validate(self, prompt: JudgePrompt, record: ProposalRecord) -> ProposalRecord:
+        """Judge a prompt on validation rows and keep it if it is better than the current one.
+
+        Raises:
+            LossError: The loss cannot be computed on these rows.
+        """
+        rows = self._validation_rows()
+        judged = self._judge("validation", prompt, rows)
+        answered = np.zeros(len(rows), np.bool_)
+        answered[judged.scored] = True
+        current = {row.id for row in self.state.current.judged.rows}
+        before = np.mean([row.id in current for row in rows.rows])
+        if not answered.any() or answered.mean() < before - FEWER_ANSWERS:
+            result = "leaves more validation rows unscored than the present prompt"
+            self.state.remember(prompt, result)
+            return replace(record, result=result)
+        candidate = Candidate.of(prompt, judged, self.run.goal)
+        result = self.state.keep_if_better(
+            candidate, self.run.goal.objective, holdout_rows=len(self.run.parts.holdout)
+        )
+        return replace(
+            record,
+            result=result,
+            loss=candidate.loss,
+            metrics=candidate.metrics,
+            validation_rows=len(rows),
+        )
+
+    def _validation_rows(self) -> Dataset:
+        """Return the validation rows that a candidate is judged on: half of the labelled ones, the
+        same in every step; all of them where a person wrote the one prompt.
+
+        Raises:
+            InputError: No row has a label.
+        """
+        validation = self.run.parts.validation
+        labelled = [row for row in validation.rows if row.label is not None]
+        if not labelled:
+            raise InputError("no validation row has a label: there is nothing to measure on")
+        order = np.random.default_rng(self.run.settings.seed).permutation(len(labelled))
+        most = len(labelled)
+        if self.run.services.proposer.name != "human":
+            most = max(most // 2, LEAST_VALIDATED)
+        return replace(validation, rows=tuple(labelled[i] for i in order[:most]))
 
     def _brief(self) -> Brief:
         prompt, first = self.state.current.prompt, self.state.first.prompt
@@ -211,75 +199,18 @@ class Step:
         except LossError:
             return attempt
 
-    def _propose(self, brief: Brief, number: int) -> Proposal | NoProposal:
+    def _propose(self, brief: Brief) -> Proposal | NoProposal:
         """Ask the proposer; what fails for this proposal alone becomes its reason."""
         proposer = self.run.services.proposer
         try:
-            return proposer.propose(brief.prompt, brief, self._bench(number), step=number)
+            return proposer.propose(brief.prompt, brief, self._bench(), step=self.number)
         except Unanswered as error:
             helps = f" ({error.hint})" if error.hint else ""
             return NoProposal(f"the optimizer model failed: {error}{helps}", failed=True)
         except LossError as error:
             return NoProposal(f"no loss: {error}")
 
-    def _race(self, entrants: Sequence[_Entry]) -> RaceResult:
-        """Race the candidates against the current prompt, whose verdicts are all in the record."""
-        services, run = self.run.services, self.run
-        # All steps look at the same rows first: what was dropped can be compared with what comes
-        # later.
-        settings = RaceSettings(
-            seed=run.settings.seed,
-            share=None if self._patient else RACE_SHARE,
-            coarse=services.judge_client.by_exchange,
-        )
-        prompts = [entry.prompt for entry in entrants if entry.prompt is not None]
-        return run_race(
-            [self.state.current.prompt, *prompts],
-            run.parts.validation,
-            lambda prompt, rows: self._judge("race", prompt, rows),
-            run.goal.row_losses,
-            settings=settings,
-            calls=lambda: services.judge_client.stats.calls,
-        )
-
-    def _conclude(self, entrants: Sequence[_Entry], result: RaceResult) -> list[_Entry]:
-        """Keep the winner if it is better, and write down what became of each; the farthest
-        first.
-        """
-        # The first standing is the current prompt's.
-        standings = list(zip(entrants, result.standings[1:], result.judged[1:], strict=True))
-        standings.sort(key=lambda one: (one[1].dropped is not None, -one[1].rows))
-        objective, holdout = self.run.goal.objective, len(self.run.parts.holdout)
-        for entry, standing, judged in standings:
-            assert entry.prompt is not None
-            finished = standing.rows == result.rows and standing.dropped != "leaves rows unscored"
-            if len(judged.scored) and (standing.dropped is None or finished):
-                candidate = self._candidate(entry, judged)
-                ended = self.state.keep_if_better(candidate, objective, holdout_rows=holdout)
-                entry.end(ended, loss=candidate.loss, metrics=candidate.metrics)
-                continue
-            self._drop(entry, _ending(standing, result.rows, "validation"))
-            if len(judged.scored) and standing.dropped != "leaves rows unscored":
-                self.state.archive.add(self._candidate(entry, judged))
-        return [entry for entry, _, _ in standings]
-
-    def _candidate(self, entry: _Entry, judged: JudgedDataset) -> Candidate:
-        assert entry.prompt is not None
-        return Candidate.of(
-            entry.prompt,
-            judged,
-            self.run.goal,
-            number=entry.number,
-            step=self.number,
-            parent=self.state.current.prompt.version,
-        )
-
-    def _drop(self, entry: _Entry, result: str) -> None:
-        assert entry.prompt is not None
-        entry.end(result)
-        self.state.remember(entry.prompt, result)
-
-    def _bench(self, number: int) -> Workbench:
+    def _bench(self) -> Workbench:
         """Lay out what the proposer may work with: training rows of the target and nothing else."""
         state = self.state
         train = state.last_known()
@@ -291,7 +222,7 @@ class Step:
         def try_out(prompt: JudgePrompt, rows: Sequence[Row]) -> Trial:
             if not ids.issuperset(row.id for row in rows):
                 raise ValueError("a proposer may try prompts on training rows only")
-            state.archive.quoted.update(row.id for row in rows)
+            state.quoted.update(row.id for row in rows)
             return trial(
                 self._judge("trials", prompt, replace(state.train.dataset, rows=tuple(rows)))
             )
@@ -301,7 +232,7 @@ class Step:
             ask=self._ask,
             train=inside,
             try_out=try_out,
-            seed=self._seed(number),
+            seed=self.run.settings.seed * 1_000 + self.number,
             watch=self.run.services.watch,
         )
 
@@ -339,12 +270,3 @@ class Step:
 
     def _judge(self, doing: str, prompt: JudgePrompt, rows: Dataset) -> JudgedDataset:
         return self.run.judge(f"step {self.number}: {doing}", prompt, rows)
-
-    def _seed(self, number: int) -> int:
-        return self.run.settings.seed * 1_000 + number
-
-
-def _ending(standing: Standing, rows: int, part: str) -> str:
-    """Say why a candidate was dropped."""
-    assert standing.dropped is not None
-    return _LOST[standing.dropped].format(rows=f"{standing.rows} of {rows} {part} rows", part=part)

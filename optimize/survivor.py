@@ -7,18 +7,16 @@ prompt in use with another threshold stands beside it: that is what a new prompt
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from ..judges import Dataset, DecisionRule, FloatArray, JudgedDataset, JudgePrompt
 from ..judges.metrics.catalog import sign_of
 from ..judges.models import ask_together
-from .archive import Archive, Candidate
 from .belief import Belief, quality_weights
+from .candidate import Candidate
 from .chance import Chance, chance_of
 from .changes import Changes
 from .context import RunContext, open_rows
@@ -27,14 +25,13 @@ from .holdout.ledger import judge_id
 from .holdout.look_counting import LookRequest, requested_look
 from .losses.objective import Objective
 from .not_sent import NotSent
+from .search_state import SearchState
 from .threshold import NoThreshold, choose_threshold
 
 OTHER_THRESHOLDS = 2
 """Candidates that choosing a threshold counts as; there may be more, but neighbours decide nearly
 alike.
 """
-SPLITS = 200
-"""Times that the selection rows are cut in half to see how far choosing flatters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,16 +121,15 @@ class _Contender:
         return reason.explain()
 
 
-def choose_survivor(run: RunContext, archive: Archive) -> Survivor | None:
+def choose_survivor(run: RunContext, state: SearchState) -> Survivor | None:
     """Reckon the best candidate's chance under each rule, and choose the largest; None where there
     is none.
     """
     objective, settings = run.goal.objective, run.settings
-    rows = selection_rows(run, archive.quoted)
-    contenders = _list_contenders(run, archive, rows)
-    found = tuple(archive.to_json())
+    rows = selection_rows(run, state.quoted)
+    contenders = _list_contenders(run, state, rows)
     if not contenders or not settings.steps:
-        run.services.record(BestCandidate(version=None, prompt=None, archive=found))
+        run.services.record(BestCandidate(version=None, prompt=None))
         return None
     alphas = [_alpha(run, contender) for contender in contenders]
     chances = [
@@ -147,9 +143,6 @@ def choose_survivor(run: RunContext, archive: Archive) -> Survivor | None:
     )
     chosen_by, chance = contenders[best], chances[best]
     sent = settings.look_anyway or chance.accepted >= settings.least_chance
-    flattery = measure_flattery(
-        [contender.changes for contender in contenders], objective, seed=settings.seed
-    )
     lines: list[dict[str, Any]] = []  # Any: JSON
     for contender, one in zip(contenders, chances, strict=True):
         rule = (
@@ -170,11 +163,8 @@ def choose_survivor(run: RunContext, archive: Archive) -> Survivor | None:
             holdout_groups=run.parts.holdout.groups,
             rows=len(rows),
             training_rows=len(rows) - len(run.parts.validation),
-            tried=archive.tried,
-            flattery=flattery.points,
-            agreement=flattery.agreement,
+            tried=len(state.past),
             candidates=tuple(lines),
-            notes=flattery.notes(len(rows)),
         )
     )
     rule = (
@@ -183,24 +173,22 @@ def choose_survivor(run: RunContext, archive: Archive) -> Survivor | None:
         else {"version": chosen_by.rule.version, **chosen_by.rule.to_json()}
     )
     prompt = chosen_by.prompt
-    run.services.record(
-        BestCandidate(version=prompt.version, prompt=prompt.to_yaml(), rule=rule, archive=found)
-    )
+    run.services.record(BestCandidate(version=prompt.version, prompt=prompt.to_yaml(), rule=rule))
     why = "" if sent else chosen_by.explain_not_sent(run, chance, alpha=alphas[best])
     return Survivor(prompt=prompt, rule=chosen_by.rule, chance=chance, why_not_sent=why)
 
 
-def _list_contenders(run: RunContext, archive: Archive, rows: Dataset) -> list[_Contender]:
+def _list_contenders(run: RunContext, state: SearchState, rows: Dataset) -> list[_Contender]:
     """Judge the finalist beside the prompt in use, and list both under each rule that could go to
     the gate.
     """
     settings = run.settings
-    finalist = choose_finalist(run, archive)
+    finalist = choose_finalist(run, state)
     prompts = [run.prompt] if finalist is None else [run.prompt, finalist.prompt]
     tables = ask_together([partial(run.judge, "selection", prompt, rows) for prompt in prompts])
     contenders: list[_Contender] = []
     for prompt, judged in zip(prompts, tables, strict=True):
-        tried = 0 if prompt is run.prompt else archive.tried
+        tried = 0 if prompt is run.prompt else len(state.past)
         rules: list[tuple[DecisionRule | None, JudgedDataset]] = []
         if prompt is not run.prompt:
             rules.append((None, judged))
@@ -224,21 +212,21 @@ def _list_contenders(run: RunContext, archive: Archive, rows: Dataset) -> list[_
     return contenders
 
 
-def choose_finalist(run: RunContext, archive: Archive) -> Candidate | None:
+def choose_finalist(run: RunContext, state: SearchState) -> Candidate | None:
     """Return the candidate that promises most by the validation rows it was judged on; None where
     there is none.
 
     What it promises is its chance of acceptance times the gain that is believed of it. Where none
-    has a chance, as where validation rows are too few for any, the order of `Archive.finalists`
-    decides.
+    has a chance, as where validation rows are too few for any, the order of
+    `SearchState.finalists` decides.
     """
-    before, target = archive.first.judged, run.goal.objective.target
+    before, target = state.first.judged, run.goal.objective.target
     places = {row.id: i for i, row in enumerate(before.dataset.rows)}
     promises: list[tuple[float, Candidate]] = []
-    for finalist in archive.finalists():
+    for finalist in state.finalists(run.goal.objective):
         same = before.only([places[row.id] for row in finalist.judged.dataset.rows])
         contender = _Contender.of(
-            run, same, finalist.judged, prompt=finalist.prompt, tried=archive.tried
+            run, same, finalist.judged, prompt=finalist.prompt, tried=len(state.past)
         )
         promise = 0.0
         if contender is not None:
@@ -278,61 +266,3 @@ def _alpha(run: RunContext, contender: _Contender) -> float:
         known_as=(run.prompt.version, contender.prompt.version),
     )
     return requested_look(run.services.ledger.history(), request).alpha
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flattery:
-    """How far choosing among several on the same rows flatters the one that is chosen."""
-
-    metric: str
-    points: float | None
-    """By how much its change is overstated, in points of the target; None where there is one alone.
-    """
-    agreement: float | None
-    """Share of the splits in which both halves of the rows would choose the same one."""
-
-    def notes(self, rows: int) -> tuple[str, ...]:
-        """Say where the rows are too few to choose."""
-        if self.agreement is None or self.agreement >= 0.5:
-            return ()
-        agree = f"two halves of them choose the same one in {self.agreement:.0%} of splits"
-        return (f"these {rows:,} selection rows cannot tell the finalists apart: {agree}",)
-
-
-def measure_flattery(
-    contenders: Sequence[Changes], objective: Objective, *, seed: int = 0
-) -> Flattery:
-    """Choose on one half of the groups and measure on the other, over and over.
-
-    Choosing on all rows flatters less than on a half, by the square root of two. What is chosen is
-    the largest gain of the target, less what it goes past a guard's margin.
-
-    Args:
-        contenders: What each changes on the same selection rows.
-        objective: Target and guards.
-        seed: Of the splits.
-    """
-    if len(contenders) < 2:
-        return Flattery(metric=objective.target, points=None, agreement=None)
-    rng = np.random.default_rng(seed)
-    gains = np.array([[metric.gain for metric in one.metrics] for one in contenders])
-    rows = np.array([[metric.rows for metric in one.metrics] for one in contenders])
-    half = np.zeros((SPLITS, gains.shape[2]))
-    for split in half:
-        split[rng.permutation(len(split))[: len(split) // 2]] = 1.0
-    names = [metric.name for metric in contenders[0].metrics]
-    targets, scores = [], []
-    for side in (half, 1.0 - half):
-        change = np.einsum("sg,cmg->scm", side, gains) / np.maximum(
-            np.einsum("sg,cmg->scm", side, rows), 1.0
-        )
-        score = change[:, :, 0].copy()
-        for guard in objective.guards:
-            score += np.minimum(change[:, :, names.index(guard.metric)] + guard.margin, 0.0)
-        targets.append(change[:, :, 0])
-        scores.append(score)
-    best = scores[0].argmax(axis=1)
-    each = np.arange(SPLITS)
-    flattered = float((targets[0][each, best] - targets[1][each, best]).mean()) / np.sqrt(2.0)
-    agreement = float((best == scores[1].argmax(axis=1)).mean())
-    return Flattery(metric=objective.target, points=100.0 * flattered, agreement=agreement)

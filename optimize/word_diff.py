@@ -147,7 +147,7 @@ def _pieces(before: Sequence[_Word], after: Sequence[_Word]) -> Iterator[Piece]:
 
 
 def _slide(
-    left: _Block, block: _Block, right: _Block, old: Sequence[str], new: Sequence[str]
+    before: _Block, block: _Block, right: _Block, old: Sequence[str], new: Sequence[str]
 ) -> None:
     """Move what was only added, or only removed, to where it is whole sentences, if its ends allow
     that.
@@ -155,11 +155,11 @@ def _slide(
     "See the text. Read the text." has one sentence more than "See the text.", rather than " text.
     Read the".
     """
-    if block.same or not (left.same and right.same) or (block.a < block.b and block.c < block.d):
+    if block.same or not (before.same and right.same) or (block.a < block.b and block.c < block.d):
         return
     words, start, end = (new, block.c, block.d) if block.a == block.b else (old, block.a, block.b)
     back = next(
-        (i for i in range(left.size) if words[start - 1 - i] != words[end - 1 - i]), left.size
+        (i for i in range(before.size) if words[start - 1 - i] != words[end - 1 - i]), before.size
     )
     on = next((i for i in range(right.size) if words[start + i] != words[end + i]), right.size)
 
@@ -168,7 +168,7 @@ def _slide(
 
     by = max(range(-back, on + 1), key=lambda k: (ends(start + k) + ends(end + k), -abs(k)))
     block.a, block.b, block.c, block.d = block.a + by, block.b + by, block.c + by, block.d + by
-    left.b, left.d, right.a, right.c = block.a, block.c, block.b, block.d
+    before.b, before.d, right.a, right.c = block.a, block.c, block.b, block.d
 
 
 def _without_confetti(blocks: Sequence[_Block]) -> Iterator[_Block]:

@@ -63,7 +63,7 @@ RETIRED = {
     },
     "student": "type `judgewright students`",
     "tune": (
-        "set --steps, --batch, --gradients and --temperature of `optimize` by hand; "
+        "set --steps, --batch and --temperature of `optimize` by hand; "
         "in every study of `tune` more steps looked better"
     ),
     "jobs": "`runs list` shows jobs; `runs stop`, `resume` and `work` take them",
@@ -89,6 +89,10 @@ RETIRED = {
     "--queries": "type `--map queries=FILE --map passages=FILE`",
     "--verbose": "`--json` has each figure's definition",
     "--tree": "type `--where 'SLICE and CONDITION'`; a poorer part is listed under its slice",
+    "--candidates": "a step asks for one proposal; raise --steps instead",
+    "--estimand": "`gate --unlabelled` decides about new groups like these",
+    "--gradients": "a step has one gradient, over the whole brief; raise --steps instead",
+    "--hunks": "`accept RUN --hunks 1,3` has the gate decide about some of the hunks",
 }
 """Commands and options that are gone, and what to do instead."""
 

@@ -199,7 +199,7 @@ class GateDecision(Printed):
 
     @property
     def outcome(self) -> str:
-        """See `RunOutcome`; of a question about a pool's own rows `PoolOutcome`."""
+        """See `RunOutcome`."""
         return self.record.outcome
 
     @property

@@ -134,7 +134,6 @@ ARMS: Mapping[str, Arm] = {
     "all rows, plain loss": Arm(proposer=TextGrad(), settings={"slice": "all"}, plain_loss=True),
 }
 PART_ARMS: Mapping[str, Arm] = {
-    "two candidates a step": Arm(proposer=TextGrad(), settings={"candidates": 2}),
     "without neighbours": Arm(proposer=TextGrad(), patched={"contrasts": lambda *_: {}}),
     "without groups": Arm(proposer=TextGrad(), patched={"group_errors": _ungrouped}),
     "sixty rows in place of fourteen": Arm(proposer=TextGrad(), patched={"MOST_ROWS": 60}),
@@ -603,7 +602,7 @@ def main() -> None:
     parser.add_argument(
         "--parts",
         action="store_true",
-        help="parts of the brief switched off in turn, and more candidates",
+        help="parts of the brief switched off in turn",
     )
     parser.add_argument("--worlds", default="slices,plain")
     parser.add_argument("--splits", type=int, default=24)

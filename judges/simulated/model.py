@@ -20,13 +20,12 @@ import orjson
 from ..models.model import Completion, Message, Request, TokenLogprob
 from .critic import Critic
 from .fields import fences, outside, pair_of
-from .guidelines import GuidelineWriter
 from .judge import Demonstration, Judge, position_of
 from .loss_writer import OPENING as LOSS_OPENING
 from .loss_writer import write_loss
 from .objective_reader import read_objective
 from .prompt import Instructions, PromptReader, Scale, properties_of
-from .reply import log_probabilities, read_score, with_grade, write_opinion
+from .reply import log_probabilities, read_score, write_opinion
 from .rules import TaskName, load_rules
 from .tasks import TaskWriter, basic_instruction
 from .text import Reader
@@ -52,7 +51,6 @@ class Simulated:
         self._critic = Critic(self._rules, self._reader, self._prompts)
         self._writer = Writer(self._rules, self._critic, self._prompts)
         self._tasks = TaskWriter(self._rules)
-        self._guidelines = GuidelineWriter(self._rules, self._critic, self._writer, self._prompts)
         self._read_prompt = lru_cache(self._rules.limits["cached_prompts"])(self._prompt)
 
     @property
@@ -118,8 +116,6 @@ class Simulated:
             return reply, ()
         if (reply := self._tasks.write(system, user)) is not None:
             return reply, ()
-        if (reply := self._guidelines.write(system, user, seed)) is not None:
-            return reply, ()
         if (instruction := basic_instruction(system, user)) is not None:
             return self._writer.instruct(instruction, seed), ()
         # The optimizers are recognised by how TextGrad's, and our own, system messages begin.
@@ -131,9 +127,6 @@ class Simulated:
             or "improve the criteria of an llm judge" in lower
         ):
             return self._writer.rewrite(system, user, seed), ()
-        if lower.startswith("you write the reply of a demonstration"):
-            reply, _ = self._judge_row(messages, system, user, form, repeat, temperature, None)
-            return with_grade(reply, system), ()
         if system.startswith(LOSS_OPENING):
             return write_loss(self._rules.losses, user, seed), ()
         return self._judge_row(messages, system, user, form, repeat, temperature, top)

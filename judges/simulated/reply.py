@@ -137,21 +137,3 @@ def read_score(text: str) -> str | None:
         r"(?i)\b(?:score|grade|rating|verdict|label|answer)\"?\s*:\s*\"?([\w.-]+)", text
     )
     return scores[-1].rstrip(".") if scores else None
-
-
-def with_grade(reply: str, request: str) -> str:
-    """Return a judge's JSON reply with the grade that a request for a demonstration names; another
-    reply as it is.
-    """
-    named = re.search(r"the grade: (.+)", request)
-    try:
-        body = orjson.loads(reply)
-    except orjson.JSONDecodeError:
-        return reply
-    if named is None or not isinstance(body, dict):
-        return reply
-    grade = named[1].strip()
-    for name in ("score", "label", "grade", "verdict"):
-        if name in body:
-            body[name] = int(grade) if grade.isdigit() else grade
-    return orjson.dumps(body).decode()

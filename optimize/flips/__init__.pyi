@@ -1,19 +1,16 @@
-from .decision import ClaimState, FlipDecision, FlipOutcome, FlipWins
-from .design import ESTIMANDS, Estimand, FlipDesign, PoolRow, count_flips, pool_rows
+from .decision import ClaimState, FlipDecision, FlipWins
+from .design import FlipDesign, PoolRow, count_flips, pool_rows
 from .queue import Draw, FlipQueue, GivenLabel
 from .scores import LINEAR, positive_rates, require_linear, score_table
 from .steps import allocate
 from .wealth import Wealth
 
 __all__ = [
-    "ESTIMANDS",
     "LINEAR",
     "ClaimState",
     "Draw",
-    "Estimand",
     "FlipDecision",
     "FlipDesign",
-    "FlipOutcome",
     "FlipQueue",
     "FlipWins",
     "GivenLabel",

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
-from ..outcome import GateOutcome, PoolOutcome
-
-FlipOutcome = Literal[GateOutcome, PoolOutcome]
+from ..outcome import GateOutcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +46,7 @@ class FlipWins:
 class FlipDecision:
     """The state of a queue after some labels."""
 
-    outcome: FlipOutcome
+    outcome: GateOutcome
     decided: bool
     """Whether the labels show it, or speak against it; else there is too little evidence, for now
     or for good.

@@ -6,14 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 from ...judges import InputError, JudgedDataset, Verdict
 from ..losses.objective import Guard
 from .scores import require_linear
 
-Estimand = Literal["groups", "pool"]
-ESTIMANDS: Mapping[Estimand, str] = {"groups": "new groups like these", "pool": "this pool"}
+ABOUT = "new groups like these"
 """What the decision is about."""
 VERSION = 1
 
@@ -44,24 +43,17 @@ class FlipDesign:
     """What this look may spend on the target."""
     seed: int
     """Of the order of groups and the draws within them."""
-    estimand: Estimand
     positive_from: float
     """The least label that counts as positive."""
     rows: tuple[PoolRow, ...]
     unit: str = ""
     """What the rows of a group share, such as `passage`; empty where it has no name."""
-    every_row: bool = False
-    """Draw every row of a group, or all rows alike: what the drawing is compared with."""
 
     def __post_init__(self) -> None:
         for metric in (self.target, *(guard.metric for guard in self.guards)):
             require_linear(metric)
         if not 0 < self.alpha < 1:
             raise InputError(f"alpha is {self.alpha!r}; it lies between 0 and 1")
-        if self.estimand not in ESTIMANDS:
-            raise InputError(
-                f"{self.estimand!r} is no estimand", hint=f"it can be {' or '.join(ESTIMANDS)}"
-            )
         drawn = [row.id for row in self.rows if row.positive is None]
         if len(set(drawn)) < len(drawn):
             raise InputError(
@@ -71,20 +63,21 @@ class FlipDesign:
     @property
     def about(self) -> str:
         """What the decision is about, in words."""
-        one_each = f", one {self.unit} each" if self.unit and self.estimand == "groups" else ""
-        return f"{ESTIMANDS[self.estimand]}{one_each}"
+        return f"{ABOUT}, one {self.unit} each" if self.unit else ABOUT
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> FlipDesign:  # Any: JSON
         """Read what `to_json` wrote.
 
         Raises:
-            InputError: A newer version wrote it.
+            InputError: A newer version wrote it, or it asks about the rows of its pool alone.
         """
         if body["version"] != VERSION:
             raise InputError(
                 f"the design has version {body['version']}; this Judgewright reads {VERSION}"
             )
+        if body.get("estimand", "groups") != "groups":
+            raise InputError("the queue asks about its own rows alone, which nothing does any more")
         rows = {"same_as": [""] * len(body["rows"]["id"]), **body["rows"]}
         columns = (rows[name] for name in PoolRow.__slots__)
         return cls(
@@ -92,11 +85,9 @@ class FlipDesign:
             guards=tuple(Guard(**guard) for guard in body["guards"]),
             alpha=body["alpha"],
             seed=body["seed"],
-            estimand=body["estimand"],
             positive_from=body["positive_from"],
             rows=tuple(PoolRow(*values) for values in zip(*columns, strict=True)),
             unit=body.get("unit", ""),
-            every_row=body["every_row"],
         )
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
@@ -107,10 +98,9 @@ class FlipDesign:
             "guards": [asdict(guard) for guard in self.guards],
             "alpha": self.alpha,
             "seed": self.seed,
-            "estimand": self.estimand,
+            "estimand": "groups",
             "positive_from": self.positive_from,
             "unit": self.unit,
-            "every_row": self.every_row,
             "rows": {name: [getattr(row, name) for row in self.rows] for name in PoolRow.__slots__},
         }
 

@@ -22,10 +22,10 @@ import numpy as np
 from ...judges import FloatArray
 from ..holdout.guards import GUARD_ALPHA
 from ..outcome import GateOutcome
-from .decision import ClaimState, FlipDecision, FlipOutcome, FlipWins, explain
+from .decision import ClaimState, FlipDecision, FlipWins, explain
 from .design import FlipDesign, PoolRow
 from .scores import BOTH_UNSCORED, CELLS, FLIPPED, positive_rates, score_table
-from .steps import LEVEL_FLOOR, GroupWalk, RowWalk, Step, allocate, cells_of, expected_scores
+from .steps import LEVEL_FLOOR, GroupWalk, Step, allocate, cells_of, expected_scores
 from .wealth import Wealth
 
 DESIGN = "flips"
@@ -74,37 +74,41 @@ class FlipQueue:
         self._replay: _Replay | None = None
         self._given: tuple[GivenLabel, ...] = ()
 
-    def next(self, given: Sequence[GivenLabel]) -> Draw | None:
+    def next(self, answered: Sequence[GivenLabel]) -> Draw | None:
         """Return the row to label after these labels; None where it is decided, or nothing is left
         to draw.
         """
-        return self._after(given).ask()
+        return self._after(answered).ask()
 
-    def decide(self, given: Sequence[GivenLabel]) -> FlipDecision:
+    def decide(self, answered: Sequence[GivenLabel]) -> FlipDecision:
         """Return what these labels decide."""
-        return self._after(given).decision()
+        return self._after(answered).decision()
 
-    def wins(self, given: Sequence[GivenLabel]) -> FlipWins:
+    def wins(self, answered: Sequence[GivenLabel]) -> FlipWins:
         """Return how many of the labelled flips each prompt won: for when it is decided, and not
         while people label.
         """
-        return self._after(given).wins()
+        return self._after(answered).wins()
 
-    def _after(self, given: Sequence[GivenLabel]) -> _Replay:
-        labels = tuple(given)
+    def _after(self, answered: Sequence[GivenLabel]) -> _Replay:
+        labels = tuple(answered)
         seen = len(self._given)
         # One more label goes on where the last call ended; anything else starts anew and comes to
         # the same.
         fresh = [one.row_id for one in labels[seen:]]
-        known = {one.row_id for one in self._given}
-        if self._replay is None or labels[:seen] != self._given or not known.isdisjoint(fresh):
+        earlier_ids = {one.row_id for one in self._given}
+        if (
+            self._replay is None
+            or labels[:seen] != self._given
+            or not earlier_ids.isdisjoint(fresh)
+        ):
             self._replay, seen = _Replay(self.design), 0
         self._replay.take({one.row_id: self._label(one) for one in labels[seen:]})
         self._given = labels
         return self._replay
 
-    def _label(self, given: GivenLabel) -> int | None:
-        return None if given.label is None else int(given.label >= self.design.positive_from)
+    def _label(self, answer: GivenLabel) -> int | None:
+        return None if answer.label is None else int(answer.label >= self.design.positive_from)
 
 
 def _identity(row: PoolRow) -> tuple[bool, str, str, str]:
@@ -120,7 +124,7 @@ class _Replay:
         self._known = [row.positive for row in design.rows]
         self._cells = cells_of(design.rows)
         self._counts: FloatArray = np.bincount(self._cells, minlength=CELLS).astype(np.float64)
-        self._walk = GroupWalk(design) if design.estimand == "groups" else RowWalk(design)
+        self._walk = GroupWalk(design)
         target, guard = -math.log(design.alpha), -math.log(GUARD_ALPHA)
         self._claims = [
             _Claim(design.target, 0.0, True, target),
@@ -138,10 +142,6 @@ class _Replay:
         self._drawn: list[int] = []
         self._step: Step | None = None
         self._fresh = True
-        if design.estimand == "pool":
-            for cell, known in zip(self._cells.tolist(), self._known, strict=True):
-                if known is not None:
-                    self._used[cell, int(known)] += 1
         self._advance()
 
     def take(self, labels: Mapping[str, int | None]) -> None:
@@ -180,14 +180,7 @@ class _Replay:
         if self._fresh:
             self._score()
         self._reached = self._wealths
-        if isinstance(self._walk, GroupWalk):
-            step = self._walk.next(self._share, self._tables, self._expected)
-        else:
-            labelled = (
-                np.einsum("kcy,cy->k", self._tables, self._used)
-                + self._tables.min(-1) @ self._skipped
-            )
-            step = self._walk.next(self._share, self._tables, self._expected, labelled)
+        step = self._walk.next(self._share, self._tables, self._expected)
         if step is not None:
             self._reached = self._wealths_at_worst(step)
         return step
@@ -208,22 +201,20 @@ class _Replay:
         self._share = self._allocated()
 
     def _allocated(self) -> FloatArray:
-        if self._design.every_row:
-            return np.ones(CELLS)
-        wanted = [
+        open_claims = [
             i
             for i, claim in enumerate(self._claims)
             if claim.better and not self._shown(i, self._wealths)
         ]
-        share = allocate(self._tables[wanted or [0]], self._rates)
-        if any(self._claims[i].metric == "f1" for i in wanted):
+        share = allocate(self._tables[open_claims or [0]], self._rates)
+        if any(self._claims[i].metric == "f1" for i in open_claims):
             # These labels also say what F1 the prompt in use has.
             share[:BOTH_UNSCORED] = np.maximum(share[:BOTH_UNSCORED], LEVEL_FLOOR)
         return share
 
     def _label_of(self, row: int) -> int | None:
-        known = self._known[row]
-        return self._labels.get(self._ids[row]) if known is None else int(known)
+        of_holdout = self._known[row]
+        return self._labels.get(self._ids[row]) if of_holdout is None else int(of_holdout)
 
     def _wealths_at_worst(self, step: Step) -> list[Wealth]:
         """Return the wealths if every label that is waited for were the worst."""
@@ -241,10 +232,10 @@ class _Replay:
                 self._used[cell, label] += 1
         self._settled |= self._asked_ids(step)
         self._drawn += step.rows.tolist()
-        shown = [self._shown(i, self._wealths) for i in range(len(self._claims))]
+        claims_shown = [self._shown(i, self._wealths) for i in range(len(self._claims))]
         self._wealths = self._reached
         # Without a label, or a claim that is settled, the scores stay as they are.
-        self._fresh = len(step.rows) > 0 or shown != [
+        self._fresh = len(step.rows) > 0 or claims_shown != [
             self._shown(i, self._wealths) for i in range(len(self._claims))
         ]
 
@@ -253,10 +244,10 @@ class _Replay:
 
     def _outcome(self) -> GateOutcome | None:
         """Return what is decided, whatever the labels that are waited for."""
-        shown = [self._shown(i, self._reached) for i in range(len(self._claims))]
-        if all(shown[0::2]):
+        claims_shown = [self._shown(i, self._reached) for i in range(len(self._claims))]
+        if all(claims_shown[0::2]):
             return "accepted"
-        return "refused" if any(shown[1::2]) else None
+        return "refused" if any(claims_shown[1::2]) else None
 
     def wins(self) -> FlipWins:
         """Count for each prompt the labelled flips on which it was right; the sealed holdout's are
@@ -299,17 +290,9 @@ class _Replay:
             )
         over = outcome is not None or self._step is None
         reason = explain(outcome, states, self._design.about, over=over)
-        named: FlipOutcome = outcome or "undecided"
-        if self._design.estimand == "pool":
-            # True of these very rows, which two judges of one quality differ on too: no word of the
-            # gate.
-            named = "higher on these rows" if outcome == "accepted" else "not shown"
-            reason += "; it says nothing of other rows, so that nothing is accepted by it" * (
-                outcome == "accepted"
-            )
         used = len(self._used_ids())
         return FlipDecision(
-            outcome=named,
+            outcome=outcome or "undecided",
             decided=outcome is not None,
             reason=reason,
             estimand=self._design.about,
@@ -318,7 +301,7 @@ class _Replay:
             labels=used,
             skipped=sum(label is None for label in self._labels.values()),
             unused=len(self._labels) - used,
-            holdout_labels=sum(known is not None for known in self._known),
+            holdout_labels=sum(of_holdout is not None for of_holdout in self._known),
             over=over,
             most_left=None if over else self._most_left(),
         )

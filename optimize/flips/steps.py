@@ -7,12 +7,6 @@ them than its share. What the group scores is what its cells are expected to, pl
 rows scored beyond that over their probability (a difference estimator; Särndal, Swensson and
 Wretman 1992). A step without a row to draw costs no label. The worst that any group of the pool
 could score limits the stakes: a new group is taken to be no larger than the largest here.
-
-*This pool:* a step is one row, drawn from those left with a probability that depends on its cell.
-Labels so far, plus what the rest is expected to score, plus what the row scored beyond that over
-its probability, is an unbiased estimate of the pool's total given all that came before
-(Waudby-Smith, Stark and Ramdas 2021, "RiLACS"; Shekhar, Xu, Lipton, Liang and Ramdas 2023 on
-weighted draws).
 """
 
 from __future__ import annotations
@@ -60,8 +54,8 @@ class Step:
             expected: What a row of each cell is expected to score; shape (claims, cells).
             labels: 1, 0 or None for each drawn row.
         """
-        given = np.array([-1 if label is None else label for label in labels], np.int64)
-        scores = np.where(given < 0, tables[:, self.cells].min(-1), tables[:, self.cells, given])
+        codes = np.array([-1 if label is None else label for label in labels], np.int64)
+        scores = np.where(codes < 0, tables[:, self.cells].min(-1), tables[:, self.cells, codes])
         beyond = (scores - expected[:, self.cells]) / self.probability[self.cells]
         return self.base + beyond.sum(-1)
 
@@ -108,12 +102,12 @@ class GroupWalk:
             members.setdefault((row.positive is None, row.group), []).append(i)
         rng = np.random.default_rng([design.seed, 0])
         order: list[tuple[bool, str]] = []
-        for asked in (False, True):
-            names = sorted(name for name in members if name[0] == asked)
+        for unlabelled in (False, True):
+            names = sorted(name for name in members if name[0] == unlabelled)
             order += [names[k] for k in rng.permutation(len(names))]
         self.cells = cells_of(design.rows)
         self._members = [np.array(members[name], np.int64) for name in order]
-        self._known = sum(not asked for asked, _ in order)
+        self._known = sum(not unlabelled for unlabelled, _ in order)
         sizes = [np.bincount(self.cells[rows], minlength=CELLS) for rows in self._members]
         self.sizes: FloatArray = np.array(sizes, np.float64).reshape(-1, CELLS)
         """Rows of each group by cell; shape (groups, cells)."""
@@ -142,12 +136,12 @@ class GroupWalk:
                 if math.floor(passed) > math.floor(mark):
                     drawn.append(row)
                 mark = passed
-        asked = rng.permutation(np.array(drawn, np.int64))
+        rows_to_ask = rng.permutation(np.array(drawn, np.int64))
         base = expected @ self.sizes[i]
         if self._scored is not tables or i == self._known:
             # The worst depends on the scores, which stay as they are until there is another label.
             self._scored, self._lowest = tables, -self.worst(chance, tables, expected)
-        return Step(asked, self.cells[asked], chance, base, self._lowest)
+        return Step(rows_to_ask, self.cells[rows_to_ask], chance, base, self._lowest)
 
     def worst(self, chance: FloatArray, tables: FloatArray, expected: FloatArray) -> FloatArray:
         """Return the most that one group, or one row, can lose; shape (claims,)."""
@@ -160,61 +154,6 @@ class GroupWalk:
     def labels_left(self, share: FloatArray) -> float:
         """Return about how many rows are still to be drawn."""
         return float((self.sizes[max(self.visited, self._known) :] @ share).sum())
-
-
-class RowWalk:
-    """Draws for a decision about this pool, the sealed holdout's rows with it."""
-
-    def __init__(self, design: FlipDesign) -> None:
-        self._every_row = design.every_row
-        self.cells = cells_of(design.rows)
-        self._rng = np.random.default_rng([design.seed, 2])
-        # The next draws are fixed numbers: the same labels give the same rows whenever they are
-        # computed.
-        self._draws: FloatArray = self._rng.random(len(design.rows))
-        ids = np.array([i for i, row in enumerate(design.rows) if row.positive is None], np.int64)
-        ids = self._rng.permutation(ids)
-        self._left: list[list[int]] = [
-            ids[self.cells[ids] == cell].tolist() for cell in range(CELLS)
-        ]
-        self.drawn = 0
-        self._over = False
-
-    def next(
-        self, share: FloatArray, tables: FloatArray, expected: FloatArray, labelled: FloatArray
-    ) -> Step | None:
-        """Return the step of the next row; where none is left that matters one without a row, then
-        None.
-
-        Args:
-            labelled: What the labels so far score for each claim; shape (claims,).
-        """
-        if self._over:
-            return None
-        left = np.array([len(rows) for rows in self._left], np.float64)
-        chance = np.ones(CELLS) if self._every_row else share
-        total = float(left @ chance)
-        base = labelled + expected @ left
-        if total == 0.0:
-            self._over = True
-            return Step(np.array([], np.int64), np.array([], np.int64), chance, base, base)
-        chance = chance / total
-        there = (left > 0) & (chance > 0)
-        below = (tables.min(-1) - expected)[:, there] / chance[there]
-        lowest = base + below.min(-1)
-        bounds = np.cumsum(left * chance)
-        cell = int(
-            np.searchsorted(
-                bounds, float(self._draws[self.drawn]) * float(bounds[-1]), side="right"
-            )
-        )
-        row = np.array([self._left[cell].pop()], np.int64)
-        self.drawn += 1
-        return Step(row, self.cells[row], chance, base, lowest)
-
-    def labels_left(self, share: FloatArray) -> float:
-        """Return how many rows may still be drawn."""
-        return float(sum(len(rows) for rows, one in zip(self._left, share, strict=True) if one > 0))
 
 
 def cells_of(rows: Sequence[PoolRow]) -> IntArray:

@@ -4,8 +4,7 @@ Each bet stakes a share of what can be lost at worst. If the mean is at most 0, 
 known before the bet, the wealth is a nonnegative supermartingale from 1 and reaches 1 / alpha with
 probability at most alpha, however often one looks and whenever one stops (Ville 1939; Waudby-Smith
 and Ramdas 2024, "Estimating means of bounded random variables by betting"; Howard, Ramdas,
-McAuliffe and Sekhon 2021 on time-uniform bounds). It is split evenly over fixed stakes, as in a
-race.
+McAuliffe and Sekhon 2021 on time-uniform bounds). It is split evenly over fixed stakes.
 """
 
 from __future__ import annotations
@@ -16,9 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...judges import FloatArray
-from ..racing import STAKES, log_mean
 
 ROUNDING = 1e-9
+STAKES: FloatArray = np.array([0.01, 0.02, 0.04, 0.07, 0.11, 0.16, 0.24, 0.35, 0.5, 0.7, 0.9])
+"""Shares of the highest stake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +59,13 @@ class Wealth:
         share = max(value / -lowest, -1.0)
         logs = self.logs + np.log1p(STAKES * share)
         return Wealth(logs, max(self.peak, float(log_mean(logs))))
+
+
+def log_mean(logs: FloatArray) -> FloatArray:
+    """Return the log of the mean over the last axis of what has these logs; an infinite one stays
+    infinite.
+    """
+    top = logs.max(-1)
+    finite = np.where(np.isinf(top), 0.0, top)
+    with np.errstate(over="ignore"):  # an infinite wealth stays infinite
+        return finite + np.log(np.exp(logs - finite[..., None]).mean(-1))

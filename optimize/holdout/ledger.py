@@ -19,11 +19,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from ...judges import Dataset, DecisionRule, JudgePrompt, Splits, split_dataset
 from ...judges.splits import Part, Side
-from ..outcome import GateOutcome, PoolOutcome
+from ..outcome import GateOutcome
 from .row_fingerprints import RowFingerprints, group_fingerprints, open_to_hash
 from .sides import SeenRows, Sides, known_sides
 
@@ -35,8 +35,6 @@ MAX_LOOKS = 20
 
 SHARED = 0.05
 """Share of a holdout's groups from which another holdout with them counts as the same one."""
-
-LookOutcome = Literal[GateOutcome, PoolOutcome]
 
 
 def alpha_of_look(number: int, *, alpha: float = ALPHA) -> float:
@@ -126,11 +124,11 @@ class Look(AskedLook):
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Look:  # Any: JSON
         """Read what `asdict` wrote; an earlier version lacks the later fields."""
-        known = {name: fields[name] for name in cls.__dataclass_fields__ if name in fields}
-        before, after = known.get("pair") or (None, None)
+        values = {name: fields[name] for name in cls.__dataclass_fields__ if name in fields}
+        before, after = values.get("pair") or (None, None)
         pair = None if before is None else (before, after)
-        lists = {name: tuple(known.get(name, ())) for name in ("alike", "spent")}
-        return cls(**{**known, **lists, "pair": pair})
+        lists = {name: tuple(values.get(name, ())) for name in ("alike", "spent")}
+        return cls(**{**values, **lists, "pair": pair})
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -170,7 +168,7 @@ class LookRecord:
     """
 
     look: Look
-    outcome: LookOutcome | None = None
+    outcome: GateOutcome | None = None
     reason: str | None = None
 
 
@@ -278,7 +276,7 @@ class Ledger(Protocol):
         """
         ...
 
-    def conclude(self, look: Look, *, outcome: LookOutcome, reason: str) -> None:
+    def conclude(self, look: Look, *, outcome: GateOutcome, reason: str) -> None:
         """Enter what the look decided; entering the same again does nothing.
 
         Raises:
@@ -343,15 +341,15 @@ def seen_rows(run_id: str, parts: Splits) -> SeenRows:
     rows: dict[Part, Dataset] = {"train": parts.training, "validation": parts.validation}
     for part in (parts.holdout, parts.final):
         rows["holdout" if part is parts.holdout else "final"] = open_to_hash(part)
-    known = group_fingerprints(*rows.values())
+    groups = group_fingerprints(*rows.values())
     sealed: dict[str, RowFingerprints] = {}
     for part in (rows["holdout"], rows["final"]):
         if len(part):
-            sealed[part.content_hash] = RowFingerprints.of(part, known=known)
+            sealed[part.content_hash] = RowFingerprints.of(part, known=groups)
     return SeenRows(
         run_id=run_id,
-        open=RowFingerprints.of(parts.training, parts.validation, known=known),
+        open=RowFingerprints.of(parts.training, parts.validation, known=groups),
         sealed=sealed,
         opened={},
-        sides=Sides.of(rows, known, parts.notes),
+        sides=Sides.of(rows, groups, parts.notes),
     )

@@ -18,9 +18,9 @@ from .ledger import (
     ASKED,
     SHARED,
     AskedLook,
+    GateOutcome,
     History,
     Look,
-    LookOutcome,
     LookRecord,
     Measured,
     alpha_of_look,
@@ -264,8 +264,10 @@ def remember_rows(
     for name, rows in sealed.items():
         if not memories:
             continue
-        found = (_Opened.of_memory(rows, memory, edited_too=sides is None) for memory in memories)
-        worst = max(found, key=lambda one: one.rank)
+        overlaps = (
+            _Opened.of_memory(rows, memory, edited_too=sides is None) for memory in memories
+        )
+        worst = max(overlaps, key=lambda one: one.rank)
         if worst.refused:
             opened[name] = worst.describe()
         elif worst.overlap.rows:
@@ -339,7 +341,7 @@ def require_allowed(look: Look, max_looks: int) -> None:
         )
 
 
-def require_open(records: Sequence[LookRecord], look: Look, outcome: LookOutcome) -> bool:
+def require_open(records: Sequence[LookRecord], look: Look, outcome: GateOutcome) -> bool:
     """Return whether a look is still to be concluded; False when it was, in the same way.
 
     Raises:

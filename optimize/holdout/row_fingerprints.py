@@ -171,17 +171,19 @@ class RowFingerprints:
         it.
         """
         large, small = (self, other) if len(self._body) > len(other._body) else (other, self)
-        found = {large._body[at : at + _BYTES] for at in large._find(small.keys).tolist()}
-        return small.keys & found
+        there = {large._body[at : at + _BYTES] for at in large._find(small.keys).tolist()}
+        return small.keys & there
 
     def _find(self, keys: Collection[bytes]) -> IntArray:
         """Return where some keys stand in the body."""
         words = np.frombuffer(self._body, ">u4").astype(np.uint32)
-        wanted = np.frombuffer(b"".join(keys), ">u8").astype(np.uint64)
+        numbers = np.frombuffer(b"".join(keys), ">u8").astype(np.uint64)
         # Between the keys stand small numbers; read across them, eight bytes are no hash that was
         # asked for.
-        at = np.flatnonzero(among(words[:-1], (wanted >> np.uint64(32)).astype(np.uint32)))
-        return 4 * at[np.isin(words[at].astype(np.uint64) << np.uint64(32) | words[at + 1], wanted)]
+        at = np.flatnonzero(among(words[:-1], (numbers >> np.uint64(32)).astype(np.uint32)))
+        return (
+            4 * at[np.isin(words[at].astype(np.uint64) << np.uint64(32) | words[at + 1], numbers)]
+        )
 
     def _groups_with(self, keys: Collection[bytes]) -> list[GroupFingerprints]:
         """Return the groups that have any of some keys."""

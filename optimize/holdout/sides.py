@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...judges import Dataset
+from ...judges import BoolArray, Dataset
 from ...judges.splits import PARTS, SEALED, SIDES, Part, Side
 from .row_fingerprints import GroupFingerprints, RowFingerprints, group_fingerprints
 from .text_fingerprints import Fingerprints
@@ -117,7 +117,7 @@ def known_sides(memories: Sequence[SeenRows], dataset: Dataset) -> dict[str, set
     it has to be.
     """
     groups = group_fingerprints(dataset)
-    known = {name: set[Side]() for name in groups}
+    sides_by_name = {name: set[Side]() for name in groups}
     met: set[bytes] = set()
     mine = RowFingerprints(groups.values())
     for memory in memories:
@@ -129,7 +129,7 @@ def known_sides(memories: Sequence[SeenRows], dataset: Dataset) -> dict[str, set
             sides = remembered.sides_of(group)
             if not sides and same_file:
                 sides = remembered.sides_of_name(name)
-            before = known[name]
+            before = sides_by_name[name]
             # What a later split put where as much was seen of it is settled there.
             if sides and before and _first(sides) <= _first(before):
                 before.clear()
@@ -137,9 +137,9 @@ def known_sides(memories: Sequence[SeenRows], dataset: Dataset) -> dict[str, set
         met |= remembered.rows.keys()
     edited = {name for name, group in groups.items() if not group.rows <= met}
     for name, side in _alike(memories, dataset, edited):
-        if known[name] <= (SEALED if side == "open" else set()):
-            known[name].add(side)
-    return known
+        if sides_by_name[name] <= (SEALED if side == "open" else set()):
+            sides_by_name[name].add(side)
+    return sides_by_name
 
 
 class _Remembered:
@@ -197,24 +197,31 @@ def _alike(
     if not rows:
         return []
     prints = Fingerprints.of(replace(dataset, rows=rows))
-    found: set[tuple[str, Side]] = set()
+    alike: set[tuple[str, Side]] = set()
     for memory in memories:
         parts = [part.prints for part in (memory.open, *memory.sealed.values()) if part.prints]
-        if not any(prints.met_in(part).same.any() for part in parts):
+        if any(prints.met_in(part).same.any() for part in parts):
+            for side, met in _met_by_side(memory, prints):
+                alike.update((rows[i].group_key, side) for i in np.flatnonzero(met))
+    return sorted(alike, key=lambda one: (SIDES.index(one[1]), one[0]))
+
+
+def _met_by_side(memory: SeenRows, prints: Fingerprints) -> Iterator[tuple[Side, BoolArray]]:
+    """Yield each side of a memory with the rows that are met again there; what stands whole in a
+    sealed part is no open row.
+    """
+    placed = memory.sides.groups if memory.sides else ()
+    places: dict[bytes, Side] = {group.row: group.side for group in placed}
+    apart = np.zeros(prints.rows, np.bool_)
+    for part in memory.sealed.values():
+        if part.prints is None or not part.groups:
             continue
-        placed = memory.sides.groups if memory.sides else ()
-        places: dict[bytes, Side] = {group.row: group.side for group in placed}
-        apart = np.zeros(len(rows), np.bool_)
-        for part in memory.sealed.values():
-            if part.prints is not None and part.groups:
-                met, side = prints.met_in(part.prints), places.get(min(part.groups[0].rows))
-                apart |= prints.complete_in(part.prints)
-                if side is not None:
-                    found.update((rows[i].group_key, side) for i in np.flatnonzero(met.same))
-        if memory.open.prints is not None:
-            same = prints.met_in(memory.open.prints).same & ~apart
-            found.update((rows[i].group_key, "open") for i in np.flatnonzero(same))
-    return sorted(found, key=lambda one: (SIDES.index(one[1]), one[0]))
+        apart |= prints.complete_in(part.prints)
+        side = places.get(min(part.groups[0].rows))
+        if side is not None:
+            yield side, prints.met_in(part.prints).same
+    if memory.open.prints is not None:
+        yield "open", prints.met_in(memory.open.prints).same & ~apart
 
 
 def _enter(sides: dict[bytes, Side], key: bytes, side: Side) -> None:

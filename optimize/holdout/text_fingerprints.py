@@ -145,8 +145,8 @@ class Fingerprints:
         lengths = np.searchsorted(of_text, texts, side="right") - starts
         # The prints of each text, once for each group that has it.
         offsets = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        found = mine.prints[at[offsets + np.repeat(starts, lengths)]].astype(np.uint64)
-        pairs = np.unique(found << _HALF | np.repeat(groups, lengths))
+        held_prints = mine.prints[at[offsets + np.repeat(starts, lengths)]].astype(np.uint64)
+        pairs = np.unique(held_prints << _HALF | np.repeat(groups, lengths))
         different, counts = np.unique((pairs >> _HALF).astype(np.uint32), return_counts=True)
         frequent = different[counts > _most_groups(self._n_groups)]
         return np.isin(prints, frequent)
@@ -265,10 +265,10 @@ def among(values: Prints, others: Prints) -> BoolArray:
         others = others[among(others, values)]
     table = np.zeros(1 << 20, np.bool_)
     table[others >> np.uint32(12)] = True
-    found = table[values >> np.uint32(12)]
-    maybe = np.flatnonzero(found)
-    found[maybe] = np.isin(values[maybe], others)
-    return found
+    hit = table[values >> np.uint32(12)]
+    maybe = np.flatnonzero(hit)
+    hit[maybe] = np.isin(values[maybe], others)
+    return hit
 
 
 def texts_of(row: Row) -> Iterable[str]:

@@ -73,8 +73,8 @@ def ask_again(
             for answers, reply in zip(sides, (old, new), strict=True):
                 if both or not isinstance(answers[i], Verdict):
                     answers[i] = reply
-        left = len(_silent(before.dataset.rows, *sides, unlabelled=unlabelled))
-        rounds.append(AskedAgain(repeat=repeat, rows=len(silent), left=left))
+        silent_rows = len(_silent(before.dataset.rows, *sides, unlabelled=unlabelled))
+        rounds.append(AskedAgain(repeat=repeat, rows=len(silent), left=silent_rows))
     old_answers, new_answers = sides
     return (
         replace(before, answers=tuple(old_answers)),

@@ -30,14 +30,14 @@ class ClassNames:
     @property
     def metrics(self) -> dict[str, str]:
         """Every metric that an objective may name, with what it is."""
-        found = {name: METRICS[name].what for name in OVERALL.values()}
+        meanings = {name: METRICS[name].what for name in OVERALL.values()}
         for name in self.names:
-            found[f"recall[{name}]"] = f"share of people's {name} that the judge calls {name}"
-            found[f"precision[{name}]"] = (
+            meanings[f"recall[{name}]"] = f"share of people's {name} that the judge calls {name}"
+            meanings[f"precision[{name}]"] = (
                 f"share of what the judge calls {name} that people call {name}"
             )
-            found[f"f1[{name}]"] = f"harmonic mean of recall and precision of {name}"
-        return found
+            meanings[f"f1[{name}]"] = f"harmonic mean of recall and precision of {name}"
+        return meanings
 
     def metric_name(self, text: str) -> str:
         """Return the stored name of a metric of classes: `F1` or `macro F1` is that of all
@@ -49,12 +49,12 @@ class ClassNames:
         outside, bracket, inside = text.strip().partition("[")
         name = plain_name(outside).removeprefix("macro_")
         if bracket and name in OF_ONE:
-            wanted = inside.removesuffix("]").strip()
+            class_name = inside.removesuffix("]").strip()
             for one in self.names:
-                if one.lower() == wanted.lower():
+                if one.lower() == class_name.lower():
                     return f"{name}[{one}]"
             raise InputError(
-                f"{text!r}: the judge has no class {wanted!r}",
+                f"{text!r}: the judge has no class {class_name!r}",
                 hint="it has " + ", ".join(self.names),
             )
         if not bracket and (name in OVERALL or name in OVERALL.values()):

@@ -75,8 +75,8 @@ class ClassOutcomes:
         verdict = int(self.verdict[position])
         called = "given no verdict" if verdict == NO_CLASS else f"called {self.classes[verdict]!r}"
         label = self.classes[int(self.label[position])]
-        place = PLACES[int(self.inside[position])]
-        return f"{label!r} {called}, confidence {self.confidence[position]:.4g}, {place}"
+        where = PLACES[int(self.inside[position])]
+        return f"{label!r} {called}, confidence {self.confidence[position]:.4g}, {where}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,13 +58,13 @@ def cost_table(expression: Expression, grades: Grades) -> list[CostRow]:
     over = int(np.argmax(axis.positive))
     near = over - 1
     table: list[CostRow] = []
-    for place, m, given in _places(expression):
-        costs = given.evaluate(grid.outcomes()).reshape(grid.shape)
+    for where, m, expression_there in _places(expression):
+        costs = expression_there.evaluate(grid.outcomes()).reshape(grid.shape)
         for c, confidence in enumerate(grid.confidences.tolist()):
             cost = costs[c, m]
             table.append(
                 CostRow(
-                    place=place,
+                    place=where,
                     confidence=confidence,
                     tp=float(cost[last, last]),
                     fp=float(cost[0, last]),
@@ -81,7 +81,7 @@ def _places(expression: Expression) -> list[tuple[str, int, Expression]]:
     """Return each kind of place: its name, whether it is in the slice under repair (0 or 1), what
     is charged there.
     """
-    places = [(place, m, expression.given()) for m, place in enumerate(PLACES)]
+    places = [(where, m, expression.given()) for m, where in enumerate(PLACES)]
     return places + [
         (f"in slice {name}", 0, expression.given([name])) for name in expression.slices
     ]
@@ -97,11 +97,11 @@ def class_costs(expression: Expression, classes: Classes) -> list[dict[str, Any]
     grid = ClassGrid(confidences=np.array([0.5, 0.9]), classes=classes)
     called = [f"called {name}" for name in classes.names]
     table: list[dict[str, Any]] = []
-    for place, m, given in _places(expression):
-        costs = given.evaluate(grid.outcomes()).reshape(grid.shape)
+    for where, m, expression_there in _places(expression):
+        costs = expression_there.evaluate(grid.outcomes()).reshape(grid.shape)
         for c, confidence in enumerate(grid.confidences.tolist()):
             for label, name in enumerate(classes.names):
                 by_verdict = zip(called, costs[c, m, label].tolist(), strict=True)
-                line = {"place": place, "confidence": confidence, "label": name}
+                line = {"place": where, "confidence": confidence, "label": name}
                 table.append(line | dict(by_verdict))
     return table

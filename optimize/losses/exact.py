@@ -66,8 +66,8 @@ class _ExactReader:
         rest = clause
         try:
             for opening, read in ((_ROWS, self._predicate), (_SLICE, self._saved_slice)):
-                rest, found, name = _cut(rest, opening)
-                if found:
+                rest, is_there, name = _cut(rest, opening)
+                if is_there:
                     self._slices.append(read(name))
             if rest and not self._limit(rest):
                 self._wish(rest)
@@ -123,16 +123,16 @@ class _ExactReader:
     def _limit(self, clause: str) -> bool:
         """Read how far a metric may get worse, or what it must reach; say whether it is either."""
         for between in _FALLS:
-            metric, found, amount = _cut(clause, between)
-            if found:
+            metric, is_there, amount = _cut(clause, between)
+            if is_there:
                 guard = read_guard(f"{metric}={_fraction(amount)}", self._named)
                 if ("rise" in between) != (guard.metric in LOWER_IS_BETTER):
                     raise InputError(f"which way does {guard.metric} get worse?")
                 self._guards.append(guard)
                 return True
         for between in _REACHES:
-            metric, found, amount = _cut(clause, between)
-            if found:
+            metric, is_there, amount = _cut(clause, between)
+            if is_there:
                 value = _fraction(_cut(amount, _CONFIDENCE)[0])
                 self._floors.append(read_floor(f"{metric}={value}", self._named))
                 return True

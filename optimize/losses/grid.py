@@ -201,10 +201,10 @@ def confidences_of(constants: tuple[float, ...], room: int) -> FloatArray:
     edges = np.array([c for c in constants if 0.0 <= c <= 1.0], np.float64)
     between = (edges[1:] + edges[:-1]) / 2.0
     edges = np.concatenate([edges, edges - 1e-6, edges + 1e-6, between])
-    left = max(room - len(edges), _STEPS[-1])
-    steps = np.linspace(0.0, 1.0, next(size for size in _STEPS if size <= left))
+    room_left = max(room - len(edges), _STEPS[-1])
+    steps = np.linspace(0.0, 1.0, next(size for size in _STEPS if size <= room_left))
     # A loss may be blind between even steps; points that it cannot foresee find that out.
-    offsets = np.random.default_rng(_SEED).random(min(max(left - len(steps), 0), _OFFSETS))
+    offsets = np.random.default_rng(_SEED).random(min(max(room_left - len(steps), 0), _OFFSETS))
     points = np.unique(np.concatenate([steps, edges, offsets]))
     points = points[(points >= 0.0) & (points <= 1.0)]
     if len(points) <= room:

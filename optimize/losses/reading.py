@@ -210,10 +210,10 @@ def parse_reading(
             text does not have.
     """
     body = parse_object(reply, ReadingReply)
-    known = classes.metrics if classes else TARGETS
+    metric_names = classes.metrics if classes else TARGETS
     named = [body.target, *(one.metric for one in (*body.guards, *body.floors))]
     for metric in named:
-        if metric is not None and metric not in known:
+        if metric is not None and metric not in metric_names:
             raise ValueError(f"{metric!r} is none of the metrics")
     own = OWN_DIRECTION.get(body.target or "")
     if own and body.direction and own != body.direction:

@@ -211,10 +211,10 @@ def outcome_facts(judged: JudgedDataset, inside: BoolArray) -> list[str]:
     """
     choice = judged.scale.kind == "choice"
     facts = [] if choice else scale_facts(judged.scale, judged.dataset.labels)
-    for place, rows in (("in the slice", inside), ("outside of it", ~inside)):
+    for where, rows in (("in the slice", inside), ("outside of it", ~inside)):
         if rows.any():
-            shown = _confusions(judged, rows) if choice else _outcome_counts(judged, rows)
-            facts.append(f"The judge on the {int(rows.sum())} open rows {place}: {shown}")
+            counts = _confusions(judged, rows) if choice else _outcome_counts(judged, rows)
+            facts.append(f"The judge on the {int(rows.sum())} open rows {where}: {counts}")
     return facts
 
 
@@ -235,11 +235,11 @@ def _confusions(judged: JudgedDataset, rows: BoolArray) -> str:
     pairs = np.stack([judged.label[rows], judged.score[rows]]).astype(np.int64)
     wrong = pairs[:, pairs[0] != pairs[1]]
     different, counts = np.unique(wrong, axis=1, return_counts=True)
-    shown = [f"{pairs.shape[1] - wrong.shape[1]} right"]
+    counted = [f"{pairs.shape[1] - wrong.shape[1]} right"]
     for position in np.argsort(-counts, kind="stable")[:LISTED_PAIRS]:
         label, verdict = different[:, position]
-        shown.append(f"{counts[position]} {names[label]!r} called {names[verdict]!r}")
-    return ", ".join(shown)
+        counted.append(f"{counts[position]} {names[label]!r} called {names[verdict]!r}")
+    return ", ".join(counted)
 
 
 def _system_text(classes: Classes | None) -> str:

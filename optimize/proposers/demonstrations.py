@@ -17,8 +17,9 @@ last.
 MAX_CHARS = 4_000
 """Characters of a demonstration's inputs; a longer row would crowd out the row that is judged."""
 PEOPLE = "as people graded this row"
-"""What stands in a text field that nobody has filled yet; no demonstration is shown with it."""
-SURE = 1.0
+"""What stands in a text field where nobody gave a reason."""
+SURE = 0.9
+"""The confidence of a reply in people's name; one that is never unsure cannot be ranked by it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,10 +30,6 @@ class Demonstration:
     example: Example
     error: str
     """What the judge made of the row without it."""
-    grade: float
-    """People's, on the judge's scale."""
-    reasoned: bool
-    """Whether the reply has reasons, or needs none."""
 
     @property
     def group(self) -> str:
@@ -40,24 +37,26 @@ class Demonstration:
         return self.row.group or self.row.id
 
 
-def list_demonstrations(prompt: JudgePrompt, train: Trial) -> list[Demonstration]:
-    """Return every training row that can be shown, the costliest of each error type first."""
+def list_demonstrations(
+    prompt: JudgePrompt, train: Trial, explanation: str | None = None
+) -> list[Demonstration]:
+    """Return every training row that can be shown, the costliest of each error type first.
+
+    Args:
+        prompt: The judge.
+        train: Training rows with its verdicts.
+        explanation: The column with annotators' reasons.
+    """
     judged = train.judged
     order = sorted(range(len(judged.rows)), key=lambda i: (-train.losses[i], judged.rows[i].id))
     demonstrations: list[Demonstration] = []
     for i in order:
         row, verdict = judged.rows[i], judged.verdicts[i]
-        example = demonstrate(prompt, row, judged, verdict)
+        reason = str(row.meta.get(explanation) or "") if explanation else ""
+        example = demonstrate(prompt, row, judged, verdict, reason=reason)
         if example is not None:
-            grade = human_grade(row.label or 0.0, judged.dataset.labels, prompt.scale)
             demonstrations.append(
-                Demonstration(
-                    row=row,
-                    example=example,
-                    error=_error_type(judged, i),
-                    grade=grade,
-                    reasoned=PEOPLE not in example.reply,
-                )
+                Demonstration(row=row, example=example, error=_error_type(judged, i))
             )
     return demonstrations
 
@@ -74,25 +73,31 @@ def _error_type(judged: JudgedDataset, i: int) -> str:
 
 
 def demonstrate(
-    prompt: JudgePrompt, row: Row, judged: JudgedDataset, verdict: Verdict
+    prompt: JudgePrompt, row: Row, judged: JudgedDataset, verdict: Verdict, *, reason: str = ""
 ) -> Example | None:
     """Return a row with the reply a good judge gives; None where the row is too long or the reply
     cannot be written.
 
-    The grade is people's. The reasons are the judge's where it gave that grade, else left out.
+    The grade is people's. The reasons are the judge's where it gave that grade, else the
+    annotator's.
 
     Args:
         prompt: Whose reply format is filled.
         row: A labelled row.
         judged: The table the row is from; its dataset knows the scale people graded on.
         verdict: What the judge said about the row.
+        reason: The annotator's; empty for none.
     """
     if row.label is None or sum(map(len, same_inputs(prompt, row))) > MAX_CHARS:
         return None
     grade = human_grade(row.label, judged.dataset.labels, prompt.scale)
     right = grade == verdict.score
     fields = fields_of(
-        prompt, grade, verdict.rationale if right else "", verdict.confidence if right else SURE
+        prompt,
+        grade,
+        verdict.rationale if right else "",
+        verdict.confidence if right else SURE,
+        reason=reason,
     )
     reply = write_reply(prompt, fields)
     # A demonstration that the judge's own reader misreads would teach a wrong reply.
@@ -111,7 +116,12 @@ def human_grade(label: float, labels: OutputScale, scale: OutputScale) -> float:
 
 
 def fields_of(
-    prompt: JudgePrompt, grade: float, rationale: str, confidence: float | None
+    prompt: JudgePrompt,
+    grade: float,
+    rationale: str,
+    confidence: float | None,
+    *,
+    reason: str = "",
 ) -> dict[str, object]:
     """Return the fields of a reply in the order of the prompt's schema, the grade as the schema
     writes it.
@@ -120,7 +130,7 @@ def fields_of(
     lines = rationale.split("\n")
     # The rationale of a verdict is its text fields, a line each; anything else cannot be put back.
     if len(lines) != len(texts) or not all(map(str.strip, lines)):
-        lines = [PEOPLE] * len(texts)
+        lines = [" ".join(reason.split()) or PEOPLE] * len(texts)
     scale = prompt.scale
     score: object = scale.written(grade) if scale.kind == "probability" else int(grade)
     if scale.labels and scale.kind != "probability":

@@ -18,7 +18,6 @@ from ..brief import Brief
 from .demonstrations import Demonstration, list_demonstrations, pool
 from .prompt_parts import Part, same_inputs
 from .proposer import NoProposal, Proposal, StepBound
-from .reasons import with_reasons
 from .workbench import Workbench
 
 TUNING_ROWS = 24
@@ -42,17 +41,14 @@ class FewShot:
 
     def bound(self, *, training_rows: int) -> StepBound:
         """See `Proposer.bound`."""
-        return StepBound(optimizer=self.choose_from, judge=self.calls, exchanges=None)
+        return StepBound(judge=self.calls, exchanges=None)
 
     def propose(
         self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int
     ) -> Proposal | NoProposal:
         """See `Proposer.propose`."""
-        choices, _ = with_reasons(
-            pool(list_demonstrations(prompt, bench.train), self.choose_from),
-            brief,
-            bench,
-            step=step,
+        choices = pool(
+            list_demonstrations(prompt, bench.train, brief.explanation), self.choose_from
         )
         if not choices:
             return NoProposal("no training row can be shown as a demonstration")
@@ -127,14 +123,14 @@ def tuning_rows(bench: Workbench, groups: set[str], *, limit: int) -> list[Row]:
     """Draw labelled training rows that belong to none of these groups, in the order of the
     table.
     """
-    left = [
+    other_rows = [
         row for row in bench.rows if row.label is not None and (row.group or row.id) not in groups
     ]
-    if not left:
+    if not other_rows:
         return []
-    size = min(TUNING_ROWS, limit, len(left))
-    drawn = np.random.default_rng(bench.seed).choice(len(left), size=size, replace=False)
-    return [left[i] for i in np.sort(drawn).tolist()]
+    size = min(TUNING_ROWS, limit, len(other_rows))
+    drawn = np.random.default_rng(bench.seed).choice(len(other_rows), size=size, replace=False)
+    return [other_rows[i] for i in np.sort(drawn).tolist()]
 
 
 def shipped(prompt: JudgePrompt, rows: Sequence[Row]) -> tuple[Example, ...]:

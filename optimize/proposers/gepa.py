@@ -11,8 +11,7 @@ from typing import Any
 from ...judges import JudgePrompt
 from ..brief import Brief
 from ..minibatch import minibatch
-from .dspy_run import conclude, metric, refuse_names, row_example, run_search
-from .dspy_search import Search, prompt_from
+from .dspy_adapter import Search
 from .fewshot import LEAST_ROWS, tuning_rows
 from .prompt_parts import Part
 from .proposer import NoProposal, Proposal, StepBound
@@ -44,8 +43,6 @@ class Gepa:
         self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int
     ) -> Proposal | NoProposal:
         """See `Proposer.propose`."""
-        if refused := refuse_names(prompt):
-            return refused
         rows = tuning_rows(bench, set(), limit=self.calls // 5)
         if len(rows) < LEAST_ROWS:
             return NoProposal(f"only {len(rows)} training rows; {LEAST_ROWS} are needed")
@@ -56,9 +53,11 @@ class Gepa:
             if row.label is not None
         ]
         # Rows to learn from are not those that rank, unless there are no others.
-        left = [pair for pair in labelled if pair[0].id not in ranked] or labelled
-        drawn = minibatch(range(len(left)), [cost for _, cost in left], self.learn_from, seed=seed)
-        learned = [left[i][0] for i in drawn]
+        costs = [pair for pair in labelled if pair[0].id not in ranked] or labelled
+        drawn = minibatch(
+            range(len(costs)), [cost for _, cost in costs], self.learn_from, seed=seed
+        )
+        learned = [costs[i][0] for i in drawn]
         search = Search(
             prompt=prompt,
             bench=bench,
@@ -82,7 +81,7 @@ class Gepa:
 
         def compile_with(kit: Any, module: Any) -> None:
             optimizer = kit.dspy.GEPA(
-                metric=metric(search),
+                metric=search.metric,
                 max_metric_calls=max(1, self.calls - len(rows) - 2 * REFLECTED),
                 reflection_minibatch_size=REFLECTED,
                 instruction_proposer=reflect,
@@ -91,15 +90,14 @@ class Gepa:
                 seed=seed,
                 warn_on_score_mismatch=False,
             )
-            examples = {row.id: row_example(search, row) for row in (*rows, *learned)}
+            examples = {row.id: search.row_example(row) for row in (*rows, *learned)}
             optimizer.compile(
                 module,
                 trainset=[examples[r.id] for r in learned],
                 valset=[examples[r.id] for r in rows],
             )
 
-        run_search(search, compile_with)
-        return conclude(search, name=self.name)
+        return search.run(compile_with, name=self.name)
 
     def _reflect(
         self,
@@ -111,14 +109,14 @@ class Gepa:
         """Return new criteria for the errors of a few rows; the old ones where there is no error or
         no usable reply.
         """
-        prompt = prompt_from(search, criteria, ())
+        prompt = search.prompt_from(criteria)
         rows = frozenset(str(record["Feedback"]) for record in records)
-        shown = replace(brief, prompt=prompt, train=search.trial(prompt), only=rows)
-        if not shown.errors:
+        of_rows = replace(brief, prompt=prompt, train=search.trial(prompt), only=rows)
+        if not of_rows.errors:
             return criteria
         search.own_requests += 1
         written = self.rewrite.write(
-            shown, search.ask, repeat=1_000 * search.step + search.own_requests
+            of_rows, search.ask, repeat=1_000 * search.step + search.own_requests
         )
         if written.text is None:
             search.reasons.append(f"no usable text after {written.tries} replies: {written.reason}")

@@ -84,15 +84,15 @@ def show_prompt(prompt: JudgePrompt, part: Part) -> str:
     """Show the whole prompt; the part that is to be changed stands between tags of its name."""
     parts: tuple[Part, ...] = ("system", "criteria", "reply")
     titles = {"system": "Its role", "criteria": "Its criteria", "reply": "How it must answer"}
-    shown = [f"The judge is given these texts of a row: {', '.join(prompt.inputs)}."]
-    shown += [f"{titles[other]}:\n{text_of(prompt, other)}" for other in parts if other != part]
-    shown.append(f"The scale: {prompt.scale.describe()}")
+    lines = [f"The judge is given these texts of a row: {', '.join(prompt.inputs)}."]
+    lines += [f"{titles[other]}:\n{text_of(prompt, other)}" for other in parts if other != part]
+    lines.append(f"The scale: {prompt.scale.describe()}")
     if part != "anchors":
-        shown += [f"  {grade} means: {meaning}" for grade, meaning in prompt.scale.anchors.items()]
+        lines += [f"  {grade} means: {meaning}" for grade, meaning in prompt.scale.anchors.items()]
     if prompt.examples and part != "examples":
-        shown.append(f"It is shown {len(prompt.examples)} demonstrations.")
+        lines.append(f"It is shown {len(prompt.examples)} demonstrations.")
     tag = part.upper()
-    rest = "\n".join(shown)
+    rest = "\n".join(lines)
     return (
         f"<{tag}>\n{text_of(prompt, part)}\n</{tag}>\n\n<REST_OF_PROMPT>\n{rest}\n</REST_OF_PROMPT>"
     )
@@ -139,10 +139,12 @@ def constraints(prompt: JudgePrompt, part: Part) -> list[str]:
 
 def rows_shown(prompt: JudgePrompt, rows: Iterable[Row]) -> list[str]:
     """Return the ids of the rows that the prompt shows as demonstrations."""
-    shown = {
+    demonstrated = {
         tuple(example.inputs.get(name, "") for name in prompt.inputs) for example in prompt.examples
     }
-    return [row.id for row in rows if same_inputs(prompt, row) in shown] if shown else []
+    return (
+        [row.id for row in rows if same_inputs(prompt, row) in demonstrated] if demonstrated else []
+    )
 
 
 def same_inputs(prompt: JudgePrompt, row: Row) -> tuple[str, ...]:

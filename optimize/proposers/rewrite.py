@@ -77,8 +77,8 @@ class Rewrite:
         return self._write(["criteria"], brief, ask, repeat)[0]
 
     def _write(self, parts: Sequence[Part], brief: Brief, ask: Ask, repeat: int) -> list[Written]:
-        wanted = [self._wanted(part, brief, repeat) for part in parts]
-        return write_texts(wanted, ask, retries=self.retries)
+        texts = [self._wanted(part, brief, repeat) for part in parts]
+        return write_texts(texts, ask, retries=self.retries)
 
     def _wanted(self, part: Part, brief: Brief, repeat: int) -> Wanted:
         rules = "\n".join(f"- {rule}" for rule in constraints(brief.prompt, part))

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,8 +27,6 @@ class TextGrad:
 
     name: str = field(default="textgrad", init=False)
     parts: tuple[Part, ...] = ("criteria",)
-    gradients: int = 1
-    """How many gradients a part gets, each from its share of the errors, all asked for at once."""
     temperature: float | None = 0.7
     max_tokens: int | None = None
     """Tokens of a reply; None: what the settings of the optimizer model say, else 4,096."""
@@ -39,7 +37,7 @@ class TextGrad:
         """See `Proposer.bound`."""
         parts = len(self.parts)
         again = parts * self.retries
-        calls = parts * (self.gradients + 1) + again
+        calls = 2 * parts + again
         return StepBound(optimizer=calls, again=again, exchanges=parts + 1 + self.retries)
 
     def propose(
@@ -50,58 +48,16 @@ class TextGrad:
             return NoProposal("no errors on the training rows")
         parts: list[Part] = self._parts_of(prompt)
         if not parts:
-            missing = " and no ".join(
-                "demonstrations" if part == "examples" else part for part in self.parts
-            )
+            names = ("demonstrations" if part == "examples" else part for part in self.parts)
+            missing = " and no ".join(names)
             return NoProposal(f"the prompt has no {missing} to change")
         graph = bench.load("TextGrad", load_graph)
-
-        def ask_all(prompts: Sequence[str]) -> list[str]:
-            return [
-                reply.text
-                for reply in bench.ask(
-                    [self._request(text, graph.backward_system, step) for text in prompts]
-                )
-            ]
-
-        texts: dict[Part, Any] = {}  # Any: TextGrad's
-        for part in parts:
-            texts[part] = graph.Text(
-                text_of(prompt, part), requires_grad=True, role_description=ROLES[part]
-            )
-            texts[part].label = part
-        value = (
-            f"{describe_wish(brief.goal)}\nNow: weighted loss {brief.loss:.4f} over"
-            f" {int(brief.inside.sum())} rows; lower is better."
-        )
-        shares = brief.dealt(self.gradients)
-        loss = graph.BriefLoss()(
-            list(texts.values()),
-            value,
-            lambda text: [share.text(part=text.label) for share in shares],
-        )
-        loss.backward(graph.Engine(ask_all))
+        texts = self._backward(graph, parts, prompt, brief, bench, step)
         feedback = {part: _feedback(text) for part, text in texts.items()}
         parts = [part for part in parts if feedback[part]]
         if not parts:
             return NoProposal("the optimizer model gave no feedback")
-        written: list[Written] = []
-
-        def write_all(prompts: Sequence[str]) -> list[str]:
-            wanted: list[Wanted] = []
-            for part, text in zip(parts, prompts, strict=True):
-                request = self._request(text, graph.optimizer_system, step)
-                wanted.append(Wanted(prompt=prompt, part=part, request=request, tag=OPEN_TAG[1:-1]))
-            written.extend(write_texts(wanted, bench.ask, retries=self.retries))
-            # A text that nobody could write stays as it is.
-            new = [
-                text_of(prompt, part) if one.text is None else one.text
-                for part, one in zip(parts, written, strict=True)
-            ]
-            return [f"{OPEN_TAG}{text}{CLOSE_TAG}" for text in new]
-
-        settings = {part: self._setting(brief, part) for part in parts}
-        graph.Optimizer([texts[part] for part in parts], settings, graph.Engine(write_all)).step()
+        written = self._step(graph, {part: texts[part] for part in parts}, brief, bench, step)
         if all(result.text is None for result in written):
             reasons = "; ".join(dict.fromkeys(result.reason for result in written))
             return NoProposal(f"no usable text after {self.retries + 1} replies: {reasons}")
@@ -114,6 +70,63 @@ class TextGrad:
             gradient="\n".join(g for part in parts for g in feedback[part]).strip(),
             tries=max(result.tries for result in written),
         )
+
+    def _backward(
+        self,
+        graph: Any,
+        parts: Sequence[Part],
+        prompt: JudgePrompt,
+        brief: Brief,
+        bench: Workbench,
+        step: int,
+    ) -> dict[Part, Any]:  # Any: TextGrad's
+        """Return a variable for each part, with the gradient that the brief gives it."""
+
+        def ask_all(prompts: Sequence[str]) -> list[str]:
+            requests = [self._request(text, graph.backward_system, step) for text in prompts]
+            return [reply.text for reply in bench.ask(requests)]
+
+        texts: dict[Part, Any] = {}
+        for part in parts:
+            texts[part] = graph.Text(
+                text_of(prompt, part), requires_grad=True, role_description=ROLES[part]
+            )
+            texts[part].label = part
+        value = (
+            f"{describe_wish(brief.goal)}\nNow: weighted loss {brief.loss:.4f} over"
+            f" {int(brief.inside.sum())} rows; lower is better."
+        )
+        loss = graph.BriefLoss()(
+            list(texts.values()), value, lambda text: brief.text(part=text.label)
+        )
+        loss.backward(graph.Engine(ask_all))
+        return texts
+
+    def _step(
+        self, graph: Any, texts: Mapping[Part, Any], brief: Brief, bench: Workbench, step: int
+    ) -> list[Written]:
+        """Take the optimizer's step on the variables; a text that nobody could write stays as it
+        is.
+        """
+        written: list[Written] = []
+
+        def write_all(prompts: Sequence[str]) -> list[str]:
+            texts_to_write: list[Wanted] = []
+            for part, text in zip(texts, prompts, strict=True):
+                request = self._request(text, graph.optimizer_system, step)
+                texts_to_write.append(
+                    Wanted(prompt=brief.prompt, part=part, request=request, tag=OPEN_TAG[1:-1])
+                )
+            written.extend(write_texts(texts_to_write, bench.ask, retries=self.retries))
+            new = [
+                text_of(brief.prompt, part) if one.text is None else one.text
+                for part, one in zip(texts, written, strict=True)
+            ]
+            return [f"{OPEN_TAG}{text}{CLOSE_TAG}" for text in new]
+
+        settings = {part: self._setting(brief, part) for part in texts}
+        graph.Optimizer(list(texts.values()), settings, graph.Engine(write_all)).step()
+        return written
 
     def _parts_of(self, prompt: JudgePrompt) -> list[Part]:
         """Return the parts that may change and that the prompt has."""

@@ -108,8 +108,8 @@ def load_graph() -> Any:  # Any: classes that exist only once textgrad is import
         def backward(
             self, response: Any, texts: Sequence[Any], briefs: Any, backward_engine: Any
         ) -> None:
-            """Give each text one gradient per brief of it, all asked for at once."""
-            pairs = [(text, brief) for text in texts for brief in briefs(text)]
+            """Give each text a gradient from its brief, all asked for at once."""
+            pairs = [(text, briefs(text)) for text in texts]
             questions = [
                 "Give feedback on the variable with the role"
                 f" <ROLE>{text.get_role_description()}</ROLE>. It is the part of the judge's prompt"
@@ -145,15 +145,14 @@ def load_graph() -> Any:  # Any: classes that exist only once textgrad is import
 
         def _update_prompt(self, variable: Any) -> str:
             setting = self.settings[variable.label]
-            # TextGrad keeps a set; two gradients may say the same about different rows.
             gradients = sorted(str(gradient.value) for gradient in variable.gradients)
-            shown = [f"<BRIEF>\n{setting.brief}\n</BRIEF>"]
-            shown += [
+            blocks = [f"<BRIEF>\n{setting.brief}\n</BRIEF>"]
+            blocks += [
                 f"<FEEDBACK>{gradient}</FEEDBACK>" for gradient in gradients if gradient.strip()
             ]
             if setting.past:
                 # TextGrad's own words ask for larger changes here, against the constraints.
-                shown.append(
+                blocks.append(
                     f"<PAST_ITERATIONS>{''.join(setting.past)}</PAST_ITERATIONS>\nDo not repeat"
                     " what did not help; where a text mended rows and broke others, keep its"
                     " thought and limit it."
@@ -164,7 +163,7 @@ def load_graph() -> Any:  # Any: classes that exist only once textgrad is import
                 do_in_context_examples=False,
                 variable_desc=variable.get_role_description(),
                 variable_value=variable.value,
-                variable_grad="\n\n".join(shown),
+                variable_grad="\n\n".join(blocks),
                 variable_short=variable.get_short_value(),
                 constraint_text="\n".join(
                     f"Constraint {i}: {rule}" for i, rule in enumerate(setting.constraints, 1)

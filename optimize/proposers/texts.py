@@ -60,26 +60,28 @@ class Written:
     tries: int
 
 
-def write_texts(wanted: list[Wanted], ask: Ask, *, retries: int) -> list[Written]:
+def write_texts(texts: list[Wanted], ask: Ask, *, retries: int) -> list[Written]:
     """Ask for all texts at once, and again for those that came back unusable, at most `retries`
     times.
 
     A reply that was cut is not asked for again: the client has done that already, with twice the
     room.
     """
-    written: list[Written] = [Written(text=None, tries=0) for _ in wanted]
-    left = list(range(len(wanted)))
+    written: list[Written] = [Written(text=None, tries=0) for _ in texts]
+    unwritten = list(range(len(texts)))
     for attempt in range(1, retries + 2):
-        if not left:
+        if not unwritten:
             break
-        replies = ask([_request(wanted[i].request, written[i].reason, attempt) for i in left])
-        for i, reply in zip(left, replies, strict=True):
-            text, reason = wanted[i].read(reply)
+        replies = ask([_request(texts[i].request, written[i].reason, attempt) for i in unwritten])
+        for i, reply in zip(unwritten, replies, strict=True):
+            text, reason = texts[i].read(reply)
             written[i] = Written(text=text, reason=reason, tries=attempt)
         uncut = [
-            i for i, reply in zip(left, replies, strict=True) if reply.finish_reason != "length"
+            i
+            for i, reply in zip(unwritten, replies, strict=True)
+            if reply.finish_reason != "length"
         ]
-        left = [i for i in uncut if written[i].text is None]
+        unwritten = [i for i in uncut if written[i].text is None]
     return written
 
 

@@ -35,7 +35,6 @@ from ...judges.files import NO_GROUP
 from ...judges.models import ask_together
 from ...optimize.events import GateAnswered, read_as
 from ...optimize.flips import (
-    Estimand,
     FlipDecision,
     FlipDesign,
     FlipQueue,
@@ -89,7 +88,6 @@ class FlipTerms:
     """What is decided by flips, and how people are asked."""
 
     terms: Terms
-    estimand: Estimand = "groups"
     ask: str = ""
     """The question above every row, in the user's words."""
     second: float = 0.0
@@ -316,14 +314,14 @@ def gate_verdicts_by_flips(
 def _gate(workspace: Workspace, judges: _Judges, terms: FlipTerms, rows: FlipRows) -> FlipGated:
     """Make the queue; once there is one, say what its labels decide."""
     database, every, sealed = workspace.database, rows.pool, rows.sealed
-    question = {**judges.question, **terms.terms.to_json(), "estimand": terms.estimand}
+    question = {**judges.question, **terms.terms.to_json(), "estimand": "groups"}
     question |= {"pool": hash_unlabelled(every), "holdout": sealed.content_hash if sealed else None}
     earlier_run = find_flips(workspace, question)
     if earlier_run is not None and decides_flips(get_run(database, earlier_run)):
         ask_otherwise(workspace, earlier_run, question=terms.ask, second=terms.second)
         return settle_flips(workspace, earlier_run)
     pool, notes = _leave_out(workspace, every, sealed)
-    unit = _unit_of(pool, rows.reading) if terms.estimand == "groups" else ""
+    unit = _unit_of(pool, rows.reading)
     labels = sealed.labels if sealed else pool.labels
     notes = [*pool.notes, *notes]
     config = QueueConfig(
@@ -365,7 +363,6 @@ def _gate(workspace: Workspace, judges: _Judges, terms: FlipTerms, rows: FlipRow
             seed=int.from_bytes(
                 hashlib.blake2b(repr(question).encode("utf-8", "replace"), digest_size=4).digest()
             ),
-            estimand=terms.estimand,
             positive_from=labels.threshold,
             rows=(*drawable, *holdout_rows),
             unit=unit,

@@ -300,7 +300,7 @@ def _started(prepared: PreparedRun, name: str, objective: Objective, services: S
         simulated=any(model.simulated for model in models),
         proposer=prepared.proposer.name,
         parts=tuple(prepared.proposer.parts),
-        candidates=prepared.settings.candidates,
+        candidates=1,
         unguided=prepared.settings.unguided,
         objective=StatedObjective(
             text=objective.text,

@@ -9,7 +9,7 @@ from ...judges import Dataset, InputError, JudgePrompt
 from ...judges.extras import require_extra
 from ...optimize import Objective, Proposer, RunSettings
 from ...optimize.options import option_fields
-from ...optimize.settings import require_judging, require_probability, require_reasons
+from ...optimize.settings import require_judging, require_probability
 from ..config.environment import Environment, parse_budget
 from ..config.options import ProposerOptions
 from ..store.engines import check_engine
@@ -91,8 +91,6 @@ def prepare_run(workspace: Workspace, config: RunConfig, environment: Environmen
     prompt = config.judge
     require_judging(prompt, config.settings())
     dataset = config.dataset()
-    if config.proposer == "guidelines" and config.explanation is not None:
-        require_reasons(dataset, config.explanation)
     parse_budget(config.budget)
     for model, via in config.model_access:
         open_exchange(workspace, model, via, config, environment)

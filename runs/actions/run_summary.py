@@ -18,7 +18,6 @@ from ...judges import (
     JudgePrompt,
     Recorded,
     Splits,
-    WorkspaceError,
 )
 from ...judges.claims import judge_as
 from ...judges.metrics.catalog import sign_of
@@ -31,7 +30,6 @@ from ...optimize.events import (
     DecisionRecord,
     GateAnswered,
     GateDecided,
-    HunksMeasured,
     LossFrozen,
     Remeasured,
     Reviewed,
@@ -168,8 +166,6 @@ class RunSummary:
     """The first prompt on the validation rows."""
     best = _Last(BestCandidate)
     """What the search ended with."""
-    hunks = _Last(HunksMeasured)
-    """What each hunk does on validation rows; None where that was not measured."""
     threshold = _Last(ThresholdTuned)
     """What another threshold alone would give; of earlier runs the thresholds that were chosen
     after an accept.
@@ -291,25 +287,12 @@ class RunSummary:
         )
 
     def diff(self) -> PromptDiff | None:
-        """Split the diff into hunks, numbered as the run numbered them; None where there is no new
-        prompt.
+        """Split the diff into hunks; None where there is no new prompt.
 
         Raises:
-            WorkspaceError: The hunks are not those that the run measured.
+            PromptError: The two prompts cannot be taken in parts.
         """
-        if self.after is None:
-            return None
-        diff = split_hunks(self.before, self.after, most=self.config.hunks or None)
-        if self.hunks is not None:
-            measured = [
-                (h["number"], h["part"], tuple(h["old"]), tuple(h["new"])) for h in self.hunks.hunks
-            ]
-            if measured != [(hunk.number, hunk.part, hunk.old, hunk.new) for hunk in diff.hunks]:
-                raise WorkspaceError(
-                    f"the diff of run {self.run_id} falls into other hunks than the run measured",
-                    hint="the program has changed since: start a new run",
-                )
-        return diff
+        return None if self.after is None else split_hunks(self.before, self.after)
 
     def require_optimization(self) -> None:
         """Make sure that it is a run of `optimize`.

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import click
 
-from ...judges import InputError, WorkspaceError
+from ...judges import InputError, PromptError
 from ...optimize.events import write_part
 from ..actions.accept import HunkChoice, NotAccepted, accept_hunks, record_review
 from ..actions.run_summary import RunSummary, read_optimization
@@ -32,7 +32,7 @@ def diff(run: str, workspace: Workspace, as_json: bool) -> None:
     decision, before, after = summary.decided, summary.before, summary.after
     try:
         hunks, unsplit = _hunks(summary), None
-    except WorkspaceError as error:
+    except PromptError as error:
         hunks, unsplit = [], str(error)
     if as_json:
         versions = {"before": before.version, "after": after.version if after else None}
@@ -57,11 +57,10 @@ def diff(run: str, workspace: Workspace, as_json: bool) -> None:
             f" {hunks[0]['number']}"
         )
     for hunk in hunks:
-        mark = f" ({hunk['mark']} on validation)" if hunk["mark"] else ""
         words = " ".join(
             (*(f"-[{text}]" for text in hunk["old"]), *(f"+[{text}]" for text in hunk["new"]))
         )
-        say(f"  {hunk['number']}. {hunk['part']}, {hunk['kind']}{mark}: {inline(words)}")
+        say(f"  {hunk['number']}. {hunk['part']}, {hunk['kind']}: {inline(words)}")
     say(f"\n{describe_outcome(decision.outcome)}. {decision.reason}")
     if evidence := decision.evidence:
         for line in describe_equal_gain(evidence.equal_gain, evidence.target):
@@ -69,9 +68,8 @@ def diff(run: str, workspace: Workspace, as_json: bool) -> None:
 
 
 def _hunks(summary: RunSummary) -> list[dict[str, Any]]:  # Any: JSON
-    """Return the hunks of a run's diff, each with its mark where the run measured them."""
+    """Return the hunks of a run's diff."""
     diff = summary.diff()
-    marks = {hunk["number"]: hunk["mark"] for hunk in summary.hunks.hunks} if summary.hunks else {}
     return [
         {
             "number": hunk.number,
@@ -79,7 +77,6 @@ def _hunks(summary: RunSummary) -> list[dict[str, Any]]:  # Any: JSON
             "kind": hunk.kind,
             "old": list(hunk.old),
             "new": list(hunk.new),
-            "mark": marks.get(hunk.number),
         }
         for hunk in (diff.hunks if diff else ())
     ]

@@ -14,7 +14,6 @@ import click
 from ...judges import InputError, JudgedDataset, JudgePrompt, write_beside
 from ...judges.files import RATIONALE, with_audited_labels
 from ...optimize import exit_code
-from ...optimize.flips import ESTIMANDS, Estimand
 from ...optimize.options import changed_options, option, spelling
 from ...slices.saved import read_slice
 from ..actions.decide import Gated, GateModel, Terms
@@ -103,12 +102,6 @@ class UnlabelledOptions:
         "With --unlabelled: a sealed holdout whose own labels are taken in.",
         kind="file",
         flag="--holdout",
-    )
-    estimand: Estimand = _unlabelled(
-        "groups",
-        "With --unlabelled: decide about new groups like these, or say whether JUDGE_B is higher on"
-        " these very rows, which accepts nothing.",
-        choices=tuple(ESTIMANDS),
     )
     ask: str = _unlabelled(
         "", "With --unlabelled: what people are asked; it stands above every row.", metavar="TEXT"
@@ -220,7 +213,6 @@ def gate(
         )
         asked = FlipTerms(
             terms=agreed,
-            estimand=pool.estimand,
             ask=pool.ask,
             second=read_share(pool.second),
             command=typed_words(

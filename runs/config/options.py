@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...optimize import ObjectiveWords
 
 PROPOSERS = (
-    *("textgrad", "rewrite", "fewshot", "gepa", "mipro", "guidelines", "human"),
+    *("textgrad", "rewrite", "fewshot", "gepa", "mipro", "human"),
     *brought("proposers"),
 )
 LABEL_SCALE = (
@@ -301,9 +301,6 @@ class ProposerOptions:
         " examples, reply [default: criteria; in your own edit all but anchors].",
         kind="names",
         proposers=("textgrad", "rewrite", "human"),
-    )
-    gradients: int = _search(
-        1, "Gradients TextGrad asks for at once.", low=1, high=16, proposers=("textgrad",)
     )
     temperature: float = _search(
         0.7,

@@ -114,7 +114,7 @@ def open_templates(package: str = "", *, markup: bool = True, lines: bool = Fals
 
 
 _TABLES = (
-    *("evidence_table", "effects_table", "archive_table", "slices_table", "outputs_table"),
+    *("evidence_table", "slices_table", "outputs_table"),
     *("costs_table", "by_value_table", "pooled_table", "final_table"),
 )
 _MARKDOWN = re.compile(r"[\\`*_\[\]<#|~@!&$]|(?<=:)//|(?<=www)\.", re.IGNORECASE)

@@ -56,12 +56,7 @@ def describe_chance(chances: ChancesReckoned | None) -> list[str]:
         f"on {rows}, {target} changed by {signed(best['measured'][target])}; {luck}it promises"
         f" {promise}"
     )
-    if chances.flattery is not None:
-        lines.append(
-            f"choosing among the finalists on these rows flatters by about {chances.flattery:z.1f}"
-            " points"
-        )
-    return lines + list(chances.notes)
+    return lines
 
 
 def describe_threshold(threshold: ThresholdTuned) -> str:
@@ -283,16 +278,9 @@ def _describe_tested(change: Json) -> str:
 
 
 def seen_part(event: StepTaken) -> str:
-    """Say on how many validation rows a step's first proposal was judged; empty where on all of
-    them.
-    """
-    race = event.race or {"standings": ()}
-    # Runs of earlier versions did not keep how many rows a race had.
-    raced_over = race.get("rows", 0)
-    for standing in race["standings"]:
-        if standing["version"] == event.proposal.version and standing["rows"] < raced_over:
-            return f" on {standing['rows']:,} of {raced_over:,} rows"
-    return ""
+    """Say on how many validation rows a step's proposal was judged; empty where it was on none."""
+    rows = event.proposal.validation_rows
+    return "" if rows is None else f" on {rows:,} rows"
 
 
 def slice_heading(event: SliceChosen) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...judges.metrics import CHOICE_METRICS
-from ...optimize.events import Evidence, HunksMeasured, Json, Remeasured, SliceChosen
+from ...optimize.events import Evidence, Json, Remeasured, SliceChosen
 from .numbers import (
     BRIEF,
     NONE,
@@ -89,34 +89,6 @@ def evidence_table(evidence: Evidence) -> Table:
         spread = interval(change, change=True)
         lines.append((role, change["metric"], *values, spread, p_value(p), *rows))
     return Table(head=(*head, "bear on it"), lines=lines, left=2, notes=(P_MEANS,))
-
-
-def effects_table(hunks: HunksMeasured) -> Table:
-    """Return what each hunk does to the metric: beside the others, and alone."""
-    lines: list[tuple[str, ...]] = []
-    for hunk in hunks.hunks:
-        for how in ("left_out", "alone"):
-            effect = hunk[how]["metric"]
-            spread = interval(effect, change=True, missing=NONE)
-            words = (str(hunk["number"]), hunk["mark"], how.replace("_", " "))
-            lines.append((*words, signed(effect["value"]), spread))
-    return Table(
-        head=("hunk", "mark", "measured", hunks.metric, "95 % interval"), lines=lines, left=3
-    )
-
-
-def archive_table(archive: Sequence[Json] | None) -> Table:
-    """Return the candidates that no other beats in everything, each beside the first prompt, on
-    validation rows.
-    """
-    others = [line for line in archive or () if line["number"]]
-    metrics = tuple(others[0]["changes"]) if others else ()
-    lines: list[tuple[str, ...]] = []
-    for one in others:
-        changes = (signed(one["changes"][name]) for name in metrics)
-        at = (one["version"], str(one["step"]), str(one["rows"]))
-        lines.append((*at, signed(one["loss"]), *changes))
-    return Table(head=("candidate", "step", "rows", "loss", *metrics), lines=lines, left=2)
 
 
 def slices_table(event: SliceChosen) -> Table:

@@ -88,7 +88,7 @@ def say_verdict(decision: DecisionRecord, *, simulated: bool) -> None:
 _PRINTED = frozenset(
     {
         *("started", "split", "slice", "loss", "validation", "step", "survivor", "chance"),
-        *("hunks", "decision", "threshold", "everything", "decided"),
+        *("decision", "threshold", "everything", "decided"),
     }
 )
 """Kinds of events that have a template of their name."""

@@ -31,22 +31,18 @@ def stage(run: RunSummary) -> str:
     kind = run.events[-1].kind if run.events else ""
     if kind in (SearchStarted.kind, StepTaken.kind):
         return f"step {len(run.steps) + 1} of at most {run.record.config.get('steps', '?')}"
-    words = _NEXT.get(kind, "at work")
-    return words if run.record.config.get("hunks") else words.removeprefix(HUNKS_FIRST)
+    return _NEXT.get(kind, "at work")
 
 
-HUNKS_FIRST = "measuring hunks, then "
-"""What is true of a run that was told to measure hunks."""
 _NEXT = {
     "": "starting",
     "started": "splitting the rows",
     "split": "measuring the judge as it is",
     "benchmark": "searching for the slice",
     "slice": "writing the loss",
-    "chance": f"{HUNKS_FIRST}the gate",
+    "chance": "the gate is judging the holdout",
     "loss": "validating the prompt as it is",
-    "survivor": f"{HUNKS_FIRST}the gate",
-    "hunks": "the gate is judging the holdout",
+    "survivor": "the gate is judging the holdout",
     "decision": "measuring everything again",
     "threshold": "searching for the slice",
 }

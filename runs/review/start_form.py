@@ -26,7 +26,7 @@ GOAL = ("target", "guards", "floors")
 """Options that say the goal beside the objective; they stand with it."""
 WORDS = {"target": "Metric to improve"}
 """What a field is called where that is not its option."""
-FIRST = ("budget", "proposer", "steps", "hunks")
+FIRST = ("budget", "proposer", "steps")
 """Options that people reach for; the others are folded away."""
 MOST_USED = "Most used"
 NOT_HERE = frozenset({"edit", "holdout", "via", "exchange", "optimizer_via", "yes"})

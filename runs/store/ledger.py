@@ -23,9 +23,9 @@ from ...judges import InputError, WorkspaceError, write_beside
 from ...judges.splits import Side
 from ...optimize.holdout.ledger import (
     MAX_LOOKS,
+    GateOutcome,
     History,
     Look,
-    LookOutcome,
     LookRecord,
     Measured,
 )
@@ -163,7 +163,7 @@ class HoldoutLedger:
 
         self.enter(decide)
 
-    def conclude(self, look: Look, *, outcome: LookOutcome, reason: str) -> None:
+    def conclude(self, look: Look, *, outcome: GateOutcome, reason: str) -> None:
         """See `Ledger.conclude`."""
 
         def decide(_: Connection, entries: _Entries) -> tuple[None, _Appended]:

@@ -24,7 +24,6 @@ from ...optimize import (
     PARTS,
     FewShot,
     Gepa,
-    Guidelines,
     HumanEdit,
     Mipro,
     ObjectiveWords,
@@ -46,7 +45,7 @@ from ..config.options import PROPOSERS, OptimizeOptions, ProposerOptions, RowOpt
 from ..plugins import brought, load
 from .engines import engine_of_run
 
-_RETIRED = ("ablate", "workers", "scheduler", "screen_model")
+_RETIRED = ("ablate", "candidates", "gradients", "hunks", "screen_model", "scheduler", "workers")
 """Options of earlier versions: their runs are still read."""
 
 
@@ -93,13 +92,12 @@ class RunConfig(OptimizeOptions):
     def for_edit(self, edit: str) -> RunConfig:
         """Return the configuration of a run that tries a person's edit on the same terms.
 
-        What belongs to another proposer, or to a choice among several candidates, goes back to its
-        default.
+        What belongs to another proposer goes back to its default.
 
         Args:
             edit: The edited judge's YAML.
         """
-        others: dict[str, Any] = {"candidates": 1}  # Any: each field has its own type
+        others: dict[str, Any] = {}  # Any: each field has its own type
         for field, option in option_fields(ProposerOptions):
             if option.proposers and "human" not in option.proposers:
                 others[field.name] = field.default
@@ -244,13 +242,11 @@ def open_proposer(config: RunConfig) -> Proposer:
     match config.proposer:
         case "textgrad":
             parts = _editable(config.editable, ("criteria",))
-            return TextGrad(parts=parts, gradients=config.gradients, temperature=config.temperature)
+            return TextGrad(parts=parts, temperature=config.temperature)
         case "rewrite":
             return Rewrite(
                 parts=_editable(config.editable, ("criteria",)), temperature=config.temperature
             )
-        case "guidelines":
-            return Guidelines()
         case "fewshot":
             return _with_calls(FewShot(), config.step_calls)
         case "gepa":
@@ -289,11 +285,6 @@ def _require_sense(config: RunConfig) -> None:
             raise InputError(
                 f"{spelling(field)} belongs to --proposer {owners}, not to {config.proposer}"
             )
-    if config.proposer == "guidelines" and config.explanation is None:
-        raise InputError(
-            "--proposer guidelines learns from annotators' reasons",
-            hint="name the column that has them with --explanation COLUMN",
-        )
     if config.proposer == "human" and config.edit is None:
         raise InputError(
             "--proposer human needs the edited prompt", hint="give its YAML file with --edit FILE"
@@ -313,8 +304,6 @@ def _require_sense(config: RunConfig) -> None:
                 " anchors:)"
             ),
         )
-    if config.proposer == "human" and config.candidates > 1:
-        raise InputError("--proposer human has one edit, so --candidates has no effect")
     if config.unguided and config.slice != "auto":
         raise InputError("--unguided uses all rows, so --slice has no effect")
     if config.unguided and config.loss is not None:

@@ -10,9 +10,9 @@ from judgewright.optimize import Event
 from judgewright.optimize.holdout import RowFingerprints
 from judgewright.optimize.holdout.ledger import (
     MAX_LOOKS,
+    GateOutcome,
     History,
     Look,
-    LookOutcome,
     LookRecord,
     Measured,
 )
@@ -137,7 +137,7 @@ class MemoryLedger:
         if (version, rows.hash, looks) not in entered:
             self._measured.append(Measured(version=version, by=by, rows=rows, looks=looks))
 
-    def conclude(self, look: Look, *, outcome: LookOutcome, reason: str) -> None:
+    def conclude(self, look: Look, *, outcome: GateOutcome, reason: str) -> None:
         """See `Ledger.conclude`."""
         if require_open(self._records, look, outcome):
             position = [record.look for record in self._records].index(look)

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -245,17 +244,6 @@ def test_a_guard_is_told_against_the_prompt_in_use() -> None:
         "a new prompt may lose at most 5 points of it"
         in build_brief(PROMPT, in_use, goal=goal).text()
     )
-
-
-def test_dealt_briefs_share_the_errors_out() -> None:
-    """Every error is in exactly one share, no share is without one, the figures stay."""
-    whole = brief_of([0, 1] * 5, [3, 0] * 5)
-    for shares in (1, 2, 3, 12):
-        dealt = whole.dealt(shares)
-        assert len(dealt) == min(shares, 5)
-        assert sorted(i for share in dealt for i in share.errors) == sorted(whole.errors)
-        assert {(share.loss, share.counts()) for share in dealt} == {(whole.loss, whole.counts())}
-        assert np.isclose(whole.loss, 0.96)
 
 
 TEXT = st.text(max_size=300) | st.text(st.characters(codec="ascii"), min_size=200, max_size=3_000)

@@ -12,7 +12,6 @@ from judgewright.optimize import (
     compile_expression,
     cost_table,
     decide,
-    measure_hunks,
     read_objective,
     split_hunks,
 )
@@ -88,23 +87,3 @@ def test_a_diff_as_a_frame_has_a_line_a_hunk() -> None:
     assert len(repr(diff)) < 120
     assert TAG not in diff._repr_html_()
     assert split_hunks(PROMPT, PROMPT).to_frame().empty
-
-
-def test_a_hunk_report_as_a_frame_has_both_measures_of_each_hunk() -> None:
-    """The mean effect on metric and loss with interval, p and n, and the mark."""
-    diff = split_hunks(PROMPT, edited())
-    tables = {PROMPT.version: judged(0.4), diff.after.version: judged(0.1, seed=1)}
-    report = measure_hunks(
-        diff,
-        lambda doing, prompt: tables.get(prompt.version, judged(0.25, seed=2)),
-        lambda table: (table.positive != table.predicted).astype(np.float64),
-        metric="accuracy",
-    )
-    frame = report.to_frame()
-    assert frame.measure.tolist() == ["accuracy", "loss"] * 2
-    first = report.effects[0]
-    assert frame.value.tolist()[:2] == [first.mean.metric.value, first.mean.loss.value]
-    assert frame.p.tolist()[:2] == [first.p_metric, first.p_loss]
-    assert set(frame.n) == {400}
-    assert "SIMULATED" in repr(report)
-    assert TAG not in report._repr_html_()

@@ -26,7 +26,6 @@ from judgewright.optimize import (
     Brief,
     FewShot,
     Gepa,
-    Guidelines,
     HumanEdit,
     Mipro,
     NoProposal,
@@ -54,12 +53,11 @@ EDIT = PROMPT.edited(
 )
 PROPOSERS: dict[str, Proposer] = {
     "textgrad": TextGrad(),
-    "textgrad of all parts": TextGrad(parts=PARTS, gradients=2),
+    "textgrad of all parts": TextGrad(parts=PARTS),
     "rewrite": Rewrite(),
     "fewshot": FewShot(calls=100),
     "gepa": Gepa(calls=80),
     "mipro": Mipro(calls=80),
-    "guidelines": Guidelines(),
     "human": HumanEdit(edit=EDIT),
 }
 
@@ -165,8 +163,7 @@ def test_every_proposer_runs_to_a_decision_and_shows_no_row_it_may_not(
         replace(row, meta={**row.meta, "note": "A number or a name is another one."})
         for row in data.rows
     )
-    column = {"explanation": "note"} if name == "guidelines" else {}
-    outcome, steps = run_with(replace(data, rows=noted), PROPOSERS[name], model, steps=4, **column)
+    outcome, steps = run_with(replace(data, rows=noted), PROPOSERS[name], model, steps=4)
     assert len(steps) == 4
     assert all(step["result"] for step in steps)
     assert any("version" in step for step in steps), steps
@@ -367,83 +364,33 @@ LOSS = '{"expression": "0.9 * fp + 0.4 * fn", "declares": {"fp_costs_more_than_f
 HOPELESS = PROMPT.criteria + "\nGive the top grade to everything."
 
 
-def test_a_candidate_that_cannot_win_is_dropped_before_all_rows_are_judged(data: Dataset) -> None:
-    """The race stops early, says on how many rows, and the optimizer is told of the attempt."""
+def test_a_candidate_that_is_worse_is_judged_on_half_of_the_rows_and_told_of(data: Dataset) -> None:
+    """What it does to the rows that were shown stands in the next brief."""
     model = Contrary()
     fixed = Fixed(make=lambda prompt, bench: prompt.edited(criteria=HOPELESS))
     loss = parse_loss(LOSS, written_by="person")
     _, steps = run_with(data, fixed, model, shares=(20, 60, 10, 10), loss=loss)
-    race = steps[0]["race"]
-    judged, rows = race["standings"][1]["rows"], race["rows"]
-    assert race["proven"] is True
-    assert judged < rows // 2
-    assert (
-        steps[0]["result"] == f"worse: it cannot win, shown on {judged} of {rows} validation rows"
-    )
+    half = len(split_dataset(data, shares=(20, 60, 10, 10)).validation) // 2
+    assert steps[0]["validation_rows"] == half
+    assert steps[0]["result"].startswith("worse: ")
     hopeless = sum(
         r.purpose == "judge" and "top grade to everything" in r.messages[0].content
         for r in model.heard
     )
-    assert hopeless == judged + len(
-        steps[0]["quoted"]
-    )  # what it does to the rows that were shown stands in the next
+    assert hopeless == half + len(steps[0]["quoted"])
     assert steps[1]["result"] == "tried before"
 
 
-def test_a_candidate_alone_is_dropped_at_half_of_the_validation_rows_when_it_is_behind(
-    data: Dataset,
-) -> None:
-    """It need not be shown that it cannot win."""
-    slightly = Fixed(
-        make=lambda prompt, bench: prompt.edited(criteria=f"{PROMPT.criteria}\nDoubt everything.")
-    )
-    _, (step,) = run_with(data, slightly, Overheard(), steps=1, shares=(20, 60, 10, 10))
-    assert step["race"]["standings"][1]["dropped"] == "behind when calls ran short"
-    assert step["race"]["standings"][1]["rows"] == step["race"]["rows"] // 2
-
-
-def test_several_candidates_race_and_each_is_told_of(data: Dataset) -> None:
-    """A hopeless one, one said twice and a refused one beside a good one: the good one comes
-    farthest.
-    """
-    made = iter(
-        [
-            PROMPT.edited(criteria=HOPELESS),
-            EDIT,
-            EDIT,
-            replace(EDIT, scale=replace(EDIT.scale, high=5)),
-        ]
-    )
-    _, (step,) = run_with(
-        data, Fixed(make=lambda prompt, bench: next(made)), Contrary(), steps=1, candidates=4
-    )
-    assert step["version"] == EDIT.version
-    assert "loss" in step
-    assert [other["result"].split(",")[0] for other in step["others"][1:]] == [
-        "tried before",
-        "breaks a rule",
-    ]
-    assert len(step["race"]["standings"]) == 3
-    assert step["others"][0]["version"] == PROMPT.edited(criteria=HOPELESS).version
-    assert "validation rows" in step["others"][0]["result"]
-
-
-def test_a_finisher_is_validated_where_validation_has_rows_without_a_label(plain: Dataset) -> None:
-    """A race runs on labelled rows: who saw all of those has run to the end, and is told what
-    validation found.
-    """
+def test_a_persons_edit_is_judged_on_every_labelled_validation_row(plain: Dataset) -> None:
+    """Rows without a label say nothing of it."""
     splits = split_dataset(plain, shares=(30, 20, 30, 20))
     unlabelled = splits.validation.rows[0].id
     rows = tuple(replace(row, label=None) if row.id == unlabelled else row for row in plain.rows)
     data = replace(plain, rows=rows, content_hash="one label less")
-    assert unlabelled in {
-        row.id for row in split_dataset(data, shares=(30, 20, 30, 20)).validation.rows
-    }
     same = PROMPT.edited(criteria=f"{PROMPT.criteria}\nWrite calmly.")
     loss = parse_loss(LOSS, written_by="person")
     _, (step,) = run_with(data, HumanEdit(edit=same), Overheard(), steps=1, loss=loss)
-    assert step["race"]["standings"][1]["dropped"] == "cannot win"
-    assert step["race"]["standings"][1]["rows"] == len(splits.validation) - 1
+    assert step["validation_rows"] == len(splits.validation) - 1
     assert "loss" in step
     assert step["result"] == "worse: precision did not rise"
 
@@ -461,15 +408,13 @@ class Mute(Overheard):
         return completion
 
 
-def test_a_silent_candidate_is_not_validated_though_it_ran_to_the_end(plain: Dataset) -> None:
-    """With so few rows that the race looks once, it has seen them all when it is dropped for what
-    it left unscored.
-    """
+def test_a_candidate_that_answers_far_fewer_rows_is_dropped_for_that(plain: Dataset) -> None:
+    """Its loss would be over the easy rows."""
     silent = PROMPT.edited(criteria=f"{PROMPT.criteria}\nAnswer in your own words.")
     proposer = Fixed(make=lambda prompt, bench: silent)
     _, (step,) = run_with(plain, proposer, Mute(), steps=1, shares=(40, 5, 35, 20))
-    assert step["race"]["standings"][1]["rows"] == step["race"]["rows"]
-    assert step["result"] == "leaves more validation rows unscored than another"
+    assert "loss" not in step
+    assert step["result"] == "leaves more validation rows unscored than the present prompt"
 
 
 class Unpriced(Overheard):
@@ -497,21 +442,14 @@ SPIKED = (
 )
 
 
-def test_a_race_without_a_loss_tells_of_every_proposal_and_tries_none_again(data: Dataset) -> None:
-    """One proposal that the loss cannot price ends the race of both: each has a result and is known
-    as tried.
-    """
-    made = [PROMPT.edited(criteria=f"{PROMPT.criteria}\nName a seventh of the confidence."), EDIT]
-    asked = iter([*made, *made])
+def test_a_candidate_that_the_loss_cannot_price_is_told_and_not_tried_again(data: Dataset) -> None:
+    unpriced = PROMPT.edited(criteria=f"{PROMPT.criteria}\nName a seventh of the confidence.")
     loss = parse_loss(SPIKED, written_by="person")
-    fixed = Fixed(make=lambda prompt, bench: next(asked))
-    _, steps = run_with(data, fixed, Unpriced(), candidates=2, loss=loss)
-    told = [[step, *step["others"]] for step in steps]
-    assert [entry["version"] for entry in told[0]] == [prompt.version for prompt in made]
-    assert all(
-        entry["result"].startswith("no loss: the loss is outside [0, 1]") for entry in told[0]
-    )
-    assert [entry["result"] for entry in told[1]] == ["tried before"] * 2
+    fixed = Fixed(make=lambda prompt, bench: unpriced)
+    _, steps = run_with(data, fixed, Unpriced(), loss=loss)
+    assert steps[0]["version"] == unpriced.version
+    assert steps[0]["result"].startswith("no loss: the loss is outside [0, 1]")
+    assert steps[1]["result"] == "tried before"
 
 
 def test_a_persons_loss_is_checked_and_no_model_is_asked_for_one(data: Dataset) -> None:

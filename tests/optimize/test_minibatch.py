@@ -19,12 +19,6 @@ def test_a_minibatch_is_a_subset_without_repeats_and_the_same_for_a_seed(
     assert drawn == sorted(drawn) == minibatch(candidates, weights, size, seed=seed)
 
 
-def test_costly_rows_are_drawn_more_often() -> None:
-    """Over many draws of one row, frequencies follow the weights."""
-    drawn = [minibatch([0, 1], [0.9, 0.1], 1, seed=s)[0] for s in range(2000)]
-    assert abs(drawn.count(0) / 2000 - 0.9) < 0.03
-
-
 def test_rows_without_loss_fill_up_only_what_is_missing() -> None:
     """A row of weight 0 is drawn only after all others."""
     assert all(0 not in minibatch([0, 1, 2], [0.0, 0.5, 0.5], 2, seed=s) for s in range(200))

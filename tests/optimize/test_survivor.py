@@ -11,20 +11,17 @@ import numpy as np
 import pytest
 
 from judgewright.judges import (
-    BINARY,
     Dataset,
     Example,
     JudgedDataset,
     JudgePrompt,
     Registry,
-    Row,
     Verdict,
     load_dataset,
 )
 from judgewright.judges.models import Client
 from judgewright.judges.simulated import Simulated
 from judgewright.optimize import (
-    Archive,
     Candidate,
     Chance,
     Changes,
@@ -34,9 +31,11 @@ from judgewright.optimize import (
     Outcome,
     RunContext,
     RunSettings,
+    SearchState,
     Services,
     Target,
     default_loss,
+    open_rows,
     optimize,
     read_objective,
     split_rows,
@@ -44,7 +43,7 @@ from judgewright.optimize import (
 from judgewright.optimize.chance import in_words
 from judgewright.optimize.changes import MetricByGroup
 from judgewright.optimize.not_sent import NotSent
-from judgewright.optimize.survivor import choose_finalist, measure_flattery
+from judgewright.optimize.survivor import choose_finalist
 from judgewright.runs.demo import write_demo_rows
 
 from .in_memory import MemoryJournal, MemoryLedger
@@ -223,7 +222,7 @@ def test_a_threshold_alone_may_be_what_survives(data: Dataset) -> None:
     assert after > events["everything"]["before"]["pooled"]["metrics"]["f1"]["value"]
 
 
-def test_of_the_archive_the_largest_promise_is_judged_further_not_the_least_loss(
+def test_of_the_candidates_the_largest_promise_is_judged_further_not_the_least_loss(
     tmp_path: Path,
 ) -> None:
     """A candidate of the least loss that loses more than the guard allows stands behind one that
@@ -261,55 +260,15 @@ def test_of_the_archive_the_largest_promise_is_judged_further_not_the_least_loss
                 Verdict(row_id=row.id, score=3.0 * yes, positive=yes) for row, yes in pairs
             )
             judged = JudgedDataset(dataset=parts.validation, answers=answers, scale=PROMPT.scale)
-            return Candidate.of(
-                PROMPT.edited(criteria=f"Version {number}."), judged, goal, number=number
-            )
+            return Candidate.of(PROMPT.edited(criteria=f"Version {number}."), judged, goal)
 
-        archive = Archive.start(candidate(0, 0.6, 0.1), GUARDED)
+        first = candidate(0, 0.6, 0.1)
         reckless, careful = candidate(1, 0.1, 0.18), candidate(2, 0.25, 0.1)
-        archive.add(reckless)
-        archive.add(careful)
-        assert archive.finalists()[0] is reckless
-        assert choose_finalist(run, archive) is careful
-
-
-def make_changes(seeds: list[int], rows: int, gain: float) -> list[Changes]:
-    rng = np.random.default_rng(0)
-    labels = rng.random(rows) < 0.5
-    made = (
-        Row(id=str(i), inputs={}, label=float(label), group=f"g{i}")
-        for i, label in enumerate(labels)
-    )
-    dataset = Dataset(rows=tuple(made), labels=BINARY)
-
-    def judge(decisions: np.ndarray) -> JudgedDataset:
-        pairs = zip(dataset.rows, decisions.tolist(), strict=True)
-        answers = tuple(
-            Verdict(row_id=row.id, score=float(yes), positive=yes) for row, yes in pairs
+        train = tuple(Verdict(row_id=row.id, score=3.0, positive=True) for row in parts.train.rows)
+        baseline = replace(
+            first.judged, dataset=open_rows(parts), answers=(*train, *first.judged.answers)
         )
-        return JudgedDataset(dataset=dataset, answers=answers, scale=BINARY)
-
-    first = judge(labels ^ (rng.random(rows) < 0.25))
-    found = []
-    for k, seed in enumerate(seeds):
-        draw = np.random.default_rng(seed).random(rows)
-        flips = np.where(first.predicted != labels, draw < 0.1 + gain * (k == 0), draw < 0.03)
-        changes = Changes.of(first, judge(first.predicted ^ flips), GUARDED)
-        assert changes is not None
-        found.append(changes)
-    return found
-
-
-def test_choosing_among_equals_flatters_and_that_is_said() -> None:
-    equal = measure_flattery(make_changes([1, 2, 3, 4], 80, 0.0), GUARDED)
-    clear = measure_flattery(make_changes([1, 2, 3, 4], 2_000, 0.5), GUARDED)
-    assert equal.points is not None
-    assert clear.points is not None
-    assert equal.points > 0.5 > abs(clear.points)
-    assert clear.agreement == 1.0
-    assert clear.notes(2_000) == ()
-    assert "cannot tell the finalists apart" in equal.notes(80)[0]
-
-
-def test_one_alone_is_not_flattered_by_a_choice() -> None:
-    assert measure_flattery(make_changes([1], 80, 0.0), GUARDED).points is None
+        state = SearchState.start(run, baseline)
+        state.measured += [reckless, careful]
+        assert state.finalists(GUARDED)[0] is reckless
+        assert choose_finalist(run, state) is careful

@@ -58,15 +58,6 @@ PLAIN: dict[str, dict[str, Any]] = {
     "validation": {"version": "a", "loss": 0.4},
     "step": {"step": 1, "rows": [], "batch_loss": 0.3, "result": "refused"},
     "survivor": {"version": None, "prompt": None},
-    "hunks": {
-        "metric": "precision",
-        "n": 0,
-        "groups": 0,
-        "prompts": 0,
-        "simulated": True,
-        "hunks": [],
-        "notes": [],
-    },
     "decision": {"accepted": False, "outcome": "refused", "reason": "so"},
     "threshold": {"reason": "so"},
     "everything": {

@@ -113,18 +113,16 @@ def test_the_same_command_again_goes_on_with_the_replies(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("more", [(), ("--candidates", "3", "--hunks", "2")])
 def test_a_run_goes_through_files_to_its_end(
     rows: str,
-    more: tuple[str, ...],
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Judge and optimizer are asked in few exchanges; the folder is known wherever the run is
     resumed.
     """
-    _, plan = run(capsys, "optimize", "--plan", "groundedness", rows, *OPTIMIZE, *more, *FILES)
-    code, body = run(capsys, "optimize", "groundedness", rows, *OPTIMIZE, *more, *FILES)
+    _, plan = run(capsys, "optimize", "--plan", "groundedness", rows, *OPTIMIZE, *FILES)
+    code, body = run(capsys, "optimize", "groundedness", rows, *OPTIMIZE, *FILES)
     folder, exchanges = Path("x").resolve(), 0
     elsewhere = folder.parent / "elsewhere"
     elsewhere.mkdir()

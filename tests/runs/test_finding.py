@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from judgewright.judges import InputError, Registry, WorkspaceError
-from judgewright.optimize import split_hunks
+from judgewright.judges import InputError, Registry
 from judgewright.runs.actions import (
     GATED,
     HUNKS,
@@ -26,7 +24,6 @@ from judgewright.runs.actions import (
     read_optimization,
     record_review,
 )
-from judgewright.runs.commands.accept import diff
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import RunConfig, RunJournal, Workspace, create_run
 
@@ -46,14 +43,13 @@ def place(tmp_path: Path) -> Iterator[Workspace]:
         yield workspace
 
 
-def enter(place: Workspace, *, most: int = 0, outcome: str = "accepted", **events: Any) -> str:
+def enter(place: Workspace, *, outcome: str = "accepted", **events: Any) -> str:
     """Enter a finished run that found the child."""
     config = RunConfig(
         prompt=PROMPT.to_yaml(),
         model="simulated",
         data="rows.jsonl",
         objective="precision",
-        hunks=most,
     )
     run_id = create_run(place.database, "optimize", config.to_json())
     journal = RunJournal(place.database, run_id)
@@ -70,46 +66,6 @@ def enter(place: Workspace, *, most: int = 0, outcome: str = "accepted", **event
     for kind, payload in {**plain, **events, "everything": {}}.items():
         journal.record(kind, stored(kind, payload))
     return run_id
-
-
-@pytest.mark.parametrize("most", [0, 1, 2, 3])
-def test_the_hunks_are_numbered_as_the_run_measured_them(place: Workspace, most: int) -> None:
-    """The run's own limit joins them; without one every sentence is a hunk."""
-    expected = split_hunks(PROMPT, CHILD, most=most or None)
-    measured = [
-        {"number": h.number, "part": h.part, "old": list(h.old), "new": list(h.new)}
-        for h in expected.hunks
-    ]
-    events: dict[str, Any] = {"hunks": {"hunks": measured}} if most else {}
-    found = read_optimization(place, enter(place, most=most, **events))
-    split = found.diff()
-    assert split is not None
-    assert split.hunks == expected.hunks
-    assert len(split.hunks) == (most or 3)
-
-
-def test_hunks_that_are_not_those_measured_are_noticed(place: Workspace) -> None:
-    """A number must not come to mean another sentence than the one measured; the diff is shown all
-    the same.
-    """
-    told = [
-        {
-            "number": 1,
-            "part": "criteria",
-            "old": [],
-            "new": ["Numbers must match."],
-            "mark": "helps",
-        }
-    ]
-    run_id = enter(place, most=1, hunks={"hunks": told})
-    with pytest.raises(WorkspaceError, match="other hunks than the run measured"):
-        read_optimization(place, run_id).diff()
-    place.close()
-    shown = CliRunner().invoke(diff, [run_id, "--workspace", str(place.root)])
-    assert shown.exit_code == 0
-    assert "Numbers must match." in shown.stdout.split("adopted in parts")[0]
-    assert "It cannot be adopted in parts" in shown.stdout
-    assert "--hunks" not in shown.stdout
 
 
 def test_a_baseline_cut_otherwise_than_the_run_cut_it_is_not_shown(

@@ -166,7 +166,7 @@ def test_an_abandoned_queue_is_undecided_and_its_look_counts(place: Workspace, t
     assert left["concluded"]
     assert left["decision"]["reason"].startswith("abandoned after 2 labels; not shown yet")
     assert ask(place, texts)["decision"] == left["decision"]
-    assert ask(place, texts, "--estimand", "pool")["look"] == 2
+    assert ask(place, texts, "--guard", "recall=0.1")["look"] == 2
     with Workspace(place.root) as workspace:
         assert [one.outcome for one in HoldoutLedger(workspace.database).history().records] == [
             "undecided"
@@ -177,7 +177,7 @@ def test_a_queue_without_a_label_costs_no_look(place: Workspace, texts: Path) ->
     """However it ends; with one label it is spent, taken back or not, at what others have left of
     it by then.
     """
-    begun, pool = ask(place, texts), ask(place, texts, "--estimand", "pool")
+    begun, pool = ask(place, texts), ask(place, texts, "--guard", "recall=0.2")
     assert (begun["look"], pool["look"]) == (1, 1)
     thrown = ask(place, texts, "--abandon")
     assert (thrown["concluded"], thrown["look_spent"]) == (True, False)
@@ -199,26 +199,6 @@ def test_a_queue_without_a_label_costs_no_look(place: Workspace, texts: Path) ->
             ).alpha
             == gated.look.alpha
         )
-
-
-def test_a_pool_that_is_higher_on_its_own_rows_accepts_nothing_and_starts_no_count_anew(
-    place: Workspace, texts: Path
-) -> None:
-    """Swaps by a coin are higher on some very rows too: exit code 1, nothing to adopt, the next
-    look is the second.
-    """
-    begun = ask(place, texts, "--estimand", "pool")
-    assert begun["decision"]["outcome"] == "not shown"
-    label(place, texts, begun["run"])
-    done = ask(place, texts, "--estimand", "pool")
-    assert (done["concluded"], done["decision"]["outcome"]) == (True, "higher on these rows")
-    assert not done["decision"]["accepted"]
-    assert "says nothing of other rows" in done["decision"]["reason"]
-    with Workspace(place.root) as workspace:
-        assert [one.outcome for one in HoldoutLedger(workspace.database).history().records] == [
-            "higher on these rows"
-        ]
-    assert ask(place, texts)["look"] == 2
 
 
 def test_rows_that_were_open_or_have_a_label_are_left_out(
@@ -437,7 +417,6 @@ def test_what_flips_cannot_decide_is_refused_before_anything_is_asked(
     for more, message in (
         (("--unlabelled", "--target", "kappa"), "kappa is no sum over rows"),
         (("--unlabelled", "--target", "f1", "--slice", "genre = x"), "too few to watch a slice"),
-        (("--target", "f1", "--estimand", "pool"), "--estimand is for --unlabelled"),
         (("--target", "f1", "--abandon"), "--abandon is for --unlabelled"),
     ):
         found = invoke(place, *asked, *more)

@@ -146,7 +146,7 @@ def test_rows_with_the_same_texts_are_asked_about_once(
     place: Workspace, files: Path, tmp_path: Path
 ) -> None:
     """The gate counts one label, and `label --out` writes as many rows as there are labels."""
-    begun = gate(place, files, "--estimand", "pool")
+    begun = gate(place, files)
     assert (
         "16 rows have the same texts as another: one label counts for all of them" in begun.stdout
     )
@@ -156,7 +156,7 @@ def test_rows_with_the_same_texts_are_asked_about_once(
         for row in map(json.loads, (files / "pool.jsonl").read_text().splitlines())
     }
     assert len({texts[row_id] for row_id in ids}) == len(ids)
-    done = json.loads(gate(place, files, "--estimand", "pool", "--json").stdout)
+    done = json.loads(gate(place, files, "--json").stdout)
     assert done["evidence"]["labels"] == len(ids)
     written = invoke(place, "label", "latest", "--out", tmp_path / "out.jsonl").stdout
     assert written.startswith(f"{len(ids)} labelled rows in")

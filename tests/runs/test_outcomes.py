@@ -131,9 +131,7 @@ def test_a_search_without_a_candidate_says_why_and_no_gate_is_named(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The proposer's own reason, and what may help."""
-    assert (
-        run(*OPTIMIZE, "--steps", "2", "--proposer", "guidelines", "--explanation", "channel") == 1
-    )
+    assert run(*OPTIMIZE, "--steps", "2", "--proposer", "fewshot") == 1
     said = capsys.readouterr().out
     end = said[said.index("\n5. ") :].split("\n\n")[0]
     assert end.startswith("\n5. NO CANDIDATE\n")

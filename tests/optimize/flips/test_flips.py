@@ -16,7 +16,6 @@ from judgewright.judges import InputError
 from judgewright.optimize import Guard
 from judgewright.optimize.flips import (
     LINEAR,
-    Estimand,
     FlipDecision,
     FlipDesign,
     FlipQueue,
@@ -53,7 +52,6 @@ def made(
     *,
     target: str = "accuracy",
     guards: tuple[Guard, ...] = (),
-    estimand: Estimand = "groups",
     seed: int = 0,
     alpha: float = 0.03,
 ) -> FlipDesign:
@@ -62,7 +60,6 @@ def made(
         guards=guards,
         alpha=alpha,
         seed=seed,
-        estimand=estimand,
         positive_from=1.0,
         rows=tuple(rows),
     )
@@ -154,13 +151,11 @@ def test_a_fair_bet_gains_nothing(lowest: float, values: list[float]) -> None:
 def test_a_better_prompt_is_accepted_with_the_labels_of_some_flips() -> None:
     """No label of a row on which both agree is asked for, and far from all flips are."""
     design, labels = pool(1500, wins=0.8)
-    for estimand, outcome in (("groups", "accepted"), ("pool", "higher on these rows")):
-        decision, labelled = label_all(replace(design, estimand=estimand), labels)
-        rows = {row.id: row for row in design.rows}
-        assert (decision.outcome, decision.accepted) == (outcome, estimand == "groups")
-        assert decision.over
-        assert decision.labels == len(labelled) < count_flips(design.rows) / 2
-        assert all(rows[one.row_id].before != rows[one.row_id].after for one in labelled)
+    decision, labelled = label_all(design, labels)
+    rows = {row.id: row for row in design.rows}
+    assert (decision.outcome, decision.accepted, decision.over) == ("accepted", True, True)
+    assert decision.labels == len(labelled) < count_flips(design.rows) / 2
+    assert all(rows[one.row_id].before != rows[one.row_id].after for one in labelled)
 
 
 def test_a_worse_prompt_is_refused_and_a_broken_guard_refuses() -> None:
@@ -200,18 +195,13 @@ def test_a_guard_is_shown_with_few_labels_of_rows_that_agree() -> None:
     assert 0 < agreed < decision.labels
 
 
-@pytest.mark.parametrize("estimand", ["groups", "pool"])
 @pytest.mark.parametrize("target", LINEAR)
-def test_the_same_labels_come_to_the_same_whatever_the_order_of_rows_and_calls(
-    target: str, estimand: Estimand
-) -> None:
+def test_the_same_labels_come_to_the_same_whatever_the_order_of_rows_and_calls(target: str) -> None:
     """A queue made anew from its JSON, rows in another order, asks and decides alike; dropping a
     label is an undo.
     """
     design, labels = pool(240, wins=0.7)
-    design = replace(
-        design, target=target, estimand=estimand, guards=(Guard(metric="specificity", margin=0.1),)
-    )
+    design = replace(design, target=target, guards=(Guard(metric="specificity", margin=0.1),))
     if target == "specificity":
         design = replace(design, guards=RECALL)
     decision, labelled = label_all(design, labels)
@@ -229,13 +219,9 @@ def test_the_same_labels_come_to_the_same_whatever_the_order_of_rows_and_calls(
         assert draw.row_id == labelled[end].row_id
 
 
-@pytest.mark.parametrize("estimand", ["groups", "pool"])
-def test_rows_with_the_same_texts_are_asked_about_once_and_count_as_if_each_had_been(
-    estimand: Estimand,
-) -> None:
+def test_rows_with_the_same_texts_are_asked_about_once_and_count_as_if_each_had_been() -> None:
     """The evidence is that of two rows with the same label, the number of labels is not."""
     apart, labels = pool(400, wins=0.7, flips=0.3, size=4)
-    apart = replace(apart, estimand=estimand)
     earlier = {
         row.id: rows[0].id
         for rows in zip(apart.rows[::4], apart.rows[2::4], strict=True)
@@ -263,13 +249,11 @@ def test_rows_with_the_same_texts_are_asked_about_once_and_count_as_if_each_had_
     assert FlipDesign.from_json(stored) == apart
 
 
-@pytest.mark.parametrize("estimand", ["groups", "pool"])
-def test_labels_that_are_skipped_never_help(estimand: Estimand) -> None:
+def test_labels_that_are_skipped_never_help() -> None:
     """Skipping all of them accepts nothing; a claim's evidence is never more than with the
     label.
     """
     design, labels = pool(600, wins=0.9)
-    design = replace(design, estimand=estimand)
     queue = FlipQueue(design)
     skipped: list[GivenLabel] = []
     while (draw := queue.next(skipped)) is not None:
@@ -282,38 +266,18 @@ def test_labels_that_are_skipped_never_help(estimand: Estimand) -> None:
     assert queue.decide(some).target.e_value <= queue.decide(labelled).target.e_value
 
 
-def test_a_pool_of_which_every_flip_is_labelled_is_always_told() -> None:
-    """Its total is then known; where it is 0 nothing rises."""
-    rows = [PoolRow(str(i), "g", 0, 1) for i in range(3)] + [
-        PoolRow(str(i), "g", 1, 1) for i in range(3, 30)
-    ]
-    labels = np.array([1, 1, 0] + [1] * 27)
-    assert label_all(made(rows, estimand="pool"), labels)[0].outcome == "higher on these rows"
-    worse, _ = label_all(made(rows, estimand="pool"), np.array([0, 1, 0] + [1] * 27))
-    assert (worse.outcome, worse.decided) == ("not shown", True)
-    even = [*rows, PoolRow("30", "g", 1, 0)]
-    decision, _ = label_all(made(even, estimand="pool"), np.array([1, 1, 0] + [1] * 28))
-    assert (decision.outcome, decision.decided) == ("not shown", False)
-    assert decision.over
-    assert "used up" in decision.reason
-    assert label_all(made(rows), labels)[0].outcome == "undecided"
-
-
 def test_the_sealed_holdouts_labels_come_first_and_are_not_asked_for() -> None:
     """With them fewer labels are needed."""
     design, labels = pool(900, wins=0.75)
     known = [replace(row, id=f"h{row.id}", group=f"h{row.group}") for row in design.rows]
     known = [replace(row, positive=bool(y)) for row, y in zip(known, labels, strict=True)][:300]
-    for estimand in ("groups", "pool"):
-        alone, _ = label_all(replace(design, estimand=estimand), labels)
-        helped, labelled = label_all(
-            replace(design, estimand=estimand, rows=(*design.rows, *known)), labels
-        )
-        assert helped.decided
-        assert helped.target.shown
-        assert helped.holdout_labels == 300
-        assert not any(one.row_id.startswith("h") for one in labelled)
-        assert helped.labels < alone.labels
+    alone, _ = label_all(design, labels)
+    helped, labelled = label_all(replace(design, rows=(*design.rows, *known)), labels)
+    assert helped.decided
+    assert helped.target.shown
+    assert helped.holdout_labels == 300
+    assert not any(one.row_id.startswith("h") for one in labelled)
+    assert helped.labels < alone.labels
 
 
 def test_a_corrected_label_counts_as_if_it_had_been_so_from_the_start() -> None:

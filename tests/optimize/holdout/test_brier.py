@@ -20,7 +20,7 @@ from judgewright.judges import (
 )
 from judgewright.judges.metrics import count_cells, permutation_p
 from judgewright.optimize import Belief, Changes, chance_of
-from judgewright.optimize.archive import shortfall
+from judgewright.optimize.candidate import shortfall
 from judgewright.optimize.holdout import decide
 from judgewright.optimize.holdout.guards import guard_could_hold
 from judgewright.optimize.holdout.power import guard_needs, perfect_gain, smallest_gain

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from judgewright.judges import BINARY, Dataset, InputError, Row, WorkspaceError, split_dataset
 from judgewright.optimize.holdout import Ledger, Overlap, RowFingerprints, remember_split
-from judgewright.optimize.holdout.ledger import LookOutcome, alpha_of_look
+from judgewright.optimize.holdout.ledger import GateOutcome, alpha_of_look
 
 from ..in_memory import MemoryLedger
 
@@ -31,7 +31,7 @@ def test_looks_are_counted_from_one() -> None:
 
 
 def look_and_say(
-    ledger: Ledger, holdout: str, name: str, outcome: LookOutcome, *, before: str = "a"
+    ledger: Ledger, holdout: str, name: str, outcome: GateOutcome, *, before: str = "a"
 ) -> float:
     """Open a holdout for one candidate and conclude; return what it spent."""
     look = ledger.begin(holdout, run_id="run", before=before, after=name)

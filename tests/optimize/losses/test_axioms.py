@@ -223,15 +223,6 @@ def test_a_threshold_that_leaves_no_errors_is_refused() -> None:
         )
 
 
-def test_a_hundred_levels_are_checked_in_reasonable_time() -> None:
-    """The grid is bounded, whatever the scale."""
-    check_axioms(
-        compile_expression("0.5 * (1 - correct) + 0.5 * rank_distance / (n_levels - 1)"),
-        declares={},
-        grades=Grades(levels=101),
-    )
-
-
 def test_the_cost_table_shows_what_each_outcome_costs() -> None:
     """Two places by two confidences, with the same numbers as a calculation by hand."""
     expression = compile_expression(

@@ -1,8 +1,6 @@
 """The language refuses everything but arithmetic on outcomes, and evaluates that as NumPy would."""
 
-import contextlib
 import math
-import random
 
 import numpy as np
 import pytest
@@ -247,11 +245,6 @@ def test_a_value_outside_the_range_names_the_rows() -> None:
         compile_expression("5 * fp").evaluate(rows)
 
 
-def test_an_expression_on_no_rows_is_empty() -> None:
-    """No rows give no losses, without a warning."""
-    assert compile_expression("1 - correct").evaluate(grid(0)).shape == (0,)
-
-
 def test_the_version_depends_on_the_meaning_and_not_on_the_spacing() -> None:
     """Spaces and redundant parentheses leave the hash alone; a changed constant does not."""
     one, same = compile_expression("fp+0.4*fn"), compile_expression(" (fp) + (0.4 * fn)\n")
@@ -356,26 +349,6 @@ def test_a_generated_expression_gives_values_in_range_or_a_loss_error(text: str)
     assert np.all((values >= 0) & (values <= 1))
 
 
-def mutate(text: str, rng: random.Random) -> str:
-    """Damage a text in one to four places."""
-    letters = (
-        "()+-*/<>=.,'\" 0159eEfptnilmd_[]{}:;@#%&|^~!?$\\\n\x00\u200b\u043eif else and or not"
-        " in_slice lambda"
-    )
-    for _ in range(rng.randint(1, 4)):
-        at = rng.randrange(len(text) + 1)
-        kind = rng.randrange(4)
-        if kind == 0:
-            text = text[:at] + rng.choice(letters) + text[at:]
-        elif kind == 1:
-            text = text[:at] + text[at + rng.randint(1, 6) :]
-        elif kind == 2:
-            text = text[:at] + rng.choice(SEEDS) + text[at:]
-        else:
-            text = text[:at] + text[at : at + rng.randint(1, 30)] * rng.randint(2, 40) + text[at:]
-    return text
-
-
 SEEDS = [
     "(fp + 0.4 * fn) * (1 if in_slice('target') else 0.6) * (0.6 + 0.4 * confidence)",
     "0.5 * (1 - correct) + 0.5 * rank_distance / (n_levels - 1)",
@@ -387,26 +360,6 @@ SEEDS = [
     *FUNCTIONS,
     *[text for text in HOSTILE.values() if len(text) < 200],
 ]
-
-
-def test_fuzzing_raises_nothing_but_loss_errors() -> None:
-    """Generated and mutated texts are refused with LossError or give values in [0, 1]; nothing else
-    happens.
-    """
-    rng = random.Random(20240501)
-    rows, accepted = grid(20), 0
-    for _ in range(4000):
-        text = mutate(rng.choice(SEEDS), rng)
-        try:
-            expression = compile_expression(text)
-            values = expression.evaluate(rows)
-        except LossError:
-            continue
-        accepted += 1
-        assert np.all((values >= 0) & (values <= 1)), text
-        with contextlib.suppress(LossError):
-            check_axioms(expression, declares={}, grades=Grades(levels=4))
-    assert accepted > 10
 
 
 def test_a_saved_slice_is_a_column_of_its_own() -> None:

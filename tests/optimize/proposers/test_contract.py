@@ -14,7 +14,6 @@ from judgewright.optimize.proposers import (
     PARTS,
     FewShot,
     Gepa,
-    Guidelines,
     HumanEdit,
     Mipro,
     NoProposal,
@@ -184,9 +183,9 @@ class TestTextGrad(ProposerContract):
 
 
 class TestTextGradOfAllParts(ProposerContract):
-    """Three gradients for each of several parts."""
+    """Several parts."""
 
-    proposer = TextGrad(parts=PARTS, gradients=3)
+    proposer = TextGrad(parts=PARTS)
 
 
 class TestRewrite(ProposerContract):
@@ -212,6 +211,7 @@ class TestFewShot(ProposerContract):
     """A search for demonstrations."""
 
     proposer = FewShot(calls=200)
+    asks = False
     needs_text = False
     tries = True
 
@@ -230,14 +230,3 @@ class TestMipro(ProposerContract):
     proposer = Mipro(calls=100)
     seed = 1
     tries = True
-
-
-class TestGuidelines(ProposerContract):
-    """Rules out of annotators' reasons."""
-
-    proposer = Guidelines()
-
-    def propose(self, desk: Any) -> Proposal | NoProposal:
-        """Propose from a desk whose rows have reasons."""
-        desk.brief = replace(desk.brief, explanation="note")
-        return super().propose(desk)

@@ -27,11 +27,6 @@ from judgewright.optimize.proposers import (
     Search,
     constraints,
     load_dspy,
-    metric,
-    prompt_from,
-    refuse_names,
-    row_example,
-    run_search,
 )
 
 
@@ -61,13 +56,13 @@ def test_a_search_ends_at_its_cap_and_keeps_what_it_found(desk: Any) -> None:
     search = search_on(desk, calls=15)
 
     def compile_with(kit: Any, module: Any) -> None:
-        examples = [row_example(search, row) for row in search.rows]
-        evaluate = kit.dspy.Evaluate(devset=examples, metric=metric(search), num_threads=1)
+        examples = [search.row_example(row) for row in search.rows]
+        evaluate = kit.dspy.Evaluate(devset=examples, metric=search.metric, num_threads=1)
         for criteria in ("One rule.", "Two rules.", "Three rules."):
             module.signature = module.signature.with_instructions(criteria)
             evaluate(module)
 
-    run_search(search, compile_with)
+    search.run(compile_with, name="own")
     assert search.reasons == ["the search reached its cap of 15 calls"]
     assert [search.cost(p.version) is not None for p in search.prompts.values()] == [
         True,
@@ -84,12 +79,12 @@ def test_dspy_ranks_by_the_loss_and_rows_are_judged_at_once(desk: Any) -> None:
     search, scores = search_on(desk), []
 
     def compile_with(kit: Any, module: Any) -> None:
-        examples = [row_example(search, row) for row in search.rows]
+        examples = [search.row_example(row) for row in search.rows]
         scores.append(
-            kit.dspy.Evaluate(devset=examples, metric=metric(search), num_threads=1)(module).score
+            kit.dspy.Evaluate(devset=examples, metric=search.metric, num_threads=1)(module).score
         )
 
-    run_search(search, compile_with)
+    search.run(compile_with, name="own")
     cost = search.cost(desk.prompt.version)
     assert cost is not None
     assert scores == [pytest.approx(100 * (1 - cost), abs=0.01)]
@@ -127,7 +122,10 @@ def test_demonstrations_that_dspy_chose_are_training_rows_with_the_judges_reply_
     desk: Any,
 ) -> None:
     """Each carries the prompt's own fields in order."""
+    random.seed(5)
+    state = random.getstate()
     Mipro(calls=120).propose(desk.prompt, desk.brief, desk.bench, step=1)
+    assert random.getstate() == state, "DSPy draws names from the global generator"
     inputs = [dict(row.inputs) for row in desk.train.judged.rows]
     shown = [example for prompt, _ in desk.tried for example in prompt.examples]
     assert shown
@@ -168,7 +166,7 @@ def test_instructions_and_demonstrations_map_onto_the_prompt_and_back(desk: Any)
         prompt=prompt, bench=desk.bench, calls=9, rows=(), step=1, examples=prompt.examples
     )
     module = load_dspy().open_module(prompt)
-    assert prompt_from(search, module.signature.instructions, []) == prompt
+    assert search.prompt_from(module.signature.instructions) == prompt
     demo = {
         "source": "a",
         "statement": "b",
@@ -177,7 +175,7 @@ def test_instructions_and_demonstrations_map_onto_the_prompt_and_back(desk: Any)
         "score": 3,
         "confidence": 0.5,
     }
-    shown = prompt_from(search, "New.", [demo]).examples
+    shown = search.prompt_from("New.", [demo]).examples
     assert shown[0] == own
     assert json.loads(shown[1].reply) == {
         "criterion": "c",
@@ -200,10 +198,10 @@ def test_a_prompt_over_its_token_cap_is_never_sent(desk: Any) -> None:
 def test_a_field_name_that_dspy_keeps_for_itself_is_said(desk: Any, field: str) -> None:
     """An input called `demos` could not be handed over."""
     prompt = replace(desk.prompt, template="{{source}} {{" + field + "}}")
-    refused = refuse_names(prompt)
+    search = replace(search_on(desk), prompt=prompt)
+    refused = search.run(lambda kit, module: None, name="own")
     assert isinstance(refused, NoProposal)
     assert field in refused.reason
-    assert refuse_names(desk.prompt) is None
 
 
 def test_no_error_to_reflect_on_changes_nothing(desk: Any) -> None:
@@ -214,19 +212,11 @@ def test_no_error_to_reflect_on_changes_nothing(desk: Any) -> None:
     assert desk.asked == []
 
 
-def test_the_global_generator_is_left_as_it_was(desk: Any) -> None:
-    """DSPy names its predictors from it; nobody else should notice."""
-    random.seed(5)
-    state = random.getstate()
-    Mipro(calls=100).propose(desk.prompt, desk.brief, desk.bench, step=1)
-    assert random.getstate() == state
-
-
 def test_a_search_imports_no_litellm_and_leaves_no_folder(tmp_path: Path) -> None:
     """In a fresh process with a home of its own: no litellm, no cache in memory or on disk."""
     code = (
         "import sys\n"
-        "from judgewright.optimize.proposers.dspy_kit import load_dspy\n"
+        "from judgewright.optimize.proposers.dspy_adapter import load_dspy\n"
         "kit = load_dspy()\n"
         "print('litellm' in sys.modules, 'cache' in vars(kit.dspy))\n"
     )

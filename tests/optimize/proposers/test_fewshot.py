@@ -11,7 +11,6 @@ import pytest
 from judgewright.judges import (
     BINARY,
     Dataset,
-    Example,
     JudgedDataset,
     OutputScale,
     Registry,
@@ -23,18 +22,15 @@ from judgewright.judges import (
 from judgewright.judges.models import Completion
 from judgewright.optimize.proposers import (
     PEOPLE,
-    Demonstration,
     FewShot,
     NoProposal,
     Proposal,
     Trial,
-    check_reply,
     demonstrate,
     human_grade,
     list_demonstrations,
     pool,
     tuning_rows,
-    with_reasons,
 )
 
 
@@ -83,92 +79,19 @@ def test_a_label_on_another_scale_is_the_end_it_lies_toward(
     assert human_grade(label, labels, scale) == grade
 
 
-def test_reasons_are_the_judges_own_only_where_it_gave_that_grade(desk: Any) -> None:
-    """Elsewhere the fields say that people graded the row: no reason is made up."""
-    found = list_demonstrations(desk.prompt, desk.train)
+def test_reasons_are_the_judges_own_where_it_gave_that_grade_else_the_annotators(desk: Any) -> None:
+    """Where nobody gave one the fields say that people graded the row: none is made up."""
     grades = {v.row_id: v.score for v in desk.train.judged.verdicts}
-    assert {one.error for one in found} >= {"false positive", "right positive", "right negative"}
-    for one in found:
+    notes = {row.id: row.meta.get("note") for row in desk.train.judged.rows}
+    assert any(notes.values())
+    demonstrations = list_demonstrations(desk.prompt, desk.train, "note")
+    kinds = {one.error for one in demonstrations}
+    assert kinds >= {"false positive", "right positive", "right negative"}
+    for one in demonstrations:
         fields = json.loads(one.example.reply)
-        own = fields["score"] == grades[one.row.id]
-        assert (fields["evidence"] == PEOPLE) == (not own)
-
-
-def test_reasons_are_written_from_the_row(desk: Any) -> None:
-    """A row that the judge got wrong is shown with reasons whose quotations stand in it, and never
-    with none.
-    """
-    FewShot(calls=200).propose(desk.prompt, desk.brief, desk.bench, step=1)
-    assert desk.asked
-    shown = {example for prompt, _ in desk.tried for example in map(_frozen, prompt.examples)}
-    assert shown
-    grades = {
-        tuple(row.inputs.values()): v.score
-        for row, v in zip(desk.train.judged.rows, desk.train.judged.verdicts, strict=True)
-    }
-    assert any(json.loads(reply)["score"] != grades[inputs] for inputs, reply in shown)
-    for inputs, reply in shown:
-        assert PEOPLE not in reply
-        assert json.loads(reply)["confidence"] < 1.0 or json.loads(reply)["score"] == grades[inputs]
-
-
-def test_the_judges_own_reasons_are_checked_too(desk: Any) -> None:
-    """A right verdict with a quotation that is not in the row, or full confidence, is written
-    anew.
-    """
-    found = [one for one in list_demonstrations(desk.prompt, desk.train) if one.reasoned][:3]
-    fields = [json.loads(one.example.reply) for one in found]
-    fields[0] |= {"evidence": "The source says that the mill burnt down."}
-    fields[1] |= {"confidence": 1.0}
-    fields[2] |= {"evidence": "nothing found", "confidence": 0.9}
-    given = [
-        replace(one, example=replace(one.example, reply=json.dumps(reply)))
-        for one, reply in zip(found, fields, strict=True)
-    ]
-    shown, asked = with_reasons(given, desk.brief, desk.bench, step=1)
-    assert asked == len(desk.asked) == 2
-    assert [one.row.id for one in shown][-1] == found[2].row.id
-    assert not {one.example.reply for one in given[:2]} & {one.example.reply for one in shown}
-
-
-def _frozen(example: Example) -> tuple[tuple[str, ...], str]:
-    return tuple(example.inputs.values()), example.reply
-
-
-@pytest.mark.parametrize(
-    ("change", "usable"),
-    [
-        ({}, True),
-        ({"score": 3}, False),
-        ({"evidence": "The source says that the mill burnt down."}, False),
-        ({"evidence": "nothing found"}, True),
-        ({"evidence": '"nothing found"'}, True),
-        ({"evidence": "It is old."}, False),
-        ({"criterion": 'it says "a bridge of solid gold"'}, False),
-        ({"evidence": " "}, False),
-        ({"confidence": 1.0}, False),
-        ({"confidence": 0.2}, False),
-    ],
-)
-def test_a_written_reply_is_checked(desk: Any, change: dict[str, object], usable: bool) -> None:
-    """Another grade, a quotation that is not in the row, an empty reason or an implausible
-    confidence is not shown.
-    """
-    row = Row(
-        id="r",
-        inputs={"source": "The mill was built in 1810 by Ann Berg.", "statement": "It is old."},
-        label=0,
-    )
-    fields = {
-        "criterion": "support",
-        "evidence": "The mill was built in 1810",
-        "score": 0,
-        "confidence": 0.8,
-    }
-    example = Example(inputs=row.inputs, reply="{}")
-    one = Demonstration(row=row, example=example, error="false positive", grade=0.0, reasoned=False)
-    found = check_reply(desk.prompt, one, json.dumps({**fields, **change}))
-    assert (found is not None) == usable
+        if fields["score"] != grades[one.row.id]:
+            assert fields["evidence"] == (notes[one.row.id] or PEOPLE)
+            assert fields["confidence"] < 1.0
 
 
 def test_a_pool_is_balanced_over_error_types_and_has_one_row_of_a_group(desk: Any) -> None:

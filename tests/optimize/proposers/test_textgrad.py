@@ -231,25 +231,6 @@ def test_importing_textgrad_loads_no_litellm_before_it_is_called() -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("mocked True\n", "", 0)
 
 
-def test_several_gradients_are_asked_for_at_once_each_from_its_own_errors(
-    propose: Any, desk: Any
-) -> None:
-    """Two gradients: one batch of two, no row is shown in both, and the step reads both answers."""
-    batches: list[int] = []
-    inner = desk.ask
-    desk.ask = lambda requests: batches.append(len(requests)) or inner(requests)
-    proposal, asked = propose("First lack.", "Second lack.", NEW, proposer=TextGrad(gradients=2))
-    assert isinstance(proposal, Proposal)
-    assert batches == [2, 1]
-    first, second = replace(desk.brief, prompt=PROMPT).dealt(2)
-    assert not set(first.errors) & set(second.errors)
-    for share, request in zip((first, second), asked[:2], strict=True):
-        assert share.text() in request.messages[-1].content
-    assert proposal.gradient == "First lack.\nSecond lack."
-    assert "First lack." in asked[2].messages[-1].content
-    assert "Second lack." in asked[2].messages[-1].content
-
-
 def test_parts_that_may_change_each_get_a_gradient_and_a_text(propose: Any) -> None:
     """Two parts: two gradients in one batch, two texts in the next; the part nobody could rewrite
     stays.
@@ -294,13 +275,3 @@ def test_demonstrations_keep_their_rows_and_grades(propose: Any) -> None:
     nothing, asked = propose(proposer=proposer)
     assert nothing == NoProposal("the prompt has no demonstrations to change")
     assert asked == []
-
-
-def test_gradients_that_say_the_same_are_shown_in_one_order(propose: Any) -> None:
-    """TextGrad keeps them in a set, whose order is that of memory; a resumed run must ask what it
-    asked before.
-    """
-    proposer = TextGrad(gradients=4)
-    replies = (*["One lack."] * 4, NEW)
-    steps = {propose(*replies, proposer=proposer)[1][-1].messages[-1].content for _ in range(12)}
-    assert len(steps) == 1

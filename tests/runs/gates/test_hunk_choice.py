@@ -100,10 +100,10 @@ class Walked:
 
 @pytest.fixture(scope="module")
 def first(tmp_path_factory: pytest.TempPathFactory) -> Walked:
-    """A run whose gate accepted all three hunks, and which measured them."""
+    """A run whose gate accepted all three hunks."""
     folder = tmp_path_factory.mktemp("hunks")
     write_demo_rows(folder / "rows.jsonl", documents=150)
-    return Walked(folder / "work", walk(folder / "work", folder / "rows.jsonl", hunks=5))
+    return Walked(folder / "work", walk(folder / "work", folder / "rows.jsonl"))
 
 
 @pytest.fixture
@@ -435,6 +435,17 @@ def test_the_budget_is_the_runs_with_all_that_was_spent_for_it(
     spent = used + CallStore(place.database, stopped.run_id).summary().tokens
     with pytest.raises(BudgetSpent, match="rows are left"):
         accept(place, accepted.run_id, 2, budget=f"{spent}tokens")
+
+
+def test_diff_numbers_the_hunks(accepted: Walked, capsys: pytest.CaptureFixture[str]) -> None:
+    """Text and JSON have the same."""
+    assert command(accepted.root, "diff", accepted.run_id, "--json") == 0
+    hunks = json.loads(capsys.readouterr().out)["hunks"]
+    assert [hunk["number"] for hunk in hunks] == [1, 2, 3]
+    assert command(accepted.root, "diff", accepted.run_id) == 0
+    text = capsys.readouterr().out
+    for hunk in hunks:
+        assert f"{hunk['number']}. criteria, added: +[{hunk['new'][0]}]" in text
 
 
 def test_the_command_prints_the_decision_and_leaves_by_it(

@@ -82,10 +82,10 @@ def test_every_other_setting_comes_back(tmp_path: Path, monkeypatch: pytest.Monk
     goal |= {"floors": ("precision=0.5",), "loss": kept_loss("1 - correct"), "unguided": True}
     models = {"model": "m@https://host.example/v1", "optimizer_model": "writer", "via": "files"}
     models |= {"exchange": "x", "optimizer_via": "live", "budget": "5.00", "max_tokens": 300}
-    writes = {"proposer": "human", "editable": ("criteria", "anchors"), "gradients": 2}
+    writes = {"proposer": "human", "editable": ("criteria", "anchors")}
     writes |= {"temperature": 0.3, "step_calls": 50, "edit": PROMPT.to_yaml(), "steps": 4}
-    writes |= {"batch": 5, "candidates": 3, "brief_tokens": 4_000, "explanation": "why"}
-    gate = {"hunks": 3, "allow_opened": True, "least_chance": 0.2, "look_anyway": True}
+    writes |= {"batch": 5, "brief_tokens": 4_000, "explanation": "why"}
+    gate = {"allow_opened": True, "least_chance": 0.2, "look_anyway": True}
     rows = {"label": "l", "id_": "key", "group": "g", "limit": 50}
     rows |= {"columns": {"source": "passage", "statement": "claim"}, "audited": "marked.jsonl"}
     rows |= {"label_scale": "0..3@2", "label_map": "factual=1,hallucinated=0"}

@@ -72,7 +72,6 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
         proposer="human",
         edit=edit.to_yaml(),
         slice="channel = web",
-        hunks=2,
     )
     with Workspace(root / "work") as place:
         run = start_run(

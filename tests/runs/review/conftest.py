@@ -159,7 +159,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
         guards=("recall=0.15",),
         proposer="human",
         edit=edit.to_yaml(),
-        hunks=8,
         steps=1,
         slice="all",
         by="channel",

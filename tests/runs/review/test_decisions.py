@@ -16,7 +16,6 @@ import pytest
 from starlette.testclient import TestClient
 
 from judgewright.judges import Registry
-from judgewright.optimize.events import write_event
 from judgewright.runs.actions import read_optimization, read_run, record_review
 from judgewright.runs.actions.work_jobs import work_jobs
 from judgewright.runs.cli import main
@@ -126,7 +125,7 @@ def test_an_own_text_is_tried_as_a_run_of_its_own(desk: TestClient, own: Made) -
         config = RunConfig.from_json(list_runs(place.database)[-1].config)
         start = RunConfig.from_json(get_run(place.database, other.run_id).config)
         after = read_optimization(place, own.run_id).after
-    assert (config.proposer, config.steps, config.candidates) == ("human", 1, 1)
+    assert (config.proposer, config.steps) == ("human", 1)
     for name in ("data_hash", "objective", "seed"):
         assert getattr(config, name) == getattr(start, name)
     assert f"Look for each fact in the source.\n  {GOOD}" in str(config.edit)
@@ -139,25 +138,22 @@ def test_an_own_text_is_tried_as_a_run_of_its_own(desk: TestClient, own: Made) -
     assert len(list_runs_of(own)) == 3
 
 
-def test_a_diff_that_falls_into_other_hunks_is_accepted_whole_or_not_at_all(
+def test_a_diff_that_cannot_be_taken_in_parts_is_accepted_whole_or_not_at_all(
     desk: TestClient, own: Made
 ) -> None:
-    """Where the measured hunks are not those of today, only the prompt that the gate has judged is
-    on offer.
-    """
+    """Only the prompt that the gate has judged is on offer."""
     with Workspace(own.root) as place:
         found = read_optimization(place, own.run_id)
-    assert found.hunks is not None
     assert found.after is not None
-    events: dict[str, dict[str, object]] = {
-        "hunks": {**write_event(found.hunks), "hunks": list(found.hunks.hunks)[1:]}
-    }
+    changed = replace(found.after, template=f"Read this.\n{found.after.template}")
+    best = {"version": changed.version, "prompt": changed.to_yaml()}
+    events: dict[str, dict[str, object]] = {"survivor": best}
     for accepted in (False, True):
         outcome = "accepted" if accepted else "undecided"
         events["decision"] = {"accepted": accepted, "outcome": outcome, "reason": "as it happens"}
         odd = retold(own, config={}, events=events)
         shown = desk.get(f"/runs/{odd.run_id}").text
-        assert "falls into other hunks" in shown
+        assert "differ in template" in shown
         assert ('value="accept-whole"' in shown) is accepted
         assert 'value="accept"' not in shown
         assert 'value="reject"' in shown
@@ -168,7 +164,7 @@ def test_a_diff_that_falls_into_other_hunks_is_accepted_whole_or_not_at_all(
         assert ("Nothing was asked." in said) is accepted
         assert 'class="tag simulated"' in said
     with Workspace(own.root) as place:
-        assert place.registry.get("groundedness").version == found.after.version
+        assert place.registry.get("groundedness").version == changed.version
         decided = read_optimization(place, odd.run_id)
         assert decided.reviews[-1].who == "Ada"
     version = found.after.version

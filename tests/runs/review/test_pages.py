@@ -143,20 +143,12 @@ def test_the_gain_on_sealed_rows_and_the_words_come_before_anything_else(
     assert places == sorted(places)
 
 
-def test_the_diff_shows_each_hunk_with_its_measured_effect(page: TestClient, made: Made) -> None:
-    """Numbers, marks and words as the journal has them; every hunk can be ticked."""
+def test_the_diff_shows_each_hunk_to_be_ticked(page: TestClient, made: Made) -> None:
+    """In the words of the diff."""
     text = at(page, "/runs/{run}", made)
-    with Workspace(made.root) as place:
-        hunks = [
-            e.payload for e in RunJournal(place.database, made.run_id).events() if e.kind == "hunks"
-        ][-1]["hunks"]
     boxes = [a for tag, a in Elements(text).found if tag == "input" and a.get("name") == "hunk"]
-    assert [box["value"] for box in boxes] == [str(hunk["number"]) for hunk in hunks]
-    assert ["checked" in box for box in boxes] == [hunk["mark"] != "harms" for hunk in hunks]
-    for hunk in hunks:
-        effect = hunk["mean"]["metric"]
-        assert f"{effect['value']:+.3f}" in text
-        assert f"{effect['low']:+.3f} .. {effect['high']:+.3f}" in text
+    assert len(boxes) > 1
+    assert all("checked" in box for box in boxes)
     assert GOOD in text
     assert "&lt;svg onload" in text
 
@@ -297,7 +289,6 @@ def test_a_run_is_watched_while_another_handle_writes_it(tmp_path: Path) -> None
         ended = page.get(f"/runs/{result.run_id}/live?stamp=running").text
     assert ended.startswith("event: reload\n")
     assert {"splitting the rows", "searching for the slice", "step 1 of at most 1"} <= seen
-    assert not [stage for stage in seen if "hunks" in stage], "it was not told to measure them"
     assert threading.active_count() < 30
 
 
@@ -364,7 +355,7 @@ def test_a_threshold_alone_is_told_as_what_changes(
         before = read_run(place, own.run_id).before
     rule = {"threshold": 1.0, "calibration": None}
     best = {"version": before.version, "prompt": before.to_yaml(), "rule": rule}
-    told = retold(own, config={}, events={"survivor": best, "hunks": {"hunks": []}})
+    told = retold(own, config={}, events={"survivor": best})
     said = "o word of groundedness@134907a0740b changes: the threshold goes from 2 to 1"
     with visit(own.root) as page:
         shown = at(page, "/runs/{run}", told)

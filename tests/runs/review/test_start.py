@@ -304,7 +304,7 @@ def test_what_is_not_clear_to_the_model_is_asked_back(
 
 
 def test_the_form_shows_few_fields_and_plain_words(desk: TestClient, rows: bytes) -> None:
-    """Goal, budget, proposer, steps and hunks first, the others folded; no word of the command line
+    """Goal, budget, proposer and steps first, the others folded; no word of the command line
     alone.
     """
     send(desk, "rows.jsonl", rows)
@@ -312,7 +312,7 @@ def test_the_form_shows_few_fields_and_plain_words(desk: TestClient, rows: bytes
     first, _, rest = shown.partition('<details id="rest">')
     named = r'<(?:select|input|textarea)[^>]* name="(\w+)"'
     assert re.findall(named, first.partition('id="goal"')[2]) == [
-        *("target", "guards", "floors", "budget", "proposer", "steps", "hunks"),
+        *("target", "guards", "floors", "budget", "proposer", "steps"),
     ]
     assert "seed" in re.findall(named, rest)
     assert "(set: budget 9.00)" in first

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from judgewright.judges import BINARY, Dataset, InputError, Row, WorkspaceError
 from judgewright.optimize.holdout import RowFingerprints
-from judgewright.optimize.holdout.ledger import LookOutcome, alpha_of_look
+from judgewright.optimize.holdout.ledger import GateOutcome, alpha_of_look
 from judgewright.runs.store import Database, HoldoutLedger
 from judgewright.runs.store.writer import Connection
 
@@ -43,7 +43,7 @@ def anew(database: Database, *, max_looks: int = 20) -> HoldoutLedger:
     return HoldoutLedger(database, max_looks=max_looks)
 
 
-Step = tuple[str, str, int, LookOutcome | None]
+Step = tuple[str, str, int, GateOutcome | None]
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(["h", "k"]),
