@@ -95,35 +95,6 @@ def _guarded(metric: str, margin: float, in_use: JudgedDataset | None) -> str:
     return f"; a new prompt may lose at most {100 * margin:g} points of it"
 
 
-def describe_change(before: Trial, after: Trial, goal: Goal) -> str:
-    """Say what the loss and each metric are under two prompts on the rows that both answered; empty
-    without such rows.
-
-    Args:
-        before, after: Verdicts of the two prompts on training rows.
-        goal: What the run works towards.
-    """
-    ids = [{row.id: i for i, row in enumerate(trial.judged.rows)} for trial in (before, after)]
-    common = [(i, ids[1][id_]) for id_, i in ids[0].items() if id_ in ids[1]]
-    if not common:
-        return ""
-    positions = [list(side) for side in zip(*common, strict=True)]
-    losses = [
-        float(trial.losses[rows].mean())
-        for trial, rows in zip((before, after), positions, strict=True)
-    ]
-    figures = [f"mean loss {losses[0]:.4f} -> {losses[1]:.4f}"]
-    tables = [
-        trial.judged.only(trial.judged.scored[rows])
-        for trial, rows in zip((before, after), positions, strict=True)
-    ]
-    for metric in goal.objective.metrics:
-        values = [point(metric, *table.compared(metric)) for table in tables]
-        written = ["not defined" if value is None else f"{value:.3f}" for value in values]
-        figures.append(f"{metric} {written[0]} -> {written[1]}")
-    return ", ".join(figures)
-
-
 def _cells(judged: JudgedDataset, losses: FloatArray, member: BoolArray) -> list[str]:
     """One line a cell of the confusion matrix: its rows and its share of the loss."""
     total = float(losses[member].sum()) or 1.0

@@ -4,12 +4,11 @@ kept.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..judges import Answer, Dataset, JudgedDataset, JudgePrompt, Row, compare
+from ..judges import Dataset, JudgedDataset, JudgePrompt, Row, compare
 from ..judges.metrics.catalog import LOWER_IS_BETTER
 from .brief import Attempt
 from .candidate import Candidate, cost_beside, in_common
@@ -33,10 +32,8 @@ class SearchState:
     phrases: PhraseIndex
     batch: Dataset
     """The training rows that every step judges."""
-    answers: dict[str, dict[str, Answer]]
-    """What prompts said of training rows: by version, then by row."""
-    shown: Dataset
-    """The training rows that the last brief quoted."""
+    on_batch: JudgedDataset
+    """Training rows with the current prompt's answers; of the first prompt's there are all."""
     past: list[Attempt] = field(default_factory=list)
     """Every prompt that was tried, oldest first."""
     measured: list[Candidate] = field(default_factory=list)
@@ -59,48 +56,27 @@ class SearchState:
         first = Candidate.of(
             run.prompt, baseline.only(range(n_train, len(baseline.dataset))), run.goal
         )
-        state = cls(
+        return cls(
             first=first,
             current=first,
             train=train,
             phrases=PhraseIndex((*run.parts.training.rows, *run.parts.validation.rows)),
             batch=_draw_batch(train, run),
-            answers={},
-            shown=train.only([]).dataset,
-        )
-        state.learn(run.prompt, train)
-        return state
-
-    def learn(self, prompt: JudgePrompt, judged: JudgedDataset) -> None:
-        """Remember what a prompt said of training rows."""
-        self.answers.setdefault(prompt.version, {}).update(
-            {answer.row_id: answer for answer in judged.answers}
+            on_batch=train,
         )
 
-    def show(self, quoted: Collection[str]) -> None:
-        """Remember which training rows the brief quotes, by their ids."""
-        rows = self.train.dataset.rows
-        self.shown = self.train.only([i for i, row in enumerate(rows) if row.id in quoted]).dataset
-
-    def known(self, prompt: JudgePrompt) -> JudgedDataset:
-        """Return the training rows whose verdict by a prompt is known."""
-        by_row = self.answers.get(prompt.version, {})
-        rows = self.train.only(
-            [i for i, row in enumerate(self.train.dataset.rows) if row.id in by_row]
-        )
-        answers = tuple(by_row[row.id] for row in rows.dataset.rows)
-        return replace(rows, answers=answers, judge=f"{prompt.name}@{prompt.version}")
+    def judge_batch(self, judged: JudgedDataset) -> None:
+        """Take the current prompt's answers to the batch; of the first prompt all are known."""
+        if self.current is not self.first:
+            self.on_batch = judged
 
     def last_known(self) -> JudgedDataset:
         """Return all training rows with the current prompt's verdicts, or the first one's where it
         has none.
         """
-        answers = self.answers[self.first.prompt.version] | self.answers.get(
-            self.current.prompt.version, {}
-        )
-        return replace(
-            self.train, answers=tuple(answers[row.id] for row in self.train.dataset.rows)
-        )
+        by_row = {answer.row_id: answer for answer in self.on_batch.answers}
+        answers = tuple(by_row.get(answer.row_id, answer) for answer in self.train.answers)
+        return replace(self.train, answers=answers)
 
     def keep_if_better(
         self, candidate: Candidate, objective: Objective, *, holdout_rows: int

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -22,8 +21,7 @@ from ..judges import (
     cut_off,
     without_thinking,
 )
-from ..judges.models import ask_together
-from .brief import Attempt, Brief, build_brief
+from .brief import Brief, build_brief
 from .candidate import Candidate
 from .context import RunContext
 from .events import ProposalRecord, StepTaken
@@ -58,7 +56,6 @@ class Step:
         """Take the step: the search goes on from the new prompt where that is better."""
         losses = self._judge_batch()
         brief = self._brief()
-        self.state.show(brief.quoted)
         quoted = list(brief.quoted)
         proposal = self._propose(brief)
         if isinstance(proposal, NoProposal):
@@ -78,26 +75,10 @@ class Step:
         )
 
     def _judge_batch(self) -> FloatArray:
-        """Judge the training rows with the current prompt, and those last shown with new
-        candidates; return the losses.
-
-        What a candidate mends and breaks among the rows that the model has seen stands in the next
-        brief.
-        """
-        state = self.state
-        current = state.current.prompt
-        others = [
-            attempt.prompt for attempt in state.past if not len(state.known(attempt.prompt).dataset)
-        ]
-        others = [prompt for prompt in others if prompt.version != current.version]
-        tasks = [partial(self._judge, "training rows", current, state.batch)]
-        tasks += [
-            partial(self._judge, "earlier candidates", prompt, state.shown) for prompt in others
-        ]
-        judged = ask_together(tasks)
-        for prompt, answers in zip((current, *others), judged, strict=True):
-            state.learn(prompt, answers)
-        return self.run.goal.row_losses(judged[0])
+        """Judge the training rows with the current prompt, and return the losses."""
+        judged = self._judge("training rows", self.state.current.prompt, self.state.batch)
+        self.state.judge_batch(judged)
+        return self.run.goal.row_losses(judged)
 
     def _try(self, proposal: Proposal) -> ProposalRecord:
         """Validate a proposal's prompt, unless it breaks an invariant or was tried before."""
@@ -174,30 +155,16 @@ class Step:
         return replace(validation, rows=tuple(labelled[i] for i in order[:most]))
 
     def _brief(self) -> Brief:
-        prompt, first = self.state.current.prompt, self.state.first.prompt
+        state, settings = self.state, self.run.settings
         return build_brief(
-            prompt,
-            self.state.known(prompt),
+            state.current.prompt,
+            state.on_batch,
             goal=self.run.goal,
-            past=[self._with_rows(attempt) for attempt in self.state.past],
-            in_use=None if prompt.version == first.version else self.state.known(first),
-            budget=self.run.settings.brief_tokens,
-            explanation=self.run.settings.explanation,
+            past=state.past,
+            in_use=None if state.current is state.first else state.train,
+            budget=settings.brief_tokens,
+            explanation=settings.explanation,
         )
-
-    def _with_rows(self, attempt: Attempt) -> Attempt:
-        """Add what the prompt said of training rows; nothing where it was asked about none, or has
-        no loss there.
-        """
-        judged = self.state.known(attempt.prompt)
-        if not len(judged.dataset):
-            return attempt
-        try:
-            return replace(
-                attempt, trial=Trial(judged=judged, losses=self.run.goal.row_losses(judged))
-            )
-        except LossError:
-            return attempt
 
     def _propose(self, brief: Brief) -> Proposal | NoProposal:
         """Ask the proposer; what fails for this proposal alone becomes its reason."""

@@ -23,7 +23,6 @@ from judgewright.optimize import (
     Brief,
     Goal,
     Target,
-    Trial,
     build_brief,
     default_loss,
     read_objective,
@@ -141,12 +140,7 @@ def test_one_whole_brief() -> None:
     judged = replace(judged, answers=answers)
     goal = goal_of()
     stricter = PROMPT.edited(criteria=PROMPT.criteria + "\nEvery number must match.")
-    trial = judged_of(rows[:4], [0, 0, 3, 3], "the numbers were compared\nnothing found")
-    attempt = Attempt(
-        prompt=stricter,
-        kept=False,
-        trial=Trial(judged=trial, losses=goal.row_losses(trial)),
-    )
+    attempt = Attempt(prompt=stricter, kept=False)
     brief = build_brief(PROMPT, judged, goal=goal, past=[attempt], explanation="why")
     text = brief.text()
     if not GOLDEN.exists():
@@ -276,14 +270,8 @@ def test_any_brief_keeps_its_budget_and_shows_training_rows_only(
     the text.
     """
     goal = goal_of()
-    turned = [None if isinstance(a, Unscored) else 3 - int(a.score) for a in judged.answers]
-    trial = judged_of(list(judged.dataset.rows), turned)
     past = [
-        Attempt(
-            prompt=PROMPT.edited(criteria=f"Criteria {i}. " * 40),
-            kept=False,
-            trial=Trial(judged=trial, losses=goal.row_losses(trial)),
-        )
+        Attempt(prompt=PROMPT.edited(criteria=f"Criteria {i}. " * 40), kept=False)
         for i in range(attempts)
     ]
     made = [

@@ -365,7 +365,7 @@ HOPELESS = PROMPT.criteria + "\nGive the top grade to everything."
 
 
 def test_a_candidate_that_is_worse_is_judged_on_half_of_the_rows_and_told_of(data: Dataset) -> None:
-    """What it does to the rows that were shown stands in the next brief."""
+    """It is not tried again."""
     model = Contrary()
     fixed = Fixed(make=lambda prompt, bench: prompt.edited(criteria=HOPELESS))
     loss = parse_loss(LOSS, written_by="person")
@@ -377,7 +377,7 @@ def test_a_candidate_that_is_worse_is_judged_on_half_of_the_rows_and_told_of(dat
         r.purpose == "judge" and "top grade to everything" in r.messages[0].content
         for r in model.heard
     )
-    assert hopeless == half + len(steps[0]["quoted"])
+    assert hopeless == half
     assert steps[1]["result"] == "tried before"
 
 
