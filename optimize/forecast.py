@@ -98,7 +98,7 @@ def bound_run(planned: PlannedRun) -> tuple[Asked, ...] | None:
     sealed = every - train - validation
     later = max(settings.steps - 1, 0)
     batch = min(settings.batch_rows(validation), train)
-    written = settings.steps * step.optimizer + (step.once if settings.steps else 0)
+    written = settings.steps * step.optimizer
     first_replies = 1 - step.again / step.optimizer if step.optimizer else 1.0
     lines = [
         Asked(what="benchmark of the open rows", calls=train + validation),
@@ -159,6 +159,5 @@ def count_exchanges(planned: PlannedRun, *, judge: bool, optimizer: bool) -> int
         # again, and the closing table.
         count += -1 + 1 + 1 + ROUNDS + 1
     if optimizer:
-        once = step.exchanges if step.once and steps else 0
-        count += planned.loss_calls + once + steps * step.exchanges
+        count += planned.loss_calls + steps * step.exchanges
     return count

@@ -56,21 +56,18 @@ class Step:
         """Take the step: the search goes on from the new prompt where that is better."""
         losses = self._judge_batch()
         brief = self._brief()
-        quoted = list(brief.quoted)
+        self.state.quoted.update(brief.quoted)
         proposal = self._propose(brief)
         if isinstance(proposal, NoProposal):
             result = FAILED if proposal.failed else NO_PROPOSAL
             record = ProposalRecord(result=result, reason=proposal.reason)
         else:
-            quoted += proposal.quoted
             record = self._try(proposal)
-        quoted_ids = tuple(dict.fromkeys(quoted))
-        self.state.quoted.update(quoted_ids)
         return StepTaken(
             step=self.number,
             rows=tuple(row.id for row in self.state.batch.rows),
             batch_loss=float(losses.mean()) if len(losses) else 0.0,
-            quoted=quoted_ids,
+            quoted=brief.quoted,
             proposal=record,
         )
 

@@ -21,8 +21,6 @@ class Proposal:
     """What was found wrong with the prompt, or what was tried, in words."""
     tries: int = 1
     """How many replies it took to get a usable text."""
-    quoted: tuple[str, ...] = ()
-    """Ids of the training rows that the optimizer model was shown beside those of the brief."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +42,6 @@ class StepBound:
     """Calls of both kinds together, whichever they are."""
     again: int = 0
     """Optimizer calls among these that only follow an unusable reply."""
-    once: int = 0
-    """Optimizer calls that the first proposal makes beside these; later ones find them cached."""
     exchanges: int | None = 0
     """Batches or files of optimizer requests that follow one another; None where each request may
     take one.

@@ -10,7 +10,7 @@ import pytest
 from judgewright.judges import BINARY, Dataset, JudgedDataset, OutputScale, Row, Unscored, Verdict
 from judgewright.judges.metrics import compare, point, rows_needed
 from judgewright.optimize.holdout import Decision, decide
-from judgewright.optimize.losses import read_objective
+from judgewright.optimize.losses import Objective, read_objective
 
 ORACLES = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "oracles.json"
 OBJECTIVE = read_objective("improve precision", target="precision", guards=("recall:-0.05",))
@@ -46,6 +46,18 @@ def judged(
     )
 
 
+def decided(
+    labels: np.ndarray,
+    old: np.ndarray,
+    new: np.ndarray,
+    objective: Objective = OBJECTIVE,
+    in_slice: np.ndarray | None = None,
+) -> Decision:
+    """What the gate decides about two sets of verdicts, at a level of .03."""
+    sides = judged(labels, old), judged(labels, new)
+    return decide(*sides, objective, alpha=0.03, in_slice=in_slice)
+
+
 def noisy(rng: np.random.Generator, labels: np.ndarray, fpr: float, fnr: float) -> np.ndarray:
     """Verdicts with these error rates."""
     wrong = rng.random(len(labels)) < np.where(labels, fnr, fpr)
@@ -60,11 +72,8 @@ def test_a_large_gain_is_accepted_and_the_same_loss_refused() -> None:
     labels = rng.random(800) < 0.5
     old = noisy(rng, labels, 0.4, 0.1)
     new = old & ~((rng.random(800) < 0.5) & ~labels)
-    assert (
-        decide(judged(labels, old), judged(labels, new), OBJECTIVE, alpha=0.03).outcome
-        == "accepted"
-    )
-    back = decide(judged(labels, new), judged(labels, old), OBJECTIVE, alpha=0.03)
+    assert decided(labels, old, new).outcome == "accepted"
+    back = decided(labels, new, old)
     assert (back.outcome, back.accepted) == ("refused", False)
 
 
@@ -85,17 +94,13 @@ def test_a_fall_that_may_be_chance_is_undecided(target: str) -> None:
     new = old.copy()
     wrong, right = np.flatnonzero(~labels & ~old)[:6], np.flatnonzero(~labels & old)[:3]
     new[wrong], new[right] = True, False
-    decision = decide(
-        judged(labels, old), judged(labels, new), read_objective("", target=target), alpha=0.03
-    )
+    decision = decided(labels, old, new, read_objective("", target=target))
     assert decision.target is not None
     assert decision.target.gain < 0
     assert (decision.outcome, decision.rows_needed) == ("undecided", None)
     assert "may be chance" in decision.reason
     new[np.flatnonzero(~labels & ~old)] = True
-    sure = decide(
-        judged(labels, old), judged(labels, new), read_objective("", target=target), alpha=0.03
-    )
+    sure = decided(labels, old, new, read_objective("", target=target))
     assert sure.outcome == "refused"
     assert "by at least" in sure.reason
 
@@ -103,12 +108,7 @@ def test_a_fall_that_may_be_chance_is_undecided(target: str) -> None:
 def test_fewer_than_twenty_groups_are_undecided_however_bad_the_estimate() -> None:
     """Eighteen of eighteen verdicts gone wrong."""
     labels = np.ones(18, bool)
-    decision = decide(
-        judged(labels, labels),
-        judged(labels, ~labels),
-        read_objective("", target="recall"),
-        alpha=0.03,
-    )
+    decision = decided(labels, labels, ~labels, read_objective("", target="recall"))
     assert decision.outcome == "undecided"
     assert "only 18 groups" in decision.reason
 
@@ -122,12 +122,12 @@ def test_a_guard_is_broken_only_beyond_what_chance_explains() -> None:
     new = labels.copy()
     positives = np.flatnonzero(labels)
     new[positives[:10]] = False
-    near = decide(judged(labels, old), judged(labels, new), OBJECTIVE, alpha=0.03)
+    near = decided(labels, old, new)
     assert near.guards[0].change is not None
     assert near.guards[0].change.difference == pytest.approx(-0.05)
     assert (near.outcome, near.guards[0].state) == ("undecided", "undecided")
     new[positives[:30]] = False
-    far = decide(judged(labels, old), judged(labels, new), OBJECTIVE, alpha=0.03)
+    far = decided(labels, old, new)
     assert (far.outcome, far.guards[0].state) == ("refused", "broken")
     assert far.guards[0].high is not None
     assert far.guards[0].high < -0.05
@@ -141,7 +141,7 @@ def test_a_broken_guard_refuses_whatever_the_gain() -> None:
     labels = rng.random(1000) < 0.5
     old = noisy(rng, labels, 0.4, 0.05)
     new = old & ~(rng.random(1000) < np.where(labels, 0.2, 0.7))
-    decision = decide(judged(labels, old), judged(labels, new), OBJECTIVE, alpha=0.03)
+    decision = decided(labels, old, new)
     assert decision.outcome == "refused"
     assert "recall" in decision.reason
 
@@ -152,7 +152,7 @@ def test_a_small_gain_is_undecided_and_says_how_many_rows_it_would_take() -> Non
     old = np.ones(200, bool)
     new = old.copy()
     new[[1, 3]] = False
-    decision = decide(judged(labels, old), judged(labels, new), OBJECTIVE, alpha=0.03)
+    decision = decided(labels, old, new)
     assert decision.outcome == "undecided"
     assert decision.rows_needed is not None
     assert decision.rows_needed > 200
@@ -214,7 +214,7 @@ def test_no_number_of_rows_is_given_where_these_rows_cannot_tell_it() -> None:
     new = old.copy()
     new[1::4] = False  # half of the false positives are mended
     new[:98:2] = False  # and 49 of 1,000 positives lost: a drop of .049 where the guard is .05
-    near = decide(judged(labels, old), judged(labels, new), OBJECTIVE, alpha=0.03)
+    near = decided(labels, old, new)
     assert (near.outcome, near.rows_needed) == ("undecided", None)
     assert near.reason.endswith(
         "these rows cannot tell how many more would decide: the measured drop in recall is about as"
@@ -225,7 +225,7 @@ def test_no_number_of_rows_is_given_where_these_rows_cannot_tell_it() -> None:
     idle[np.flatnonzero(churn & ~labels)[:60]] = False
     before = old.copy()
     before[np.flatnonzero(churn & ~labels)[60:119]] = False
-    small = decide(judged(labels, before), judged(labels, idle), OBJECTIVE, alpha=0.03)
+    small = decided(labels, before, idle)
     assert (small.outcome, small.rows_needed, small.groups_needed) == ("undecided", None, None)
     assert small.reason.endswith(
         "these rows cannot tell how many more would decide: the measured gain is small beside its"
@@ -284,9 +284,7 @@ def test_a_slice_that_got_worse_refuses() -> None:
     old = noisy(rng, labels, 0.4, 0.02)
     better_outside = old & ~((rng.random(1000) < 0.7) & ~labels & ~inside)
     new = better_outside | ((rng.random(1000) < 0.5) & ~labels & inside)
-    decision = decide(
-        judged(labels, old), judged(labels, new), OBJECTIVE, alpha=0.03, in_slice=inside
-    )
+    decision = decided(labels, old, new, in_slice=inside)
     assert decision.outcome == "refused"
     assert "slice" in decision.reason
 
@@ -303,9 +301,7 @@ def test_a_slice_that_fell_by_chance_is_told_and_not_refused() -> None:
     negatives = np.flatnonzero(inside & ~labels & ~old)
     new[negatives[:2]] = True
     new[np.flatnonzero(inside & ~labels & old)[:1]] = False
-    decision = decide(
-        judged(labels, old), judged(labels, new), OBJECTIVE, alpha=0.03, in_slice=inside
-    )
+    decision = decided(labels, old, new, in_slice=inside)
     change = decision.slice_change
     assert change is not None
     assert change.difference < 0
@@ -329,9 +325,7 @@ def test_without_a_change_on_the_slice_hardly_any_prompt_is_refused_for_it() -> 
         old = noisy(rng, labels, 0.4, 0.05)
         flips = inside & (rng.random(1500) < np.where(old == labels, 0.04, 0.04 * 0.775 / 0.225))
         new = (old & ~((rng.random(1500) < 0.6) & ~labels & ~inside)) ^ flips
-        decision = decide(
-            judged(labels, old), judged(labels, new), WIDE, alpha=0.03, in_slice=inside
-        )
+        decision = decided(labels, old, new, WIDE, in_slice=inside)
         refused += "fell on the slice" in decision.reason
     assert refused <= 6
 
@@ -447,7 +441,7 @@ def test_a_guard_does_not_hold_on_a_handful_of_rows() -> None:
     labels = np.arange(1000) < 8
     old = labels | (rng.random(1000) < 0.3)
     new = labels | (old & (rng.random(1000) < 0.5))
-    decision = decide(judged(labels, old), judged(labels, new), OBJECTIVE, alpha=0.03)
+    decision = decided(labels, old, new)
     assert decision.guards[0].state == "undecided"
     assert not decision.accepted
 
