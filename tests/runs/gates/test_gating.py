@@ -20,7 +20,7 @@ from judgewright.runs.actions import (
     verification,
 )
 from judgewright.runs.reports import gate_sentences
-from judgewright.runs.reports.gate_sentences import describe_chance
+from judgewright.runs.reports.sentences import describe_chance
 from judgewright.runs.store import RunJournal, Workspace, create_run
 
 from ..stored_events import EVIDENCE, stored
