@@ -229,7 +229,7 @@ def accept_hunks(
     *,
     who: str | None,
     comment: str,
-    watch: Watch,
+    watch: Watch = lambda *_: None,
     budget: str | None = None,
 ) -> HunkChoice:
     """Compose the chosen hunks of a finished run's diff, have the gate decide, and adopt what it

@@ -90,7 +90,7 @@ def run_calibration(
     metric: str,
     method: Method,
     shares: Shares | None,
-    watch: Watch,
+    watch: Watch = lambda *_: None,
 ) -> CalibrationRun:
     """Judge the validation rows, fit a decision rule on them, and keep it beside the prompt's
     version.

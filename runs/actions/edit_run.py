@@ -21,8 +21,8 @@ def try_edit(
     environment: Environment,
     *,
     comment: str = "",
-    watch: Watch,
-    on_event: OnEvent,
+    watch: Watch = lambda *_: None,
+    on_event: OnEvent = lambda _: None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> RunResult:
     """Send a person's criteria through validation and the gate, in place of those that a run ended

@@ -91,8 +91,8 @@ def start_run(
     environment: Environment,
     *,
     new: bool = False,
-    watch: Watch,
-    on_event: OnEvent,
+    watch: Watch = lambda *_: None,
+    on_event: OnEvent = lambda _: None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> RunResult:
     """Follow a run to its end, or to where it stops: the one that was begun so before, else a new
@@ -196,8 +196,8 @@ def resume_run(
     environment: Environment,
     *,
     budget: str | None = None,
-    watch: Watch,
-    on_event: OnEvent,
+    watch: Watch = lambda *_: None,
+    on_event: OnEvent = lambda _: None,
 ) -> RunResult:
     """Go through a run again from its start, past everything that is already recorded.
 

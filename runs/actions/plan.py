@@ -106,7 +106,12 @@ class Plan:
 
 
 def plan_run(
-    workspace: Workspace, config: RunConfig, environment: Environment, *, pilot: bool, watch: Watch
+    workspace: Workspace,
+    config: RunConfig,
+    environment: Environment,
+    *,
+    pilot: bool = False,
+    watch: Watch = lambda *_: None,
 ) -> Plan:
     """Plan the run that `start_run` would start with the same configuration; without a pilot it
     spends nothing.

@@ -3,8 +3,11 @@
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+from judgewright.runs.store import Workspace
 
 VARIABLES = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "JUDGEWRIGHT_API_KEY", "JUDGEWRIGHT_BASE_URL")
 
@@ -17,3 +20,10 @@ def no_keys_of_mine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             patch.delenv(name, raising=False)
         patch.setenv("JUDGEWRIGHT_MODELS", str(tmp_path_factory.mktemp("nobody") / "models.yaml"))
         yield
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Workspace]:
+    """An empty workspace."""
+    with Workspace(tmp_path / "work") as workspace:
+        yield workspace

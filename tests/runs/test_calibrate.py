@@ -5,7 +5,6 @@ it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +41,6 @@ def rows(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Workspace]:
-    """An empty workspace."""
-    with Workspace(tmp_path / "work") as workspace:
-        yield workspace
-
-
 def calibrated(
     place: Workspace,
     path: Path,
@@ -70,7 +62,6 @@ def calibrated(
         metric=metric,
         method="platt",
         shares=shares,
-        watch=lambda *_: None,
     )
 
 
@@ -84,7 +75,7 @@ def walk(place: Workspace, path: Path, **changes: Any) -> Any:
         steps=1,
         **changes,
     )
-    return start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+    return start_run(place, config, Environment())
 
 
 def test_validation_rows_are_judged_and_no_others(place: Workspace, rows: Path) -> None:
@@ -166,9 +157,7 @@ def test_a_walk_decides_by_the_kept_rule_and_remembers_it(place: Workspace, rows
     kept = place.registry.kept_rule(PROMPT)
     assert kept is not None
     (place.root / "prompts" / "groundedness" / f"{PROMPT.version}.rule.yaml").unlink()
-    again = resume_run(
-        place, ruled.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None
-    )
+    again = resume_run(place, ruled.run_id, Environment())
     assert [e.payload for e in again.run.events] == [e.payload for e in ruled.run.events]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import getpass
 import shutil
 import subprocess
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,13 +33,6 @@ CHILD = PROMPT.edited(
     criteria=f"Be calm.\n{PROMPT.criteria}\nNumbers must match.\nNames must match."
 )
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Workspace]:
-    """An empty workspace."""
-    with Workspace(tmp_path / "work") as workspace:
-        yield workspace
 
 
 def enter(place: Workspace, *, outcome: str = "accepted", **events: Any) -> str:

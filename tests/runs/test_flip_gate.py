@@ -5,7 +5,6 @@ then give.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -45,13 +44,6 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write(folder / "pool.jsonl", [row for row in unlabelled if row["group_id"] not in sealed])
     (folder / "better.yaml").write_text(BETTER.to_yaml())
     return folder
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Workspace]:
-    """An empty workspace."""
-    with Workspace(tmp_path / "work") as workspace:
-        yield workspace
 
 
 def read(path: Path) -> list[dict[str, Any]]:

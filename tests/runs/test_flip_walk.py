@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -71,13 +70,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def is_relevant(passage: str) -> bool:
     """What people say of a passage."""
     return passage.split()[0] < "m"
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Workspace]:
-    """An empty workspace."""
-    with Workspace(tmp_path / "work") as workspace:
-        yield workspace
 
 
 def invoke(place: Workspace, *arguments: object, answers: str = "") -> Result:

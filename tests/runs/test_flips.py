@@ -56,7 +56,7 @@ def start(place: Workspace, **given: object) -> RunResult:
             **given,
         }
     )
-    return start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+    return start_run(place, config, Environment())
 
 
 @pytest.fixture(scope="module")

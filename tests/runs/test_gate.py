@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,13 +26,6 @@ from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import HoldoutLedger, Workspace, list_runs
 
 PROMPT = Registry().get("groundedness")
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Workspace]:
-    """An empty workspace."""
-    with Workspace(tmp_path / "work") as workspace:
-        yield workspace
 
 
 def run(place: Workspace, *arguments: object, code: int = 0) -> dict[str, Any]:

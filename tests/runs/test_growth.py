@@ -3,7 +3,6 @@ it had.
 """
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,13 +22,6 @@ from judgewright.runs.store import HoldoutLedger, RunConfig, Workspace
 from judgewright.runs.store.sealed_rows import seal_of
 
 PROMPT = Registry().get("groundedness")
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Workspace]:
-    """A workspace."""
-    with Workspace(tmp_path / "place") as workspace:
-        yield workspace
 
 
 @pytest.fixture
@@ -53,9 +45,7 @@ def start(place: Workspace, path: Path) -> RunResult:
     config = RunConfig(
         prompt=PROMPT.to_yaml(), model="simulated", data=str(path), objective="Raise F1.", steps=2
     )
-    return start_run(
-        place, config, Environment(), new=True, watch=lambda *_: None, on_event=lambda *_: None
-    )
+    return start_run(place, config, Environment(), new=True)
 
 
 def split_event(result: RunResult) -> RowsSplit:
@@ -118,9 +108,7 @@ def test_a_run_keeps_its_split_whatever_later_files_join(
 
     assert split_of(place, first).holdout.content_hash == parts.holdout.content_hash
     assert len(baseline(place, first.run).dataset) == len(parts.train) + len(parts.validation)
-    again = resume_run(
-        place, first.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None
-    )
+    again = resume_run(place, first.run_id, Environment())
     assert [(event.kind, event.payload) for event in again.run.events] == [
         (event.kind, event.payload) for event in first.run.events
     ]

@@ -69,9 +69,7 @@ def config(rows: Path, **changes: Any) -> RunConfig:
 
 def start(place: Workspace, chosen: RunConfig, **options: Any) -> RunResult:
     """Start a run and watch nothing."""
-    return start_run(
-        place, chosen, Environment(), watch=lambda *_: None, on_event=lambda *_: None, **options
-    )
+    return start_run(place, chosen, Environment(), **options)
 
 
 def count(place: Workspace) -> tuple[int, int]:

@@ -75,7 +75,6 @@ def planned(
             config(**changes),
             environment or Environment(),
             pilot=pilot,
-            watch=lambda *_: None,
         )
 
 
@@ -103,9 +102,7 @@ def test_the_walk_stays_within_the_plan_it_was_given(folder: Path) -> None:
     """Calls and tokens of the run that the same options start are no more than planned."""
     found = planned(folder)
     with Workspace(folder) as place:
-        result = start_run(
-            place, config(), Environment(), watch=lambda *_: None, on_event=lambda *_: None
-        )
+        result = start_run(place, config(), Environment())
     stats = result.stats[0]
     spent = {"calls": stats.calls, "tokens": stats.tokens_in + stats.tokens_out}
     for name, most in spent.items():
@@ -126,9 +123,7 @@ def test_a_pilot_measures_churn_and_the_walk_does_not_pay_for_it_again(folder: P
     assert (found.pilot.calls, found.detectable.churn.n) == (2 * judged, judged)
     assert f"a pilot of {judged} open rows" in found.detectable.basis
     with Workspace(folder) as place:
-        result = start_run(
-            place, config(steps=0), Environment(), watch=lambda *_: None, on_event=lambda *_: None
-        )
+        result = start_run(place, config(steps=0), Environment())
         assert result.stats[0].calls <= open_rows - judged + 4
         assert {info.kind for info in list_runs(place.database)} == {"plan", "optimize"}
 
@@ -177,9 +172,7 @@ def test_rows_that_a_run_has_split_are_planned_where_they_are(folder: Path) -> N
     """Other shares move none of them, and a note says so."""
     before = planned(folder).sizes
     with Workspace(folder) as place:
-        start_run(
-            place, config(steps=0), Environment(), watch=lambda *_: None, on_event=lambda *_: None
-        )
+        start_run(place, config(steps=0), Environment())
     after = planned(folder, shares=(40, 20, 20, 20))
     assert after.sizes == before
     assert any(

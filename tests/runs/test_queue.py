@@ -61,9 +61,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Made:
     root = tmp_path_factory.mktemp("finished")
     write_demo_rows(root / "rows.jsonl", documents=45)
     with Workspace(root) as place:
-        result = start_run(
-            place, config(root), Environment(), watch=lambda *_: None, on_event=lambda *_: None
-        )
+        result = start_run(place, config(root), Environment())
     return Made(root=root, run_id=result.run_id)
 
 
@@ -120,7 +118,7 @@ def test_readers_work_beside_a_running_run(made: Made, capsys: pytest.CaptureFix
         codes["writer"] = run(*BENCH, "--no-wait")
 
     with Workspace(made.root) as place:
-        start_run(place, config(made.root), Environment(), watch=lambda *_: None, on_event=on_event)
+        start_run(place, config(made.root), Environment(), on_event=on_event)
     assert (codes.pop("writer"), codes.pop("page")) == (3, 200)
     assert set(codes.values()) == {0}, codes
     assert "is writing to the workspace" in capsys.readouterr().err

@@ -66,9 +66,7 @@ def accepted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunResult]
         steps=1,
     )
     with Workspace(folder / "work") as place:
-        result = start_run(
-            place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None
-        )
+        result = start_run(place, config, Environment())
         assert result.run.decided.accepted
         record_review(place, result.run_id, accept=True, who="test", comment="")
     return folder / "work", result
@@ -77,7 +75,7 @@ def accepted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunResult]
 def asking(model: str) -> GateModel:
     """Ask one model, without a limit."""
     options = ModelOptions(model=model, concurrency=32)
-    return GateModel(options=options, environment=Environment(), watch=lambda *_: None)
+    return GateModel(options=options, environment=Environment())
 
 
 def test_the_last_accept_is_made_again_on_another_model(

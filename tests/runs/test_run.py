@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -68,13 +68,6 @@ def rows(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Workspace]:
-    """An empty workspace."""
-    with Workspace(tmp_path / "work") as workspace:
-        yield workspace
-
-
 def config(rows: Path, **changes: Any) -> RunConfig:
     """A short walk."""
     plain = {
@@ -90,9 +83,7 @@ def config(rows: Path, **changes: Any) -> RunConfig:
 
 def start(place: Workspace, chosen: RunConfig, *, new: bool = False) -> RunResult:
     """Start a run and watch nothing."""
-    return start_run(
-        place, chosen, Environment(), new=new, watch=lambda *_: None, on_event=lambda *_: None
-    )
+    return start_run(place, chosen, Environment(), new=new)
 
 
 def lasting(result: RunResult) -> list[tuple[str, Mapping[str, Any]]]:
@@ -121,9 +112,7 @@ def test_a_walk_writes_its_steps_in_order_and_resuming_it_asks_nothing(
         "everything",
     ]
     assert kinds == path
-    again = resume_run(
-        place, first.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None
-    )
+    again = resume_run(place, first.run_id, Environment())
     assert lasting(again) == lasting(first)
     assert sum(stats.calls for stats in again.stats) == 0
     summary = CallStore(place.database, first.run_id).summary()
@@ -233,8 +222,6 @@ def test_a_spent_budget_stops_the_run_and_a_larger_one_finishes_it(
         run_id,
         Environment(),
         budget="90000000tokens",
-        watch=lambda *_: None,
-        on_event=lambda *_: None,
     )
     with Workspace(place.root / "other") as other:
         undisturbed = start(other, config(rows))
@@ -247,9 +234,7 @@ def test_changed_rows_are_noticed_on_resume(place: Workspace, rows: Path) -> Non
     lines = rows.read_text().splitlines()
     rows.write_text("\n".join(lines[1:]) + "\n")
     with pytest.raises(InputError, match="has changed since"):
-        resume_run(
-            place, result.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None
-        )
+        resume_run(place, result.run_id, Environment())
 
 
 def test_the_baseline_of_a_run_is_read_without_asking(place: Workspace, rows: Path) -> None:
@@ -336,9 +321,7 @@ def test_a_whole_walk_over_http_with_faults_ends_in_a_decision(
     body = result.to_json()
     assert body["benchmark"]["unscored"]["parse"] > 0
     assert body["decision"]["outcome"] in RUN_OUTCOMES
-    again = resume_run(
-        place, result.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None
-    )
+    again = resume_run(place, result.run_id, Environment())
     assert lasting(again) == lasting(result)
 
 
@@ -348,9 +331,7 @@ def test_a_resumed_run_does_not_ask_a_given_up_row_again(place: Workspace, rows:
     with Server(make_app(Simulated(), faults)) as server:
         chosen = config(rows, steps=1, limit=120, model=f"simulated@{server.base_url}")
         result = start(place, chosen)
-    again = resume_run(
-        place, result.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None
-    )
+    again = resume_run(place, result.run_id, Environment())
     assert lasting(again) == lasting(result)
 
 
@@ -362,9 +343,7 @@ def test_a_key_is_in_no_file_and_no_event(place: Workspace, rows: Path) -> None:
     environment = Environment(openai_key=key, own_key=key)
     with Server(make_app(Simulated(), Faults.parse("429=0.05,retry_after=0.01"))) as server:
         chosen = config(rows, steps=1, limit=150, model=f"simulated@{server.base_url}")
-        result = start_run(
-            place, chosen, environment, watch=lambda *_: None, on_event=lambda *_: None
-        )
+        result = start_run(place, chosen, environment)
     place.close()
     told = [repr(environment), json.dumps(result.to_json())]
     kept = [path.read_bytes() for path in place.root.rglob("*") if path.is_file()]

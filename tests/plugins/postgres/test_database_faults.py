@@ -187,9 +187,7 @@ def test_a_run_on_a_server_whose_process_is_killed_ends_as_an_undisturbed_one(
         steps=1,
     )
     with Workspace(tmp_path / "calm") as calm:
-        expected = start_run(
-            calm, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None
-        )
+        expected = start_run(calm, config, Environment())
         total = reached(calm)
     rough = Place(tmp_path, postgres.address(postgres.new()))
     asked = (
@@ -219,9 +217,7 @@ def test_a_run_on_a_server_whose_process_is_killed_ends_as_an_undisturbed_one(
         (run,) = list_runs(workspace.database)
         kept = CallStore(workspace.database, run.run_id).summary()
         assert 0 < kept.done < total
-        found = resume_run(
-            workspace, run.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None
-        )
+        found = resume_run(workspace, run.run_id, Environment())
         summary = CallStore(workspace.database, run.run_id).summary()
         assert HoldoutLedger(workspace.database).verify() > 0
     events, calm_events = (

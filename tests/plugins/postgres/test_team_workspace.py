@@ -69,9 +69,7 @@ def wanted(rows: Path) -> RunConfig:
 def walk(place: Path | Place, rows: Path) -> RunResult:
     """Optimize in one step."""
     with Workspace(place) as workspace:
-        return start_run(
-            workspace, wanted(rows), Environment(), watch=lambda *_: None, on_event=lambda *_: None
-        )
+        return start_run(workspace, wanted(rows), Environment())
 
 
 def lasting(result: RunResult) -> list[tuple[str, Mapping[str, Any]]]:
@@ -96,20 +94,12 @@ def test_a_run_begun_in_a_folder_and_merged_is_finished_as_an_undisturbed_one(
     """
     config = wanted(rows)
     with Workspace(tmp_path / "calm") as calm:
-        undisturbed = start_run(
-            calm, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None
-        )
+        undisturbed = start_run(calm, config, Environment())
         calls = CallStore(calm.database, undisturbed.run_id).summary().done
     begun = tmp_path / "begun"
     with Workspace(begun) as place:
         with pytest.raises(BudgetSpent):
-            start_run(
-                place,
-                replace(config, budget="30000tokens"),
-                Environment(),
-                watch=lambda *_: None,
-                on_event=lambda *_: None,
-            )
+            start_run(place, replace(config, budget="30000tokens"), Environment())
         (run_id,) = (found.run_id for found in list_runs(place.database))
         paid = CallStore(place.database, run_id).summary().done
     assert 0 < paid < calls
@@ -126,8 +116,6 @@ def test_a_run_begun_in_a_folder_and_merged_is_finished_as_an_undisturbed_one(
             run_id,
             Environment(),
             budget="9000000tokens",
-            watch=lambda *_: None,
-            on_event=lambda *_: None,
         )
         summary = CallStore(place.database, run_id).summary()
         assert HoldoutLedger(place.database).verify() > 0

@@ -81,9 +81,7 @@ def walk(root: Path, rows: Path, **changes: Any) -> str:
     }
     chosen = RunConfig(**{**plain, "proposer": "human", "edit": EDIT.to_yaml(), **changes})
     with Workspace(root) as place:
-        return start_run(
-            place, chosen, Environment(), watch=lambda *_: None, on_event=lambda *_: None
-        ).run_id
+        return start_run(place, chosen, Environment()).run_id
 
 
 @dataclass(frozen=True)
@@ -128,7 +126,6 @@ def accept(place: Workspace, run_id: str, *chosen: int, budget: str | None = Non
         Environment(),
         who="ann",
         comment="short",
-        watch=lambda *_: None,
         budget=budget,
     )
 

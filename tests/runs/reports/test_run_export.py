@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -74,9 +73,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
         slice="channel = web",
     )
     with Workspace(root / "work") as place:
-        run = start_run(
-            place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None
-        )
+        run = start_run(place, config, Environment())
         assert run.run.decided.accepted
         record_review(place, run.run_id, accept=True, who="Ann <ann@example.org>", comment=COMMENT)
         export_run(place, run.run_id, root / "out", formats=tuple(FORMATS))
@@ -240,9 +237,8 @@ def test_a_run_that_found_nothing_can_be_written(tmp_path: Path) -> None:
     write_demo_rows(tmp_path / "rows.jsonl", documents=60)
     asked = {"model": "simulated", "data": str(tmp_path / "rows.jsonl"), "objective": "precision"}
     config = RunConfig(prompt=PROMPT.to_yaml(), steps=0, **asked)
-    quiet: dict[str, Any] = {"watch": lambda *_: None, "on_event": lambda *_: None}
     with Workspace(tmp_path / "work") as place:
-        run = start_run(place, config, Environment(), **quiet)
+        run = start_run(place, config, Environment())
         export_run(place, run.run_id, tmp_path / "out", formats=tuple(FORMATS))
     page, markdown = ((tmp_path / "out" / f"run.{end}").read_text() for end in ("html", "md"))
     assert "There is no new prompt" in page

@@ -166,9 +166,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
         look_anyway=True,
     )
     with Workspace(root) as place:
-        result = start_run(
-            place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None
-        )
+        result = start_run(place, config, Environment())
     parts = split_dataset(config.dataset(), shares=config.shares)
     opened = {row.id for part in (parts.train, parts.validation) for row in part.rows}
     marks = {row["id"]: f"[mark {row['id']}]" for row in rows}
@@ -268,9 +266,7 @@ def judged(place: Workspace, prompt: JudgePrompt, path: Path) -> str:
     options, models = BenchOptions(by="channel"), ModelOptions(model="simulated")
     dataset = load_dataset(path, inputs=prompt.inputs, scale=prompt.scale)
     source = BenchSource(path=path)
-    run_bench(
-        place, prompt, dataset, options, models, Environment(), watch=lambda *_: None, source=source
-    )
+    run_bench(place, prompt, dataset, options, models, Environment(), source=source)
     return list_runs(place.database)[-1].run_id
 
 

@@ -55,9 +55,7 @@ def spoilt(tmp_path_factory: pytest.TempPathFactory) -> Made:
         edit=edit,
     )
     with Workspace(root) as place:
-        result = start_run(
-            place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None
-        )
+        result = start_run(place, config, Environment())
     return Made(root=root, run_id=result.run_id, sealed=(), opened=tuple(row["id"] for row in rows))
 
 

@@ -282,9 +282,7 @@ def test_a_run_is_watched_while_another_handle_writes_it(tmp_path: Path) -> None
             seen.add(re.findall("In progress:</b> ([^.]+)[.]", shown.text)[0])
 
         with Workspace(tmp_path) as place:
-            result = start_run(
-                place, config, Environment(), watch=lambda *_: None, on_event=on_event
-            )
+            result = start_run(place, config, Environment(), on_event=on_event)
         assert "In progress" not in page.get(f"/runs/{result.run_id}").text
         ended = page.get(f"/runs/{result.run_id}/live?stamp=running").text
     assert ended.startswith("event: reload\n")
@@ -312,9 +310,7 @@ def test_a_run_that_found_nothing_better_says_so_and_offers_nothing_to_accept(
         least_chance=0.99,
     )
     with Workspace(tmp_path) as place:
-        run_id = start_run(
-            place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None
-        ).run_id
+        run_id = start_run(place, config, Environment()).run_id
     with visit(tmp_path) as page:
         offered, shown = (page.get(f"/runs/{run_id}{tail}").text for tail in ("", "/evidence"))
     assert "hidden_characters" in shown
