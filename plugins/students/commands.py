@@ -15,7 +15,7 @@ from ...runs.commands.decorators import REQUIRED, json_option, options_of, reads
 from ...runs.commands.help import Group
 from ...runs.commands.output_paths import OutFolder
 from ...runs.config.options import RowOptions
-from ...runs.terminal import counting_on_stderr, say, say_json, say_table, simulated_mark
+from ...runs.terminal import answer, counting_on_stderr, say, say_json, say_table, simulated_mark
 
 if TYPE_CHECKING:
     from ...judges import JudgedDataset
@@ -158,12 +158,9 @@ def train(
         write_student(report.trained.student, out)
     if held_out is not None:
         write_verdicts(seal.shown(report.trained.held_out), held_out)
-    if as_json:
-        say_json(
-            report.to_json() | {"out": out and str(out), "held_out": held_out and str(held_out)}
-        )
-    else:
-        _say(report, out, held_out)
+    files = {"out": out and str(out), "held_out": held_out and str(held_out)}
+    text = partial(_say, report, out, held_out)
+    answer(report.to_json() | files, text, as_json=as_json)
 
 
 @students.command(epilog=DATA)

@@ -16,7 +16,7 @@ from ..reports.gate_report import say_gated
 from ..reports.run_report import say_prompt_diff
 from ..reports.sentences import describe_equal_gain, describe_outcome
 from ..store.workspace import Workspace
-from ..terminal import inline, progress_on_stderr, say, say_json
+from ..terminal import answer, inline, progress_on_stderr, say, say_json
 from .decorators import named_run, names, reads_workspace, takes, writes_workspace
 from .help import Command
 from .model_access import allow_origin_option, asking_environment
@@ -37,16 +37,8 @@ def diff(run: str, workspace: Workspace, as_json: bool) -> None:
     if as_json:
         versions = {"before": before.version, "after": after.version if after else None}
         text = before.diff(after) if after else ""
-        decided = write_part(decision)
-        say_json(
-            {
-                "prompt": versions,
-                "diff": text,
-                "hunks": hunks,
-                "unsplit": unsplit,
-                "decision": decided,
-            }
-        )
+        parts = {"hunks": hunks, "unsplit": unsplit, "decision": write_part(decision)}
+        say_json({"prompt": versions, "diff": text, **parts})
         return
     say_prompt_diff(summary)
     if unsplit:
@@ -166,12 +158,11 @@ def _review(
     except NotAccepted as refusal:
         _refuse(run, refusal, as_json=as_json)
     spec = f"{adopted.name}@{adopted.version}" if adopted else None
-    if as_json:
-        say_json({"run": run, "accepted": adopted is not None, "judge": spec})
-    elif spec and adopted:
-        say(f"{spec} is now what {adopted.name!r} means in this workspace")
-    else:
-        say(f"run {run} is rejected; its prompt is not registered")
+    text = f"run {run} is rejected; its prompt is not registered"
+    if adopted is not None:
+        text = f"{spec} is now what {adopted.name!r} means in this workspace"
+    body = {"run": run, "accepted": adopted is not None, "judge": spec}
+    answer(body, text, as_json=as_json)
 
 
 def _refuse(run: str, refusal: NotAccepted, *, as_json: bool) -> NoReturn:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import click
 
 from ...judges.errors import BudgetSpent, InputError
 from ..config.options import BenchOptions, JudgeModelOptions, RowOptions, TrustOptions
-from ..terminal import progress_on_stderr, say, say_json
+from ..terminal import progress_on_stderr, say
 from .decorators import (
     all_option,
     no_wait_option,
@@ -19,7 +18,7 @@ from .decorators import (
     takes,
     writes_workspace,
 )
-from .failure import error_body, report_failure
+from .failure import answer_in_part
 from .help import Command
 
 if TYPE_CHECKING:
@@ -77,11 +76,11 @@ def bench(
     from ..store.run_config import read_rows
     from .model_access import asking_environment
 
-    said: list[str] = []
+    first_notes: list[str] = []
 
     def say_first(note: str) -> None:
         if not as_json:
-            said.append(note)
+            first_notes.append(note)
             say(f"note: {note}", to_stderr=True)
 
     with progress_on_stderr(quiet=as_json) as watch:
@@ -130,18 +129,17 @@ def bench(
     shortfall = (
         BudgetSpent(f"the budget ended before {unpaid} rows were judged") if unpaid else None
     )
-    if as_json:
-        say_json(result.to_json() | error_body(shortfall))
-    else:
+
+    def say_result() -> None:
         for note in (*dataset.notes, *result.notes):
-            if note not in said:
+            if note not in first_notes:
                 say(f"note: {note}")
         _say(result, title, options, trust)
         for path in (options.out, options.html):
             if path is not None:
                 say(f"written to {path}")
-    if shortfall is not None:
-        sys.exit(report_failure(shortfall, as_json=False))
+
+    answer_in_part(result.to_json(), say_result, shortfall, as_json=as_json)
 
 
 def _say(result: BenchResult, title: str, options: BenchOptions, trust: TrustOptions) -> None:

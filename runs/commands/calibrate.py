@@ -21,7 +21,7 @@ from ..config.options import AuditedRowOptions, ConfidenceOptions, ModelOptions
 from ..reports.calibration_report import say_calibration
 from ..store.run_config import read_rows
 from ..store.sides import enter_sides
-from ..terminal import progress_on_stderr, say, say_json
+from ..terminal import answer, progress_on_stderr, say
 from .decorators import options_of, writes_workspace
 from .help import Command
 from .model_access import asking_environment
@@ -97,9 +97,10 @@ def calibrate(
             shares=options.shares,
             watch=watch,
         )
-    if as_json:
-        say_json(result.to_json())
-        return
-    for note in (*dataset.notes, *result.notes, *describe_spending(result.stats)):
-        say(f"note: {note}")
-    say_calibration(result, title=f"{result.kept.judge} on the validation rows of {data.name}")
+
+    def say_result() -> None:
+        for note in (*dataset.notes, *result.notes, *describe_spending(result.stats)):
+            say(f"note: {note}")
+        say_calibration(result, title=f"{result.kept.judge} on the validation rows of {data.name}")
+
+    answer(result, say_result, as_json=as_json)

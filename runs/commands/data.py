@@ -105,7 +105,7 @@ def check(
         inputs = {name: options.columns.get(name, name) for name in prompt.inputs}
         words = mapped_words(options.label_map, words_of(prompt.scale))
         roles = replace(roles, inputs=inputs, words=words)
-    wanted = CheckOptions(
+    checked = CheckOptions(
         roles=roles,
         prompt=prompt,
         model=options.model,
@@ -116,7 +116,7 @@ def check(
     environment = read_environment().in_workspace(workspace.root)
     with counting_on_stderr("looking at texts", quiet=as_json) as count:
         report, price = check_file(
-            file, wanted, workspace=workspace, environment=environment, progress=count
+            file, checked, workspace=workspace, environment=environment, progress=count
         )
     body = report.to_json() | {"price": asdict(price) if price else None}
     answer(body, partial(say_data_report, report, price), as_json=as_json)

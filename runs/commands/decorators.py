@@ -257,10 +257,10 @@ class PlaceType(click.ParamType):
         self, value: str, param: click.Parameter | None, ctx: click.Context | None
     ) -> Path | ServerAddress:
         """See `click.ParamType`."""
-        place = read_place(value)
-        if isinstance(place, Path):
+        location = read_place(value)
+        if isinstance(location, Path):
             click.Path(path_type=Path, file_okay=False).convert(value, param, ctx)
-        return place
+        return location
 
 
 def reads_workspace(command: Callable[..., T]) -> Callable[..., T]:
@@ -305,19 +305,19 @@ def open_workspace(named: Path | ServerAddress | None, *, wait: bool = False) ->
     from ..store.workspace import find_workspace
 
     on_wait = say_waiting if wait else None
-    given = named or read_environment().workspace
-    workspace = find_workspace(Path.cwd(), given=given, on_wait=on_wait)
-    if given is None and workspace.exists and Path.cwd() != workspace.folder.parent:
+    address = named or read_environment().workspace
+    workspace = find_workspace(Path.cwd(), given=address, on_wait=on_wait)
+    if address is None and workspace.exists and Path.cwd() != workspace.folder.parent:
         say(f"workspace: {workspace.place}, a folder above this one", to_stderr=True)
     return workspace
 
 
-def elsewhere(place: Place) -> str:
+def elsewhere(location: Place) -> str:
     """Return the option that a command to copy needs to find a workspace from here; empty where it
     needs none.
     """
-    here = place.address is None and place.root.resolve() == Path.cwd()
-    return "" if here else f" --workspace {shlex.quote(str(place))}"
+    here = location.address is None and location.root.resolve() == Path.cwd()
+    return "" if here else f" --workspace {shlex.quote(str(location))}"
 
 
 def typed_words(*, without: Collection[str], flags: Collection[str] = ()) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 import click
@@ -23,7 +24,7 @@ from ..actions.export import (
 from ..config.environment import read_environment
 from ..exports import GONE, TARGETS, Verification, build_manifest, read_export, verify_export
 from ..store.workspace import Workspace
-from ..terminal import inline, say, say_json
+from ..terminal import answer, inline, say, say_json
 from .decorators import REQUIRED, json_option, reads_workspace, takes
 from .help import Group
 from .output_paths import OutFile
@@ -123,7 +124,7 @@ def judge(
         )
     prompt = workspace.registry.get(judge)
     context = export_context(workspace, prompt)
-    told: dict[str, object] = {"judge": prompt.name, "version": prompt.version, "target": target}
+    about: dict[str, object] = {"judge": prompt.name, "version": prompt.version, "target": target}
     origin = {"provenance": dict(context.provenance)}
     if out is None and registry is None and not verify:
         bundle = chosen.write(context)
@@ -133,7 +134,7 @@ def judge(
             )
         if as_json:
             body = build_manifest(context, chosen, bundle)
-            say_json(told | {"manifest": body} | origin | {"files": dict(bundle.files)})
+            say_json(about | {"manifest": body} | origin | {"files": dict(bundle.files)})
         else:
             say(next(iter(bundle.files.values())).rstrip("\n"))
         return
@@ -149,7 +150,7 @@ def judge(
     )
     body = done.to_json()
     if as_json:
-        say_json(told | body | origin | ({"path": str(out)} if out else {}))
+        say_json(about | body | origin | ({"path": str(out)} if out else {}))
     else:
         _say_written(body["manifest"], out)
         if done.verified:
@@ -163,8 +164,8 @@ def _say_written(body: Mapping[str, object], out: Path | None) -> None:
     assert isinstance(judge, dict)
     assert isinstance(differences, list)
     tag = " (simulated)" if body["simulated"] else ""
-    place = f" written to {out}," if out else ""
-    say(f"{judge['name']}@{judge['version']}{tag}{place} for {body['tool']}")
+    where = f" written to {out}," if out else ""
+    say(f"{judge['name']}@{judge['version']}{tag}{where} for {body['tool']}")
     for difference in differences:
         say(f"  differs: {inline(str(difference))}")
     if pushed := body.get("pushed"):
@@ -223,9 +224,7 @@ def verify(
         interpreter=interpreter,
         rows=read_inputs(export.judge, rows) if rows is not None else (),
     )
-    if as_json:
-        say_json({"passed": report.passed, **asdict(report)})
-    else:
-        _say_verified(report)
+    body = {"passed": report.passed, **asdict(report)}
+    answer(body, partial(_say_verified, report), as_json=as_json)
     if not report.passed:
         sys.exit(1)

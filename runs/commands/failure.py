@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ import click
 
 from ...judges import InputError, Interrupted, JudgewrightError, Waiting
 from ...judges.errors import DEFECT, files_hint
-from ..terminal import say, say_json
+from ..terminal import answer, say, say_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,11 +56,27 @@ def report_failure(error: BaseException, *, as_json: bool) -> int:
     return failure.exit
 
 
-def error_body(error: BaseException | None) -> dict[str, Any]:  # Any: JSON
-    """Return what an error adds to the JSON of a command that has a result all the same; empty for
-    none.
+def answer_in_part(
+    body: dict[str, Any],  # Any: JSON
+    text: Callable[[], object],
+    shortfall: BaseException | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Print a result, and what it lacks where a budget or an endpoint ended it early; then leave
+    with the exit code of that.
+
+    Args:
+        body: The result for a program; the error is added to it.
+        text: Prints it for people.
+        shortfall: Why there is no more; None where nothing is missing.
+        as_json: Whether a program reads the output.
     """
-    return {} if error is None else {"error": explain(error).to_json()}
+    if shortfall is not None:
+        body = {**body, "error": explain(shortfall).to_json()}
+    answer(body, text, as_json=as_json)
+    if shortfall is not None:
+        sys.exit(report_failure(shortfall, as_json=False))
 
 
 def explain(error: BaseException) -> Failure:

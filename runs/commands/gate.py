@@ -211,7 +211,7 @@ def gate(
             "is for rows with labels; people label these with `judgewright label`",
             only=("audited",),
         )
-        asked = FlipTerms(
+        flip_terms = FlipTerms(
             terms=agreed,
             ask=pool.ask,
             second=read_share(pool.second),
@@ -221,11 +221,11 @@ def gate(
         )
         if first and second:
             sides = first, second
-            flips = _flips_of_files(workspace, sides, holdout, asked, rows, files, pool.sealed)
+            flips = _flips_of_files(workspace, sides, holdout, flip_terms, rows, files, pool.sealed)
         else:
             two = _two_judges(workspace, prompts, holdout, rows)
             with _asking(workspace, models, quiet=as_json) as model:
-                flips = gate_by_flips(workspace, two, asked, model, holdout=pool.sealed)
+                flips = gate_by_flips(workspace, two, flip_terms, model, holdout=pool.sealed)
         flips = settle_flips(workspace, flips.run_id, abandon=True) if pool.abandon else flips
         if not as_json:
             say_flips(flips, there=elsewhere(workspace.place))
@@ -349,7 +349,7 @@ def _flips_of_files(
     workspace: Workspace,
     files: tuple[tuple[Path, str | None], tuple[Path, str | None]],
     pool: Path | None,
-    asked: FlipTerms,
+    flip_terms: FlipTerms,
     rows: AuditedRowOptions,
     options: VerdictFileOptions,
     sealed: Path | None,
@@ -362,15 +362,15 @@ def _flips_of_files(
     # The pool has the groups.
     columns = replace(read_columns(options, rows), group=None, require_labels=False)
     before, after = (read_verdicts(path, name, columns) for path, name in files)
-    reading, said = rows.as_arguments(), {RATIONALE, *before.outputs, *after.outputs}
-    dataset = read_rows_to_label(workspace.registry, pool, reading, without=said)
+    reading, judge_columns = rows.as_arguments(), {RATIONALE, *before.outputs, *after.outputs}
+    dataset = read_rows_to_label(workspace.registry, pool, reading, without=judge_columns)
     inputs = tuple(dataset.rows[0].inputs)
     holdout = None
     if sealed is not None:
         holdout = load_as(reading, sealed, inputs=inputs, scale=dataset.labels, measures=True)
     pool_of = FlipRows(data=pool, reading=reading, inputs=inputs, pool=dataset, sealed=holdout)
     known_as = version_of(before), version_of(after)
-    return gate_verdicts_by_flips(workspace, before, after, asked, pool_of, known_as=known_as)
+    return gate_verdicts_by_flips(workspace, before, after, flip_terms, pool_of, known_as=known_as)
 
 
 def _refuse(

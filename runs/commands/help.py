@@ -176,8 +176,8 @@ def _is_shown(param: click.Parameter) -> bool:
     return isinstance(param, click.Option) and not param.hidden
 
 
-def _show_all(context: click.Context, _: click.Parameter, asked: bool) -> None:
-    if asked and not context.resilient_parsing:
+def _show_all(context: click.Context, _: click.Parameter, is_set: bool) -> None:
+    if is_set and not context.resilient_parsing:
         context.meta[EVERY_OPTION] = True
         click.echo(context.get_help(), color=context.color)
         context.exit()

@@ -19,10 +19,10 @@ from ...judges.files.small_file import read_small_text
 from ...optimize.options import option
 from ..config.options import AskOptions, ExchangeOptions
 from ..plugins import brought
-from ..terminal import inline, say, say_json, visible
+from ..terminal import answer, inline, say, say_json, visible
 from .decorators import options_of, read_pairs, writes_workspace
 from .help import Command
-from .judges_draft import DraftOptions, add_drafted, positive_of, say_next
+from .judges_draft import DraftOptions, add_drafted, body_of, positive_of, say_next
 
 if TYPE_CHECKING:
     from ...judges import JudgePrompt, Message
@@ -151,7 +151,7 @@ def add(
     Without SOURCE, a model drafts a judge from --description and --examples.
     """
     options = source_options
-    if draft.wanted:
+    if draft.is_given:
         add_drafted(
             workspace,
             draft,
@@ -189,10 +189,7 @@ def _list_shipped(tool: str, interpreter: str | None, *, as_json: bool) -> None:
     from ..imports import list_installed
 
     names = list_installed(tool, interpreter)
-    if as_json:
-        say_json({"tool": tool, "names": names})
-    for judge in names if not as_json else ():
-        say(inline(judge))
+    answer({"tool": tool, "names": names}, "\n".join(map(inline, names)), as_json=as_json)
 
 
 def _add_export(path: Path, options: SourceOptions, workspace: Workspace, *, as_json: bool) -> None:
@@ -203,21 +200,13 @@ def _add_export(path: Path, options: SourceOptions, workspace: Workspace, *, as_
         raise InputError("--field, --fill and --scale do not go with an export: it says all itself")
     back = read_back(path)
     prompt = replace(back.prompt, name=options.name or back.prompt.name)
-    kept_at, spec = keep_judge(workspace.registry, prompt, options.out)
+    path_of_judge, spec = keep_judge(workspace.registry, prompt, options.out)
+    origin = {"from": f"an export of ours for {back.target}"}
     if as_json:
-        say_json(
-            {
-                "name": prompt.name,
-                "version": prompt.version,
-                "path": kept_at,
-                "from": f"an export of ours for {back.target}",
-                "inputs": prompt.inputs,
-                "scale": prompt.scale.describe(),
-                "notes": back.notes,
-            }
-        )
+        say_json(body_of(prompt, path=path_of_judge, notes=back.notes) | origin)
         return
-    say(f"{prompt.name}@{prompt.version} from an export for {back.target}, written to {kept_at}")
+    spec_text = f"{prompt.name}@{prompt.version} from an export for {back.target}"
+    say(f"{spec_text}, written to {path_of_judge}")
     for note in back.notes:
         say(f"  {inline(note)}")
     say_next(prompt, spec)
@@ -307,12 +296,9 @@ def _add_prompt(
 
 
 def _show_request(messages: Sequence[Message], *, as_json: bool) -> None:
-    if as_json:
-        listed = [{"role": one.role, "content": one.content} for one in messages]
-        say_json({"messages": listed})
-        return
-    for message in messages:
-        say(f"{message.role}:\n{visible(str(message.content))}\n")
+    listed = [{"role": one.role, "content": one.content} for one in messages]
+    texts = [f"{one.role}:\n{visible(str(one.content))}\n" for one in messages]
+    answer({"messages": listed}, "\n".join(texts), as_json=as_json)
 
 
 def _the_one(judges: Sequence[ForeignJudge], *, asking: bool) -> ForeignJudge:
@@ -347,8 +333,8 @@ def _open_questions(
     for name, value in understood.known.items():
         command.append(f"--{name} {quote(value)}" if value else f"--{name}")
     command += [f"--{question.option} ..." for question in understood.questions]
-    asked = "\n  ".join(map(str, understood.questions))
-    return InputError(f"{Path(source).name}: {by} open:\n  {asked}", hint=" ".join(command))
+    questions = "\n  ".join(map(str, understood.questions))
+    return InputError(f"{Path(source).name}: {by} open:\n  {questions}", hint=" ".join(command))
 
 
 def _model_reading(
@@ -471,16 +457,7 @@ def describe_answer(prompt: JudgePrompt) -> str:
 
 
 def _json(understood: Understood, prompt: JudgePrompt) -> dict[str, Any]:  # Any: JSON
-    return {
-        "name": prompt.name,
-        "version": prompt.version,
-        "from": understood.judge.tool,
-        "inputs": prompt.inputs,
-        "fields": dict(understood.fields),
-        "scale": prompt.scale.describe(),
-        "labels": prompt.scale.labels,
-        "threshold": prompt.scale.threshold,
-        "answer": describe_answer(prompt),
-        "criteria": prompt.criteria,
-        "notes": list(understood.notes),
-    }
+    body = body_of(prompt, criteria=prompt.criteria, answer=describe_answer(prompt))
+    body |= {"labels": prompt.scale.labels, "threshold": prompt.scale.threshold}
+    body |= {"from": understood.judge.tool, "fields": dict(understood.fields)}
+    return body | {"notes": list(understood.notes)}

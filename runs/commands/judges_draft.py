@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...judges.errors import InputError
 from ...optimize.options import option
 from ..config.options import AskOptions, ModelOptions
-from ..terminal import say, say_json
+from ..terminal import answer, say
 from .decorators import require_model
 from .model_access import asking_environment
 
@@ -40,7 +40,7 @@ class DraftOptions:
     label: str = _words("label", "With --examples: the column of the verdict.")
 
     @property
-    def wanted(self) -> bool:
+    def is_given(self) -> bool:
         """Whether a judge is to be drafted."""
         return self.description is not None or self.examples is not None
 
@@ -77,43 +77,38 @@ def add_drafted(
     check_name(name)
     examples = read_examples(draft.examples, draft.label)
     verdicts = scale_of(examples, labels, parse_label_scale(scale) if scale else None)
-    asked = replace(ModelOptions(**asdict(models)), max_tokens=models.max_tokens or _DRAFT_TOKENS)
-    made = new_judge(
+    drafting = ModelOptions(**asdict(models))
+    draft_reply = new_judge(
         workspace,
         name,
         draft.description,
         examples,
         verdicts,
-        asked,
+        replace(drafting, max_tokens=models.max_tokens or _DRAFT_TOKENS),
         asking_environment(workspace.root, model),
     )
-    prompt = made.prompt
+    prompt = draft_reply.prompt
     path, spec = keep_judge(workspace.registry, prompt, out)
-    if as_json:
-        say_json(
-            {
-                "name": prompt.name,
-                "version": prompt.version,
-                "path": path,
-                "spec": spec,
-                "inputs": prompt.inputs,
-                "scale": prompt.scale.describe(),
-                "criteria": prompt.criteria,
-                "simulated": made.simulated,
-                "calls": made.stats.calls,
-                "cost": made.stats.cost if made.stats.price_known else None,
-            }
+    stats = draft_reply.stats
+    body = body_of(prompt, path=path, spec=spec, criteria=prompt.criteria)
+    body |= {"simulated": draft_reply.simulated, "calls": stats.calls}
+    body |= {"cost": stats.cost if stats.price_known else None}
+
+    def say_drafted() -> None:
+        scale = f"{prompt.scale.describe()}{positive_of(prompt)}"
+        notes = describe_spending(stats)
+        say_template(
+            "drafted", prompt=prompt, made=draft_reply, path=path, scale=scale, notes=notes
         )
-        return
-    say_template(
-        "drafted",
-        prompt=prompt,
-        made=made,
-        path=path,
-        scale=f"{prompt.scale.describe()}{positive_of(prompt)}",
-        notes=describe_spending(made.stats),
-    )
-    say_next(prompt, spec)
+        say_next(prompt, spec)
+
+    answer(body, say_drafted, as_json=as_json)
+
+
+def body_of(prompt: JudgePrompt, **more: Any) -> dict[str, Any]:  # Any: JSON
+    """Return a judge that was added, as `--json` prints it."""
+    body = {"name": prompt.name, "version": prompt.version, "inputs": prompt.inputs}
+    return {**body, "scale": prompt.scale.describe(), **more}
 
 
 def positive_of(prompt: JudgePrompt) -> str:

@@ -279,7 +279,7 @@ def _ask(session: LabelSession, keys: AnswerKeys, answers: LineAnswers) -> bool:
     """
     from ..labels.queue import reading_order
 
-    note, before, shown, order = "", None, None, reading_order(session.rows)
+    note, before, current, order = "", None, None, reading_order(session.rows)
     while (row := session.next()) is not None:
         began = time.monotonic()
         question = session.config.question or keys.question()
@@ -290,7 +290,8 @@ def _ask(session: LabelSession, keys: AnswerKeys, answers: LineAnswers) -> bool:
         ]
         head = ", ".join(filter(None, (_progress_line(session.progress()), *notes)))
         # A row that is shown once more is still compared with the one before it.
-        before, shown = (before, row) if shown is None or shown.id == row.id else (shown, row)
+        is_same = current is None or current.id == row.id
+        before, current = (before, row) if is_same else (current, row)
         answers.show(head, row_lines(row, order, width=answers.width, before=before), foot)
         answer = _answer(keys, answers)
         seconds = round(time.monotonic() - began, 1)

@@ -107,7 +107,7 @@ def tell(line: str) -> None:
     say(line, to_stderr=True)
 
 
-def finish(result: RunResult, place: Place, *, as_json: bool) -> None:
+def finish(result: RunResult, location: Place, *, as_json: bool) -> None:
     """Print how a run ended and leave with its exit code."""
     body = result.to_json()
     if as_json:
@@ -115,7 +115,7 @@ def finish(result: RunResult, place: Place, *, as_json: bool) -> None:
     else:
         say_end(result)
         if body["decision"]["accepted"]:
-            say(f"Adopt it with: judgewright accept {result.run_id}{elsewhere(place)}")
+            say(f"Adopt it with: judgewright accept {result.run_id}{elsewhere(location)}")
     if code := exit_code(body["decision"]["outcome"]):
         sys.exit(code)
 

@@ -87,4 +87,4 @@ def _refuse_folder(folder: Path) -> str:
 
 def _nearest(folder: Path) -> Path:
     """Return the folder, or the nearest one above it that is there."""
-    return next((place for place in (folder, *folder.parents) if place.exists()), folder)
+    return next((parent for parent in (folder, *folder.parents) if parent.exists()), folder)

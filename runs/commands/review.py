@@ -52,7 +52,7 @@ def review(
 
 
 def serve_page(
-    place: Path | Place,
+    location: Path | Place,
     environment: Environment,
     *,
     port: int,
@@ -63,7 +63,7 @@ def serve_page(
     """Serve the page of a workspace until it is interrupted, and print its link.
 
     Args:
-        place: Where the workspace is.
+        location: Where the workspace is.
         environment: Of whoever serves it.
         port: Where; 0 takes a free one.
         opening: Whether to open a browser.
@@ -92,7 +92,7 @@ def serve_page(
         ) from None
     with listener:
         port = listener.getsockname()[1]
-        app = review_app(place, token=token, port=port, environment=environment)
+        app = review_app(location, token=token, port=port, environment=environment)
         link = f"http://{HOST}:{port}{at}?token={token}"
         if as_json:
             say_json({"link": link})
@@ -112,8 +112,6 @@ def serve_page(
         # uvicorn raises the Ctrl-C that stopped it once more; stopping a server is no failure.
         with contextlib.suppress(KeyboardInterrupt):
             Server(config).run(sockets=[listener])
-        if (left := app.state.pages.open_jobs()) and not as_json:
-            say(
-                f"{left} {'job goes' if left == 1 else 'jobs go'} on without this page: judgewright"
-                " runs list"
-            )
+        if (open_jobs := app.state.pages.open_jobs()) and not as_json:
+            jobs = "job goes" if open_jobs == 1 else "jobs go"
+            say(f"{open_jobs} {jobs} on without this page: judgewright runs list")

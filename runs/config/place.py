@@ -70,9 +70,9 @@ class Place:
         return str(self.address or self.root)
 
     @classmethod
-    def of(cls, place: Path | Place) -> Place:
+    def of(cls, location: Path | Place) -> Place:
         """Return the place, or that of a workspace which is all in one folder."""
-        return place if isinstance(place, Place) else cls(place)
+        return location if isinstance(location, Place) else cls(location)
 
     @property
     def secrets(self) -> Mapping[str, str]:
@@ -80,19 +80,19 @@ class Place:
         return self.address.secrets if self.address else {}
 
 
-def read_place(given: str | Path) -> Path | ServerAddress:
+def read_place(text: str | Path) -> Path | ServerAddress:
     """Read the folder of a workspace, or the address of its server.
 
     Raises:
         InputError: It begins as an address, and no plug-in reads it.
     """
-    scheme, is_address, _ = str(given).partition("://")
-    if isinstance(given, Path) or not is_address:
-        return Path(given)
+    scheme, is_address, _ = str(text).partition("://")
+    if isinstance(text, Path) or not is_address:
+        return Path(text)
     stores = brought("stores")
     if scheme not in stores:
         raise InputError(
             f"no plug-in opens a workspace at {scheme}://...",
             hint="name a folder; for postgresql://..., pip install 'judgewright[postgres]'",
         )
-    return load(stores[scheme])(given)
+    return load(stores[scheme])(text)

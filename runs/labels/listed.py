@@ -28,9 +28,9 @@ class ListedQueue:
     design: str = LISTED
     """What the list is called in the records."""
 
-    def next(self, given: Sequence[GivenLabel]) -> Draw | None:
+    def next(self, labels: Sequence[GivenLabel]) -> Draw | None:
         """Return the first row of the order that nobody has labelled or skipped."""
-        done = {label.row_id for label in given}
+        done = {label.row_id for label in labels}
         for row_id in self.order:
             if row_id not in done:
                 return Draw(row_id, self.probability.get(row_id, 1.0), self.design)

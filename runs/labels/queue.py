@@ -167,8 +167,8 @@ def reading_order(rows: Collection[Row]) -> tuple[str, ...]:
     """
     names = dict.fromkeys(name for row in rows for name in row.inputs)
     length = {name: median(len(row.inputs.get(name, "")) for row in rows) for name in names}
-    asked = {name for name in names if any(word in name.lower() for word in QUERY_WORDS)}
-    return tuple(sorted(names, key=lambda name: (name not in asked, length[name])))
+    queries = {name for name in names if any(word in name.lower() for word in QUERY_WORDS)}
+    return tuple(sorted(names, key=lambda name: (name not in queries, length[name])))
 
 
 def hash_unlabelled(dataset: Dataset) -> str:
@@ -178,8 +178,8 @@ def hash_unlabelled(dataset: Dataset) -> str:
 
 def only_rows(dataset: Dataset, ids: Sequence[str]) -> Dataset:
     """Return the rows with these ids, as far as they are there."""
-    wanted = set(ids)
-    return replace(dataset, rows=tuple(row for row in dataset.rows if row.id in wanted))
+    chosen_ids = set(ids)
+    return replace(dataset, rows=tuple(row for row in dataset.rows if row.id in chosen_ids))
 
 
 def list_rows(
@@ -221,10 +221,9 @@ def list_next(
     reading: Mapping[str, Any],
 ) -> QueueConfig:
     """Describe a queue of the rows that tell most about a question; see `draw_rows`."""
-    drawn_ids = set(drawn.ids)
     again = aim.question == "doubts"
-    wanted = replace(dataset, rows=tuple(row for row in dataset.rows if row.id in drawn_ids))
-    config = list_rows(wanted, path=path, reading=reading, again=again)
+    drawn_rows = only_rows(dataset, drawn.ids)
+    config = list_rows(drawn_rows, path=path, reading=reading, again=again)
     probability = {**drawn.probability}
     for row_id, drawn_before in config.design["probability"].items():
         probability[row_id] = drawn_before * probability.get(row_id, 1.0)
@@ -261,22 +260,22 @@ def ask_otherwise(workspace: Workspace, run_id: str, *, question: str, second: f
             config, question=question or config.question, second=second or config.second
         )
 
-    config, wanted = changed()
-    if wanted == config:
+    config, changed_config = changed()
+    if changed_config == config:
         return
     database.claim(run_id)
-    config, wanted = changed()
+    config, changed_config = changed()
     labels = len(counting_records(LabelStore(database).records(run_id)))
     if labels:
-        option = "--second" if wanted.question == config.question else "--ask"
-        asked = f", which answer {config.question!r}" if config.question else ""
+        option = "--second" if changed_config.question == config.question else "--ask"
+        before = f", which answer {config.question!r}" if config.question else ""
         raise InputError(
-            f"the queue has {labels:,} labels{asked}; {option} can no longer change it",
+            f"the queue has {labels:,} labels{before}; {option} can no longer change it",
             hint=(
                 f"leave out {option}; or conclude the queue with --abandon and ask about other rows"
             ),
         )
-    set_config(database, run_id, asdict(wanted))
+    set_config(database, run_id, asdict(changed_config))
     database.release()
 
 
@@ -291,10 +290,10 @@ def enter_queue_look(workspace: Workspace, run_id: str) -> QueueConfig:
     database = workspace.database
     database.claim(run_id)
     config = QueueConfig.from_json(get_run(database, run_id).config)
-    wanted = config.design.get(LOOK_WANTED)
-    if wanted is not None:
-        pair = wanted["pair"] and (wanted["pair"][0], wanted["pair"][1])
-        named = {**wanted, "known_as": tuple(wanted["known_as"]), "pair": pair}
+    look_wanted = config.design.get(LOOK_WANTED)
+    if look_wanted is not None:
+        pair = look_wanted["pair"] and tuple(look_wanted["pair"])
+        named = {**look_wanted, "known_as": tuple(look_wanted["known_as"]), "pair": pair}
         look = HoldoutLedger(database).begin(**named, run_id=run_id)
         # Others may have looked at these rows since the queue was made.
         flips = {**config.design["flips"], "alpha": look.alpha}

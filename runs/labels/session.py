@@ -179,15 +179,15 @@ class LabelSession:
         self._read()
         own = self._own()
         labelled = sum(record.action == "label" for record in own)
-        left = None
+        rows_left = None
         if self.is_second:
-            left = len(self._waiting())
+            rows_left = len(self._waiting())
         elif isinstance(self._queue, ListedQueue):
-            left = len(self.config.rows) - len(own)
-        most = len(own) + (left or 0)
-        if left is None and self._most_drawn is not None:
+            rows_left = len(self.config.rows) - len(own)
+        most = len(own) + (rows_left or 0)
+        if rows_left is None and self._most_drawn is not None:
             most = max(self._most_drawn, len(own))
-        return Progress(labelled=labelled, skipped=len(own) - labelled, left=left, most=most)
+        return Progress(labelled=labelled, skipped=len(own) - labelled, left=rows_left, most=most)
 
     def end(self, *, done: bool) -> None:
         """Say how the queue stands."""
@@ -217,12 +217,12 @@ class LabelSession:
         return [record for record in self._counting if record.annotator == self.annotator]
 
     def _given(self) -> list[GivenLabel]:
-        given: list[GivenLabel] = []
+        labels: list[GivenLabel] = []
         for row in labels_of_queue(self.run_id, self.config, self._records):
             # Until the second annotator has labelled a row the first one's label stands.
             label = row.first.label if row.reason == AWAITS_SECOND else row.label
-            given.append(GivenLabel(row.first.row_id, label))
-        return given
+            labels.append(GivenLabel(row.first.row_id, label))
+        return labels
 
     def _waiting(self) -> list[LabelRecord]:
         """Return the first annotator's labels that await a second one."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,12 +13,12 @@ from ....judges import BudgetSpent, InputError
 from ....judges.retrieval import DEFAULT_EMBEDDER, Bm25, Dense, Retriever, load_encoder
 from ....optimize.options import described, option
 from ....runs.commands.decorators import options_of, writes_workspace
-from ....runs.commands.failure import error_body, report_failure
+from ....runs.commands.failure import answer_in_part
 from ....runs.commands.help import Command
 from ....runs.commands.model_access import asking_environment
 from ....runs.config.options import COLUMN, LABEL_MAP, LABEL_SCALE, JudgeModelOptions, pairs_option
 from ....runs.store.workspace import Workspace
-from ....runs.terminal import progress_on_stderr, say, say_json, say_table
+from ....runs.terminal import progress_on_stderr, say, say_table
 from ..actions.annotate import Annotation, run_annotation, write_annotations
 from ..annotation import (
     CONFIDENT,
@@ -164,16 +163,9 @@ def annotate(
     shortfall = (
         BudgetSpent(f"the budget ended before {unpaid} pairs were judged") if unpaid else None
     )
-    if as_json:
-        say_json(
-            annotation.to_json()
-            | {"out": str(out), "matrix": matrix and str(matrix)}
-            | error_body(shortfall)
-        )
-    else:
-        _say(annotation, out, matrix)
-    if shortfall is not None:
-        sys.exit(report_failure(shortfall, as_json=False))
+    body = annotation.to_json() | {"out": str(out), "matrix": matrix and str(matrix)}
+    text = partial(_say, annotation, out, matrix)
+    answer_in_part(body, text, shortfall, as_json=as_json)
 
 
 def _open_retriever(options: AnnotateOptions, documents: Sequence[Item]) -> Retriever:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,11 +13,11 @@ import click
 
 from ....optimize.options import described, option
 from ....runs.commands.decorators import json_option, options_of, takes, writes_workspace
-from ....runs.commands.failure import error_body, report_failure
+from ....runs.commands.failure import answer_in_part
 from ....runs.commands.help import Group
 from ....runs.commands.model_access import asking_environment
 from ....runs.config.options import ModelOptions
-from ....runs.terminal import progress_on_stderr, say, say_json, say_table, simulated_mark
+from ....runs.terminal import answer, progress_on_stderr, say, say_json, say_table, simulated_mark
 
 if TYPE_CHECKING:
     from ....judges import BudgetSpent
@@ -171,12 +170,8 @@ def compare(
     shortfall = _unpaid(
         outcome.failure for result in compared.results for outcome in result.outcomes
     )
-    if as_json:
-        say_json(compared.to_json() | {"out": out and str(out)} | error_body(shortfall))
-    else:
-        _say_compared(compared, out)
-    if shortfall is not None:
-        sys.exit(report_failure(shortfall, as_json=False))
+    body = compared.to_json() | {"out": out and str(out)}
+    answer_in_part(body, partial(_say_compared, compared, out), shortfall, as_json=as_json)
 
 
 @answers.command(epilog=CLARIFY)
@@ -222,12 +217,8 @@ def clarify(
     if out is not None:
         write_interpretations(clarified, out)
     shortfall = _unpaid(failure for way in clarified.ways for failure in way.failures)
-    if as_json:
-        say_json(clarified.to_json() | {"out": out and str(out)} | error_body(shortfall))
-    else:
-        _say_clarified(clarified, out)
-    if shortfall is not None:
-        sys.exit(report_failure(shortfall, as_json=False))
+    body = clarified.to_json() | {"out": out and str(out)}
+    answer_in_part(body, partial(_say_clarified, clarified, out), shortfall, as_json=as_json)
 
 
 @answers.command(epilog=MEASURE)
@@ -263,10 +254,8 @@ def sample(folder: Path, seed: int, as_json: bool) -> None:
     from ..answers import write_reports
 
     documents, questions = write_reports(folder, seed=seed)
-    if as_json:
-        say_json({"documents": str(documents), "questions": str(questions)})
-    else:
-        say(f"written: {documents}, {questions}")
+    body = {"documents": str(documents), "questions": str(questions)}
+    answer(body, f"written: {documents}, {questions}", as_json=as_json)
 
 
 def _unpaid(failures: Iterable[str]) -> BudgetSpent | None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ....runs.commands.decorators import REQUIRED, options_of, takes, writes_workspace
-from ....runs.commands.failure import error_body, report_failure
+from ....runs.commands.failure import answer_in_part
 from ....runs.commands.help import Command
 from ....runs.commands.model_access import asking_environment
 from ....runs.config.options import ModelOptions
-from ....runs.terminal import progress_on_stderr, say, say_json
+from ....runs.terminal import progress_on_stderr, say
 
 if TYPE_CHECKING:
     from ....runs.store.workspace import Workspace
@@ -82,16 +82,8 @@ def define(
         defined = define_queries(workspace, definitions, marked, models, environment, watch=watch)
     written = [definition.to_json() for definition in defined.definitions]
     _write(define_rows(queries, list(defined.definitions), column=query) if rows else written, out)
-    if as_json:
-        say_json(
-            defined.summary()
-            | {"out": str(out), "definitions": written}
-            | error_body(defined.shortfall)
-        )
-    else:
-        _say(defined, out)
-    if defined.shortfall is not None:
-        sys.exit(report_failure(defined.shortfall, as_json=False))
+    body = defined.summary() | {"out": str(out), "definitions": written}
+    answer_in_part(body, partial(_say, defined, out), defined.shortfall, as_json=as_json)
 
 
 def _write(lines: list[dict[str, Any]], out: Path) -> None:  # Any: JSON

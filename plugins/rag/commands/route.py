@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,10 +17,10 @@ from ....runs.commands.decorators import (
     takes,
     writes_workspace,
 )
-from ....runs.commands.failure import error_body, report_failure
+from ....runs.commands.failure import answer_in_part
 from ....runs.commands.help import Group
 from ....runs.config.options import ModelOptions, RowOptions
-from ....runs.terminal import progress_on_stderr, say, say_json, say_table, simulated_mark
+from ....runs.terminal import answer, progress_on_stderr, say, say_table, simulated_mark
 
 if TYPE_CHECKING:
     from ....runs.store.workspace import Workspace
@@ -70,19 +69,11 @@ def judge(catalog: Path, base: str, out: Path, workspace: Workspace, as_json: bo
 
     prompt = router_of(read_catalog(catalog), workspace.registry.get(base), name=out.stem)
     write_beside(out, prompt.to_yaml())
-    if as_json:
-        say_json(
-            {
-                "judge": prompt.name,
-                "version": prompt.version,
-                "sources": len(prompt.scale.labels),
-                "out": str(out),
-            }
-        )
-        return
-    say(
-        f"{prompt.name}@{prompt.version}, which chooses among {len(prompt.scale.labels)} sources,"
-        f" written to {out}"
+    sources = len(prompt.scale.labels)
+    answer(
+        {"judge": prompt.name, "version": prompt.version, "sources": sources, "out": str(out)},
+        f"{prompt.name}@{prompt.version}, which chooses among {sources} sources, written to {out}",
+        as_json=as_json,
     )
 
 
@@ -144,14 +135,14 @@ def ask(
     shortfall = (
         BudgetSpent(f"the budget ended before {unpaid} questions were routed") if unpaid else None
     )
-    if as_json:
-        say_json(routed.to_json() | {"out": out and str(out)} | error_body(shortfall))
-    else:
+
+    def say_routed() -> None:
         _say(routed, data.name, options)
         if out is not None:
             say(f"\nchoices written to {out}")
-    if shortfall is not None:
-        sys.exit(report_failure(shortfall, as_json=False))
+
+    body = routed.to_json() | {"out": out and str(out)}
+    answer_in_part(body, say_routed, shortfall, as_json=as_json)
 
 
 def _say(routed: Routed, name: str, options: RouteOptions) -> None:

@@ -14,7 +14,7 @@ from ....optimize.options import option
 from ....runs.commands.decorators import REQUIRED, json_option, options_of, takes
 from ....runs.commands.help import Group
 from ....runs.config.options import pairs_option
-from ....runs.terminal import counting_on_stderr, say, say_json, say_table, simulated_mark
+from ....runs.terminal import answer, counting_on_stderr, say, say_json, say_table, simulated_mark
 
 if TYPE_CHECKING:
     from ..actions.search_tune import TunedFiles
@@ -157,10 +157,8 @@ def tune(pairs: tuple[Path, ...], options: TuneOptions, out: Path | None, as_jso
         )
     if out is not None:
         write_fusion(tuned, out)
-    if as_json:
-        say_json(tuned.to_json() | {"out": out and str(out)})
-    else:
-        _say(tuned, out)
+    body = tuned.to_json() | {"out": out and str(out)}
+    answer(body, partial(_say, tuned, out), as_json=as_json)
 
 
 @search.command(epilog=PAIRS)
