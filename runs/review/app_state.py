@@ -20,7 +20,7 @@ from ..config.environment import Environment
 from ..config.place import Place
 from ..exports import ExportContext
 from ..labels.queue import without_row_ids
-from ..labels.session import LabelSession, OpenedQueue
+from ..labels.session import LabelSession
 from ..reports.run_table import RunLine
 from ..store.calls import CallStore, CallSummary
 from ..store.jobs import Job, JobQueue
@@ -55,9 +55,7 @@ KEPT_LINES = 5_000
 KEPT_EXPORTS = 8
 """Versions of judges that were looked at to be handed over."""
 KEPT_SESSIONS = 4
-"""Annotators at queues."""
-KEPT_QUEUES = 2
-"""Queues whose rows are in memory."""
+"""Annotators at queues, each with the queue's rows."""
 
 
 def is_large(path: Path) -> bool:
@@ -90,8 +88,6 @@ class AppState:
         self.works = Works({**environment.process_variables, **place.secrets})
         """What processes of their own are working out."""
         self.sessions = Kept[LabelSession](KEPT_SESSIONS)
-        self.queues = Kept[tuple[OpenedQueue, tuple[str, ...]]](KEPT_QUEUES)
-        """Queues that people label, each with the order in which its texts are read."""
         self.exports = Kept[ExportContext](KEPT_EXPORTS)
         self.offers = Kept[list[Json]](KEPT_EXPORTS)
         self.columns = Kept[tuple[str, ...]](KEPT_EXPORTS)

@@ -17,17 +17,17 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from ...judges import InputError, OutputScale, WorkspaceError
-from ..labels.queue import FLIPS, KIND, reading_order
-from ..labels.session import LabelSession, OpenedQueue, open_rows
+from ..labels.queue import FLIPS, KIND
+from ..labels.session import LabelSession
 from ..reports.label_screen import REASONS, AnswerKeys
 from ..store.journal import RunRecord
 from ..store.labels import LabelStore, counting_records
 from .app_state import AppState, is_large
 from .data_files import DATA_ENDINGS, find_data_files, resolve_data_file
-from .file_data import stat_of
 from .forms import field_of
 from .make_queue import NewQueue, make_queue, write_labels
 from .paged import Paged
+from .queue_rows import open_kept_queue
 from .routes import Address
 from .uploads import FOLDER
 from .works import WorkWanted
@@ -237,19 +237,15 @@ def _session(
     who = annotator.strip()[:200]
     if not who:
         raise InputError("who labels?", hint="say it on the page of queues")
-    run = state.record(request.path_params["run"])
-    data = stat_of(Path(str(run.config.get("data", ""))))
+    run_id = state.record(request.path_params["run"]).run_id
+    pages = state.rows("queue", run_id)
 
-    def read() -> tuple[OpenedQueue, tuple[str, ...]]:
-        queue = open_rows(state.workspace, run.run_id)
-        return queue, tuple(reading_order(queue.rows.values()))
+    def begin() -> LabelSession:
+        return LabelSession(
+            state.workspace, run_id, who, opened=open_kept_queue(state.workspace, run_id, pages)
+        )
 
-    queue, order = state.queues.get((run.run_id, data), read)
-    session = state.sessions.get(
-        (run.run_id, data, who),
-        lambda: LabelSession(state.workspace, run.run_id, who, opened=queue),
-    )
-    return session, order
+    return state.sessions.get((run_id, who), begin), tuple(pages.head["order"])
 
 
 def _seconds(since: str) -> float:

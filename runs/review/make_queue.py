@@ -8,9 +8,10 @@ from pathlib import Path
 from ..config.options import RowOptions
 from ..config.place import Place
 from ..labels.export import export_labels, read_queues
-from ..labels.queue import create_queue, list_rows, read_rows_to_label
+from ..labels.queue import create_queue, list_rows, only_rows, read_rows_to_label
 from ..store.sealed_rows import read_open
 from ..store.workspace import Workspace
+from .row_data import keep_queue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,12 +32,12 @@ class NewQueue:
 
 
 def make_queue(place: Place, new: NewQueue) -> str:
-    """Enter the queue, and return the id of its run.
+    """Enter the queue, keep its rows to be read one by one, and return the id of its run.
 
     Raises:
         InputError: There is no row to label, or no text to show.
         DataError: The file cannot be read.
-        WorkspaceError: It cannot be entered.
+        WorkspaceError: It cannot be entered or kept.
     """
     with Workspace(place) as workspace:
         path, reading = Path(new.data), RowOptions().as_arguments()
@@ -44,7 +45,9 @@ def make_queue(place: Place, new: NewQueue) -> str:
         dataset = read_open(workspace, every, way="").dataset
         config = list_rows(dataset, path=path, reading=reading, again=new.again, seed=new.seed)
         config = replace(config, question=new.question, second=new.second)
-        return create_queue(workspace, config)
+        run_id = create_queue(workspace, config)
+        keep_queue(workspace, run_id, config, only_rows(dataset, config.rows))
+        return run_id
 
 
 def write_labels(place: Place, run_id: str, out: Path) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ...judges import InputError, OutputScale, Verdict
+from ...judges import Dataset, InputError, OutputScale, Verdict
 from ...judges.metrics.estimate import as_json
 from ...judges.metrics.paired_comparison import Change
 from ...judges.metrics.reliability_bins import bins_of_verdicts
@@ -23,6 +23,7 @@ from ..actions.run_summary import read_run
 from ..actions.show_rows import shown_rows
 from ..config.environment import Environment, read_environment
 from ..config.place import Place
+from ..labels.queue import KIND, QueueConfig
 from ..store.journal import RunRecord, get_run
 from ..store.ledger import HoldoutLedger
 from ..store.run_config import RunConfig
@@ -31,13 +32,14 @@ from ..store.workspace import Workspace
 from .bench_rows import measure_slices, wrong_rows
 from .file_data import checked_body, stat_of
 from .plan_pages import planned_body, stamp_of_plan
+from .queue_rows import queue_items
 from .row_pages import Json, RowItem, RowPages, body_of, read_row_pages, write_row_pages
 
 FORMAT = 5
 """Raised when the same rows are told otherwise."""
 ReadRun = Callable[[str], RunRecord]
 """Returns a run by its id."""
-Kind = Literal["flips", "wrong", "slices", "compare", "looks", "check", "plan"]
+Kind = Literal["flips", "wrong", "slices", "compare", "looks", "queue", "check", "plan"]
 _OF_FILES = ("check", "plan")
 """Kinds that are about a file and no run."""
 TITLES: Mapping[Kind, str] = {
@@ -46,6 +48,7 @@ TITLES: Mapping[Kind, str] = {
     "slices": "Measuring the judge on each value of the column",
     "compare": "Comparing two runs row by row",
     "looks": "Counting who has looked at this run's sealed rows",
+    "queue": "Opening the queue",
     "check": "Checking the data file",
     "plan": "Planning the run",
 }
@@ -59,7 +62,8 @@ class RowQuery:
     """What is wanted.
 
     Flips of a run, wrong rows of a benchmark, its slices by a column, two sides compared, the looks
-    at a run's holdout; or the check of a data file, and the plan of a run.
+    at a run's holdout, a queue of rows to label; or the check of a data file, and the plan of a
+    run.
 
     Args:
         kind: Which of them.
@@ -138,6 +142,17 @@ def make_row_pages(workspace: Workspace, query: RowQuery) -> None:
     write_row_pages(_path(workspace, query), stamp, head, items)
 
 
+def keep_queue(workspace: Workspace, run_id: str, config: QueueConfig, dataset: Dataset) -> None:
+    """Keep the rows of a queue that was just made, so that they need not be read again.
+
+    Raises:
+        WorkspaceError: It cannot be kept.
+    """
+    query = RowQuery("queue", (run_id,))
+    head, items = queue_items(config, dataset)
+    write_row_pages(_path(workspace, query), _stamp(workspace, query), head, items)
+
+
 def bytes_to_read(workspace: Workspace, query: RowQuery) -> int:
     """Return how large the files are that have to be read for it."""
     if query.kind in _OF_FILES:
@@ -205,12 +220,21 @@ def _looks(workspace: Workspace, run_id: str) -> tuple[dict[str, Any], list[RowI
     return {"so_far": len(ledger.looks(holdout)), "left": remaining, "next_alpha": look.alpha}, []
 
 
+def _queue(workspace: Workspace, run_id: str) -> tuple[dict[str, Any], list[RowItem]]:
+    run = get_run(workspace.database, run_id)
+    if run.kind != KIND:
+        raise InputError(f"run {run_id} is no queue of rows to label but a run of `{run.kind}`")
+    config = QueueConfig.from_json(run.config)
+    return queue_items(config, config.dataset())
+
+
 _MADE = {
     "flips": _flips,
     "wrong": _wrong,
     "slices": _slices,
     "compare": _compare,
     "looks": _looks,
+    "queue": _queue,
 }
 
 
@@ -254,10 +278,13 @@ def _stamp(workspace: Workspace, query: RowQuery, record: ReadRun | None = None)
     for run_id in query.runs:
         run = record(run_id) if record else get_run(workspace.database, run_id)
         parts.append(run.run_id)
-        if query.kind != "looks":  # a run at work has the holdout that it was given
+        # How far people are in a queue says nothing of its rows, and a run at work has the holdout
+        # that it was given.
+        if query.kind not in ("queue", "looks"):
             parts += [run.state, run.updated, read(_EVENTS, (run.run_id,))[0][0]]
         parts += [stat_of(path) for path in _files_of(run)]
-    parts.append(read(_LEDGER if query.kind == "looks" else _SEALINGS)[0][0])
+    if query.kind != "queue":
+        parts.append(read(_LEDGER if query.kind == "looks" else _SEALINGS)[0][0])
     return json.dumps(parts)
 
 

@@ -11,7 +11,7 @@ import contextlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, cast, overload
@@ -101,6 +101,16 @@ class RowPages:
         """Return one row; None where it is not among them."""
         bodies = self.select("SELECT body FROM item WHERE row_id = ? LIMIT 1", json.dumps(row_id))
         return json.loads(bodies[0][0]) if bodies else None
+
+    def count(self) -> int:
+        """Return how many rows there are."""
+        return self.select("SELECT coalesce(max(seq), 0) FROM item")[0][0]
+
+    def ids(self) -> Iterator[str]:
+        """Yield the ids of the rows in their order, of which only as many are read as are taken."""
+        with self._open() as connection:
+            for (row_id,) in connection.execute("SELECT row_id FROM item ORDER BY seq"):
+                yield json.loads(row_id)
 
     def chosen(self, *, cut: tuple[str, str] | None = None, **wanted: str | bool) -> ChosenRows:
         """Return the rows whose fields have these values; what is empty is not asked about."""

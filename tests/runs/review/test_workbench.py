@@ -34,8 +34,10 @@ from judgewright.runs.actions import read_run
 from judgewright.runs.actions.show_rows import shown_rows
 from judgewright.runs.config import Environment
 from judgewright.runs.config.place import Place
-from judgewright.runs.labels.session import LabelSession
+from judgewright.runs.labels.queue import reading_order
+from judgewright.runs.labels.session import LabelSession, open_rows
 from judgewright.runs.review.compare_pages import FLIPS_PER_PAGE
+from judgewright.runs.review.queue_rows import open_kept_queue
 from judgewright.runs.review.row_data import (
     RowQuery,
     bytes_to_read,
@@ -464,6 +466,44 @@ def test_the_looks_at_a_holdout_stay_known_while_the_run_goes_on(own: Made) -> N
         )
         HoldoutLedger(place.database).remember("another", open=RowFingerprints.of(fresh), sealed={})
         assert find_row_pages(place, query) is None
+
+
+def test_a_queue_that_is_read_row_by_row_is_the_one_that_is_read_whole(
+    bench_own: Workbench,
+) -> None:
+    """The same rows in the same order, each with the key it is known by; two annotators, and what
+    one takes back.
+    """
+    query = RowQuery("queue", (bench_own.queue,))
+    with Workspace(bench_own.root) as place:
+        make_row_pages(place, query)
+        pages = find_row_pages(place, query)
+        assert pages is not None
+        opened, whole = (
+            open_kept_queue(place, bench_own.queue, pages),
+            open_rows(place, bench_own.queue),
+        )
+        assert list(opened.config.rows) == list(whole.config.rows)
+        assert {name: opened.keys[name] for name in opened.keys} == whole.keys
+        assert all(opened.rows[name].inputs == row.inputs for name, row in whole.rows.items())
+        assert (len(opened.rows), opened.config.label_scale) == (
+            len(whole.rows),
+            whole.config.label_scale,
+        )
+        assert pages.head["order"] == list(reading_order(whole.rows.values()))
+        kept, read = (
+            LabelSession(place, bench_own.queue, "ann", opened=one) for one in (opened, whole)
+        )
+        while (row := kept.next()) is not None:
+            again = read.next()
+            assert again is not None
+            assert (row.id, row.group, kept.progress()) == (again.id, again.group, read.progress())
+            assert kept.label(1.0, seconds=1.0)
+        assert read.next() is None
+        assert kept.undo()
+        assert kept.progress() == read.progress()
+        with pytest.raises(KeyError):
+            opened.rows["nobody"]
 
 
 @pytest.mark.slow
