@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from judgewright.judges import InputError, Registry
 from judgewright.optimize import (
@@ -102,26 +101,40 @@ def test_unguided_has_no_slice_and_a_plain_loss(
     assert json.loads(capsys.readouterr().out)["guided"] is True
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("--proposer", "human"),
-        ("--edit", "edit.yaml"),
-        ("--editable", "template"),
-        ("--proposer", "gepa", "--temperature", "0.2"),
-        ("--step-calls", "50"),
-        ("--unguided", "--slice", "channel = pdf"),
-        ("--proposer", "nobody"),
-    ],
-)
-def test_an_option_of_another_proposer_is_refused_before_anything_is_spent(
-    folder: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...]
+REFUSED = [
+    ("--proposer human", "needs the edited prompt"),
+    ("--edit edit.yaml", "--edit belongs to --proposer human"),
+    ("--editable template", "--editable 'template' is not a part that may change"),
+    ("--editable anchors --proposer gepa", "--editable belongs to --proposer textgrad"),
+    ("--proposer gepa --temperature 0.2", "--temperature belongs to --proposer"),
+    ("--step-calls 50", "--step-calls belongs to --proposer"),
+    ("--unguided --slice 'channel = pdf'", "--slice has no effect"),
+    ("--proposer nobody", "nobody"),
+    ("--proposer human --edit broken.yaml", "broken.yaml"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), REFUSED)
+def test_what_makes_no_sense_is_refused_before_anything_is_spent(
+    folder: Path, capsys: pytest.CaptureFixture[str], options: str, message: str
 ) -> None:
     """Exit code 2, and no run is made."""
-    assert optimize(*options) == 2
-    capsys.readouterr()
+    (folder / "broken.yaml").write_text("{format: '1', name: x}", encoding="utf-8")
+    assert optimize(*shlex.split(options)) == 2
+    assert message in capsys.readouterr().out
     run("runs", "list", "--json")
     assert json.loads(capsys.readouterr().out)["runs"] == []
+
+
+def test_anchors_of_a_scale_without_words_cannot_change(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The refusal says what the judge lacks."""
+    bare = replace(PROMPT, scale=replace(PROMPT.scale, anchors={}), name="bare")
+    (folder / "bare.yaml").write_text(bare.to_yaml(), encoding="utf-8")
+    words = "optimize bare.yaml noted.jsonl --model simulated --editable anchors --objective"
+    assert run(*words.split(), "raise precision") == 2
+    assert "does not say what its grades mean" in capsys.readouterr().err
 
 
 def reworded(folder: Path) -> None:
@@ -164,23 +177,6 @@ def test_anchors_are_edited_only_where_they_are_editable(
         )
 
 
-def test_parts_that_may_not_change_are_named(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A part that is none, a proposer that edits its own part, and a scale without words."""
-    assert optimize("--editable", "anchor") == 2
-    assert "--editable 'anchor' is not a part that may change" in capsys.readouterr().out
-    assert optimize("--editable", "anchors", "--proposer", "gepa") == 2
-    assert (
-        "--editable belongs to --proposer textgrad or rewrite or human" in capsys.readouterr().out
-    )
-    bare = replace(PROMPT, scale=replace(PROMPT.scale, anchors={}), name="bare")
-    (folder / "bare.yaml").write_text(bare.to_yaml(), encoding="utf-8")
-    said = ("--model", "simulated", "--objective", "raise precision", "--editable", "anchors")
-    assert run("optimize", "bare.yaml", "noted.jsonl", *said) == 2
-    assert "does not say what its grades mean" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("proposer", ["textgrad", "rewrite"])
 def test_the_optimizer_model_is_asked_for_anchors_too(
     folder: Path, capsys: pytest.CaptureFixture[str], proposer: str
@@ -202,14 +198,6 @@ def test_the_optimizer_model_is_asked_for_anchors_too(
     )
     assert run(*plan, *parts, "--json") == 0
     assert body["calls"] <= json.loads(capsys.readouterr().out)["calls"]["at_most"]
-
-
-def test_a_broken_edit_is_refused_before_anything_is_spent(folder: Path) -> None:
-    """A file that is no prompt makes no run."""
-    (folder / "edit.yaml").write_text(
-        yaml.safe_dump({"format": "1", "name": "x"}), encoding="utf-8"
-    )
-    assert optimize("--proposer", "human", "--edit", "edit.yaml") == 2
 
 
 def test_a_configuration_opens_its_proposer_and_survives_json() -> None:
