@@ -182,17 +182,22 @@ class Gated:
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `gate --json` prints."""
-        stats = self.stats
-        cost = stats.cost if stats and stats.price_known else None
         return {
             "run": self.run_id,
             **write_event(self.answer),
             "needed": self.needed,
             "repeated": self.repeated,
-            "calls": stats.calls if stats else 0,
-            "recorded": stats.recorded if stats else 0,
-            "cost": cost,
+            **spent(self.stats),
         }
+
+
+def spent(stats: ClientStats | None) -> dict[str, Any]:  # Any: JSON
+    """Return calls, cached answers and dollars; of an answer that asked nothing there are none."""
+    return {
+        "calls": stats.calls if stats else 0,
+        "recorded": stats.recorded if stats else 0,
+        "cost": stats.cost if stats and stats.price_known else None,
+    }
 
 
 def needed(decision: DecisionRecord) -> dict[str, int] | None:

@@ -32,7 +32,6 @@ from ...optimize.settings import require_probability
 from ...slices import parse_predicate
 from ..config.options import JudgeModelOptions
 from ..store.engines import check_engine, engine_record
-from ..store.journal import list_runs
 from ..store.ledger import HoldoutLedger
 from ..store.run_config import RunConfig
 from ..store.sealed_rows import pair_of
@@ -44,12 +43,12 @@ from .decide import (
     Terms,
     answer_once,
     answered,
-    asked_version,
     count_groups,
     decide_with_model,
     named,
 )
 from .run_summary import RunSummary, read_run, split_of_run
+from .verification import decisions_about
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -357,28 +356,23 @@ def gate_again(workspace: Workspace, prompt: JudgePrompt, model: GateModel) -> G
 
 
 def _last_accept(workspace: Workspace, prompt: JudgePrompt) -> _Past:
-    kinds = ("optimize", "gate", HUNKS)
-    for info in reversed(list_runs(workspace.database, *kinds) if workspace.exists else ()):
-        run = read_run(workspace, info.run_id)
-        if info.kind == "optimize":
-            version = run.best.version if run.best else None
-            if version == prompt.version and run.decision is not None and run.decision.accepted:
-                return _of_optimization(workspace, run)
-            continue
-        accepted = run.answer is not None and run.answer.decision.accepted
-        if not accepted or asked_version(info) != prompt.version:
-            continue
-        if info.kind == HUNKS:
-            return _of_hunks(workspace, run)
-        if run.answer is not None and run.answer.model:
-            return _of_gate(run, run.answer.model)
-    raise InputError(
-        f"no decision in this workspace accepted {named(prompt)}",
-        hint=(
-            "--again repeats the last accept of `optimize` or `gate` on another model; to decide"
-            " afresh name two judges"
-        ),
-    )
+    accepted = [
+        one
+        for one in decisions_about(workspace, prompt)
+        if one.outcome == "accepted" and one.kind in ("optimize", "gate", HUNKS)
+    ]
+    if not accepted:
+        raise InputError(
+            f"no decision in this workspace accepted {named(prompt)}",
+            hint=(
+                "--again repeats the last accept of `optimize` or `gate` on another model; to"
+                " decide afresh name two judges"
+            ),
+        )
+    last, run = accepted[-1], read_run(workspace, accepted[-1].run)
+    if last.kind == HUNKS:
+        return _of_hunks(workspace, run)
+    return _of_gate(run, last.model) if last.kind == "gate" else _of_optimization(workspace, run)
 
 
 def _of_hunks(workspace: Workspace, run: RunSummary) -> _Past:

@@ -74,7 +74,7 @@ from ..store.ledger import HoldoutLedger
 from ..store.run_clients import open_run_clients
 from ..store.sealed_rows import pair_of
 from ..store.workspace import Workspace
-from .decide import GATED, GateModel, Terms, ask_rows, count_groups, hash_question, named
+from .decide import GATED, GateModel, Terms, ask_rows, count_groups, hash_question, named, spent
 from .gate import TwoJudges, hash_verdicts
 from .verdict_pairs import pair_verdicts, rows_judged
 
@@ -175,7 +175,7 @@ class FlipGated:
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `gate --unlabelled --json` prints."""
-        stats, evidence = self.stats, self.decision.to_json()
+        evidence = self.decision.to_json()
         return {
             "run": self.run_id,
             **self.about,
@@ -188,9 +188,7 @@ class FlipGated:
             "concluded": self.answer is not None,
             "most_labels": self.most_labels,
             "flips_won": None if self.wins is None else asdict(self.wins),
-            "calls": stats.calls if stats else 0,
-            "recorded": stats.recorded if stats else 0,
-            "cost": stats.cost if stats and stats.price_known else None,
+            **spent(self.stats),
         }
 
 

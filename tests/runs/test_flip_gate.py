@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -22,6 +21,8 @@ from judgewright.runs.cli import cli
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.labels.session import LabelSession
 from judgewright.runs.store import HoldoutLedger, RunJournal, Workspace, get_run, list_runs
+
+from .run_command import invoke
 
 PROMPT = Registry().get("groundedness")
 NUMBERS = "\nCompare each number with the source, and grade low if it does not appear there."
@@ -53,13 +54,6 @@ def read(path: Path) -> list[dict[str, Any]]:
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     return path
-
-
-def invoke(place: Workspace, *arguments: object) -> Result:
-    """Run a command in the workspace, which it opens itself."""
-    place.close()
-    command: click.Command = cli
-    return CliRunner().invoke(command, [*map(str, arguments), "--workspace", str(place.root)])
 
 
 def ask(

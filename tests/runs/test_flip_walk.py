@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from judgewright.judges import InputError
-from judgewright.runs.cli import cli
 from judgewright.runs.labels.session import LabelSession
 from judgewright.runs.store import LabelStore, RunJournal, Workspace, list_runs
 
 from .review.conftest import visit
+from .run_command import invoke
 
 WORDS = [
     "river",
@@ -70,13 +70,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def is_relevant(passage: str) -> bool:
     """What people say of a passage."""
     return passage.split()[0] < "m"
-
-
-def invoke(place: Workspace, *arguments: object, answers: str = "") -> Result:
-    place.close()
-    return CliRunner().invoke(
-        cli, [*map(str, arguments), "--workspace", str(place.root)], input=answers
-    )
 
 
 def gate(place: Workspace, files: Path, *more: object) -> Result:

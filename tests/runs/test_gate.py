@@ -7,11 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import click
 import httpx
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from judgewright.judges import BudgetSpent, InputError, Registry
 from judgewright.judges.files import load_dataset, load_verdicts
@@ -21,9 +20,10 @@ from judgewright.optimize.holdout import RowFingerprints, decide
 from judgewright.optimize.holdout.ledger import alpha_of_look
 from judgewright.optimize.losses import read_objective
 from judgewright.runs.actions import gated_on, verification
-from judgewright.runs.commands.gate import gate
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import HoldoutLedger, Workspace, list_runs
+
+from .run_command import invoke as run_in
 
 PROMPT = Registry().get("groundedness")
 
@@ -36,10 +36,8 @@ def run(place: Workspace, *arguments: object, code: int = 0) -> dict[str, Any]:
 
 
 def invoke(place: Workspace, *arguments: object) -> Result:
-    """Run `gate` in the workspace, which it opens itself."""
-    place.close()
-    command: click.Command = gate
-    return CliRunner().invoke(command, [*map(str, arguments), "--workspace", str(place.root)])
+    """Run `gate` in the workspace."""
+    return run_in(place, "gate", *arguments)
 
 
 def write_verdicts(

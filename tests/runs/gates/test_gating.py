@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-
-import pytest
 
 from judgewright.judges import Change, Registry
 from judgewright.optimize.events import ChancesReckoned, DecisionRecord, GateAnswered, read_as
@@ -26,13 +23,6 @@ from judgewright.runs.store import RunJournal, Workspace, create_run
 from ..stored_events import EVIDENCE, stored
 
 PROMPT = Registry().get("groundedness")
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Workspace]:
-    """An empty workspace."""
-    with Workspace(tmp_path / "work") as workspace:
-        yield workspace
 
 
 def say(
