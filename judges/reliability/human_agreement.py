@@ -178,35 +178,30 @@ def _read(
     for column in columns:
         require_column(dataset, column)
     if len(columns) > 1:
-        _refuse_unknown(dataset, columns, words)
-        lines = [
-            [_grade(row, column, row.meta.get(column), words) for column in columns]
-            for row in dataset.rows
-        ]
-        return tuple(columns), np.array(lines, np.float64).T
-    lists = [
-        [_grade(row, columns[0], v, words) for v in _listed(row, columns[0])]
-        for row in dataset.rows
-    ]
-    longest = max(map(len, lists))
-    padded = [grades + [math.nan] * (longest - len(grades)) for grades in lists]
-    return tuple(f"{columns[0]}[{i}]" for i in range(longest)), np.array(padded, np.float64).T
-
-
-def _refuse_unknown(dataset: Dataset, columns: Sequence[str], words: Mapping[str, float]) -> None:
-    """Name every word that stands for no grade at once, so that one map mends them all."""
-    examples: dict[str, str] = {}
-    for row in dataset.rows:
-        for column in columns:
+        names = tuple(columns)
+        cells = [[row.meta.get(column) for column in columns] for row in dataset.rows]
+    else:
+        lists = [_listed(row, columns[0]) for row in dataset.rows]
+        longest = max(map(len, lists))
+        names = tuple(f"{columns[0]}[{i}]" for i in range(longest))
+        cells = [grades + [None] * (longest - len(grades)) for grades in lists]
+    grades = np.full((len(names), len(cells)), math.nan)
+    # Every word that stands for no grade is named at once, so that one map mends them all.
+    unknown: dict[str, str] = {}
+    for j, (row, line) in enumerate(zip(dataset.rows, cells, strict=True)):
+        for i, cell in enumerate(line):
             try:
-                read_grade(row.meta.get(column), words)
+                grade = read_grade(cell, words)
             except ValueError:
-                examples.setdefault(str(row.meta[column]).strip(), f"row {row.id!r}, {column!r}")
-    if examples:
-        listed = ", ".join(f"{shorten(word)} ({at})" for word, at in list(examples.items())[:10])
+                unknown.setdefault(str(cell).strip(), f"row {row.id!r}, {names[i]!r}")
+            else:
+                grades[i, j] = math.nan if grade is None else grade
+    if unknown:
+        listed = ", ".join(f"{shorten(word)} ({at})" for word, at in list(unknown.items())[:10])
         raise DataError(
-            f"annotators' words without a grade: {listed}", hint=map_hint(examples, words)
+            f"annotators' words without a grade: {listed}", hint=map_hint(unknown, words)
         )
+    return names, grades
 
 
 def _listed(row: Row, column: str) -> list[Scalar]:
@@ -223,16 +218,6 @@ def _listed(row: Row, column: str) -> list[Scalar]:
             hint="name two columns or more, one an annotator",
         )
     return grades
-
-
-def _grade(row: Row, column: str, cell: Scalar, words: Mapping[str, float]) -> float:
-    try:
-        grade = read_grade(cell, words)
-    except ValueError as error:
-        raise DataError(
-            f"row {row.id!r}: {column!r}: {error}", hint="say which word stands for which grade"
-        ) from None
-    return math.nan if grade is None else grade
 
 
 def _annotated_twice(decisions: FloatArray) -> BoolArray:
