@@ -5,10 +5,11 @@ rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..judges import Estimate
+from ..judges.metrics import as_json
 from ..judges.notebook_display import html_table
 from .consistency import Consistency
 from .effect import ERRORS, Direction, Parts
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Standing = Literal["confirmed", "likely", "only seen"]
+KEYS = (
+    *("predicate", "n", "support", "metric", "value", "rest", "low", "high", "p", "direction"),
+    *("parts", "expected_gain", "consistency", "confirmed", "prompt_target", "standing", "bound"),
+    "within",
+)
+"""What a slice has as JSON."""
 CALIBRATION = "The judge's own outputs: calibration, not a cause"
 """What stands over the metric at the values of judges' outputs, wherever it is shown."""
 
@@ -138,25 +145,13 @@ class FoundSlice:
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the slice with the keys of the command's contract."""
-        return {
+        texts = {
             "predicate": str(self.predicate),
-            "n": self.n,
-            "support": self.support,
-            "metric": self.metric,
-            "value": self.value,
-            "rest": self.rest,
-            "low": self.low,
-            "high": self.high,
-            "p": self.p,
             "direction": self.confusion or self.direction,
-            "parts": self.parts and asdict(self.parts),
-            "expected_gain": self.expected_gain,
-            "consistency": self.consistency and asdict(self.consistency),
-            "confirmed": self.confirmed,
-            "prompt_target": self.prompt_target,
-            "standing": self.standing,
-            "bound": self.bound,
             "within": self.within and str(self.within),
+        }
+        return {
+            name: texts[name] if name in texts else as_json(getattr(self, name)) for name in KEYS
         }
 
     def describe(self) -> str:

@@ -17,7 +17,7 @@ from ..files.label_words import WORDS, map_hint, read_grade
 from ..files.problems import shorten
 from ..files.records import parse_strictly
 from ..judged_dataset import BoolArray, FloatArray, JudgedDataset, group_codes
-from ..metrics import Estimate
+from ..metrics import Estimate, as_json
 from ..metrics.benchmark import Benchmark, measure, require_column
 from ..metrics.rater_agreement import Level, krippendorff_alpha
 from ..rows import Dataset, Row, Scalar
@@ -93,26 +93,19 @@ class HumanAgreement:
 
     def to_json(self) -> dict[str, object]:
         """Return every figure; of each benchmark against one annotator agreement, kappa and F1."""
-        out: dict[str, object] = {
-            "annotators": self.annotators,
-            "n": self.n,
-            "agreement": self.agreement.to_json(),
-        }
-        out |= {
-            "kappa": self.kappa.to_json(),
-            "alpha": self.alpha.to_json(),
-            "alpha_level": self.alpha_level,
-        }
+        names = ["annotators", "n", "agreement", "kappa", "alpha", "alpha_level"]
         if self.judge_agreement is not None and self.gap is not None:
-            out |= {"judge_agreement": self.judge_agreement.to_json(), "gap": self.gap.to_json()}
+            names += ["judge_agreement", "gap"]
+        body = {name: as_json(getattr(self, name)) for name in names}
+        if "gap" in body:
             judge: dict[str, dict[str, object]] = {}
             for name, benchmark in self.judge.items():
                 metrics = benchmark.metrics
                 judge[name] = {
-                    each: metrics[each].to_json() for each in JUDGE_METRICS if each in metrics
+                    each: as_json(metrics[each]) for each in JUDGE_METRICS if each in metrics
                 }
-            out["judge"] = judge
-        return out
+            body["judge"] = judge
+        return body
 
 
 def human_agreement(

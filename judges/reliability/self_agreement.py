@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..judged_dataset import FloatArray, IntArray, JudgedDataset, group_codes
-from ..metrics import BINARY_METRICS, Estimate, bootstrap, influence, point
+from ..metrics import BINARY_METRICS, Estimate, as_json, bootstrap, influence, point
 from ..metrics.agreement import kappa
 from ..metrics.paired_comparison import clustered_se
 from ..rows import Row
@@ -124,15 +124,9 @@ class Retest:
             if spread.reason:
                 body["reason"] = spread.reason
             spreads[name] = body
-        return {
-            "rounds": self.rounds,
-            "n": self.n,
-            "self_agreement": self.self_agreement.to_json(),
-            "grade_agreement": self.grade_agreement.to_json(),
-            "kappa": self.kappa.to_json(),
-            "spread": spreads,
-            "flips": [flip.to_json() for flip in self.flips],
-        }
+        names = ("rounds", "n", "self_agreement", "grade_agreement", "kappa")
+        body = {name: as_json(getattr(self, name)) for name in names}
+        return body | {"spread": spreads, "flips": [flip.to_json() for flip in self.flips]}
 
 
 def retest(
