@@ -93,6 +93,10 @@ class JudgedArrays:
         """Scored rows."""
         return len(self.label) if self.weight is None else int(self.weight.sum())
 
+    def count(self, member: BoolArray) -> int:
+        """Return how many rows the marked positions stand for; shape (n,)."""
+        return int(member.sum() if self.weight is None else self.weight[member].sum())
+
     @property
     def group_count(self) -> int:
         """How many groups the scored rows belong to."""

@@ -282,10 +282,7 @@ def _worst_case(predictions: JudgedArrays, table: IntArray) -> dict[str, Bounds]
 def _notes(predictions: JudgedArrays) -> tuple[str, ...]:
     n = predictions.n
     notes = cautions.notes(predictions)
-    stated = np.isfinite(predictions.probability)
-    with_probability = int(
-        (stated if predictions.weight is None else predictions.weight[stated]).sum()
-    )
+    with_probability = predictions.count(np.isfinite(predictions.probability))
     is_choice = predictions.scale.kind == "choice"
     if 0 < with_probability < n and not is_choice:
         notes.append(

@@ -44,7 +44,7 @@ def metric_cautions(predictions: JudgedArrays) -> dict[str, str]:
                 members = members & has_probability
             texts.append(_few(members, predictions, kind))
         cautions[name] = "; ".join(filter(None, texts))
-    if n := _rows(has_probability, predictions):
+    if n := predictions.count(has_probability):
         groups, weight = predictions.shared_groups, predictions.weight
         error, by_chance = ece_by_chance(
             predictions.positive[has_probability],
@@ -75,12 +75,8 @@ def notes(predictions: JudgedArrays) -> list[str]:
     return texts
 
 
-def _rows(member: BoolArray, predictions: JudgedArrays) -> int:
-    return int(member.sum() if predictions.weight is None else predictions.weight[member].sum())
-
-
 def _few(member: BoolArray, predictions: JudgedArrays, kind: RowKind) -> str:
-    rows, groups = _rows(member, predictions), predictions.shared_groups
+    rows, groups = predictions.count(member), predictions.shared_groups
     holders = rows if groups is None else len(np.unique(groups[member]))
     if 0 < rows < FEW_OF_A_CLASS:
         return f"only {_counted(rows, 'row')} {kind}"

@@ -22,7 +22,7 @@ from ..scale import LOGIT_EDGE, Calibration, DecisionRule, Isotonic, OutputScale
 from ..verdict import Answer, apply_rule, as_given
 from .benchmark import Benchmark, measure
 from .catalog import BINARY_METRICS, METRICS
-from .estimate import Estimate
+from .estimate import Estimate, as_json
 from .influence import point
 from .paired_comparison import Change, compare
 
@@ -99,19 +99,8 @@ class Calibrated:
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return rule, metrics before and after, and notes."""
-        pairs = {
-            name: {"before": before and before.to_json(), "after": after and after.to_json()}
-            for name, (before, after) in self.shown().items()
-        }
-        change = None
-        if self.change is not None:
-            change = {
-                "difference": self.change.difference,
-                "low": self.change.low,
-                "high": self.change.high,
-                "n": self.change.n,
-                "groups": self.change.groups,
-            }
+        change = self.change
+        shown = ("difference", "low", "high", "n", "groups")
         return {
             "rule": {"version": self.rule.version, **self.rule.to_json()},
             "metric": self.metric,
@@ -120,8 +109,11 @@ class Calibrated:
             "n": self.before.n,
             "groups": self.before.groups,
             "simulated": self.before.simulated,
-            "metrics": pairs,
-            "change": change,
+            "metrics": {
+                name: {"before": as_json(before), "after": as_json(after)}
+                for name, (before, after) in self.shown().items()
+            },
+            "change": change and {name: getattr(change, name) for name in shown},
             "notes": list(self.notes),
         }
 

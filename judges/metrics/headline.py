@@ -68,7 +68,7 @@ def judge_warning(predictions: JudgedArrays, metrics: Mapping[str, Estimate]) ->
             f" figures say next to nothing about single rows ({kappa_text})"
         )
     usual = int(people.argmax())
-    agreed = _agreed(predictions)
+    agreed = predictions.n - predictions.count(predictions.wrong)
     constant = (
         f"always answering {names[usual]} would agree with people on {people[usual]:,} of {n:,}"
         " rows"
@@ -105,11 +105,3 @@ def _answers(predictions: JudgedArrays) -> tuple[tuple[str, ...], IntArray, IntA
         )
     weight, size = predictions.weight, len(names)
     return names, count_rows(people, weight, size), count_rows(judge, weight, size)
-
-
-def _agreed(predictions: JudgedArrays) -> int:
-    """Return on how many rows judge and people decide alike."""
-    alike = predictions.positive == predictions.predicted
-    if predictions.scale.kind == "choice":
-        alike = predictions.label == predictions.score
-    return int(alike.sum() if predictions.weight is None else predictions.weight[alike].sum())
