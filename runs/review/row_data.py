@@ -182,10 +182,10 @@ def changes_of(head: Json) -> tuple[Change, ...]:
 def _flips(workspace: Workspace, run_id: str) -> tuple[dict[str, Any], list[RowItem]]:
     both = validation(workspace, read_run(workspace, run_id))
     flips = flips_of(both)
-    head = _counts(flips) | {
+    head: dict[str, Any] = _counts(flips) | {
         "labels": body_of(both.before.dataset.labels),
         "before": as_json(bins_of_verdicts(both.before)),
-        "after": as_json(bins_of_verdicts(both.after)) if both.after else [],
+        "after": as_json(bins_of_verdicts(both.after) if both.after else ()),
     }
     return head, _flip_items(flips)
 
