@@ -100,9 +100,9 @@ PYTHON_TASKS = {
         "Record a run": ("journal", "events"),
     },
     "exports": {
-        "Write an export": ("", "targets", "all_targets", "manifest", "write_export", "push"),
+        "Write an export": ("", "targets", "manifest", "write_files", "push"),
         "Verify it": ("verify",),
-        "Add a target": ("target",),
+        "Add a target": ("target", "adapter"),
     },
 }
 """For each page of Python names: tasks, and the files or folders whose names belong to them."""

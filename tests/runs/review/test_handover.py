@@ -149,7 +149,8 @@ def test_a_hostile_judge_stays_text_on_every_page_and_in_every_archive(
             assert all(entry.external_attr == 0o644 << 16 for entry in archive.infolist())
     unpack(desk.get(f"{place}/python/archive").content, tmp_path / "out")
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); import groundedness; print(groundedness.NAME)"
+        "import sys; sys.path.insert(0, sys.argv[1]); from judgewright_judge import Judge;"
+        " print(Judge(sys.argv[1] + '/judge.json').name)"
     )
     (folder,) = (tmp_path / "out").iterdir()
     ran = subprocess.run(
@@ -227,7 +228,7 @@ def test_it_is_pushed_after_a_second_question_alone_and_no_password_is_shown(
     assert f'href="{PLACE}/mlflow/push"' in page
     question = desk.get(f"{PLACE}/mlflow/push").text
     assert "http://***@127.0.0.1:9" in question
-    assert "Fences around row text" in question
+    assert "fixed tags as fences" in question
     for form in ({"to": ""}, {"to": "http://other"}):
         assert post(desk, f"{PLACE}/mlflow/push", **form)[0] == 404
     foreign = desk.post(
