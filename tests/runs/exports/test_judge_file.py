@@ -5,7 +5,6 @@ the rule does.
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import subprocess
 import sys
@@ -17,17 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import (
-    Completion,
     DecisionRule,
     Example,
     Isotonic,
     JudgePrompt,
-    OutputScale,
     Platt,
     Registry,
     Row,
-    Verdict,
-    read_reply,
 )
 from judgewright.runs.exports import TARGETS, ExportContext, stem, write_export
 
@@ -92,83 +87,16 @@ def test_hostile_prompts_and_rows_are_sent_as_judgewright_sends_them(
     assert judge_of(prompt).messages(inputs) == ours(prompt, inputs)
 
 
-def test_twenty_thousand_letters_are_carried() -> None:
-    """A long prompt is no other."""
-    prompt = replace(Registry().get("groundedness"), criteria="x" * 20_000)
-    row = {"source": "y" * 20_000, "statement": "z"}
-    assert judge_of(prompt).messages(row) == ours(prompt, row)
-
-
-PROMPTS = [Registry().get(name) for name in Registry().names()]
-PROMPTS.append(
-    replace(
-        PROMPTS[0],
-        scale=OutputScale(kind="binary", threshold=1.0),
-        reply_schema={"why": "text", "score": "score"},
-    )
-)
-AROUND = [
-    "",
-    "```json\n",
-    "{x} ",
-    "so: ",
-    '{"score": 1} ',
-    "}",
-    "{",
-    "<think>{</think>",
-    "{}</think>",
-    "</think>",
-]
-VALUES = st.one_of(
-    st.integers(-2, 5),
-    st.floats(-0.5, 3.5),
-    st.booleans(),
-    st.none(),
-    st.sampled_from(
-        ["yes", "No", " TRUE ", "3", "2.0", " 0.5 ", "orders", "Staff", "1e1", "", "٣", "positive"]
-    ),
-    st.lists(st.integers(), max_size=1),
-)
-
-
-@settings(max_examples=300, deadline=None)
-@given(
-    prompt=st.sampled_from(PROMPTS),
-    value=VALUES,
-    name=st.sampled_from(["own", "score", "other"]),
-    around=st.tuples(st.sampled_from(AROUND), st.sampled_from(AROUND)),
-)
-def test_json_replies_are_read_as_judgewright_reads_them(
-    prompt: JudgePrompt, value: object, name: str, around: tuple[str, str]
-) -> None:
-    """The same grade, or none where we have none: quoted, broken, repeated and fenced replies
-    alike.
-    """
-    field = (
-        next(f for f, kind in prompt.reply_schema.items() if kind == "score")
-        if name == "own"
-        else name
-    )
-    reply = around[0] + json.dumps({"reason": "r {y}", field: value}) + around[1]
-    wanted = read_reply(prompt, Completion(text=reply))
-    assert read(READERS[prompt.version], reply) == (
-        wanted.score if isinstance(wanted, Verdict) else None
-    )
-
-
-READERS = {prompt.version: judge_of(prompt) for prompt in PROMPTS}
-
-
 def test_a_reply_of_null_has_no_grade() -> None:
     """An endpoint may send it; the module says so as of any other reply that it cannot read."""
-    assert read(READERS[PROMPTS[0].version], None) is None
+    assert read(judge_of(Registry().get("groundedness")), None) is None
 
 
 def test_a_judge_runs_without_judgewright(tmp_path: Path, context) -> None:
     """By the files of the export and the standard library, from whatever folder; of another version
     of the reader it is refused.
     """
-    write_export(context(PROMPTS[0]), TARGETS["python"], tmp_path / "out")
+    write_export(context(Registry().get("groundedness")), TARGETS["python"], tmp_path / "out")
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from judgewright_judge import Judge\n"

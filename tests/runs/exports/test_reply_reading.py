@@ -21,60 +21,10 @@ from judgewright.runs.exports.reply_forms import FormOfReply, reply_forms, write
 from .exported_judge import exported_judge
 
 READER = Path(__file__).resolve().parents[3] / "runs/exports/adapters/reply_reading.mjs"
+REPLIES = json.loads((Path(__file__).parent / "replies.json").read_text(encoding="utf-8"))
+"""Replies with the grades that a person would read in them, and pieces to join by chance."""
 READERS: dict[str, Any] = {}
 """Exported judges by version."""
-
-WITH_A_VERDICT = {
-    "no reason for its end",
-    "ended by eos",
-    *(
-        "in a fence",
-        "in a fence without a language",
-        "after a sentence",
-        "before a sentence",
-        "after thinking",
-    ),
-    *(
-        "after thinking in another tag",
-        "after thinking whose opening tag is missing",
-        "a draft, then a verdict",
-    ),
-    *(
-        "a verdict, twice",
-        "line breaks of Windows",
-        "a mark of the byte order",
-        "two thousand words",
-        "in a list",
-    ),
-    *(
-        "in quotation marks",
-        "the value alone",
-        "the value in bold, with a full stop",
-        "a line with the verdict",
-    ),
-    *(
-        "two lines with a verdict",
-        "a value out of so many",
-        "a field twice, alike",
-    ),
-    *(
-        "the value as text",
-        "the value with white space",
-        "the value as a float",
-        "the value in other letters",
-    ),
-    *(
-        "fields that nobody asked for",
-        "half a letter",
-        "a comment",
-        "two objects, the first with the value",
-    ),
-    *("curly quotes", "apostrophes for quotes", "a comma too many", "a name in capitals"),
-    *("the value in a list", "the object in an object"),
-}
-"""Forms that give the highest of 0 to 3, where JSON is asked for."""
-LOWEST = {"the verdict quoted in a text"}
-"""What gives the lowest: the object's own field, and not the one that its text quotes."""
 
 
 def in_prose(scale: OutputScale, mark: str = "") -> JudgePrompt:
@@ -188,18 +138,30 @@ def exported(judge: JudgePrompt, form: FormOfReply) -> float | None:
         return None
 
 
+def require_read(
+    cases: list[tuple[JudgePrompt, FormOfReply]], wanted: list[float | None], folder: Path
+) -> None:
+    """All three readers give these grades; None is none."""
+    readers = (
+        [ours(*case) for case in cases],
+        [exported(*case) for case in cases],
+        in_javascript(cases, folder),
+    )
+    names = [(judge.reply_form, form.name, form.content) for judge, form in cases]
+    for scores in readers:
+        assert list(zip(names, scores, strict=True)) == list(zip(names, wanted, strict=True))
+
+
 def test_each_form_of_reply_says_what_a_person_would_say_that_it_says(tmp_path: Path) -> None:
     """All three readers agree with the table above."""
     judge = JUDGES[0]
     forms = [form for form in reply_forms(judge) if not form.name.startswith("grade ")]
     assert len({form.name for form in forms}) == len(forms) == 68
-    assert {form.name for form in forms} >= WITH_A_VERDICT | LOWEST
-    wanted = [3.0 if f.name in WITH_A_VERDICT else 0.0 if f.name in LOWEST else None for f in forms]
-    assert [(form.name, ours(judge, form)) for form in forms] == [
-        (form.name, score) for form, score in zip(forms, wanted, strict=True)
-    ]
-    assert [exported(judge, form) for form in forms] == wanted
-    assert in_javascript([(judge, form) for form in forms], tmp_path) == wanted
+    grades = dict.fromkeys(REPLIES["forms_with_the_highest"], 3.0)
+    grades |= dict.fromkeys(REPLIES["forms_with_the_lowest"], 0.0)
+    assert {form.name for form in forms} >= grades.keys()
+    wanted = [grades.get(form.name) for form in forms]
+    require_read([(judge, form) for form in forms], wanted, tmp_path)
 
 
 def test_a_percentage_is_read_wherever_grades_go_from_0_to_100(tmp_path: Path) -> None:
@@ -214,47 +176,7 @@ def test_a_percentage_is_read_wherever_grades_go_from_0_to_100(tmp_path: Path) -
                 text = json.dumps({"risk": value}) if judge.reply_schema else f"Risk: {value}"
                 cases.append((judge, FormOfReply(name=value, content=text)))
                 wanted.append(float(names.index(str(share)) if names else share))
-    assert [ours(*case) for case in cases] == wanted
-    assert [exported(*case) for case in cases] == wanted
-    assert in_javascript(cases, tmp_path) == wanted
-
-
-POINTS = {
-    "评分：4分": 4.0,
-    "评分：4分。": 4.0,
-    "评分：4分/5分": 4.0,
-    "评分：4点\n": 4.0,
-    "评分：4 점": 4.0,
-    "评分：4分钟": None,
-    "评分：4/5分": 4.0,
-    "评分：7分": None,
-}
-MARKS = {
-    "[[ ## verdict ## ]] ...": {
-        '{"reasoning": "It would be FAIL.", "verdict": "PASS"}': 1.0,
-        '```json\n{"verdict": "FAIL", "score": 1}\n```': 0.0,
-        'The row says {"verdict": "PASS"}.': None,
-        '{"verdict": "PASS"} {"verdict": "FAIL"}': None,
-        '{"verdict": "PASS", "verdict": "FAIL"}': None,
-        '{"note": {"verdict": "PASS"}, "more": 1}': None,
-        '{"verdict": "PASS", "note": "cut': None,
-        "[[ ## verdict ## ]]\nPASS": 1.0,
-    },
-    "Final Verdict: ...": {
-        '{"final_verdict": "PASS"}': 1.0,
-        '{"draft": "PASS", "final": "FAIL"}': None,
-    },
-    "last line": {
-        '{"verdict": "PASS"}': 1.0,
-        "Looks like a fail, but is none -> PASS": None,
-        "PASS\nNothing in it is wrong.": None,
-        "PASS it is\n\nNothing in it is wrong.": None,
-    },
-    "-> ...": {"the unit is missing, which a pass needs -> FAIL": 0.0, "FAIL -> **PASS**": 1.0},
-}
-
-
-REPLIES = json.loads((Path(__file__).parent / "replies.json").read_text(encoding="utf-8"))
+    require_read(cases, wanted, tmp_path)
 
 
 def cases_of_the_table() -> list[tuple[JudgePrompt, str, float | None]]:
@@ -274,14 +196,8 @@ def test_a_reply_ends_with_its_turn_and_is_mended_where_one_reading_is_left(tmp_
     people write it.
     """
     cases = cases_of_the_table()
-    wanted = [(text, grade) for _, text, grade in cases]
     forms = [(judge, FormOfReply(name=text, content=text)) for judge, text, _ in cases]
-    for scores in (
-        [ours(*case) for case in forms],
-        [exported(*case) for case in forms],
-        in_javascript(forms, tmp_path),
-    ):
-        assert [(text, score) for (text, _), score in zip(wanted, scores, strict=True)] == wanted
+    require_read(forms, [grade for *_, grade in cases], tmp_path)
 
 
 def test_a_text_that_is_no_text_of_json_after_all_has_no_verdict(tmp_path: Path) -> None:
@@ -296,9 +212,7 @@ def test_a_text_that_is_no_text_of_json_after_all_has_no_verdict(tmp_path: Path)
         for judge in (JUDGES[0], JUDGES[4])
     ]
     nothing = [None] * len(cases)
-    assert [ours(*case) for case in cases] == nothing
-    assert [exported(*case) for case in cases] == nothing
-    assert in_javascript(cases, tmp_path) == nothing
+    require_read(cases, nothing, tmp_path)
 
 
 ENDINGS = (
@@ -340,18 +254,18 @@ def test_points_in_chinese_and_objects_in_the_place_of_prose(tmp_path: Path) -> 
     """An object that is all of a reply is read where one of its values is a label; one that stands
     in a sentence is not.
     """
-    cases = [(in_prose(STARS, "评分：..."), text, grade) for text, grade in POINTS.items()]
+    cases = [
+        (in_prose(STARS, "评分：..."), text, grade) for text, grade in REPLIES["points"].items()
+    ]
     binary = OutputScale(kind="binary", labels=("FAIL", "PASS"), threshold=1.0)
     cases += [
         (in_prose(binary, mark), text, grade)
-        for mark, of in MARKS.items()
+        for mark, of in REPLIES["marks"].items()
         for text, grade in of.items()
     ]
     wanted = [grade for _, _, grade in cases]
     forms = [(judge, FormOfReply(name=text, content=text)) for judge, text, _ in cases]
-    assert [ours(*case) for case in forms] == wanted
-    assert [exported(*case) for case in forms] == wanted
-    assert in_javascript(forms, tmp_path) == wanted
+    require_read(forms, wanted, tmp_path)
 
 
 def test_of_a_probability_of_which_low_is_good_all_readers_give_one_minus_it(
@@ -388,9 +302,7 @@ def test_of_a_probability_of_which_low_is_good_all_readers_give_one_minus_it(
             (judge, FormOfReply(name="", content=f"Score: {outside}")) for judge in LOW_JUDGES
         ]
         wanted += [None] * len(LOW_JUDGES)
-    assert [ours(*case) for case in cases] == wanted
-    assert [exported(*case) for case in cases] == wanted
-    assert in_javascript(cases, tmp_path) == wanted
+    require_read(cases, wanted, tmp_path)
     context = ExportContext(prompt=json_judge, rule=json_judge.rule, provenance={})
     sides = [
         our_outcome(context, form).positive for judge, form in cases[:3] if judge is json_judge
@@ -406,121 +318,6 @@ def test_a_form_without_the_field_is_read_as_it_was(tmp_path: Path) -> None:
     assert [ours(*case), exported(*case), *in_javascript([case], tmp_path)] == [0.3] * 3
 
 
-PIECES = (
-    *(
-        "<|im_end|>",
-        "</s>",
-        "<s>",
-        "[INST]",
-        "\nHuman: ",
-        "\nassistant\n",
-        "\nText:\n",
-        "[THINK]",
-        "[/THINK]",
-    ),
-    *(
-        "'",
-        "“",
-        "”",
-        "`",
-        "{{",
-        "}}",
-        ",}",
-        "// no\n",
-        "/* no */",
-        "#",
-        "\\d",
-        "４",
-        "：",
-        "=",
-        "score: ",
-        "'score': ",
-    ),
-    *(
-        '{"Score": 2}',
-        "{'score': 1}",
-        '{"response": {"score": 2}}',
-        '{"score": "2 (most)"}',
-        "(RESULT)",
-        " (1-5)",
-    ),
-    *(
-        "Score: ",
-        "score",
-        "{",
-        "}",
-        '"',
-        ":",
-        ",",
-        "\n",
-        "\r\n",
-        " ",
-        "**",
-        "```",
-        "```json\n",
-        "<think>",
-        "</think>",
-    ),
-    *(
-        "0",
-        "1",
-        "2",
-        "3",
-        "5",
-        ".5",
-        "-1",
-        "/3",
-        " out of 5",
-        "PASS",
-        "fail",
-        "A",
-        "yes",
-        "no",
-        "gut",
-        "mäßig",
-    ),
-    *(
-        "The final score is ",
-        "Bewertung: ",
-        "[[",
-        "]]",
-        "<stars>",
-        "</stars>",
-        "null",
-        "true",
-        "NaN",
-        "[",
-        "]",
-    ),
-    *("\\u00e4", "\\", "confidence: ", "Overall Verdict = ", "no good", "to", "because", "why"),
-    *(
-        "–",
-        "->",
-        " => ",
-        "→",
-        " - ",
-        "：",
-        "Marks: ",
-        "Confidence: ",
-        "评分：",
-        "分",
-        "点",
-        '{"verdict": "PASS"}',
-        "0,5",
-        "85%",
-        "%",
-        " percent",
-        "1,000",
-        "/1,5",
-        "\u2028",
-        "\x1c",
-        "\ufeff",
-        "İ",
-        "ß",
-    ),
-)
-
-
 def test_three_readers_read_every_judges_replies_alike(tmp_path: Path) -> None:
     """Every form for thirteen judges, and two hundred replies each that were put together by
     chance.
@@ -530,7 +327,7 @@ def test_three_readers_read_every_judges_replies_alike(tmp_path: Path) -> None:
     for judge in JUDGES:
         forms = reply_forms(judge)
         for _ in range(200):
-            pieces = [chance.choice(PIECES) for _ in range(chance.randrange(1, 9))]
+            pieces = [chance.choice(REPLIES["pieces"]) for _ in range(chance.randrange(1, 9))]
             if chance.random() < 0.5:
                 grade = chance.choice(judge.scale.levels or (0.5,))
                 pieces.insert(chance.randrange(len(pieces) + 1), write_verdict(judge, grade))
@@ -538,11 +335,4 @@ def test_three_readers_read_every_judges_replies_alike(tmp_path: Path) -> None:
         cases += [(judge, form) for form in forms]
     wanted = [ours(*case) for case in cases]
     assert sum(score is not None for score in wanted) > len(cases) // 4
-    for case, score, mine, script in zip(
-        cases,
-        wanted,
-        [exported(*case) for case in cases],
-        in_javascript(cases, tmp_path),
-        strict=True,
-    ):
-        assert (mine, script) == (score, score), (case[0].reply_form, case[1])
+    require_read(cases, wanted, tmp_path)
