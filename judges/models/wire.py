@@ -6,7 +6,7 @@ Pure functions over bytes, so that whatever carries them (one call, a batch file
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from html import unescape
@@ -234,7 +234,7 @@ def read_answer(
     headers: Mapping[str, str],
     request: Request,
     *,
-    sent: Iterable[str],
+    sent: Collection[str],
     base_url: str = "",
     key_hint: str = "",
 ) -> Completion:
@@ -255,7 +255,7 @@ def read_fault(
     raw: bytes,
     headers: Mapping[str, str],
     *,
-    sent: Iterable[str],
+    sent: Collection[str],
     base_url: str = "",
     key_hint: str = "",
 ) -> ModelError:
@@ -272,18 +272,12 @@ def read_fault(
     if 300 <= status < 400 and (location := headers.get("location")):
         return _redirect(status, urljoin(f"{base_url}{_CHAT}", location))
     fault = _Fault.read(raw)
-    named = _named_parameter(status, fault, sent)
-    if named is None and (name := _named_extra(status, fault, sent)):
-        return ModelError(
-            f"the endpoint refuses {name} of the model's extra_body:"
-            f" {fault.message[:_MESSAGE_CAP]}",
-            status=status,
-            fatal=True,
-            hint=(
-                f"take {name} out of the model's settings, or give it a value that the endpoint"
-                " knows"
-            ),
-        )
+    named, extra = _named(status, fault, sent)
+    if extra is not None:
+        message = f"the endpoint refuses {extra} of the model's extra_body"
+        hint = f"take {extra} out of the model's settings, or give it a value that it knows"
+        message = f"{message}: {fault.message[:_MESSAGE_CAP]}"
+        return ModelError(message, status=status, fatal=True, hint=hint)
     quota = fault.code in _QUOTA_CODES or (
         status == 400 and _NO_CREDIT.search(fault.message) is not None
     )
@@ -300,7 +294,8 @@ def read_fault(
     if named is not None and not quota:
         fatal = False  # it is tried first whether that parameter is meant
     retry_after = read_retry_after(headers)
-    retry_after = _retry_delay(raw) if retry_after is None else retry_after
+    if retry_after is None and (delay := _RETRY_DELAY.search(raw)):  # Gemini's, in the body
+        retry_after = float(delay[1])
     return ModelError(
         f"the endpoint answered {status}: {fault.message[:_MESSAGE_CAP] or 'no message'}",
         retryable=transient and not fatal,
@@ -308,20 +303,8 @@ def read_fault(
         retry_after=retry_after,
         refused_parameter=named,
         fatal=fatal,
-        hint=_hint(status, quota=quota, key_hint=key_hint if wrong_key else ""),
+        hint=_HINTS[402] if quota else (key_hint if wrong_key else "") or _HINTS.get(status),
     )
-
-
-def _retry_delay(raw: bytes) -> float | None:
-    """Return the seconds that Gemini asks to wait in the body of an error."""
-    delay = _RETRY_DELAY.search(raw)
-    return None if delay is None else float(delay[1])
-
-
-def _hint(status: int, *, quota: bool, key_hint: str) -> str | None:
-    if quota:
-        return _HINTS[402]
-    return key_hint or _HINTS.get(status)
 
 
 def _redirect(status: int, location: str) -> ModelError:
@@ -367,11 +350,9 @@ def read_retry_after(headers: Mapping[str, str]) -> float | None:
     """
     date = headers.get("date", "")  # the server's own clock: ours may be off by minutes
     milliseconds = read_seconds(headers.get("retry-after-ms", ""))
-    return (
-        read_seconds(headers.get("retry-after", ""), date)
-        if milliseconds is None
-        else milliseconds / 1000.0
-    )
+    if milliseconds is not None:
+        return milliseconds / 1000.0
+    return read_seconds(headers.get("retry-after", ""), date)
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,34 +408,21 @@ def _page_title(raw: bytes) -> str:
     return f"a web page, {words!r}" if words else "a web page without a title"
 
 
-def _named_parameter(status: int, fault: _Fault, sent: Iterable[str]) -> str | None:
-    """Return the first parameter of ours that an error names, which may or may not be what it is
-    about.
+def _named(status: int, fault: _Fault, sent: Collection[str]) -> tuple[str | None, str | None]:
+    """Return what an error names: a parameter of ours, which may or may not be what it is about,
+    and a further field of the request, for which nobody but the person can say what to do.
     """
-    ours = {_parameter(name) for name in sent}
-    for match in (
-        _NAMES.finditer(f"{fault.param} {fault.message[:_ERROR_CHARS]}")
-        if status in _MAY_REFUSE
-        else ()
-    ):
-        if (name := _parameter(match[0])) in ours:
-            return name
-    return None
-
-
-def _named_extra(status: int, fault: _Fault, sent: Iterable[str]) -> str | None:
-    """Return the further field of the request that an error names; nobody but the person can say
-    what to do then.
-    """
+    if status not in _MAY_REFUSE:
+        return None, None
     about = f"{fault.param} {fault.message[:_ERROR_CHARS]}"
+    ours = {_parameter(name) for name in sent}
+    for match in _NAMES.finditer(about):
+        if (parameter := _parameter(match[0])) in ours:
+            return parameter, None
     for name in sent:
-        if (
-            status in _MAY_REFUSE
-            and name not in _OURS
-            and re.search(rf"\b{re.escape(name)}\b", about)
-        ):
-            return name
-    return None
+        if name not in _OURS and re.search(rf"\b{re.escape(name)}\b", about):
+            return None, name
+    return None, None
 
 
 def _parameter(name: str) -> str:
