@@ -25,7 +25,7 @@ from .join import Aggregate, aggregate_scale, join_claims
 from .split import Split, Splitter, Trivial, split_responses
 
 FIELD = "statement"
-"""The input of a judge that is split into claims unless another is named."""
+"""The input of a judge that is split into claims."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,15 +218,15 @@ def _is_unpaid(answer: Answer | None) -> bool:
     return isinstance(answer, Unscored) and answer.reason == "budget"
 
 
-def require_claims(prompt: JudgePrompt, aggregate: Aggregate, *, field: str = FIELD) -> None:
+def require_claims(prompt: JudgePrompt, aggregate: Aggregate) -> None:
     """Refuse, before anything is paid for, a judge that cannot judge claim by claim.
 
     Raises:
         InputError: It has no such input, or its scale has no order.
     """
-    if field not in prompt.inputs:
+    if FIELD not in prompt.inputs:
         hint = f"it has {', '.join(prompt.inputs)}"
-        raise InputError(f"the judge {prompt.name!r} has no input {field!r} to split", hint=hint)
+        raise InputError(f"the judge {prompt.name!r} has no input {FIELD!r} to split", hint=hint)
     aggregate_scale(prompt.scale, aggregate)
 
 
@@ -236,7 +236,6 @@ def judge_claims(
     client: Client,
     claims: ClaimSettings | None = None,
     *,
-    field: str = FIELD,
     settings: JudgeSettings | None = None,
     rule: DecisionRule | None = None,
     repeat: int = 0,
@@ -250,7 +249,7 @@ def judge_claims(
     or whose splitting failed, is unscored.
 
     Args:
-        prompt: The judge; it sees one claim at a time in `field` and every other input whole.
+        prompt: The judge; it sees one claim at a time in `FIELD` and every other input whole.
         dataset: The responses; the field to split stands among their inputs.
         client: Where the answers come from.
         claims: How responses are split (see `split_responses`), and how verdicts are joined.
@@ -258,7 +257,6 @@ def judge_claims(
             makes the response unsupported; it has the confidence of that claim. `mean`: the mean
             grade on [0, 1], positive from the judge's threshold on. `share`: the share of
             supported claims, positive when all of them are.
-        field: The input that is split.
         settings: How the judge is asked.
         rule: What decides about a claim; the prompt's own threshold unless given.
         repeat: Which repetition of the claims' judging this is; the splitting is not repeated.
@@ -271,18 +269,18 @@ def judge_claims(
         Interrupted: The person asked to stop; finished calls are recorded.
     """
     how = claims or ClaimSettings()
-    require_claims(prompt, how.aggregate, field=field)
+    require_claims(prompt, how.aggregate)
     for row in dataset.rows:
-        if field not in row.inputs:
+        if FIELD not in row.inputs:
             raise PromptError(
-                f"row {row.id!r} has no field {field!r}; the prompt {prompt.name!r} needs it"
+                f"row {row.id!r} has no field {FIELD!r}; the prompt {prompt.name!r} needs it"
             )
     split_settings = ASKING
     if settings is not None:
         # A list of claims is longer than a verdict.
         split_settings = replace(settings, max_tokens=ASKING.max_tokens)
     splits = split_responses(
-        [row.inputs[field] for row in dataset.rows],
+        [row.inputs[FIELD] for row in dataset.rows],
         client,
         splitter=how.splitter,
         trivial=how.trivial,
@@ -294,7 +292,7 @@ def judge_claims(
         for number, claim in enumerate(() if isinstance(split, Unfilled) else split, 1):
             if not claim.trivial and not claim.strayed:
                 # The label is the whole response's and says nothing about one claim.
-                inputs = {**row.inputs, field: claim.text}
+                inputs = {**row.inputs, FIELD: claim.text}
                 claim_rows.append(
                     Row(id=_claim_id(row, number), inputs=inputs, group=row.group or row.id)
                 )

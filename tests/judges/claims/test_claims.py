@@ -208,8 +208,8 @@ def test_a_refused_claim_leaves_its_response_unscored_unless_another_decides() -
 def test_what_cannot_be_split_is_refused_before_anything_is_asked() -> None:
     """An unknown field, and a row without it."""
     with Client(Simulated()) as client:
-        with pytest.raises(InputError, match="no input 'answer' to split"):
-            judge_claims(PROMPT, dataset(GOOD), client, field="answer")
+        with pytest.raises(InputError, match="no input 'statement' to split"):
+            judge_claims(Registry().get("context_relevance"), dataset(GOOD), client)
         bare = Dataset.of([Row(id="x", inputs={"source": SOURCE})], labels=BINARY)
         with pytest.raises(PromptError, match="row 'x' has no field 'statement'"):
             judge_claims(PROMPT, bare, client)
