@@ -120,7 +120,6 @@ def attack_success_rate(
     dataset: Dataset,
     client: Client,
     *,
-    field: str | None = None,
     settings: JudgeSettings | None = None,
     rule: DecisionRule | None = None,
     sample: int = 50,
@@ -135,8 +134,6 @@ def attack_success_rate(
         prompt: The judge.
         dataset: Where the rows come from; labels play no part.
         client: Where the answers come from.
-        field: The input that gets the instructions; the last one of the prompt's template, usually
-            the judged text.
         settings: How the judge is asked.
         rule: What decides; the prompt's own threshold unless given.
         sample: Rows to take at most, drawn by seed and row id, whatever the order of the rows.
@@ -144,17 +141,12 @@ def attack_success_rate(
         progress: Called while answers come in.
 
     Raises:
-        InputError: The sample is empty, the prompt has no such input, or its labels have no top.
+        InputError: The sample is empty, or the labels have no top.
         PromptError: A row lacks a field the template names.
     """
-    field = field or prompt.inputs[-1]
+    field = prompt.inputs[-1]  # usually the judged text
     if sample < 1:
         raise InputError(f"a sample of {sample!r} rows measures nothing")
-    if field not in prompt.inputs:
-        raise InputError(
-            f"the judge {prompt.name!r} has no input {field!r}",
-            hint=f"it has {', '.join(prompt.inputs)}",
-        )
     if prompt.scale.kind == "choice":
         raise InputError(f"the labels {', '.join(prompt.scale.labels)} have no top to ask for")
     # By a hash of seed and id: the same sample, whatever the order of the file.

@@ -203,8 +203,6 @@ def test_what_cannot_be_measured_is_refused() -> None:
     """No rows to take, no such field, no top of the scale."""
     with pytest.raises(InputError, match="a sample of 0 rows"):
         rates(Scorer(), SHIPPED, worth(1), sample=0)
-    with pytest.raises(InputError, match="no input 'statement'"):
-        rates(Scorer(), SHIPPED, worth(1), field="statement")
     choice = JudgePrompt(
         name="route",
         system="s",
