@@ -12,9 +12,8 @@ import click
 from ...judges import InputError, JudgedDataset
 from ...optimize.options import changed_options, option, spelling
 from ...slices import SliceAudit, apply_marks, audit_slice
-from ...slices.inspect_slice import MeasuredSlice, measure_slice
+from ...slices.inspect_slice import MeasuredSlice, list_rows, measure_slice
 from ...slices.saved import read_slice
-from ...slices.slice_rows import list_rows
 from ..actions.find_slices import (
     Search,
     named_slice,

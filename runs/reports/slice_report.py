@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from ...judges import Estimate, JudgedDataset
 from ...slices import SliceReport
 from ...slices.effect import Parts
-from ...slices.inspect_slice import WITHOUT_GAIN, MeasuredSlice
-from ...slices.slice_rows import SliceRow, SliceRows
+from ...slices.inspect_slice import WITHOUT_GAIN, MeasuredSlice, SliceRow, SliceRows
 from ..actions.find_slices import advise
 from ..terminal import inline, table_text
 from .numbers import interval, number, p_equals, p_value, signed, span
