@@ -4,7 +4,6 @@ predicate.
 
 import random
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -21,7 +20,6 @@ from judgewright.judges import (
     Unscored,
     Verdict,
 )
-from judgewright.judges.files import load_verdicts
 from judgewright.optimize import choose_target
 from judgewright.slices import (
     Limits,
@@ -36,7 +34,6 @@ from judgewright.slices import (
 
 from ..judged_tables import judged_table
 
-VERDICTS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "verdicts"
 KEYS = (
     *(
         "predicate",
@@ -368,28 +365,6 @@ def test_a_frame_and_a_table_of_the_same_rows_give_the_same_slices() -> None:
     assert [s.to_json() for s in by_frame.slices] == [s.to_json() for s in by_rows.slices]
     with pytest.raises(InputError, match="no column 'gold'"):
         find_in_frame(frame, label="gold")
-
-
-def test_real_verdicts_give_few_readable_slices() -> None:
-    """GPT-4o's grades on TREC DL 2019, grouped by query: the leaks are out and no gain is more than
-    its rows show.
-    """
-    path = VERDICTS / "trecdl19.gpt-4o-umbrela.jsonl"
-    if not path.exists():
-        pytest.skip(f"{path.name} is not beside the checkout")
-    judged = load_verdicts(
-        path, label="label", score="score", threshold=2.0, group="metadata.query_id"
-    )
-    report = find_slices(judged, metric="precision")
-    assert "label_binary" in report.left_out
-    assert "verdict" in report.left_out
-    assert 1 <= len(report.slices) <= 10
-    for found in report.slices:
-        assert found.value < found.rest
-        assert found.value <= found.bound
-        assert 0 <= found.gain_low <= found.expected_gain
-        assert parse_predicate(str(found.predicate)).mask(judged.rows).sum() == found.support
-    assert find_slices(judged, metric="precision").to_json() == report.to_json()
 
 
 def test_a_search_writes_nothing_into_its_features_and_a_second_one_tells_its_own_reasons() -> None:

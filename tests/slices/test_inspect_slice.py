@@ -215,18 +215,3 @@ def test_a_reason_is_given_exactly_where_a_slice_is_no_target(
         within=None,
     )
     assert (found.why_no_target == "") == found.prompt_target
-
-
-def test_a_base_rate_decoy_is_called_one() -> None:
-    """Confirmed low precision with an unchanged judge: the reason names the base rate."""
-    rng = np.random.default_rng(2)
-    n = 6000
-    origin = rng.choice(["poor", "rich"], n)
-    label = rng.random(n) < np.where(origin == "poor", 0.15, 0.6)
-    said = np.where(label, rng.random(n) > 0.1, rng.random(n) < 0.2)
-    judged = table({"origin": origin.tolist()}, label, said, np.arange(n))
-    (found,) = find_slices(judged).slices
-    assert found.confirmed
-    assert "base rate" in found.why_no_target
-    unsure = replace(found, p=0.4)
-    assert "not confirmed" in unsure.why_no_target

@@ -1,8 +1,6 @@
 """What texts are like is read from one row alone, and the search finds what it should by it."""
 
-import random
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -306,29 +304,6 @@ def test_a_feature_gives_way_to_a_column_that_tells_nearly_the_same() -> None:
     found = read_features(judged, text=True)
     assert [column.name for column in found.columns] == ["tokens"]
     assert found.left_out["answer:words"] == "orders the rows nearly as 'tokens' does"
-
-
-def test_row_order_column_order_and_duplicates_change_nothing_with_texts() -> None:
-    """Shuffled rows, inputs in another order and a repeated column give the same slices with the
-    same numbers.
-    """
-    judged = texts_table(2400)
-    order = list(range(len(judged.rows)))
-    random.Random(3).shuffle(order)
-    mixed = judged.only(order)
-    rows = tuple(
-        replace(r, inputs=dict(reversed(r.inputs.items())), meta={"zz": r.meta["kind"], **r.meta})
-        for r in mixed.dataset.rows
-    )
-    again = replace(mixed, dataset=replace(mixed.dataset, rows=rows))
-    first, second = (
-        find_slices(table, metric="specificity", text=True) for table in (judged, again)
-    )
-    assert first.slices
-    assert [str(s.predicate) for s in first.slices] == [str(s.predicate) for s in second.slices]
-    for one, other in zip(first.slices, second.slices, strict=True):
-        assert one.p == pytest.approx(other.p, rel=1e-9)
-        assert (one.n, one.value, one.rest) == (other.n, other.value, other.rest)
 
 
 def test_what_a_text_tells_of_the_label_is_no_leak_unless_it_is_the_label() -> None:

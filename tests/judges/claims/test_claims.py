@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -35,12 +34,9 @@ from judgewright.judges.claims import (
     split_responses,
     split_sentences,
 )
-from judgewright.judges.files import load_dataset
-from judgewright.judges.metrics import measure
 from judgewright.judges.models import Client, Completion, Request
 from judgewright.judges.simulated import Simulated
 
-DATA = Path(__file__).resolve().parents[3] / "../shared/data"
 PROMPT = Registry().get("groundedness")
 SOURCE = (
     "The town council of Brenk voted on Monday to close the old harbour. Mayor Ilse Tamm said that"
@@ -214,33 +210,6 @@ def test_what_cannot_be_split_is_refused_before_anything_is_asked() -> None:
         with pytest.raises(PromptError, match="row 'x' has no field 'statement'"):
             judge_claims(PROMPT, bare, client)
         assert client.stats.requests == 0
-
-
-@pytest.mark.skipif(not DATA.exists(), reason="the shared data are not beside the checkout")
-def test_real_responses_are_judged_by_claim_in_every_way() -> None:
-    """Forty RAGTruth answers, split both ways and joined three ways, give a benchmark; a minimum is
-    never kinder.
-    """
-    rows = load_dataset(
-        DATA / "groundedness_ragtruth_qa_response.jsonl",
-        inputs=PROMPT.inputs,
-        scale=PROMPT.scale,
-        limit=40,
-    )
-    with Client(Simulated()) as client:
-        for splitter in ("sentence", "model"):
-            tables = {
-                how: judge_claims(
-                    PROMPT,
-                    rows,
-                    client,
-                    ClaimSettings(splitter=splitter, trivial="none", aggregate=how),  # type: ignore[arg-type]
-                ).judged
-                for how in ("min", "mean", "share")
-            }
-            assert all(measure(table, resamples=50).n > 30 for table in tables.values())
-            assert tables["min"].predicted.tolist() == tables["share"].predicted.tolist()
-            assert (tables["min"].score / 3 <= tables["mean"].score + 1e-9).all()
 
 
 GRADED = OutputScale()

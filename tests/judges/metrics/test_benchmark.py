@@ -402,22 +402,6 @@ def test_a_single_class_has_a_stated_answer() -> None:
     assert never.reason == "the judge calls no row positive"
 
 
-def test_rows_of_shared_groups_widen_the_interval() -> None:
-    """Ten copies of each row in one group add nothing; taken as rows they would."""
-    lines = [line for line in _counts(20, 8, 8, 24) for _ in range(10)]
-    apart = measure(judged(lines, scale=BINARY))
-    together = measure(judged(lines, scale=BINARY, groups=[f"g{i // 10}" for i in range(600)]))
-    once = measure(judged(_counts(20, 8, 8, 24), scale=BINARY))
-    assert (apart.groups, together.groups, once.groups) == (600, 60, 60)
-    for name in AT_THRESHOLD:
-        widths = [
-            (b.metrics[name].high or 0) - (b.metrics[name].low or 0)
-            for b in (apart, together, once)
-        ]
-        assert widths[1] > 2.5 * widths[0], name
-        assert widths[1] == pytest.approx(widths[2], rel=0.15), name
-
-
 def test_few_rows_and_groups_are_named_beside_the_figures() -> None:
     """Below the sizes for which coverage is measured, remarks and notes say what is few; above,
     nothing is said.
