@@ -54,11 +54,7 @@ class MinimumDetectableEffect:
 
     metric: str
     size: float | None
-    """At the churn itself."""
-    high: float | None
-    """At the upper end of the churn's interval; None where the churn is assumed."""
-    at_assumed: float | None
-    """At the assumed churn, with the errors that the judge made."""
+    """None where there is none, or it cannot be known; see `reason`."""
     churn: Estimate
     """Share of the wrong verdicts that another wording mends while it breaks as many right ones."""
     rows: int
@@ -284,7 +280,6 @@ def minimum_detectable_gain(
         line="",
     )
     look = requested_look(history, request)
-    alpha = look.alpha
     if seen is None:
         rows = replace(
             planned.dataset, rows=(*planned.parts.train.rows, *planned.parts.validation.rows)
@@ -296,39 +291,31 @@ def minimum_detectable_gain(
     else:
         judged, churn = seen.before, measure_churn(seen.before, seen.reworded)
         basis = f"a pilot of {churn.n:,} open rows, judged by the prompt and by a rewording of it"
-    size, high, at_assumed, perfect, reason = None, None, None, None, ""
-    sealed = {"alpha": alpha, "rows": len(holdout), "groups": holdout.groups}
+    size, reason = None, churn.reason if churn.value is None else ""
+    sealed = {"alpha": look.alpha, "rows": len(holdout), "groups": holdout.groups}
     try:
-        size, high, at_assumed = (
-            None if share is None else smallest_gain(metric, judged, churn=share, **sealed)
-            for share in (churn.value, churn.high, CHURN)
-        )
+        if churn.value is not None:
+            size = smallest_gain(metric, judged, churn=churn.value, **sealed)
         perfect = perfect_gain(metric, judged, **sealed)
     except InputError as error:
-        reason = str(error)
+        reason, perfect = str(error), None
     if size is None and not reason:
-        reason = (
-            f"on {len(holdout):,} rows not even an edit that mends every wrong verdict would be"
-            " shown"
-        )
-        if churn.value is None:
-            reason = churn.reason
-        elif perfect is not None:
-            reason = (
-                f"on {len(holdout):,} rows only an edit that mends nearly every wrong verdict and"
-                f" breaks none would be shown (a gain of {100 * perfect:.1f} points)"
+        only = "not even an edit that mends every wrong verdict would be shown"
+        if perfect is not None:
+            only = (
+                "only an edit that mends nearly every wrong verdict and breaks none would be shown"
+                f" (a gain of {100 * perfect:.1f} points)"
             )
+        reason = f"on {len(holdout):,} rows {only}"
     share = CHURN if churn.value is None else churn.value
     return MinimumDetectableEffect(
         metric=metric,
         size=size,
-        high=high,
-        at_assumed=at_assumed,
         churn=churn,
         rows=len(holdout),
         groups=holdout.groups,
         look=look.number,
-        alpha=alpha,
+        alpha=look.alpha,
         spent=look.spent,
         basis=basis,
         guards=guard_needs(planned.objective.guards, judged, churn=share),

@@ -84,7 +84,7 @@ def detectable_in_words(effect: MinimumDetectableEffect, rows: int) -> list[str]
                 f" {floor.rows:,} sealed rows: {_enough(effect.rows, floor.rows)}."
             )
     sentences.append(f"About {more_labels(effect, rows):,} more labels {_more_show(effect)}.")
-    if effect.high is None:
+    if effect.churn.n == 0:
         basis = (
             f"Nothing is measured yet: this takes a judge that is right about {ASSUMED_SKILL:.0%}"
             " of the time"
