@@ -39,7 +39,7 @@ from judgewright.runs.actions import (
 from judgewright.runs.commands.optimize import optimize
 from judgewright.runs.config import Environment
 from judgewright.runs.demo import write_demo_rows
-from judgewright.runs.store import CallStore, RunConfig, Workspace, list_runs
+from judgewright.runs.store import RunConfig, Workspace, list_runs
 
 PROMPT = Registry().get("groundedness")
 OBJECTIVE = "raise precision; recall may fall by 3 points"
@@ -128,16 +128,6 @@ def test_a_pilot_measures_churn_and_the_walk_does_not_pay_for_it_again(folder: P
         assert {info.kind for info in list_runs(place.database)} == {"plan", "optimize"}
 
 
-def test_a_second_pilot_is_answered_from_the_record(folder: Path) -> None:
-    """Planning again with a pilot asks nothing new and says the same."""
-    first, second = planned(folder, pilot=True), planned(folder, pilot=True)
-    assert second.pilot is not None
-    assert second.pilot.calls == 0
-    assert first.detectable == second.detectable
-    with Workspace(folder) as place:
-        assert CallStore(place.database, second.pilot.run_id).summary().repeated == 0
-
-
 def test_the_budget_stops_a_pilot(folder: Path) -> None:
     """A pilot spends no more than it may, and says what is left."""
     with pytest.raises(BudgetSpent, match="the budget ended in the pilot"):
@@ -166,18 +156,6 @@ def test_what_optimize_refuses_is_refused_before_a_pilot(folder: Path) -> None:
     """A setting of another proposer is no walk to plan."""
     with pytest.raises(InputError, match="belongs to"):
         planned(folder, step_calls=50)
-
-
-def test_rows_that_a_run_has_split_are_planned_where_they_are(folder: Path) -> None:
-    """Other shares move none of them, and a note says so."""
-    before = planned(folder).sizes
-    with Workspace(folder) as place:
-        start_run(place, config(steps=0), Environment())
-    after = planned(folder, shares=(40, 20, 20, 20))
-    assert after.sizes == before
-    assert any(
-        "stay in the part they were in; 40/20/20/20 is for new ones" in note for note in after.notes
-    )
 
 
 def test_a_metric_of_grades_has_no_detectable_gain_and_says_why(folder: Path) -> None:
