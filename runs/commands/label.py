@@ -173,7 +173,7 @@ def _take_out(
     queues = read_queues(workspace, names)
     summaries = [queue.summary() for queue in queues]
     if out is None:
-        body = {"queues": [one.to_json() for one in summaries]}
+        body = {"queues": list(map(asdict, summaries))}
         answer(body, partial(say_label_queues, summaries), as_json=as_json)
         return
     written = export_labels(queues, out)
@@ -183,7 +183,7 @@ def _take_out(
     if repeated := sum(one.labelled for one in summaries) - written:
         labels = f"{repeated:,} labels are" if repeated > 1 else "1 label is"
         lines.append(f"note: {labels} left out, as a later one is of a row with the same texts")
-    body = {"queues": [one.to_json() for one in summaries], "rows": written, "out": str(out)}
+    body = {"queues": list(map(asdict, summaries)), "rows": written, "out": str(out)}
     answer(body, "\n".join(lines), as_json=as_json)
 
 

@@ -15,8 +15,9 @@ from ...judges import InputError, parse_label_scale, write_beside
 from ...judges.files import Aggregate, GradeMap, VerdictColumns, parse_grade_map
 from ...judges.published import STATUSES, all_agree, check_expected, load_published
 from ...optimize.options import option
-from ..actions.check_reliability import check_noise, check_reliability
+from ..actions.check_reliability import ReliabilityReport, check_noise, check_reliability
 from ..actions.score import (
+    Score,
     ScoreOptions,
     measure_many,
     measure_one,
@@ -29,7 +30,7 @@ from ..reports.reliability_report import say_reliability
 from ..reports.score_tables import say_expected, say_leaderboard, say_score
 from ..store.sealed_rows import seal_judges
 from ..store.workspace import Workspace
-from ..terminal import say_json
+from ..terminal import answer
 from .decorators import all_option, options_of, reads_workspace, sealed_option
 from .help import Command
 
@@ -176,11 +177,7 @@ def score(
     large = None if needs_rows else read_stream(files, columns, measures)
     if large is not None:
         one, noise = measure_one(large, measures), check_noise(large, trust, metric=figures.metric)
-        if as_json:
-            say_json(one.to_json() | noise.to_json())
-        else:
-            say_score(one, title=files[0].name)
-            say_reliability(noise, audit=None)
+        _say_one(one, noise, files[0].name, audit=None, as_json=as_json)
         return
     judges = read_judges(files, columns)
     read = seal_judges(workspace, judges.values(), show_all=show_all, by="score", sealed=sealed)
@@ -203,11 +200,7 @@ def score(
         ceilings = check_reliability(
             [judged], trust, metric=figures.metric, words=words or None, shown=seal.shown
         )
-        if as_json:
-            say_json(one.to_json() | ceilings.to_json())
-        else:
-            say_score(one, title=files[0].name)
-            say_reliability(ceilings, audit=trust.audit)
+        _say_one(one, ceilings, files[0].name, audit=trust.audit, as_json=as_json)
         return
     for option_name, value in {"by": by, "html": figures.html, **vars(trust)}.items():
         if value:
@@ -219,10 +212,19 @@ def score(
         for name, (judged, seal) in zip(judges, read, strict=True)
     }
     board = measure_many(judges, measures, metric=figures.metric, published=published)
-    if as_json:
-        say_json(to_json(board, judges))
-    else:
-        say_leaderboard(board, judges)
+    answer(to_json(board, judges), partial(say_leaderboard, board, judges), as_json=as_json)
+
+
+def _say_one(
+    one: Score, reliability: ReliabilityReport, title: str, *, audit: Path | None, as_json: bool
+) -> None:
+    """Print one judge's figures, and how far to trust them."""
+
+    def say_figures() -> None:
+        say_score(one, title=title)
+        say_reliability(reliability, audit=audit)
+
+    answer(one.to_json() | reliability.to_json(), say_figures, as_json=as_json)
 
 
 def _check(expected: Path, files: tuple[Path, ...], *, as_json: bool) -> None:
@@ -232,11 +234,9 @@ def _check(expected: Path, files: tuple[Path, ...], *, as_json: bool) -> None:
             hint="judgewright score --expected expected.json FOLDER",
         )
     lines = check_expected(expected, files[0])
-    if as_json:
-        counts = {status: sum(line.status == status for line in lines) for status in STATUSES}
-        say_json({"counts": counts, "expected": [line.to_json() for line in lines]})
-    else:
-        say_expected(lines)
+    counts = {status: sum(line.status == status for line in lines) for status in STATUSES}
+    body = {"counts": counts, "expected": [line.to_json() for line in lines]}
+    answer(body, partial(say_expected, lines), as_json=as_json)
     if not all_agree(lines):
         sys.exit(1)
 

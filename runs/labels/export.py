@@ -30,7 +30,8 @@ _Body = dict[str, Any]  # Any: JSON
 class QueueSummary:
     """One queue: whose rows it asks about, and how far it is."""
 
-    run_id: str
+    queue: str
+    """Its run."""
     data: str
     design: str
     annotators: tuple[str, ...]
@@ -39,18 +40,6 @@ class QueueSummary:
     """Rows that were asked about and have no label, by reason."""
     seconds: float
     """How long people looked at its rows."""
-
-    def to_json(self) -> _Body:
-        """Return what `label --json` lists."""
-        return {
-            "queue": self.run_id,
-            "data": self.data,
-            "design": self.design,
-            "annotators": list(self.annotators),
-            "labelled": self.labelled,
-            "missing": dict(self.missing),
-            "seconds": self.seconds,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +59,12 @@ class LabelledQueue:
         """Return how far the queue is."""
         labels = self.labels
         return QueueSummary(
-            run_id=self.run_id,
+            queue=self.run_id,
             data=self.config.data,
             design=str(self.config.design.get("kind")),
             annotators=tuple(dict.fromkeys(record.annotator for record in self.records)),
             labelled=sum(one.label is not None for one in labels),
-            missing=Counter(one.reason for one in labels if one.label is None),
+            missing=dict(Counter(one.reason for one in labels if one.label is None)),
             seconds=round(sum(record.seconds for record in self.records), 1),
         )
 

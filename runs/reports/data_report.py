@@ -69,7 +69,7 @@ def say_label_queues(queues: Sequence[QueueSummary]) -> None:
     """Print a line for each queue of labels."""
     lines = [
         (
-            one.run_id,
+            one.queue,
             Path(one.data).name,
             ", ".join(one.annotators) or "-",
             f"{one.labelled:,}",
