@@ -4,8 +4,7 @@ among them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal
@@ -16,55 +15,39 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ..errors import InputError
 from ..files.small_file import read_small_text
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedRow:
-    """One evaluator's printed figures."""
-
-    set: str
-    evaluator: str
-    data: str
-    source: str
-    metrics: Mapping[str, Decimal]
-    """As fractions of 1 with the digits that were printed; none of them came with an interval."""
-    counts: Mapping[str, int]
-    """Rows of the confusion table, where they were printed."""
-    remark: str
-
-    def to_json(self) -> dict[str, object]:
-        """Return a leaderboard's line for these figures."""
-        return {
-            "name": self.evaluator,
-            "published": True,
-            "set": self.set,
-            "data": self.data,
-            "source": self.source,
-            "metrics": {name: float(value) for name, value in self.metrics.items()},
-            "counts": dict(self.counts),
-            "remark": self.remark,
-        }
+Fraction = Annotated[Decimal, Field(ge=-1, le=100, allow_inf_nan=False)]
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-Fraction = Annotated[Decimal, Field(ge=-1, le=100, allow_inf_nan=False)]
+class PublishedRow(_Strict):
+    """One evaluator's printed figures."""
 
-
-class _Row(_Strict):
     evaluator: str = Field(min_length=1)
-    data: str = ""
     metrics: dict[str, Fraction] = Field(min_length=1)
+    """As fractions of 1 with the digits that were printed; none of them came with an interval."""
     counts: dict[str, int] = {}
+    """Rows of the confusion table, where they were printed."""
     remark: str = ""
+    data: str = ""
+    set: str = ""
+    source: str = ""
+    """As its whole file has it."""
+
+    def to_json(self) -> dict[str, object]:
+        """Return a leaderboard's line for these figures."""
+        body = self.model_dump(exclude={"evaluator", "metrics"})
+        metrics = {name: float(value) for name, value in self.metrics.items()}
+        return {"name": self.evaluator, "published": True, **body, "metrics": metrics}
 
 
 class _File(_Strict):
     source: str = Field(min_length=1)
     data: str = Field(min_length=1)
     unit: Literal["fraction", "percent"] = "fraction"
-    rows: list[_Row] = Field(min_length=1)
+    rows: list[PublishedRow] = Field(min_length=1)
 
 
 def load_published(paths: Iterable[Path]) -> tuple[PublishedRow, ...]:
@@ -95,16 +78,8 @@ def load_published(paths: Iterable[Path]) -> tuple[PublishedRow, ...]:
                 hint="it is YAML with source, data and rows, as the files in docs/published",
             ) from None
         shift = -2 if figures.unit == "percent" else 0
-        rows += [
-            PublishedRow(
-                set=path.stem,
-                evaluator=row.evaluator,
-                data=row.data or figures.data,
-                source=figures.source,
-                metrics={metric: value.scaleb(shift) for metric, value in row.metrics.items()},
-                counts=row.counts,
-                remark=row.remark,
-            )
-            for row in figures.rows
-        ]
+        for row in figures.rows:
+            metrics = {metric: value.scaleb(shift) for metric, value in row.metrics.items()}
+            of_file = {"set": path.stem, "source": figures.source, "metrics": metrics}
+            rows.append(row.model_copy(update={**of_file, "data": row.data or figures.data}))
     return tuple(rows)
