@@ -52,8 +52,6 @@ Frame = Any
 """A data frame; Any, as pandas ships no types."""
 STREAMED = 1 << 25
 """Bytes of a file from which its verdicts are read as a stream."""
-_CHUNK = 1 << 14
-"""Rows that are counted at once."""
 _KEYS = ["label", "score", "confidence", "group", "reason"]
 _OF_THE_FILE = (CLASSES, "judge_model", "simulated")
 """Columns that say something of the file as a whole."""
@@ -82,7 +80,7 @@ def stream_verdicts(path: Path, columns: VerdictColumns) -> JudgedColumns:
     """
     read = _Reading(path, columns)
     read.to_the_end()
-    frame = read.counts.frame()
+    frame = read.frame()
     labels, scores = _counter(frame, "label"), _counter(frame, "score")
     if columns.require_labels and not labels and not read.uneven_labels:
         raise DataError(
@@ -104,7 +102,7 @@ def stream_verdicts(path: Path, columns: VerdictColumns) -> JudgedColumns:
     if grading.clip_to is not None:
         ends = grading.clip_to.low, grading.clip_to.high
         frame["label"], frame["score"] = frame.label.clip(*ends), frame.score.clip(*ends)
-    rows, without_score = read.counts.rows, frame[frame.score.isna()]
+    rows, without_score = read.counts.total(), frame[frame.score.isna()]
     unlabelled = int(frame.weight[frame.label.isna()].sum())
     unscored = int(without_score.weight.sum())
     notes += missing_notes(unlabelled if columns.require_labels else 0, unscored, rows)
@@ -163,7 +161,7 @@ class _Reading:
             self.group = self.guessed.column
             if f"{INPUTS}{self.group}" in first:
                 self.group = f"{INPUTS}{self.group}"
-        self.counts = _Counts()
+        self.counts: Counter[tuple[float, float, float, int, str]] = Counter()
         self.names: set[str] = set()
         self.cells: dict[str, set[Cell]] = {name: set() for name in _OF_THE_FILE}
         self.uneven = 0
@@ -211,60 +209,29 @@ class _Reading:
         elif self.group is not None:
             self.ungrouped += 1
             group = hash(f"\0{draft.id}")
-        self.counts.add(draft, score, self.confidences.read(draft), group)
+        reason = "" if score is not None else unscored_reason(draft.aside.get(REASON))
+        numbers = draft.label, score, self.confidences.read(draft)
+        # One NaN for all: only the very same one is equal to itself.
+        label, score, confidence = (nan if number is None else float(number) for number in numbers)
+        self.counts[label, score, confidence, group, reason] += 1
+
+    def frame(self) -> Frame:
+        """Return the different rows, and how often each came as their `weight`."""
+        import pandas as pd  # pyright: ignore[reportMissingTypeStubs]
+
+        frame: Frame = pd.DataFrame(list(self.counts), columns=_KEYS)
+        frame["weight"] = list(self.counts.values())
+        return frame
 
     def notes(self, frame: Frame) -> list[str]:
         """Return what to know of the file, once it has been read."""
         notes = [] if self.by_id is not None else [id_note(self.unreadable.unit)]
         notes += [*self.unreadable.said(), *self.labels.notes("labels")]
         if self.uneven:
-            notes.append(uneven_note(self.path, self.uneven, self.counts.rows))
+            notes.append(uneven_note(self.path, self.uneven, self.counts.total()))
         groups = 0 if self.group is None else frame.group.nunique() - self.ungrouped
         notes += [*self.guessed.notes(groups), *map_notes(self.columns, name_of(self.path))]
         return [*notes, *self.confidences.notes(), *score_notes(self.scores)]
-
-
-class _Counts:
-    """Rows counted by all that is read of them, in the order in which each first came."""
-
-    def __init__(self) -> None:
-        self.rows = 0
-        self._waiting: list[tuple[float, float, float, int, str]] = []
-        self._frames: list[Frame] = []
-
-    def add(self, draft: Draft, score: float | None, confidence: float | None, group: int) -> None:
-        """Count a row."""
-        self.rows += 1
-        reason = "" if score is not None else unscored_reason(draft.aside.get(REASON))
-        label, score, confidence = (
-            nan if value is None else float(value) for value in (draft.label, score, confidence)
-        )
-        self._waiting.append((label, score, confidence, group, reason))
-        if len(self._waiting) >= _CHUNK:
-            self._count()
-
-    def _count(self) -> None:
-        import pandas as pd  # pyright: ignore[reportMissingTypeStubs]
-
-        frame: Frame = pd.DataFrame(self._waiting, columns=_KEYS)
-        frame["weight"] = 1
-        self._waiting = []
-        self._frames.append(_merged([frame]))
-        # What was counted before is merged only once as much has come since.
-        if 2 * len(self._frames[0]) <= sum(map(len, self._frames)):
-            self._frames = [_merged(self._frames)]
-
-    def frame(self) -> Frame:
-        """Return the different rows, and how often each came as their `weight`."""
-        self._count()
-        return _merged(self._frames)
-
-
-def _merged(frames: Sequence[Frame]) -> Frame:
-    import pandas as pd  # pyright: ignore[reportMissingTypeStubs]
-
-    every: Frame = pd.concat(frames, ignore_index=True)
-    return every.groupby(_KEYS, sort=False, dropna=False, as_index=False).weight.sum()
 
 
 def _words(head: Sequence[Record], column: str, usual: Mapping[str, float]) -> ColumnWords:
