@@ -51,7 +51,7 @@ from .guards import (
     hold_guard,
     upper_bound,
 )
-from .ledger import Ledger, judge_id
+from .ledger import Ledger, LookRequest, judge_id
 from .projection import Projection, project
 from .unanswered import ask_again, count_against
 
@@ -417,7 +417,12 @@ def open_for_report(
     for part in (parts.holdout, parts.final):
         if len(part):
             look = ledger.begin(
-                part.content_hash, run_id=run_id, before=before.version, after=after.version
+                LookRequest(
+                    holdout=part.content_hash,
+                    run_id=run_id,
+                    before=before.version,
+                    after=after.version,
+                )
             )
             rows += part.open(look).rows
             ledger.conclude(look, outcome=decision.outcome, reason=decision.reason)
@@ -433,6 +438,8 @@ def gate(
     judge: Callable[[JudgePrompt, Dataset, int], JudgedDataset],
     ledger: Ledger,
     run_id: str,
+    purpose: str = "gate",
+    line: str = "",
     rules: tuple[DecisionRule | None, DecisionRule | None] = (None, None),
     member: Callable[[Dataset], BoolArray] | None = None,
     exclude: Collection[str] = (),
@@ -442,6 +449,7 @@ def gate(
     Rows that either leaves unanswered are asked again, see `ask_again`.
 
     Args:
+        purpose, line: What the look is for, and whose looks it is counted among.
         rules: Rules of their own that decide for `before` and `after`, entered with the look; None
             where the verdicts that `judge` returns are decided already.
         judge: Asks one prompt about rows, for the first time (0) or again; it is called for
@@ -453,11 +461,15 @@ def gate(
         InputError: The holdout's looks are spent; fresh labels are needed.
     """
     look = ledger.begin(
-        holdout.content_hash,
-        run_id=run_id,
-        before=judge_id(before, rules[0]),
-        after=judge_id(after, rules[1]),
-        known_as=(before.version, after.version),
+        LookRequest(
+            holdout=holdout.content_hash,
+            run_id=run_id,
+            purpose=purpose,
+            line=line,
+            before=judge_id(before, rules[0]),
+            after=judge_id(after, rules[1]),
+            known_as=(before.version, after.version),
+        )
     )
     rows = holdout.open(look)
     old, new = ask_together([partial(judge, before, rows, 0), partial(judge, after, rows, 0)])

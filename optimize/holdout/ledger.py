@@ -73,7 +73,7 @@ class AskedLook:
     holdout: str
     """Content hash of the holdout rows."""
     run_id: str
-    purpose: str
+    purpose: str = "gate"
     """Which command looks, such as `gate` or `recheck`."""
     before: str
     """Version of the prompt in use."""
@@ -98,6 +98,16 @@ class AskedLook:
 
 ASKED = tuple(AskedLook.__dataclass_fields__)
 """The names of its fields."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookRequest(AskedLook):
+    """A look that is wanted."""
+
+    known_as: tuple[str, ...] = ()
+    """Other versions under which either was measured, such as those of its verdict file; they are
+    no other prompts.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,32 +242,10 @@ class Ledger(Protocol):
         """
         ...
 
-    def begin(
-        self,
-        holdout: str,
-        *,
-        run_id: str,
-        before: str,
-        after: str,
-        purpose: str = "gate",
-        line: str = "",
-        known_as: tuple[str, ...] = (),
-        pair: tuple[str, str] | None = None,
-    ) -> Look:
+    def begin(self, request: LookRequest) -> Look:
         """Enter a look, durably, before the holdout is opened.
 
         The same run asking again with the same prompts goes on with its look and spends no other.
-
-        Args:
-            holdout: Content hash of the rows.
-            run_id: The run that looks.
-            before: Version of the prompt in use.
-            after: Version of the candidate.
-            purpose: Which command looks.
-            line: Whose looks it is counted among.
-            known_as: Other versions under which either was measured; they are no other prompts.
-            pair: By which names the two are known again on other rows, where the versions are of
-                these rows alone.
 
         Raises:
             InputError: The looks on this holdout are spent; fresh labels are needed.

@@ -17,25 +17,17 @@ from ...judges import InputError, WorkspaceError
 from .ledger import (
     ASKED,
     SHARED,
-    AskedLook,
     GateOutcome,
     History,
     Look,
     LookRecord,
+    LookRequest,
     Measured,
     alpha_of_look,
     version_of,
 )
 from .row_fingerprints import Overlap, RowFingerprints
 from .sides import SeenRows, Sides
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LookRequest(AskedLook):
-    """A look that is wanted."""
-
-    known_as: tuple[str, ...] = ()
-    """Other versions under which either was measured, such as those of its verdict file."""
 
 
 def requested_look(history: History, request: LookRequest) -> Look:

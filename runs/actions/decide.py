@@ -318,7 +318,6 @@ def decide_with_model(
     ) as clients:
         client = clients[options.model, options.via]
         line = client.model.name if purpose == "recheck" else ""
-        ledger = HoldoutLedger(workspace.database, purpose=purpose, line=line)
         decision = gate(
             *prompts,
             holdout,
@@ -326,8 +325,10 @@ def decide_with_model(
             judge=lambda prompt, rows, repeat: ask_rows(
                 prompt, rows, client, model, rule=rules.get(prompt.version), repeat=repeat
             ),
-            ledger=ledger,
+            ledger=HoldoutLedger(workspace.database),
             run_id=run_id,
+            purpose=purpose,
+            line=line,
             member=None if predicate is None else lambda rows: predicate.mask(rows.rows),
             exclude=terms.exclude,
         )

@@ -26,6 +26,7 @@ from ...judges import (
 from ...judges.files import load_as_said
 from ...judges.splits import SEALED
 from ...optimize import Objective, RunSettings, decide
+from ...optimize.holdout.ledger import LookRequest
 from ...optimize.holdout.row_fingerprints import RowFingerprints
 from ...optimize.holdout.sides import known_sides
 from ...optimize.settings import require_probability
@@ -246,7 +247,9 @@ def gate_verdicts(
         _seal(workspace, run_id, dataset, terms)
         ledger, pair = HoldoutLedger(workspace.database), pair_of(before, after, known_as)
         look = ledger.begin(
-            dataset.content_hash, run_id=run_id, **sides, known_as=known_as, pair=pair
+            LookRequest(
+                holdout=dataset.content_hash, run_id=run_id, **sides, known_as=known_as, pair=pair
+            )
         )
         inside = None if terms.slice is None else terms.slice.mask(dataset.rows)
         decision = decide(

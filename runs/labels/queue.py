@@ -21,6 +21,7 @@ from ...judges.files import (
 )
 from ...judges.metrics import QUERY_WORDS
 from ...optimize.flips import FlipDesign, FlipQueue
+from ...optimize.holdout.ledger import LookRequest
 from ..store.journal import RunRecord, create_run, get_run, set_config, set_state
 from ..store.labels import LabelStore, counting_records
 from ..store.ledger import HoldoutLedger
@@ -294,7 +295,7 @@ def enter_queue_look(workspace: Workspace, run_id: str) -> QueueConfig:
     if look_wanted is not None:
         pair = look_wanted["pair"] and tuple(look_wanted["pair"])
         named = {**look_wanted, "known_as": tuple(look_wanted["known_as"]), "pair": pair}
-        look = HoldoutLedger(database).begin(**named, run_id=run_id)
+        look = HoldoutLedger(database).begin(LookRequest(**named, run_id=run_id))
         # Others may have looked at these rows since the queue was made.
         flips = {**config.design["flips"], "alpha": look.alpha}
         design = {name: value for name, value in config.design.items() if name != LOOK_WANTED}

@@ -69,8 +69,6 @@ class HoldoutLedger:
 
     Args:
         max_looks: Looks on a holdout since its last accept after which `begin` refuses.
-        purpose, line: What its looks are for, and on which line they are counted, where `begin` is
-            not told.
     """
 
     def __init__(
@@ -78,11 +76,8 @@ class HoldoutLedger:
         database: Database,
         *,
         max_looks: int = MAX_LOOKS,
-        purpose: str = "gate",
-        line: str = "",
     ) -> None:
         self._database = database
-        self._purpose, self._line = purpose, line
         self._max_looks = max_looks
         self._file = database.head_file
 
@@ -116,29 +111,8 @@ class HoldoutLedger:
             memory for memory in self.memories() if memory.run_id == run_id
         )
 
-    def begin(
-        self,
-        holdout: str,
-        *,
-        run_id: str,
-        before: str,
-        after: str,
-        purpose: str | None = None,
-        line: str | None = None,
-        known_as: tuple[str, ...] = (),
-        pair: tuple[str, str] | None = None,
-    ) -> Look:
+    def begin(self, request: LookRequest) -> Look:
         """See `Ledger.begin`."""
-        request = LookRequest(
-            holdout=holdout,
-            run_id=run_id,
-            before=before,
-            after=after,
-            purpose=self._purpose if purpose is None else purpose,
-            line=self._line if line is None else line,
-            known_as=known_as,
-            pair=pair,
-        )
 
         def decide(connection: Connection, entries: _Entries) -> tuple[Look, _Appended]:
             history = _history(entries, _Bodies(connection.execute))

@@ -101,29 +101,8 @@ class MemoryLedger:
             self._memories.append(memory)
         return memory
 
-    def begin(
-        self,
-        holdout: str,
-        *,
-        run_id: str,
-        before: str,
-        after: str,
-        purpose: str = "gate",
-        line: str = "",
-        known_as: tuple[str, ...] = (),
-        pair: tuple[str, str] | None = None,
-    ) -> Look:
+    def begin(self, request: LookRequest) -> Look:
         """See `Ledger.begin`."""
-        request = LookRequest(
-            holdout=holdout,
-            run_id=run_id,
-            before=before,
-            after=after,
-            purpose=purpose,
-            line=line,
-            known_as=known_as,
-            pair=pair,
-        )
         look = requested_look(self.history(), request)
         if find_look(self._records, look) is None:
             require_allowed(look, self._max_looks)

@@ -25,6 +25,8 @@ from judgewright.runs.store import (
     list_runs,
 )
 
+from ..look_requests import look_at
+
 SECONDS = 240.0
 
 
@@ -45,7 +47,7 @@ def test_a_clock_that_is_set_back_changes_nothing_but_times(
         future = "2099-01-01T00:00:00.000000+00:00"
         first = create_run(database, "optimize", {})
         RunJournal(database, first).record("split", {})
-        HoldoutLedger(database).begin("h", run_id=first, before="a", after="b")
+        HoldoutLedger(database).begin(look_at("h", first, "a", "b"))
         # What the clock said then lies ahead of what it says now.
         database.submit(
             lambda c: (
@@ -56,7 +58,7 @@ def test_a_clock_that_is_set_back_changes_nothing_but_times(
         RunJournal(database, first).append("step", {})
         assert [run.run_id for run in list_runs(database)] == [first, second]
         assert [event.kind for event in RunJournal(database, first).events()] == ["split", "step"]
-        assert HoldoutLedger(database).begin("h", run_id=second, before="a", after="c").number == 2
+        assert HoldoutLedger(database).begin(look_at("h", second, "a", "c")).number == 2
         links = HoldoutLedger(database).verify()
         measured(f"1 run dated in 2099: order kept, {links} links of the ledger whole")
         assert links == 2
@@ -75,7 +77,7 @@ def test_a_folder_that_is_deleted_in_the_middle_is_said(
     journal.record("split", {})
     shutil.rmtree(root)
     with pytest.raises(WorkspaceError):
-        HoldoutLedger(workspace.database).begin("h", run_id=run_id, before="a", after="b")
+        HoldoutLedger(workspace.database).begin(look_at("h", run_id, "a", "b"))
     with contextlib.suppress(WorkspaceError):
         workspace.close()
     assert not Workspace(root).exists

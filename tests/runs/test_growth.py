@@ -21,6 +21,8 @@ from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import HoldoutLedger, RunConfig, Workspace
 from judgewright.runs.store.sealed_rows import seal_of
 
+from ..look_requests import look_at
+
 PROMPT = Registry().get("groundedness")
 
 
@@ -171,7 +173,7 @@ def test_looks_at_a_holdout_that_has_grown_are_counted(
     for step in (2, 3, 4):
         run = start(place, write(tmp_path / f"{step}.jsonl", lines[: step * len(lines) // 4]))
         holdout = split_event(run).seals["holdout"]
-        ledger.begin(holdout, run_id=f"try {step}", before="a", after=f"try {step}")
-    look = ledger.begin(holdout, run_id="last", before="a", after="b")
+        ledger.begin(look_at(holdout, f"try {step}", "a", f"try {step}"))
+    look = ledger.begin(look_at(holdout, "last", "a", "b"))
     assert look.number >= 4
     assert look.carried >= 2

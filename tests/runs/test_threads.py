@@ -21,6 +21,8 @@ from judgewright.runs.store import (
     set_state,
 )
 
+from ..look_requests import look_at
+
 THREADS, EACH, OF = 16, 20, 80
 """Threads, what each asks, and how many different requests there are: four threads ask each."""
 
@@ -58,9 +60,7 @@ def test_threads_share_a_workspace_and_pay_for_each_request_once(
                         assert isinstance(client.ask_one(Request(messages=(message,))), Completion)
                         journal.append("step", {"row": i})
                     ledger = HoldoutLedger(database, max_looks=THREADS)
-                    looks.append(
-                        ledger.begin("h", run_id=run_id, before="a", after=f"b{number}").number
-                    )
+                    looks.append(ledger.begin(look_at("h", run_id, "a", f"b{number}")).number)
                     set_state(database, run_id, "done")
                     assert [event.payload["row"] for event in journal.events()] == asked
                     assert get_run(database, run_id).state == "done"

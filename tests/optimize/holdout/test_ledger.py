@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from judgewright.judges import BINARY, Dataset, InputError, Row, WorkspaceError, split_dataset
 from judgewright.optimize.holdout import Ledger, Overlap, RowFingerprints, remember_split
-from judgewright.optimize.holdout.ledger import GateOutcome, alpha_of_look
+from judgewright.optimize.holdout.ledger import GateOutcome, LookRequest, alpha_of_look
 
+from ...look_requests import look_at
 from ..in_memory import MemoryLedger
 
 
@@ -34,7 +35,7 @@ def look_and_say(
     ledger: Ledger, holdout: str, name: str, outcome: GateOutcome, *, before: str = "a"
 ) -> float:
     """Open a holdout for one candidate and conclude; return what it spent."""
-    look = ledger.begin(holdout, run_id="run", before=before, after=name)
+    look = ledger.begin(look_at(holdout, "run", before, name))
     ledger.conclude(look, outcome=outcome, reason="because")
     return look.alpha
 
@@ -48,7 +49,7 @@ def test_each_look_spends_less_and_an_accept_starts_anew_from_the_accepted_promp
         look_and_say(ledger, "h", str(i), outcome)
         for i, outcome in enumerate(("refused", "undecided"))
     ]
-    ledger.begin("h", run_id="run", before="a", after="cut off")
+    ledger.begin(look_at("h", "run", "a", "cut off"))
     spent.append(look_and_say(ledger, "h", "good", "accepted"))
     spent.append(look_and_say(ledger, "h", "next", "refused", before="good"))
     spent.append(look_and_say(ledger, "h", "again", "refused"))
@@ -59,17 +60,17 @@ def test_each_look_spends_less_and_an_accept_starts_anew_from_the_accepted_promp
 def test_the_same_look_begun_again_is_the_same_look() -> None:
     """A resumed run spends nothing more; another run does."""
     ledger = MemoryLedger()
-    look = ledger.begin("h", run_id="run", before="a", after="b")
-    assert ledger.begin("h", run_id="run", before="a", after="b") == look
-    assert ledger.begin("h", run_id="other", before="a", after="b").number == 2
-    assert ledger.begin("h", run_id="run", before="a", after="b") == look
+    look = ledger.begin(look_at("h", "run", "a", "b"))
+    assert ledger.begin(look_at("h", "run", "a", "b")) == look
+    assert ledger.begin(look_at("h", "other", "a", "b")).number == 2
+    assert ledger.begin(look_at("h", "run", "a", "b")) == look
     assert len(ledger.looks("h")) == 2
 
 
 def test_a_conclusion_stands() -> None:
     """Said again it is nothing new; said otherwise it is refused, and so is one about no look."""
     ledger = MemoryLedger()
-    look = ledger.begin("h", run_id="run", before="a", after="b")
+    look = ledger.begin(look_at("h", "run", "a", "b"))
     ledger.conclude(look, outcome="accepted", reason="one")
     ledger.conclude(look, outcome="accepted", reason="one")
     with pytest.raises(WorkspaceError, match="'accepted'"):
@@ -85,8 +86,8 @@ def test_a_spent_holdout_asks_for_fresh_labels() -> None:
     for i in range(3):
         look_and_say(ledger, "h", str(i), "refused")
     with pytest.raises(InputError, match="fresh labels"):
-        ledger.begin("h", run_id="run", before="a", after="3")
-    assert ledger.begin("h", run_id="run", before="a", after="1").number == 2
+        ledger.begin(look_at("h", "run", "a", "3"))
+    assert ledger.begin(look_at("h", "run", "a", "1")).number == 2
     assert len(ledger.looks("h")) == 3
 
 
@@ -204,7 +205,7 @@ def test_a_run_with_the_same_rows_and_split_is_never_refused() -> None:
         memory = remember_split(ledger, run, parts)
         assert memory.opened == {}
         for part in (parts.holdout, parts.final):
-            assert ledger.begin(part.content_hash, run_id=run, before="a", after="b").carried == 0
+            assert ledger.begin(look_at(part.content_hash, run, "a", "b")).carried == 0
     sizes = (memory.open.rows, memory.sealed[parts.holdout.content_hash].rows)
     assert sizes == (len(parts.train) + len(parts.validation), len(parts.holdout))
 
@@ -220,8 +221,8 @@ def test_rows_that_were_open_are_no_holdout() -> None:
         ledger.remember("second", open=RowFingerprints(), sealed=sealed)
     allowed = ledger.remember("second", open=RowFingerprints(), sealed=sealed, allow_opened=True)
     assert ledger.remember("second", open=RowFingerprints(), sealed=sealed) == allowed
-    assert "10 of the 40" in ledger.begin("k", run_id="second", before="a", after="b").cautions[0]
-    assert ledger.begin("h", run_id="first", before="a", after="b").opened == ""
+    assert "10 of the 40" in ledger.begin(look_at("k", "second", "a", "b")).cautions[0]
+    assert ledger.begin(look_at("h", "first", "a", "b")).opened == ""
 
 
 def test_looks_at_the_same_rows_under_another_hash_go_on_counting() -> None:
@@ -234,14 +235,14 @@ def test_looks_at_the_same_rows_under_another_hash_go_on_counting() -> None:
         ledger.remember(str(run), open=RowFingerprints(), sealed={holdout: known(numbers)})
     for i in range(3):
         look_and_say(ledger, "h", str(i), "refused")
-    look = ledger.begin("cut", run_id="run", before="a", after="b")
+    look = ledger.begin(look_at("cut", "run", "a", "b"))
     assert (look.number, look.carried, look.alpha) == (4, 3, alpha_of_look(4))
     assert "3 looks at other holdouts" in look.cautions[0]
-    assert ledger.begin("h", run_id="run", before="a", after="again").number == 5
-    assert ledger.begin("cut", run_id="run", before="a", after="c").number == 6
-    assert ledger.begin("fresh", run_id="run", before="a", after="b").number == 1
-    assert ledger.begin("later", run_id="run", before="a", after="b").number == 6
-    assert ledger.begin("unknown", run_id="run", before="a", after="b").number == 1
+    assert ledger.begin(look_at("h", "run", "a", "again")).number == 5
+    assert ledger.begin(look_at("cut", "run", "a", "c")).number == 6
+    assert ledger.begin(look_at("fresh", "run", "a", "b")).number == 1
+    assert ledger.begin(look_at("later", "run", "a", "b")).number == 6
+    assert ledger.begin(look_at("unknown", "run", "a", "b")).number == 1
 
 
 def test_an_accept_starts_anew_on_its_own_holdout_only() -> None:
@@ -251,9 +252,9 @@ def test_an_accept_starts_anew_on_its_own_holdout_only() -> None:
     ledger.remember("2", open=RowFingerprints(), sealed={"cut": known(range(60))})
     look_and_say(ledger, "h", "1", "refused")
     look_and_say(ledger, "cut", "good", "accepted")
-    assert ledger.begin("cut", run_id="run", before="good", after="x").number == 1
-    assert ledger.begin("h", run_id="run", before="good", after="x").number == 3
-    assert ledger.begin("h", run_id="run", before="a", after="x").number == 5
+    assert ledger.begin(look_at("cut", "run", "good", "x")).number == 1
+    assert ledger.begin(look_at("h", "run", "good", "x")).number == 3
+    assert ledger.begin(look_at("h", "run", "a", "x")).number == 5
 
 
 def test_a_line_of_its_own_counts_its_own_looks() -> None:
@@ -262,8 +263,15 @@ def test_a_line_of_its_own_counts_its_own_looks() -> None:
     for i in range(4):
         look_and_say(ledger, "h", str(i), "refused")
     first = ledger.begin(
-        "h", run_id="run", before="a", after="b", purpose="recheck", line="new model"
+        LookRequest(
+            holdout="h", run_id="run", before="a", after="b", purpose="recheck", line="new model"
+        )
     )
     assert (first.number, first.line) == (1, "new model")
-    assert ledger.begin("h", run_id="run", before="a", after="c", line="new model").number == 2
-    assert ledger.begin("h", run_id="run", before="a", after="b").number == 5
+    assert (
+        ledger.begin(
+            LookRequest(holdout="h", run_id="run", before="a", after="c", line="new model")
+        ).number
+        == 2
+    )
+    assert ledger.begin(look_at("h", "run", "a", "b")).number == 5

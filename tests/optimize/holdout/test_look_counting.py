@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from judgewright.judges import BINARY, Dataset, InputError, Row
 from judgewright.optimize.holdout import Ledger, RowFingerprints, row_keys
-from judgewright.optimize.holdout.ledger import Look, alpha_of_look
+from judgewright.optimize.holdout.ledger import Look, LookRequest, alpha_of_look
 
+from ...look_requests import look_at
 from ..in_memory import MemoryLedger
 
 WORDS = [
@@ -60,7 +61,7 @@ def looked_once(rows: Dataset = OLD) -> MemoryLedger:
     """A ledger with one look at some rows, refused."""
     ledger = MemoryLedger()
     ledger.remember("first", open=RowFingerprints(), sealed={"old": RowFingerprints.of(rows)})
-    look = ledger.begin("old", run_id="first", before="a", after="b")
+    look = ledger.begin(look_at("old", "first", "a", "b"))
     ledger.conclude(look, outcome="refused", reason="no gain")
     return ledger
 
@@ -72,7 +73,9 @@ def next_look(ledger: Ledger, rows: list[Row], **asked: str) -> Look:
         open=RowFingerprints(),
         sealed={"new": RowFingerprints.of(Dataset.of(rows, labels=BINARY))},
     )
-    return ledger.begin("new", run_id="second", **{"before": "a", "after": "c", **asked})
+    return ledger.begin(
+        LookRequest(holdout="new", run_id="second", **{"before": "a", "after": "c", **asked})
+    )
 
 
 def statement_anew(row: Row, number: int) -> Row:
@@ -179,7 +182,7 @@ def test_edited_rows_that_were_open_are_refused_and_a_few_are_told() -> None:
         "third", open=RowFingerprints(), sealed={"few": RowFingerprints.of(few)}
     )
     assert memory.opened == {}
-    assert ledger.begin("few", run_id="third", before="a", after="b").cautions == (
+    assert ledger.begin(look_at("few", "third", "a", "b")).cautions == (
         "3 of the 93 sealed rows (in 1 group) are, though edited, rows that were open to run first",
     )
     again = ledger.remember("fourth", **parts)  # type: ignore[arg-type]
@@ -200,17 +203,15 @@ def measured_ledger(*versions: str) -> MemoryLedger:
 
 def test_each_other_prompt_measured_on_the_rows_is_a_look() -> None:
     """The one in use and the candidate itself are none, however often they were measured."""
-    assert measured_ledger("a", "a").begin("h", run_id="run", before="a", after="b").number == 1
-    assert measured_ledger("a", "b").begin("h", run_id="run", before="a", after="b").number == 1
-    look = measured_ledger("a", "v2", "v3", "v3", "b").begin(
-        "h", run_id="run", before="a", after="b"
-    )
+    assert measured_ledger("a", "a").begin(look_at("h", "run", "a", "b")).number == 1
+    assert measured_ledger("a", "b").begin(look_at("h", "run", "a", "b")).number == 1
+    look = measured_ledger("a", "v2", "v3", "v3", "b").begin(look_at("h", "run", "a", "b"))
     assert (look.number, look.measured, look.alpha) == (3, 2, alpha_of_look(3))
     assert look.cautions == (
         "2 other prompts were measured on these rows before; each counted as a look",
     )
     named = measured_ledger("verdicts-1").begin(
-        "h", run_id="run", before="a", after="b", known_as=("verdicts-1",)
+        LookRequest(holdout="h", run_id="run", before="a", after="b", known_as=("verdicts-1",))
     )
     assert named.number == 1
 
@@ -218,15 +219,15 @@ def test_each_other_prompt_measured_on_the_rows_is_a_look() -> None:
 def test_a_prompt_that_was_measured_and_then_gated_counts_once() -> None:
     """And an accept starts anew: what was measured before it was tried against another prompt."""
     ledger = measured_ledger("v2", "v3")
-    second = ledger.begin("h", run_id="run", before="a", after="v3")
+    second = ledger.begin(look_at("h", "run", "a", "v3"))
     ledger.conclude(second, outcome="refused", reason="no gain")
-    assert (second.number, ledger.begin("h", run_id="run", before="a", after="v4").number) == (2, 3)
-    accepted = ledger.begin("h", run_id="run", before="a", after="v5")
+    assert (second.number, ledger.begin(look_at("h", "run", "a", "v4")).number) == (2, 3)
+    accepted = ledger.begin(look_at("h", "run", "a", "v5"))
     ledger.conclude(accepted, outcome="accepted", reason="gain")
-    assert ledger.begin("h", run_id="run", before="v5", after="v6").number == 1
+    assert ledger.begin(look_at("h", "run", "v5", "v6")).number == 1
     ledger.measured("v2", ALL, by="bench")
     ledger.measured("a", ALL, by="bench")
-    assert ledger.begin("h", run_id="run", before="v5", after="v7").number == 3
+    assert ledger.begin(look_at("h", "run", "v5", "v7")).number == 3
 
 
 def test_measuring_elsewhere_costs_nothing() -> None:
@@ -236,11 +237,18 @@ def test_measuring_elsewhere_costs_nothing() -> None:
         "v2", RowFingerprints.of(Dataset.of(rows_of(range(300, 400)), labels=BINARY)), by="bench"
     )
     ledger.remember("run", open=RowFingerprints(), sealed={"h": RowFingerprints.of(OLD)})
-    assert ledger.begin("h", run_id="run", before="a", after="b").number == 1
+    assert ledger.begin(look_at("h", "run", "a", "b")).number == 1
     ledger = measured_ledger("v2")
     assert (
         ledger.begin(
-            "h", run_id="run", before="a", after="b", purpose="recheck", line="new model"
+            LookRequest(
+                holdout="h",
+                run_id="run",
+                before="a",
+                after="b",
+                purpose="recheck",
+                line="new model",
+            )
         ).number
         == 1
     )
@@ -257,7 +265,7 @@ def test_rows_of_an_earlier_version_are_known_by_their_keys_alone() -> None:
         ledger = MemoryLedger()
         ledger.remember("first", open=RowFingerprints(), sealed={"old": bare})
         ledger.conclude(
-            ledger.begin("old", run_id="first", before="a", after="b"),
+            ledger.begin(look_at("old", "first", "a", "b")),
             outcome="refused",
             reason="no",
         )
@@ -270,7 +278,7 @@ def refused_look(ledger: Ledger, run_id: str, rows: Iterable[int], before: str, 
     ledger.remember(
         run_id, open=RowFingerprints(), sealed={part.content_hash: RowFingerprints.of(part)}
     )
-    look = ledger.begin(part.content_hash, run_id=run_id, before=before, after=after)
+    look = ledger.begin(look_at(part.content_hash, run_id, before, after))
     ledger.conclude(look, outcome="refused", reason="no gain")
     return look
 
@@ -347,9 +355,9 @@ def test_an_easy_win_over_another_prompt_brings_nothing_back() -> None:
     for after in "xyz":
         refused_look(ledger, after, range(90), "a", after)
     part = Dataset.of(rows_of(range(90)), labels=BINARY)
-    win = ledger.begin(part.content_hash, run_id="win", before="bad", after="a")
+    win = ledger.begin(look_at(part.content_hash, "win", "bad", "a"))
     ledger.conclude(win, outcome="accepted", reason="gain")
-    assert ledger.begin(part.content_hash, run_id="last", before="a", after="w").number == 4
+    assert ledger.begin(look_at(part.content_hash, "last", "a", "w")).number == 4
 
 
 def test_a_pair_is_known_again_under_other_rules_and_by_names() -> None:
@@ -376,11 +384,13 @@ def test_a_pair_is_known_again_under_other_rules_and_by_names() -> None:
             f"w{week}", open=RowFingerprints(), sealed={part.content_hash: RowFingerprints.of(part)}
         )
         look = ledger.begin(
-            part.content_hash,
-            run_id=f"w{week}",
-            before=f"v{week}",
-            after=f"u{week}",
-            pair=("old.jsonl", "new.jsonl"),
+            LookRequest(
+                holdout=part.content_hash,
+                run_id=f"w{week}",
+                before=f"v{week}",
+                after=f"u{week}",
+                pair=("old.jsonl", "new.jsonl"),
+            )
         )
         assert look.number == number
     assert look.cautions == (
@@ -404,7 +414,7 @@ def test_a_prompt_measured_piece_by_piece_is_a_look() -> None:
         )
         ledger.measured("v2", RowFingerprints.of(piece), by="bench")
     ledger.measured("v3", beside, by="bench")
-    look = ledger.begin("h", run_id="run", before="a", after="b")
+    look = ledger.begin(look_at("h", "run", "a", "b"))
     assert (look.number, look.spent) == (2, ("bench of v2",))
 
 

@@ -21,6 +21,7 @@ from judgewright.judges import (
 from judgewright.optimize.holdout import remember_split, split_with_memory
 from judgewright.optimize.holdout.row_fingerprints import open_to_hash
 
+from ...look_requests import look_at
 from ..in_memory import MemoryLedger
 
 WORDS = [
@@ -123,7 +124,7 @@ class History:
         again = split_with_memory(self.ledger.memories(), f"run {self.runs}", file, DEFAULT_SHARES)
         assert (homes(again), again.notes) == (homes(parts), parts.notes)
         look = self.ledger.begin(
-            parts.holdout.content_hash, run_id=f"run {self.runs}", before="a", after=str(self.runs)
+            look_at(parts.holdout.content_hash, f"run {self.runs}", "a", str(self.runs))
         )
         self.ledger.conclude(look, outcome="refused", reason="no gain")
         assert look.number == self.runs

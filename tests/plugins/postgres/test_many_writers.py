@@ -9,6 +9,7 @@ from judgewright.judges import WorkspaceError
 from judgewright.plugins.postgres.database import PostgresDatabase
 from judgewright.runs.store import MIGRATIONS, HoldoutLedger, RunJournal, create_run
 
+from ...look_requests import look_at
 from ...runs.store.test_journal import walk
 from ...runs.store.test_ledger import LAST, fill
 from .server import PostgresServer
@@ -54,11 +55,11 @@ def test_a_machine_that_was_away_finds_the_looks_of_others(
     """
     store = PostgresStore(postgres, tmp_path)
     with store.open() as database:
-        look = HoldoutLedger(database).begin("h", run_id="mine", before="a", after="b")
+        look = HoldoutLedger(database).begin(look_at("h", "mine", "a", "b"))
         mine = database.head_file.read_bytes()
         fill(HoldoutLedger(database))
         database.head_file.write_bytes(mine)
-        assert HoldoutLedger(database).begin("h", run_id="mine", before="a", after="b") == look
+        assert HoldoutLedger(database).begin(look_at("h", "mine", "a", "b")) == look
         assert database.head_file.read_bytes() != mine
     store.edit(
         LAST + "UPDATE ledger_head SET entries = 7, hash = (SELECT hash FROM ledger WHERE seq = 7)"
@@ -79,10 +80,7 @@ def test_looks_that_are_begun_at_once_are_numbered_one_after_the_other(
     def look(who: int) -> list[int]:
         with store.open() as database:
             ledger = HoldoutLedger(database, max_looks=99)
-            return [
-                ledger.begin("h", run_id=f"{who}", before="a", after=f"{i}").number
-                for i in range(8)
-            ]
+            return [ledger.begin(look_at("h", f"{who}", "a", f"{i}")).number for i in range(8)]
 
     with ThreadPoolExecutor(4) as pool:
         numbers = [number for numbers in pool.map(look, range(4)) for number in numbers]

@@ -56,6 +56,7 @@ from judgewright.runs.store import (
     list_runs,
 )
 
+from ...look_requests import look_at
 from ..stored_events import stored
 
 PROMPT = Registry().get("groundedness")
@@ -235,9 +236,9 @@ def test_each_choice_is_a_look_of_its_own_and_only_the_adopted_prompt_starts_ane
     ]
     ledger, holdout = HoldoutLedger(place.database), records[0].look.holdout
     assert adopted is not None
-    later = ledger.begin(holdout, run_id="later", before=adopted.version, after="x")
+    later = ledger.begin(look_at(holdout, "later", adopted.version, "x"))
     assert (later.number, later.alpha) == (1, alpha_of_look(1))
-    assert ledger.begin(holdout, run_id="later", before=PROMPT.version, after="x").number == 6
+    assert ledger.begin(look_at(holdout, "later", PROMPT.version, "x")).number == 6
 
 
 def test_asking_again_spends_no_look_and_no_call(place: Workspace, accepted: Walked) -> None:

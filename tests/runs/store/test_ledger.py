@@ -15,6 +15,7 @@ from judgewright.optimize.holdout.ledger import GateOutcome, alpha_of_look
 from judgewright.runs.store import Database, HoldoutLedger
 from judgewright.runs.store.writer import Connection
 
+from ...look_requests import look_at
 from ...optimize.in_memory import MemoryLedger
 from .stores import OPENING, SqliteStore, Store
 
@@ -26,9 +27,9 @@ def fill(ledger: HoldoutLedger) -> None:
         ("h", "2", "accepted"),
         ("k", "1", "undecided"),
     ):
-        look = ledger.begin(holdout, run_id="run", before="0", after=after)
+        look = ledger.begin(look_at(holdout, "run", "0", after))
         ledger.conclude(look, outcome=outcome, reason="because")
-    ledger.begin("h", run_id="run", before="2", after="3")
+    ledger.begin(look_at("h", "run", "2", "3"))
 
 
 def anew(database: Database, *, max_looks: int = 20) -> HoldoutLedger:
@@ -69,7 +70,7 @@ def test_it_decides_as_the_ledger_in_memory_does(database: Database, steps: list
         results: list[object] = []
         for ledger in (memory, kept):
             try:
-                look = ledger.begin(holdout, run_id=run_id, before="0", after=str(after))
+                look = ledger.begin(look_at(holdout, run_id, "0", str(after)))
                 results.append(look)
                 if outcome is not None:
                     ledger.conclude(look, outcome=outcome, reason="because")
@@ -87,9 +88,9 @@ def test_looks_survive_the_process(store: Store) -> None:
     with store.open() as database:
         ledger = HoldoutLedger(database)
         assert ledger.verify() == 7
-        resumed = ledger.begin("h", run_id="run", before="2", after="3")
+        resumed = ledger.begin(look_at("h", "run", "2", "3"))
         assert (resumed.number, resumed.alpha) == (1, alpha_of_look(1))
-        assert ledger.begin("h", run_id="run", before="2", after="4").number == 2
+        assert ledger.begin(look_at("h", "run", "2", "4")).number == 2
         assert [(r.look.after, r.outcome) for r in ledger.looks("h")] == [
             ("1", "refused"),
             ("2", "accepted"),
@@ -102,17 +103,19 @@ def test_a_spent_holdout_asks_for_fresh_labels(database: Database) -> None:
     """Twenty looks are the default; the refusal enters nothing."""
     ledger = HoldoutLedger(database)
     for i in range(20):
-        ledger.begin("h", run_id=f"run {i}", before="a", after="b")
+        ledger.begin(look_at("h", f"run {i}", "a", "b"))
     with pytest.raises(InputError, match="fresh labels"):
-        ledger.begin("h", run_id="run 20", before="a", after="b")
+        ledger.begin(look_at("h", "run 20", "a", "b"))
     assert ledger.verify() == 20
 
 
 def test_a_look_is_on_disk_before_begin_returns(store: Store) -> None:
     """A process killed right after `begin` has spent its look."""
     script = f"""{OPENING}
+from judgewright.optimize.holdout.ledger import LookRequest
 from judgewright.runs.store import HoldoutLedger
-HoldoutLedger(opened()).begin('h', run_id='killed', before='a', after='b')
+HoldoutLedger(opened()).begin(
+    LookRequest(holdout='h', run_id='killed', before='a', after='b'))
 print('begun', flush=True); sys.stdin.readline()
 """
     store.open().close()
@@ -124,8 +127,8 @@ print('begun', flush=True); sys.stdin.readline()
     process.communicate()
     with store.open() as database:
         ledger = HoldoutLedger(database)
-        assert ledger.begin("h", run_id="other", before="a", after="b").number == 2
-        assert ledger.begin("h", run_id="killed", before="a", after="b").number == 1
+        assert ledger.begin(look_at("h", "other", "a", "b")).number == 2
+        assert ledger.begin(look_at("h", "killed", "a", "b")).number == 1
 
 
 def known(first: int, last: int) -> RowFingerprints:
@@ -165,7 +168,7 @@ def test_it_remembers_rows_as_the_ledger_in_memory_does(
                 )
             except InputError as error:
                 found.append(str(error))
-            found.append(ledger.begin(f"h{i}", run_id=f"run {i}", before="a", after=str(i)))
+            found.append(ledger.begin(look_at(f"h{i}", f"run {i}", "a", str(i))))
         assert found[:2] == found[2:]
     kept.verify()
 
@@ -208,14 +211,14 @@ def test_forgetting_rows_shows(store: Store, tampering: str) -> None:
     with store.open() as database:
         ledger = HoldoutLedger(database)
         ledger.remember("one", open=known(0, 5), sealed={"h": known(5, 9)})
-        ledger.begin("h", run_id="one", before="a", after="b")
+        ledger.begin(look_at("h", "one", "a", "b"))
     store.edit(tampering)
     with store.open() as database:
         ledger = HoldoutLedger(database)
         with pytest.raises(WorkspaceError, match="tampered"):
             ledger.verify()
         with pytest.raises(WorkspaceError, match="tampered"):
-            ledger.begin("h", run_id="two", before="a", after="c")
+            ledger.begin(look_at("h", "two", "a", "c"))
 
 
 LAST = "DELETE FROM ledger WHERE seq = (SELECT max(seq) FROM ledger);"
@@ -252,7 +255,7 @@ def test_tampering_shows(store: Store, tampering: str) -> None:
         with pytest.raises(WorkspaceError, match="tampered"):
             ledger.verify()
         with pytest.raises(WorkspaceError, match="tampered"):
-            ledger.begin("h", run_id="run", before="2", after="5")
+            ledger.begin(look_at("h", "run", "2", "5"))
 
 
 @pytest.mark.parametrize("content", ["", "6 00", "nonsense", "-1 {end}", "8 {end}"])
@@ -274,13 +277,13 @@ def test_a_crash_between_commit_and_head_file_is_mended(store: Store) -> None:
         ledger = HoldoutLedger(database)
         for after in "bcd":
             before = head.read_bytes() if head.exists() else None
-            look = ledger.begin("h", run_id="run", before="a", after=after)
+            look = ledger.begin(look_at("h", "run", "a", after))
             written = head.read_bytes()
             if before is None:
                 head.unlink()
             else:
                 head.write_bytes(before)
-            assert ledger.begin("h", run_id="run", before="a", after=after) == look
+            assert ledger.begin(look_at("h", "run", "a", after)) == look
             assert head.read_bytes() == written
         assert ledger.verify() == 3
 
@@ -292,7 +295,7 @@ def test_a_head_file_that_any_number_of_entries_are_behind_is_no_tampering(store
     with store.open() as database:
         ledger, heads = HoldoutLedger(database), [b""]
         for after in "bcde":
-            ledger.begin("h", run_id="run", before="a", after=after)
+            ledger.begin(look_at("h", "run", "a", after))
             heads.append(database.head_file.read_bytes())
         for head in heads:
             if head:
@@ -300,7 +303,7 @@ def test_a_head_file_that_any_number_of_entries_are_behind_is_no_tampering(store
             else:
                 database.head_file.unlink()
             assert ledger.verify() == 4
-            ledger.begin("h", run_id="run", before="a", after="b")
+            ledger.begin(look_at("h", "run", "a", "b"))
             assert database.head_file.read_bytes() == heads[-1]
 
 
@@ -311,7 +314,7 @@ def test_a_workspace_begun_anew_does_not_forget_its_looks(tmp_path: Path) -> Non
         fill(HoldoutLedger(database))
     store.path.unlink()
     with store.open() as database, pytest.raises(WorkspaceError, match="tampered"):
-        HoldoutLedger(database).begin("h", run_id="run", before="a", after="b")
+        HoldoutLedger(database).begin(look_at("h", "run", "a", "b"))
 
 
 def put_back(tmp_path: Path, *, names: tuple[str, ...]) -> int:
@@ -323,13 +326,13 @@ def put_back(tmp_path: Path, *, names: tuple[str, ...]) -> int:
         fill(HoldoutLedger(database))
     kept = {name: (store.path.parent / name).read_bytes() for name in names}
     with store.open() as database:
-        HoldoutLedger(database).begin("h", run_id="later", before="0", after="4")
+        HoldoutLedger(database).begin(look_at("h", "later", "0", "4"))
     for path in store.path.parent.glob("judgewright.db-*"):
         path.unlink()
     for name, body in kept.items():
         (store.path.parent / name).write_bytes(body)
     with store.open() as database:
-        return HoldoutLedger(database).begin("h", run_id="last", before="0", after="5").number
+        return HoldoutLedger(database).begin(look_at("h", "last", "0", "5")).number
 
 
 def test_an_older_database_that_is_put_back_shows(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from judgewright.optimize.holdout import RowFingerprints
 from judgewright.runs.store import HoldoutLedger, Workspace
 from judgewright.runs.store.sealed_rows import enter_look, seal_of
 
+from ...look_requests import look_at
+
 
 def rows(first: int, last: int) -> Dataset:
     """Labelled rows, each with a text that no other has."""
@@ -49,4 +51,4 @@ def test_rows_that_were_measured_are_read_only_where_rows_are_compared(tmp_path:
             "next", open=RowFingerprints(), sealed={"k": RowFingerprints.of(rows(40, 60))}
         )
         with pytest.raises(WorkspaceError, match="tampered"):
-            ledger.begin("k", run_id="next", before="a", after="b")
+            ledger.begin(look_at("k", "next", "a", "b"))

@@ -24,6 +24,7 @@ from judgewright.runs.store import (
 )
 from judgewright.runs.store.merging import Merged, merge
 
+from ...look_requests import look_at
 from .stores import SqliteStore, Store
 
 ENDPOINT, MODEL = "http://127.0.0.1:1/v1", "m"
@@ -86,7 +87,7 @@ def fill(database: Database, *, salt: str) -> str:
     label(database, run_id, "a")
     label(database, run_id, "a", LabelStore(database).records(run_id)[-1].seq)
     ledger = HoldoutLedger(database)
-    look = ledger.begin("h", run_id=run_id, before="a", after=salt)
+    look = ledger.begin(look_at("h", run_id, "a", salt))
     ledger.conclude(look, outcome="refused", reason="because")
     set_state(database, run_id, "stopped")
     database.release()
@@ -129,7 +130,7 @@ def test_all_of_one_is_in_the_other_once(store: Store, other: Store) -> None:
         ledger = HoldoutLedger(target)
         assert ledger.verify() == 4
         assert [record.look.after for record in ledger.looks("h")] == ["two", "one"]
-        assert ledger.begin("h", run_id="next", before="a", after="c").number == 3
+        assert ledger.begin(look_at("h", "next", "a", "c")).number == 3
 
 
 def test_a_run_goes_on_in_the_other_and_comes_back(store: Store, other: Store) -> None:
@@ -142,7 +143,7 @@ def test_a_run_goes_on_in_the_other_and_comes_back(store: Store, other: Store) -
         request = Request(messages=(Message("user", "row"),))
         key = request.key(endpoint=ENDPOINT, model=MODEL)
         CallStore(source, run_id).sent(key, reserved_cost=0.5, reserved_tokens=9).result()
-        HoldoutLedger(source).begin("h", run_id=run_id, before="a", after="b")
+        HoldoutLedger(source).begin(look_at("h", run_id, "a", "b"))
         source.release()
         assert merge(source, target) == Merged(
             runs=1, events=1, calls=0, attempts=1, labels=0, looks=1, differing=0
@@ -153,7 +154,7 @@ def test_a_run_goes_on_in_the_other_and_comes_back(store: Store, other: Store) -
         ).result()
         RunJournal(target, run_id).append("decision", {"yes": True})
         set_state(target, run_id, "done")
-        look = HoldoutLedger(target).begin("h", run_id=run_id, before="a", after="b")
+        look = HoldoutLedger(target).begin(look_at("h", run_id, "a", "b"))
         HoldoutLedger(target).conclude(look, outcome="accepted", reason="better")
         target.release()
         source.release()
@@ -192,13 +193,13 @@ def test_a_run_that_went_two_ways_is_named_and_nothing_is_merged(
 def test_looks_that_were_concluded_in_two_ways_are_named(store: Store, other: Store) -> None:
     """Neither word is taken over the other."""
     with store.open() as source, other.open() as target:
-        HoldoutLedger(source).begin("h", run_id="r", before="a", after="b")
+        HoldoutLedger(source).begin(look_at("h", "r", "a", "b"))
         source.release()
         merge(source, target)
         source.release()
         target.release()
         for database, outcome in ((source, "accepted"), (target, "refused")):
-            look = HoldoutLedger(database).begin("h", run_id="r", before="a", after="b")
+            look = HoldoutLedger(database).begin(look_at("h", "r", "a", "b"))
             HoldoutLedger(database).conclude(look, outcome=outcome, reason="so")
             database.release()
         with pytest.raises(InputError, match="two ways"):
@@ -215,26 +216,24 @@ def test_a_prompt_that_was_measured_counts_as_measured_after_the_looks_that_are_
         HoldoutLedger(source).measured("seen", known(50, 80), by="bench")
         ledger = HoldoutLedger(target)
         ledger.remember("run", open=known(0, 50), sealed={"h": known(50, 80)})
-        look = ledger.begin("h", run_id="run", before="a", after="b")
+        look = ledger.begin(look_at("h", "run", "a", "b"))
         ledger.conclude(look, outcome="accepted", reason="better")
-        assert ledger.begin("h", run_id="other", before="b", after="c").measured == 0
+        assert ledger.begin(look_at("h", "other", "b", "c")).measured == 0
         for database in (source, target):
             database.release()
         assert merge(source, target).looks == 1
-        assert ledger.begin("h", run_id="third", before="b", after="d").measured == 1
+        assert ledger.begin(look_at("h", "third", "b", "d")).measured == 1
 
 
 def test_looks_in_a_copy_count_when_it_is_merged_back(tmp_path: Path) -> None:
     """Until then each ledger knows its own."""
     one, copy = SqliteStore(tmp_path), SqliteStore(tmp_path / "copy")
     with one.open() as database:
-        HoldoutLedger(database).begin("h", run_id="first", before="a", after="b")
+        HoldoutLedger(database).begin(look_at("h", "first", "a", "b"))
     shutil.copytree(one.path.parent, copy.path.parent)
     with copy.open() as database:
-        assert (
-            HoldoutLedger(database).begin("h", run_id="second", before="a", after="c").number == 2
-        )
+        assert HoldoutLedger(database).begin(look_at("h", "second", "a", "c")).number == 2
         database.release()
     with copy.open() as source, one.open() as target:
         assert merge(source, target).looks == 1
-        assert HoldoutLedger(target).begin("h", run_id="third", before="a", after="d").number == 3
+        assert HoldoutLedger(target).begin(look_at("h", "third", "a", "d")).number == 3
