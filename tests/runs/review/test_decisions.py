@@ -167,7 +167,7 @@ def test_a_diff_that_cannot_be_taken_in_parts_is_accepted_whole_or_not_at_all(
         assert place.registry.get("groundedness").version == changed.version
         decided = read_optimization(place, odd.run_id)
         assert decided.reviews[-1].who == "Ada"
-    version = found.after.version
+    version = changed.version
     assert f'href="/judges/groundedness/handover/{version}">Hand it over (export)</a>' in said
     shown = desk.get(f"/runs/{odd.run_id}").text
     assert "What it changed" in shown
