@@ -3,7 +3,6 @@ nothing leaves unasked.
 """
 
 import io
-import json
 import os
 import re
 import shutil
@@ -106,23 +105,6 @@ def test_an_export_asks_as_the_run_that_gated_it_asked(made: Made) -> None:
         assert export_context(place, Registry().get("groundedness")).request["max_tokens"] == 512
 
 
-def test_the_tools_are_listed_with_what_differs_in_each(desk: TestClient) -> None:
-    """Each leads to its own page, which has the same sentences."""
-    listed = desk.get(PLACE).text
-    for target in ("yaml", "langchain", "promptfoo"):
-        assert f'href="{PLACE}/{target}"' in listed
-    for line in read_differences(desk, "langchain"):
-        assert line in Elements(listed).text
-
-
-def read_differences(desk: TestClient, target: str) -> list[str]:
-    """Return what an archive's manifest declares."""
-    with zipfile.ZipFile(io.BytesIO(desk.get(f"{PLACE}/{target}/archive").content)) as archive:
-        manifest = json.loads(archive.read(f"groundedness-{VERSION}-{target}/manifest.json"))
-    assert len(manifest["declared_differences"]) > 1
-    return manifest["declared_differences"]
-
-
 def test_a_hostile_judge_stays_text_on_every_page_and_in_every_archive(
     desk: TestClient, root: Path, tmp_path: Path
 ) -> None:
@@ -157,24 +139,6 @@ def test_a_hostile_judge_stays_text_on_every_page_and_in_every_archive(
         [sys.executable, "-I", "-c", code, str(folder)], capture_output=True, text=True, check=True
     )
     assert ran.stdout == "groundedness\n"
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        f"{PLACE}/nope",
-        "/judges/groundedness/handover/../../x",
-        "/judges/groundedness/handover/0000",
-        "/judges/%3Cscript%3E/handover/1349",
-        "/judges/x.yaml/handover/1349/python/archive",
-        f"{PLACE}/mlflow/push",
-    ],
-)
-def test_what_is_not_there_is_no_export(desk: TestClient, path: str) -> None:
-    """A tool, a version or a name that there is not, and a registry that nobody named."""
-    answer = desk.get(path)
-    assert answer.status_code == 404
-    assert "<script>" not in answer.text
 
 
 @pytest.mark.slow

@@ -231,11 +231,21 @@ def test_an_empty_folder_is_shown_and_left_empty(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+HANDOVER = f"/judges/groundedness/handover/{Registry().get('groundedness').version}"
+
+
 @pytest.mark.parametrize(
-    "path", ["/nope", "/runs/zzz", "/runs/%3Cscript%3E/evidence", "/judges/%3Cscript%3E"]
+    "path",
+    [
+        *("/nope", "/runs/zzz", "/runs/%3Cscript%3E/evidence", "/judges/%3Cscript%3E"),
+        *(f"{HANDOVER}/nope", f"{HANDOVER}/mlflow/push", "/judges/groundedness/handover/0000"),
+        *("/judges/groundedness/handover/../../x", "/judges/x.yaml/handover/1349/python/archive"),
+    ],
 )
 def test_what_is_not_there_says_so(page: TestClient, path: str) -> None:
-    """A page of our own, with the name escaped."""
+    """A page of our own, with the name escaped: also of a tool, a version, or a registry that
+    nobody named.
+    """
     answer = page.get(path)
     assert answer.status_code == 404
     assert "<script>" not in answer.text
