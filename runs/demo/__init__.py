@@ -1,4 +1,4 @@
-"""The made-up rows and verdicts of `judgewright demo` and the notebooks."""
+"""The made-up rows of `judgewright demo`."""
 
 import lazy_loader
 
