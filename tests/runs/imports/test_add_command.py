@@ -174,6 +174,9 @@ def test_options_say_where_the_verdict_stands(run) -> None:
         (("16_hundred.txt", "--string", "PROMPT"), "none of them"),
         (("09_two_strings.py", "--string", "NOTHING"), "no string 'NOTHING'"),
         (("expected.yaml",), "none of its keys holds a prompt"),
+        (("16_hundred.txt", "--field", "claim"), "THEIRS=OURS"),
+        (("16_hundred.txt", "--fill", "claim=@nowhere.txt"), "nowhere.txt"),
+        (("16_hundred.txt", "--from", "langchain"), "langchain"),
     ],
 )
 def test_what_cannot_be_added_says_why(args: tuple[str, ...], reason: str, run) -> None:
@@ -182,6 +185,16 @@ def test_what_cannot_be_added_says_why(args: tuple[str, ...], reason: str, run) 
     assert code == 2
     assert reason in out
     assert not Path("prompts").exists()
+
+
+def test_an_export_of_ours_comes_home(run) -> None:
+    """Whatever the tool it was written for."""
+    assert run("export", "groundedness", "--to", "messages", "--out", "handover")[0] == 0
+    code, out = run("judges", "add", "handover", "--out", "back.yaml")
+    assert code == 0
+    assert "from an export for messages" in out
+    registry = json.loads(run("judges", "show", "groundedness", "--json")[1])
+    assert read_prompt(Path("back.yaml")).version == registry["version"]
 
 
 def test_several_prompts_in_one_file_are_named(run) -> None:
