@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from typing import Protocol
@@ -61,7 +61,9 @@ class Here:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._loop = _LoopThread()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
 
     def ask(
         self,
@@ -73,7 +75,7 @@ class Here:
     ) -> BudgetSpent | None:
         """See `Engine.ask`; several threads may ask at the same time."""
         dispatcher = Dispatcher(context, calls, make, counters)
-        work = self._loop.start(dispatcher.run())
+        work = asyncio.run_coroutine_threadsafe(dispatcher.run(), self._running_loop())
         try:
             _watch(work, counters, progress)
         except KeyboardInterrupt:
@@ -90,12 +92,32 @@ class Here:
 
     def close(self) -> None:
         """Release the model's connections and the thread; it may be asked again."""
-        self._loop.close(self._model.close)
+        loop, thread = self._loop, self._thread
+        if loop is None or thread is None:
+            return
+        self._loop = self._thread = None
+        try:
+            asyncio.run_coroutine_threadsafe(self._model.close(), loop).result()
+        finally:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                # A daemon, so that a program that fails can end without closing its client.
+                self._thread = threading.Thread(
+                    target=self._loop.run_forever, name="judgewright-client", daemon=True
+                )
+                self._thread.start()
+            return self._loop
 
     def _drain(self, dispatcher: Dispatcher, work: Future[None], counters: Counters) -> None:
         """Send nothing more and await what is on the wire; a further Ctrl-C gives it up."""
         with draining(counters) as interrupted:
-            self._loop.call(lambda: dispatcher.stop(interrupted))
+            self._running_loop().call_soon_threadsafe(dispatcher.stop, interrupted)
             try:
                 _watch(work, counters, None)
             except KeyboardInterrupt:
@@ -130,42 +152,3 @@ def _watch(
     while not wait([work], timeout=_REPORT_EVERY).done:
         if progress is not None:
             progress(counters.progress())
-
-
-class _LoopThread:
-    """An event loop in a daemon thread, started on first use."""
-
-    def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self._lock = threading.Lock()
-
-    def start(self, work: Coroutine[None, None, None]) -> Future[None]:
-        """Run a coroutine in the loop."""
-        with self._lock:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                # A daemon, so that a program that fails can end without closing its client.
-                self._thread = threading.Thread(
-                    target=self._loop.run_forever, name="judgewright-client", daemon=True
-                )
-                self._thread.start()
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
-
-    def call(self, function: Callable[[], None]) -> None:
-        """Call a function in the loop."""
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(function)
-
-    def close(self, last: Callable[[], Coroutine[None, None, None]]) -> None:
-        """Run a last coroutine and end the thread; nothing happens when it was never started."""
-        loop, thread = self._loop, self._thread
-        if loop is None or thread is None:
-            return
-        self._loop = self._thread = None
-        try:
-            asyncio.run_coroutine_threadsafe(last(), loop).result()
-        finally:
-            loop.call_soon_threadsafe(loop.stop)
-            thread.join()
-            loop.close()
