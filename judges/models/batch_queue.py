@@ -101,8 +101,7 @@ class _Batch(_Body):
     errors: Any = None
 
 
-class _Listed(_Body):
-    id: _Id
+class _Listed(_Created):
     metadata: Any = None
 
 

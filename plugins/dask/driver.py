@@ -15,7 +15,7 @@ import secrets
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Protocol
 
 from ...judges import BudgetSpent, Completion, Interrupted, JudgewrightError, ModelError, WorldError
@@ -84,36 +84,24 @@ class _Given:
     reservations: list[Reservation]
 
 
+@dataclass
 class ShardEngine:
-    """Sends the calls of one client from a cluster. See `Engine`.
+    """Sends the calls of one client from a cluster. See `Engine`."""
 
-    Args:
-        cluster: Returns where the workers are, once there is something to ask; it belongs to the
-            caller.
-        database: Where the calls are, claimed by this process.
-        run_id: The run.
-        errand: Makes what the shards have in common, of the client's context and of the driver's
-            name.
-        record: The run's calls.
-        lease: Seconds without a beat after which a worker is taken for dead.
-    """
+    cluster: Callable[[], Cluster]
+    """Returns where the workers are, once there is something to ask; it belongs to the caller."""
+    database: Database
+    """Where the calls are, claimed by this process."""
+    run_id: str
+    _: KW_ONLY
+    errand: Callable[[ClientContext, str], Errand]
+    """Makes what the shards have in common, of the client's context and of the driver's name."""
+    record: CallStore
+    """The run's calls."""
+    lease: float = LEASE
+    """Seconds without a beat after which a worker is taken for dead."""
 
-    def __init__(
-        self,
-        cluster: Callable[[], Cluster],
-        database: Database,
-        run_id: str,
-        *,
-        errand: Callable[[ClientContext, str], Errand],
-        record: CallStore,
-        lease: float = LEASE,
-    ) -> None:
-        self._open_cluster = cluster
-        self._database = database
-        self._run_id = run_id
-        self._errand = errand
-        self._record = record
-        self._lease = lease
+    def __post_init__(self) -> None:
         self._workers: Workers | None = None
 
     def ask(
@@ -125,15 +113,15 @@ class ShardEngine:
         progress: Callable[[Progress], None] | None,
     ) -> BudgetSpent | None:
         """See `Engine.ask`."""
-        self._database.claim()
+        self.database.claim()
         if self._workers is None:
-            self._workers = Workers(self._database, self._run_id, lease=self._lease)
+            self._workers = Workers(self.database, self.run_id, lease=self.lease)
         work = _Work(
-            cluster=self._open_cluster(),
-            database=self._database,
-            record=self._record,
+            cluster=self.cluster(),
+            database=self.database,
+            record=self.record,
             workers=self._workers,
-            errand=self._errand(context, self._workers.owner),
+            errand=self.errand(context, self._workers.owner),
             context=context,
             make=make,
             counters=counters,
@@ -143,7 +131,7 @@ class ShardEngine:
     def close(self) -> None:
         """Tell the workers that there is no more to do."""
         if self._workers is not None:
-            self._open_cluster().close_senders(self._workers.owner)
+            self.cluster().close_senders(self._workers.owner)
             self._workers.leave()
             self._workers = None
 
