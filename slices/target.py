@@ -26,12 +26,23 @@ from ..judges import (
     influence,
     point,
 )
+from ..judges.metrics.agreement import F1, PRECISION, RECALL, SPECIFICITY, Ratio
 from ..judges.metrics.calibration import bins_of, calibration_intervals, ece
 from .outcomes import Outcomes, compress, count_groups
 from .significance import Comparison, compare, degrees_of_freedom, share_interval
 
 Interval = tuple[float, float]
 Losses = BoolArray | FloatArray
+RATIOS: Mapping[str, Ratio] = {
+    "precision": PRECISION,
+    "recall": RECALL,
+    "specificity": SPECIFICITY,
+    "f1": F1,
+    "accuracy": Ratio(np.eye(2), np.ones((2, 2))),
+}
+"""Metrics that are a share of rows, or a monotone map of it: a row of a cell that counts nothing on
+top is bad.
+"""
 PERMUTATIONS = 999
 """Draws of groups behind the p-value of a slice's calibration error."""
 
@@ -83,22 +94,13 @@ class Share:
 
     def losses(self, outcomes: Outcomes) -> tuple[BoolArray, BoolArray]:
         """See `Target.losses`; a loss is True for a bad row."""
-        y, p = outcomes.positive, outcomes.predicted
-        everything = np.ones(len(y), np.bool_)
-        match self.name:
-            case "precision":
-                return p, p & ~y
-            case "recall":
-                return y, y & ~p
-            case "specificity":
-                return ~y, p & ~y
-            case "f1":
-                return y | p, y != p
-            case "accuracy":
-                return everything, y != p
+        if (ratio := RATIOS.get(self.name)) is not None:
+            cell = 2 * outcomes.positive + outcomes.predicted
+            inside = (ratio.bottom > 0).ravel()[cell]
+            return inside, inside & (ratio.top == 0).ravel()[cell]
         if outcomes.distance is None:
             raise InputError("off_by_one needs people and judge to grade on the same scale")
-        return everything, outcomes.distance > 1
+        return np.ones(len(outcomes), np.bool_), outcomes.distance > 1
 
     def value(self, outcomes: Outcomes, member: BoolArray) -> float | None:
         inside, bad = self.losses(outcomes)
@@ -282,10 +284,7 @@ def _permutation_p(part: Outcomes, member: BoolArray, groups: IntArray, gap: flo
 
 
 TARGETS: Mapping[str, Target] = {
-    **{
-        name: Share(name)
-        for name in ("precision", "recall", "specificity", "f1", "accuracy", "off_by_one")
-    },
+    **{name: Share(name) for name in (*RATIOS, "off_by_one")},
     **{name: ByInfluence(name) for name in ("balanced_accuracy", "kappa", "mcc")},
     **{name: OfProbability(name) for name in ("brier", "ece")},
 }

@@ -3,9 +3,9 @@ influence.
 
 `catalog.py` lists every metric, one entry each. To add one of the confusion table:
 
-1. `agreement.py`: write the formula, a function of tables of shape (..., K, K), NaN where it does
-   not exist. An influence function beside it lets the gate and two judges be compared by the
-   metric.
+1. `agreement.py`: write the formula, a `Ratio` of the four cells or a function of tables of shape
+   (..., K, K), NaN where it does not exist. An influence function, which a `Ratio` has, lets the
+   gate and two judges be compared by the metric.
 2. `catalog.py`: add an entry with name, formula, what it needs, and what it is. `score`, its
    interval (Wilson's for a proportion, else the jackknife over rows or groups), cautions,
    `--metric` and the docs read it from there.

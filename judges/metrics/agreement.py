@@ -15,6 +15,7 @@ phi has mean 0. The derivations are the delta method on means over rows (Hampel 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -74,66 +75,38 @@ def confusion(label: Grades, predicted: Grades, levels: Sequence[float] = (0, 1)
     return np.bincount(pairs, minlength=k * k).reshape(k, k)
 
 
-def precision_parts(table: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return TP, and the rows that the judge calls positive."""
-    _, fp, _, tp = _cells(table)
-    return tp, tp + fp
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A metric of decisions that is one weighted sum of the four cells over another."""
+
+    top: FloatArray
+    """How much a row of each cell counts as a hit; shape (2, 2)."""
+    bottom: FloatArray
+    """How much it counts among the rows."""
+
+    def parts(self, table: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the hits, and the rows they are counted among."""
+        t = np.asarray(table, np.float64)
+        hits, rows = (np.einsum("...ij,ij->...", t, of) for of in (self.top, self.bottom))
+        return hits, rows
+
+    def value(self, table: FloatArray) -> FloatArray:
+        """Return hits over rows."""
+        return _ratio(*self.parts(table))
+
+    def influence(self, share: FloatArray, value: float) -> FloatArray:
+        """Return the influence of a row of each cell."""
+        return (self.top - value * self.bottom) / (share * self.bottom).sum()
 
 
-def precision(table: FloatArray) -> FloatArray:
-    """Return TP / (TP + FP): the share of the judge's positives that people call positive."""
-    return _ratio(*precision_parts(table))
-
-
-def precision_influence(share: FloatArray, value: float) -> FloatArray:
-    """Return the influence of a row of each cell on precision."""
-    return (_LABEL * _VERDICT - value * _VERDICT) / share[:, 1].sum()
-
-
-def recall_parts(table: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return TP, and the rows labelled positive."""
-    _, _, fn, tp = _cells(table)
-    return tp, tp + fn
-
-
-def recall(table: FloatArray) -> FloatArray:
-    """Return TP / (TP + FN): the share of people's positives that the judge finds."""
-    return _ratio(*recall_parts(table))
-
-
-def recall_influence(share: FloatArray, value: float) -> FloatArray:
-    """Return the influence of a row of each cell on recall."""
-    return (_LABEL * _VERDICT - value * _LABEL) / share[1].sum()
-
-
-def specificity_parts(table: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return TN, and the rows labelled negative."""
-    tn, fp, _, _ = _cells(table)
-    return tn, tn + fp
-
-
-def specificity(table: FloatArray) -> FloatArray:
-    """Return TN / (TN + FP): the share of people's negatives that the judge leaves negative."""
-    return _ratio(*specificity_parts(table))
-
-
-def specificity_influence(share: FloatArray, value: float) -> FloatArray:
-    """Return the influence of a row of each cell on specificity."""
-    return ((1 - _LABEL) * (1 - _VERDICT) - value * (1 - _LABEL)) / share[0].sum()
-
-
-def f1(table: FloatArray) -> FloatArray:
-    """Return 2 TP / (2 TP + FP + FN), the harmonic mean of precision and recall (van Rijsbergen
-    1979).
-    """
-    _, fp, fn, tp = _cells(table)
-    return _ratio(2 * tp, 2 * tp + fp + fn)
-
-
-def f1_influence(share: FloatArray, value: float) -> FloatArray:
-    """Return the influence of a row of each cell on F1."""
-    total = share[1].sum() + share[:, 1].sum()
-    return (2 * _LABEL * _VERDICT - value * (_LABEL + _VERDICT)) / total
+PRECISION = Ratio(_LABEL * _VERDICT, _VERDICT)
+"""TP / (TP + FP): the share of the judge's positives that people call positive."""
+RECALL = Ratio(_LABEL * _VERDICT, _LABEL)
+"""TP / (TP + FN): the share of people's positives that the judge finds."""
+SPECIFICITY = Ratio((1 - _LABEL) * (1 - _VERDICT), 1 - _LABEL)
+"""TN / (TN + FP): the share of people's negatives that the judge leaves negative."""
+F1 = Ratio(2 * _LABEL * _VERDICT, _LABEL + _VERDICT)
+"""2 TP / (2 TP + FP + FN), the harmonic mean of precision and recall (van Rijsbergen 1979)."""
 
 
 def accuracy_parts(table: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -156,15 +129,13 @@ def balanced_accuracy(table: FloatArray) -> FloatArray:
     """Return the mean of recall and specificity (Brodersen et al. 2010); NaN unless both classes
     are labelled.
     """
-    return (recall(table) + specificity(table)) / 2
+    return (RECALL.value(table) + SPECIFICITY.value(table)) / 2
 
 
 def balanced_accuracy_influence(share: FloatArray, value: float) -> FloatArray:
     """Return the influence of a row of each cell on balanced accuracy."""
-    true_positive, true_negative = float(recall(share)), float(specificity(share))
-    return (
-        recall_influence(share, true_positive) + specificity_influence(share, true_negative)
-    ) / 2
+    of_classes = (each.influence(share, float(each.value(share))) for each in (RECALL, SPECIFICITY))
+    return sum(of_classes, np.zeros((2, 2))) / 2
 
 
 def mcc(table: FloatArray) -> FloatArray:
