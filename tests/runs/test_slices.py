@@ -18,14 +18,12 @@ from judgewright.runs.reports import WIDTH
 from judgewright.runs.store import Workspace
 from judgewright.slices import parse_predicate, read_slice
 
+from .run_command import run_code
+
 
 def run(*arguments: str) -> int:
     """Run `judgewright slices` in this process and return its exit code."""
-    try:
-        main(["slices", *arguments])
-    except SystemExit as left:
-        return int(left.code or 0)
-    return 0
+    return run_code("slices", *arguments)
 
 
 def parsed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
@@ -247,26 +245,8 @@ def test_a_run_shows_its_open_rows_only(tmp_path: Path, capsys: pytest.CaptureFi
     """No row of holdout or final is listed, counted or searched; reading options are refused."""
     write_demo_rows(tmp_path / "rows.jsonl", documents=90)
     place = str(tmp_path / "work")
-    arguments = (
-        "groundedness",
-        str(tmp_path / "rows.jsonl"),
-        "--model",
-        "simulated",
-        "--steps",
-        "0",
-    )
-    with pytest.raises(SystemExit):
-        main(
-            [
-                "optimize",
-                *arguments,
-                "--objective",
-                "raise precision",
-                "--workspace",
-                place,
-                "--json",
-            ]
-        )
+    words = "--model simulated --steps 0 --objective precision --json --workspace"
+    run_code("optimize", "groundedness", tmp_path / "rows.jsonl", *shlex.split(words), place)
     name = parsed(capsys)["run"]
     with Workspace(Path(place)) as workspace:
         config = read_optimization(workspace, name).config

@@ -43,7 +43,6 @@ from judgewright.runs.actions import (
     start_run,
     verification,
 )
-from judgewright.runs.cli import main
 from judgewright.runs.config import Environment
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import (
@@ -57,6 +56,7 @@ from judgewright.runs.store import (
 )
 
 from ...look_requests import look_at
+from ..run_command import run_code
 from ..stored_events import stored
 
 PROMPT = Registry().get("groundedness")
@@ -133,11 +133,7 @@ def accept(place: Workspace, run_id: str, *chosen: int, budget: str | None = Non
 
 def command(root: Path, *arguments: str) -> int:
     """Run a command and return its exit code."""
-    try:
-        main([*arguments, "--workspace", str(root)])
-    except SystemExit as left:
-        return int(left.code or 0)
-    return 0
+    return run_code(*arguments, "--workspace", root)
 
 
 def looks(place: Workspace, run_id: str) -> tuple[LookRecord, ...]:
@@ -455,7 +451,6 @@ def test_the_command_prints_the_decision_and_leaves_by_it(
     run_id = accepted.run_id
     assert command(accepted.root, "accept", run_id, "--hunks", "1") == 1
     told = capsys.readouterr()
-    assert "UNDECIDED: precision rose" in told.out
     assert "UNDECIDED: precision rose" in told.out
     assert not (accepted.root / "prompts").exists()
     assert command(accepted.root, "accept", run_id, "--hunks", "2,3", "--json") == 0
