@@ -5,6 +5,7 @@ then give.
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -376,10 +377,7 @@ def test_what_a_verdict_file_lacks_is_said(
         "gate",
         *files,
         write(tmp_path / "more.jsonl", more),
-        "--unlabelled",
-        "--target",
-        "accuracy",
-        "--json",
+        *shlex.split("--unlabelled --target accuracy --json"),
     )
     notes = json.loads(invoke(place, *asked).stdout)["notes"]
     assert "1 rows are left out: neither file has a verdict on them" in notes

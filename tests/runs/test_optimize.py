@@ -188,14 +188,7 @@ def test_the_optimizer_model_is_asked_for_anchors_too(
         *shlex.split("optimize --plan groundedness noted.jsonl --model simulated"),
         *shlex.split("--objective 'raise precision'"),
     )
-    parts = (
-        "--editable",
-        "criteria,anchors",
-        "--proposer",
-        proposer,
-        "--steps",
-        "1",
-    )
+    parts = ("--editable", "criteria,anchors", "--proposer", proposer, "--steps", "1")
     assert run(*plan, *parts, "--json") == 0
     assert body["calls"] <= json.loads(capsys.readouterr().out)["calls"]["at_most"]
 

@@ -160,10 +160,7 @@ def test_single_rows_of_a_split_file_are_shown_from_open_rows(split: set[str], s
         "groundedness",
         "rows.jsonl",
         *SIMULATED,
-        "--out",
-        "again.jsonl",
-        "--audit",
-        "own.jsonl",
+        *shlex.split("--out again.jsonl --audit own.jsonl"),
     )
     rows = len(Path("rows.jsonl").read_text(encoding="utf-8").splitlines())
     assert f"{rows - len(split)} of the {rows} rows are sealed to run" in out

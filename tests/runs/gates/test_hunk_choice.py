@@ -121,13 +121,7 @@ def place(accepted: Walked) -> Iterator[Workspace]:
 def accept(place: Workspace, run_id: str, *chosen: int, budget: str | None = None) -> HunkChoice:
     """Accept hunks and watch nothing."""
     return accept_hunks(
-        place,
-        run_id,
-        chosen,
-        Environment(),
-        who="ann",
-        comment="short",
-        budget=budget,
+        place, run_id, chosen, Environment(), who="ann", comment="short", budget=budget
     )
 
 
