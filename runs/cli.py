@@ -85,6 +85,7 @@ RETIRED = {
     "--workers": "type `--engine dask=NUMBER`",
     "--scheduler": "type `--engine dask=URL`",
     "--parts": "type `--editable`",
+    "--exchange": "type `--via files=DIR`",
     "--skip-incomplete": "leave such rows out of the file; Python's `load_dataset` still takes it",
     "--queries": "type `--map queries=FILE --map passages=FILE`",
     "--verbose": "`--json` has each figure's definition",

@@ -170,7 +170,7 @@ class ExchangeFolder:
         if path.exists() and not path.is_dir():
             raise InputError(
                 f"{shown(path)} is not a folder",
-                hint="request and reply files need a folder: --exchange DIR",
+                hint="request and reply files need a folder: --via files=DIR",
             )
         self.path = path
         self._read: dict[Path, _File] = {}

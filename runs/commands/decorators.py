@@ -164,6 +164,18 @@ def _read_loss(text: str | None) -> str | None:
     return None if text is None else orjson.dumps(read_loss(text).to_json()).decode()
 
 
+def _read_via(text: str | None) -> str | None:
+    from ..config.options import VIA, VIA_FORM
+
+    way, _, folder = (text or "live").partition("=")
+    if way not in VIA or bool(folder) != (way == "files"):
+        raise InputError(
+            f"a model is not reached via {text!r}, but {VIA_FORM}",
+            hint="such as --via files=exchange",
+        )
+    return text
+
+
 def read_pairs(
     pairs: tuple[str, ...], option: str, form: str, *, may_be_empty: bool = False
 ) -> dict[str, str]:
@@ -214,6 +226,7 @@ _READERS: Mapping[Kind, Callable[[Any], Any]] = {  # Any: as each kind has it
     "edit": _read_edit,
     "loss": _read_loss,
     "model": require_model,
+    "via": _read_via,
 }
 
 

@@ -197,6 +197,7 @@ class OfficialSplitOptions:
 
 
 VIA = ("live", "batch", "files")
+VIA_FORM = "live|batch|files=DIR"
 Via = Literal["live", "batch", "files"]
 
 
@@ -209,12 +210,21 @@ class ExchangeOptions:
     via: Via = _model(
         "live",
         "live: single calls; batch: the provider's batch queue, at half price and within a day;"
-        " files: request files that you carry to a model, and reply files that you bring back.",
-        choices=VIA,
+        " files=DIR: request files in a folder that you carry to a model, and reply files that you"
+        " bring back.",
+        kind="via",
+        metavar=VIA_FORM,
     )
-    exchange: str | None = _model(
-        None, "With --via files: the folder of request and reply files.", metavar="DIR"
-    )
+    exchange: str | None = None
+    """The folder of request and reply files, which stands behind `files=`."""
+
+    def __post_init__(self) -> None:
+        """Part `files=DIR`."""
+        for name in ("via", "optimizer_via"):
+            way, is_folder, folder = (getattr(self, name, None) or "").partition("=")
+            if is_folder:
+                object.__setattr__(self, name, way)
+                object.__setattr__(self, "exchange", folder)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -328,7 +338,8 @@ class ProposerOptions:
     optimizer_via: Via | None = _model(
         None,
         "How the optimizer's model is reached [default: as --via; live with --via batch].",
-        choices=VIA,
+        kind="via",
+        metavar=VIA_FORM,
     )
 
 

@@ -29,7 +29,7 @@ WORDS = {"target": "Metric to improve"}
 FIRST = ("budget", "proposer", "steps")
 """Options that people reach for; the others are folded away."""
 MOST_USED = "Most used"
-NOT_HERE = frozenset({"edit", "holdout", "via", "exchange", "optimizer_via", "yes"})
+NOT_HERE = frozenset({"edit", "holdout", "via", "optimizer_via", "yes"})
 """Options that name other files, want somebody to carry files, or answer a terminal's question."""
 COLUMNS = ("label", "group", "id_", "columns")
 """Options that say which column is what; they stand beside the judge."""

@@ -112,7 +112,7 @@ def open_exchange(
         )
     if options.exchange is None:
         raise InputError(
-            "--via files needs a folder for the files", hint="name one with --exchange DIR"
+            "--via files needs a folder for the files", hint="name one: --via files=DIR"
         )
     return Exchange(Path(options.exchange))
 

@@ -29,12 +29,14 @@ def command_of(config: RunConfig, *more: str) -> str:
     judge = config.judge
     words = ["judgewright", "optimize", f"{judge.name}@{judge.version}", Path(config.data).name]
     for field, option, value in _chosen(config):
-        words += _option_words(spelling(field), option.kind, value)
+        typed = f"files={config.exchange}" if (option.kind, value) == ("via", "files") else value
+        words += _option_words(spelling(field), option.kind, typed)
     command = shlex.join([*words, *more])
     in_python: list[str] = []
     for field in fields(OptimizeOptions):
         value = getattr(config, field.name)
-        if "option" not in field.metadata and value != field.default:
+        is_typed = "option" in field.metadata or field.name == "exchange"
+        if not is_typed and value != field.default:
             in_python.append(f"{field.name}={value!r}")
     return f"{command}  # in Python: {', '.join(in_python)}" if in_python else command
 

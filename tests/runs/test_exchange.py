@@ -29,7 +29,7 @@ OPTIMIZE = (
     "--look-anyway",
 )
 
-FILES = ("--model", "by-hand", "--via", "files", "--exchange", "x")
+FILES = ("--model", "by-hand", "--via", "files=x")
 
 
 @pytest.fixture
@@ -219,9 +219,8 @@ def test_killed_at_any_change_of_its_folder_a_command_loses_and_repeats_nothing(
             "--model",
             model,
             "--via",
-            via,
+            "files=x" if via == "files" else via,
         ]
-        command += ["--exchange", "x"] if via == "files" else []
         code: int | None = None
         for change in (1, 2, 3, 4, None):
             process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -270,7 +269,7 @@ def test_an_exchange_without_a_folder_is_refused_before_there_is_a_run(
 ) -> None:
     """And a folder without files to write has no effect."""
     code, body = run(capsys, "bench", "groundedness", rows, "--model", "by-hand", "--via", "files")
-    assert (code, body["error"]["hint"]) == (2, "name one with --exchange DIR")
+    assert (code, body["error"]["hint"]) == (2, "such as --via files=exchange")
     code, body = run(
         capsys, "bench", "groundedness", rows, "--model", "simulated", "--via", "batch"
     )

@@ -272,7 +272,7 @@ def test_a_walk_over_files_by_repeating_one_command_is_one_run_and_one_look(
         OBJECTIVE,
         *shlex.split("--yes --steps 1 --proposer rewrite --unguided"),
     )
-    words = (*words, *shlex.split("--look-anyway --model by-hand --via files --exchange x --json"))
+    words = (*words, *shlex.split("--look-anyway --model by-hand --via files=x --json"))
     calm, rough = rows.parent / "calm", rows.parent / "rough"
     ends: dict[Path, dict[str, Any]] = {}
     total, kills, exchanges = 0, 0, 0

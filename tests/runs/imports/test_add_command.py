@@ -81,7 +81,7 @@ def test_the_simulated_model_reads_what_its_table_holds_and_nothing_else(run) ->
 def test_a_reading_may_be_carried_over_files(run) -> None:
     """The command stops with a request file, and goes on with its reply."""
     Path("j.txt").write_text("Look.\n\nBe kind.\n\nReply: {reply}\n\nPASS or FAIL.", "utf-8")
-    words = ("judges", "add", "j.txt", "--model", "m", "--via", "files", "--exchange", "ex")
+    words = ("judges", "add", "j.txt", "--model", "m", "--via", "files=ex")
     assert run(*words)[0] == 3
     (request,) = Path("ex").glob("requests-*.jsonl")
     name = json.loads(request.read_text("utf-8"))["custom_id"]
