@@ -122,7 +122,7 @@ class GateModel:
 
     options: ModelOptions
     environment: Environment
-    watch: Watch
+    watch: Watch = lambda *_: None
     same_budget: tuple[str, ...] = ()
     """Other runs whose calls the budget covers as well."""
     confidence: Literal["ask", "tok"] = "ask"

@@ -316,7 +316,7 @@ def test_the_form_shows_few_fields_and_plain_words(desk: TestClient, rows: bytes
     ]
     assert "seed" in re.findall(named, rest)
     assert "(set: budget 9.00)" in first
-    assert "Skip incomplete" in rest
+    assert "Label scale" in rest
     assert "`" not in re.sub("<[^>]*>", "", rest)
     assert "<code>loss write --out</code>" in rest
     assert 'placeholder="FILE"' not in rest
