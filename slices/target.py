@@ -26,7 +26,14 @@ from ..judges import (
     influence,
     point,
 )
-from ..judges.metrics.agreement import F1, PRECISION, RECALL, SPECIFICITY, Ratio
+from ..judges.metrics.agreement import (
+    ACCURACY,
+    F1,
+    PRECISION,
+    RECALL,
+    SPECIFICITY,
+    Ratio,
+)
 from ..judges.metrics.calibration import bins_of, calibration_intervals, ece
 from .outcomes import Outcomes, compress, count_groups
 from .significance import Comparison, compare, degrees_of_freedom, share_interval
@@ -38,7 +45,7 @@ RATIOS: Mapping[str, Ratio] = {
     "recall": RECALL,
     "specificity": SPECIFICITY,
     "f1": F1,
-    "accuracy": Ratio(np.eye(2), np.ones((2, 2))),
+    "accuracy": ACCURACY,
 }
 """Metrics that are a share of rows, or a monotone map of it: a row of a cell that counts nothing on
 top is bad.
@@ -96,8 +103,8 @@ class Share:
         """See `Target.losses`; a loss is True for a bad row."""
         if (ratio := RATIOS.get(self.name)) is not None:
             cell = 2 * outcomes.positive + outcomes.predicted
-            inside = (ratio.bottom > 0).ravel()[cell]
-            return inside, inside & (ratio.top == 0).ravel()[cell]
+            inside = (ratio.bottom(2) > 0).ravel()[cell]
+            return inside, inside & (ratio.top(2) == 0).ravel()[cell]
         if outcomes.distance is None:
             raise InputError("off_by_one needs people and judge to grade on the same scale")
         return np.ones(len(outcomes), np.bool_), outcomes.distance > 1

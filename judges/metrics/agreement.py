@@ -77,17 +77,18 @@ def confusion(label: Grades, predicted: Grades, levels: Sequence[float] = (0, 1)
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A metric of decisions that is one weighted sum of the four cells over another."""
+    """A metric that is one weighted sum of the cells over another; both take K."""
 
-    top: FloatArray
-    """How much a row of each cell counts as a hit; shape (2, 2)."""
-    bottom: FloatArray
+    top: Callable[[int], FloatArray]
+    """How much a row of each cell counts as a hit; returns shape (K, K)."""
+    bottom: Callable[[int], FloatArray]
     """How much it counts among the rows."""
 
     def parts(self, table: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the hits, and the rows they are counted among."""
         t = np.asarray(table, np.float64)
-        hits, rows = (np.einsum("...ij,ij->...", t, of) for of in (self.top, self.bottom))
+        k = t.shape[-1]
+        hits, rows = (np.einsum("...ij,ij->...", t, of(k)) for of in (self.top, self.bottom))
         return hits, rows
 
     def value(self, table: FloatArray) -> FloatArray:
@@ -96,33 +97,33 @@ class Ratio:
 
     def influence(self, share: FloatArray, value: float) -> FloatArray:
         """Return the influence of a row of each cell."""
-        return (self.top - value * self.bottom) / (share * self.bottom).sum()
+        top, bottom = self.top(len(share)), self.bottom(len(share))
+        return (top - value * bottom) / (share * bottom).sum()
 
 
-PRECISION = Ratio(_LABEL * _VERDICT, _VERDICT)
+def _every(k: int) -> FloatArray:
+    return np.ones((k, k))
+
+
+def _distance(k: int) -> FloatArray:
+    level = np.arange(k, dtype=np.float64)
+    return np.abs(level[:, None] - level[None, :])
+
+
+PRECISION = Ratio(lambda _: _LABEL * _VERDICT, lambda _: _VERDICT)
 """TP / (TP + FP): the share of the judge's positives that people call positive."""
-RECALL = Ratio(_LABEL * _VERDICT, _LABEL)
+RECALL = Ratio(lambda _: _LABEL * _VERDICT, lambda _: _LABEL)
 """TP / (TP + FN): the share of people's positives that the judge finds."""
-SPECIFICITY = Ratio((1 - _LABEL) * (1 - _VERDICT), 1 - _LABEL)
+SPECIFICITY = Ratio(lambda _: (1 - _LABEL) * (1 - _VERDICT), lambda _: 1 - _LABEL)
 """TN / (TN + FP): the share of people's negatives that the judge leaves negative."""
-F1 = Ratio(2 * _LABEL * _VERDICT, _LABEL + _VERDICT)
+F1 = Ratio(lambda _: 2 * _LABEL * _VERDICT, lambda _: _LABEL + _VERDICT)
 """2 TP / (2 TP + FP + FN), the harmonic mean of precision and recall (van Rijsbergen 1979)."""
-
-
-def accuracy_parts(table: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the rows on which judge and people agree, and all rows; any K."""
-    t = np.asarray(table, np.float64)
-    return np.trace(t, axis1=-2, axis2=-1), t.sum((-2, -1))
-
-
-def accuracy(table: FloatArray) -> FloatArray:
-    """Return the share of rows on which judge and people agree; any K."""
-    return _ratio(*accuracy_parts(table))
-
-
-def accuracy_influence(share: FloatArray, value: float) -> FloatArray:
-    """Return the influence of a row of each cell on accuracy; any K."""
-    return np.eye(len(share)) - value
+ACCURACY = Ratio(lambda k: np.eye(k), _every)
+"""The share of rows on which judge and people agree; any K."""
+OFF_BY_ONE = Ratio(lambda k: (_distance(k) <= 1).astype(np.float64), _every)
+"""The share of rows whose verdict is at most one level from the label."""
+MAE = Ratio(_distance, _every)
+"""The mean distance between verdict and label, in levels of the scale."""
 
 
 def balanced_accuracy(table: FloatArray) -> FloatArray:
@@ -192,17 +193,6 @@ def kappa_quadratic(table: FloatArray) -> FloatArray:
     return _weighted_kappa(table, _distance(np.shape(table)[-1]) ** 2)
 
 
-def off_by_one_parts(table: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the rows whose verdict is at most one level from the label, and all rows."""
-    t = np.asarray(table, np.float64)
-    return (t * (_distance(t.shape[-1]) <= 1)).sum((-2, -1)), t.sum((-2, -1))
-
-
-def off_by_one(table: FloatArray) -> FloatArray:
-    """Return the share of rows whose verdict is at most one level from the label."""
-    return _ratio(*off_by_one_parts(table))
-
-
 def within_one(label: FloatArray, verdict: FloatArray) -> FloatArray:
     """Return 1 for a verdict at most one level from its label, else 0; shape (n,)."""
     return (np.abs(label - verdict) <= 1).astype(np.float64)
@@ -211,12 +201,6 @@ def within_one(label: FloatArray, verdict: FloatArray) -> FloatArray:
 def squared_error(label: FloatArray, probability: FloatArray) -> FloatArray:
     """Return the squared difference of each label, 0 or 1, and its probability; shape (n,)."""
     return (probability - label) ** 2
-
-
-def mae(table: FloatArray) -> FloatArray:
-    """Return the mean distance between verdict and label, in levels of the scale."""
-    t = np.asarray(table, np.float64)
-    return _ratio((t * _distance(t.shape[-1])).sum((-2, -1)), t.sum((-2, -1)))
 
 
 def f1_macro(table: FloatArray) -> FloatArray:
@@ -260,11 +244,6 @@ def _class_parts(table: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return each class's agreements, and its labels and verdicts together; shape (..., K)."""
     t = np.asarray(table, np.float64)
     return np.diagonal(t, axis1=-2, axis2=-1), t.sum(-1) + t.sum(-2)
-
-
-def _distance(k: int) -> FloatArray:
-    level = np.arange(k, dtype=np.float64)
-    return np.abs(level[:, None] - level[None, :])
 
 
 def _weighted_kappa(table: FloatArray, weight: FloatArray) -> FloatArray:

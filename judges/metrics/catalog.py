@@ -162,9 +162,9 @@ METRICS: Mapping[str, Metric] = {
     "accuracy": Metric(
         what="share of rows on which judge and people decide alike",
         needs=("decisions",),
-        formula=agreement.accuracy,
-        proportion=agreement.accuracy_parts,
-        influence=agreement.accuracy_influence,
+        formula=agreement.ACCURACY.value,
+        proportion=agreement.ACCURACY.parts,
+        influence=agreement.ACCURACY.influence,
     ),
     "balanced_accuracy": Metric(
         what="mean of recall and specificity, 0.5 for guessing",
@@ -200,9 +200,9 @@ METRICS: Mapping[str, Metric] = {
     "accuracy_grades": Metric(
         what="share of rows for which the judge gave people's very grade or class",
         needs=("grades", "classes"),
-        formula=agreement.accuracy,
-        proportion=agreement.accuracy_parts,
-        influence=agreement.accuracy_influence,
+        formula=agreement.ACCURACY.value,
+        proportion=agreement.ACCURACY.parts,
+        influence=agreement.ACCURACY.influence,
     ),
     "kappa_grades": Metric(
         what="agreement beyond chance on the exact grade or class (Cohen)",
@@ -232,8 +232,8 @@ METRICS: Mapping[str, Metric] = {
     "off_by_one": Metric(
         what="share of rows graded at most one step from people",
         needs=("grades",),
-        formula=agreement.off_by_one,
-        proportion=agreement.off_by_one_parts,
+        formula=agreement.OFF_BY_ONE.value,
+        proportion=agreement.OFF_BY_ONE.parts,
         of_rows=agreement.within_one,
     ),
     "mae": Metric(
@@ -241,7 +241,7 @@ METRICS: Mapping[str, Metric] = {
         range="0 and up",
         lower_is_better=True,
         needs=("grades",),
-        formula=agreement.mae,
+        formula=agreement.MAE.value,
     ),
     "f1_macro_grades": Metric(
         what="unweighted mean of every grade's or class's F1",
