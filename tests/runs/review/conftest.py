@@ -266,7 +266,8 @@ def judged(place: Workspace, prompt: JudgePrompt, path: Path) -> str:
     options, models = BenchOptions(by="channel"), ModelOptions(model="simulated")
     dataset = load_dataset(path, inputs=prompt.inputs, scale=prompt.scale)
     source = BenchSource(path=path)
-    run_bench(place, prompt, dataset, options, models, Environment(), source=source)
+    watched = {"watch": lambda *_: None, "source": source}
+    run_bench(place, prompt, dataset, options, models, Environment(), **watched)
     return list_runs(place.database)[-1].run_id
 
 
