@@ -202,6 +202,8 @@ class ProposalRecord:
     """Version of the prompt that it was made from; None for the step's current one."""
     validation_rows: int | None = field(default=None, metadata=_OMIT)
     """How many it was judged on."""
+    tried: Json | None = field(default=None, metadata=_OMIT)
+    """What it did on training rows, in runs of earlier versions."""
     loss: float | None = field(default=None, metadata=_OMIT)
     """On the validation rows."""
     metrics: Mapping[str, float | None] = field(default_factory=dict, metadata=_REST)
@@ -229,7 +231,10 @@ class StepTaken(RunEvent):
     others: tuple[ProposalRecord, ...] | None = field(
         default=None, metadata={"of": ProposalRecord, **_OMIT}
     )
-    """Further ones of a step, in runs of earlier versions."""
+    """Further ones of a step, in runs of earlier versions; so are the races below."""
+    trial: Json | None = field(default=None, metadata=_OMIT)
+    race: Json | None = field(default=None, metadata=_OMIT)
+    volatile: Json | None = field(default=None, metadata=_OMIT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
