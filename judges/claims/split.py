@@ -107,7 +107,10 @@ def split_responses(
         InputError: Nobody of that name says which claims are trivial.
     """
     if trivial not in ("model", "none"):
-        raise InputError(f"--trivial {trivial} is gone", hint="give --trivial model, or none")
+        raise InputError(
+            f"{trivial!r} no longer says which claims are trivial; a model does, or nobody",
+            hint="start the run again",
+        )
     if splitter == "sentence":
         splits = [_by_sentence(text, settings.max_chars) for text in responses]
     else:

@@ -460,11 +460,11 @@ def test_an_unreadable_word_on_triviality_is_a_reason(reply: str) -> None:
     assert found.detail.startswith("trivial claims were not told apart")
 
 
-def test_a_retired_way_to_find_trivial_claims_says_what_to_type() -> None:
+def test_a_retired_way_to_find_trivial_claims_says_so() -> None:
     """A run of an earlier version may still name it."""
     with Client(Scripted(claims())) as client, pytest.raises(InputError) as caught:
         split_responses(["Cats purr."], client, trivial="rule")  # type: ignore[arg-type]
-    assert caught.value.hint == "give --trivial model, or none"
+    assert caught.value.hint == "start the run again"
 
 
 def test_an_enormous_response_is_a_reason_and_costs_nothing() -> None:
