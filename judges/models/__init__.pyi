@@ -15,7 +15,6 @@ from .model import Completion, Message, Model, Request, TokenLogprob
 from .price import Price, Prices
 from .rates import RateLimits, read_seconds
 from .recorded import Recorded
-from .request_json import RequestFrame
 from .response_body import BodyReader, body_of
 from .settings import ANSWERING, OMIT, ModelSettings
 from .speed import Speed
@@ -53,7 +52,6 @@ __all__ = [
     "Recorded",
     "Request",
     "RequestFile",
-    "RequestFrame",
     "Speed",
     "Spending",
     "SystemClock",

@@ -25,11 +25,11 @@ from ...judges.models import (
     FailedCall,
     OpenAttempt,
     Request,
-    RequestFrame,
     Spending,
     TokenLogprob,
 )
 from .database import Database
+from .request_json import RequestFrame
 from .schema import now
 from .writer import Connection
 

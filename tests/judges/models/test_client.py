@@ -875,6 +875,26 @@ def test_threads_may_ask_one_client_at_the_same_time(fake):
     assert fake.most_in_flight <= 4
 
 
+def test_what_another_ask_was_answered_meanwhile_is_not_sent_again():
+    """It ended between the look-up and the sending: its replies are taken from the record."""
+
+    class Overtaken(MemoryRecord):
+        looks = 0
+
+        def lookup(self, keys):
+            answers = super().lookup(keys)
+            self.looks += 1
+            if self.looks == 1:
+                client.ask(rows(3))
+            return answers
+
+    model = Scripted()
+    with Client(model, record=Overtaken()) as client:
+        got = client.ask(rows(3))
+    assert [c.text for c in got] == [f"echo row {i}" for i in range(3)]
+    assert set(model.counts.values()) == {1}
+
+
 def test_a_closed_client_may_be_asked_again():
     """Its model is closed once per use, and its thread is gone."""
     model = Scripted()

@@ -21,6 +21,7 @@ from judgewright.judges.models import (
     read_fault,
     read_retry_after,
 )
+from judgewright.judges.models.wire import read_answer
 
 ASKED = Request(
     messages=(Message("system", "s" * 40), Message("user", "u" * 40)),
@@ -405,6 +406,7 @@ def test_azures_content_filter_is_a_refusal():
     got = read_answering_fault(raw, ASKED)
     assert got is not None
     assert (got.finish_reason, got.refusal) == ("content_filter", "The response was filtered")
+    assert read_answer(400, raw, {}, ASKED, sent=SENT) == got
     assert read_answering_fault(orjson.dumps(fault("else")), ASKED) is None
 
 

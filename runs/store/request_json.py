@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import orjson
 
-from .model import Request
+from ...judges.models import Request
 
 
 @dataclass(frozen=True, slots=True)
