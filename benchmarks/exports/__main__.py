@@ -29,9 +29,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from endpoint import Wire, recording
 from replies import Reply, replies
-from table import MODEL, Tally, ask_ourselves, check_ourselves, compare
+from table import MODEL, Tally, Wire, ask_ourselves, check_ourselves, compare
 from tried import HOSTILE, Tried, shipped, strange
 
 from judgewright.judges import JudgeSettings
@@ -43,6 +42,7 @@ from judgewright.runs.exports import (
     request_settings,
     write_export,
 )
+from judgewright.runs.exports.loopback import run_loopback
 from judgewright.runs.exports.tool_scripts import ToolScriptFailed, run_tool_script
 
 ENVIRONMENTS = Path(__file__).resolve().parents[2] / ".verify"
@@ -73,11 +73,10 @@ class Ours:
             *([self.replies[0].body] * len(self.rows)),
             *(reply.body for reply in self.replies),
         ]
-        with recording(self.answers) as (url, wire):
-            self.outcomes = ask_ourselves(
-                tried, [*self.rows, *([self.rows[0]] * len(self.replies))], url
-            )
-        self.wire: Wire = wire
+        with run_loopback(self.answers) as loopback:
+            rows = [*self.rows, *([self.rows[0]] * len(self.replies))]
+            self.outcomes = ask_ourselves(tried, rows, loopback.url)
+        self.wire: Wire = loopback.requests
 
 
 def main() -> int:
@@ -161,7 +160,7 @@ def in_tool(target: Target, ours: Ours, environments: Path) -> tuple[Tally, str]
     asked = request_settings(prompt, JudgeSettings(), tried.settings)
     context = ExportContext(prompt=prompt, rule=tried.rule, provenance={}, asked=asked)
     script = Path(str(files("judgewright.runs.exports") / "checks" / str(target.check)))
-    with tempfile.TemporaryDirectory() as place, recording(ours.answers) as (url, wire):
+    with tempfile.TemporaryDirectory() as place, run_loopback(ours.answers) as loopback:
         scratch = Path(place)
         export = write_export(context, target, scratch / "export")
         scale = {
@@ -175,14 +174,16 @@ def in_tool(target: Target, ours: Ours, environments: Path) -> tuple[Tally, str]
             "judge": {"name": prompt.name, "inputs": list(prompt.inputs), "scale": scale},
             "rows": ours.rows,
             "replies": len(ours.replies),
-            "url": url,
+            "url": loopback.url,
             "model": MODEL,
         }
         (scratch / "cases.json").write_text(json.dumps(cases), encoding="utf-8")
         arguments = [str(scratch / "export"), str(scratch / "cases.json")]
         program = interpreter(target, environments)
         answer = run_tool_script(program, script, arguments, scratch=scratch, timeout=1200)
-        tally = compare(tried, export.body, ours.replies, ours.rows, ours.wire, wire, answer)
+        tally = compare(
+            tried, export.body, ours.replies, ours.rows, ours.wire, loopback.requests, answer
+        )
     return tally, str(answer["tool"])
 
 

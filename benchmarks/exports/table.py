@@ -11,13 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from endpoint import Wire
 from replies import NO_REASON, Reply
 from tried import Tried
 
 from judgewright.judges import Client, Dataset, Endpoint, Row, Verdict, judge
 
 MODEL = "gpt-judgewright"
+Wire = list[list[dict[str, Any]]]
+"""The requests about each case."""
 KEPT = 12
 """Undeclared differences that are kept of a judge in a tool."""
 
@@ -119,11 +120,11 @@ def compare(
             _compare_messages(tally, names[case], ours[case][0]["messages"], messages, declared)
         return tally
     for case, name in enumerate(names):
-        if not theirs.get(case):
+        if not theirs[case]:
             tally.add(
                 "messages", f"{name}: nothing was asked ({answer['outcomes'][case].get('said')})"
             )
-        for body in theirs.get(case, ()):
+        for body in theirs[case]:
             _compare_messages(tally, name, ours[case][0]["messages"], body["messages"], declared)
             _compare_request(tally, ours[case][0], body, manifest)
     for name, said, outcome in zip(

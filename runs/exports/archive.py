@@ -1,4 +1,4 @@
-"""An export as one archive: what `export --out` writes, in a folder of its own, made in memory."""
+"""An export that is a folder, made in memory; also as one archive."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import io
 import re
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ...judges import InputError
-from .manifest import MANIFEST_NAME
+from ...judges import InputError, load_prompt
+from .manifest import MANIFEST_NAME, build_manifest
+from .readme import README_NAME, readme_text
 from .source_text import json_text
-from .target import ExportContext, Target
-from .write_files import folder_files, make_files
+from .target import ExportContext, ExportedFiles, Target
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
@@ -28,14 +28,20 @@ class PackedExport:
     """Of the archive without its ending, and of the folder in it."""
     files: Mapping[str, str]
     """Name to text, the manifest last."""
-    body: Mapping[str, Any]  # Any: JSON
+    body: dict[str, Any]  # Any: JSON
     """The manifest."""
 
     def to_zip(self) -> bytes:
-        """Return the archive."""
+        """Return the archive.
+
+        Raises:
+            InputError: A file has a name that is not plain everywhere.
+        """
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, text in self.files.items():
+                if not _PLAIN.fullmatch(name):
+                    raise InputError(f"{name!r} is no name for a file of an archive")
                 entry = zipfile.ZipInfo(f"{self.name}/{name}", _EARLIEST)
                 entry.compress_type = zipfile.ZIP_DEFLATED
                 entry.external_attr = 0o644 << 16
@@ -43,20 +49,26 @@ class PackedExport:
         return packed.getvalue()
 
 
-def pack_export(context: ExportContext, target: Target) -> PackedExport:
-    """Make an export without writing it.
+def make_files(context: ExportContext, target: Target) -> tuple[ExportContext, ExportedFiles]:
+    """Make the files of an export, and return what they were made of.
 
     Raises:
         Refused: The tool cannot carry the judge.
-        InputError: A file has a name that is not plain everywhere.
+    """
+    # Verification has only the judge's YAML, so what is written starts from the YAML too.
+    context = replace(context, prompt=load_prompt(context.prompt.to_yaml()))
+    return context, target.write(context)
+
+
+def pack_export(context: ExportContext, target: Target) -> PackedExport:
+    """Make an export that is a folder, with its README.md and its manifest.
+
+    Raises:
+        Refused: The tool cannot carry the judge.
     """
     context, exported = make_files(context, target)
-    files, body = folder_files(context, target, exported)
-    files[MANIFEST_NAME] = json_text(body)
-    for name in files:
-        if not _PLAIN.fullmatch(name):
-            raise InputError(f"{name!r} is no name for a file of an archive")
-    prompt = context.prompt
-    return PackedExport(
-        name=f"{prompt.name}-{prompt.version}-{target.name}", files=files, body=body
-    )
+    differences = build_manifest(context, target, exported)["declared_differences"]
+    files = {**exported.files, README_NAME: readme_text(context, target, exported, differences)}
+    body = build_manifest(context, target, replace(exported, files=files))
+    name = f"{context.prompt.name}-{context.prompt.version}-{target.name}"
+    return PackedExport(name=name, files={**files, MANIFEST_NAME: json_text(body)}, body=body)

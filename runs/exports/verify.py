@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -70,14 +70,14 @@ class Verification:
     tool: str
     """The tool's name and version as the check read them."""
     judge: str
-    rows: int
+    rows: int = 0
     """Rows that were asked about."""
-    replies: int
+    replies: int = 0
     """Forms of reply that were read."""
     problems: tuple[str, ...]
     differences: tuple[str, ...]
     """Those that the manifest declares."""
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -169,14 +169,12 @@ def _check(
             return _verification(export, target.tool, answer["problems"])
         problems, reads_replies = _compare(export, inputs, forms, answer, loopback)
         problems += _counted([str(problem) for problem in answer.get("problems", ())])
-    notes = [str(note) for note in answer.get("notes", ())]
-    return _verification(
-        export,
-        str(answer["tool"]),
-        problems,
+    verification = _verification(export, str(answer["tool"]), problems)
+    return replace(
+        verification,
         rows=len(inputs),
         replies=len(forms) if reads_replies else 0,
-        notes=tuple(notes),
+        notes=tuple(str(note) for note in answer.get("notes", ())),
     )
 
 
@@ -231,24 +229,13 @@ def _counted(problems: list[str]) -> list[str]:
     return [*problems[:MOST_ALIKE], f"and {len(problems) - MOST_ALIKE} more like these"]
 
 
-def _verification(
-    export: Export,
-    tool: str,
-    problems: Sequence[str],
-    *,
-    rows: int = 0,
-    replies: int = 0,
-    notes: tuple[str, ...] = (),
-) -> Verification:
+def _verification(export: Export, tool: str, problems: Sequence[str]) -> Verification:
     return Verification(
         target=export.body["target"],
         tool=tool,
         judge=f"{export.judge.name}@{export.judge.version}",
-        rows=rows,
-        replies=replies,
         problems=tuple(problems),
         differences=tuple(export.body["declared_differences"]),
-        notes=notes,
     )
 
 

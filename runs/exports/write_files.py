@@ -10,9 +10,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from ...judges import InputError, load_prompt, write_beside
+from ...judges import InputError, write_beside
+from .archive import make_files, pack_export
 from .manifest import (
     MANIFEST_NAME,
     Export,
@@ -21,9 +21,8 @@ from .manifest import (
     text_digest,
     written_digests,
 )
-from .readme import README_NAME, readme_text
 from .source_text import json_text
-from .target import ExportContext, ExportedFiles, Target
+from .target import ExportContext, Target
 
 
 def write_export(
@@ -39,8 +38,8 @@ def write_export(
         InputError: Several files cannot be written as one, or a file is there that is not ours.
         OSError: A file cannot be written.
     """
-    context, exported = make_files(context, target)
     if out.suffix and not out.is_dir():
+        context, exported = make_files(context, target)
         if (count := len(exported.files)) > 1:
             raise InputError(
                 f"--to {target.name} writes {count} files, {out} is one", hint="name a folder"
@@ -48,35 +47,14 @@ def write_export(
         ((name, text),) = exported.files.items()
         usage = exported.usage.replace(name, out.name)
         exported = replace(exported, files={out.name: text}, usage=usage)
-        files, body = dict(exported.files), build_manifest(context, target, exported)
-        folder, manifest = out.parent, f"{out.name}.{MANIFEST_NAME}"
-    else:
-        files, body = folder_files(context, target, exported)
-        folder, manifest = out, MANIFEST_NAME
-    put_files({**files, manifest: json_text(body)}, folder, manifest, force=force)
-    return Export(folder=folder, body=body)
-
-
-def make_files(context: ExportContext, target: Target) -> tuple[ExportContext, ExportedFiles]:
-    """Make the files of an export, and return what they were made of.
-
-    Raises:
-        Refused: The tool cannot carry the judge.
-    """
-    # Verification has only the judge's YAML, so what is written starts from the YAML too.
-    context = replace(context, prompt=load_prompt(context.prompt.to_yaml()))
-    return context, target.write(context)
-
-
-def folder_files(
-    context: ExportContext, target: Target, exported: ExportedFiles
-) -> tuple[dict[str, str], dict[str, Any]]:  # Any: JSON
-    """Return the files of an export that is a folder, with its README.md and without its manifest;
-    and the manifest.
-    """
-    differences = build_manifest(context, target, exported)["declared_differences"]
-    files = {**exported.files, README_NAME: readme_text(context, target, exported, differences)}
-    return files, build_manifest(context, target, replace(exported, files=files))
+        body = build_manifest(context, target, exported)
+        manifest = f"{out.name}.{MANIFEST_NAME}"
+        files = {**exported.files, manifest: json_text(body)}
+        put_files(files, out.parent, manifest, force=force)
+        return Export(folder=out.parent, body=body)
+    packed = pack_export(context, target)
+    put_files(packed.files, out, MANIFEST_NAME, force=force)
+    return Export(folder=out, body=packed.body)
 
 
 def put_files(files: Mapping[str, str], folder: Path, manifest: str, *, force: bool) -> None:

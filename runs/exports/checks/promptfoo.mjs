@@ -14,7 +14,7 @@ process.on('uncaughtException', (problem) => {
 });
 
 const [folder, cases, answer] = process.argv.slice(2);
-const { judge, rows, replies, url, model, many } = JSON.parse(readFileSync(cases, 'utf8'));
+const { judge, rows, replies, url, model, many = [] } = JSON.parse(readFileSync(cases, 'utf8'));
 
 // promptfoo lies beside this node, or where NODE_PATH says
 const require = createRequire(process.execPath);
