@@ -45,13 +45,14 @@ def write_export(
                 f"--to {target.name} writes {count} files, {out} is one", hint="name a folder"
             )
         ((name, text),) = exported.files.items()
-        usage = exported.usage.replace(name, out.name)
-        exported = replace(exported, files={out.name: text}, usage=usage)
+        exported = replace(exported, files={out.name: text})
         body = build_manifest(context, target, exported)
         manifest = f"{out.name}.{MANIFEST_NAME}"
         files = {**exported.files, manifest: json_text(body)}
         put_files(files, out.parent, manifest, force=force)
-        return Export(folder=out.parent, body=body)
+        # The manifest has the usual name, as a verification would write it.
+        usage = exported.usage.replace(name, out.name)
+        return Export(folder=out.parent, body={**body, "usage": usage})
     packed = pack_export(context, target)
     put_files(packed.files, out, MANIFEST_NAME, force=force)
     return Export(folder=out, body=packed.body)
