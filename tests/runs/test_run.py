@@ -123,7 +123,8 @@ def test_another_run_in_the_workspace_pays_for_nothing_it_already_knows(
     place: Workspace, rows: Path
 ) -> None:
     """Recorded replies are shared; the second run spends its own look at the holdout."""
-    first, second = start(place, config(rows)), start(place, config(rows), new=True)
+    mine = config(rows, look_anyway=True)
+    first, second = start(place, mine), start(place, mine, new=True)
     assert sum(stats.calls for stats in second.stats) == 0
     looks = [
         next(e.payload for e in r.run.events if e.kind == "decision").get("look")
