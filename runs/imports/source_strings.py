@@ -84,7 +84,7 @@ def _pieces(text: str, suffix: str, notes: list[str]) -> Iterator[_Piece]:
     at, line = 0, 1
     while at < len(tokens):
         kind, value = tokens[at]
-        if kind in String:
+        if kind in String and kind is not String.Regex:
             end, raw = _string_at(tokens, at)
             yield _Piece("string", "", line, _text_of(raw, suffix, notes))
             line += sum(value.count("\n") for _, value in tokens[at:end])

@@ -339,3 +339,14 @@ def test_what_holds_no_prompt_is_refused(name: str, text: str, reason: str, tmp_
     """Code is never taken for a prompt."""
     with pytest.raises(InputError, match=reason):
         prompts_of(tmp_path, name, text)
+
+
+def test_a_pattern_of_javascript_is_no_string(tmp_path: Path) -> None:
+    """A pattern of the braces that code fills does not stop the reading of the prompt beside it."""
+    text = written("{{question}}", "{{reply}}")
+    code = (
+        f"const JUDGE = `{text}`;\nconst fill = t => t.replace(/\\{{\\{{(\\w+)\\}}\\}}/g, get);\n"
+    )
+    assert r"/\{\{(\w+)\}\}/g" in code
+    (judge,) = prompts_of(tmp_path, "judge.js", code)
+    is_the_prompt(judge, ["question", "reply"])
