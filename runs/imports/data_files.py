@@ -71,6 +71,7 @@ def _prompts(
     path: Path, body: Any, name: str, notes: list[str]
 ) -> Iterator[tuple[str, ForeignJudge]]:  # Any: JSON
     """Yield each prompt in a body with the path of its keys."""
+    body = _as_pairs(body)
     if _is_chat(body):
         yield name, foreign("a chat", path.name, _chat(body, notes))
         return
@@ -113,6 +114,21 @@ def _name_of(item: Any, at: int) -> str:  # Any: JSON
     keys = ("name", "id", "label", "key")
     named = next((body[key] for key in keys if isinstance(body.get(key), str)), None)
     return named.replace(".", "_") if named else str(at + 1)
+
+
+def _as_pairs(body: Any) -> Any:  # Any: JSON
+    """Return a chat whose keys have names of their own, such as `rol` and `contenido`, as pairs of
+    role and text; anything else as it is.
+    """
+    if not isinstance(body, list) or not all(isinstance(item, Mapping) for item in body):
+        return body
+    pairs: list[list[Any]] = []
+    for item in body:
+        texts = [text for text in item.values() if isinstance(text, str)]
+        if len(texts) != len(item) or len(texts) != 2 or texts[0] not in ROLES:
+            return body
+        pairs.append(texts)
+    return pairs
 
 
 def _is_chat(value: Any) -> bool:  # Any: JSON

@@ -40,6 +40,8 @@ _DOLLAR = re.compile(r"(?<![\w$\\])\$([A-Za-z_]\w*)")
 _OTHERS = (
     re.compile(r"(?<![\w$\\])\$\{([A-Za-z_]\w*)\}"),
     re.compile(r"%\((\w+)\)s"),
+    re.compile(r"%<(\w+)>s"),  # Ruby
+    re.compile(r"%\{(\w+)\}"),
     re.compile(r"<<\s*(\w+)\s*>>"),
 )
 """Syntaxes that a text is in where it has no double braces; the group is the name."""

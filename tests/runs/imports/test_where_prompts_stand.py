@@ -68,6 +68,8 @@ def is_the_prompt(judge: ForeignJudge, fields: list[str]) -> None:
         "$NAME",
         "${NAME}",
         "%(NAME)s",
+        "%<NAME>s",  # Ruby
+        "%{NAME}",
         "<<NAME>>",
         "<%= NAME %>",
     ],
@@ -152,6 +154,9 @@ FILES = {
         }
     ),
     "lines.json": json.dumps({"check": {"lines": BODY.split("\n")}}),
+    "keys_of_its_own.yaml": json.dumps(
+        [{"rol": "system", "contenido": SYSTEM}, {"rol": "user", "contenido": USER}]
+    ),
     "pairs.yaml": json.dumps([{"system": SYSTEM}, {"user": USER}]),
     "listed.json": json.dumps({"name": "x", "prompt": [["system", SYSTEM], ["human", USER]]}),
     "odd.yaml": f"conversation:\n- role: system\n  content: |\n    {ROLE}\n\n{LISTED}\n"
