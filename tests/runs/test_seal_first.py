@@ -241,7 +241,8 @@ def test_a_page_checks_a_file_again_once_some_of_it_is_sealed(folder: Path, say:
     it as it is.
     """
     with Workspace(folder) as place:
-        names = names_of_check(place, folder / "rows.jsonl", CheckOptions(roles=RawRoles()))
+        options = CheckOptions(roles=RawRoles())
+        names = names_of_check(place, folder / "rows.jsonl", options, "simulated")
     query = RowQuery("check", names)
 
     def rows() -> int | None:
