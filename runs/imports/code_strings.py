@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -85,7 +86,13 @@ def prompts_of(
             "it holds no string that may be a prompt",
             hint="put the prompt into a text file with {field} in it",
         )
-    return [_judge(tool, location, prompt) for prompt in prompts]
+    uses = Counter(prompt[-1].name for prompt in prompts)
+    judges: list[ForeignJudge] = []
+    for prompt in prompts:
+        # Of two functions with a `prompt` each, the line tells which is meant.
+        name = prompt[-1].name if uses[prompt[-1].name] == 1 else ""
+        judges.append(_judge(tool, location, prompt, name or _line_of(prompt[-1])))
+    return judges
 
 
 def _candidates(strings: Sequence[CodeString]) -> list[CodeString]:
@@ -108,10 +115,9 @@ def _line_of(string: CodeString) -> str:
     return f"line {string.line}"
 
 
-def _judge(tool: str, location: str, strings: Sequence[CodeString]) -> ForeignJudge:
+def _judge(tool: str, location: str, strings: Sequence[CodeString], name: str) -> ForeignJudge:
     messages: list[TemplateMessage] = []
     for at, string in enumerate(strings):
         role = ROLES.get(string.role) or ("user" if at == len(strings) - 1 else "system")
         messages.append(TemplateMessage(role=role, parts=string.parts))
-    name = strings[-1].name or _line_of(strings[-1])
     return foreign(tool, location, messages, string=name)

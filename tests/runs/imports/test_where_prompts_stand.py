@@ -355,3 +355,17 @@ def test_a_pattern_of_javascript_is_no_string(tmp_path: Path) -> None:
     assert r"/\{\{(\w+)\}\}/g" in code
     (judge,) = prompts_of(tmp_path, "judge.js", code)
     is_the_prompt(judge, ["question", "reply"])
+
+
+def test_two_prompts_of_one_name_are_told_apart_by_their_lines(tmp_path: Path) -> None:
+    """Functions that call theirs `prompt` alike leave nobody without a name to say."""
+    body = BODY.replace("{{", "{").replace("}}", "}")
+    code = (
+        f'def write(question):\n    prompt = f"{WRITES}"\n    return prompt\n\n\n'
+        f'def check(question, reply):\n    prompt = f"""{body}"""\n'
+        "    return prompt\n"
+    )
+    names = [judge.string for judge in prompts_of(tmp_path, "judge.py", code)]
+    assert names == ["line 2", "line 7"]
+    (judge,) = read_own_prompts(tmp_path / "judge.py", "line 7")
+    is_the_prompt(judge, ["question", "reply"])
