@@ -5,11 +5,12 @@
                                 FILE]
 
 `world.py` says what the judge gets wrong, `optimizer.py` what the optimizer model can learn from a
-request. Everything between them is the product as it stands: `optimize()` with its split, slice
-search, loss, proposers, race and gate, through the client; only the split of a file, which no arm
-changes, is made once and kept, and the closing table of a run is left out. The unit is a split:
-rows, the truth about attributes and everything drawn are a seed's own. `OPEN` seeds are for work;
-`--sealed` takes the seeds that nothing was chosen on: run it once, at the end.
+request; `lines.py` has three worlds more (`--worlds lines,mislead,nothing`). Everything between
+them is the product as it stands: `optimize()` with its split, slice search, loss, proposers, race
+and gate, through the client; only the split of a file, which no arm changes, is made once and kept,
+and the closing table of a run is left out. The unit is a split: rows, the truth about attributes
+and everything drawn are a seed's own. `OPEN` seeds are for work; `--sealed` takes the seeds that
+nothing was chosen on: run it once, at the end.
 
 Each arm may ask as many distinct requests (verdicts and optimizer calls, the loss and trials
 included) as `BUDGET` steps of TextGrad that validate every proposal whole; it takes as many steps
@@ -42,6 +43,8 @@ from statistics import mean, stdev
 from typing import Any
 
 import numpy as np
+from lines import WORLDS, Lines, LinesJudge, LinesWriter, draw_lines
+from lines import draw_rows as draw_lined_rows
 from optimizer import TeachableOptimizer
 from world import (
     CONTROLS,
@@ -151,7 +154,7 @@ class TeachableModel:
     endpoint = "simulated:teachable"
     simulated = True
 
-    def __init__(self, judge: TeachableJudge, optimizer: TeachableOptimizer) -> None:
+    def __init__(self, judge: TeachableJudge | LinesJudge, optimizer: TeachableOptimizer) -> None:
         self._judge, self._optimizer = judge, optimizer
 
     async def complete(
@@ -238,8 +241,8 @@ class Place:
     seed: int
     world: str
     task: Task
-    truth: Truth
-    judge: TeachableJudge
+    truth: Truth | Lines
+    judge: TeachableJudge | LinesJudge
     dataset: Dataset
     evaluation: tuple[Row, ...]
     objective: Objective
@@ -251,19 +254,30 @@ class Place:
 def open_place(world: str, seed: int, *, shuffled: bool) -> Place:
     """Draw the rows of a seed; the task goes by the seed."""
     task, sliced = TASKS[seed % len(TASKS)], world == "slices"
-    truth = draw_truth(seed, task, sliced=sliced)
-    drawn = draw_rows(seed, task, sliced=sliced, size=ROWS + EVALUATION)
-    labels = {_reference(row, task): row.label or 0.0 for row in drawn.rows}
-    if shuffled:
-        drawn = draw_rows(seed, task, sliced=sliced, size=ROWS + EVALUATION, shuffled=True)
+    truth: Truth | Lines
+    judge: TeachableJudge | LinesJudge
+    if world in WORLDS:
+        truth, judge = draw_lines(world, seed, task), LinesJudge(task)
+        dataset, evaluation = draw_lined_rows(
+            truth, seed, task, size=ROWS, others=EVALUATION, shuffled=shuffled
+        )
+    else:
+        truth = draw_truth(seed, task, sliced=sliced)
+        drawn = draw_rows(seed, task, sliced=sliced, size=ROWS + EVALUATION)
+        labels = {_reference(row, task): row.label or 0.0 for row in drawn.rows}
+        if shuffled:
+            drawn = draw_rows(seed, task, sliced=sliced, size=ROWS + EVALUATION, shuffled=True)
+        judge = TeachableJudge(task, truth, labels)
+        dataset = Dataset.of(drawn.rows[:ROWS], labels=task.labels, name=drawn.name)
+        evaluation = drawn.rows[ROWS:]
     return Place(
         seed=seed,
         world=world,
         task=task,
         truth=truth,
-        judge=TeachableJudge(task, truth, labels),
-        dataset=Dataset.of(drawn.rows[:ROWS], labels=task.labels, name=drawn.name),
-        evaluation=drawn.rows[ROWS:],
+        judge=judge,
+        dataset=dataset,
+        evaluation=evaluation,
         objective=read_objective(task.wish, target=task.target, guards=task.guards),
     )
 
@@ -370,9 +384,8 @@ def _optimizing(place: Place, arm: Arm, steps: int, notes: Notes) -> Iterator[tu
     place.record.asked.clear()
     folder = Path(tempfile.mkdtemp(prefix="teachable-"))
     database = SqliteDatabase(folder / "workspace.db")
-    model = TeachableModel(
-        place.judge, TeachableOptimizer(place.task, wording_only=arm.wording_only)
-    )
+    writer = LinesWriter if isinstance(place.truth, Lines) else TeachableOptimizer
+    model = TeachableModel(place.judge, writer(place.task, wording_only=arm.wording_only))
     ledger = CountingLedger(database)
     ledger.counted = place.record
     loss = _plain_loss(place.task) if arm.plain_loss else None
@@ -412,9 +425,7 @@ def _plain_loss(task: Task) -> Loss:
 def measure(place: Place, prompt: JudgePrompt) -> dict[str, float]:
     """Return the metrics that the objective names, on the evaluation rows."""
     if prompt.version not in place.measured:
-        instructions = place.judge.read(prompt.messages(place.evaluation[0])[:-1])
-        texts = [row.inputs[place.task.focus] for row in place.evaluation]
-        score = np.array([place.judge.decide(instructions, text).score for text in texts], float)
+        score = np.array(_scores(place, prompt), float)
         label = np.array([row.label for row in place.evaluation], float)
         positive, predicted = label >= place.task.labels.threshold, score >= prompt.scale.threshold
         both = float((positive & predicted).sum())
@@ -427,10 +438,22 @@ def measure(place: Place, prompt: JudgePrompt) -> dict[str, float]:
     return place.measured[prompt.version]
 
 
-def count_rules(truth: Truth, survivor: JudgePrompt | None) -> dict[str, int]:
+def _scores(place: Place, prompt: JudgePrompt) -> list[int]:
+    if isinstance(place.judge, LinesJudge):
+        # Row by row in whole messages, since what stands before a row may be the row's own.
+        replies = [place.judge.reply(prompt.messages(row)) for row in place.evaluation]
+        return [json.loads(reply)["score"] for reply in replies]
+    instructions = place.judge.read(prompt.messages(place.evaluation[0])[:-1])
+    texts = [row.inputs[place.task.focus] for row in place.evaluation]
+    return [place.judge.decide(instructions, text).score for text in texts]
+
+
+def count_rules(truth: Truth | Lines, survivor: JudgePrompt | None) -> dict[str, int]:
     """Count the survivor's rules by what they are: right, right but for all texts, of no effect,
     harmful.
     """
+    if isinstance(truth, Lines):
+        return truth.count_rules(survivor.criteria if survivor else "")
     counts = {"right": 0, "too wide": 0, "no effect": 0, "harmful": 0}
     rules = (
         {rule for found in read_rules(survivor.criteria).values() for rule in found}
