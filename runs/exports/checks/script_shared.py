@@ -114,7 +114,8 @@ def require_rendered(module, rows, render):
         # Stores fill one field after the other, so a row's own {{name}} is filled too, as declared.
         if re.search(r"\{\{", "".join(row.values())):
             continue
-        if render(row) != fixed_fences(module.JUDGE.messages(row), inputs):
+        rendered = fixed_fences(render(row), inputs)  # LangChain's demonstrations have their own
+        if rendered != fixed_fences(module.JUDGE.messages(row), inputs):
             sys.exit(f"the stored prompt: row {number} renders as another text")
 
 
