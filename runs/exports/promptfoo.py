@@ -107,7 +107,8 @@ def _config(context: ExportContext, scores: ScoreMap) -> str:
     # round it.
     options = {"temperature", "max_tokens", "seed", "top_p"} & request.keys()
     # promptfoo sends a temperature and a limit of its own where none is given, unless told not to.
-    model: dict[str, Any] = {"omitDefaults": True}
+    # It puts what a model thought before its reply, unless told not to.
+    model: dict[str, Any] = {"omitDefaults": True, "showThinking": False}
     model |= {setting: request.pop(setting) for setting in sorted(options)}
     if request:
         model["passthrough"] = request
