@@ -12,7 +12,7 @@ from .forecast import (
 )
 from .goal import Goal, Target
 from .goal_setting import choose_target, construct_loss, find_target
-from .holdout.decision import Decision
+from .holdout.decision_record import Decision
 from .holdout.gate import decide, gate
 from .holdout.guards import GuardResult
 from .holdout.ledger import Ledger, Look

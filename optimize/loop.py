@@ -28,7 +28,7 @@ from .events import (
 )
 from .goal import Target
 from .goal_setting import set_goal
-from .holdout.decision import Decision, final_changes
+from .holdout.decision_record import Decision, final_changes
 from .holdout.gate import gate, open_for_report
 from .holdout.ledger import judge_id, remember_split, split_with_memory
 from .holdout.look_counting import LookRequest, requested_look

@@ -1,8 +1,8 @@
 """What a person may choose about a run: a field here is a setting of the run and an option of the
 command line.
 
-A new setting is one line in one of the classes of options, here or in `runs/config/options.py`.
-Nothing heavy is imported here, so that `--help` stays quick.
+A new setting is one line in one of the classes of options, here or in
+`runs/config/command_options.py`. Nothing heavy is imported here, so that `--help` stays quick.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ def bench(
         workspace: The folder of the workspace; the nearest one above unless given.
     """
     from .actions.bench import bench_function, rows_for_function, run_bench
-    from .config.options import BenchOptions, ModelOptions
+    from .config.command_options import BenchOptions, ModelOptions
     from .store.bench_config import BenchSource
     from .terminal import progress_on_stderr
 
@@ -280,7 +280,7 @@ def calibrate(
     """
     from ..judges import JudgeSettings
     from .actions.calibrate import run_calibration
-    from .config.options import ModelOptions
+    from .config.command_options import ModelOptions
     from .terminal import progress_on_stderr
 
     table = _rows(rows)
@@ -628,7 +628,7 @@ def _gate_prompts(
 ) -> Any:  # Any: Terms in, Gated out; both are imported where they are used
     from .actions.decide import GateModel
     from .actions.gate import TwoJudges, gate_judges
-    from .config.options import ModelOptions
+    from .config.command_options import ModelOptions
     from .terminal import progress_on_stderr
 
     if rows is None:

@@ -1,5 +1,5 @@
 from .confusable_letters import letters_of
-from .decision import Decision
+from .decision_record import Decision
 from .gate import decide
 from .guards import hold_guard
 from .ledger import Ledger, remember_split, split_with_memory

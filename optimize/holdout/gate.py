@@ -40,7 +40,7 @@ from ...judges.models import ask_together
 from ...slices import find_regressions
 from ..losses.objective import Objective
 from ..outcome import GateOutcome
-from .decision import Decision
+from .decision_record import Decision
 from .digits import apart
 from .floors import FloorResult, hold_floor
 from .guards import (

@@ -14,7 +14,7 @@ from ...optimize.options import option
 from ...runs.commands.decorators import REQUIRED, json_option, options_of, reads_workspace, takes
 from ...runs.commands.help import Group
 from ...runs.commands.output_paths import OutFolder
-from ...runs.config.options import RowOptions
+from ...runs.config.command_options import RowOptions
 from ...runs.terminal import answer, counting_on_stderr, say, say_json, say_table, simulated_mark
 
 if TYPE_CHECKING:

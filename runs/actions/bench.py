@@ -56,8 +56,8 @@ from ...judges.models import CHANGES, ask_together
 from ...judges.reliability import AttackReport, attack_success_rate
 from ...optimize.events import JudgeMeasured, write_event
 from ...optimize.holdout.row_fingerprints import KEY_COLUMN, row_keys
+from ..config.command_options import BenchOptions, ModelOptions, TrustOptions
 from ..config.environment import Environment
-from ..config.options import BenchOptions, ModelOptions, TrustOptions
 from ..store.bench_config import BenchConfig, BenchSource
 from ..store.journal import RunJournal
 from ..store.model_tests import find_test

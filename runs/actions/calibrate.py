@@ -24,8 +24,8 @@ from ...judges.metrics.fitted_rule import Calibrated, Method, calibrate, require
 from ...judges.metrics.reliability_bins import Bin, bins_of_verdicts
 from ...judges.registry import KeptRule
 from ...optimize.holdout.ledger import remember_split, split_with_memory
+from ..config.command_options import ModelOptions
 from ..config.environment import Environment
-from ..config.options import ModelOptions
 from ..store.ledger import HoldoutLedger
 from ..store.run_clients import start_run_client
 from ..store.sealed_rows import SEAL_FIRST, read_open

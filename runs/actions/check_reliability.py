@@ -26,7 +26,7 @@ from ...judges.reliability import (
     retest,
     write_audit,
 )
-from ..config.options import TrustOptions
+from ..config.command_options import TrustOptions
 
 LISTED = 20
 """Likely label errors that are written to the file."""

@@ -37,8 +37,8 @@ from ...optimize.holdout.gate import MIN_COVERAGE
 from ...optimize.holdout.projection import MOST_TIMES
 from ...optimize.settings import require_probabilities
 from ...slices import Predicate
+from ..config.command_options import ModelOptions
 from ..config.environment import Environment
-from ..config.options import ModelOptions
 from ..store.journal import RunJournal, RunRecord, create_run, list_runs, run_session
 from ..store.ledger import HoldoutLedger
 from ..store.run_clients import open_run_clients

@@ -22,8 +22,8 @@ from ...judges.drafting import LabelledExample, draft_judge
 from ...judges.files import WORDS
 from ...judges.files.problems import Problems
 from ...judges.files.records import read_records
+from ..config.command_options import ModelOptions
 from ..config.environment import Environment
-from ..config.options import ModelOptions
 from ..imports import reply_clause
 from ..store.run_clients import start_run_client
 from ..store.workspace import Workspace

@@ -12,8 +12,8 @@ from typing import Any
 
 from ...judges import InputError, JudgePrompt, JudgeSettings
 from ...judges.models import ModelSettings
+from ..config.command_options import RowOptions
 from ..config.environment import Environment
-from ..config.options import RowOptions
 from ..config.tools_file import EXAMPLE, ToolEntry, hide_password, read_tools
 from ..exports import (
     TARGETS,

@@ -31,7 +31,7 @@ from ...optimize.holdout.row_fingerprints import RowFingerprints
 from ...optimize.holdout.sides import known_sides
 from ...optimize.settings import require_probability
 from ...slices import parse_predicate
-from ..config.options import JudgeModelOptions
+from ..config.command_options import JudgeModelOptions
 from ..store.engines import check_engine, engine_record
 from ..store.ledger import HoldoutLedger
 from ..store.run_config import RunConfig

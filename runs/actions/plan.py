@@ -28,8 +28,8 @@ from ...optimize.forecast import (
 from ...optimize.holdout.guards import MIN_GROUPS
 from ...optimize.holdout.ledger import split_with_memory
 from ...optimize.settings import require_probability
+from ..config.command_options import Via
 from ..config.environment import SIMULATED, Allowance, Environment, open_model, parse_budget
-from ..config.options import Via
 from ..store.calls import CallStore
 from ..store.ledger import HoldoutLedger
 from ..store.model_tests import find_test

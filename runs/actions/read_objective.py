@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from ...judges import Client, JudgePrompt
 from ...optimize import Objective, ObjectiveWords, read_by_model
 from ...slices import load_saved_slice, read_slice
+from ..config.command_options import ModelOptions
 from ..config.environment import Environment
-from ..config.options import ModelOptions
 from ..store.run_clients import start_run_client
 from ..store.workspace import Workspace
 

@@ -7,8 +7,8 @@ from dataclasses import asdict
 
 from ...judges import JudgeSettings
 from ...judges.instruction import ASKING
+from ..config.command_options import AskOptions, ModelOptions
 from ..config.environment import Environment
-from ..config.options import AskOptions, ModelOptions
 from ..imports import NO_READING, ForeignJudge, ModelReading, ask_for_reading
 from ..store.run_clients import start_run_client
 from ..store.workspace import Workspace

@@ -17,8 +17,8 @@ from ...optimize.losses.costs import outcome_costs
 from ...optimize.losses.grid import Grades
 from ...optimize.losses.loss import WrittenLoss, missing_declaration
 from ...optimize.losses.request import scale_facts, slice_facts
+from ..config.command_options import ModelOptions
 from ..config.environment import Environment
-from ..config.options import ModelOptions
 from ..store.run_clients import start_run_client
 from ..store.workspace import Workspace
 from .read_objective import saved_slices

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...judges.errors import BudgetSpent, InputError
-from ..config.options import BenchOptions, JudgeModelOptions, RowOptions, TrustOptions
+from ..config.command_options import BenchOptions, JudgeModelOptions, RowOptions, TrustOptions
 from ..terminal import progress_on_stderr, say
 from .decorators import (
     all_option,

@@ -17,7 +17,7 @@ from ...judges.metrics.fitted_rule import METHODS, Method
 from ...optimize.options import SHARES, option
 from ..actions.bench import describe_spending
 from ..actions.calibrate import run_calibration
-from ..config.options import AuditedRowOptions, ConfidenceOptions, ModelOptions
+from ..config.command_options import AuditedRowOptions, ConfidenceOptions, ModelOptions
 from ..reports.calibration_report import say_calibration
 from ..store.run_config import read_rows
 from ..store.sides import enter_sides

@@ -15,8 +15,8 @@ from ...judges.files import mapped_words, parse_grade_map, words_of
 from ...optimize.options import SHARES, described, option
 from ..actions.check_data import CheckOptions, check_file
 from ..actions.make_data import data_sources, import_rows, split_file
+from ..config.command_options import LABEL_MAP, LABEL_SCALE, RoleOptions, pairs_option
 from ..config.environment import read_environment
-from ..config.options import LABEL_MAP, LABEL_SCALE, RoleOptions, pairs_option
 from ..reports.data_report import say_data_report, say_import
 from ..store.workspace import Workspace
 from ..terminal import answer, counting_on_stderr, say, say_json, say_table

@@ -165,7 +165,7 @@ def _read_loss(text: str | None) -> str | None:
 
 
 def _read_via(text: str | None) -> str | None:
-    from ..config.options import VIA, VIA_FORM
+    from ..config.command_options import VIA, VIA_FORM
 
     way, _, folder = (text or "live").partition("=")
     if way not in VIA or bool(folder) != (way == "files"):

@@ -29,7 +29,7 @@ from ..actions.label_flips import (
 from ..actions.read_git_prompt import judge_of
 from ..actions.read_objective import saved_slices
 from ..actions.verdict_pairs import pair_verdicts, read_holdout, read_verdicts, split_name
-from ..config.options import (
+from ..config.command_options import (
     AuditedRowOptions,
     EngineCallOptions,
     JudgeModelOptions,

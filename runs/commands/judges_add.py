@@ -17,7 +17,7 @@ import click
 from ...judges.errors import InputError
 from ...judges.files.small_file import read_small_text
 from ...optimize.options import option
-from ..config.options import AskOptions, ExchangeOptions
+from ..config.command_options import AskOptions, ExchangeOptions
 from ..plugins import brought
 from ..terminal import answer, inline, say, say_json, visible
 from .decorators import options_of, read_pairs, writes_workspace

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...judges.errors import InputError
 from ...optimize.options import option
-from ..config.options import AskOptions, ModelOptions
+from ..config.command_options import AskOptions, ModelOptions
 from ..terminal import answer, say
 from .decorators import require_model
 from .model_access import asking_environment

@@ -16,7 +16,7 @@ import click
 
 from ...judges import InputError
 from ...optimize.options import option
-from ..config.options import RowOptions
+from ..config.command_options import RowOptions
 from ..labels.answer_keys import END, HAS_KEYS, KeyAnswers, LineAnswers
 from ..labels.questions import QUESTIONS
 from ..reports.label_screen import REASONS, AnswerKeys, row_lines

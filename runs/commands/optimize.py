@@ -11,7 +11,7 @@ import click
 
 from ...judges.errors import InputError
 from ...optimize import exit_code
-from ..config.options import OptimizeOptions
+from ..config.command_options import OptimizeOptions
 from ..terminal import progress_on_stderr, say, say_json
 from .decorators import elsewhere, no_wait_option, options_of, takes, writes_workspace
 from .help import Command

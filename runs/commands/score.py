@@ -25,7 +25,7 @@ from ..actions.score import (
     read_stream,
     to_json,
 )
-from ..config.options import LABEL_MAP, RowOptions, TrustOptions
+from ..config.command_options import LABEL_MAP, RowOptions, TrustOptions
 from ..reports.reliability_report import say_reliability
 from ..reports.score_tables import say_expected, say_leaderboard, say_score
 from ..store.sealed_rows import seal_judges

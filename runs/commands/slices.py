@@ -27,7 +27,7 @@ from ..actions.find_slices import (
     to_json,
 )
 from ..actions.read_objective import saved_slices
-from ..config.options import AUDITED
+from ..config.command_options import AUDITED
 from ..reports.charts import plot_found, plot_measured
 from ..reports.drawing import write_picture
 from ..reports.slice_report import say_measured, say_rows, say_slices

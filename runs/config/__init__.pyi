@@ -1,4 +1,5 @@
 from .add_model import add_entry, entry_text
+from .command_options import ModelOptions
 from .environment import (
     Environment,
     NamedModel,
@@ -16,7 +17,6 @@ from .models_file import (
     read_workspace_models,
     user_models_path,
 )
-from .options import ModelOptions
 
 __all__ = [
     "Environment",

@@ -12,7 +12,7 @@ from ...optimize import BY_GATE
 from ...optimize.options import option_fields, spelling
 from ...optimize.word_diff import diff_words
 from ...slices.search_result import CALIBRATION
-from ..config.options import OptimizeOptions
+from ..config.command_options import OptimizeOptions
 from ..terminal import inline, visible
 from . import numbers, tables
 from .sentences import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..config.options import RowOptions
+from ..config.command_options import RowOptions
 from ..config.place import Place
 from ..labels.export import export_labels, read_queues
 from ..labels.queue import create_queue, list_rows, only_rows, read_rows_to_label

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from ...judges import InputError, JudgePrompt
 from ...optimize.options import Option, option_fields, shares_text, spelling
 from ..commands.decorators import read_options
-from ..config.options import JudgeModelOptions, OptimizeOptions, RowOptions
+from ..config.command_options import JudgeModelOptions, OptimizeOptions, RowOptions
 from ..store.run_config import RunConfig
 from .app_state import AppState
 from .data_files import resolve_data_file

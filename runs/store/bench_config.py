@@ -22,7 +22,7 @@ from ...judges import (
 from ...judges.claims import ClaimSettings
 from ...judges.files import load_as_said
 from ...slices import parse_predicate, rows_in_slice
-from ..config.options import BenchOptions
+from ..config.command_options import BenchOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

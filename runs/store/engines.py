@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...judges import InputError
 from ...judges.models import Engine
+from ..config.command_options import HERE, JudgeModelOptions
 from ..config.environment import Environment
-from ..config.options import HERE, JudgeModelOptions
 from ..plugins import brought, load
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...judges import Client, InputError
 from ...judges.models import Budget, Exchange
+from ..config.command_options import ExchangeOptions, JudgeModelOptions, ModelOptions, Via
 from ..config.environment import (
     SIMULATED,
     Environment,
@@ -18,7 +19,6 @@ from ..config.environment import (
     open_client,
     parse_budget,
 )
-from ..config.options import ExchangeOptions, JudgeModelOptions, ModelOptions, Via
 from ..tracing import RunTrace, trace_run
 from .calls import CallStore
 from .engines import check_engine, engine_record, start_engines

@@ -41,7 +41,7 @@ from ...optimize.options import (
     option_fields,
     spelling,
 )
-from ..config.options import PROPOSERS, OptimizeOptions, ProposerOptions, RowOptions, Via
+from ..config.command_options import PROPOSERS, OptimizeOptions, ProposerOptions, RowOptions, Via
 from ..plugins import brought, load
 from .engines import engine_of_run
 

@@ -11,8 +11,8 @@ from dataclasses import fields
 
 from ...judges import Dataset, load_prompt
 from ...optimize.options import changed_options
+from ..config.command_options import AuditedRowOptions, OfficialSplitOptions, OptimizeOptions
 from ..config.environment import SIMULATED, Environment
-from ..config.options import AuditedRowOptions, OfficialSplitOptions, OptimizeOptions
 from .database import Database
 from .run_config import RunConfig
 

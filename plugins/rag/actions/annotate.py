@@ -30,8 +30,8 @@ from ....judges.judge import require_answers
 from ....judges.judged_dataset import group_codes
 from ....judges.retrieval import Retriever
 from ....runs.actions.bench import describe_spending
+from ....runs.config.command_options import ModelOptions
 from ....runs.config.environment import Environment
-from ....runs.config.options import ModelOptions
 from ....runs.store.run_clients import start_run_client
 from ....runs.store.workspace import Workspace
 from ..annotation import (

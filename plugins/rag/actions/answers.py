@@ -15,8 +15,8 @@ from ....judges.judge import unanswered_error
 from ....judges.retrieval import Encode
 from ....runs.actions.bench import Watch
 from ....runs.actions.score import read_judges
+from ....runs.config.command_options import ModelOptions, Via
 from ....runs.config.environment import Environment, parse_budget
-from ....runs.config.options import ModelOptions, Via
 from ....runs.store.journal import create_run, run_session, set_state
 from ....runs.store.run_clients import open_run_clients
 from ....runs.store.workspace import Workspace

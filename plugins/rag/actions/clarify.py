@@ -13,8 +13,8 @@ from ....judges import JudgeSettings, write_beside
 from ....judges.judge import unanswered_error
 from ....judges.retrieval import Encode
 from ....runs.actions.bench import Watch
+from ....runs.config.command_options import ModelOptions
 from ....runs.config.environment import Environment
-from ....runs.config.options import ModelOptions
 from ....runs.store.journal import set_state
 from ....runs.store.run_clients import start_run_client
 from ....runs.store.workspace import Workspace

@@ -11,8 +11,8 @@ from typing import Any
 from ....judges import BudgetSpent, ClientStats, JudgeSettings, WorldError
 from ....judges.judge import unanswered_error
 from ....runs.actions.bench import Watch
+from ....runs.config.command_options import ModelOptions
 from ....runs.config.environment import Environment
-from ....runs.config.options import ModelOptions
 from ....runs.store.journal import set_state
 from ....runs.store.run_clients import start_run_client
 from ....runs.store.workspace import Workspace

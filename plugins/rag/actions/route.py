@@ -26,8 +26,8 @@ from ....judges.judge import require_answers
 from ....judges.metrics.estimate import Estimate
 from ....judges.retrieval import Dense, Retriever, load_encoder
 from ....runs.actions.bench import describe_spending
+from ....runs.config.command_options import ModelOptions
 from ....runs.config.environment import Environment
-from ....runs.config.options import ModelOptions
 from ....runs.store.run_clients import start_run_client
 from ....runs.store.sealed_rows import enter_look, read_open, seal_of
 from ....runs.store.workspace import Workspace

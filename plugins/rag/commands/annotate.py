@@ -16,7 +16,13 @@ from ....runs.commands.decorators import options_of, writes_workspace
 from ....runs.commands.failure import answer_in_part
 from ....runs.commands.help import Command
 from ....runs.commands.model_access import asking_environment
-from ....runs.config.options import COLUMN, LABEL_MAP, LABEL_SCALE, JudgeModelOptions, pairs_option
+from ....runs.config.command_options import (
+    COLUMN,
+    LABEL_MAP,
+    LABEL_SCALE,
+    JudgeModelOptions,
+    pairs_option,
+)
 from ....runs.store.workspace import Workspace
 from ....runs.terminal import progress_on_stderr, say, say_table
 from ..actions.annotate import Annotation, run_annotation, write_annotations

@@ -16,7 +16,7 @@ from ....runs.commands.decorators import json_option, options_of, takes, writes_
 from ....runs.commands.failure import answer_in_part
 from ....runs.commands.help import Group
 from ....runs.commands.model_access import asking_environment
-from ....runs.config.options import ModelOptions
+from ....runs.config.command_options import ModelOptions
 from ....runs.terminal import answer, progress_on_stderr, say, say_json, say_table, simulated_mark
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from ....runs.commands.decorators import REQUIRED, options_of, takes, writes_wor
 from ....runs.commands.failure import answer_in_part
 from ....runs.commands.help import Command
 from ....runs.commands.model_access import asking_environment
-from ....runs.config.options import ModelOptions
+from ....runs.config.command_options import ModelOptions
 from ....runs.terminal import progress_on_stderr, say
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from ....runs.commands.decorators import (
 )
 from ....runs.commands.failure import answer_in_part
 from ....runs.commands.help import Group
-from ....runs.config.options import ModelOptions, RowOptions
+from ....runs.config.command_options import ModelOptions, RowOptions
 from ....runs.terminal import answer, progress_on_stderr, say, say_table, simulated_mark
 
 if TYPE_CHECKING:

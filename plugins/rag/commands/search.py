@@ -13,7 +13,7 @@ import click
 from ....optimize.options import option
 from ....runs.commands.decorators import REQUIRED, json_option, options_of, takes
 from ....runs.commands.help import Group
-from ....runs.config.options import pairs_option
+from ....runs.config.command_options import pairs_option
 from ....runs.terminal import answer, counting_on_stderr, say, say_json, say_table, simulated_mark
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from judgewright.judges import JudgePrompt, Registry, load_dataset, split_datase
 from judgewright.runs.actions import start_run
 from judgewright.runs.actions.bench import run_bench
 from judgewright.runs.config import Environment
-from judgewright.runs.config.options import BenchOptions, ModelOptions, RowOptions
+from judgewright.runs.config.command_options import BenchOptions, ModelOptions, RowOptions
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.labels.queue import create_queue, list_rows, read_rows_to_label
 from judgewright.runs.review import review_app
