@@ -33,7 +33,7 @@ from ..store.journal import RunJournal, list_runs
 from ..store.ledger import HoldoutLedger
 from ..store.run_config import open_proposer
 from ..store.workspace import Workspace
-from .decide import HUNKS, Gated, GateModel, Terms, Watch, answer_once, decide_with_model
+from .decide import HUNKS, Gated, GateModel, Terms, Watch, answer_once, decide_with_model, unwatched
 from .run_summary import RunSummary, read_optimization, require_same_models, split_of_run
 
 GIT_SECONDS = 2.0
@@ -229,7 +229,7 @@ def accept_hunks(
     *,
     who: str | None,
     comment: str,
-    watch: Watch = lambda *_: None,
+    watch: Watch = unwatched,
     budget: str | None = None,
 ) -> HunkChoice:
     """Compose the chosen hunks of a finished run's diff, have the gate decide, and adopt what it

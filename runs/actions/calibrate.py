@@ -30,7 +30,7 @@ from ..store.ledger import HoldoutLedger
 from ..store.run_clients import start_run_client
 from ..store.sealed_rows import SEAL_FIRST, read_open
 from ..store.workspace import Workspace
-from .decide import Watch
+from .decide import Watch, unwatched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ def run_calibration(
     metric: str,
     method: Method,
     shares: Shares | None,
-    watch: Watch = lambda *_: None,
+    watch: Watch = unwatched,
 ) -> CalibrationRun:
     """Judge the validation rows, fit a decision rule on them, and keep it beside the prompt's
     version.

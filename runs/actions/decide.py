@@ -48,6 +48,11 @@ from .run_summary import RunSummary
 
 Watch = Callable[[str, Progress], None]
 
+
+def unwatched(phase: str, progress: Progress) -> None:
+    """Tell nobody how far the work has come."""
+
+
 GATED = GateAnswered.kind
 """The event that holds the answer."""
 OF_HOLDOUT = DEFAULT_SHARES[2] / 100
@@ -122,7 +127,7 @@ class GateModel:
 
     options: ModelOptions
     environment: Environment
-    watch: Watch = lambda *_: None
+    watch: Watch = unwatched
     same_budget: tuple[str, ...] = ()
     """Other runs whose calls the budget covers as well."""
     confidence: Literal["ask", "tok"] = "ask"

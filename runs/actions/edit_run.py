@@ -10,7 +10,8 @@ from dataclasses import replace
 from ...judges import InputError
 from ..config.environment import Environment
 from ..store.workspace import Workspace
-from .optimize import OnEvent, RunResult, Watch, start_run
+from .decide import Watch, unwatched
+from .optimize import OnEvent, RunResult, start_run
 from .run_summary import RunSummary, read_optimization
 
 
@@ -21,7 +22,7 @@ def try_edit(
     environment: Environment,
     *,
     comment: str = "",
-    watch: Watch = lambda *_: None,
+    watch: Watch = unwatched,
     on_event: OnEvent = lambda _: None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> RunResult:

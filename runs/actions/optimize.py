@@ -33,7 +33,7 @@ from ..store.run_identity import MEANS, find_same
 from ..store.sides import enter_sides
 from ..store.workspace import Workspace
 from ..tracing import RunTrace, trace_run
-from .decide import Watch
+from .decide import Watch, unwatched
 from .prepare_run import PreparedRun, prepare_run
 from .read_objective import ask_reading
 from .run_summary import RunSummary, read_optimization, read_run, require_same_models, uncounted
@@ -91,7 +91,7 @@ def start_run(
     environment: Environment,
     *,
     new: bool = False,
-    watch: Watch = lambda *_: None,
+    watch: Watch = unwatched,
     on_event: OnEvent = lambda _: None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> RunResult:
@@ -184,7 +184,7 @@ def _settle_exact(prepared: PreparedRun) -> PreparedRun:
     Raises:
         InputError: The judge cannot give what it asks for.
     """
-    words, slices = prepared.config.words, prepared.config.saved_slices or {}
+    words, slices = prepared.config.objective_words, prepared.config.saved_slices or {}
     if words.needs_reading(prepared.prompt, slices):
         return prepared
     return prepared.settled(words.read(prepared.prompt, slices=slices))
@@ -196,7 +196,7 @@ def resume_run(
     environment: Environment,
     *,
     budget: str | None = None,
-    watch: Watch = lambda *_: None,
+    watch: Watch = unwatched,
     on_event: OnEvent = lambda _: None,
 ) -> RunResult:
     """Go through a run again from its start, past everything that is already recorded.
@@ -250,7 +250,7 @@ def _run(
                 client = clients[config.optimizer_access]
                 slices = config.saved_slices
                 prepared = prepared.settled(
-                    ask_reading(config.words, prepared.prompt, prepared.columns, client, slices)
+                    ask_reading(config.objective_words, prepared.prompt, prepared.columns, client, slices)
                 )
                 set_config(workspace.database, run_id, prepared.config.to_json())
             services = Services(

@@ -37,7 +37,7 @@ from ..store.run_config import RunConfig
 from ..store.sides import sides_beside
 from ..store.workspace import Workspace
 from .bench import describe_parameters
-from .decide import Watch
+from .decide import Watch, unwatched
 from .pilot import MinimumDetectableEffect, Pilot, minimum_detectable_gain, run_pilot
 from .prepare_run import PreparedRun, prepare_run
 
@@ -111,7 +111,7 @@ def plan_run(
     environment: Environment,
     *,
     pilot: bool = False,
-    watch: Watch = lambda *_: None,
+    watch: Watch = unwatched,
 ) -> Plan:
     """Plan the run that `start_run` would start with the same configuration; without a pilot it
     spends nothing.
@@ -189,7 +189,7 @@ def _planned(workspace: Workspace, prepared: PreparedRun) -> PlannedRun:
     )
     # Neither benchmark nor gate sees the rows that were not drawn evenly.
     even = tuple(row for row in prepared.dataset.rows if row.sampling_probability == 1)
-    objective = config.words.read(prepared.prompt, slices=config.saved_slices or {})
+    objective = config.objective_words.read(prepared.prompt, slices=config.saved_slices or {})
     require_probability(prepared.prompt, objective, prepared.settings)
     return PlannedRun(
         prompt=prepared.prompt,

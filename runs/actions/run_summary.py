@@ -151,7 +151,7 @@ class RunSummary:
         return (
             self.started.objective.objective()
             if self.started
-            else self.config.words.read(self.config.judge)
+            else self.config.objective_words.read(self.config.judge)
         )
 
     started = _Last(Started)

@@ -147,7 +147,7 @@ class RunConfig(OptimizeOptions):
         return ClaimSettings(splitter=self.splitter, trivial=self.trivial, aggregate=self.aggregate)
 
     @property
-    def words(self) -> ObjectiveWords:
+    def objective_words(self) -> ObjectiveWords:
         """What the person said about the goal."""
         return ObjectiveWords(
             text=self.objective,
