@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from .rules import TaskName
 
-_FENCE = re.compile(r"<([A-Za-z_][A-Za-z0-9_]*)-([0-9a-f]{6,16})>\n?")
+_FENCE = re.compile(r"<([A-Za-z_][A-Za-z0-9_]*)(-[0-9a-f]{6,16})>\n?")
+_PLAIN_FENCE = re.compile(r"<([A-Za-z_][A-Za-z0-9_]*)()>\n")
+"""As the prompts in a tool's own templates have it, which no code renders."""
 _PAIRS: tuple[tuple[TaskName, str, str], ...] = (
     ("groundedness", "statement", "source"),
     ("interpretation_groundedness", "interpretation", "passages"),
@@ -43,12 +45,16 @@ class Pair:
 
 
 def fences(text: str) -> list[Block]:
-    """Return the salted fences `<name-tag>..</name-tag>`, in order."""
+    """Return the salted fences `<name-tag>..</name-tag>` in order, else those without a tag."""
+    return _fences(text, _FENCE) or _fences(text, _PLAIN_FENCE)
+
+
+def _fences(text: str, fence: re.Pattern[str]) -> list[Block]:
     blocks: list[Block] = []
     at = 0
-    while opening := _FENCE.search(text, at):
+    while opening := fence.search(text, at):
         name, content = opening[1], opening.end()
-        closing = f"</{name}-{opening[2]}>"
+        closing = f"</{name}{opening[2]}>"
         end = text.find(closing, content)
         if end < 0:
             at = content

@@ -250,7 +250,9 @@ def _run(
                 client = clients[config.optimizer_access]
                 slices = config.saved_slices
                 prepared = prepared.settled(
-                    ask_reading(config.objective_words, prepared.prompt, prepared.columns, client, slices)
+                    ask_reading(
+                        config.objective_words, prepared.prompt, prepared.columns, client, slices
+                    )
                 )
                 set_config(workspace.database, run_id, prepared.config.to_json())
             services = Services(
