@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import BudgetSpent, ModelError, Waiting
 from .budget import Reservation
@@ -253,7 +253,7 @@ class Exchange:
         """Write the calls that no open request file has, as far as the budget reaches."""
         contents = self._folder.read()
         if self._courier is not None:
-            contents = self._set_aside(self._courier, queue, contents, stats)
+            contents = self._set_aside(self._courier, context, queue, contents, stats)
         out = contents.calls_out()
         new = [call for call in queue if call_id(call.key) not in out]
         if new:
@@ -273,9 +273,7 @@ class Exchange:
                 break
             reserved[call.key] = reservation
             name = call_id(call.key)
-            omitted = context.ladder.omitted
-            body = sent_body(context.model.name, changed(_request_of(call), omitted), omitted)
-            lines.append((name, contents.askings(name) + 1, body))
+            lines.append((name, contents.askings(name) + 1, _body_of(call, context)))
         if lines:
             stats.attempts += len(lines)
             self._written.update(self._folder.write(context.model.name, lines))
@@ -284,19 +282,30 @@ class Exchange:
         return contents
 
     def _set_aside(
-        self, courier: BatchQueue, queue: Sequence[Call], contents: Contents, stats: ClientStats
+        self,
+        courier: BatchQueue,
+        context: ClientContext,
+        queue: Sequence[Call],
+        contents: Contents,
+        stats: ClientStats,
     ) -> Contents:
-        """Rename files with these calls that this exchange did not write and nobody has: they may
-        be anybody's.
+        """Rename files that would be handed over now and ask anything else than these calls: they
+        may be anybody's.
+
+        What a killed command wrote asks just these, and is handed over as it is.
         """
         names = {call_id(call.key) for call in queue}
+        bodies: dict[str, Mapping[str, Any]] = {}  # Any: JSON
         for file in contents.open_files():
             if file.path in self._written or courier.carries(file) or not names & file.calls.keys():
                 continue
+            bodies = bodies or {call_id(call.key): _body_of(call, context) for call in queue}
+            if self._folder.asks(file, bodies):
+                continue
             aside = file.path.replace(file.path.with_name(f".{file.path.name}.aside"))
             stats.notes[
-                f"{shown(file.path)} was there before this command, and nobody had it yet: it is"
-                f" {shown(aside.name)} now, and its requests were written anew"
+                f"{shown(file.path)} has other requests than this command's, and nobody had them"
+                f" yet: it is {shown(aside.name)} now, and the requests were written anew"
             ] = None
             contents = self._folder.read()
         return contents
@@ -372,6 +381,12 @@ class Exchange:
 def _request_of(call: Call) -> Request:
     assert call.request is not None, "the client hands over calls with their requests"
     return call.request
+
+
+def _body_of(call: Call, context: ClientContext) -> dict[str, Any]:  # Any: JSON
+    """Return what is sent for a call, as far as the endpoint is known to take it."""
+    omitted = context.ladder.omitted
+    return sent_body(context.model.name, changed(_request_of(call), omitted), omitted)
 
 
 def _final_error(

@@ -221,6 +221,22 @@ class ExchangeFolder:
             write_beside(paths[-1], text)
         return paths
 
+    def asks(self, file: RequestFile, bodies: Mapping[str, Mapping[str, Any]]) -> bool:  # Any: JSON
+        """Return whether a request file has nothing but lines that we write for these calls, each
+        once.
+        """
+        expected = {
+            _line(call, asking, bodies[call])
+            for call, asking in file.calls.items()
+            if call in bodies
+        }
+        with file.path.open("rb") as lines:
+            for line in lines:
+                if line.rstrip(b"\n") not in expected:
+                    return False
+                expected.remove(line.rstrip(b"\n"))
+        return True
+
     def remove(self, recorded: Collection[str], forget: Callable[[RequestFile], None]) -> None:
         """Remove the request files whose every call is recorded, and their replies, which nobody
         reads again.
@@ -353,13 +369,17 @@ def _object(line: bytes) -> dict[str, Any]:  # Any: JSON
     return body if isinstance(body, dict) else {}
 
 
+def _line(call: str, asking: int, body: Mapping[str, Any]) -> bytes:  # Any: JSON
+    custom_id = f"jw-{call}-{asking}"
+    return orjson.dumps({"custom_id": custom_id, "method": "POST", "url": URL, "body": body})
+
+
 def _files(requests: Sequence[RequestLine]) -> Iterator[str]:
     """Yield the texts of as many files as the limits ask for."""
     lines: list[bytes] = []
     size = 0
     for call, asking, body in requests:
-        custom_id = f"jw-{call}-{asking}"
-        line = orjson.dumps({"custom_id": custom_id, "method": "POST", "url": URL, "body": body})
+        line = _line(call, asking, body)
         if lines and (len(lines) == MOST_REQUESTS or size + len(line) > MOST_BYTES):
             yield b"\n".join([*lines, b""]).decode()
             lines, size = [], 0

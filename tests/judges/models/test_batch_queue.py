@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -386,21 +387,39 @@ def test_results_are_not_written_through_a_link(tmp_path: Path) -> None:
 # Request files that somebody else put there.
 
 
-def test_a_request_file_that_nobody_has_yet_is_written_anew(
-    place: Callable[[str], Place], tmp_path: Path
+def twice(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first request again."""
+    return [*lines, lines[0]]
+
+
+def dearer(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Another body under the id of one of the requests."""
+    body = {"model": "dearest", "messages": [{"role": "user", "content": "Write a novel."}]}
+    return [{**lines[0], "body": body}, *lines[1:]]
+
+
+def more(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A request that nobody asks for."""
+    return [*lines, {**lines[0], "custom_id": f"jw-{'0' * 32}-1"}]
+
+
+def elsewhere(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Another address of the provider."""
+    return [{**line, "url": "/v1/images/generations"} for line in lines]
+
+
+@pytest.mark.parametrize("change", [twice, dearer, more, elsewhere])
+def test_a_request_file_of_somebody_else_is_not_handed_over(
+    place: Callable[[str], Place], tmp_path: Path, change: Callable[[list[Any]], list[Any]]
 ) -> None:
-    """It may have come with the workspace, and what it asks would be paid for with this user's
-    key.
-    """
+    """It came with the workspace: its requests would be paid for with this user's key."""
     here = place("batch_looks=2")
     path = written_before(here, tmp_path / "written")
     lines = [json.loads(line) for line in path.read_text().splitlines()]
-    body = {"model": "dearest", "messages": [{"role": "user", "content": "Write a novel."}]}
-    lines[0] |= {"body": body, "url": "/v1/images/generations"}
-    path.write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in [*lines, lines[1]]))
+    path.write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in change(lines)))
     one, again = here.client(wait=False), here.client()
     with pytest.raises(
-        Waiting, match=r"batch_000001 validating; .*\.jsonl was there before .* written anew"
+        Waiting, match=r"batch_000001 validating; .*\.jsonl has other requests than .* written anew"
     ):
         one.ask(rows(4))
     assert [path.name in note for note in one.stats.notes] == [True]
@@ -408,6 +427,21 @@ def test_a_request_file_that_nobody_has_yet_is_written_anew(
     assert not again.stats.notes
     stats = here.stats()
     assert (stats["billed"], stats["bodies"], stats["batches"]) == (4, 4, {"created": 1})
+
+
+def test_a_request_file_that_a_crash_left_behind_is_handed_over(
+    place: Callable[[str], Place], tmp_path: Path
+) -> None:
+    """It has what is to be asked, and is not written a second time; also where more is to be asked
+    now.
+    """
+    here = place("batch_looks=0")
+    path = written_before(here, tmp_path / "written")
+    one = here.client()
+    assert len(one.ask(rows(6))) == 6
+    assert not one.stats.notes
+    assert path.exists()
+    assert here.stats()["batches"] == {"created": 2}
 
 
 def written_before(here: Place, folder: Path) -> Path:
