@@ -180,7 +180,8 @@ def test_faults_of_an_export_are_found_in_its_tool(target: str, context, mistake
         text = text.replace('"temperature": 0.0', '"temperature": 0.7')
         text = text.replace("temperature: 0.0", "temperature: 0.7")
         text = text.replace("        require_whole(finish_reason, refusal)\n", "")
-        text = text.replace("if (refusal || ending === 'content_filter')", "if (false)")
+        text = text.replace("if (ending === 'length')", "if (false)")
+        text = text.replace("if (ending !== 'stop')", "if (false)")
         text = text.replace("return grade >= self.threshold", "return grade < self.threshold")
         text = text.replace("threshold: 0.66", "threshold: 0.99")
         # DeepEval and TruLens compare themselves
@@ -203,7 +204,7 @@ def test_faults_of_an_export_are_found_in_its_tool(target: str, context, mistake
             "is scored 1",
         ),
         ("langfuse", "{{statement}}", "{{source}}", "message 2 (user)"),
-        ("opik", "{{ statement }}", "{{ statement", "row 1 renders as another text"),
+        ("opik", "{{ statement }}", "{{ statement", "renders as another text"),
         ("phoenix", "evidence counts", "evidence never counts", "renders as another text"),
         ("langchain", "(JUDGE.messages)", "(lambda row: JUDGE.messages(row)[1:])", "the roles are"),
         ("promptfoo", "    threshold: 0.66", "    weight: 0.66", "decided positive, not negative"),
