@@ -115,6 +115,11 @@ class GuessedGroups:
     note: str = ""
     """What else is to be said."""
 
+    @property
+    def text(self) -> str:
+        """The text whose rows are a group; empty where a column names the groups, or nothing."""
+        return self.column or "" if self.keys else ""
+
     def notes(self, count: int) -> list[str]:
         """Return what to know of so many groups."""
         if self.column is None:

@@ -117,7 +117,7 @@ def stream_verdicts(path: Path, columns: VerdictColumns) -> JudgedColumns:
             labels=grading.labels,
             name=name_of(path),
             notes=tuple(notes),
-            group_text=read.guessed.column or "" if read.guessed.keys else "",
+            group_text=read.guessed.text,
         ),
         scale=grading.scores,
         judge=path.name,

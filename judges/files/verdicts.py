@@ -93,12 +93,11 @@ def load_judges(path: RowSource, columns: VerdictColumns) -> dict[str, JudgedDat
         guessed = guess_groups(texts, ungrouped=columns.group == NO_GROUP, inputs=False)
         for draft, key in zip(table.drafts, guessed.keys, strict=False):
             draft.group = key
-    group_text = (guessed.column or "") if table.group is None else ""
     table.notes += guessed.notes(len({draft.group for draft in table.drafts if draft.group}))
     if not matrix:
         name = name_of(path)
         cells = [draft.aside[columns.score] for draft in table.drafts]
-        return {name: _judged_dataset(table, columns, name, cells, group_text)}
+        return {name: _judged_dataset(table, columns, name, cells, guessed.text)}
     names = _matrix_columns(table, columns.score)
     # Every judge's column leaves the metadata before the first is read: none may slice the rows of
     # another.
@@ -108,7 +107,7 @@ def load_judges(path: RowSource, columns: VerdictColumns) -> dict[str, JudgedDat
     }
     judges: dict[str, JudgedDataset] = {}
     for name, cells in scores.items():
-        judges[name] = _judged_dataset(table, columns, name, cells, group_text, matrix=True)
+        judges[name] = _judged_dataset(table, columns, name, cells, guessed.text, matrix=True)
     return judges
 
 
