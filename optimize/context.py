@@ -18,6 +18,7 @@ from ..judges import (
     Unscored,
 )
 from ..judges.claims import judge_as
+from ..judges.models import unwatched
 from .events import RunEvent, write_event
 from .goal import Goal
 from .holdout.ledger import Ledger
@@ -36,7 +37,7 @@ class Services:
     journal: Journal
     ledger: Ledger
     run_id: str
-    watch: Callable[[str, Progress], None] = lambda doing, progress: None
+    watch: Callable[[str, Progress], None] = unwatched
     """Called with what is being done and how far it is."""
 
     def record(self, event: RunEvent) -> None:

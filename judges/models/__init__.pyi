@@ -3,7 +3,7 @@ from .batch_queue import BatchQueue
 from .budget import Budget, Forecast
 from .call_record import CallRecord, FailedCall, MemoryRecord, OpenAttempt, Spending
 from .client import Client
-from .counters import ClientStats, Progress
+from .counters import ClientStats, Progress, unwatched
 from .endpoint import Endpoint
 from .engine import Engine, Here
 from .exchange import Exchange, ask_together
@@ -70,4 +70,5 @@ __all__ = [
     "read_seconds",
     "remembered",
     "unused_settings",
+    "unwatched",
 ]

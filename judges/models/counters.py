@@ -124,6 +124,10 @@ class Progress:
     """Tokens a second that it writes."""
 
 
+def unwatched(doing: str, progress: Progress) -> None:
+    """Tell nobody how far long work is."""
+
+
 @dataclass(slots=True)
 class Counters:
     """How far one `ask` has come: requests, dollars, tokens."""

@@ -22,6 +22,7 @@ from ...judges import (
     Request,
     Row,
 )
+from ...judges.models import unwatched
 
 Loaded = TypeVar("Loaded")
 REPORT_EVERY = 0.5
@@ -80,7 +81,7 @@ class Workbench:
     """Judges training rows with a prompt, through the judge's client, budget and cache."""
     seed: int
     """Of everything a proposer draws in this step."""
-    watch: Callable[[str, Progress], None] = lambda doing, progress: None
+    watch: Callable[[str, Progress], None] = unwatched
     """Called with what is waited for, where that is not the optimizer model."""
 
     def load(self, library: str, load: Callable[[], Loaded]) -> Loaded:

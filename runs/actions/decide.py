@@ -31,6 +31,7 @@ from ...judges import (
 )
 from ...judges.claims import ClaimSettings, judge_as
 from ...judges.judge import require_answers
+from ...judges.models import unwatched
 from ...optimize import Decision, Objective, gate
 from ...optimize.events import DecisionRecord, GateAnswered, read_as, write_event
 from ...optimize.holdout.gate import MIN_COVERAGE
@@ -47,11 +48,6 @@ from ..store.workspace import Workspace
 from .run_summary import RunSummary
 
 Watch = Callable[[str, Progress], None]
-
-
-def unwatched(phase: str, progress: Progress) -> None:
-    """Tell nobody how far the work has come."""
-
 
 GATED = GateAnswered.kind
 """The event that holds the answer."""

@@ -15,6 +15,7 @@ from ...judges import (
     Interrupted,
     JudgewrightError,
 )
+from ...judges.models import unwatched
 from ...optimize import (
     Event,
     Journal,
@@ -33,7 +34,7 @@ from ..store.run_identity import MEANS, find_same
 from ..store.sides import enter_sides
 from ..store.workspace import Workspace
 from ..tracing import RunTrace, trace_run
-from .decide import Watch, unwatched
+from .decide import Watch
 from .prepare_run import PreparedRun, prepare_run
 from .read_objective import ask_reading
 from .run_summary import RunSummary, read_optimization, read_run, require_same_models, uncounted

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ...judges import Progress
 from ..actions.plan import Span, plan_run
 from ..actions.read_objective import saved_slices
 from ..config.environment import Environment
@@ -34,7 +33,7 @@ def planned_body(
     Raises:
         InputError: The run could not start: the data, a name or the split cannot be used.
     """
-    planned = plan_run(workspace, config, environment, pilot=False, watch=_unwatched)
+    planned = plan_run(workspace, config, environment, pilot=False)
     return {
         "simulated": planned.simulated,
         "objective": planned.objective.describe(),
@@ -54,10 +53,6 @@ def planned_body(
 
 def _span(span: Span) -> list[float | None]:
     return [span.likely, span.at_most]
-
-
-def _unwatched(doing: str, progress: Progress) -> None:
-    """Take note of nothing: a plan asks no model."""
 
 
 def stamp_of_plan(

@@ -19,7 +19,7 @@ from ....judges.instruction import ASKING, Filled, ask_instruction, load_instruc
 from ....judges.judge import JudgeSettings, judge
 from ....judges.metrics import Estimate
 from ....judges.models.client import Client
-from ....judges.models.counters import Progress
+from ....judges.models.counters import Progress, unwatched
 from ....judges.prompt import JudgePrompt
 from ....judges.retrieval import Encode, unit_vectors, words
 from ....judges.rows import Dataset, Row
@@ -27,7 +27,7 @@ from ....judges.scale import BINARY
 from ....judges.verdict import Unscored
 from ..search import latent_vectors
 from .chunk_index import ChunkIndex
-from .grading import mean_by_group, unwatched
+from .grading import mean_by_group
 
 Way = Literal["read", "imagine"]
 """`read`: one search for the query, interpretations out of its passages. `imagine`: interpretations

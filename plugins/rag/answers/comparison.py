@@ -17,7 +17,7 @@ from ....judges.judge import JudgeSettings
 from ....judges.judged_dataset import FloatArray, IntArray
 from ....judges.metrics import Estimate, left_out_se, score_interval
 from ....judges.models.client import Client
-from ....judges.models.counters import Progress
+from ....judges.models.counters import Progress, unwatched
 from ....judges.prompt import JudgePrompt
 from ....judges.retrieval import Encode
 from ....judges.scale import DecisionRule
@@ -25,7 +25,7 @@ from ....judges.verdict import Answer, Unscored
 from .chunk_index import ChunkIndex, Context
 from .chunking import Chunking
 from .documents import Document, Question
-from .grading import GivenAnswer, grade_answers, mean_by_group, renumbered, unwatched
+from .grading import GivenAnswer, grade_answers, mean_by_group, renumbered
 from .text_similarity import answer_similarity
 
 

@@ -28,10 +28,6 @@ EMPTY = "empty"
 """The parser of a verdict that needed no judge: an empty answer is wrong."""
 
 
-def unwatched(doing: str, progress: Progress) -> None:
-    """Tell nobody how far long work is."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenAnswer:
     """An answer to be graded."""
