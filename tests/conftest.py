@@ -25,6 +25,17 @@ often.
 """
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Run each worker in a folder of its own: the workspace of the folder that one stands in has
+    one writer, and two workers would wait for each other.
+    """
+    before, folder = Path.cwd(), tmp_path_factory.mktemp("folder")
+    os.chdir(folder)
+    yield folder
+    os.chdir(before)
+
+
 @pytest.fixture
 def measured(request: pytest.FixtureRequest) -> Callable[[str], None]:
     """Say what a test of a fault counted, for docs/reliability.md; kept only where `make faults`

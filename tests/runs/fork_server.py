@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +76,8 @@ class ForkServer:
 
     def kill(self) -> None:
         """Kill the command as `kill -9` does; it may have ended since it was looked at."""
-        os.kill(self._pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGKILL)
         self._said.get(timeout=60)
 
     def finish(self, *codes: int) -> dict[str, Any]:  # Any: JSON
