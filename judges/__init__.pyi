@@ -1,3 +1,4 @@
+from .cases import Case, CaseBank, Cases, read_cases
 from .duplicates import SIMILAR, Clusters, TextCodes, join_near_duplicates, mix, words_of
 from .errors import (
     BudgetSpent,
@@ -127,6 +128,9 @@ __all__ = [
     "BudgetSpent",
     "Calibrated",
     "Calibration",
+    "Case",
+    "CaseBank",
+    "Cases",
     "Change",
     "Client",
     "ClientStats",
@@ -218,6 +222,7 @@ __all__ = [
     "rank_judges",
     "rank_queries",
     "read_answer",
+    "read_cases",
     "read_prompt",
     "read_reply",
     "read_rule",

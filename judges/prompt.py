@@ -9,18 +9,23 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import orjson
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from .cases import CASE_FENCE, INLINE, Cases, CasesNode, bank_path, require_cases
 from .errors import PromptError, explain_yaml_error
 from .files.small_file import read_small_text
+from .files.write_beside import write_beside
 from .models.model import Message
 from .reply_reading import ReplyForm
 from .rows import Row
-from .scale import DecisionRule, OutputScale
+from .scale import DecisionRule, OutputScale, StatedScale
+
+if TYPE_CHECKING:
+    from .shown_cases import ShownCases
 
 PLACEHOLDER = re.compile(r"\{\{([^\W\d]\w*)\}\}")
 CRITERIA_PLACE = "{{criteria}}"
@@ -65,6 +70,8 @@ class JudgePrompt:
     """How the answer must be given; it closes the user message."""
     scale: OutputScale = field(default_factory=OutputScale)
     examples: tuple[Example, ...] = ()
+    cases: Cases | None = None
+    """Decided cases that are shown before each row."""
     reply_schema: Mapping[str, str] = field(default_factory=dict)
     """Fields of a JSON reply in order, name to kind (`text`, `score`, `confidence`); empty for a
     plain-text reply. `a.b` is the field `b` in the object `a`."""
@@ -112,13 +119,15 @@ class JudgePrompt:
             missing = [f for f in self.inputs if f not in example.inputs]
             if missing:
                 raise PromptError(f"prompt {self.name!r}: an example has no field {missing[0]!r}")
+        if self.cases is not None:
+            require_cases(self.cases, self.name, self.inputs, self.scale)
 
     def __repr__(self) -> str:
         reads = f"reads {', '.join(self.inputs)}; answers {self.scale.describe()}"
-        return (
-            f"JudgePrompt({f'{self.name}@{self.version}'!r}, {reads}; {len(self.examples)}"
-            " examples)"
-        )
+        shown = f"{len(self.examples)} examples"
+        if self.cases is not None:
+            shown += f", {self.cases.count} of {len(self.cases.bank):,} cases"
+        return f"JudgePrompt({f'{self.name}@{self.version}'!r}, {reads}; {shown})"
 
     def _texts(self) -> Iterator[tuple[str, str]]:
         """Yield every text of the prompt with a name for it; none can be hashed or sent if it is
@@ -188,6 +197,8 @@ class JudgePrompt:
             if headed and 2 <= len(words) <= 60:
                 heads.append(words)
             heads.append(f"<{name}-")
+        if self.cases is not None:
+            heads.append(f"<{CASE_FENCE}-")
         return list(dict.fromkeys(heads))
 
     @property
@@ -230,6 +241,8 @@ class JudgePrompt:
             seen["reply_mark"] = self.reply_mark
         if self.scale.low_is_good:
             seen["low_is_good"] = True
+        if self.cases is not None:
+            seen["cases"] = self.cases.seen(self.scale)
         return hashlib.blake2b(
             orjson.dumps(seen, option=orjson.OPT_SORT_KEYS), digest_size=6
         ).hexdigest()
@@ -256,7 +269,26 @@ class JudgePrompt:
                 raise PromptError(
                     f"row {row.id!r} has no field {name!r}; the prompt {self.name!r} needs it"
                 )
-        return (*self._shared_messages, Message("user", self._user_text(row.inputs)))
+        if self.cases is None:
+            return (*self._shared_messages, Message("user", self._user_text(row.inputs)))
+        shown = self.shown_cases.text(row)
+        text = self._user_text(self.shown_cases.without_tag(row.inputs))
+        return (*self._shared_messages, Message("user", shown + text))
+
+    @cached_property
+    def shown_cases(self) -> ShownCases:
+        """What chooses and writes the cases of a row; there must be `cases`."""
+        from .shown_cases import ShownCases  # with numpy, which most prompts do without
+
+        if self.cases is None:
+            raise PromptError(f"prompt {self.name!r} has no cases")
+        return ShownCases(
+            self.cases,
+            judge=self.name,
+            version=self.version,
+            inputs=self.inputs,
+            scale=self.scale,
+        )
 
     @cached_property
     def _shared_messages(self) -> tuple[Message, ...]:
@@ -317,7 +349,20 @@ class JudgePrompt:
         if self.reply_mark:
             body["reply_mark"] = self.reply_mark
         body["examples"] = [{"inputs": dict(e.inputs), "reply": e.reply} for e in self.examples]
+        if self.cases is not None:
+            body["cases"] = self.cases.to_yaml()
         return yaml.dump(body, Dumper=TextDumper, sort_keys=False, allow_unicode=True, width=110)
+
+    def write(self, path: Path) -> None:
+        """Write the prompt as YAML, and a large bank of cases as a file beside it.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        if self.cases is not None and len(self.cases.bank) > INLINE:
+            # First what the prompt needs, so that no prompt stands there without it.
+            self.cases.bank.write(bank_path(path.parent, self.name, self.cases.bank.version))
+        write_beside(path, self.to_yaml())
 
 
 def check_name(name: str) -> str:
@@ -419,10 +464,6 @@ TextLoader.yaml_implicit_resolvers = {
 }
 
 
-_THRESHOLDS: Mapping[str, float] = {"graded": 2.0, "binary": 1.0, "probability": 0.5, "choice": 1.0}
-"""Where a scale is positive that states no threshold, by its kind."""
-
-
 class _PromptFile(BaseModel):
     model_config = ConfigDict(extra="forbid")
     format: Literal["1"]
@@ -432,19 +473,13 @@ class _PromptFile(BaseModel):
     note: str | None = ""
     system: str
     criteria: str
-    scale: OutputScale = Field(default_factory=OutputScale)
+    scale: StatedScale = Field(default_factory=OutputScale)
     template: str
     reply: str = ""
     reply_schema: dict[str, Literal["text", "score", "confidence"]] = {}
     reply_mark: str = ""
     examples: tuple[Example, ...] = ()
-
-    @field_validator("scale", mode="before")
-    @classmethod
-    def _with_threshold(cls, scale: Any) -> Any:  # Any: YAML nodes
-        if not isinstance(scale, dict) or scale.get("threshold") is not None:
-            return scale
-        return scale | {"threshold": _THRESHOLDS.get(scale.get("kind", "graded"), 0.0)}
+    cases: CasesNode | None = None
 
 
 def read_prompt(path: Path, *, edited: bool = True) -> JudgePrompt:
@@ -458,12 +493,16 @@ def read_prompt(path: Path, *, edited: bool = True) -> JudgePrompt:
         PromptError: There is no such file, or it is not a prompt.
     """
     try:
-        return load_prompt(read_small_text(path), origin=str(path), edited=edited)
+        return load_prompt(
+            read_small_text(path), origin=str(path), edited=edited, folder=path.parent
+        )
     except (OSError, UnicodeDecodeError) as error:
         raise PromptError(f"cannot read the prompt file {str(path)!r}: {error}") from None
 
 
-def load_prompt(text: str, *, origin: str = "<text>", edited: bool = False) -> JudgePrompt:
+def load_prompt(
+    text: str, *, origin: str = "<text>", edited: bool = False, folder: Path | None = None
+) -> JudgePrompt:
     """Read a prompt from YAML.
 
     Args:
@@ -471,8 +510,10 @@ def load_prompt(text: str, *, origin: str = "<text>", edited: bool = False) -> J
         origin: What to call it in errors.
         edited: Whether a text whose `version` is not the hash of its content is a person's edit of
             that version: a version of its own, with the stated one as its parent.
+        folder: Where the file of a large bank of cases stands; without it such a prompt is refused.
 
     Raises:
+        DataError: The file of cases cannot be read.
         PromptError: The text is not YAML, lacks a field, has an unknown one, or states a `version`
             that is not the hash of its content, where it may not be edited.
     """
@@ -494,8 +535,15 @@ def load_prompt(text: str, *, origin: str = "<text>", edited: bool = False) -> J
         OverflowError,
     ) as error:
         raise PromptError(f"{origin}: not valid YAML: {explain_yaml_error(error)}") from None
-    parts = {name: value for name, value in parsed if name not in ("format", "version", "note")}
-    prompt = JudgePrompt(**parts, note=parsed.note or "")
+    own = ("format", "version", "note", "cases")
+    parts = {name: value for name, value in parsed if name not in own}
+    cases = None
+    if parsed.cases is not None:
+        try:
+            cases = parsed.cases.load(check_name(parsed.name), folder, edited=edited)
+        except PromptError as error:
+            raise PromptError(f"{origin}: {error}", hint=error.hint) from None
+    prompt = JudgePrompt(**parts, cases=cases, note=parsed.note or "")
     if parsed.version in (None, prompt.version):
         return prompt
     if edited:

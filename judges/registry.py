@@ -95,8 +95,9 @@ class Registry:
 
     A workspace folder holds `NAME/VERSION.yaml`, one file a version, and `NAME/current`, which
     names the version that plain `NAME` means. Without one, `NAME` means the shipped prompt. A
-    fitted decision rule stands beside its version as `NAME/VERSION.rule.yaml`; `NAME/tags/LABEL`
-    names the version that has a label.
+    fitted decision rule stands beside its version as `NAME/VERSION.rule.yaml`, a large bank of
+    decided cases as `NAME/NAME.BANK.cases.jsonl`; `NAME/tags/LABEL` names the version that has a
+    label.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -193,7 +194,7 @@ class Registry:
         folder = self._home(prompt.name)
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{prompt.version}.yaml"
-        write_beside(path, prompt.to_yaml())
+        prompt.write(path)
         if current:
             write_beside(folder / "current", prompt.version + "\n")
         return path

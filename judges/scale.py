@@ -11,9 +11,10 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 import orjson
+from pydantic import BeforeValidator
 
 from .errors import InputError, PromptError
 from .reply_reading import turned
@@ -180,6 +181,22 @@ def _check_range(low: int, high: int) -> None:
             f"scale {low!r}..{high!r} has {high - low + 1:,} levels, the most is {MOST_LEVELS:,}"
         )
 
+
+_THRESHOLDS: Mapping[str, float] = {"graded": 2.0, "binary": 1.0, "probability": 0.5, "choice": 1.0}
+"""Where a scale is positive that states no threshold, by its kind."""
+
+
+def _with_threshold(scale: Any) -> Any:  # Any: YAML nodes
+    if not isinstance(scale, dict):
+        return scale
+    node = cast("dict[str, Any]", scale)
+    if node.get("threshold") is not None:
+        return node
+    return node | {"threshold": _THRESHOLDS.get(node.get("kind", "graded"), 0.0)}
+
+
+StatedScale = Annotated[OutputScale, BeforeValidator(_with_threshold)]
+"""A scale as a file states it, which may leave the threshold to its kind."""
 
 BINARY = OutputScale(kind="binary", threshold=1.0)
 PROBABILITY = OutputScale(kind="probability", threshold=0.5)

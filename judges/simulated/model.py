@@ -17,6 +17,7 @@ from typing import Any
 
 import orjson
 
+from ..cases import CASE_FENCE
 from ..models.model import Completion, Message, Request, TokenLogprob
 from .critic import Critic
 from .fields import fences, outside, pair_of
@@ -142,6 +143,9 @@ class Simulated:
         top: int | None,
     ) -> tuple[str, tuple[TokenLogprob, ...]]:
         blocks = fences(user)
+        # Decided cases are no part of the row; this model learns nothing from them.
+        row_start = max((block.end for block in blocks if block.name == CASE_FENCE), default=0)
+        user, blocks = user[row_start:], fences(user[row_start:])
         pair = pair_of(self._rules.fields, {block.name: block.text for block in blocks}, system)
         if pair is None:
             return _NOTHING, ()

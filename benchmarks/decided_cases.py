@@ -1,0 +1,82 @@
+"""Measure what choosing decided cases costs: milliseconds of CPU a row, and once for a bank.
+
+    python benchmarks/decided_cases.py [--cases 3000] [--characters 2000] [--rows 300]
+
+Texts are made of words drawn as often as Zipf's law has them, 20,000 different ones, so that
+neighbours share what rows of one kind share. The bank and the rows are disjoint.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import time
+from dataclasses import replace
+
+from judgewright.judges import BINARY, Case, CaseBank, Cases, Registry, Row
+from judgewright.judges.nearest_cases import NearestTexts, plain, plain_scores
+
+WORDS = 20_000
+LETTERS = "etaoinshrdlucmfwypvbgkjqxz"
+
+
+def texts(count: int, characters: int, rng: random.Random) -> list[str]:
+    """Return so many texts of about so many characters."""
+    shares = [1 / (len(LETTERS) - i) for i in reversed(range(len(LETTERS)))]
+    words = ["".join(rng.choices(LETTERS, shares, k=rng.randint(2, 9))) for _ in range(WORDS)]
+    often = [1 / (rank + 1) for rank in range(WORDS)]
+    return [" ".join(rng.choices(words, often, k=characters // 6)) for _ in range(count)]
+
+
+def milliseconds(work: list[object], of: object) -> float:
+    """Return the median of CPU for a call of `of` with each."""
+    spent: list[float] = []
+    for one in work:
+        start = time.process_time()
+        of(one)  # type: ignore[operator]
+        spent.append(1000 * (time.process_time() - start))
+    return statistics.median(spent)
+
+
+def main() -> None:
+    """Print a line for each measurement."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=3000)
+    parser.add_argument("--characters", type=int, default=2000)
+    parser.add_argument("--rows", type=int, default=300)
+    options = parser.parse_args()
+    rng = random.Random(7)
+    made = texts(options.cases + options.rows, options.characters, rng)
+    inputs = [{"source": text[150:], "statement": text[:150]} for text in made]
+    bank = CaseBank(
+        cases=tuple(
+            Case(inputs=one, label=i % 2, id=f"c{i}")
+            for i, one in enumerate(inputs[: options.cases])
+        ),
+        labels=BINARY,
+    )
+    rows = [Row(id=f"r{i}", inputs=one) for i, one in enumerate(inputs[options.cases :])]
+    judge = Registry().get("groundedness")
+    shown = replace(judge, cases=Cases(bank=bank))
+    start = time.process_time()
+    shown.messages(rows[0])
+    print(f"once for a bank of {options.cases:,}: {time.process_time() - start:.2f} s")
+    whole = [plain(one["source"] + "\n" + one["statement"]) for one in inputs]
+    nearest = NearestTexts(whole[: options.cases])
+    choose = milliseconds(rows, shown.shown_cases.choose)  # type: ignore[arg-type]
+    figures = {
+        "compare with all cases": milliseconds(whole[options.cases :], nearest.scores),
+        "choose, with the rule against leaks": choose,
+        "messages, with cases": milliseconds(rows, shown.messages),  # type: ignore[arg-type]
+        "messages, without": milliseconds(rows, judge.messages),  # type: ignore[arg-type]
+    }
+    for what, spent in figures.items():
+        print(f"{what}: {spent:.3f} ms a row")
+    start = time.process_time()
+    plain_scores(whole[:200], whole[-1])
+    print(f"plain Python, 200 cases, counting them too: {time.process_time() - start:.2f} s")
+
+
+if __name__ == "__main__":
+    main()
