@@ -120,16 +120,17 @@ class Brief:
         """Ids of the rows whose texts the document shows, each once, in order."""
         return self._document.quoted
 
-    def text(self, *, part: Part = "criteria") -> str:
+    def text(self, *, part: Part | tuple[Part, ...] = "criteria") -> str:
         """Return the whole document.
 
         Args:
-            part: The part of the prompt that is to be changed; it is marked.
+            part: The part of the prompt that is to be changed, or several; each is marked.
         """
         document = self._document
+        parts: tuple[Part, ...] = part if isinstance(part, tuple) else (part,)
         return (
             f"{document.goal}\n\n# The judge's"
-            f" prompt\n{show_prompt(self.prompt, part)}\n\n{document.rest}"
+            f" prompt\n{show_prompt(self.prompt, *parts)}\n\n{document.rest}"
         )
 
     @property
@@ -137,8 +138,8 @@ class Brief:
         return focus_of(self.train.judged.dataset.rows)
 
     @cached_property
-    def _document(self) -> _Document:
-        pages = _Pages(self)
+    def _document(self) -> Document:
+        pages = Pages(self)
         goal = pages.add(describe_goal(self.goal, self.prompt))
         standing = describe_standing(self.train, self.inside, self.goal, self.in_use)
         sections = [
@@ -151,7 +152,7 @@ class Brief:
         earlier = pages.earlier()
         sections += [pages.errors(), pages.unread(), earlier]
         rest = "\n\n".join(section for section in sections if section)
-        return _Document(goal=goal, rest=rest, quoted=tuple(dict.fromkeys(pages.quoted)))
+        return Document(goal=goal, rest=rest, quoted=tuple(dict.fromkeys(pages.quoted)))
 
 
 def build_brief(
@@ -198,7 +199,7 @@ def describe_attempt(attempt: Attempt) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Document:
+class Document:
     """The document in the two pieces that the prompt stands between."""
 
     goal: str
@@ -206,7 +207,7 @@ class _Document:
     quoted: tuple[str, ...]
 
 
-class _Pages:
+class Pages:
     """The sections of one brief; each takes its bytes from what is left."""
 
     def __init__(self, brief: Brief) -> None:
@@ -312,7 +313,7 @@ class _Pages:
         kind = next(kind for kind, member in kinds_of_error(self.judged).items() if member[i])
         title = (
             f"Row {number}, {kind}, loss {self.brief.train.losses[i]:.2f}: the judge gave"
-            f" {self._grade(verdict)}, people say {self._people(row)}."
+            f" {self.grade(verdict)}, people say {self.people(row)}."
         )
         error = self._row(row, title, verdict.rationale, limit if right is None else 2 * limit // 3)
         if right is None or not error:
@@ -321,7 +322,7 @@ class _Pages:
         where = "" if self.brief.inside[right] else "outside the slice, "
         title = (
             f"Row {number}b, {where}rightly judged, to be kept: the judge gave"
-            f" {self._grade(answer)}, people say {self._people(near)}."
+            f" {self.grade(answer)}, people say {self.people(near)}."
         )
         beside = self._row(
             near, title, answer.rationale, limit - size(error) - 2, beside=row, beside_number=number
@@ -363,13 +364,15 @@ class _Pages:
         self.quoted.append(row.id)
         return text
 
-    def _grade(self, verdict: Verdict) -> str:
+    def grade(self, verdict: Verdict) -> str:
+        """Say what the judge gave."""
         if self.judged.scale.kind == "choice":
             return self.judged.scale.name(verdict.score)
         written = self.judged.scale.written(verdict.score)
         return f"{written:g} ({'positive' if verdict.positive else 'negative'})"
 
-    def _people(self, row: Row) -> str:
+    def people(self, row: Row) -> str:
+        """Say what people gave."""
         label = row.label or 0.0
         twice = "" if row.review is None else ", after a second look"
         if self.judged.scale.kind == "choice":

@@ -59,7 +59,21 @@ def describe_standing(
         rows = f"{int(member.sum())} row{'s' * (int(member.sum()) != 1)}"
         lines.append(f"{name}, {rows}, mean loss {losses[member].mean():.4f}:")
         lines += [f"  {line}" for line in _cells(judged, losses, member)]
+    return "\n".join([*lines, *describe_metrics(judged, goal, in_use)])
+
+
+def describe_metrics(
+    judged: JudgedDataset, goal: Goal, in_use: JudgedDataset | None = None
+) -> list[str]:
+    """Say what each metric of the objective is on these rows, and what it must keep to.
+
+    Args:
+        judged: Training rows with the prompt's verdicts.
+        goal: What the run works towards.
+        in_use: As in `describe_standing`.
+    """
     objective = goal.objective
+    lines: list[str] = []
     margins = {guard.metric: guard.margin for guard in objective.guards}
     floors = {floor.metric: floor.value for floor in objective.floors}
     rows = {row.id for row in judged.rows}
@@ -76,7 +90,7 @@ def describe_standing(
         if metric in floors:
             line += f"; it must be at least {floors[metric]:g}"
         lines.append(f"{line}.")
-    return "\n".join(lines)
+    return lines
 
 
 def _guarded(metric: str, margin: float, in_use: JudgedDataset | None) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -28,6 +28,8 @@ GROWTH = 1.3
 """How much longer a new text may be than the one it replaces."""
 ROOM = 80
 """Words that may be added however short the old text is: two or three rules."""
+KINDS_ROOM = 250
+"""Words that may be added where rules are written by kind of text."""
 _HEAD = re.compile(r"(?m)^Reply (\d{1,3}):[ \t]*\n?")
 
 
@@ -80,22 +82,32 @@ def grade_of(prompt: JudgePrompt, reply: str) -> float | None:
     return answer.score if isinstance(answer, Verdict) else None
 
 
-def show_prompt(prompt: JudgePrompt, part: Part) -> str:
-    """Show the whole prompt; the part that is to be changed stands between tags of its name."""
+def join_texts(texts: Mapping[Part, str]) -> str:
+    """Write the texts of parts as one: each between tags of its name, a single one as it is."""
+    if len(texts) == 1:
+        return next(iter(texts.values()))
+    return "\n\n".join(_tagged(part, text) for part, text in texts.items())
+
+
+def _tagged(part: Part, text: str) -> str:
+    return f"<{part.upper()}>\n{text}\n</{part.upper()}>"
+
+
+def show_prompt(prompt: JudgePrompt, *marked: Part) -> str:
+    """Show the whole prompt; the parts that are to be changed stand between tags of their names."""
     parts: tuple[Part, ...] = ("system", "criteria", "reply")
     titles = {"system": "Its role", "criteria": "Its criteria", "reply": "How it must answer"}
     lines = [f"The judge is given these texts of a row: {', '.join(prompt.inputs)}."]
-    lines += [f"{titles[other]}:\n{text_of(prompt, other)}" for other in parts if other != part]
+    shown: list[Part] = [part for part in parts if part not in marked]
+    lines += [f"{titles[part]}:\n{text_of(prompt, part)}" for part in shown]
     lines.append(f"The scale: {prompt.scale.describe()}")
-    if part != "anchors":
+    if "anchors" not in marked:
         lines += [f"  {grade} means: {meaning}" for grade, meaning in prompt.scale.anchors.items()]
-    if prompt.examples and part != "examples":
+    if prompt.examples and "examples" not in marked:
         lines.append(f"It is shown {len(prompt.examples)} demonstrations.")
-    tag = part.upper()
     rest = "\n".join(lines)
-    return (
-        f"<{tag}>\n{text_of(prompt, part)}\n</{tag}>\n\n<REST_OF_PROMPT>\n{rest}\n</REST_OF_PROMPT>"
-    )
+    texts = "\n\n".join(_tagged(part, text_of(prompt, part)) for part in marked)
+    return f"{texts}\n\n<REST_OF_PROMPT>\n{rest}\n</REST_OF_PROMPT>"
 
 
 def constraints(prompt: JudgePrompt, part: Part) -> list[str]:
@@ -135,6 +147,32 @@ def constraints(prompt: JudgePrompt, part: Part) -> list[str]:
         )
         rules[3] = 'Keep each reply in its format, under its line "Reply N:".'
     return rules
+
+
+def constraints_by_kind(prompt: JudgePrompt, parts: Sequence[Part]) -> list[str]:
+    """Return what new texts of parts must keep, where they are learned from all rows.
+
+    Args:
+        prompt: The prompt that is changed.
+        parts: The parts that are written anew, in one answer.
+    """
+    words = sum(len(text_of(prompt, part).split()) for part in parts)
+    names = " and ".join(parts)
+    rules = [
+        "Where people draw different lines for different kinds of text, write a rule for each kind,"
+        " and one for all others. Tell a kind by what the judge can see, never by the name of a"
+        " column, a data set or a row number.",
+        "A rule must mend more rows than it turns wrong, and keep the numbers that have to be kept."
+        " Leave as it is what works.",
+        "Write rules, never quote or describe a particular row; build nothing on labels in doubt.",
+        f"Stay under {words + KINDS_ROOM} words in all; the present {names} have {words}.",
+    ]
+    if len(parts) > 1:
+        tags = ", then ".join(f"<{part.upper()}>...</{part.upper()}>" for part in parts)
+        rules.append(f"Write {names} so that they agree, each whole, between its own tags: {tags}.")
+    for part in parts:
+        rules.append(constraints(prompt, part)[2])
+    return list(dict.fromkeys(rules))
 
 
 def rows_shown(prompt: JudgePrompt, rows: Iterable[Row]) -> list[str]:

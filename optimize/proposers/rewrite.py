@@ -91,4 +91,4 @@ class Rewrite:
             repeat=repeat,
             purpose="optimizer",
         )
-        return Wanted(prompt=brief.prompt, part=part, request=request, tag=TAG)
+        return Wanted(prompt=brief.prompt, parts=(part,), request=request, tag=TAG)

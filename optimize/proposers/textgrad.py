@@ -115,7 +115,7 @@ class TextGrad:
             for part, text in zip(texts, prompts, strict=True):
                 request = self._request(text, graph.optimizer_system, step)
                 texts_to_write.append(
-                    Wanted(prompt=brief.prompt, part=part, request=request, tag=OPEN_TAG[1:-1])
+                    Wanted(prompt=brief.prompt, parts=(part,), request=request, tag=OPEN_TAG[1:-1])
                 )
             written.extend(write_texts(texts_to_write, bench.ask, retries=self.retries))
             new = [

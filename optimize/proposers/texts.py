@@ -5,11 +5,12 @@ up.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...judges import Completion, JudgePrompt, Request, cut_off, estimate_tokens
 from ..invariants import token_cap
-from .prompt_parts import Part, text_of, with_text
+from .prompt_parts import Part, join_texts, text_of, with_text
 from .workbench import Ask
 
 TEXT_LIMIT = 4_096
@@ -27,10 +28,10 @@ _TRY = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """The new text of a part of a prompt, as it is asked for."""
+    """The new text of a part of a prompt, or of several in one answer, as it is asked for."""
 
     prompt: JudgePrompt
-    part: Part
+    parts: tuple[Part, ...]
     request: Request
     tag: str
     """What the text stands between in the reply."""
@@ -40,14 +41,23 @@ class Wanted:
         text, reason = read_tagged(reply.text, self.tag)
         if text is None and reply.finish_reason == "length":
             reason = f"{cut_off(reply)}; raise optimizer_max_tokens of the model in models.yaml"
-        if text is not None:
-            old = text_of(self.prompt, self.part)
-            names = (self.tag.replace("_", " "), *((self.part,) if self.part != "reply" else ()))
-            text = _unwrapped(text, old, names)
-            if not re.search(r"[^\W_]", text):
-                return None, "the text between the tags is empty"
-            reason = too_long(self.prompt, old, text) or with_text(self.prompt, self.part, text)[1]
-        return (None, reason) if reason else (text, "")
+        if text is None:
+            return None, reason
+        texts, reason = part_texts(text, self.parts)
+        for part, own in texts.items():
+            texts[part], reason = self._read_part(part, own)
+            if reason:
+                break
+        return (None, reason) if reason else (join_texts(texts), "")
+
+    def _read_part(self, part: Part, text: str) -> tuple[str, str]:
+        """Return the text of a part without what stands round it, and why it cannot be used."""
+        old = text_of(self.prompt, part)
+        names = (self.tag.replace("_", " "), *((part,) if part != "reply" else ()))
+        text = _unwrapped(text, old, names)
+        if not re.search(r"[^\W_]", text):
+            return text, "the text between the tags is empty"
+        return text, too_long(self.prompt, old, text) or with_text(self.prompt, part, text)[1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +127,28 @@ def read_tagged(reply: str, tag: str) -> tuple[str | None, str]:
     if not text:
         return None, "the text between the tags is empty"
     return text, ""
+
+
+def part_texts(text: str, parts: Sequence[Part]) -> tuple[dict[Part, str], str]:
+    """Part a text that holds several parts, each between tags of its name; the second value says
+    why that cannot be done.
+    """
+    if len(parts) == 1:
+        return {parts[0]: text}, ""
+    texts: dict[Part, str] = {}
+    for part in parts:
+        own, reason = read_tagged(text, part.upper())
+        if own is None:
+            return {}, reason
+        texts[part] = own
+    return texts, ""
+
+
+def with_texts(prompt: JudgePrompt, parts: Sequence[Part], text: str) -> JudgePrompt:
+    """Return the prompt with the new texts of its parts; what cannot be one stays as it is."""
+    for part, own in part_texts(text, parts)[0].items():
+        prompt = with_text(prompt, part, own)[0] or prompt
+    return prompt
 
 
 def _unwrapped(text: str, old: str, names: tuple[str, ...]) -> str:

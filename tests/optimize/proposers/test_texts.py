@@ -23,7 +23,7 @@ def wanted(prompt: JudgePrompt = PROMPT, part: Part = "criteria") -> Wanted:
     request = Request(
         messages=(Message("user", "Improve."),), default_max_tokens=100, purpose="optimizer"
     )
-    return Wanted(prompt=prompt, part=part, request=request, tag="IMPROVED_CRITERIA")
+    return Wanted(prompt=prompt, parts=(part,), request=request, tag="IMPROVED_CRITERIA")
 
 
 def written(*replies: Completion) -> tuple[Written, int]:
