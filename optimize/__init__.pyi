@@ -34,12 +34,13 @@ from .proposers.gepa import Gepa
 from .proposers.human import HumanEdit
 from .proposers.mipro import Mipro
 from .proposers.prompt_parts import PARTS, Part
-from .proposers.proposer import NoProposal, Proposal, Proposer
+from .proposers.proposer import NoProposal, Proposal, Proposer, View
 from .proposers.rewrite import Rewrite
 from .proposers.textgrad import TextGrad
 from .proposers.workbench import Trial, Unanswered, Workbench
 from .search_state import SearchState
 from .settings import RunSettings
+from .study import Study, column_values, count_cells, label_doubts
 from .survivor import Survivor, choose_survivor
 from .threshold import ChosenThreshold, NoThreshold, choose_threshold
 from .word_diff import Piece, diff_prompts, diff_words, prompt_parts
@@ -93,12 +94,14 @@ __all__ = [
     "RunSettings",
     "SearchState",
     "Services",
+    "Study",
     "Survivor",
     "Target",
     "TextGrad",
     "Trial",
     "Unanswered",
     "Unsettled",
+    "View",
     "Violation",
     "Workbench",
     "benchmark",
@@ -110,10 +113,12 @@ __all__ = [
     "choose_survivor",
     "choose_target",
     "choose_threshold",
+    "column_values",
     "compile_expression",
     "compose",
     "construct_loss",
     "cost_table",
+    "count_cells",
     "cut_sentences",
     "decide",
     "decide_on_holdout",
@@ -125,6 +130,7 @@ __all__ = [
     "first_difference",
     "gate",
     "judge_rows",
+    "label_doubts",
     "minibatch",
     "open_rows",
     "optimize",

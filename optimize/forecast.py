@@ -16,8 +16,9 @@ from ..judges import Dataset, JudgePrompt, Row, Splits
 from .holdout.unanswered import ROUNDS
 from .losses.loss import RETURNS
 from .losses.objective import Objective
-from .proposers.proposer import Proposer, StepBound
+from .proposers.proposer import Proposer, StepBound, view_of
 from .settings import RunSettings
+from .study import count_parts
 
 Who = Literal["judge", "optimizer", "either"]
 
@@ -97,7 +98,13 @@ def bound_run(planned: PlannedRun) -> tuple[Asked, ...] | None:
     )
     sealed = every - train - validation
     later = max(settings.steps - 1, 0)
-    batch = min(settings.batch_rows(validation), train)
+    view = view_of(planned.proposer)
+    labelled = [row for row in planned.parts.training.rows if row.label is not None]
+    most, usual = (
+        count_parts(labelled, settings.brief_budget(view), usual=usual) if view == "all" else 0
+        for usual in (False, True)
+    )
+    batch = train if view == "all" else min(settings.batch_rows(validation), train)
     written = settings.steps * step.optimizer
     first_replies = 1 - step.again / step.optimizer if step.optimizer else 1.0
     lines = [
@@ -109,6 +116,13 @@ def bound_run(planned: PlannedRun) -> tuple[Asked, ...] | None:
             usual=1 / (1 + RETURNS),
         ),
         Asked(what="proposals", who="optimizer", calls=written, usual=first_replies),
+        # Rows are read again only where a candidate was kept.
+        Asked(
+            what="rows read in parts",
+            who="optimizer",
+            calls=settings.steps * most,
+            usual=KEPT * usual / max(most, 1),
+        ),
         Asked(what="proposals", calls=settings.steps * step.judge, usual=SEARCHED),
         Asked(what="proposals", who="either", calls=settings.steps * step.either, usual=SEARCHED),
         Asked(what="training rows of new prompts", calls=later * batch, usual=KEPT),

@@ -109,6 +109,9 @@ SHARES = (
     " labels]."
 )
 
+BRIEF_TOKENS: Mapping[str, int] = {"errors": 12_000, "all": 60_000}
+"""Tokens of a brief beside the judge's prompt, by what it shows of the training rows."""
+
 _search = partial(option, "Search")
 _judging = partial(option, "Judging")
 _gate = partial(option, "Gate")
@@ -148,9 +151,11 @@ class SearchOptions:
     unguided: bool = _search(
         False, "Minibatches of all training rows and a plain 0/1 loss, no slice."
     )
-    brief_tokens: int = _search(
-        12_000,
-        "Tokens of what the optimizer model is told beside the judge's prompt.",
+    brief_tokens: int | None = _search(
+        None,
+        "Tokens of what the optimizer model is told beside the judge's prompt [default: 12,000;"
+        " 60,000 with --view all].",
+        kind="integer",
         low=1_000,
         high=200_000,
     )

@@ -17,6 +17,7 @@ from .holdout.floors import floor_could_hold
 from .holdout.guards import guard_could_hold
 from .invariants import PhraseIndex
 from .losses.objective import Objective
+from .proposers.proposer import view_of
 
 
 @dataclass(slots=True, kw_only=True)
@@ -151,12 +152,14 @@ def _is_unclear(row: Row) -> bool:
 
 def _draw_batch(train: JudgedDataset, run: RunContext) -> Dataset:
     """Draw training rows: by turns one of the target and a rightly judged one outside it, while
-    there are both.
+    there are both; all of them for a proposer that is shown all.
 
     Args:
         train: The training rows with the first prompt's answers.
         run: Its settings say how many, its goal what the target is.
     """
+    if view_of(run.services.proposer) == "all":
+        return train.dataset
     order = np.random.default_rng(run.settings.seed).permutation(len(train.scored))
     inside = run.goal.target.member(train.dataset)[train.scored]
     if not inside.any():

@@ -21,7 +21,7 @@ from ..slices import parse_predicate
 from ..slices.inspect_slice import require_columns as require_columns_of
 from .losses.loss import Loss
 from .losses.objective import Objective
-from .options import GateOptions, SearchOptions
+from .options import BRIEF_TOKENS, GateOptions, SearchOptions
 
 LEAST_VALIDATED = 20
 """Validation rows that a candidate is judged on at least."""
@@ -40,6 +40,14 @@ class RunSettings(GateOptions, SearchOptions):
     """How responses are split into claims; None where each is judged whole."""
     saved_slices: Mapping[str, str] = field(default_factory=dict)
     """Predicates by the names under which slices were saved; a loss may name them."""
+
+    def brief_budget(self, view: str) -> int:
+        """Return how many tokens a brief may have.
+
+        Args:
+            view: What it shows of the training rows.
+        """
+        return BRIEF_TOKENS[view] if self.brief_tokens is None else self.brief_tokens
 
     def batch_rows(self, validation: int) -> int:
         """Return how many training rows a step judges at most.

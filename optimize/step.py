@@ -29,8 +29,10 @@ from .invariants import check_candidate
 from .outcome import FAILED, NO_PROPOSAL
 from .proposers import NoProposal, Proposal, Trial, Unanswered, Workbench
 from .proposers.prompt_parts import rows_shown
+from .proposers.proposer import view_of
 from .search_state import SearchState
 from .settings import LEAST_VALIDATED
+from .study import Study, column_values
 
 _TOO_LARGE = (400, 413, 422)
 """What endpoints answer to a request that is longer than their context."""
@@ -152,16 +154,29 @@ class Step:
         return replace(validation, rows=tuple(labelled[i] for i in order[:most]))
 
     def _brief(self) -> Brief:
+        """Write the brief that the proposer's view calls for."""
         state, settings = self.state, self.run.settings
-        return build_brief(
+        view = view_of(self.run.services.proposer)
+        brief = build_brief(
             state.current.prompt,
             state.on_batch,
             goal=self.run.goal,
             past=state.past,
             in_use=None if state.current is state.first else state.train,
-            budget=settings.brief_tokens,
+            budget=settings.brief_budget(view),
             explanation=settings.explanation,
         )
+        if view == "errors":
+            return brief
+        # Reasons tell the label.
+        reasons = [settings.explanation] if settings.explanation else []
+        columns = column_values(
+            state.on_batch,
+            columns=settings.slice_columns or None,
+            exclude=(*settings.exclude, *reasons),
+            keep=settings.keep,
+        )
+        return replace(Study.of(brief), columns=columns)
 
     def _propose(self, brief: Brief) -> Proposal | NoProposal:
         """Ask the proposer; what fails for this proposal alone becomes its reason."""
@@ -206,7 +221,7 @@ class Step:
             if isinstance(outcome, ModelError):
                 hint = outcome.hint
                 if hint is None and outcome.status in _TOO_LARGE:
-                    tokens = self.run.settings.brief_tokens
+                    tokens = self.run.settings.brief_budget(view_of(self.run.services.proposer))
                     hint = (
                         f"where it is too long, a --brief-tokens under {tokens:,} makes it shorter;"
                         f" {LARGER_CONTEXT}"

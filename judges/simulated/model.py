@@ -121,7 +121,7 @@ class Simulated:
             return self._writer.instruct(instruction, seed), ()
         # The optimizers are recognised by how TextGrad's, and our own, system messages begin.
         lower = system.lower()
-        if "gradient (feedback) engine" in lower:
+        if "gradient (feedback) engine" in lower or lower.startswith("you write notes on"):
             return self._critic.feedback(user, self._writer.criteria_in(user), seed), ()
         if (
             "optimization system that improves text" in lower

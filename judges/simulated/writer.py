@@ -19,6 +19,8 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _NAMED_TAGS = re.compile(
     r"(?is)\b(?:between|inside|within|in|format:?)\s+(?:the )?`?<([A-Za-z][\w-]*)>"
 )
+_ANCHORS_TOO = re.compile(r"(?s)(?<=</CRITERIA>\n\n)<ANCHORS>.*?</ANCHORS>")
+"""The anchors behind the criteria, where both are asked for in one answer; they stay."""
 _CURRENT = ("ANCHORS", "CURRENT_CRITERIA", "CRITERIA", "VARIABLE")
 
 
@@ -47,6 +49,8 @@ class Writer:
         )
         diagnosis = self._critic.diagnose(user, request.criteria)
         text = self._edited(request, diagnosis, seed)
+        if anchors := _ANCHORS_TOO.search(user):
+            text = f"<CRITERIA>\n{text}\n</CRITERIA>\n\n{anchors[0]}"
         if draw(seed, "tags") < self._rules.edits.shares["no_tags"]:
             return f"Here is an improved version of the criteria:\n\n{text}"
         named = _NAMED_TAGS.search(system)
@@ -66,7 +70,8 @@ class Writer:
 
     def criteria_in(self, user: str) -> str:
         """Return the criteria a request quotes; empty where it quotes none."""
-        for name in _CURRENT:
+        both = _ANCHORS_TOO.search(user)
+        for name in ("CRITERIA",) if both else _CURRENT:
             match = re.search(rf"(?is)<{name}>(.*?)</{name}>", user)
             if match and match[1].strip():
                 return match[1].strip()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from ...judges import JudgePrompt
 from ..brief import Brief
 from .prompt_parts import Part
 from .workbench import Workbench
+
+View = Literal["errors", "all"]
+"""What a proposer is shown of the training rows: a batch whose errors it reads, or all of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,3 +83,8 @@ class Proposer(Protocol):
             ModelError, BudgetSpent, Interrupted, LossError, Unanswered: From `bench`, untouched.
         """
         ...
+
+
+def view_of(proposer: Proposer) -> View:
+    """Return what a proposer is shown; the errors of a batch where it does not say."""
+    return getattr(proposer, "view", "errors")

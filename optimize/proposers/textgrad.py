@@ -1,5 +1,9 @@
 """TextGrad behind the Proposer seam; the graph and what is corrected in it stand in
 `textgrad_graph`.
+
+What the loss shows is the errors of the slice, and each part of the prompt is a variable; or, in
+the view of all rows, every labelled training row, and all parts together are one variable: TextGrad
+asks for each variable by itself, and criteria and anchors agree only where one answer holds both.
 """
 
 from __future__ import annotations
@@ -11,22 +15,29 @@ from typing import Any
 from ...judges import JudgePrompt, Message, Request
 from ..brief import Brief, describe_attempt
 from ..brief_figures import describe_wish
-from .prompt_parts import ROLES, Part, constraints, text_of, with_text
-from .proposer import NoProposal, Proposal, StepBound
-from .textgrad_graph import CLOSE_TAG, OPEN_TAG, Setting, load_graph
-from .texts import TEXT_LIMIT, Wanted, Written, write_texts
+from ..study import READER, Study
+from .prompt_parts import ROLES, Part, constraints, constraints_by_kind, join_texts, text_of
+from .proposer import NoProposal, Proposal, StepBound, View
+from .textgrad_graph import CLOSE_TAG, OPEN_TAG, QUESTIONS, Setting, load_graph
+from .texts import TEXT_LIMIT, Wanted, Written, with_texts, write_texts
 from .workbench import Workbench
 
+Variable = tuple[Part, ...]
+"""The parts of a prompt whose texts are one variable."""
 MOMENTUM = 3
 """How many earlier texts the optimizer is shown, with how each ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextGrad:
-    """One backward pass over the brief, one optimizer step on each part that may change."""
+    """One backward pass over the brief, one optimizer step on each part that may change, or on all
+    of them together.
+    """
 
     name: str = field(default="textgrad", init=False)
     parts: tuple[Part, ...] = ("criteria",)
+    view: View = "errors"
+    """What the loss shows: the slice's errors by cause, or all labelled training rows."""
     temperature: float | None = 0.7
     max_tokens: int | None = None
     """Tokens of a reply; None: what the settings of the optimizer model say, else 4,096."""
@@ -35,75 +46,103 @@ class TextGrad:
 
     def bound(self, *, training_rows: int) -> StepBound:
         """See `Proposer.bound`."""
-        parts = len(self.parts)
-        again = parts * self.retries
-        calls = 2 * parts + again
-        return StepBound(optimizer=calls, again=again, exchanges=parts + 1 + self.retries)
+        variables = 1 if self.view == "all" else len(self.parts)
+        again = variables * self.retries
+        calls = 2 * variables + again
+        # Where all rows do not fit they are read in parts first; `bound_run` counts those calls.
+        reading = 1 if self.view == "all" else 0
+        return StepBound(
+            optimizer=calls, again=again, exchanges=reading + variables + 1 + self.retries
+        )
 
     def propose(
         self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int
     ) -> Proposal | NoProposal:
         """See `Proposer.propose`."""
+        if self.view == "all":
+            brief = Study.of(brief)
         if not brief.errors:
             return NoProposal("no errors on the training rows")
-        parts: list[Part] = self._parts_of(prompt)
+        parts = self._parts_of(prompt)
         if not parts:
             names = ("demonstrations" if part == "examples" else part for part in self.parts)
             missing = " and no ".join(names)
             return NoProposal(f"the prompt has no {missing} to change")
         graph = bench.load("TextGrad", load_graph)
-        texts = self._backward(graph, parts, prompt, brief, bench, step)
-        feedback = {part: _feedback(text) for part, text in texts.items()}
-        parts = [part for part in parts if feedback[part]]
-        if not parts:
+        variables: list[Variable] = [(part,) for part in parts]
+        if isinstance(brief, Study):
+            variables = [tuple(parts)]
+            brief = self._read_parts(brief, parts, bench)
+        texts = self._backward(graph, variables, prompt, brief, bench, step)
+        feedback = {parts: _feedback(text) for parts, text in texts.items()}
+        variables = [parts for parts in variables if feedback[parts]]
+        if not variables:
             return NoProposal("the optimizer model gave no feedback")
-        written = self._step(graph, {part: texts[part] for part in parts}, brief, bench, step)
+        written = self._step(
+            graph, {parts: texts[parts] for parts in variables}, brief, bench, step
+        )
         if all(result.text is None for result in written):
             reasons = "; ".join(dict.fromkeys(result.reason for result in written))
             return NoProposal(f"no usable text after {self.retries + 1} replies: {reasons}")
         new = prompt
-        for part, result in zip(parts, written, strict=True):
+        for parts, result in zip(variables, written, strict=True):
             if result.text is not None:
-                new = with_text(new, part, texts[part].value)[0] or new
+                new = with_texts(new, parts, texts[parts].value)
         return Proposal(
             prompt=replace(new, parent=prompt.version, note=f"textgrad step {step}"),
-            gradient="\n".join(g for part in parts for g in feedback[part]).strip(),
+            gradient="\n".join(g for parts in variables for g in feedback[parts]).strip(),
             tries=max(result.tries for result in written),
         )
+
+    def _read_parts(self, study: Study, parts: Sequence[Part], bench: Workbench) -> Study:
+        """Have all rows read into notes, where they do not fit the brief.
+
+        The requests are the same in every step, so that rows and verdicts that stay are read once.
+        """
+        to_read = study.to_read(parts)
+        if not to_read:
+            return study
+        replies = bench.ask([self._request(text, READER, 0) for text in to_read])
+        return replace(study, notes=tuple(reply.text for reply in replies))
 
     def _backward(
         self,
         graph: Any,
-        parts: Sequence[Part],
+        variables: Sequence[Variable],
         prompt: JudgePrompt,
         brief: Brief,
         bench: Workbench,
         step: int,
-    ) -> dict[Part, Any]:  # Any: TextGrad's
-        """Return a variable for each part, with the gradient that the brief gives it."""
+    ) -> dict[Variable, Any]:  # Any: TextGrad's
+        """Return TextGrad's variables, each with the gradient that the brief gives it."""
 
         def ask_all(prompts: Sequence[str]) -> list[str]:
-            requests = [self._request(text, graph.backward_system, step) for text in prompts]
+            system = graph.backward_system[self.view]
+            requests = [self._request(text, system, step) for text in prompts]
             return [reply.text for reply in bench.ask(requests)]
 
-        texts: dict[Part, Any] = {}
-        for part in parts:
-            texts[part] = graph.Text(
-                text_of(prompt, part), requires_grad=True, role_description=ROLES[part]
+        texts: dict[Variable, Any] = {}
+        for parts in variables:
+            role_description = "; ".join(ROLES[part] for part in parts)
+            texts[parts] = graph.Text(
+                _text_of(prompt, parts), requires_grad=True, role_description=role_description
             )
-            texts[part].label = part
+            texts[parts].label, texts[parts].parts = " and ".join(parts), parts
         value = (
             f"{describe_wish(brief.goal)}\nNow: weighted loss {brief.loss:.4f} over"
             f" {int(brief.inside.sum())} rows; lower is better."
         )
         loss = graph.BriefLoss()(
-            list(texts.values()), value, lambda text: brief.text(part=text.label)
+            list(texts.values()),
+            value,
+            lambda text: brief.text(part=text.parts),
+            QUESTIONS[self.view],
         )
         loss.backward(graph.Engine(ask_all))
         return texts
 
     def _step(
-        self, graph: Any, texts: Mapping[Part, Any], brief: Brief, bench: Workbench, step: int
+        self, graph: Any, texts: Mapping[Variable, Any], brief: Brief, bench: Workbench, step: int
     ) -> list[Written]:
         """Take the optimizer's step on the variables; a text that nobody could write stays as it
         is.
@@ -112,19 +151,19 @@ class TextGrad:
 
         def write_all(prompts: Sequence[str]) -> list[str]:
             texts_to_write: list[Wanted] = []
-            for part, text in zip(texts, prompts, strict=True):
-                request = self._request(text, graph.optimizer_system, step)
+            for parts, text in zip(texts, prompts, strict=True):
+                request = self._request(text, graph.optimizer_system[self.view], step)
                 texts_to_write.append(
-                    Wanted(prompt=brief.prompt, parts=(part,), request=request, tag=OPEN_TAG[1:-1])
+                    Wanted(prompt=brief.prompt, parts=parts, request=request, tag=OPEN_TAG[1:-1])
                 )
             written.extend(write_texts(texts_to_write, bench.ask, retries=self.retries))
             new = [
-                text_of(brief.prompt, part) if one.text is None else one.text
-                for part, one in zip(texts, written, strict=True)
+                _text_of(brief.prompt, parts) if one.text is None else one.text
+                for parts, one in zip(texts, written, strict=True)
             ]
             return [f"{OPEN_TAG}{text}{CLOSE_TAG}" for text in new]
 
-        settings = {part: self._setting(brief, part) for part in texts}
+        settings = {text.label: self._setting(brief, parts) for parts, text in texts.items()}
         graph.Optimizer(list(texts.values()), settings, graph.Engine(write_all)).step()
         return written
 
@@ -133,16 +172,19 @@ class TextGrad:
         empty = {"examples": not prompt.examples, "anchors": not prompt.scale.anchors}
         return [part for part in self.parts if not empty.get(part)]
 
-    def _setting(self, brief: Brief, part: Part) -> Setting:
+    def _setting(self, brief: Brief, parts: Variable) -> Setting:
         # What TextGrad calls momentum: the last earlier texts. What each mended and broke stands in
         # the brief.
         past = [
-            f"\nCandidate {number}. {describe_attempt(attempt)}:\n{text_of(attempt.prompt, part)}\n"
+            f"\nCandidate {number}. {describe_attempt(attempt)}:\n"
+            f"{_text_of(attempt.prompt, parts)}\n"
             for number, attempt in brief.earlier[-MOMENTUM:]
         ]
-        return Setting(
-            brief=brief.text(part=part), constraints=constraints(brief.prompt, part), past=past
-        )
+        if self.view == "all":
+            rules = constraints_by_kind(brief.prompt, parts)
+        else:
+            rules = constraints(brief.prompt, parts[0])
+        return Setting(brief=brief.text(part=parts), constraints=rules, past=past)
 
     def _request(self, text: str, system: str, step: int) -> Request:
         return Request(
@@ -153,6 +195,10 @@ class TextGrad:
             repeat=step,
             purpose="optimizer",
         )
+
+
+def _text_of(prompt: JudgePrompt, parts: Variable) -> str:
+    return join_texts({part: text_of(prompt, part) for part in parts})
 
 
 def _feedback(text: Any) -> list[str]:  # Any: TextGrad's

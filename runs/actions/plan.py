@@ -144,7 +144,11 @@ def plan_run(
             model,
             Prices(environment.prices, environment.settings(names[who]).price),
             writer_via if who == "optimizer" else config.via,
-            *((config.brief_tokens, TEXT_TOKENS) if who == "optimizer" else verdict),
+            *(
+                (planned.settings.brief_budget(config.view), TEXT_TOKENS)
+                if who == "optimizer"
+                else verdict
+            ),
         )
         for who, model in models.items()
     }

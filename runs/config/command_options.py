@@ -308,9 +308,17 @@ class ProposerOptions:
     editable: tuple[str, ...] = _search(
         (),
         "Comma-separated parts that may change: criteria, anchors (what each grade means), system,"
-        " examples, reply [default: criteria; in your own edit all but anchors].",
+        " examples, reply [default: criteria; with --view all anchors too; in your own edit all but"
+        " anchors].",
         kind="names",
         proposers=("textgrad", "rewrite", "human"),
+    )
+    view: str = _search(
+        "errors",
+        "What TextGrad shows of the training rows: errors, the slice's by cause, or all, each row"
+        " right or wrong.",
+        choices=("errors", "all"),
+        proposers=("textgrad",),
     )
     temperature: float = _search(
         0.7,

@@ -32,6 +32,7 @@ from ...optimize import (
     Rewrite,
     RunSettings,
     TextGrad,
+    View,
     parse_loss,
 )
 from ...optimize.options import (
@@ -241,8 +242,10 @@ def open_proposer(config: RunConfig) -> Proposer:
     _require_sense(config)
     match config.proposer:
         case "textgrad":
-            parts = _editable(config.editable, ("criteria",))
-            return TextGrad(parts=parts, temperature=config.temperature)
+            view: View = "all" if config.view == "all" else "errors"
+            usual: tuple[Part, ...] = ("criteria", "anchors") if view == "all" else ("criteria",)
+            parts = _editable(config.editable, usual)
+            return TextGrad(parts=parts, view=view, temperature=config.temperature)
         case "rewrite":
             return Rewrite(
                 parts=_editable(config.editable, ("criteria",)), temperature=config.temperature

@@ -54,6 +54,7 @@ EDIT = PROMPT.edited(
 PROPOSERS: dict[str, Proposer] = {
     "textgrad": TextGrad(),
     "textgrad of all parts": TextGrad(parts=PARTS),
+    "textgrad of all rows": TextGrad(view="all", parts=("criteria", "anchors")),
     "rewrite": Rewrite(),
     "fewshot": FewShot(calls=100),
     "gepa": Gepa(calls=80),

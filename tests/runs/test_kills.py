@@ -107,14 +107,22 @@ PROGRESS = (
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("view", ["errors", "all"])
 def test_a_command_that_is_killed_again_and_again_ends_as_an_undisturbed_one(
-    commands: ForkServer, rows: Path, tmp_path: Path, nightly: bool, measured: Callable[[str], None]
+    commands: ForkServer,
+    rows: Path,
+    tmp_path: Path,
+    nightly: bool,
+    measured: Callable[[str], None],
+    view: str,
 ) -> None:
     """SIGKILL of `optimize`, given again and again: the same events at the end; no finished call is
-    asked again.
+    asked again. With all rows in view, which are read in parts, too.
     """
     calm = folder_in(tmp_path, "calm")
     walk = ("optimize", "groundedness", str(rows), *OPTIMIZE)
+    if view == "all":
+        walk += ("--proposer", "textgrad", "--view", "all", "--brief-tokens", "2500")
     commands.start(calm, *walk)
     run_id = commands.finish(*ENDS)["run"]
     expected, total = events_of(calm, run_id), Reading(calm).count(PROGRESS)

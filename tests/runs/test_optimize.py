@@ -107,6 +107,7 @@ REFUSED = [
     ("--editable template", "--editable 'template' is not a part that may change"),
     ("--editable anchors --proposer gepa", "--editable belongs to --proposer textgrad"),
     ("--proposer gepa --temperature 0.2", "--temperature belongs to --proposer"),
+    ("--view all --proposer rewrite", "--view belongs to --proposer textgrad"),
     ("--step-calls 50", "--step-calls belongs to --proposer"),
     ("--unguided --slice 'channel = pdf'", "--slice has no effect"),
     ("--proposer nobody", "nobody"),

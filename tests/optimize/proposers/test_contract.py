@@ -25,6 +25,7 @@ from judgewright.optimize.proposers import (
     Unanswered,
 )
 from judgewright.optimize.proposers.prompt_parts import text_of
+from judgewright.optimize.proposers.proposer import view_of
 
 PROMPT = Registry().get("groundedness")
 LONG = "word " * 5_000
@@ -120,7 +121,8 @@ class ProposerContract:
         assert nothing.reason
         assert len(desk.asked) <= 60
         if kind == "5,000 words":
-            assert "5,000 words" in nothing.reason
+            tagged = view_of(self.proposer) == "all"
+            assert ("<CRITERIA> tags" if tagged else "5,000 words") in nothing.reason
 
     @pytest.mark.parametrize("kind", [BudgetSpent, Interrupted, ModelError, Unanswered])
     def test_what_stops_the_run_passes_untouched(
@@ -186,6 +188,12 @@ class TestTextGradOfAllParts(ProposerContract):
     """Several parts."""
 
     proposer = TextGrad(parts=PARTS)
+
+
+class TestTextGradOfAllRows(ProposerContract):
+    """One variable of criteria and anchors."""
+
+    proposer = TextGrad(view="all", parts=("criteria", "anchors"))
 
 
 class TestRewrite(ProposerContract):

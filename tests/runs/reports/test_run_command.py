@@ -84,7 +84,7 @@ def test_every_other_setting_comes_back(tmp_path: Path, monkeypatch: pytest.Monk
     models |= {"exchange": "x", "optimizer_via": "live", "budget": "5.00", "max_tokens": 300}
     writes = {"proposer": "human", "editable": ("criteria", "anchors")}
     writes |= {"temperature": 0.3, "step_calls": 50, "edit": PROMPT.to_yaml(), "steps": 4}
-    writes |= {"batch": 5, "brief_tokens": 4_000, "explanation": "why"}
+    writes |= {"batch": 5, "brief_tokens": 4_000, "view": "all", "explanation": "why"}
     gate = {"allow_opened": True, "least_chance": 0.2, "look_anyway": True}
     rows = {"label": "l", "id_": "key", "group": "g", "limit": 50}
     rows |= {"columns": {"source": "passage", "statement": "claim"}, "audited": "marked.jsonl"}
