@@ -108,6 +108,10 @@ class Brief:
         losses = self.train.losses[self.inside]
         return float(losses.mean()) if len(losses) else 0.0
 
+    def describe_loss(self) -> str:
+        """Say how much is wrong with the prompt."""
+        return f"weighted loss {self.loss:.4f} over {int(self.inside.sum())} rows; lower is better."
+
     def counts(self) -> str:
         """Say how many errors of each kind there are in the slice."""
         kinds = kinds_of_error(self.train.judged)

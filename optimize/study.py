@@ -186,6 +186,11 @@ class Study(Brief):
         """Ids of all labelled rows: each is shown, or read into the notes."""
         return tuple(row.id for row in self._rows)
 
+    def describe_loss(self) -> str:
+        """Say it in errors: this view does not show what each of them costs."""
+        place = "in the slice" if self._slice else "on the rows below"
+        return f"{self.counts()}, {place}."
+
     def to_read(self, parts: Sequence[Part]) -> tuple[str, ...]:
         """Return the requests that read all rows in parts; none where they fit the brief.
 

@@ -128,10 +128,7 @@ class TextGrad:
                 _text_of(prompt, parts), requires_grad=True, role_description=role_description
             )
             texts[parts].label, texts[parts].parts = " and ".join(parts), parts
-        value = (
-            f"{describe_wish(brief.goal)}\nNow: weighted loss {brief.loss:.4f} over"
-            f" {int(brief.inside.sum())} rows; lower is better."
-        )
+        value = f"{describe_wish(brief.goal)}\nNow: {brief.describe_loss()}"
         loss = graph.BriefLoss()(
             list(texts.values()),
             value,

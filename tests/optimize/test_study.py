@@ -155,6 +155,32 @@ def test_every_labelled_row_is_shown_once_within_the_budget(
         assert len(document.encode()) - len(prompt.encode()) <= 4 * budget
 
 
+def test_rows_of_the_slice_lead_and_are_whole() -> None:
+    """The texts of others are shortened; where nothing fits, the slice stands before the notes."""
+    long = " ".join(f"Sentence number {i} tells something." for i in range(60))
+    rows = [
+        Row(
+            id=f"r{i}",
+            inputs={"source": f"{i} {long}", "statement": f"Claim {i}."},
+            label=i % 2,
+            meta={"channel": "web" if i in (3, 7) else "mail"},
+        )
+        for i in range(12)
+    ]
+    judged = judged_of(rows, [3] * 12)
+    study = Study.of(build_brief(PROMPT, judged, goal=goal_of(), budget=60_000))
+    text = study.text()
+    assert study.quoted[:2] == ("r3", "r7")
+    assert [f"{i} {long}" in text for i in range(12)] == [i in (3, 7) for i in range(12)]
+    small = replace(study, budget=2_500)
+    assert numbers(*small.to_read(BOTH)) == list(range(1, 13))
+    text = replace(small, notes=("One note.", "Another note.")).text()
+    assert numbers(text) == [1]
+    assert f"3 {long}" in text
+    assert text.index("# Rows of the slice") < text.index("## Part 1\nOne note.")
+    assert text.index("One note.") < text.index("## Part 2\nAnother note.")
+
+
 def test_a_near_duplicate_with_another_label_puts_both_in_doubt() -> None:
     """Every text has to be nearly the same: a long source in common does not make twins of two
     statements.
