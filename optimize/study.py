@@ -116,7 +116,8 @@ def column_values(
     features = read_features(judged, columns=columns, exclude=exclude, keep=keep)
     for column in features.columns:
         own = values.setdefault(column.name, {})
-        for row, code in zip(judged.rows, column.codes.tolist(), strict=True):
+        codes: list[int] = column.codes.tolist()
+        for row, code in zip(judged.rows, codes, strict=True):
             condition = column.conditions[code]
             if condition is not None:
                 own[row.id] = " ".join(str(condition).split())
@@ -220,7 +221,7 @@ class Study(Brief):
         """
         rows = [row for row in self.train.judged.dataset.rows if row.label is not None]
         first = self._tables[:1]
-        values = self.columns[first[0][0]] if first else {}
+        values: Mapping[str, str] = self.columns[first[0][0]] if first else {}
         return tuple(
             sorted(
                 rows,
@@ -285,17 +286,24 @@ class Study(Brief):
         standing = "\n".join(["# Where it stands, on training rows", *metrics])
         before = (pages.add(standing), pages.add(self._table_section(), pages.left // 3))
         earlier = pages.earlier()
-        rows = ""
-        for limit in (WHOLE, CHARACTERS) if self._slice else (CHARACTERS,):
-            blocks = [
-                self._block(row, limit if row.id in self._slice else CHARACTERS)
-                for row in self._rows
-            ]
-            rows = f"# Rows\n{self._introduction(limit)}\n{self._fenced(blocks)}"
-            if size(rows) + 2 <= pages.left:
-                break
-            rows = ""
+        rows = self._all_rows(WHOLE, pages.left) if self._slice else ""
+        rows = rows or self._all_rows(CHARACTERS, pages.left)
         return _Layout(goal=goal, before=before, rows=rows, earlier=earlier, room=pages.left)
+
+    def _all_rows(self, limit: int, room: int) -> str:
+        """Show all rows in `room` bytes, those of the slice in up to `limit` bytes of texts; return
+        nothing where they do not fit.
+        """
+        head = f"# Rows\n{self._introduction(limit)}\n"
+        left = room - size(head) - 2
+        blocks: list[str] = []
+        for row in self._rows:
+            blocks.append(self._block(row, limit if row.id in self._slice else CHARACTERS))
+            left -= size(blocks[-1]) + 2
+            if left < 0:
+                return ""
+        rows = head + self._fenced(blocks)
+        return rows if size(rows) + 2 <= room else ""
 
     @cached_property
     def _document(self) -> Document:
