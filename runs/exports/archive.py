@@ -13,7 +13,7 @@ from ...judges import InputError, load_prompt
 from .manifest import MANIFEST_NAME, build_manifest
 from .readme import README_NAME, readme_text
 from .source_text import json_text
-from .target import ExportContext, ExportedFiles, Target
+from .target import ExportContext, ExportedFiles, Refused, Target
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
@@ -55,6 +55,10 @@ def make_files(context: ExportContext, target: Target) -> tuple[ExportContext, E
     Raises:
         Refused: The tool cannot carry the judge.
     """
+    if context.prompt.cases is not None:
+        raise Refused(
+            f"{context.prompt.name!r} shows decided cases before each row, and no export does yet"
+        )
     # Verification has only the judge's YAML, so what is written starts from the YAML too.
     context = replace(context, prompt=load_prompt(context.prompt.to_yaml()))
     return context, target.write(context)
