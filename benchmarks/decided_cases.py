@@ -12,10 +12,12 @@ import argparse
 import random
 import statistics
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 from judgewright.judges import BINARY, Case, CaseBank, Cases, Registry, Row
-from judgewright.judges.nearest_cases import NearestTexts, plain, plain_scores
+from judgewright.judges.nearest_cases import NearestTexts
+from judgewright.judges.plain_cases import CaseChoice, plain
 
 WORDS = 20_000
 LETTERS = "etaoinshrdlucmfwypvbgkjqxz"
@@ -29,7 +31,7 @@ def texts(count: int, characters: int, rng: random.Random) -> list[str]:
     return [" ".join(rng.choices(words, often, k=characters // 6)) for _ in range(count)]
 
 
-def milliseconds(work: list[object], of: object) -> float:
+def milliseconds(work: Sequence[object], of: object) -> float:
     """Return the median of CPU for a call of `of` with each."""
     spent: list[float] = []
     for one in work:
@@ -73,9 +75,12 @@ def main() -> None:
     }
     for what, spent in figures.items():
         print(f"{what}: {spent:.3f} ms a row")
+    exported = CaseChoice(bank.cases, shown.shown_cases.showing)
     start = time.process_time()
-    plain_scores(whole[:200], whole[-1])
-    print(f"plain Python, 200 cases, counting them too: {time.process_time() - start:.2f} s")
+    exported.text(inputs[-1])
+    print(f"an export, in plain Python, once: {time.process_time() - start:.2f} s")
+    spent = milliseconds(inputs[options.cases :], exported.text)  # type: ignore[arg-type]
+    print(f"an export, in plain Python: {spent:.3f} ms a row")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 from .cases import Case, CaseBank, Cases, read_cases
-from .duplicates import SIMILAR, Clusters, TextCodes, join_near_duplicates, mix, words_of
+from .duplicates import Clusters, TextCodes, join_near_duplicates, mix
 from .errors import (
     BudgetSpent,
     DataError,
@@ -62,6 +62,7 @@ from .models.price import Prices
 from .models.recorded import Recorded
 from .models.tokens import estimate_tokens
 from .notebook_display import FIRST_ROWS, MOST_CHARACTERS, MOST_LINES, html_table
+from .plain_cases import SIMILAR, words_of
 from .prompt import (
     CRITERIA_PLACE,
     DATA_NOTICE,

@@ -23,8 +23,6 @@ from .scale import OutputScale, StatedScale
 if TYPE_CHECKING:
     from .judged_arrays import FloatArray
 
-CASE_FENCE = "decided_case"
-"""The name of the fence round a case."""
 INLINE = 20
 """Cases that stand in the judge's own file; more of them are a file beside it."""
 MAX_BANK = 256_000_000

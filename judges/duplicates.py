@@ -9,23 +9,14 @@ content.
 from __future__ import annotations
 
 import hashlib
-import re
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
 
+from .plain_cases import SHINGLE, SHORT_ROW, SHORT_SHINGLE, SIMILAR, plain_words
 from .rows import Row
 
-SIMILAR = 0.8
-"""Jaccard similarity of shingles from which two rows are near-duplicates."""
-
-_SHINGLE = 5
-# One changed word spoils five shingles of a long row's hundreds, but most of a short row's;
-# three-word ones bear it.
-_SHORT_ROW, _SHORT_SHINGLE = 60, 3
 # With 20 bands of 5 a pair at the limit of 0.8 is missed once in 2,500 times; most pairs under 0.4
 # are never compared.
 _BANDS, _BAND_WIDTH = 20, 5
@@ -35,18 +26,10 @@ _BANDS, _BAND_WIDTH = 20, 5
 _AGREE = 65
 _CHUNK = 16_384
 """Shingles that are hashed at once."""
-# Chinese and Japanese put no spaces between words, so each character counts as one.
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+")
 
 Hashes = npt.NDArray[np.uint64]
 Indices = npt.NDArray[np.int64]
 _NOTHING: Hashes = np.empty(0, np.uint64)
-ASCII_WORDS = "".join(
-    chr(i).lower() if chr(i).isalnum() or chr(i) == "_" else " " for i in range(128)
-)
-"""For `str.translate`: each ASCII letter in lower case, digits and the underscore as they are, a
-space for all else.
-"""
 
 
 class Clusters:
@@ -105,7 +88,7 @@ def join_near_duplicates(
             codes[position] = words
         joins += clusters.join(twin, position)
         done(position + 1)
-    short = {position: words for position, words in codes.items() if len(words) < _SHORT_ROW}
+    short = {position: words for position, words in codes.items() if len(words) < SHORT_ROW}
 
     def compared(position: int) -> list[Hashes]:
         if not each_input:
@@ -113,8 +96,8 @@ def join_near_duplicates(
         inputs = rows[position].inputs
         return [texts.of(inputs[name]) for name in sorted(inputs)]
 
-    joins += _join_similar(codes, compared, clusters, width=_SHINGLE)
-    return joins + _join_similar(short, compared, clusters, width=_SHORT_SHINGLE)
+    joins += _join_similar(codes, compared, clusters, width=SHINGLE)
+    return joins + _join_similar(short, compared, clusters, width=SHORT_SHINGLE)
 
 
 def _join_similar(
@@ -195,55 +178,6 @@ def jaccard(one: Hashes, other: Hashes) -> float:
     return common / (len(one) + len(other) - common)
 
 
-class NearDuplicateOf:
-    """Tells of rows, one by one, whether they are near-duplicates of one row.
-
-    It decides as `join_near_duplicates` does with a pair of whole rows, at a few microseconds where
-    they have little in common.
-    """
-
-    def __init__(self, inputs: Mapping[str, str]) -> None:
-        self._words = _row_words(inputs)
-        self._shingles: dict[int, set[tuple[str, ...]]] = {}
-
-    def __call__(self, inputs: Mapping[str, str]) -> bool:
-        words = _row_words(inputs)
-        if words == self._words or self._alike(words, _SHINGLE):
-            return True
-        short = max(len(words), len(self._words)) < _SHORT_ROW
-        return short and self._alike(words, _SHORT_SHINGLE)
-
-    def _alike(self, words: list[str], width: int) -> bool:
-        """Whether enough shingles of so many words are in common."""
-        if width not in self._shingles:
-            self._shingles[width] = set(_word_shingles(self._words, width))
-        own = self._shingles[width]
-        # At this similarity at most a quarter of what is in common may be missing.
-        most = int(len(own) * (1 / SIMILAR - 1)) + 1
-        shingles = _word_shingles(words, width)
-        # The beginning of nearly all rows has that many more.
-        if len(set(islice(shingles, most + most // 4 + 1)) - own) > most:
-            return False
-        other = set(_word_shingles(words, width))
-        common = len(own & other)
-        return common / (len(own) + len(other) - common) >= SIMILAR
-
-
-def _word_shingles(words: list[str], width: int) -> Iterator[tuple[str, ...]]:
-    """Return the runs of so many words; fewer words are one."""
-    width = min(width, len(words))
-    return zip(*(words[offset:] for offset in range(width)), strict=False)
-
-
-def _row_words(inputs: Mapping[str, str]) -> list[str]:
-    """Return the words of all inputs, in the order of their names, as `TextCodes.of_row` has
-    them.
-    """
-    texts = [inputs[name] for name in sorted(inputs)]
-    words = [word for text in texts for word in _plain_words(text)]
-    return words or " ".join(texts).split()
-
-
 class TextCodes:
     """Turns texts into a number for each of their words; remembers words, and texts, of which rows
     share many.
@@ -269,7 +203,7 @@ class TextCodes:
     def _plain(self, text: str) -> Hashes:
         """Return the hashes of a text's words, none for one without letters and digits."""
         if text not in self._texts:
-            self._texts[text] = self._hashes(_plain_words(text))
+            self._texts[text] = self._hashes(plain_words(text))
         return self._texts[text]
 
     def _hashes(self, words: Sequence[str]) -> Hashes:
@@ -302,30 +236,6 @@ def _windows(codes: Hashes, width: int) -> Hashes:
     for offset in range(min(width, len(codes))):
         total = mix(total ^ codes[offset : offset + len(total)])
     return total
-
-
-def words_of(text: str) -> list[str]:
-    """Return a text's words as a reader sees them: without case, accents, width variants and
-    invisible characters.
-
-    Where no spaces stand between words each character is one; a text without any word is split at
-    its spaces.
-    """
-    return _plain_words(text) or text.split()
-
-
-def _plain_words(text: str) -> list[str]:
-    if text.isascii():
-        return text.translate(
-            ASCII_WORDS
-        ).split()  # what `_WORD` finds in it, several times as quickly
-    # Compatibility forms of Unicode Standard Annex 15; decomposed, so that a mark added to a letter
-    # falls away.
-    plain = unicodedata.normalize("NFKD", text).casefold()
-    for c in set(plain):
-        if unicodedata.category(c) in {"Mn", "Me", "Cf"}:
-            plain = plain.replace(c, "")
-    return _WORD.findall(plain)
 
 
 def mix(values: Hashes) -> Hashes:

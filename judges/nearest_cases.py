@@ -1,57 +1,24 @@
 """Which texts of a bank are nearest to a row: TF-IDF over runs of four characters.
 
-Made so that a few lines of plain Python repeat it exactly (`plain_scores`): weights are whole
-numbers, so that sums are the same in any order, and the only fraction is the last division.
+Made so that plain Python repeats it exactly (`PlainNearestTexts`): weights are whole numbers, so
+that sums are the same in any order, and the only fraction is the last division.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from .duplicates import mix
 from .judged_arrays import FloatArray, IntArray
-
-WIDTH = 4
-"""Characters of a gram."""
-UNIT = 1000.0
-"""Weights are rounded to a thousandth and counted in it."""
-COMMON = 8
-"""A gram that more than one text in so many holds says little of any of them, and costs most of the
-search; see `most_texts`.
-"""
+from .plain_cases import UNIT, WIDTH, idf, most_texts
 
 _Codes = npt.NDArray[np.uint64]
 _SHIFTS = np.arange(WIDTH, dtype=np.uint64) * np.uint64(16)
 _FACTORS = mix(np.arange(1, WIDTH + 1, dtype=np.uint64)) | np.uint64(1)
-
-
-def plain(text: str) -> str:
-    """Return a text in lower case, with one space where any stand."""
-    return " ".join(text.lower().split())
-
-
-def retrieval_text(inputs: Mapping[str, str], names: Sequence[str], twice: str) -> str:
-    """Return what is compared of a row: its inputs one after the other, one of them again.
-
-    The shortest input is said twice (a statement, and not the source it is held against), or a long
-    one would decide alone.
-    """
-    return plain("\n".join(inputs[name] for name in (*names, twice)))
-
-
-def shortest_input(rows: Sequence[Mapping[str, str]], names: Sequence[str]) -> str:
-    """Return the input that has the fewest characters in all rows together, the first on a tie."""
-    return min(names, key=lambda name: sum(len(inputs[name]) for inputs in rows))
-
-
-def most_texts(texts: int) -> int:
-    """Return in how many texts a gram may stand to be compared, of so many."""
-    return max(64, texts // COMMON)
 
 
 class NearestTexts:
@@ -67,7 +34,7 @@ class NearestTexts:
         owners = np.repeat(np.arange(self._size), lengths)
         grams, gram_of, spread = np.unique(codes, return_inverse=True, return_counts=True)
         used = (spread > 1) & (spread <= most_texts(self._size))
-        inverse_frequency = np.array([_idf(self._size, n) for n in range(self._size + 1)])
+        inverse_frequency = np.array([idf(self._size, n) for n in range(self._size + 1)])
         kept = used[gram_of]
         at = (np.cumsum(used) - 1)[gram_of[kept]]
         self._grams: _Codes = grams[used]
@@ -99,38 +66,6 @@ class NearestTexts:
         products = own_weights * np.repeat(weights, sizes)
         dots = np.bincount(owners, weights=products, minlength=self._size)
         return np.divide(dots, self._norms, out=np.zeros(self._size), where=self._norms > 0)
-
-
-def plain_scores(texts: Sequence[str], text: str) -> list[float]:
-    """Return the same as `NearestTexts(texts).scores(text)`, in plain Python and slowly."""
-    counted = [Counter(_plain_grams(one)) for one in texts]
-    spread = Counter(gram for counts in counted for gram in counts)
-    postings: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-    squares = [0] * len(texts)
-    for number, counts in enumerate(counted):
-        for gram, n in counts.items():
-            if 1 < spread[gram] <= most_texts(len(texts)):
-                weight = _plain_weight(n, _idf(len(texts), spread[gram]))
-                postings[gram].append((number, weight))
-                squares[number] += weight * weight
-    dots = [0] * len(texts)
-    for gram, n in Counter(_plain_grams(text)).items():
-        for number, weight in postings.get(gram, ()):
-            dots[number] += weight * _plain_weight(n, _idf(len(texts), spread[gram]))
-    pairs = zip(dots, squares, strict=True)
-    return [dot / math.sqrt(square) if square else 0.0 for dot, square in pairs]
-
-
-def _idf(texts: int, spread: int) -> float:
-    return math.log((1 + texts) / (1 + spread)) + 1.0
-
-
-def _plain_weight(count: int, idf: float) -> int:
-    return round(UNIT * ((1.0 + math.log(count)) * idf))
-
-
-def _plain_grams(text: str) -> list[str]:
-    return [text[i : i + WIDTH] for i in range(len(text) - WIDTH + 1)]
 
 
 def _weights(counts: npt.NDArray[np.int64], idf: FloatArray) -> FloatArray:

@@ -15,11 +15,12 @@ import orjson
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from .cases import CASE_FENCE, INLINE, Cases, CasesNode, bank_path, require_cases
+from .cases import INLINE, Cases, CasesNode, bank_path, require_cases
 from .errors import PromptError, explain_yaml_error
 from .files.small_file import read_small_text
 from .files.write_beside import write_beside
 from .models.model import Message
+from .plain_cases import CASE_FENCE
 from .reply_reading import ReplyForm
 from .rows import Row
 from .scale import DecisionRule, OutputScale, StatedScale

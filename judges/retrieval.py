@@ -13,10 +13,10 @@ from typing import Protocol
 
 import numpy as np
 
-from .duplicates import ASCII_WORDS
 from .errors import InputError
 from .extras import require_extra
 from .judged_dataset import FloatArray, IntArray
+from .plain_cases import ASCII_WORDS
 
 EXTRA = "embeddings"
 """The extra that dense retrieval needs."""

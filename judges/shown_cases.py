@@ -1,36 +1,30 @@
-"""Which decided cases stand before a row, and how they are written."""
+"""The cases of one judge: what its bank and its scale make of the plain choice, and the quick ways
+to put them in order.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 import orjson
 
-from .cases import CASE_FENCE, WAYS, Case, CaseBank, Cases, grade_of
-from .duplicates import NearDuplicateOf, mix
+from .cases import WAYS, Case, CaseBank, Cases, grade_of
+from .duplicates import mix
 from .errors import PromptError
 from .judged_arrays import FloatArray, IntArray
 from .models.tokens import approximate_tokens
-from .nearest_cases import NearestTexts, retrieval_text, shortest_input
+from .nearest_cases import NearestTexts
+from .plain_cases import CASE_FENCE, CaseChoice, Showing, retrieval_texts, seed_of
 from .rows import Row
 from .scale import OutputScale
 
-_HEADING = (
-    "Decided cases: rows that people have graded, each with their grade. They show where these"
-    " people draw the line, and are no part of the row to judge, which stands after them."
-)
-_ROW = "The row to judge:"
-
 
 class ShownCases:
-    """The cases of one judge: chosen by the row, never one that would give the row's own label
-    away.
-
-    The rule holds wherever a judge is asked, so that a judge does in use what was measured.
-    """
+    """The cases of one judge, chosen by the row as `plain_cases.py` does it in an export."""
 
     def __init__(
         self, cases: Cases, *, judge: str, version: str, inputs: Sequence[str], scale: OutputScale
@@ -38,104 +32,76 @@ class ShownCases:
         """Prepare what does not depend on a row; `require_cases` has been passed."""
         self._cases = cases
         self._judge = judge
-        self._inputs = tuple(inputs)
+        self._labels = cases.bank.labels or scale
         self._scale = scale
-        self.tag = hashlib.blake2b(orjson.dumps([version, CASE_FENCE]), digest_size=4).hexdigest()
-        """Closes the fences of all cases. A case cannot know it, since it is made of the bank's
-        own version; in a row it is broken up.
-        """
-        grades = [grade_of(case, cases.bank.labels or scale) for case in cases.bank.cases]
-        self._grades: list[float] = [grade for grade in grades if grade is not None]
-        self._decisions: IntArray = np.zeros(len(cases.bank), np.int64)
-        if cases.balanced:
-            for number, grade in enumerate(self._grades):
-                self._decisions[number] = self._decision(grade)
-        self._kinds: list[int] = np.unique(self._decisions).tolist()
+        tag = hashlib.blake2b(orjson.dumps([version, CASE_FENCE]), digest_size=4).hexdigest()
+        said = [self.said_of(case) for case in cases.bank.cases]
+        self.showing = Showing(
+            inputs=tuple(inputs),
+            count=cases.count,
+            by=cases.by,
+            tag=tag,
+            what="label" if scale.kind == "choice" else "grade",
+            verdicts=[verdict for verdict, _ in said],
+            decisions=[decision for _, decision in said],
+        )
+        self.choice = CaseChoice(cases.bank.cases, self.showing)
+        if cases.max_tokens is not None:
+            texts = map(self.choice.case_text, range(len(cases.bank)))
+            tokens = [approximate_tokens(text) for text in texts]
+            self.showing = replace(self.showing, max_tokens=cases.max_tokens, tokens=tokens)
+            self.choice = CaseChoice(cases.bank.cases, self.showing)
         self._vectors: FloatArray | None = None
         """Of the bank, by the embeddings model; asked for once."""
-        self._tokens: list[int] | None = None
-        if cases.max_tokens is not None:
-            texts = map(self._case_text, range(len(cases.bank)))
-            self._tokens = [approximate_tokens(text) for text in texts]
 
     def text(self, row: Row) -> str:
         """Return what stands before the row in the user message; empty where no case may."""
-        numbers = self.choose(row)
-        if not numbers:
-            return ""
-        return "\n\n".join([_HEADING, *map(self._case_text, numbers), f"{_ROW}\n\n"])
+        return self.choice.written(self.choose(row))
 
     def without_tag(self, inputs: Mapping[str, str]) -> dict[str, str]:
         """Return a row's inputs with the tag of the cases broken up, so that it cannot write one
         itself.
         """
-        return {name: self._broken(text) for name, text in inputs.items()}
+        return self.choice.without_tag(inputs)
 
     def choose(self, row: Row) -> tuple[int, ...]:
-        """Return the numbers of the cases for a row, in the order in which they are shown.
+        """Return the numbers of the cases for a row, in the order in which they are shown."""
+        return self.choice.choose(row.inputs, self._order(row), id=row.id, group=row.group)
 
-        The nearest stands last, next to the row; fixed ones stand in the order of the bank.
+    def said_of(self, case: Case) -> tuple[str, int]:
+        """Return a case's label as the judge would write it, and which decision it is: the label of
+        a choice, else whether people called the case positive; 0 where cases are not balanced.
+
+        People who graded on another scale decided between the judge's grades on either side of its
+        threshold, and no more is said.
         """
-        cases = self._cases
-        order = self._order(row)
-        decisions = self._decisions[order]
-        queues = [iter(np.flatnonzero(decisions == decision)) for decision in self._kinds]
-        near_duplicate = NearDuplicateOf(self._read(row.inputs))
+        grade = grade_of(case, self._labels)
+        assert grade is not None, "require_cases has been passed"
+        positive = self._labels.positive(grade)
+        alike = self._cases.bank.labels is None or self._labels.same_grades(self._scale)
+        verdict = self._scale.name(grade) if alike else _side(self._scale, positive)
+        if not self._cases.balanced:
+            return verdict, 0
+        return verdict, int(grade) if self._labels.kind == "choice" else int(positive)
 
-        def next_place(queue: Iterator[np.intp]) -> int | None:
-            for place in queue:
-                number = int(order[place])
-                case = cases.bank.cases[number]
-                if not self._fits(number, left) or _same_row_or_group(case, row):
-                    continue
-                if not near_duplicate(self._read(case.inputs)):
-                    return int(place)
-            return None
-
-        places: list[int] = []
-        left = cases.max_tokens
-        while queues and len(places) < cases.count:
-            # One of each decision, the nearest first; a last round that is too short for all has
-            # the nearest of them.
-            heads: list[tuple[int, Iterator[np.intp]]] = []
-            for queue in queues:
-                place = next_place(queue)
-                if place is not None:
-                    heads.append((place, queue))
-            queues = [queue for _, queue in heads]
-            while heads and len(places) < cases.count:
-                place, queue = heads.pop(heads.index(min(heads, key=lambda head: head[0])))
-                if not self._fits(int(order[place]), left):
-                    later = next_place(queue)
-                    if later is not None:
-                        heads.append((later, queue))
-                    continue
-                places.append(place)
-                if left is not None and self._tokens is not None:
-                    left -= self._tokens[int(order[place])]
-        places.sort(reverse=cases.by != "fixed")
-        return tuple(int(order[place]) for place in places)
-
-    def _fits(self, number: int, left: int | None) -> bool:
-        return left is None or self._tokens is None or self._tokens[number] <= left
-
-    def _order(self, row: Row) -> IntArray:
+    def _order(self, row: Row) -> Sequence[int]:
         """Return the numbers of all cases, the one to be shown first."""
-        by, bank = self._cases.by, self._cases.bank
+        by, bank = self.showing.by, self._cases.bank
         if by == "fixed":
-            return np.arange(len(bank))
-        text = retrieval_text(row.inputs, self._inputs, _shortest(bank, self._inputs))
+            return range(len(bank))
+        text = self.choice.retrieval_text(row.inputs)
         if by == "near":
-            return _best_first(_nearest(bank, self._inputs).scores(text))
+            scores = _nearest(bank, self.showing.inputs).scores(text)
+            return _best_first(scores).tolist()
         if by == "random":
-            seed = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
             numbers = np.arange(len(bank), dtype=np.uint64)
-            return np.argsort(mix(numbers + np.frombuffer(seed, "<u8")), kind="stable")
-        return _best_first(self._cosines(text))
+            drawn = mix(numbers + np.frombuffer(seed_of(text), "<u8"))
+            return np.argsort(drawn, kind="stable").tolist()
+        return _best_first(self._cosines(text)).tolist()
 
     def _cosines(self, text: str) -> FloatArray:
         """Return how near each case is to a row by the embeddings model."""
-        encode, bank = self._cases.encode, self._cases.bank
+        encode = self._cases.encode
         if encode is None:
             raise PromptError(
                 f"the cases of {self._judge!r} are chosen by {self._cases.by!r}, and no embeddings"
@@ -143,52 +109,8 @@ class ShownCases:
                 hint=f"choose them by one of {', '.join(WAYS)}",
             )
         if self._vectors is None:
-            self._vectors = _unit(encode(_texts(bank, self._inputs)))
+            self._vectors = _unit(encode(retrieval_texts(self.choice.texts, self.showing.inputs)))
         return self._vectors @ _unit(encode([text]))[0]
-
-    def _decision(self, grade: float) -> int:
-        """Return the label of a choice, else whether people called the case positive."""
-        labels = self._cases.bank.labels or self._scale
-        return int(grade) if labels.kind == "choice" else int(labels.positive(grade))
-
-    def _case_text(self, number: int) -> str:
-        case = self._cases.bank.cases[number]
-        parts = [self._fenced(name, case.inputs[name]) for name in self._inputs]
-        what = "label" if self._scale.kind == "choice" else "grade"
-        parts.append(f"People's {what}: {self._broken(self._verdict(self._grades[number]))}")
-        if case.reason.strip():
-            parts.append(f"People's reason:\n{self._fenced('reason', case.reason)}")
-        body = "\n".join(parts)
-        return f"<{CASE_FENCE}-{self.tag}>\n{body}\n</{CASE_FENCE}-{self.tag}>"
-
-    def _verdict(self, grade: float) -> str:
-        """Return people's grade as the judge would write it.
-
-        People who graded on another scale decided between the judge's grades on either side of its
-        threshold, and no more is said.
-        """
-        labels, scale = self._cases.bank.labels, self._scale
-        if labels is None or labels.same_grades(scale):
-            return scale.name(grade)
-        return _side(scale, labels.positive(grade))
-
-    def _fenced(self, name: str, text: str) -> str:
-        return f"<{name}-{self.tag}>\n{self._broken(text)}\n</{name}-{self.tag}>"
-
-    def _broken(self, text: str) -> str:
-        return text.replace(self.tag, f"{self.tag[:4]} {self.tag[4:]}")
-
-    def _read(self, inputs: Mapping[str, str]) -> dict[str, str]:
-        return {name: inputs[name] for name in self._inputs}
-
-
-def _same_row_or_group(case: Case, row: Row) -> bool:
-    """Whether a case was the row itself, or stands in its group.
-
-    A claim of a row without a group has the row's id as its group.
-    """
-    own_group = case.group or case.id
-    return bool((case.id and case.id == row.id) or (own_group and own_group == row.group))
 
 
 def _side(scale: OutputScale, positive: bool) -> str:
@@ -205,20 +127,10 @@ def _side(scale: OutputScale, positive: bool) -> str:
     return f"{first} {'or' if len(grades) == 2 else 'to'} {last}"
 
 
-@lru_cache(maxsize=8)
-def _shortest(bank: CaseBank, inputs: tuple[str, ...]) -> str:
-    return shortest_input([case.inputs for case in bank.cases], inputs)
-
-
-def _texts(bank: CaseBank, inputs: tuple[str, ...]) -> list[str]:
-    twice = _shortest(bank, inputs)
-    return [retrieval_text(case.inputs, inputs, twice) for case in bank.cases]
-
-
 @lru_cache(maxsize=4)
 def _nearest(bank: CaseBank, inputs: tuple[str, ...]) -> NearestTexts:
     """Count a bank's grams once for all judges that have it."""
-    return NearestTexts(_texts(bank, inputs))
+    return NearestTexts(retrieval_texts([case.inputs for case in bank.cases], inputs))
 
 
 def _best_first(scores: FloatArray) -> IntArray:

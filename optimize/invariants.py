@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..judges import Example, JudgePrompt, OutputScale, Row, estimate_tokens
-from ..judges.duplicates import words_of
+from ..judges.plain_cases import words_of
 
 PHRASE_WORDS = 8
 """A run of this many words shared with a row counts as quoting it."""

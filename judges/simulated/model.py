@@ -17,8 +17,8 @@ from typing import Any
 
 import orjson
 
-from ..cases import CASE_FENCE
 from ..models.model import Completion, Message, Request, TokenLogprob
+from ..plain_cases import CASE_FENCE
 from .critic import Critic
 from .fields import fences, outside, pair_of
 from .judge import Demonstration, Judge, position_of

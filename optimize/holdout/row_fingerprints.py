@@ -23,7 +23,7 @@ from functools import cached_property
 import numpy as np
 
 from ...judges import Dataset, IntArray, Row, SealedRows
-from ...judges.duplicates import words_of
+from ...judges.plain_cases import words_of
 from .text_fingerprints import Fingerprints, among
 
 LEAST_WORDS = 5

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import SIMILAR, Clusters, Row, TextCodes, join_near_duplicates, words_of
-from judgewright.judges.duplicates import _FACTORS, _SHIFTS, _WORD, _shingles, _signatures
+from judgewright.judges.duplicates import _FACTORS, _SHIFTS, _shingles, _signatures
+from judgewright.judges.plain_cases import _WORD
 
 
 def rows_of(*texts: str) -> list[Row]:

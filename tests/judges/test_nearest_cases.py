@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import Clusters, Row, join_near_duplicates
-from judgewright.judges.duplicates import NearDuplicateOf
-from judgewright.judges.nearest_cases import NearestTexts, plain, plain_scores
+from judgewright.judges.nearest_cases import NearestTexts
+from judgewright.judges.plain_cases import NearDuplicateOf, PlainNearestTexts, plain
 
 WORDS = ("ferry", "harbour", "mayor", "jobs", "Brenk", "ü", "海", "𝒳")
 SENTENCES = st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join)
@@ -21,7 +21,8 @@ TEXTS = st.text(st.characters(blacklist_categories=("Cs",)), max_size=40)
 def test_the_quick_search_is_the_plain_one(texts: list[str], text: str) -> None:
     """Every score is the same number, so that an export in plain Python shows the same cases."""
     own = [plain(one) for one in texts]
-    assert NearestTexts(own).scores(plain(text)).tolist() == plain_scores(own, plain(text))
+    scores = NearestTexts(own).scores(plain(text))
+    assert scores.tolist() == PlainNearestTexts(own).scores(plain(text))
 
 
 @settings(max_examples=25, deadline=None)
@@ -30,7 +31,8 @@ def test_what_most_texts_hold_is_left_out_by_both(seed: int) -> None:
     """So it is in a bank large enough for it."""
     rng = np.random.default_rng(seed)
     texts = [plain(" ".join(rng.choice(WORDS[:5], 6))) for _ in range(90)]
-    assert NearestTexts(texts).scores(texts[0]).tolist() == plain_scores(texts, texts[0])
+    scores = NearestTexts(texts).scores(texts[0])
+    assert scores.tolist() == PlainNearestTexts(texts).scores(texts[0])
 
 
 @settings(max_examples=150, deadline=None)

@@ -1,0 +1,452 @@
+"""Which decided cases stand before a row, and how they are written, in plain Python.
+
+Judgewright shows cases with this file, and a Python export carries it as it stands, so that it
+shows the same ones; it imports nothing but the standard library. `nearest_cases.py` makes the same
+comparison quicker, with numpy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+CASE_FENCE = "decided_case"
+"""The name of the fence round a case."""
+HEADING = (
+    "Decided cases: rows that people have graded, each with their grade. They show where these"
+    " people draw the line, and are no part of the row to judge, which stands after them."
+)
+ROW_HEADING = "The row to judge:"
+
+SIMILAR = 0.8
+"""Jaccard similarity of shingles from which two rows are near-duplicates."""
+SHINGLE = 5
+# One changed word spoils five shingles of a long row's hundreds, but most of a short row's;
+# three-word ones bear it.
+SHORT_ROW, SHORT_SHINGLE = 60, 3
+ASCII_WORDS = "".join(
+    chr(i).lower() if chr(i).isalnum() or chr(i) == "_" else " " for i in range(128)
+)
+"""For `str.translate`: each ASCII letter in lower case, digits and the underscore as they are, a
+space for all else.
+"""
+# Chinese and Japanese put no spaces between words, so each character counts as one.
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+")
+
+WIDTH = 4
+"""Characters of a gram."""
+UNIT = 1000.0
+"""Weights are rounded to a thousandth and counted in it."""
+COMMON = 8
+"""A gram that more than one text in so many holds says little of any of them, and costs most of the
+search; see `most_texts`.
+"""
+_64_BITS = (1 << 64) - 1
+
+
+class CaseText(Protocol):
+    """What is shown of a case, and what tells that it was the row itself."""
+
+    @property
+    def inputs(self) -> Mapping[str, str]: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def id(self) -> str: ...
+    @property
+    def group(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Showing:
+    """How a judge shows the cases of a bank."""
+
+    inputs: tuple[str, ...]
+    """What the judge reads of a row."""
+    count: int
+    by: str
+    """`near`, `fixed` or `random`; for any other word whoever chooses gives the order."""
+    tag: str
+    """Closes the fences of all cases. A case cannot know it; in a row it is broken up."""
+    what: str
+    """What people gave a case: a grade, or a label."""
+    verdicts: Sequence[str]
+    """Of each case, as the judge would write it."""
+    decisions: Sequence[int]
+    """Of each case; each gets the same number of cases. All are equal where that is not wanted."""
+    max_tokens: int | None = None
+    tokens: Sequence[int] = ()
+    """Of each case, where there is a limit."""
+
+
+class CaseChoice:
+    """Chooses and writes the cases of one judge, never one that would give a row's own label away.
+
+    The rule holds wherever a judge is asked, so that a judge does in use what was measured.
+    """
+
+    def __init__(self, cases: Sequence[CaseText], showing: Showing) -> None:
+        self.cases = cases
+        self.showing = showing
+        self._kinds = sorted(set(showing.decisions))
+        self._twice = ""
+        self._nearest: PlainNearestTexts | None = None
+
+    @property
+    def texts(self) -> list[Mapping[str, str]]:
+        """The inputs of each case."""
+        return [case.inputs for case in self.cases]
+
+    def text(self, inputs: Mapping[str, str]) -> str:
+        """Return what stands before a row in the user message; empty where no case may."""
+        return self.written(self.choose(inputs, self.order(inputs)))
+
+    def first_text(self) -> str:
+        """Return the same for a prompt that shows every row one set of cases: the first ones of the
+        bank.
+        """
+        return self.written(self.choose(None, range(len(self.cases))))
+
+    def written(self, numbers: Sequence[int]) -> str:
+        """Return cases as they stand before a row."""
+        if not numbers:
+            return ""
+        return "\n\n".join([HEADING, *map(self.case_text, numbers), f"{ROW_HEADING}\n\n"])
+
+    def without_tag(self, inputs: Mapping[str, str]) -> dict[str, str]:
+        """Return a row's inputs with the tag of the cases broken up, so that it cannot write one
+        itself.
+        """
+        return {name: self._broken(text) for name, text in inputs.items()}
+
+    def choose(
+        self,
+        inputs: Mapping[str, str] | None,
+        order: Iterable[int],
+        *,
+        id: str = "",
+        group: str = "",
+    ) -> tuple[int, ...]:
+        """Return the numbers of the cases for a row, in the order in which they are shown.
+
+        The nearest stands last, next to the row; fixed ones stand in the order of the bank.
+
+        Args:
+            inputs: The row's; None for a set that stands before all rows.
+            order: The numbers of all cases, the one to be shown first.
+            id: The row's, where it has one.
+            group: Likewise.
+        """
+        order, showing = list(order), self.showing
+        twin = None if inputs is None else NearDuplicateOf(self._read(inputs))
+        queues = [self._places(kind, order, twin, id=id, group=group) for kind in self._kinds]
+        places: list[int] = []
+        left = showing.max_tokens
+        while queues and len(places) < showing.count:
+            # One of each decision, the nearest first; a last round that is too short for all has
+            # the nearest of them.
+            heads: list[tuple[int, Iterator[int]]] = []
+            for queue in queues:
+                heads += [(place, queue) for place in islice(queue, 1)]
+            queues = [queue for _, queue in heads]
+            while heads and len(places) < showing.count:
+                place, queue = heads.pop(heads.index(min(heads, key=lambda head: head[0])))
+                if left is None:
+                    places.append(place)
+                elif showing.tokens[order[place]] <= left:
+                    places.append(place)
+                    left -= showing.tokens[order[place]]
+                else:
+                    heads += [(place, queue) for place in islice(queue, 1)]
+        places.sort(reverse=showing.by != "fixed")
+        return tuple(order[place] for place in places)
+
+    def _places(
+        self,
+        decision: int,
+        order: Sequence[int],
+        near_duplicate: NearDuplicateOf | None,
+        *,
+        id: str,
+        group: str,
+    ) -> Iterator[int]:
+        """Yield the places in an order whose case is of a decision and may stand before a row."""
+        for place, number in enumerate(order):
+            if self.showing.decisions[number] != decision:
+                continue
+            case = self.cases[number]
+            if _same_row_or_group(case, id, group):
+                continue
+            if near_duplicate is None or not near_duplicate(self._read(case.inputs)):
+                yield place
+
+    def order(self, inputs: Mapping[str, str]) -> Sequence[int]:
+        """Return the numbers of all cases, the one to be shown first."""
+        numbers = range(len(self.cases))
+        if self.showing.by == "fixed":
+            return numbers
+        text = self.retrieval_text(inputs)
+        if self.showing.by == "random":
+            seed = int.from_bytes(seed_of(text), "little")
+            return sorted(numbers, key=lambda number: _mixed((number + seed) & _64_BITS))
+        if self._nearest is None:
+            self._nearest = PlainNearestTexts(retrieval_texts(self.texts, self.showing.inputs))
+        scores = self._nearest.scores(text)
+        return sorted(numbers, key=lambda number: -scores[number])
+
+    def retrieval_text(self, inputs: Mapping[str, str]) -> str:
+        """Return what is compared of a row with the cases."""
+        if not self._twice:
+            self._twice = shortest_input(self.texts, self.showing.inputs)
+        return retrieval_text(inputs, self.showing.inputs, self._twice)
+
+    def case_text(self, number: int) -> str:
+        """Return a case in its fence."""
+        case, showing = self.cases[number], self.showing
+        parts = [self._fenced(name, case.inputs[name]) for name in showing.inputs]
+        parts.append(f"People's {showing.what}: {self._broken(showing.verdicts[number])}")
+        if case.reason.strip():
+            parts.append(f"People's reason:\n{self._fenced('reason', case.reason)}")
+        return self._tagged(CASE_FENCE, "\n".join(parts))
+
+    def _fenced(self, name: str, text: str) -> str:
+        return self._tagged(name, self._broken(text))
+
+    def _tagged(self, name: str, text: str) -> str:
+        return f"<{name}-{self.showing.tag}>\n{text}\n</{name}-{self.showing.tag}>"
+
+    def _broken(self, text: str) -> str:
+        tag = self.showing.tag
+        return text.replace(tag, f"{tag[:4]} {tag[4:]}")
+
+    def _read(self, inputs: Mapping[str, str]) -> dict[str, str]:
+        return {name: inputs[name] for name in self.showing.inputs}
+
+
+@dataclass(frozen=True, slots=True)
+class _ExportedCase:
+    """A line of a bank that an export carries."""
+
+    inputs: Mapping[str, str]
+    label: str
+    reason: str = ""
+    id: str = ""
+    group: str = ""
+
+
+def read_choice(showing: Mapping[str, Any], folder: Path, inputs: Sequence[str]) -> CaseChoice:
+    """Return the cases of a judge as an export's `judge.json` names them.
+
+    Args:
+        showing: The node `cases` there.
+        folder: Where it lies, and its bank beside it.
+        inputs: What the judge reads of a row.
+    """
+    lines = (folder / showing["bank"]).read_text(encoding="utf-8").split("\n")
+    cases = [_ExportedCase(**json.loads(line)) for line in lines if line]
+    said: Mapping[str, tuple[str, int]] = showing["labels"]
+    how = Showing(
+        inputs=tuple(inputs),
+        count=showing["count"],
+        by=showing["by"],
+        tag=showing["tag"],
+        what=showing["what"],
+        verdicts=[said[case.label][0] for case in cases],
+        decisions=[said[case.label][1] for case in cases],
+        max_tokens=showing["max_tokens"],
+        tokens=showing["tokens"],
+    )
+    return CaseChoice(cases, how)
+
+
+def _same_row_or_group(case: CaseText, id: str, group: str) -> bool:
+    """Whether a case was the row itself, or stands in its group.
+
+    A claim of a row without a group has the row's id as its group.
+    """
+    own_group = case.group or case.id
+    return bool((case.id and case.id == id) or (own_group and own_group == group))
+
+
+# --- near-duplicates
+
+
+class NearDuplicateOf:
+    """Tells of rows, one by one, whether they are near-duplicates of one row.
+
+    It decides as `join_near_duplicates` does with a pair of whole rows, at a few microseconds where
+    they have little in common.
+    """
+
+    def __init__(self, inputs: Mapping[str, str]) -> None:
+        self._words = _row_words(inputs)
+        self._shingles: dict[int, set[tuple[str, ...]]] = {}
+
+    def __call__(self, inputs: Mapping[str, str]) -> bool:
+        words = _row_words(inputs)
+        if words == self._words or self._alike(words, SHINGLE):
+            return True
+        short = max(len(words), len(self._words)) < SHORT_ROW
+        return short and self._alike(words, SHORT_SHINGLE)
+
+    def _alike(self, words: list[str], width: int) -> bool:
+        """Whether enough shingles of so many words are in common."""
+        if width not in self._shingles:
+            self._shingles[width] = set(_word_shingles(self._words, width))
+        own = self._shingles[width]
+        # At this similarity at most a quarter of what is in common may be missing.
+        most = int(len(own) * (1 / SIMILAR - 1)) + 1
+        shingles = _word_shingles(words, width)
+        # The beginning of nearly all rows has that many more.
+        if len(set(islice(shingles, most + most // 4 + 1)) - own) > most:
+            return False
+        other = set(_word_shingles(words, width))
+        common = len(own & other)
+        return common / (len(own) + len(other) - common) >= SIMILAR
+
+
+def _word_shingles(words: list[str], width: int) -> Iterator[tuple[str, ...]]:
+    """Return the runs of so many words; fewer words are one."""
+    width = min(width, len(words))
+    return zip(*(words[offset:] for offset in range(width)), strict=False)
+
+
+def _row_words(inputs: Mapping[str, str]) -> list[str]:
+    """Return the words of all inputs, in the order of their names, as `TextCodes.of_row` has
+    them.
+    """
+    texts = [inputs[name] for name in sorted(inputs)]
+    words = [word for text in texts for word in plain_words(text)]
+    return words or " ".join(texts).split()
+
+
+def words_of(text: str) -> list[str]:
+    """Return a text's words as a reader sees them: without case, accents, width variants and
+    invisible characters.
+
+    Where no spaces stand between words each character is one; a text without any word is split at
+    its spaces.
+    """
+    return plain_words(text) or text.split()
+
+
+def plain_words(text: str) -> list[str]:
+    """Return the same, none for a text without letters and digits."""
+    if text.isascii():
+        return text.translate(
+            ASCII_WORDS
+        ).split()  # what `_WORD` finds in it, several times as quickly
+    # Compatibility forms of Unicode Standard Annex 15; decomposed, so that a mark added to a letter
+    # falls away.
+    plain = unicodedata.normalize("NFKD", text).casefold()
+    for c in set(plain):
+        if unicodedata.category(c) in {"Mn", "Me", "Cf"}:
+            plain = plain.replace(c, "")
+    return _WORD.findall(plain)
+
+
+# --- nearest texts: TF-IDF over runs of four characters. Weights are whole numbers, so that sums
+# are the same in any order, and the only fraction is the last division.
+
+
+def plain(text: str) -> str:
+    """Return a text in lower case, with one space where any stand."""
+    return " ".join(text.lower().split())
+
+
+def retrieval_text(inputs: Mapping[str, str], names: Sequence[str], twice: str) -> str:
+    """Return what is compared of a row: its inputs one after the other, one of them again.
+
+    The shortest input is said twice (a statement, and not the source it is held against), or a long
+    one would decide alone.
+    """
+    return plain("\n".join(inputs[name] for name in (*names, twice)))
+
+
+def retrieval_texts(rows: Sequence[Mapping[str, str]], names: Sequence[str]) -> list[str]:
+    """Return the same of each case of a bank."""
+    twice = shortest_input(rows, names)
+    return [retrieval_text(inputs, names, twice) for inputs in rows]
+
+
+def shortest_input(rows: Sequence[Mapping[str, str]], names: Sequence[str]) -> str:
+    """Return the input that has the fewest characters in all rows together, the first on a tie."""
+    return min(names, key=lambda name: sum(len(inputs[name]) for inputs in rows))
+
+
+def most_texts(texts: int) -> int:
+    """Return in how many texts a gram may stand to be compared, of so many."""
+    return max(64, texts // COMMON)
+
+
+class PlainNearestTexts:
+    """The texts of a bank, ready to be compared with a row's."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        """Count the grams of the texts, which must be `plain`."""
+        counted = [Counter(_grams(text)) for text in texts]
+        spread = Counter(gram for counts in counted for gram in counts)
+        used = {g: idf(len(texts), n) for g, n in spread.items() if 1 < n <= most_texts(len(texts))}
+        self._idf = used
+        postings: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+        squares = [0] * len(texts)
+        for number, counts in enumerate(counted):
+            for gram, n in counts.items():
+                if gram in used:
+                    weight = _weight(n, used[gram])
+                    postings[gram].append((number, weight))
+                    squares[number] += weight * weight
+        self._postings = dict(postings)
+        self._norms = [math.sqrt(square) for square in squares]
+
+    def scores(self, text: str) -> list[float]:
+        """Return how near each text of the bank is to one that is `plain`.
+
+        The cosine but for the length of the row's own vector, which is the same for all.
+        """
+        dots = [0] * len(self._norms)
+        for gram, n in Counter(_grams(text)).items():
+            if gram in self._postings:
+                own = _weight(n, self._idf[gram])
+                for number, weight in self._postings[gram]:
+                    dots[number] += weight * own
+        return [dot / norm if norm else 0.0 for dot, norm in zip(dots, self._norms, strict=True)]
+
+
+def idf(texts: int, spread: int) -> float:
+    """Return what a gram says that stands in so many of the texts."""
+    return math.log((1 + texts) / (1 + spread)) + 1.0
+
+
+def _weight(count: int, idf: float) -> int:
+    return round(UNIT * ((1.0 + math.log(count)) * idf))
+
+
+def _grams(text: str) -> list[str]:
+    return [text[i : i + WIDTH] for i in range(len(text) - WIDTH + 1)]
+
+
+# --- random order
+
+
+def seed_of(text: str) -> bytes:
+    """Return eight bytes that a row's text draws its cases by."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+def _mixed(value: int) -> int:
+    """Scatter one number of 64 bits as `mix` of `duplicates.py` does many."""
+    value ^= value >> 30
+    value = value * 0xBF58476D1CE4E5B9 & _64_BITS
+    value ^= value >> 27
+    value = value * 0x94D049BB133111EB & _64_BITS
+    return value ^ value >> 31
