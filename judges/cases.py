@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 INLINE = 20
 """Cases that stand in the judge's own file; more of them are a file beside it."""
+BANKS = "banks"
+"""The folder of banks beside the folders of a registry's judges."""
+BANK_FILE = ".cases.jsonl"
 MAX_BANK = 256_000_000
 """Bytes of a file of cases."""
 WAYS = ("near", "fixed", "random")
@@ -145,9 +148,13 @@ class CaseBank:
             digest.update(orjson.dumps(case.to_json(), option=orjson.OPT_SORT_KEYS) + b"\n")
         return digest.hexdigest()
 
+    def to_text(self) -> str:
+        """Return the cases as JSONL; their scale stands in the judge's file."""
+        return "".join(orjson.dumps(case.to_json()).decode() + "\n" for case in self.cases)
+
     def write(self, path: Path) -> None:
-        """Write the cases as JSONL; their scale stands in the judge's file."""
-        write_beside(path, "".join(orjson.dumps(c.to_json()).decode() + "\n" for c in self.cases))
+        """Write the cases as JSONL."""
+        write_beside(path, self.to_text())
 
 
 def read_cases(path: Path) -> tuple[Case, ...]:
@@ -255,7 +262,8 @@ class CasesNode:
 
         Args:
             name: The judge's.
-            folder: Where the file of a large bank is; None where the judge came as text alone.
+            folder: Where the judge's file is, or the folder of banks itself; None where the judge
+                came as text alone.
             edited: Whether rows in the node may be others than its `bank` says.
 
         Raises:
@@ -273,11 +281,19 @@ class CasesNode:
                     if self.bank
                     else "cases have neither rows nor a bank"
                 )
-            path = bank_path(folder, name, self.bank)
-            if not path.is_file():
+            beside = bank_path(folder, self.bank)
+            path = next(
+                (
+                    path
+                    for path in (beside, bank_path(folder.parent / BANKS, self.bank))
+                    if path.is_file()
+                ),
+                None,
+            )
+            if path is None:
                 raise PromptError(
-                    f"there is no file {str(path)!r}, which has the cases of {name!r}",
-                    hint="copy it together with the judge's file",
+                    f"there is no file {str(beside)!r}, which has the cases of {name!r}",
+                    hint=f"copy it with the judge's file; a workspace has it in prompts/{BANKS}",
                 )
             bank = CaseBank(cases=read_cases(path), labels=self.labels)
             changed = f"the cases in {str(path)!r} were changed"
@@ -333,15 +349,16 @@ def grade_of(case: Case, labels: OutputScale) -> float | None:
     return grade if labels.contains(grade) else None
 
 
-def bank_path(folder: Path, judge: str, version: str) -> Path:
-    """Return where a large bank stands beside the judge's file.
+def bank_path(folder: Path, version: str) -> Path:
+    """Return where a large bank stands, whichever judges have it: beside the judge's file, or in
+    the folder of banks.
 
     Raises:
         PromptError: The version is none, and would lead elsewhere.
     """
     if len(version) != 12 or not set(version) <= set("0123456789abcdef"):
         raise PromptError(f"{version!r} is no version of a bank: twelve hexadecimal digits")
-    return folder / f"{judge}.{version}.cases.jsonl"
+    return folder / f"{version}{BANK_FILE}"
 
 
 def _scale_json(scale: OutputScale) -> dict[str, Any]:  # Any: JSON

@@ -15,7 +15,7 @@ import orjson
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from .cases import INLINE, Cases, CasesNode, bank_path, require_cases
+from .cases import INLINE, CaseBank, Cases, CasesNode, bank_path, require_cases
 from .errors import PromptError, explain_yaml_error
 from .files.small_file import read_small_text
 from .files.write_beside import write_beside
@@ -354,16 +354,38 @@ class JudgePrompt:
             body["cases"] = self.cases.to_yaml()
         return yaml.dump(body, Dumper=TextDumper, sort_keys=False, allow_unicode=True, width=110)
 
-    def write(self, path: Path) -> None:
+    def write(self, path: Path, *, banks: Path | None = None) -> None:
         """Write the prompt as YAML, and a large bank of cases as a file beside it.
+
+        Args:
+            path: The file.
+            banks: A folder for the bank instead, where `read_prompt` finds it.
 
         Raises:
             OSError: It cannot be written.
         """
-        if self.cases is not None and len(self.cases.bank) > INLINE:
-            # First what the prompt needs, so that no prompt stands there without it.
-            self.cases.bank.write(bank_path(path.parent, self.name, self.cases.bank.version))
+        # First what the prompt needs, so that no prompt stands there without it.
+        self.write_bank(banks or path.parent)
         write_beside(path, self.to_yaml())
+
+    def write_bank(self, folder: Path) -> Path:
+        """Write a large bank of cases, of which the YAML has only the version; return the folder.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        if self.large_bank is not None:
+            path = bank_path(folder, self.large_bank.version)
+            if not path.is_file():
+                folder.mkdir(parents=True, exist_ok=True)
+                self.large_bank.write(path)
+        return folder
+
+    @property
+    def large_bank(self) -> CaseBank | None:
+        """The bank that does not stand in the YAML; None where all of the prompt does."""
+        bank = None if self.cases is None else self.cases.bank
+        return bank if bank is not None and len(bank) > INLINE else None
 
 
 def check_name(name: str) -> str:
@@ -511,7 +533,8 @@ def load_prompt(
         origin: What to call it in errors.
         edited: Whether a text whose `version` is not the hash of its content is a person's edit of
             that version: a version of its own, with the stated one as its parent.
-        folder: Where the file of a large bank of cases stands; without it such a prompt is refused.
+        folder: Where the prompt's file is, or the folder of banks; without it a prompt with a large
+            bank of cases is refused.
 
     Raises:
         DataError: The file of cases cannot be read.

@@ -14,6 +14,7 @@ import yaml
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from . import prompts
+from .cases import BANKS
 from .errors import InputError, PromptError, explain_yaml_error
 from .files.small_file import read_small_text
 from .files.write_beside import write_beside
@@ -95,9 +96,9 @@ class Registry:
 
     A workspace folder holds `NAME/VERSION.yaml`, one file a version, and `NAME/current`, which
     names the version that plain `NAME` means. Without one, `NAME` means the shipped prompt. A
-    fitted decision rule stands beside its version as `NAME/VERSION.rule.yaml`, a large bank of
-    decided cases as `NAME/NAME.BANK.cases.jsonl`; `NAME/tags/LABEL` names the version that has a
-    label.
+    fitted decision rule stands beside its version as `NAME/VERSION.rule.yaml`; `NAME/tags/LABEL`
+    names the version that has a label. Large banks of decided cases stand in `banks`, each once for
+    all versions that have it.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -194,7 +195,7 @@ class Registry:
         folder = self._home(prompt.name)
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{prompt.version}.yaml"
-        prompt.write(path)
+        prompt.write(path, banks=folder.parent / BANKS)
         if current:
             write_beside(folder / "current", prompt.version + "\n")
         return path

@@ -37,6 +37,8 @@ class Services:
     journal: Journal
     ledger: Ledger
     run_id: str
+    keep: Callable[[JudgePrompt], None] = lambda _: None
+    """Called with a prompt before an event names it: keeps what its text alone does not say."""
     watch: Callable[[str, Progress], None] = unwatched
     """Called with what is being done and how far it is."""
 

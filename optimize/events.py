@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from ..judges import JudgePrompt, load_prompt
@@ -277,10 +278,11 @@ class BestCandidate(RunEvent):
     """A rule of its own that decides for it, as `DecisionRule.to_json` writes it, with its version.
     """
 
-    @property
-    def judge(self) -> JudgePrompt | None:
-        """The prompt, read."""
-        return load_prompt(self.prompt, origin="the journal") if self.prompt else None
+    def judge(self, banks: Path | None) -> JudgePrompt | None:
+        """Return the prompt, read; large banks of cases are in a folder of their own."""
+        if not self.prompt:
+            return None
+        return load_prompt(self.prompt, origin="the journal", folder=banks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

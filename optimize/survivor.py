@@ -173,6 +173,7 @@ def choose_survivor(run: RunContext, state: SearchState) -> Survivor | None:
         else {"version": chosen_by.rule.version, **chosen_by.rule.to_json()}
     )
     prompt = chosen_by.prompt
+    run.services.keep(prompt)
     run.services.record(BestCandidate(version=prompt.version, prompt=prompt.to_yaml(), rule=rule))
     why = "" if sent else chosen_by.explain_not_sent(run, chance, alpha=alphas[best])
     return Survivor(prompt=prompt, rule=chosen_by.rule, chance=chance, why_not_sent=why)

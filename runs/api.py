@@ -366,6 +366,7 @@ def optimize(
     from ..slices import read_slice
     from .actions.optimize import start_run
     from .actions.read_objective import saved_slices
+    from .store.banks import banks_of
     from .store.run_config import RunConfig
     from .terminal import progress_on_stderr
 
@@ -380,6 +381,7 @@ def optimize(
         reading = dict(table.reading)
         config = RunConfig(
             prompt=prompt.to_yaml(),
+            banks=prompt.write_bank(banks_of(opened)),
             data=str(_file_of(table, opened)),
             objective=objective,
             model=model,

@@ -199,7 +199,7 @@ def data(
             out / name, "".join(json.dumps(chat, ensure_ascii=False) + "\n" for chat in part)
         )
     _write_rows(teacher, frozenset(chats.held_out_ids), out / "held_out_rows.jsonl")
-    write_beside(out / "student.yaml", chats.prompt.to_yaml())
+    chats.prompt.write(out / "student.yaml")
     notes = [*teacher.dataset.notes, *seal.notes()]
     counts = {"train": len(chats.train), "held_out": len(chats.held_out)}
     if as_json:

@@ -30,6 +30,7 @@ from ...optimize.events import DecisionRecord, HunksRefused, Reviewed, write_eve
 from ...optimize.holdout.ledger import remember_split
 from ...optimize.hunks import compose
 from ..config.environment import Environment
+from ..store.banks import keep_banks
 from ..store.journal import RunJournal, list_runs
 from ..store.ledger import HoldoutLedger
 from ..store.run_config import open_proposer
@@ -317,6 +318,7 @@ def _put_to_gate(
     """
     prompt, config, rule = choice.prompt, run.config, run.config.decision_rule
     terms, parts = Terms.of_run(run), split_of_run(workspace, run)
+    keep_banks(workspace, prompt)
     _require_allowed(workspace, run, choice, parts)
     rules = {} if rule is None else {run.before.version: rule, prompt.version: rule}
 

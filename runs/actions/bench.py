@@ -58,6 +58,7 @@ from ...optimize.events import JudgeMeasured, write_event
 from ...optimize.holdout.row_fingerprints import KEY_COLUMN, row_keys
 from ..config.command_options import BenchOptions, ModelOptions, TrustOptions
 from ..config.environment import Environment
+from ..store.banks import keep_banks
 from ..store.bench_config import BenchConfig, BenchSource
 from ..store.journal import RunJournal
 from ..store.model_tests import find_test
@@ -183,6 +184,7 @@ def run_bench(
     kept_rule = workspace.registry.kept_rule(prompt)
     rule = kept_rule.rule if kept_rule else None
     limit = models.max_tokens
+    keep_banks(workspace, prompt)
     config = BenchConfig.of(
         prompt, dataset, options, model=models.model, max_tokens=limit, rule=rule, source=source
     ).to_json()

@@ -27,6 +27,7 @@ from ..exports import (
     verify_export,
     write_export,
 )
+from ..store.banks import banks_of
 from ..store.journal import get_run
 from ..store.run_config import RunConfig, read_rows
 from ..store.workspace import Workspace
@@ -71,7 +72,7 @@ def _request_of(
     record = get_run(workspace.database, run_id)
     if record.kind == HUNKS:
         record = get_run(workspace.database, record.config["question"]["of"])
-    config = RunConfig.from_json(record.config)
+    config = RunConfig.from_json(record.config, banks_of(workspace))
     settings = ModelSettings().answering_as((config.model_settings or {}).get(config.model, {}))
     return request_settings(prompt, JudgeSettings(max_tokens=config.max_tokens), settings)
 

@@ -32,6 +32,7 @@ from ...optimize.holdout.sides import known_sides
 from ...optimize.settings import require_probability
 from ...slices import parse_predicate
 from ..config.command_options import JudgeModelOptions
+from ..store.banks import banks_of, keep_banks
 from ..store.engines import check_engine, engine_record
 from ..store.ledger import HoldoutLedger
 from ..store.run_config import RunConfig
@@ -82,11 +83,16 @@ class TwoJudges:
         return cls(before=before, after=after, data=data, reading=reading, rules=rules)
 
     @classmethod
-    def from_json(cls, body: Mapping[str, Any]) -> TwoJudges:  # Any: JSON
-        """Read what `to_json` wrote; other entries are passed over."""
+    def from_json(cls, body: Mapping[str, Any], banks: Path) -> TwoJudges:  # Any: JSON
+        """Read what `to_json` wrote; other entries are passed over.
+
+        Args:
+            body: What it wrote.
+            banks: See `banks_of`.
+        """
         return cls(
-            before=load_prompt(body["before"], origin="the run's first prompt"),
-            after=load_prompt(body["after"], origin="the run's second prompt"),
+            before=load_prompt(body["before"], origin="the run's first prompt", folder=banks),
+            after=load_prompt(body["after"], origin="the run's second prompt", folder=banks),
             data=Path(body["data"]),
             reading=body["reading"],
             rules={
@@ -175,6 +181,7 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateM
         prompts = before, after
         return decide_with_model(workspace, run_id, prompts, holdout, terms, model, rules=two.rules)
 
+    keep_banks(workspace, before, after)
     config = {"question": question, "model": options.model, **two.to_json(), **sent_by}
     return answer_once(workspace, "gate", config, about, answer)
 
@@ -375,7 +382,11 @@ def _last_accept(workspace: Workspace, prompt: JudgePrompt) -> _Past:
     last, run = accepted[-1], read_run(workspace, accepted[-1].run)
     if last.kind == HUNKS:
         return _of_hunks(workspace, run)
-    return _of_gate(run, last.model) if last.kind == "gate" else _of_optimization(workspace, run)
+    return (
+        _of_gate(workspace, run, last.model)
+        if last.kind == "gate"
+        else _of_optimization(workspace, run)
+    )
 
 
 def _of_hunks(workspace: Workspace, run: RunSummary) -> _Past:
@@ -384,7 +395,9 @@ def _of_hunks(workspace: Workspace, run: RunSummary) -> _Past:
     """
     config = run.record.config
     past = _of_optimization(workspace, read_run(workspace, config["question"]["of"]))
-    composed = load_prompt(config["after"], origin="the run's composed prompt")
+    composed = load_prompt(
+        config["after"], origin="the run's composed prompt", folder=banks_of(workspace)
+    )
     both = (past.before.version, composed.version)
     rules = {version: rule for rule in past.rules.values() for version in both}
     return replace(past, run_id=run.run_id, after=composed, rules=rules)
@@ -407,9 +420,9 @@ def _of_optimization(workspace: Workspace, run: RunSummary) -> _Past:
     )
 
 
-def _of_gate(run: RunSummary, model: str) -> _Past:
+def _of_gate(workspace: Workspace, run: RunSummary, model: str) -> _Past:
     config, question = run.record.config, run.record.config["question"]
-    two = TwoJudges.from_json(config)
+    two = TwoJudges.from_json(config, banks_of(workspace))
     dataset = two.dataset()
     if dataset.content_hash != question["holdout"]:
         raise InputError(

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...judges import InputError, JudgePrompt, Registry
-from ...judges.files.write_beside import write_beside
 from ..store.workspace import Workspace
 from .accept import identity
 from .verification import verification
@@ -19,7 +18,7 @@ def keep_judge(registry: Registry, prompt: JudgePrompt, out: Path | None) -> tup
     name means.
     """
     if out is not None:
-        write_beside(out, prompt.to_yaml())
+        prompt.write(out)
         return str(out), str(out)
     taken = prompt.name in registry.names()
     path = str(registry.keep(prompt, current=not taken))

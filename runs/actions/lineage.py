@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ...judges import JudgePrompt
 from ...optimize.events import BestCandidate
+from ..store.banks import banks_of
 from ..store.journal import get_run, list_runs
 from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
@@ -94,8 +95,9 @@ def _from_runs(workspace: Workspace, name: str) -> tuple[dict[str, JudgePrompt],
     """Return the prompts that runs began with, and those they found, by version."""
     starts: dict[str, JudgePrompt] = {}
     by_runs: dict[str, _Found] = {}
+    banks = banks_of(workspace)
     for info in list_runs(workspace.database, "optimize") if workspace.exists else ():
-        before = RunConfig.from_json(info.config).judge
+        before = RunConfig.from_json(info.config, banks).judge
         if before.name != name:
             continue
         starts.setdefault(before.version, before)

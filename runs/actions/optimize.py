@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from ...optimize import (
 )
 from ...optimize.events import Remeasured, RunEvent, Started, StatedObjective, read_event
 from ..config.environment import Environment
+from ..store.banks import keep_banks
 from ..store.journal import RunJournal, create_run, run_session, set_config
 from ..store.ledger import HoldoutLedger
 from ..store.run_clients import open_run_clients
@@ -142,6 +144,7 @@ def start_run(
         return _run(workspace, same.run_id, prepared, watch, on_event)
     if prepared.config.reading is None:
         prepared = _settle_exact(prepared)
+    keep_banks(workspace, prepared.prompt)
     run_id = create_run(workspace.database, "optimize", prepared.config.to_json())
     return _run(workspace, run_id, prepared, watch, on_event)
 
@@ -263,6 +266,7 @@ def _run(
                 journal=_WatchedJournal(stored, trace, on_event, first_new),
                 ledger=HoldoutLedger(workspace.database),
                 run_id=run_id,
+                keep=partial(keep_banks, workspace),
                 watch=watch,
             )
             reading = prepared.config.reading

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from ...judges import (
@@ -45,6 +46,7 @@ from ...optimize.events import (
 from ...optimize.holdout.ledger import split_with_memory
 from ...optimize.hunks import PromptDiff, split_hunks
 from ..config.environment import SIMULATED, Environment
+from ..store.banks import banks_of
 from ..store.calls import CallStore, CallSummary
 from ..store.journal import RunJournal, RunRecord, get_run
 from ..store.ledger import HoldoutLedger
@@ -112,6 +114,8 @@ class RunSummary:
     """As the journal has them."""
     calls: CallSummary
     """The run's calls, those of earlier sessions included."""
+    banks: Path | None = None
+    """See `banks_of`."""
 
     def _all(self, cls: type[E]) -> tuple[E, ...]:
         return tuple(read_as(cls, event.payload) for event in self.events if event.kind == cls.kind)
@@ -139,7 +143,7 @@ class RunSummary:
     @cached_property
     def config(self) -> RunConfig:
         """What an optimization depends on."""
-        return RunConfig.from_json(self.record.config)
+        return RunConfig.from_json(self.record.config, self.banks)
 
     @cached_property
     def objective(self) -> Objective:
@@ -225,7 +229,7 @@ class RunSummary:
     @cached_property
     def after(self) -> JudgePrompt | None:
         """The best candidate; None where the search found none, or none has been chosen yet."""
-        return None if self.best is None else self.best.judge
+        return None if self.best is None else self.best.judge(self.banks)
 
     @property
     def words_differ(self) -> bool:
@@ -344,6 +348,7 @@ def read_run(
             if count_calls
             else CallStore(workspace.database, record.run_id).summary()
         ),
+        banks=banks_of(workspace),
     )
 
 

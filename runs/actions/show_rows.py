@@ -13,6 +13,7 @@ from ...judges.claims import judge_as
 from ...judges.models import ModelSettings
 from ...optimize import open_rows
 from ...optimize.events import JudgeMeasured
+from ..store.banks import banks_of
 from ..store.bench_config import BenchConfig
 from ..store.calls import CallStore
 from ..store.sealed_rows import Seal, seal_of
@@ -55,7 +56,8 @@ def shown_rows(workspace: Workspace, run: RunSummary, side: Side = "after") -> S
 
 def _of_bench(workspace: Workspace, run: RunSummary) -> ShownRows:
     measured, config = run.last(JudgeMeasured), BenchConfig.from_json(run.record.config)
-    dataset = config.dataset()
+    prompt = config.prompt_measured(banks_of(workspace))
+    dataset = config.dataset(prompt)
     if measured is None:
         raise InputError(
             f"run {run.run_id} has not measured its rows to the end", hint="bench the judge again"
@@ -68,7 +70,7 @@ def _of_bench(workspace: Workspace, run: RunSummary) -> ShownRows:
         model, settings=settings, record=CallStore(workspace.database, run.run_id)
     ) as client:
         judged = judge_as(
-            config.prompt_judged,
+            prompt,
             dataset,
             client,
             config.claim_settings,

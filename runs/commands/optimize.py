@@ -70,15 +70,16 @@ def optimize(
     from ..actions.plan import plan_run
     from ..reports.plan_report import say_plan
     from ..reports.terminal_report import say_event, say_nothing
+    from ..store.banks import banks_of
     from ..store.run_config import RunConfig
     from .confirm_reading import with_confirmed_reading
     from .model_access import asking_environment
 
     if pilot and not plan:
         raise InputError("--pilot is for --plan")
-    config = RunConfig(
-        prompt=workspace.registry.get(judge).to_yaml(), data=str(data), **vars(options)
-    )
+    prompt = workspace.registry.get(judge)
+    banks = prompt.write_bank(banks_of(workspace))
+    config = RunConfig(prompt=prompt.to_yaml(), data=str(data), banks=banks, **vars(options))
     environment = asking_environment(workspace.root, *config.named_models)
     if plan:
         with progress_on_stderr(quiet=as_json) as watch:

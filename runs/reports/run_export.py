@@ -53,6 +53,8 @@ def export_run(
         paths.append(folder / "run.md")
         write_beside(paths[-1], render_markdown(run, rows))
     if "jsonl" in formats:
+        for prompt in filter(None, (run.before, run.after)):
+            prompt.write_bank(folder)
         for name, lines in (
             ("events", _events(run)),
             ("verdicts", _verdicts(run, rows, baseline(workspace, run))),
@@ -111,7 +113,9 @@ def _prompts(run: RunSummary) -> Iterator[dict[str, Any]]:  # Any: JSON
         yield _prompt("after", run.after)
     for review in run.reviews:
         if review.prompt:
-            yield _prompt(review.verb, load_prompt(review.prompt, origin="the journal"))
+            yield _prompt(
+                review.verb, load_prompt(review.prompt, origin="the journal", folder=run.banks)
+            )
 
 
 def _prompt(role: str, prompt: JudgePrompt) -> dict[str, Any]:  # Any: JSON

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from ...judges import load_prompt
 from ...judges.files import DataReport, RawRoles, judge_inputs
 from ..actions.check_data import CheckOptions, report_on
+from ..store.banks import banks_of
 from ..store.workspace import Workspace
 from .row_pages import Json
 
@@ -37,7 +38,7 @@ def checked_body(workspace: Workspace, names: tuple[str, ...]) -> dict[str, Any]
         DataError: The file, or any of its rows, cannot be read.
     """
     path, roles, prompt, model, _ = names
-    judge = load_prompt(prompt, origin="the judge") if prompt else None
+    judge = load_prompt(prompt, origin="the judge", folder=banks_of(workspace)) if prompt else None
     options = CheckOptions(roles=RawRoles(**json.loads(roles)), prompt=judge)
     return {"report": report_on(Path(path), options, model, workspace=workspace).to_json()}
 

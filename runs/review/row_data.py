@@ -24,6 +24,7 @@ from ..actions.show_rows import shown_rows
 from ..config.environment import Environment, read_environment
 from ..config.place import Place
 from ..labels.queue import KIND, QueueConfig
+from ..store.banks import banks_of
 from ..store.journal import RunRecord, get_run
 from ..store.ledger import HoldoutLedger
 from ..store.run_config import RunConfig
@@ -76,15 +77,14 @@ class RowQuery:
     names: tuple[str, ...]
     environment: Environment | None = field(default=None, compare=False)
 
-    @property
-    def config(self) -> RunConfig:
-        """The configuration of the run that a plan is for."""
-        return RunConfig.from_json(json.loads(self.names[0]))
+    def config(self, banks: Path | None = None) -> RunConfig:
+        """Return the configuration of the run that a plan is for; its judge may need its banks."""
+        return RunConfig.from_json(json.loads(self.names[0]), banks)
 
     @property
     def data(self) -> Path:
         """The file that a check, a count or a plan is about."""
-        return Path(self.config.data if self.kind == "plan" else self.names[0])
+        return Path(self.config().data if self.kind == "plan" else self.names[0])
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -117,7 +117,7 @@ def make_apart(place: Place, query: RowQuery, origins: Sequence[str]) -> None:
     """Do the same in a process of its own, where somebody started the server with these origins."""
     if query.kind == "plan":
         environment = read_environment().in_workspace(place.root)
-        named = environment.naming(*query.config.named_models, origins=origins)
+        named = environment.naming(*query.config().named_models, origins=origins)
         query = replace(query, environment=named)
     with Workspace(place) as workspace:
         make_row_pages(workspace, query)
@@ -134,7 +134,7 @@ def make_row_pages(workspace: Workspace, query: RowQuery) -> None:
     stamp = _stamp(workspace, query)
     items: list[RowItem] = []
     if query.kind == "plan":
-        head = planned_body(workspace, query.config, _environment(query))
+        head = planned_body(workspace, query.config(banks_of(workspace)), _environment(query))
     elif query.kind in _OF_FILES:
         head = checked_body(workspace, query.names)
     else:
@@ -269,7 +269,8 @@ def _stamp(workspace: Workspace, query: RowQuery, record: ReadRun | None = None)
     """
     parts: list[object] = [FORMAT]
     if query.kind == "plan":
-        return json.dumps([FORMAT, *stamp_of_plan(workspace, query.config, _environment(query))])
+        config = query.config(banks_of(workspace))
+        return json.dumps([FORMAT, *stamp_of_plan(workspace, config, _environment(query))])
     read = workspace.database.read
     if query.kind in _OF_FILES:
         sealed_first = workspace.exists and read(_SEALED_FIRST)[0][0]

@@ -15,6 +15,7 @@ from ...judges import InputError, JudgePrompt
 from ...optimize.options import Option, option_fields, shares_text, spelling
 from ..commands.decorators import read_options
 from ..config.command_options import JudgeModelOptions, OptimizeOptions, RowOptions
+from ..store.banks import banks_of
 from ..store.run_config import RunConfig
 from .app_state import AppState
 from .data_files import resolve_data_file
@@ -206,7 +207,10 @@ class StartForm:
         """
         options = read_options(OptimizeOptions, self.options())
         return RunConfig(
-            prompt=self.prompt(state).to_yaml(), data=str(self.path(state)), **vars(options)
+            prompt=self.prompt(state).to_yaml(),
+            data=str(self.path(state)),
+            banks=banks_of(state.workspace),
+            **vars(options),
         )
 
     def path(self, state: AppState) -> Path:

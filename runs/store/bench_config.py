@@ -109,10 +109,21 @@ class BenchConfig:
         """Return the configuration as JSON; it holds no key."""
         return asdict(self)
 
-    @property
-    def prompt_judged(self) -> JudgePrompt:
-        """The judge's prompt."""
-        return load_prompt(self.prompt, origin="the benchmark's prompt")
+    def prompt_measured(self, banks: Path) -> JudgePrompt:
+        """Return the judge's prompt.
+
+        Args:
+            banks: See `banks_of`.
+
+        Raises:
+            InputError: An earlier version measured it.
+        """
+        if not self.prompt:
+            raise InputError(
+                "an earlier version of Judgewright measured this, and kept no rows to look at",
+                hint="bench the judge again: what was asked is cached and costs nothing",
+            )
+        return load_prompt(self.prompt, origin="the benchmark's prompt", folder=banks)
 
     @property
     def decision_rule(self) -> DecisionRule | None:
@@ -129,25 +140,18 @@ class BenchConfig:
         confidence = "tok" if self.confidence == "tok" else "ask"
         return JudgeSettings(max_tokens=self.max_tokens, confidence=confidence)
 
-    def dataset(self) -> Dataset:
-        """Read the rows again.
+    def dataset(self, prompt: JudgePrompt) -> Dataset:
+        """Read the rows again with the inputs of the prompt that was measured.
 
         Raises:
-            InputError: They came from memory, an earlier version measured them, or they have
-                changed since.
+            InputError: They came from memory, or have changed since.
             DataError: The file cannot be read.
         """
-        if not self.prompt:
-            raise InputError(
-                "an earlier version of Judgewright measured this, and kept no rows to look at",
-                hint="bench the judge again: what was asked is cached and costs nothing",
-            )
         if not self.data:
             raise InputError(
                 "these rows came from Python's memory",
                 hint="bench the rows of a file to look at them here",
             )
-        prompt = self.prompt_judged
         rows = load_as_said(Path(self.data), self.reading, inputs=prompt.inputs, scale=prompt.scale)
         if self.slice:
             rows = rows_in_slice(rows, parse_predicate(self.slice))

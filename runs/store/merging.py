@@ -56,10 +56,11 @@ def merge(source: Database, target: Database) -> Merged:
         database.claim()
         for run_id in ahead:
             database.claim(run_id)
-    # What entries of the ledger and calls name by its hash comes before them.
+    # What entries of the ledger, calls and runs name by its hash comes before them.
     _copy(source, target, "request_frame", ("hash", "head", "tail"))
     for table in ("known_rows", "row_prints", "side"):
         _copy(source, target, table, ("hash", "body"))
+    _copy(source, target, "bank", ("version", "body"))
     calls, differing = _merge_calls(source, target)
     attempts = _merge_attempts(source, target)
     events = sum(_merge_run(source, target, run_id, since) for run_id, since in ahead.items())

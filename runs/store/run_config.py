@@ -77,10 +77,20 @@ class RunConfig(OptimizeOptions):
     """By which the same command finds the run again, see `identify`; empty in runs of earlier
     versions.
     """
+    banks: Path | None = None
+    """Where the large banks are that the judge or the edit names; each workspace has its own, and
+    it is not stored."""
 
     @classmethod
-    def from_json(cls, body: Mapping[str, Any]) -> RunConfig:  # Any: JSON
-        """Read what `to_json` wrote, in this version or an earlier one."""
+    def from_json(
+        cls, body: Mapping[str, Any], banks: Path | None = None
+    ) -> RunConfig:  # Any: JSON
+        """Read what `to_json` wrote, in this version or an earlier one.
+
+        Args:
+            body: What it wrote.
+            banks: See `banks_of`.
+        """
         values = {name: value for name, value in body.items() if name not in _RETIRED}
         values["engine"] = engine_of_run(body)
         if parts := values.pop("parts", None):  # --editable had two names
@@ -88,7 +98,7 @@ class RunConfig(OptimizeOptions):
         for name, value in values.items():
             if isinstance(value, list):  # JSON has no tuples
                 values[name] = tuple(value)
-        return cls(**values)
+        return cls(**values, banks=banks)
 
     def for_edit(self, edit: str) -> RunConfig:
         """Return the configuration of a run that tries a person's edit on the same terms.
@@ -108,12 +118,21 @@ class RunConfig(OptimizeOptions):
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the configuration as JSON; it holds no key."""
-        return asdict(self)
+        body = asdict(self)
+        del body["banks"]
+        return body
 
     @cached_property
     def judge(self) -> JudgePrompt:
         """The prompt the run starts from."""
-        return load_prompt(self.prompt, origin="the run's prompt")
+        return load_prompt(self.prompt, origin="the run's prompt", folder=self.banks)
+
+    @cached_property
+    def edited_judge(self) -> JudgePrompt | None:
+        """A person's edit of it; None where another proposer writes."""
+        if self.edit is None:
+            return None
+        return load_prompt(self.edit, origin="the edit", folder=self.banks)
 
     @property
     def named_models(self) -> tuple[str, ...]:
@@ -259,7 +278,8 @@ def open_proposer(config: RunConfig) -> Proposer:
         case name if name in (brought_by := brought("proposers")):
             return load(brought_by[name])(config)
         case _:
-            edit = load_prompt(config.edit or "", origin="the edit")
+            edit = config.edited_judge
+            assert edit is not None
             return HumanEdit(
                 edit=edit, parts=_editable(config.editable, HumanEdit(edit=edit).parts)
             )

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import fields
 
-from ...judges import Dataset, load_prompt
+from ...judges import Dataset
 from ...optimize.options import changed_options
 from ..config.command_options import AuditedRowOptions, OfficialSplitOptions, OptimizeOptions
 from ..config.environment import SIMULATED, Environment
@@ -36,8 +36,8 @@ def identify(config: RunConfig, dataset: Dataset, environment: Environment) -> s
         for field, _, value in changed_options(config, OptimizeOptions)
         if field.name not in left_out
     }
-    if config.edit is not None:
-        chosen["edit"] = load_prompt(config.edit, origin="the edit").version
+    if config.edited_judge is not None:
+        chosen["edit"] = config.edited_judge.version
     saved = config.saved_slices or {}
     about = {
         "judge": config.judge.version,

@@ -229,6 +229,14 @@ ALTER TABLE attempt ADD COLUMN shard TEXT;
 CREATE INDEX attempt_by_shard ON attempt (shard) WHERE shard IS NOT NULL;
 """  # noqa: E501
 
+_BANKS = """
+-- Banks of decided cases that are too large for the text of a judge, by their version, which texts of judges name.
+CREATE TABLE bank (
+    version TEXT PRIMARY KEY,
+    body TEXT NOT NULL
+);
+"""  # noqa: E501
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("spine", _SPINE),
     Migration("known rows", _KNOWN_ROWS),
@@ -237,6 +245,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("request frames", _REQUEST_FRAMES),
     Migration("sides", _SIDES),
     Migration("leases", _LEASES),
+    Migration("banks", _BANKS),
 )
 """Every upgrade in order; a file's `user_version` says how many of them it has."""
 

@@ -369,7 +369,7 @@ def test_a_large_bank_is_a_file_beside_the_judges(tmp_path: Path) -> None:
     assert written.cases is not None
     path = tmp_path / "mine.yaml"
     written.write(path)
-    beside = tmp_path / f"tiny.{written.cases.bank.version}.cases.jsonl"
+    beside = tmp_path / f"{written.cases.bank.version}.cases.jsonl"
     assert sorted(tmp_path.iterdir()) == sorted([path, beside])
     assert read_prompt(path) == written
     with pytest.raises(PromptError, match="only the judge is given"):
@@ -431,15 +431,20 @@ def test_a_file_of_cases_says_where_it_is_wrong(tmp_path: Path) -> None:
 
 
 def test_the_registry_keeps_a_bank_once_for_all_versions(tmp_path: Path) -> None:
-    """Two versions of a judge with one bank, one file; both come back whole."""
+    """Versions and other judges with one bank, one file; all come back whole."""
     registry = Registry(tmp_path)
     first = with_cases(bank(40))
     second = first.edited(criteria="Be strict.", note="x")
-    for prompt in (first, second):
+    other = replace(first, name="other")
+    for prompt in (first, second, other):
         registry.keep(prompt)
     assert registry.get("tiny") == second
     assert registry.versions("tiny") == (first, second)
-    assert len(list((tmp_path / "tiny").glob("*.jsonl"))) == 1
+    assert (
+        registry.get("other") == other == read_prompt(tmp_path / "other" / f"{other.version}.yaml")
+    )
+    assert len(list(tmp_path.rglob("*.jsonl"))) == 1
+    assert {*registry.names()} == {*Registry().names(), "other", "tiny"}
 
 
 def test_a_judge_with_cases_judges_rows_and_claims() -> None:

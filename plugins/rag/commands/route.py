@@ -64,11 +64,10 @@ def judge(catalog: Path, base: str, out: Path, workspace: Workspace, as_json: bo
     """Write the judge that chooses among all sources of CATALOG, to benchmark, optimize and export
     like any other.
     """
-    from ....judges import write_beside
     from ..routing import read_catalog, router_of
 
     prompt = router_of(read_catalog(catalog), workspace.registry.get(base), name=out.stem)
-    write_beside(out, prompt.to_yaml())
+    prompt.write(out)
     sources = len(prompt.scale.labels)
     answer(
         {"judge": prompt.name, "version": prompt.version, "sources": sources, "out": str(out)},

@@ -1,0 +1,138 @@
+"""Where a judge's large bank of decided cases stands, so that every stored text of it can be
+read.
+"""
+
+import shutil
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from judgewright.judges import (
+    CaseBank,
+    Cases,
+    JudgePrompt,
+    PromptError,
+    Registry,
+    load_dataset,
+    read_prompt,
+)
+from judgewright.runs.actions import TwoJudges, lineage, read_run, start_run
+from judgewright.runs.actions.keep_judge import keep_judge
+from judgewright.runs.actions.merge_workspaces import merge_workspaces
+from judgewright.runs.actions.show_rows import shown_rows
+from judgewright.runs.cli import main
+from judgewright.runs.config import Environment
+from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.reports.run_export import export_run
+from judgewright.runs.store import RunConfig, Workspace, list_runs
+from judgewright.runs.store.banks import banks_of, keep_banks
+
+PLAIN = Registry().get("groundedness")
+
+
+def with_bank(rows: Path, size: int = 30, prompt: JudgePrompt = PLAIN) -> JudgePrompt:
+    """The judge with the first rows of a file as decided cases."""
+    dataset = load_dataset(rows, inputs=prompt.inputs, scale=prompt.scale)
+    bank = CaseBank.of(dataset.rows[:size], dataset.labels, prompt.inputs)
+    return replace(prompt, cases=Cases(bank=bank, count=2))
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A workspace's folder with rows of different documents in three files; of `old.jsonl` the
+    first ones are a bank.
+    """
+    write_demo_rows(tmp_path / "all.jsonl", documents=60)
+    lines = (tmp_path / "all.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    for name, part in (("old", lines[:60]), ("gate", lines[60:130]), ("rows", lines[130:])):
+        (tmp_path / f"{name}.jsonl").write_text("".join(part), encoding="utf-8")
+    return tmp_path
+
+
+def command(place: Path, *words: str) -> None:
+    """Give a command in the folder."""
+    with suppress(SystemExit):
+        main([*words, "--workspace", str(place)])
+
+
+def test_every_run_reads_its_judge_with_the_bank(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A benchmark, a gate and an optimization, of a judge's file outside the workspace: read in a
+    new process, by their rows, as a tree and as an export; also where somebody checked out a branch
+    that lacks the folder of banks, and in a workspace that they were merged into.
+    """
+    prompt = with_bank(place / "old.jsonl")
+    (place / "elsewhere").mkdir()
+    mine = place / "elsewhere" / "mine.yaml"
+    prompt.write(mine)
+    stricter = replace(prompt.edited(criteria=prompt.criteria + "\nBe strict."), note="stricter")
+    stricter.write(place / "elsewhere" / "stricter.yaml")
+    rows, simulated = str(place / "rows.jsonl"), ("--model", "simulated")
+    command(place, "bench", str(mine), rows, *simulated)
+    both = str(mine), str(mine.with_name("stricter.yaml"))
+    command(place, "gate", *both, str(place / "gate.jsonl"), *simulated, "--target", "precision")
+    with Workspace(place) as workspace:
+        config = RunConfig(
+            prompt=prompt.to_yaml(),
+            banks=banks_of(workspace),
+            data=rows,
+            model="simulated",
+            target="precision",
+            steps=1,
+            objective="",
+        )
+        result = start_run(workspace, config, Environment())
+    shutil.rmtree(place / "prompts")
+    capsys.readouterr()
+    for folder in (place, place / "other"):
+        with Workspace(folder) as workspace:
+            if folder != place:
+                with Workspace(place) as source:
+                    merge_workspaces(source, workspace)
+            bench, gate, optimized = (
+                read_run(workspace, one.run_id) for one in list_runs(workspace.database)
+            )
+            assert len(shown_rows(workspace, bench).judged.dataset) > 30
+            assert optimized.before == prompt
+            two = TwoJudges.from_json(gate.record.config, banks_of(workspace))
+            assert (two.before, two.after) == (prompt, stricter)
+            assert [node.version for node in lineage(workspace, prompt.name)][-1] != ""
+            export_run(workspace, optimized.run_id, folder / "out", formats=("jsonl", "md"))
+            assert result.run_id == optimized.run_id
+            assert prompt.large_bank is not None
+            bank = prompt.large_bank.version
+            assert (folder / "out" / f"{bank}.cases.jsonl").is_file()
+            assert workspace.database.read("SELECT version FROM bank") == [(bank,)]
+            assert [path.name for path in banks_of(workspace).iterdir()] == [f"{bank}.cases.jsonl"]
+
+
+def test_a_bank_is_written_before_what_names_it(place: Path) -> None:
+    """Where the judge cannot be written, its bank stands there already; and so in the database."""
+    prompt = with_bank(place / "old.jsonl")
+    (place / "mine.yaml").mkdir()
+    with pytest.raises(OSError, match=r"mine\.yaml"):
+        keep_judge(Registry(), prompt, place / "mine.yaml")
+    (bank,) = place.glob("*.cases.jsonl")
+    (place / "mine.yaml").rmdir()
+    keep_judge(Registry(), prompt, place / "mine.yaml")
+    assert read_prompt(place / "mine.yaml") == prompt
+    bank.unlink()
+    with pytest.raises(PromptError, match="there is no file"):
+        read_prompt(place / "mine.yaml")
+
+
+def test_a_hundred_versions_with_one_bank_keep_it_once(place: Path) -> None:
+    """In the folder and in the database; each is read back whole."""
+    first = with_bank(place / "old.jsonl")
+    versions = [first.edited(criteria=f"{first.criteria}\nRule {i}.") for i in range(100)]
+    with Workspace(place) as workspace:
+        keep_banks(workspace, *versions)
+        for prompt in versions:
+            workspace.registry.keep(prompt)
+        assert len(list((place / "prompts").rglob("*.jsonl"))) == 1
+        assert workspace.database.read("SELECT count(*) FROM bank") == [(1,)]
+        known = {prompt.version: prompt for prompt in workspace.registry.versions(first.name)}
+        assert known == {prompt.version: prompt for prompt in (*versions, PLAIN)}
