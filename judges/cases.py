@@ -218,6 +218,13 @@ class Cases:
         if not self.by.strip():
             raise PromptError(f"by is empty; it is one of {', '.join(WAYS)}, or a model's name")
 
+    def describe(self) -> str:
+        """Say in words which cases stand before a row."""
+        ways = {"near": "the nearest of", "fixed": "the first of", "random": "drawn from"}
+        way = ways.get(self.by, f"the nearest by {self.by} of")
+        even = ", as many of each decision" if self.balanced else ""
+        return f"{self.count} decided cases, {way} {len(self.bank):,}{even}"
+
     def seen(self, scale: OutputScale) -> list[Any]:  # Any: JSON
         """Return what of it changes what a judge of this scale is shown, for the judge's version.
 

@@ -125,6 +125,10 @@ class Dataset:
             raise ValueError(f"row {row.id!r} has no label")
         return self.labels.positive(row.label)
 
+    def decision(self, row: Row) -> float:
+        """Return a labelled row's class where labels are a choice, else whether it is positive."""
+        return row.label or 0.0 if self.labels.kind == "choice" else float(self.positive(row))
+
 
 def hash_rows(rows: Iterable[Row]) -> str:
     """Return 32 hexadecimal digits of the hash of all ids, inputs, labels, reviews and groups,

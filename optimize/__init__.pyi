@@ -29,7 +29,7 @@ from .losses.reading import ModelReading, read_by_model
 from .losses.settling import ObjectiveWords, Unsettled, read_objective
 from .minibatch import minibatch
 from .outcome import BY_GATE, RUN_OUTCOMES, GateOutcome, RunOutcome, exit_code
-from .proposers.fewshot import FewShot
+from .proposers.cases import ShowCases
 from .proposers.gepa import Gepa
 from .proposers.human import HumanEdit
 from .proposers.mipro import Mipro
@@ -63,7 +63,6 @@ __all__ = [
     "Decision",
     "Event",
     "Expression",
-    "FewShot",
     "Floor",
     "GateOutcome",
     "Gepa",
@@ -94,6 +93,7 @@ __all__ = [
     "RunSettings",
     "SearchState",
     "Services",
+    "ShowCases",
     "Study",
     "Survivor",
     "Target",

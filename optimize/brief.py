@@ -397,6 +397,9 @@ def _changes(old: JudgePrompt, new: JudgePrompt, old_name: str, new_name: str) -
     """Say which words only one of two prompts has."""
     lines: list[str] = []
     for diff in diff_prompts(old, new):
+        if diff.part == "cases":  # whole rows
+            lines.append("The decided cases before each row differ.")
+            continue
         for piece in diff.pieces:
             words = " ".join(piece.text.split())
             if piece.kind != "same" and words:

@@ -1,5 +1,5 @@
 """The diff of two prompts as hunks that can be taken one by one: a sentence or a demonstration
-each.
+each, and the decided cases as a whole.
 
 A sentence is added, removed, or reworded where an old and a new one share most of their words; the
 anchor of a grade is reworded as a whole. Spacing alone makes
@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from ..judges import Example, InputError, JudgePrompt, OutputScale, PromptError
 from ..judges.notebook_display import html_table
+from .word_diff import changed_cases
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Part = Literal["system", "criteria", "anchors", "reply", "examples"]
+Part = Literal["system", "criteria", "anchors", "reply", "examples", "cases"]
 TEXTS: tuple[Part, ...] = ("system", "criteria", "reply")
 Kind = Literal["added", "removed", "reworded", "spacing"]
 
@@ -147,6 +148,8 @@ def split_hunks(before: JudgePrompt, after: JudgePrompt) -> PromptDiff:
     aligned["anchors"] = align_anchors(before.scale, after.scale)
     aligned["reply"] = align_texts(before.reply, after.reply)
     aligned["examples"] = align_examples(before.examples, after.examples)
+    went, came = (Sentence(None, text) if text else None for text in changed_cases(before, after))
+    aligned["cases"] = [Alignment(went, came)] if went or came else []
     hunks: list[Hunk] = []
     for part, steps in aligned.items():
         for i in changes(steps):
@@ -185,7 +188,10 @@ def compose(diff: PromptDiff, chosen: Collection[int]) -> JudgePrompt:
         anchors[grade] = side.scale.anchors[grade]
     composed = replace(composed, scale=replace(composed.scale, anchors=anchors))
     items = (_side(step, taken) for step in diff.steps["examples"])
-    return replace(composed, examples=tuple(item for item in items if isinstance(item, Example)))
+    examples = tuple(item for item in items if isinstance(item, Example))
+    own = {step.hunk for step in diff.steps["cases"]}
+    side = diff.after if own & taken else diff.before
+    return replace(composed, examples=examples, cases=side.cases)
 
 
 def _side(step: Alignment, taken: Collection[int]) -> Item | None:

@@ -10,13 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from ..judges import Example, JudgePrompt, OutputScale, Row, estimate_tokens
+from ..judges import JudgePrompt, OutputScale, Row, estimate_tokens
 from ..judges.plain_cases import words_of
 
 PHRASE_WORDS = 8
 """A run of this many words shared with a row counts as quoting it."""
-EXAMPLE_TOKENS = 8_000
-"""Tokens that the inputs of new demonstrations may have together."""
 
 ViolationName = Literal[
     "unchanged",
@@ -29,7 +27,7 @@ ViolationName = Literal[
     "part_not_editable",
     "token_cap",
     "quotes_row",
-    "example_not_training",
+    "case_not_training",
     "hidden_characters",
 ]
 
@@ -46,7 +44,7 @@ _BLANK = frozenset(
         *(*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)),
     ]
 )
-_FREE_PARTS = ("system", "criteria", "reply", "examples")
+_FREE_PARTS = ("system", "criteria", "reply", "examples", "cases")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,24 +107,12 @@ def check_candidate(
         candidate: The proposed prompt.
         phrases: The rows it may not quote (training and validation rows; the holdout is sealed).
         editable: The parts that were allowed to change.
-        training: The rows that new demonstrations may be made of; any other row, a sealed one above
-            all, is refused.
+        training: The rows that new cases may be made of; any other row, a sealed one above all, is
+            refused.
     """
     tokens, limit = _tokens(candidate, original), token_cap(original)
     if tokens > limit:
         return (Violation("token_cap", f"about {tokens} tokens, the cap is {limit}"),)
-    example_tokens = sum(
-        estimate_tokens(text)
-        for example in _added(original, candidate)
-        for text in example.inputs.values()
-    )
-    if example_tokens > EXAMPLE_TOKENS:
-        return (
-            Violation(
-                "token_cap",
-                f"new demonstrations of about {example_tokens} tokens, the cap is {EXAMPLE_TOKENS}",
-            ),
-        )
     broken: list[Violation] = []
     if candidate.version == original.version:
         broken.append(Violation("unchanged", "the candidate is the same prompt"))
@@ -148,7 +134,7 @@ def check_candidate(
             )
     if quoted := _quoted(original, candidate, phrases):
         broken.append(Violation("quotes_row", f"quotes row {quoted[0]!r}: {quoted[1]!r}"))
-    broken += _foreign_examples(original, candidate, training)
+    broken += _foreign_cases(original, candidate, training)
     if hidden := sorted(_hidden(_all_text(candidate)) - _hidden(_all_text(original))):
         broken.append(
             Violation(
@@ -165,44 +151,30 @@ def _tokens(candidate: JudgePrompt, original: JudgePrompt) -> int:
     return estimate_tokens(_text(candidate)) + anchors[0] - anchors[1]
 
 
-def _added(original: JudgePrompt, candidate: JudgePrompt) -> list[Example]:
-    """Return the demonstrations whose inputs the original does not show."""
-    old_inputs = [dict(example.inputs) for example in original.examples]
-    return [example for example in candidate.examples if dict(example.inputs) not in old_inputs]
-
-
-def _foreign_examples(
+def _foreign_cases(
     original: JudgePrompt, candidate: JudgePrompt, training: Iterable[Row]
 ) -> list[Violation]:
-    added = _added(original, candidate)
+    old, new = (() if p.cases is None else p.cases.bank.cases for p in (original, candidate))
+    known = {tuple(case.inputs[name] for name in candidate.inputs) for case in old}
+    added = [tuple(case.inputs[name] for name in candidate.inputs) for case in new]
+    added = [inputs for inputs in added if inputs not in known]
     if not added:
         return []
-    names = candidate.inputs
-    training_inputs = {tuple(row.inputs.get(name) for name in names) for row in training}
-    foreign = sum(
-        tuple(example.inputs.get(name) for name in names) not in training_inputs
-        for example in added
-    )
-    # Which rows they are is not told: one of them may be sealed.
-    detail = f"{foreign} of {len(added)} new demonstrations are no training rows"
-    return [Violation("example_not_training", detail)] if foreign else []
+    rows = {tuple(row.inputs.get(name) for name in candidate.inputs) for row in training}
+    foreign = sum(inputs not in rows for inputs in added)
+    # Which rows they are is not said: one of them may be sealed.
+    detail = f"{foreign} of {len(added)} new cases are no training rows"
+    return [Violation("case_not_training", detail)] if foreign else []
 
 
 def _quoted(
     original: JudgePrompt, candidate: JudgePrompt, phrases: PhraseIndex
 ) -> tuple[str, str] | None:
-    """Look for quotations; the reply of a demonstration may quote the row that it answers."""
-    old_text = _all_text(original)
+    """Look for quotations in the texts of a prompt; cases are whole rows, and meant to be."""
     own = "\n".join(
         (candidate.system, candidate.criteria, candidate.scale.anchors_text, candidate.reply)
     )
-    if quotation := phrases.quoted(own, allowed=old_text):
-        return quotation
-    answered = (
-        phrases.quoted(example.reply, allowed="\n".join((old_text, *example.inputs.values())))
-        for example in candidate.examples
-    )
-    return next(filter(None, answered), None)
+    return phrases.quoted(own, allowed=_all_text(original))
 
 
 def _scale_change(old: OutputScale, new: OutputScale, editable: tuple[str, ...]) -> str:

@@ -28,7 +28,6 @@ from .events import ProposalRecord, StepTaken
 from .invariants import check_candidate
 from .outcome import FAILED, NO_PROPOSAL
 from .proposers import NoProposal, Proposal, Trial, Unanswered, Workbench
-from .proposers.prompt_parts import rows_shown
 from .proposers.proposer import view_of
 from .search_state import SearchState
 from .settings import LEAST_VALIDATED
@@ -100,7 +99,6 @@ class Step:
             return replace(record, violations=violations)
         if any(attempt.prompt.version == prompt.version for attempt in state.past):
             return replace(record, result="tried before")
-        state.quoted.update(rows_shown(prompt, state.train.dataset.rows))
         try:
             return self._validate(prompt, record)
         except LossError as error:

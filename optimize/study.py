@@ -78,7 +78,7 @@ def label_doubts(dataset: Dataset) -> dict[str, str]:
     clusters = Clusters(len(rows))
     join_near_duplicates(rows, clusters, each_input=True)
     first: dict[int, dict[float, str]] = {}
-    decisions = [_decision(dataset, row) for row in rows]
+    decisions = [dataset.decision(row) for row in rows]
     for i, row in enumerate(rows):
         first.setdefault(clusters.find(i), {}).setdefault(decisions[i], row.id)
     doubts: dict[str, str] = {}
@@ -88,12 +88,6 @@ def label_doubts(dataset: Dataset) -> dict[str, str]:
         if other is not None:
             doubts[row.id] = other
     return doubts
-
-
-def _decision(dataset: Dataset, row: Row) -> float:
-    if dataset.labels.kind == "choice":
-        return row.label or 0.0
-    return float(dataset.positive(row))
 
 
 def column_values(

@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Literal
 
-from ..judges import JudgePrompt
+from ..judges import Case, Cases, JudgePrompt
 
 Kind = Literal["same", "old", "new"]
 KINDS: tuple[Kind, ...] = ("same", "old", "new")
@@ -26,6 +26,11 @@ LONG = 2_000
 """Words from which on the commonest ones no longer start a match, as comparing them all takes too
 long.
 """
+
+LISTED = 20
+"""Cases of a bank that are shown, and those that came or went."""
+CASE_CHARACTERS = 300
+"""Of each text of a case that is shown."""
 
 # A word with its inner dots, hyphens and apostrophes, one letter of a script that has no spaces, or
 # one sign.
@@ -76,11 +81,12 @@ def diff_prompts(before: JudgePrompt, after: JudgePrompt) -> tuple[PartDiff, ...
     """Return what differs between two versions of a judge, part by part; parts that are equal are
     left out.
     """
-    sides = zip(prompt_parts(before), prompt_parts(after), strict=True)
+    old, new = dict(prompt_parts(before)), dict(prompt_parts(after))
+    old["cases"], new["cases"] = changed_cases(before, after)
     return tuple(
-        PartDiff(part=part, pieces=diff_words(old, new))
-        for (part, old), (_, new) in sides
-        if old != new
+        PartDiff(part=part, pieces=diff_words(text, new[part]))
+        for part, text in old.items()
+        if text != new[part]
     )
 
 
@@ -103,7 +109,46 @@ def prompt_parts(prompt: JudgePrompt) -> tuple[tuple[str, str], ...]:
             "\n".join(f"{name}: {kind}" for name, kind in prompt.reply_schema.items()),
         ),
         ("examples", "\n\n".join(examples)),
+        ("cases", "" if prompt.cases is None else _cases_text(prompt.cases, frozenset())),
     )
+
+
+def changed_cases(before: JudgePrompt, after: JudgePrompt) -> tuple[str, str]:
+    """Return how each of two judges chooses its decided cases, with those of its bank that the
+    other's lacks; both empty where nothing differs.
+    """
+    if before.cases == after.cases:
+        return "", ""
+    sides = (before.cases, after.cases)
+    banks = [() if side is None else side.bank.cases for side in sides]
+    contents = [frozenset(map(_content, bank)) for bank in banks]
+    texts = [
+        "" if side is None else _cases_text(side, without)
+        for side, without in zip(sides, contents[::-1], strict=True)
+    ]
+    return texts[0], texts[1]
+
+
+def _content(case: Case) -> tuple[object, ...]:
+    return (*sorted(case.inputs.items()), case.label, case.reason)
+
+
+def _cases_text(cases: Cases, without: frozenset[tuple[object, ...]]) -> str:
+    """Write how cases are chosen, and the first ones of the bank that are not among others."""
+    own = [case for case in cases.bank.cases if _content(case) not in without]
+    more = [f"and {len(own) - LISTED:,} more cases"] if len(own) > LISTED else []
+    head = f"{cases.describe()} (bank {cases.bank.version})"
+    return "\n\n".join([head, *map(_case_text, own[:LISTED]), *more])
+
+
+def _case_text(case: Case) -> str:
+    lines = [f"{name}: {_cut(text)}" for name, text in case.inputs.items()]
+    lines.append(f"=> {case.label}")
+    return "\n".join([*lines, f"reason: {_cut(case.reason)}"] if case.reason else lines)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= CASE_CHARACTERS else f"{text[:CASE_CHARACTERS]}…"
 
 
 def _words(text: str) -> list[_Word]:

@@ -347,10 +347,10 @@ def optimize(
             test; test is sealed.
         slice: `auto`, `all`, a saved slice's file, or conditions such as `dataset = ragtruth`.
         steps: Optimizer steps.
-        proposer: Who writes the new prompt: `textgrad`, `gepa`, `mipro`, `fewshot`, `guidelines` or
+        proposer: Who writes the new prompt: `textgrad`, `gepa`, `mipro`, `cases`, `guidelines` or
             `rewrite`.
         editable: Parts of the prompt that may change, of `criteria`, `anchors`, `system`,
-            `examples`, `reply`; the criteria unless given.
+            `cases`, `reply`; the criteria unless given.
         explanation: The column with annotators' reasons, which the optimizer model reads;
             `guidelines` needs it.
         optimizer_model: The model that writes loss and criteria; the judge's unless given.

@@ -1,13 +1,5 @@
-from .demonstrations import (
-    PEOPLE,
-    Demonstration,
-    demonstrate,
-    human_grade,
-    list_demonstrations,
-    pool,
-)
-from .dspy_adapter import ROW, VERSION, Search, load_dspy
-from .fewshot import FewShot, tuning_rows
+from .cases import ShowCases
+from .dspy_adapter import ROW, VERSION, Search, load_dspy, tuning_rows
 from .gepa import Gepa
 from .human import HumanEdit
 from .mipro import Mipro
@@ -20,12 +12,9 @@ from .workbench import Ask, Trial, Unanswered, Workbench
 
 __all__ = [
     "PARTS",
-    "PEOPLE",
     "ROW",
     "VERSION",
     "Ask",
-    "Demonstration",
-    "FewShot",
     "Gepa",
     "HumanEdit",
     "Mipro",
@@ -35,17 +24,14 @@ __all__ = [
     "Proposer",
     "Rewrite",
     "Search",
+    "ShowCases",
     "StepBound",
     "TextGrad",
     "Trial",
     "Unanswered",
     "Workbench",
     "constraints",
-    "demonstrate",
-    "human_grade",
-    "list_demonstrations",
     "load_dspy",
-    "pool",
     "read_tagged",
     "show_prompt",
     "tuning_rows",

@@ -1,18 +1,18 @@
 """DSPy's optimizers on training rows, kept to our client; the only file that imports DSPy.
 
 DSPy 3.4 (Khattab et al., 2024) supplies the optimizers. The judge becomes a predictor with its own
-inputs and reply fields; its criteria are the signature's instructions, its demonstrations the
-predictor's. An adapter of ours renders every trial as the judge's own messages and reads it with
-the judge's own reader, so that what is tried is what will be sent, and what DSPy's ChatAdapter
-would have sent (its `[[ ## field ## ]]` headers) never is. What the optimizers ask of a model
-besides goes through an engine that asks the workbench: no litellm, cache, history or terminal.
+inputs and reply fields; its criteria are the signature's instructions, its decided cases the
+predictor's demonstrations. An adapter of ours renders every trial as the judge's own messages and
+reads it with the judge's own reader, so that what is tried is what will be sent, and what DSPy's
+ChatAdapter would have sent (its `[[ ## field ## ]]` headers) never is. What the optimizers ask of a
+model besides goes through an engine that asks the workbench: no litellm, cache, history or
+terminal.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
-import json
 import logging
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -25,17 +25,19 @@ import numpy as np
 
 from ...judges import (
     Answer,
+    CaseBank,
+    Cases,
     Completion,
-    Example,
     JudgePrompt,
     JudgewrightError,
     Message,
+    OutputScale,
     Request,
     Row,
     Unscored,
     Verdict,
 )
-from .demonstrations import SURE, fields_of, human_grade, write_reply
+from .cases import MOST_TOKENS
 from .prompt_parts import same_inputs
 from .proposer import NoProposal, Proposal
 from .texts import TEXT_LIMIT, too_long
@@ -47,6 +49,13 @@ RESERVED = frozenset(
     {VERSION, ROW, "augmented", "config", "demos", "lm", "new_signature", "prediction", "signature"}
 )
 """Names that DSPy takes for its own; an input of such a name cannot be handed over."""
+TUNING_ROWS = 24
+"""Training rows a search ranks prompts on at most."""
+LEAST_ROWS = 4
+PEOPLE = "as people graded this row"
+"""What stands in a text field where nobody gave a reason."""
+SURE = 0.9
+"""The confidence of a reply in people's name; one that is never unsure cannot be ranked by it."""
 NOTE = "every trial sent the judge's own messages instead of DSPy's ChatAdapter format"
 
 
@@ -71,8 +80,8 @@ class Search:
     rows: Sequence[Row]
     """The rows that prompts are ranked on."""
     step: int
-    examples: tuple[Example, ...] = ()
-    """Demonstrations that stay in front of those DSPy chooses."""
+    explanation: str | None = None
+    """The column with annotators' reasons."""
     spent: int = 0
     own_requests: int = 0
     """Requests of DSPy's own to the optimizer model so far; makes equal ones different."""
@@ -143,35 +152,30 @@ class Search:
     def prompt_from(self, criteria: str, demos: Sequence[Any] = ()) -> JudgePrompt:
         """Return the judge prompt that DSPy's instructions and demonstrations stand for."""
         prompt = self.prompt
-        examples: list[Example] = []
-        for demo in demos:
-            inputs = {name: str(demo[name]) for name in prompt.inputs}
-            fields = {name: demo[name] for name in outputs_of(prompt)}
-            examples.append(Example(inputs=inputs, reply=write_reply(prompt, fields)))
+        cases = prompt.cases
+        if demos:
+            rows = [self.row_of(demo) for demo in demos]
+            labels = self.bench.train.judged.dataset.labels
+            bank = CaseBank.of(rows, labels, prompt.inputs, reason=self.explanation)
+            cases = Cases(
+                bank=bank, count=len(bank), balanced=False, by="fixed", max_tokens=MOST_TOKENS
+            )
         # DSPy may take off the white space around instructions that it never changed.
         same = criteria.strip() == prompt.criteria.strip()
-        return replace(
-            prompt,
-            criteria=prompt.criteria if same else criteria,
-            examples=(*self.examples, *examples),
-        )
+        return replace(prompt, criteria=prompt.criteria if same else criteria, cases=cases)
 
-    def row_example(
-        self, row: Row, demonstration: Example | None = None
-    ) -> Any:  # Any: a dspy.Example
-        """Return a training row as DSPy's example, with the fields of the reply a good judge gives.
+    def row_of(self, inputs: Any) -> Row:  # Any: DSPy's example or a mapping
+        """Return the training row with these inputs."""
+        key = tuple(str(inputs[name]) for name in self.prompt.inputs)
+        return next(row for row in self.bench.rows if same_inputs(self.prompt, row) == key)
 
-        Args:
-            row: A training row.
-            shown: The row as a demonstration; without it the row only ranks.
+    def row_example(self, row: Row) -> Any:  # Any: a dspy.Example
+        """Return a training row as DSPy's example, with the fields of the reply a good judge
+        gives.
         """
         prompt, judged = self.prompt, self.bench.train.judged
-        fields: dict[str, object]
-        if demonstration is not None and prompt.reply_schema:
-            fields = json.loads(demonstration.reply)
-        else:
-            grade = human_grade(row.label or 0.0, judged.dataset.labels, prompt.scale)
-            fields = fields_of(prompt, grade, "", SURE)
+        grade = human_grade(row.label or 0.0, judged.dataset.labels, prompt.scale)
+        fields = fields_of(prompt, grade, "", SURE)
         inputs = {name: row.inputs[name] for name in prompt.inputs}
         example = load_dspy().dspy.Example(**inputs, **fields, **{ROW: row.id})
         return example.with_inputs(*prompt.inputs)
@@ -256,6 +260,57 @@ def outputs_of(prompt: JudgePrompt) -> tuple[str, ...]:
     return tuple(prompt.reply_schema) or ("score",)
 
 
+def tuning_rows(bench: Workbench, groups: set[str], *, limit: int) -> list[Row]:
+    """Draw labelled training rows that belong to none of these groups, in the order of the
+    table.
+    """
+    other_rows = [
+        row for row in bench.rows if row.label is not None and (row.group or row.id) not in groups
+    ]
+    if not other_rows:
+        return []
+    size = min(TUNING_ROWS, limit, len(other_rows))
+    drawn = np.random.default_rng(bench.seed).choice(len(other_rows), size=size, replace=False)
+    return [other_rows[i] for i in np.sort(drawn).tolist()]
+
+
+def human_grade(label: float, labels: OutputScale, scale: OutputScale) -> float:
+    """Return the grade on the judge's scale that a label stands for: itself, or the end of the
+    scale it lies toward.
+    """
+    if scale.contains(label) and (scale.levels == labels.levels or scale.kind == "probability"):
+        return label
+    return float(scale.high if labels.positive(label) else scale.low)
+
+
+def fields_of(
+    prompt: JudgePrompt, grade: float, rationale: str, confidence: float | None
+) -> dict[str, object]:
+    """Return the fields of a reply in the order of the prompt's schema, the grade as the schema
+    writes it.
+    """
+    texts = [name for name, kind in prompt.reply_schema.items() if kind == "text"]
+    lines = rationale.split("\n")
+    # The rationale of a verdict is its text fields, a line each; anything else cannot be put back.
+    if len(lines) != len(texts) or not all(map(str.strip, lines)):
+        lines = [PEOPLE] * len(texts)
+    scale = prompt.scale
+    score: object = scale.written(grade) if scale.kind == "probability" else int(grade)
+    if scale.labels and scale.kind != "probability":
+        score = scale.labels[int(grade)]
+    if not prompt.reply_schema:
+        return {"score": score}
+    values: dict[str, object] = {
+        "score": score,
+        "confidence": SURE if confidence is None else confidence,
+    }
+    texts_in_order = iter(lines)
+    fields: dict[str, object] = {}
+    for name, kind in prompt.reply_schema.items():
+        fields[name] = next(texts_in_order) if kind == "text" else values[kind]
+    return fields
+
+
 @cache
 def load_dspy() -> Any:  # Any: classes that exist only once DSPy is imported
     """Import DSPy and build our subclasses of it; its cache is never built, so that its folder is
@@ -278,8 +333,7 @@ def load_dspy() -> Any:  # Any: classes that exist only once DSPy is imported
             if tuple(signature.output_fields) != outputs_of(search.prompt):
                 return super().__call__(lm, lm_kwargs, signature, demos, inputs)
             prompt = search.prompt_from(signature.instructions, demos)
-            key = tuple(str(inputs[name]) for name in search.prompt.inputs)
-            row = next(row for row in search.bench.rows if same_inputs(search.prompt, row) == key)
+            row = search.row_of(inputs)
             search.judge(prompt, [row])
             verdict, _ = search.results[prompt.version, row.id]
             if verdict is None:

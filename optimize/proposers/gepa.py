@@ -11,8 +11,7 @@ from typing import Any
 from ...judges import JudgePrompt
 from ..brief import Brief
 from ..minibatch import minibatch
-from .dspy_adapter import Search
-from .fewshot import LEAST_ROWS, tuning_rows
+from .dspy_adapter import LEAST_ROWS, Search, tuning_rows
 from .prompt_parts import Part
 from .proposer import NoProposal, Proposal, StepBound
 from .rewrite import Rewrite
@@ -58,14 +57,7 @@ class Gepa:
             range(len(costs)), [cost for _, cost in costs], self.learn_from, seed=seed
         )
         learned = [costs[i][0] for i in drawn]
-        search = Search(
-            prompt=prompt,
-            bench=bench,
-            calls=self.calls,
-            rows=rows,
-            step=step,
-            examples=prompt.examples,
-        )
+        search = Search(prompt=prompt, bench=bench, calls=self.calls, rows=rows, step=step)
 
         def reflect(
             candidate: Mapping[str, str],

@@ -5,23 +5,21 @@ back.
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from ...judges import Completion, Example, InputError, JudgePrompt, Row, Verdict, read_reply
+from ...judges import InputError, JudgePrompt, Row
 
-Part = Literal["criteria", "anchors", "system", "examples", "reply"]
-PARTS: tuple[Part, ...] = ("criteria", "anchors", "system", "examples", "reply")
-"""The parts of a prompt that may be rewritten; of the scale only its anchors, the words for what a
-grade means.
+Part = Literal["criteria", "anchors", "system", "cases", "reply"]
+PARTS: tuple[Part, ...] = ("criteria", "anchors", "system", "cases", "reply")
+"""The parts of a prompt that may change; of the scale only its anchors, the words for what a grade
+means. All but the decided cases are texts that are written anew.
 """
 ROLES: dict[Part, str] = {
     "criteria": "evaluation criteria that an LLM judge follows when it grades a row",
     "anchors": "anchors of an LLM judge's scale, a line for each grade that says what it means",
     "system": "system message that tells an LLM judge its role, above the criteria",
-    "examples": "replies that an LLM judge is shown as demonstrations, numbered",
     "reply": "clause that tells an LLM judge how to give its answer",
 }
 GROWTH = 1.3
@@ -30,17 +28,14 @@ ROOM = 80
 """Words that may be added however short the old text is: two or three rules."""
 KINDS_ROOM = 250
 """Words that may be added where rules are written by kind of text."""
-_HEAD = re.compile(r"(?m)^Reply (\d{1,3}):[ \t]*\n?")
 
 
 def text_of(prompt: JudgePrompt, part: Part) -> str:
-    """Return the text of a part; of the demonstrations their replies, since their inputs are
-    rows.
-    """
-    if part == "examples":
-        return "\n\n".join(
-            f"Reply {i}:\n{example.reply}" for i, example in enumerate(prompt.examples, 1)
-        )
+    """Return the text of a part; of the cases which they are."""
+    if part == "cases":
+        if prompt.cases is None:
+            return ""
+        return f"{prompt.cases.describe()} (bank {prompt.cases.bank.version})"
     return prompt.scale.anchors_text if part == "anchors" else str(getattr(prompt, part))
 
 
@@ -51,35 +46,7 @@ def with_text(prompt: JudgePrompt, part: Part, text: str) -> tuple[JudgePrompt |
             return replace(prompt, scale=prompt.scale.with_anchors(text)), ""
         except InputError as error:
             return None, str(error)
-    if part != "examples":
-        return replace(prompt, **{part: text}), ""
-    parts = _HEAD.split(text)
-    numbers, replies = parts[1::2], [reply.strip() for reply in parts[2::2]]
-    if numbers != [str(i) for i in range(1, len(prompt.examples) + 1)]:
-        return (
-            None,
-            (
-                f"it has the replies {', '.join(numbers) or 'none'}; 1 to {len(prompt.examples)}"
-                " are needed"
-            ),
-        )
-    examples: list[Example] = []
-    for number, example, reply in zip(numbers, prompt.examples, replies, strict=True):
-        grade = grade_of(prompt, reply)
-        # The grade is people's; only the words around it may be rewritten.
-        if grade is None or grade != grade_of(prompt, example.reply):
-            return (
-                None,
-                f"reply {number} does not give the grade of the old one in the judge's format",
-            )
-        examples.append(Example(inputs=example.inputs, reply=reply))
-    return replace(prompt, examples=tuple(examples)), ""
-
-
-def grade_of(prompt: JudgePrompt, reply: str) -> float | None:
-    """Return the grade the judge's own reader finds in a reply; None where it finds none."""
-    answer = read_reply(prompt, Completion(text=reply))
-    return answer.score if isinstance(answer, Verdict) else None
+    return replace(prompt, **{part: text}), ""
 
 
 def join_texts(texts: Mapping[Part, str]) -> str:
@@ -103,8 +70,10 @@ def show_prompt(prompt: JudgePrompt, *marked: Part) -> str:
     lines.append(f"The scale: {prompt.scale.describe()}")
     if "anchors" not in marked:
         lines += [f"  {grade} means: {meaning}" for grade, meaning in prompt.scale.anchors.items()]
-    if prompt.examples and "examples" not in marked:
+    if prompt.examples:
         lines.append(f"It is shown {len(prompt.examples)} demonstrations.")
+    if prompt.cases is not None:
+        lines.append(f"Before each row it is shown {prompt.cases.describe()}.")
     rest = "\n".join(lines)
     texts = "\n\n".join(_tagged(part, text_of(prompt, part)) for part in marked)
     return f"{texts}\n\n<REST_OF_PROMPT>\n{rest}\n</REST_OF_PROMPT>"
@@ -140,12 +109,6 @@ def constraints(prompt: JudgePrompt, part: Part) -> list[str]:
             f"Keep a line for each grade, beginning in this order with {grades}; add no grade and"
             " take none out."
         )
-    if part == "examples":
-        rules[1] = (
-            "Change only what the replies say beside the grade; quote nothing but the reply's own"
-            " row."
-        )
-        rules[3] = 'Keep each reply in its format, under its line "Reply N:".'
     return rules
 
 
@@ -175,18 +138,6 @@ def constraints_by_kind(prompt: JudgePrompt, parts: Sequence[Part]) -> list[str]
     return list(dict.fromkeys(rules))
 
 
-def rows_shown(prompt: JudgePrompt, rows: Iterable[Row]) -> list[str]:
-    """Return the ids of the rows that the prompt shows as demonstrations."""
-    demonstrated = {
-        tuple(example.inputs.get(name, "") for name in prompt.inputs) for example in prompt.examples
-    }
-    return (
-        [row.id for row in rows if same_inputs(prompt, row) in demonstrated] if demonstrated else []
-    )
-
-
 def same_inputs(prompt: JudgePrompt, row: Row) -> tuple[str, ...]:
-    """Return the texts of a row that the prompt's template shows, in order: what a demonstration is
-    known by.
-    """
+    """Return the texts of a row that the prompt's template shows, in order."""
     return tuple(row.inputs[name] for name in prompt.inputs)

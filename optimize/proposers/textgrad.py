@@ -16,6 +16,7 @@ from ...judges import JudgePrompt, Message, Request
 from ..brief import Brief, describe_attempt
 from ..brief_figures import describe_wish
 from ..study import READER, Study
+from .cases import ShowCases
 from .prompt_parts import ROLES, Part, constraints, constraints_by_kind, join_texts, text_of
 from .proposer import NoProposal, Proposal, StepBound, View
 from .textgrad_graph import CLOSE_TAG, OPEN_TAG, QUESTIONS, Setting, load_graph
@@ -43,10 +44,12 @@ class TextGrad:
     """Tokens of a reply; None: what the settings of the optimizer model say, else 4,096."""
     retries: int = 2
     """How often a reply without a usable text is asked for again."""
+    cases: ShowCases = ShowCases()  # noqa: RUF009  # frozen
+    """Makes the cases that stand with the new texts, where `parts` has them."""
 
     def bound(self, *, training_rows: int) -> StepBound:
         """See `Proposer.bound`."""
-        variables = 1 if self.view == "all" else len(self.parts)
+        variables = 1 if self.view == "all" else len({*self.parts} - {"cases"})
         again = variables * self.retries
         calls = 2 * variables + again
         # Where all rows do not fit they are read in parts first; `bound_run` counts those calls.
@@ -65,8 +68,7 @@ class TextGrad:
             return NoProposal("no errors on the training rows")
         parts = self._parts_of(prompt)
         if not parts:
-            names = ("demonstrations" if part == "examples" else part for part in self.parts)
-            missing = " and no ".join(names)
+            missing = " and no ".join(part for part in self.parts if part != "cases")
             return NoProposal(f"the prompt has no {missing} to change")
         graph = bench.load("TextGrad", load_graph)
         variables: list[Variable] = [(part,) for part in parts]
@@ -88,6 +90,8 @@ class TextGrad:
         for parts, result in zip(variables, written, strict=True):
             if result.text is not None:
                 new = with_texts(new, parts, texts[parts].value)
+        if "cases" in self.parts:
+            new = self.cases.attach(new, brief, bench)
         return Proposal(
             prompt=replace(new, parent=prompt.version, note=f"textgrad step {step}"),
             gradient="\n".join(g for parts in variables for g in feedback[parts]).strip(),
@@ -165,9 +169,9 @@ class TextGrad:
         return written
 
     def _parts_of(self, prompt: JudgePrompt) -> list[Part]:
-        """Return the parts that may change and that the prompt has."""
-        empty = {"examples": not prompt.examples, "anchors": not prompt.scale.anchors}
-        return [part for part in self.parts if not empty.get(part)]
+        """Return the texts that may change and that the prompt has."""
+        passed = {"cases"} if prompt.scale.anchors else {"cases", "anchors"}
+        return [part for part in self.parts if part not in passed]
 
     def _setting(self, brief: Brief, parts: Variable) -> Setting:
         # What TextGrad calls momentum: the last earlier texts. What each mended and broke stands in

@@ -21,7 +21,6 @@ from .read_objective import named_slice, saved_slices
 
 PACKAGES_OF = {
     "textgrad": ("textgrad", "litellm"),
-    "fewshot": ("optuna",),
     "gepa": ("dspy", "optuna"),
     "mipro": ("dspy", "optuna"),
 }

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from ...optimize import ObjectiveWords
 
 PROPOSERS = (
-    *("textgrad", "rewrite", "fewshot", "gepa", "mipro", "human"),
+    *("textgrad", "rewrite", "cases", "gepa", "mipro", "human"),
     *brought("proposers"),
 )
+GONE_PROPOSERS = {"fewshot": "--proposer cases --cases-by fixed"}
+"""Those of earlier versions, with what to type instead."""
 LABEL_SCALE = (
     "Scale of the labels: binary, probability, low-probability, or LOW..HIGH@THRESHOLD [default:"
     " read from them]."
@@ -308,8 +310,8 @@ class ProposerOptions:
     editable: tuple[str, ...] = _search(
         (),
         "Comma-separated parts that may change: criteria, anchors (what each grade means), system,"
-        " examples, reply [default: criteria; with --view all anchors too; in your own edit all but"
-        " anchors].",
+        " cases (with TextGrad), reply [default: criteria; with --view all anchors too; in your own"
+        " edit all but anchors].",
         kind="names",
         proposers=("textgrad", "rewrite", "human"),
     )
@@ -329,10 +331,28 @@ class ProposerOptions:
     )
     step_calls: int | None = _search(
         None,
-        "Calls in one step of fewshot, gepa or mipro [200, 120, 120].",
+        "Calls in one step of gepa or mipro [120].",
         kind="integer",
         low=20,
-        proposers=("fewshot", "gepa", "mipro"),
+        proposers=("gepa", "mipro"),
+    )
+    cases: int = _search(
+        4,
+        "Decided cases that the judge is shown before each row.",
+        low=1,
+        high=64,
+        proposers=("cases", "textgrad"),
+    )
+    cases_by: str = _search(
+        "near",
+        "Which cases: near (most like the row), fixed, random, or the name of an embeddings model.",
+        proposers=("cases", "textgrad"),
+    )
+    cases_from: str = _search(
+        "all",
+        "The open rows that cases are taken from: all, or those of the slice.",
+        choices=("all", "slice"),
+        proposers=("cases", "textgrad"),
     )
     edit: str | None = _search(
         None,

@@ -22,7 +22,6 @@ from ...judges.claims import ClaimSettings
 from ...judges.files import load_as_said, with_audited_labels
 from ...optimize import (
     PARTS,
-    FewShot,
     Gepa,
     HumanEdit,
     Mipro,
@@ -31,6 +30,7 @@ from ...optimize import (
     Proposer,
     Rewrite,
     RunSettings,
+    ShowCases,
     TextGrad,
     View,
     parse_loss,
@@ -42,7 +42,14 @@ from ...optimize.options import (
     option_fields,
     spelling,
 )
-from ..config.command_options import PROPOSERS, OptimizeOptions, ProposerOptions, RowOptions, Via
+from ..config.command_options import (
+    GONE_PROPOSERS,
+    PROPOSERS,
+    OptimizeOptions,
+    ProposerOptions,
+    RowOptions,
+    Via,
+)
 from ..plugins import brought, load
 from .engines import engine_of_run
 
@@ -264,13 +271,14 @@ def open_proposer(config: RunConfig) -> Proposer:
             view: View = "all" if config.view == "all" else "errors"
             usual: tuple[Part, ...] = ("criteria", "anchors") if view == "all" else ("criteria",)
             parts = _editable(config.editable, usual)
-            return TextGrad(parts=parts, view=view, temperature=config.temperature)
+            cases = _cases(config)
+            return TextGrad(parts=parts, view=view, temperature=config.temperature, cases=cases)
         case "rewrite":
             return Rewrite(
                 parts=_editable(config.editable, ("criteria",)), temperature=config.temperature
             )
-        case "fewshot":
-            return _with_calls(FewShot(), config.step_calls)
+        case "cases":
+            return _cases(config)
         case "gepa":
             return _with_calls(Gepa(), config.step_calls)
         case "mipro":
@@ -290,7 +298,13 @@ def _editable(chosen: Collection[str], usual: tuple[Part, ...]) -> tuple[Part, .
     return tuple(part for part in PARTS if part in chosen) or usual
 
 
-def _with_calls(proposer: FewShot | Gepa | Mipro, calls: int | None) -> Proposer:
+def _cases(config: RunConfig) -> ShowCases:
+    return ShowCases(
+        count=config.cases, by=config.cases_by, only_slice=config.cases_from == "slice"
+    )
+
+
+def _with_calls(proposer: Gepa | Mipro, calls: int | None) -> Proposer:
     return proposer if calls is None else replace(proposer, calls=calls)
 
 
@@ -301,7 +315,10 @@ def _require_sense(config: RunConfig) -> None:
         InputError: One of them is given, or one is missing.
     """
     if config.proposer not in PROPOSERS:
-        raise InputError(f"proposer {config.proposer!r} is none of {', '.join(PROPOSERS)}")
+        raise InputError(
+            f"proposer {config.proposer!r} is none of {', '.join(PROPOSERS)}",
+            hint=GONE_PROPOSERS.get(config.proposer),
+        )
     for field, option, _ in changed_options(config, ProposerOptions):
         if option.proposers and config.proposer not in option.proposers:
             owners = " or ".join(option.proposers)
@@ -318,6 +335,12 @@ def _require_sense(config: RunConfig) -> None:
             f"--editable {unknown[0]!r} is not a part that may change",
             hint=f"parts are {', '.join(PARTS)}",
         )
+    if "cases" in config.editable and config.proposer == "rewrite":
+        raise InputError(
+            "rewrite writes texts alone", hint="--proposer cases, or textgrad with cases beside it"
+        )
+    if {*config.editable} == {"cases"} and config.proposer == "textgrad":
+        raise InputError("--editable cases alone leaves no text to write", hint="--proposer cases")
     if "anchors" in config.editable and not config.judge.scale.anchors:
         raise InputError(
             f"the judge {config.judge.name!r} does not say what its grades mean, so no anchor may"

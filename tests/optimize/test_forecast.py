@@ -25,12 +25,12 @@ from judgewright.optimize import (
     read_objective,
 )
 from judgewright.optimize.proposers import (
-    FewShot,
     Gepa,
     HumanEdit,
     Mipro,
     Proposer,
     Rewrite,
+    ShowCases,
     StepBound,
 )
 from judgewright.runs.demo import write_demo_rows
@@ -153,15 +153,15 @@ def test_no_run_asks_more_than_its_bound(rows: Dataset, seed: int) -> None:
 
 
 @pytest.mark.parametrize("calls", [20, 45])
-@pytest.mark.parametrize("kind", [Rewrite, FewShot, Gepa, Mipro, HumanEdit])
+@pytest.mark.parametrize("kind", [Rewrite, ShowCases, Gepa, Mipro, HumanEdit])
 def test_every_proposer_has_a_bound_that_holds(rows: Dataset, kind: type, calls: int) -> None:
     """Whatever proposes, both models together are asked no more often than the bound says."""
     edit = PROMPT.edited(criteria=PROMPT.criteria + "\nNumbers must agree.")
     proposer = (
         HumanEdit(edit=edit)
         if kind is HumanEdit
-        else Rewrite()
-        if kind is Rewrite
+        else kind()
+        if kind in (Rewrite, ShowCases)
         else kind(calls=calls)
     )
     run = made(rows, calls, proposer, steps=1 if kind is HumanEdit else 2, shares=(30, 20, 30, 20))

@@ -9,6 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import (
+    Case,
+    CaseBank,
+    Cases,
     Example,
     InputError,
     JudgePrompt,
@@ -166,6 +169,27 @@ def test_a_demonstration_is_a_hunk() -> None:
     ]
     assert compose(diff, {2}).examples == (one, two, three)
     assert str(diff.hunks[1]) == "+ x: c\n=> 1"
+
+
+def test_cases_are_one_hunk() -> None:
+    """Taken or left whole: half of a bank is another bank."""
+    cases = [Case(inputs=dict.fromkeys(PROMPT.inputs, x), label=1) for x in "abc"]
+    before, after = (
+        replace(PROMPT, cases=Cases(bank=CaseBank(cases=tuple(bank))))
+        for bank in (cases[:2], cases[1:])
+    )
+    after = after.edited(criteria=f"{PROMPT.criteria} Be strict.")
+    diff = split_hunks(before, after)
+    assert [(hunk.part, hunk.kind) for hunk in diff.hunks] == [
+        ("criteria", "added"),
+        ("cases", "reworded"),
+    ]
+    assert compose(diff, {1}).cases == before.cases
+    assert compose(diff, {2}).cases == after.cases
+    assert compose(diff, {2}).criteria == PROMPT.criteria
+    (came,) = split_hunks(PROMPT, before).hunks
+    assert (came.part, came.kind) == ("cases", "added")
+    assert compose(split_hunks(before, PROMPT), {1}) == PROMPT
 
 
 def test_spacing_alone_is_a_hunk_and_else_follows_the_first_one_taken() -> None:

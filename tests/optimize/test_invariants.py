@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges import Example, JudgePrompt, OutputScale, Registry, Row
+from judgewright.judges import (
+    Case,
+    CaseBank,
+    Cases,
+    Example,
+    JudgePrompt,
+    OutputScale,
+    Registry,
+    Row,
+)
 from judgewright.optimize import PhraseIndex, check_candidate
 
 BASE = Registry().get("groundedness")
@@ -184,13 +193,13 @@ def test_the_scale_of_another_kind_is_another_scale() -> None:
     assert "scale_changed" in names(replace(BASE, scale=OutputScale(kind="binary", threshold=1)))
 
 
-REPLY = '{"criterion": "c", "evidence": "%s", "score": 3, "confidence": 1.0}'
-OPEN = ("criteria", "system", "examples", "reply")
+OPEN = ("criteria", "system", "cases", "reply")
 
 
-def shown(inputs: dict[str, str], evidence: str = "e") -> JudgePrompt:
-    """The base prompt with one demonstration."""
-    return replace(BASE, examples=(Example(inputs=inputs, reply=REPLY % evidence),))
+def shown(inputs: dict[str, str], reason: str = "") -> JudgePrompt:
+    """The base prompt with a bank of one case."""
+    bank = CaseBank(cases=(Case(inputs=inputs, label=3, reason=reason),))
+    return replace(BASE, cases=Cases(bank=bank))
 
 
 def open_names(candidate: JudgePrompt, training: tuple[Row, ...] = (ROW,)) -> set[str]:
@@ -201,38 +210,39 @@ def open_names(candidate: JudgePrompt, training: tuple[Row, ...] = (ROW,)) -> se
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(max_size=60), st.text(max_size=60))
-def test_a_new_demonstration_is_a_training_row_to_the_letter(source: str, statement: str) -> None:
+def test_a_new_case_is_a_training_row_to_the_letter(source: str, statement: str) -> None:
     """Any other texts are refused under their own name, and which row they are of is not told."""
     inputs = {"source": source, "statement": statement}
     surrogates = any("\ud800" <= c <= "\udfff" for c in source + statement)
     if surrogates:
         return
     known = Row(id="t", inputs=inputs)
-    assert "example_not_training" not in open_names(shown(inputs), (ROW, known))
-    assert ("example_not_training" in open_names(shown(inputs))) == (inputs != dict(ROW.inputs))
+    assert "case_not_training" not in open_names(shown(inputs), (ROW, known))
+    assert ("case_not_training" in open_names(shown(inputs))) == (inputs != dict(ROW.inputs))
 
 
-def test_a_demonstrations_reply_may_quote_its_own_row_and_the_criteria_may_not() -> None:
-    """Evidence is a quotation of the row it answers; the same words in the criteria are a leak."""
+def test_a_case_may_quote_its_row_and_the_criteria_may_not() -> None:
+    """A case is a whole row, and a reason quotes it; the same words in the criteria are a leak."""
     words = "harbour crane was sold to a museum in the spring"
     assert open_names(shown(dict(ROW.inputs), words)) == set()
-    other = Row(id="o", inputs={"source": "Something else.", "statement": "s"})
-    assert open_names(shown(dict(other.inputs), words), (ROW, other)) == {"quotes_row"}
     both = replace(shown(dict(ROW.inputs), words), criteria=BASE.criteria + "\n" + words)
     assert open_names(both) == {"quotes_row"}
 
 
-def test_demonstrations_of_the_original_stay_whatever_rows_they_are_of() -> None:
+def test_cases_need_leave_to_change() -> None:
+    """A run that may edit the criteria alone leaves bank, count and choice as they are."""
+    for candidate in (shown(dict(ROW.inputs)), replace(shown(dict(ROW.inputs)), criteria="Rules.")):
+        broken = check_candidate(BASE, candidate, phrases=PHRASES, training=(ROW,))
+        assert [(one.name, "cases" in one.detail) for one in broken] == [
+            ("part_not_editable", True)
+        ]
+
+
+def test_cases_of_the_original_stay_whatever_rows_they_are_of() -> None:
     """What the judge came with is not the run's to refuse."""
     base = shown({"source": "shipped", "statement": "with it"})
     edited = base.edited(criteria=base.criteria + "\nNumbers must match.")
     assert check_candidate(base, edited, phrases=PHRASES) == ()
-
-
-def test_long_demonstrations_meet_a_cap_of_their_own() -> None:
-    """A row of forty thousand words would crowd out the row that is judged."""
-    long = Row(id="l", inputs={"source": "word " * 40_000, "statement": "s"})
-    assert open_names(shown(dict(long.inputs)), (long,)) == {"token_cap"}
 
 
 def test_a_reply_clause_that_may_change_still_names_its_fields() -> None:

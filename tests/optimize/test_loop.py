@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from judgewright.judges import (
+    Case,
+    CaseBank,
+    Cases,
     Dataset,
-    Example,
     JudgePrompt,
     LossError,
     ModelError,
@@ -24,7 +26,6 @@ from judgewright.judges.simulated import Simulated
 from judgewright.optimize import (
     PARTS,
     Brief,
-    FewShot,
     Gepa,
     HumanEdit,
     Mipro,
@@ -35,6 +36,7 @@ from judgewright.optimize import (
     Rewrite,
     RunSettings,
     Services,
+    ShowCases,
     TextGrad,
     Workbench,
     optimize,
@@ -56,7 +58,7 @@ PROPOSERS: dict[str, Proposer] = {
     "textgrad of all parts": TextGrad(parts=PARTS),
     "textgrad of all rows": TextGrad(view="all", parts=("criteria", "anchors")),
     "rewrite": Rewrite(),
-    "fewshot": FewShot(calls=100),
+    "cases": ShowCases(),
     "gepa": Gepa(calls=80),
     "mipro": Mipro(calls=80),
     "human": HumanEdit(edit=EDIT),
@@ -201,21 +203,18 @@ def test_a_persons_edit_meets_the_invariants_and_the_gate(data: Dataset) -> None
 
 
 @pytest.mark.parametrize("part", ["holdout", "validation"])
-def test_a_demonstration_of_a_row_that_is_not_training_is_refused(data: Dataset, part: str) -> None:
+def test_a_case_of_a_row_that_is_not_training_is_refused(data: Dataset, part: str) -> None:
     """However it came by the row; the journal does not tell which one it is."""
     parts = split_dataset(data, shares=(30, 20, 30, 20))
     known = {row.id for row in (*parts.train.rows, *parts.validation.rows)}
     sealed = next(row for row in data.rows if row.id not in known)
     row = sealed if part == "holdout" else parts.validation.rows[0]
-    reply = '{"criterion": "c", "evidence": "e", "score": 0, "confidence": 1.0}'
+    bank = CaseBank(cases=(Case(inputs=row.inputs, label=0),))
     foreign = Fixed(
-        make=lambda prompt, bench: replace(
-            prompt, examples=(Example(inputs=row.inputs, reply=reply),)
-        ),
-        parts=("examples",),
+        make=lambda prompt, bench: replace(prompt, cases=Cases(bank=bank)), parts=("cases",)
     )
     _, steps = run_with(data, foreign, Overheard(), steps=1)
-    assert [violation["name"] for violation in steps[0]["violations"]] == ["example_not_training"]
+    assert [violation["name"] for violation in steps[0]["violations"]] == ["case_not_training"]
     assert row.id not in json.dumps(steps[0]["violations"])
 
 

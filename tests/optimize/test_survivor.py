@@ -12,7 +12,6 @@ import pytest
 
 from judgewright.judges import (
     Dataset,
-    Example,
     JudgedDataset,
     JudgePrompt,
     Registry,
@@ -67,14 +66,11 @@ def run_edit(
     *,
     objective: Objective = GUARDED,
     edit: str = "Numbers and dates must match the source exactly.",
-    examples: tuple[Example, ...] = (),
     **settings: Any,
 ) -> tuple[Outcome, dict[str, Any]]:
     """Run one edit through, and return the outcome with the last event of each kind."""
     journal = MemoryJournal()
-    new = replace(
-        prompt, criteria=f"{prompt.criteria}\n{edit}", examples=examples or prompt.examples
-    )
+    new = replace(prompt, criteria=f"{prompt.criteria}\n{edit}")
     with Client(Simulated()) as client:
         services = Services(
             judge_client=client,
@@ -177,27 +173,6 @@ def test_training_rows_that_no_brief_has_quoted_help_to_choose(data: Dataset) ->
     assert 0 < chance["training_rows"] <= split["train"] - len(quoted)
     assert chance["rows"] == chance["training_rows"] + split["validation"]
     assert chance["holdout_rows"] == split["holdout"]
-
-
-def test_training_rows_that_a_candidate_shows_as_demonstrations_do_not(data: Dataset) -> None:
-    """A judge that is shown people's grade of a row is not chosen by that row, nor by others of its
-    document.
-    """
-    _, before = run_edit(data, PROMPT, MemoryLedger(), look_anyway=True)
-    quoted = {row.group for row in data.rows if row.id in before["step"]["quoted"]}
-    row = next(
-        row for row in data.rows if row.id in before["step"]["rows"] and row.group not in quoted
-    )
-    grade = 3 if row.label else 0
-    reply = (
-        f'{{"criterion": "support", "evidence": "nothing found", "score": {grade}, "confidence":'
-        " 0.9}"
-    )
-    examples = (Example(inputs=row.inputs, reply=reply),)
-    _, after = run_edit(data, PROMPT, MemoryLedger(), look_anyway=True, examples=examples)
-    shown = sum(other.group == row.group for other in data.rows)
-    assert after["step"]["quoted"] == before["step"]["quoted"]
-    assert after["chance"]["training_rows"] == before["chance"]["training_rows"] - shown
 
 
 def test_a_threshold_alone_may_be_what_survives(data: Dataset) -> None:

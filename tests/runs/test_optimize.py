@@ -12,11 +12,11 @@ import pytest
 from judgewright.judges import InputError, Registry
 from judgewright.optimize import (
     PARTS,
-    FewShot,
     Gepa,
     HumanEdit,
     Mipro,
     Rewrite,
+    ShowCases,
     TextGrad,
     exit_code,
 )
@@ -55,7 +55,7 @@ def optimize(*options: str, rows: str = "noted.jsonl") -> int:
 OPTIONS: dict[str, Sequence[str]] = {
     "textgrad": ("--editable", "criteria,system"),
     "rewrite": (),
-    "fewshot": ("--step-calls", "60"),
+    "cases": ("--cases", "2", "--cases-by", "random"),
     "gepa": ("--step-calls", "60"),
     "mipro": ("--step-calls", "80"),
     "human": ("--edit", "edit.yaml"),
@@ -221,7 +221,10 @@ def test_a_configuration_opens_its_proposer_and_survives_json() -> None:
     assert "anchors" not in open_proposer(config(proposer="human", edit=PROMPT.to_yaml())).parts
     assert config(editable=("criteria", "anchors")).for_edit(PROMPT.to_yaml()).editable == PARTS
     assert config(editable=("system",)).for_edit(PROMPT.to_yaml()).editable == ()
-    assert open_proposer(config(proposer="fewshot", step_calls=50)) == FewShot(calls=50)
+    chosen = config(proposer="cases", cases=8, cases_by="fixed", cases_from="slice")
+    assert open_proposer(chosen) == ShowCases(count=8, by="fixed", only_slice=True)
+    both = open_proposer(config(editable=("criteria", "cases"), cases=2))
+    assert both == TextGrad(parts=("criteria", "cases"), cases=ShowCases(count=2))
     assert open_proposer(config(proposer="gepa")) == Gepa()
     assert open_proposer(config(proposer="mipro", step_calls=70)) == Mipro(calls=70)
     assert open_proposer(config(proposer="human", edit=PROMPT.to_yaml())) == HumanEdit(edit=PROMPT)
@@ -232,6 +235,12 @@ def test_a_configuration_opens_its_proposer_and_survives_json() -> None:
     assert RunConfig.from_json(before) == config()
     with pytest.raises(InputError, match="is none of"):
         open_proposer(config(proposer="nobody"))
+    with pytest.raises(InputError, match="is none of") as gone:
+        open_proposer(config(proposer="fewshot"))
+    assert gone.value.hint == "--proposer cases --cases-by fixed"
+    for alone in ({"proposer": "rewrite"}, {}):
+        with pytest.raises(InputError, match="text"):
+            open_proposer(config(editable=("cases",), **alone))
 
 
 def test_a_loss_from_a_file_guides_the_run(

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgewright.judges import Example, Registry
+from judgewright.judges import Case, CaseBank, Cases, Example, Registry
 from judgewright.optimize import Piece, diff_prompts, diff_words, prompt_parts
+from judgewright.optimize.word_diff import LISTED
 
 PROMPT = Registry().get("groundedness")
 TEXT = st.lists(
@@ -110,6 +111,31 @@ def test_a_prompts_diff_names_the_parts_that_differ_and_no_others() -> None:
     assert list(found) == ["criteria", "scale", "examples"]
     assert found["criteria"][-1] == Piece("new", " Be strict.")
     assert "source: s\nstatement: t\n=> {}" in found["examples"][-1].text
+
+
+def test_of_cases_those_that_came_and_went_stand_in_a_diff() -> None:
+    """What both banks have is left out, and of a large bank the first that came are listed."""
+    rows = [
+        Case(inputs={"source": f"text {i}", "statement": "<b>s</b>"}, label=3, reason="why")
+        for i in range(40)
+    ]
+    few, many = (
+        replace(PROMPT, cases=Cases(bank=CaseBank(cases=tuple(cases))))
+        for cases in (rows[:3], rows[1:])
+    )
+    (changed,) = diff_prompts(few, many)
+    assert changed.part == "cases"
+    old, new = ("".join(p.text for p in changed.pieces if p.kind != no) for no in ("new", "old"))
+    assert old.startswith("4 decided cases, the nearest of 3, as many of each decision (bank ")
+    assert old.endswith("\n\nsource: text 0\nstatement: <b>s</b>\n=> 3\nreason: why")
+    assert "text 2\n" not in old + new
+    assert new.count("=> 3") == LISTED
+    assert new.endswith("and 17 more cases")
+    (gone,) = diff_prompts(few, PROMPT)
+    assert {piece.kind for piece in gone.pieces} == {"old"}
+    eight = replace(few, cases=replace(few.cases, count=8))
+    (count,) = diff_prompts(few, eight)
+    assert [piece.text for piece in count.pieces if piece.kind != "same"] == ["4", "8"]
 
 
 @pytest.mark.parametrize("part", ["system", "criteria", "template", "reply"])

@@ -12,7 +12,6 @@ import pytest
 from judgewright.judges import BudgetSpent, Interrupted, ModelError, Registry
 from judgewright.optimize.proposers import (
     PARTS,
-    FewShot,
     Gepa,
     HumanEdit,
     Mipro,
@@ -20,6 +19,7 @@ from judgewright.optimize.proposers import (
     Proposal,
     Proposer,
     Rewrite,
+    ShowCases,
     TextGrad,
     Trial,
     Unanswered,
@@ -215,13 +215,17 @@ class TestHumanEdit(ProposerContract):
     asks = False
 
 
-class TestFewShot(ProposerContract):
-    """A search for demonstrations."""
+class TestShowCases(ProposerContract):
+    """A bank of all training rows."""
 
-    proposer = FewShot(calls=200)
+    proposer = ShowCases()
     asks = False
-    needs_text = False
-    tries = True
+
+
+class TestTextGradWithCases(ProposerContract):
+    """Criteria and anchors from all rows, and cases beside them."""
+
+    proposer = TextGrad(view="all", parts=("criteria", "anchors", "cases"))
 
 
 class TestGepa(ProposerContract):

@@ -1,9 +1,8 @@
 """DSPy behind the seam: what it sends, what it may spend, and what becomes of its instructions and
-demonstrations.
+cases.
 """
 
 import asyncio
-import json
 import os
 import random
 import re
@@ -33,14 +32,7 @@ from judgewright.optimize.proposers import (
 def search_on(desk: Any, *, calls: int = 100, rows: int = 6) -> Search:
     """A search on the first training rows."""
     chosen = desk.train.judged.rows[:rows]
-    return Search(
-        prompt=desk.prompt,
-        bench=desk.bench,
-        calls=calls,
-        rows=chosen,
-        step=1,
-        examples=desk.prompt.examples,
-    )
+    return Search(prompt=desk.prompt, bench=desk.bench, calls=calls, rows=chosen, step=1)
 
 
 @pytest.mark.parametrize("kind", [Gepa, Mipro])
@@ -118,20 +110,21 @@ def test_a_reflection_reads_the_brief(desk: Any) -> None:
     assert desk.prompt.criteria in asked
 
 
-def test_demonstrations_that_dspy_chose_are_training_rows_with_the_judges_reply_format(
-    desk: Any,
-) -> None:
-    """Each carries the prompt's own fields in order."""
+def test_demonstrations_that_dspy_chose_are_cases_with_peoples_label_and_reason(desk: Any) -> None:
+    """A set is fixed, of training rows alone; the prompt's own examples stay as they are."""
     random.seed(5)
     state = random.getstate()
     Mipro(calls=120).propose(desk.prompt, desk.brief, desk.bench, step=1)
     assert random.getstate() == state, "DSPy draws names from the global generator"
-    inputs = [dict(row.inputs) for row in desk.train.judged.rows]
-    shown = [example for prompt, _ in desk.tried for example in prompt.examples]
-    assert shown
-    for example in shown:
-        assert dict(example.inputs) in inputs
-        assert list(json.loads(example.reply)) == list(desk.prompt.reply_schema)
+    rows = {row.id: row for row in desk.train.judged.rows}
+    sets = [prompt.cases for prompt, _ in desk.tried if prompt.cases is not None]
+    assert sets
+    for cases in sets:
+        assert cases.by == "fixed"
+        assert cases.count == len(cases.bank) <= Mipro().cases
+        for case in cases.bank.cases:
+            row = rows[case.id]
+            assert (dict(case.inputs), float(case.label)) == (dict(row.inputs), row.label)
 
 
 def test_instructions_are_grounded_in_the_brief_through_a_field_that_is_announced(
@@ -156,33 +149,22 @@ def test_instructions_are_grounded_in_the_brief_through_a_field_that_is_announce
             assert rule in user
 
 
-def test_instructions_and_demonstrations_map_onto_the_prompt_and_back(desk: Any) -> None:
-    """Unchanged instructions are the prompt's criteria to the letter; a demo becomes a reply in its
-    format.
+def test_instructions_and_cases_map_onto_the_prompt_and_back(desk: Any) -> None:
+    """Unchanged instructions are the prompt's criteria to the letter; a demo becomes a
+    case.
     """
     own = Example(inputs={"source": "s", "statement": "t"}, reply="{}")
     prompt = replace(desk.prompt, criteria=desk.prompt.criteria + "\n ", examples=(own,))
-    search = Search(
-        prompt=prompt, bench=desk.bench, calls=9, rows=(), step=1, examples=prompt.examples
-    )
+    search = Search(prompt=prompt, bench=desk.bench, calls=9, rows=(), step=1, explanation="note")
     module = load_dspy().open_module(prompt)
     assert search.prompt_from(module.signature.instructions) == prompt
-    demo = {
-        "source": "a",
-        "statement": "b",
-        "criterion": "c",
-        "evidence": "d",
-        "score": 3,
-        "confidence": 0.5,
-    }
-    shown = search.prompt_from("New.", [demo]).examples
-    assert shown[0] == own
-    assert json.loads(shown[1].reply) == {
-        "criterion": "c",
-        "evidence": "d",
-        "score": 3,
-        "confidence": 0.5,
-    }
+    row = next(row for row in desk.train.judged.rows if row.meta.get("note"))
+    demo = {**row.inputs, "criterion": "c", "evidence": "d", "score": 3, "confidence": 0.5}
+    new = search.prompt_from("New.", [demo])
+    assert new.examples == (own,)
+    assert new.cases is not None
+    (case,) = new.cases.bank.cases
+    assert (case.id, case.reason) == (row.id, row.meta["note"])
 
 
 def test_a_prompt_over_its_token_cap_is_never_sent(desk: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from judgewright.judges import Example, Progress, Registry
+from judgewright.judges import Progress, Registry
 from judgewright.judges.models import Request
 from judgewright.optimize import Attempt, Brief
 from judgewright.optimize.proposers import NoProposal, Proposal, TextGrad, read_tagged
@@ -248,30 +248,3 @@ def test_parts_that_may_change_each_get_a_gradient_and_a_text(propose: Any) -> N
     assert isinstance(half, Proposal)
     assert (half.prompt.criteria, half.prompt.system) == ("New rule.", PROMPT.system)
     assert len(asked) == 2 + 2 + 2
-
-
-def test_demonstrations_keep_their_rows_and_grades(propose: Any) -> None:
-    """Only what a reply says beside the grade may change; another grade or a lost reply is asked
-    for again.
-    """
-    reply = '{"criterion": "c", "evidence": "e", "score": 2, "confidence": 0.9}'
-    prompt = replace(
-        PROMPT, examples=(Example(inputs={"source": "s", "statement": "t"}, reply=reply),)
-    )
-    proposer = TextGrad(parts=("examples",))
-    better = reply.replace('"e"', '"nothing found"')
-    turned = better.replace("2", "0")
-    wrong = [
-        f"<IMPROVED_VARIABLE>{text}</IMPROVED_VARIABLE>" for text in (f"Reply 1:\n{turned}", better)
-    ]
-    right = f"<IMPROVED_VARIABLE>Reply 1:\n{better}</IMPROVED_VARIABLE>"
-    proposal, asked = propose("Lack.", *wrong, right, proposer=proposer, prompt=prompt)
-    assert isinstance(proposal, Proposal)
-    assert proposal.tries == 3
-    assert proposal.prompt.examples == (
-        Example(inputs={"source": "s", "statement": "t"}, reply=better),
-    )
-    assert "does not give the grade" in asked[2].messages[-1].content
-    nothing, asked = propose(proposer=proposer)
-    assert nothing == NoProposal("the prompt has no demonstrations to change")
-    assert asked == []

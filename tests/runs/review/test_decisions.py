@@ -129,7 +129,7 @@ def test_an_own_text_is_tried_as_a_run_of_its_own(desk: TestClient, own: Made) -
     for name in ("data_hash", "objective", "seed"):
         assert getattr(config, name) == getattr(start, name)
     assert f"Look for each fact in the source.\n  {GOOD}" in str(config.edit)
-    for proposer in ("fewshot", "gepa", "mipro"):
+    for proposer in ("gepa", "mipro"):
         open_proposer(replace(start, proposer=proposer, step_calls=40).for_edit(start.prompt))
     assert after is not None
     for text in (after.criteria.replace("\n", "\r\n"), "  "):
