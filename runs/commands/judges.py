@@ -10,6 +10,7 @@ from ..terminal import answer, say, say_json, say_table, say_word_diff
 from .decorators import reads_workspace, takes
 from .help import Group
 from .judges_add import add
+from .judges_cases import cases
 
 if TYPE_CHECKING:
     from ..store.workspace import Workspace
@@ -140,3 +141,4 @@ def use(judge: str, label: str | None, remove: bool, workspace: Workspace, as_js
 
 
 judges.add_command(add)
+judges.add_command(cases)
