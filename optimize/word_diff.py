@@ -27,7 +27,7 @@ LONG = 2_000
 long.
 """
 
-LISTED = 20
+LISTED = 10
 """Cases of a bank that are shown, and those that came or went."""
 CASE_CHARACTERS = 300
 """Of each text of a case that is shown."""
@@ -84,7 +84,7 @@ def diff_prompts(before: JudgePrompt, after: JudgePrompt) -> tuple[PartDiff, ...
     old, new = dict(prompt_parts(before)), dict(prompt_parts(after))
     old["cases"], new["cases"] = changed_cases(before, after)
     return tuple(
-        PartDiff(part=part, pieces=diff_words(text, new[part]))
+        PartDiff(part=part, pieces=(diff_cases if part == "cases" else diff_words)(text, new[part]))
         for part, text in old.items()
         if text != new[part]
     )
@@ -127,6 +127,15 @@ def changed_cases(before: JudgePrompt, after: JudgePrompt) -> tuple[str, str]:
         for side, without in zip(sides, contents[::-1], strict=True)
     ]
     return texts[0], texts[1]
+
+
+def diff_cases(old: str, new: str) -> tuple[Piece, ...]:
+    """Lay two texts of `changed_cases` side by side: how cases are chosen by word, each case
+    whole.
+    """
+    (head, _, went), (new_head, _, came) = (text.partition("\n\n") for text in (old, new))
+    ends = [Piece("old", went and f"\n\n{went}"), Piece("new", came and f"\n\n{came}")]
+    return (*diff_words(head, new_head), *(piece for piece in ends if piece.text))
 
 
 def _content(case: Case) -> tuple[object, ...]:

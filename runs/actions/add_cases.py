@@ -70,7 +70,7 @@ def add_cases(
         )
     bank = CaseBank.of(rows, dataset.labels, prompt.inputs, reason=reason)
     cases = Cases(bank=bank, count=count, by=by, balanced=balanced, max_tokens=max_tokens)
-    note = f"{cases.describe()} rows of {dataset.name}"
+    note = f"{cases.describe()}; from {dataset.name}"
     new = replace(prompt, cases=cases, parent=prompt.version, note=note)
     names = {0.0: "negative", 1.0: "positive"}
     if dataset.labels.kind == "choice":

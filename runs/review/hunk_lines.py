@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...judges import PromptError
 from ...optimize.hunks import Hunk
-from ...optimize.word_diff import Piece, diff_words
+from ...optimize.word_diff import Piece, diff_cases, diff_words
 from ..actions.run_summary import RunSummary
 
 
@@ -35,12 +35,9 @@ def hunk_lines(run: RunSummary) -> tuple[list[HunkLine], str]:
         last = run.reviews[-1]
         return last.verb == "accepted" and (last.hunks is None or number in last.hunks)
 
-    lines = [
-        HunkLine(
-            hunk=hunk,
-            pieces=diff_words("\n".join(hunk.old), "\n".join(hunk.new)),
-            ticked=is_ticked(hunk.number),
-        )
-        for hunk in diff.hunks
-    ]
+    lines: list[HunkLine] = []
+    for hunk in diff.hunks:
+        lay = diff_cases if hunk.part == "cases" else diff_words
+        pieces = lay("\n".join(hunk.old), "\n".join(hunk.new))
+        lines.append(HunkLine(hunk=hunk, pieces=pieces, ticked=is_ticked(hunk.number)))
     return lines, ""

@@ -75,7 +75,7 @@ def test_the_command_says_what_became_of_the_rows(
         run("judges", "cases", "groundedness", "rows.jsonl", "--unbalanced", "--by", "fixed") == 0
     )
     out = capsys.readouterr().out
-    assert ": 4 decided cases, the first of 14 rows of rows\n" in out
+    assert ": 4 decided cases, the first of 14; from rows\n" in out
     assert "  cases      14: 8 negative, 6 positive\n" in out
     assert "  left out   1 without a label\n" in out
     spec = out.split(":")[0]

@@ -83,6 +83,7 @@ def test_every_other_setting_comes_back(tmp_path: Path, monkeypatch: pytest.Monk
     models = {"model": "m@https://host.example/v1", "optimizer_model": "writer", "via": "files"}
     models |= {"exchange": "x", "optimizer_via": "live", "budget": "5.00", "max_tokens": 300}
     writes = {"proposer": "human", "editable": ("criteria", "anchors")}
+    writes |= {"cases": 8, "cases_by": "fixed", "cases_from": "slice"}
     writes |= {"temperature": 0.3, "step_calls": 50, "edit": PROMPT.to_yaml(), "steps": 4}
     writes |= {"batch": 5, "brief_tokens": 4_000, "view": "all", "explanation": "why"}
     gate = {"allow_opened": True, "least_chance": 0.2, "look_anyway": True}
