@@ -1,0 +1,288 @@
+"""Draw the rows of the walk: for each task open rows in two folds, and sealed rows apart from them.
+
+Rows that share a group, the text that makes the groups, or nearly all of their words stay together.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from judgewright.judges import (
+    Clusters,
+    Dataset,
+    JudgePrompt,
+    Registry,
+    Row,
+    join_near_duplicates,
+    load_dataset,
+    parse_label_scale,
+)
+
+DATA = Path(__file__).resolve().parents[3] / "shared/data"
+SEED = 37
+PARTS = {"sealed": 250, "open": 200}
+Line = dict[str, Any]  # Any: JSON
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """One judge, the file with its rows, and how many rows of which kind are drawn."""
+
+    name: str
+    file: str
+    label_scale: str
+    grouped_by: str
+    """The text that no two parts may share."""
+    longest: tuple[str, int]
+    """An input, and its characters at most."""
+    columns: tuple[str, ...]
+    """Those that say nothing of the label; slices may use them."""
+    most: int
+    """Rows of a group."""
+    shares: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Of each sub-set in all rows; empty where rows are drawn as they come."""
+
+    @property
+    def prompt(self) -> JudgePrompt:
+        """The judge as it ships."""
+        return Registry().get(self.name)
+
+    def decision(self, line: Line) -> str | None:
+        """Return the stratum of a row's label; None where the row is left out."""
+        if self.name == "context_relevance":
+            return str(int(line["label"]))
+        if self.name == "answer_relevance" and 0.7 <= line["label"] < 0.8:
+            return None
+        return str(line["label"] >= (0.8 if self.name == "answer_relevance" else 1))
+
+
+TASKS = {
+    task.name: task
+    for task in (
+        Task(
+            name="groundedness",
+            file="groundedness_multi",
+            label_scale="binary",
+            grouped_by="source",
+            longest=("source", 1000),
+            columns=(
+                "dataset",
+                "task_type",
+                "granularity",
+                "model",
+                "domain",
+                "source_words",
+                "statement_words",
+            ),
+            most=3,
+            shares={
+                "begin": 0.19,
+                "climate_fever": 0.19,
+                "factcheck_gpt": 0.19,
+                "q2_wow": 0.19,
+                "expertqa": 0.13,
+                "faithbench": 0.11,
+            },
+        ),
+        Task(
+            name="context_relevance",
+            file="context_relevance_trec_dl",
+            label_scale="0..3@2",
+            grouped_by="query",
+            longest=("passage", 1000),
+            columns=(
+                "dataset",
+                "query_type",
+                "question_word",
+                "query_words",
+                "passage_words",
+                "query_term_overlap",
+            ),
+            most=8,
+            shares={"trec_dl19": 0.36, "trec_dl20": 0.43, "trec_dl23_llmjudge": 0.21},
+        ),
+        Task(
+            name="answer_relevance",
+            file="answer_relevance_human",
+            label_scale="probability@0.8",
+            grouped_by="query",
+            longest=("answer", 1200),
+            columns=("dataset", "generator", "domain", "query_words", "answer_words"),
+            most=3,
+            # Without mtrag_appropriateness: people saw a conversation that is no input here.
+            shares={
+                "expertqa_informativeness": 0.3,
+                "alce_utility_eli5": 0.23,
+                "alce_utility_asqa": 0.18,
+                "expertqa_usefulness": 0.18,
+                "haluquestqa_relevance": 0.11,
+            },
+        ),
+    )
+}
+
+
+def read_lines(task: Task) -> list[tuple[Line, str]]:
+    """Return the usable rows of the file, each text once, with the stratum of their labels."""
+    name, most = task.longest
+    lines: list[tuple[Line, str]] = []
+    seen: set[tuple[str, ...]] = set()
+    ids: set[str] = set()
+    for text in (DATA / f"{task.file}.jsonl").read_text().splitlines():
+        line = json.loads(text)
+        inputs = tuple(str(line.get(one) or "") for one in task.prompt.inputs)
+        stratum = task.decision(line)
+        usable = line["dataset"] in task.shares and len(line[name]) <= most and all(inputs)
+        if usable and stratum is not None and inputs not in seen and line["id"] not in ids:
+            seen.add(inputs)
+            ids.add(line["id"])
+            lines.append((line, stratum))
+    return lines
+
+
+def clusters_of(task: Task, lines: Sequence[tuple[Line, str]]) -> list[list[int]]:
+    """Return positions of rows that have to stay together."""
+    clusters = Clusters(len(lines))
+    first: dict[tuple[str, str], int] = {}
+    for i, (line, _) in enumerate(lines):
+        text = " ".join(str(line[task.grouped_by]).lower().split())
+        for key in (("group", str(line["group_id"])), ("text", text)):
+            clusters.join(first.setdefault(key, i), i)
+    whole = [
+        Row(id=str(i), inputs={one: str(line[one]) for one in task.prompt.inputs})
+        for i, (line, _) in enumerate(lines)
+    ]
+    alone = [Row(id=row.id, inputs={"text": row.inputs[task.grouped_by]}) for row in whole]
+    join_near_duplicates(whole, clusters)
+    join_near_duplicates(alone, clusters)
+    members: defaultdict[int, list[int]] = defaultdict(list)
+    for i in range(len(lines)):
+        members[clusters.find(i)].append(i)
+    return list(members.values())
+
+
+def draw(task: Task) -> dict[str, list[Line]]:
+    """Draw the rows of each part; those that are open have a fold."""
+    rng = random.Random(SEED)
+    lines = read_lines(task)
+    together = clusters_of(task, lines)
+    rng.shuffle(together)
+    wanted = {part: _quotas(task, lines, rows) for part, rows in PARTS.items()}
+    drawn: dict[str, list[Line]] = {part: [] for part in PARTS}
+    for number, members in enumerate(together):
+        rng.shuffle(members)
+
+        def fitting(part: str, members: list[int] = members) -> list[int]:
+            left = Counter(wanted[part])
+            taken: list[int] = []
+            for i in members:
+                cell = (lines[i][0]["dataset"], lines[i][1])
+                if left[cell] > 0 and len(taken) < task.most:
+                    left[cell] -= 1
+                    taken.append(i)
+            return taken
+
+        def need(part: str) -> float:
+            return len(fitting(part)) * sum(wanted[part].values()) / PARTS[part]
+
+        part = max(PARTS, key=need)
+        for i in fitting(part):
+            line, stratum = lines[i]
+            wanted[part][line["dataset"], stratum] -= 1
+            own = {name: line[name] for name in ("id", *task.prompt.inputs, "label")}
+            own |= {name: line.get(name) for name in task.columns} | {"group_id": f"g{number}"}
+            drawn[part].append(own)
+    _set_folds(drawn["open"], rng)
+    return drawn
+
+
+def _quotas(task: Task, lines: Sequence[tuple[Line, str]], rows: int) -> Counter[tuple[str, str]]:
+    """Return how many rows of each sub-set and stratum a part takes: equally many of each stratum,
+    as far as there are enough for both parts.
+    """
+    there = Counter((line["dataset"], stratum) for line, stratum in lines)
+    strata = sorted({stratum for _, stratum in lines})
+    quotas: Counter[tuple[str, str]] = Counter()
+    for dataset, share in task.shares.items():
+        left = round(share * rows)
+        order = sorted(strata, key=lambda stratum: there[dataset, stratum])
+        for k, stratum in enumerate(order):
+            usable = int(there[dataset, stratum] * rows / sum(PARTS.values()))
+            quotas[dataset, stratum] = min(usable, round(left / (len(order) - k)))
+            left -= quotas[dataset, stratum]
+    return quotas
+
+
+def _set_folds(lines: list[Line], rng: random.Random) -> None:
+    """Put the groups into two folds that have about as many rows of each sub-set."""
+    groups: defaultdict[str, list[Line]] = defaultdict(list)
+    for line in lines:
+        groups[line["group_id"]].append(line)
+    order = list(groups.values())
+    rng.shuffle(order)
+    order.sort(key=lambda group: -len(group))
+    sizes: Counter[tuple[int, str]] = Counter()
+    for group in order:
+        fold = min(
+            (0, 1), key=lambda f: (sum(sizes[f, one["dataset"]] for one in group), sizes[f, ""])
+        )
+        for line in group:
+            line["fold"] = fold
+            sizes[fold, line["dataset"]] += 1
+            sizes[fold, ""] += 1
+
+
+def prepare(folder: Path) -> str:
+    """Write the rows of all tasks and the list of their ids; return what was drawn."""
+    folder.mkdir(parents=True, exist_ok=True)
+    report: list[str] = []
+    ids: list[str] = []
+    for task in TASKS.values():
+        for part, lines in draw(task).items():
+            path = folder / f"{task.name}.{part}.jsonl"
+            path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+            ids += [f"{task.name} {part} {line.get('fold', '-')} {line['id']}" for line in lines]
+            rows = read_rows(folder, task, part)
+            yes = sum(map(rows.positive, rows.rows)) / len(rows)
+            groups = len({row.group for row in rows.rows})
+            sets = Counter(line["dataset"] for line in lines)
+            folds = Counter(line.get("fold", "-") for line in lines)
+            report.append(
+                f"{task.name} {part}: {len(lines)} rows, {groups} groups, {yes:.0%} positive,"
+                f" {dict(sets)}, folds {dict(folds)}"
+            )
+    text = "\n".join(sorted(ids)) + "\n"
+    (folder / "ids.txt").write_text(text)
+    report.append(f"ids: blake2b {hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}")
+    (folder / "drawn.txt").write_text("\n".join(report) + "\n")
+    return "\n".join(report)
+
+
+def read_rows(folder: Path, task: Task, part: str, fold: int | None = None) -> Dataset:
+    """Read a part of a task's rows; with `fold` only that fold's."""
+    path = folder / f"{task.name}.{part}.jsonl"
+    prompt = task.prompt
+    dataset = load_dataset(
+        path,
+        inputs=prompt.inputs,
+        scale=prompt.scale,
+        label_scale=parse_label_scale(task.label_scale),
+        group="group_id",
+    )
+    folds = {
+        line["id"]: line.pop("fold", None)
+        for line in map(json.loads, path.read_text().splitlines())
+    }
+    rows = [
+        replace(row, meta={name: row.meta[name] for name in task.columns})
+        for row in dataset.rows
+        if fold is None or folds[row.id] == fold
+    ]
+    return Dataset.of(rows, labels=dataset.labels, name=task.name)
