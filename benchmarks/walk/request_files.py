@@ -32,6 +32,8 @@ from judgewright.judges.models.tokens import approximate_tokens
 
 PLAIN, WITH_CASES = 100, 60
 """Rows of a file at most."""
+SETTLED = 60
+"""Seconds that a whole reply has to rest before it is read, once and for all."""
 STILL = 900
 """Seconds after which an unfinished file of replies counts as all there is."""
 _HEAD = """\
@@ -99,7 +101,7 @@ class Exchange:
         if new:
             self._write(prompt, [(rows.rows[i], keys[i]) for i in new], what)
             raise Missing(f"{what}: asked now")
-        awaited = {known[key] for key in keys if key not in replies and not self._done(known[key])}
+        awaited = {known[key] for key in keys if not self._done(known[key])}
         if awaited:
             raise Missing(f"{what}: waits for ask/{', '.join(sorted(awaited))}")
         answers = []
@@ -127,9 +129,9 @@ class Exchange:
             awaited: list[str] = []
             for request in requests:
                 path = self._writer_file(request, what)
-                reply = path.with_suffix(".reply.md")
-                if reply.exists() and time.time() - reply.stat().st_mtime > 5:
-                    replies.append(Completion(text=reply.read_text().strip()))
+                reply = self._taken(path.with_suffix(".reply.md"))
+                if reply is not None:
+                    replies.append(Completion(text=reply.strip()))
                 else:
                     awaited.append(path.name)
             if awaited:
@@ -142,8 +144,9 @@ class Exchange:
         """Return the text of each reply by its request's key."""
         texts: dict[str, str] = {}
         for name, file in self._map()["ask"].items():
-            path = self.folder / "ask" / f"{name}.reply.jsonl"
-            for row, reply in _reply_lines(path):
+            if not self._done(name):
+                continue
+            for row, reply in _reply_lines(self.folder / "taken" / f"{name}.reply.jsonl"):
                 if 1 <= row <= len(file["keys"]):
                     texts.setdefault(file["keys"][row - 1], reply)
         return texts
@@ -172,12 +175,24 @@ class Exchange:
             lines.append(f"write/{name}: {what}: {'answered' if there else 'awaited'}")
         return lines
 
+    def _taken(self, path: Path, *, whole: bool = True) -> str | None:
+        """Return a reply as it was when it was first read; what is changed later does not count.
+
+        Args:
+            path: Where it is written.
+            whole: Whether it is known to be complete; it then needs to rest a moment only.
+        """
+        copy = self.folder / "taken" / path.name
+        rested = time.time() - path.stat().st_mtime if path.exists() else 0.0
+        if not copy.exists() and rested > (SETTLED if whole else STILL):
+            copy.parent.mkdir(exist_ok=True)
+            write_beside(copy, path.read_text())
+        return copy.read_text() if copy.exists() else None
+
     def _done(self, name: str) -> bool:
         path = self.folder / "ask" / f"{name}.reply.jsonl"
-        if not path.exists():
-            return False
-        whole = len(dict(_reply_lines(path))) >= len(self._map()["ask"][name]["keys"])
-        return whole or time.time() - path.stat().st_mtime > STILL
+        whole = len(_reply_lines(path)) >= len(self._map()["ask"][name]["keys"])
+        return self._taken(path, whole=whole) is not None
 
     def _write(self, prompt: JudgePrompt, rows: list[tuple[Row, str]], what: str) -> None:
         random.Random(what).shuffle(rows)
