@@ -164,9 +164,9 @@ class RowFingerprints:
 
     def shares_key(self, other: RowFingerprints) -> bool:
         """Whether any key stands in both parts."""
-        return len(self._shared_keys(other)) > 0
+        return len(self.shared_keys(other)) > 0
 
-    def _shared_keys(self, other: RowFingerprints) -> frozenset[bytes]:
+    def shared_keys(self, other: RowFingerprints) -> frozenset[bytes]:
         """Return the keys that stand in both parts; of the larger one nothing is taken apart for
         it.
         """
@@ -218,18 +218,18 @@ class RowFingerprints:
             unless: A group all of whose rows stand here, word for word, is not counted; a part
                 sealed beside `other` may share a text with it.
         """
-        shared = self._shared_keys(other)
+        shared = self.shared_keys(other)
         met = self._groups_with(shared) if shared else []
         mine = frozenset[bytes]().union(*(group.rows for group in met))
         apart = frozenset[bytes]().union(
-            *(RowFingerprints(met)._shared_keys(part) & mine for part in unless if met)
+            *(RowFingerprints(met).shared_keys(part) & mine for part in unless if met)
         )
         met = [group for group in met if not group.rows <= apart]
         return Overlap(rows=sum(group.size for group in met), groups=len(met))
 
     def rows_in(self, other: RowFingerprints) -> int:
         """Count the rows, by whole groups, that stand in another part word for word."""
-        shared = self._shared_keys(other)
+        shared = self.shared_keys(other)
         return (
             sum(group.size for group in self._groups_with(shared) if group.rows <= shared)
             if shared

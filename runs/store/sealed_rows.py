@@ -20,10 +20,11 @@ from pathlib import Path
 import numpy as np
 
 from ...judges import BoolArray, Dataset, InputError, JudgedDataset, Verdict
+from ...judges.splits import SEALED
 from ...optimize.holdout.ledger import History, remember_split, split_with_memory
 from ...optimize.holdout.look_counting import LookRequest, requested_look
-from ...optimize.holdout.row_fingerprints import RowFingerprints, row_keys
-from ...optimize.holdout.sides import SeenRows
+from ...optimize.holdout.row_fingerprints import RowFingerprints, group_fingerprints, row_keys
+from ...optimize.holdout.sides import SeenRows, known_sides
 from .ledger import HoldoutLedger
 from .sides import SIDES_FILE, enter_sides
 from .workspace import Workspace
@@ -344,6 +345,39 @@ def require_shown(seal: Seal, judged: JudgedDataset, *, name: str) -> None:
                 " the ledger says so"
             ),
         )
+
+
+def sealed_rows(workspace: Workspace, dataset: Dataset) -> BoolArray:
+    """Return which rows may not stand in a bank of decided cases, shape (rows,): they, or rows of
+    their groups or nearly the same ones, are sealed, and they were open to nobody.
+
+    Args:
+        workspace: Whose runs sealed rows; one that was never written to knows of none.
+        dataset: The rows, from any file.
+
+    Raises:
+        WorkspaceError: The ledger cannot be read.
+    """
+    sealed = np.zeros(len(dataset), np.bool_)
+    if not workspace.exists:
+        return sealed
+    history = HoldoutLedger(workspace.database).history()
+    memories = [memory for memory in history.memories if memory.sealed]
+    if not memories:
+        return sealed
+    sealed, _ = _find_sealed(history, dataset)
+    groups = group_fingerprints(dataset)
+    mine, keys = RowFingerprints(groups.values()), set[bytes]()
+    for memory in memories:
+        keys |= frozenset[bytes]().union(*map(mine.shared_keys, memory.sealed.values()))
+    met = {
+        name
+        for name, sides in known_sides(memories, dataset).items()
+        if sides & SEALED or (groups[name].rows | groups[name].texts) & keys
+    }
+    seen = tuple(memory.open for memory in history.memories)
+    in_group = np.array([row.group_key in met for row in dataset.rows], np.bool_)
+    return sealed | (in_group & ~_contained(row_keys(dataset), seen))
 
 
 def _unsealed(dataset: Dataset) -> Seal:

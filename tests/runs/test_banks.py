@@ -28,6 +28,7 @@ from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.reports.run_export import export_run
 from judgewright.runs.store import RunConfig, Workspace, list_runs
 from judgewright.runs.store.banks import banks_of, keep_banks
+from judgewright.runs.store.sealed_rows import read_open, seal_first, sealed_rows
 
 PLAIN = Registry().get("groundedness")
 
@@ -136,3 +137,21 @@ def test_a_hundred_versions_with_one_bank_keep_it_once(place: Path) -> None:
         assert workspace.database.read("SELECT count(*) FROM bank") == [(1,)]
         known = {prompt.version: prompt for prompt in workspace.registry.versions(first.name)}
         assert known == {prompt.version: prompt for prompt in (*versions, PLAIN)}
+
+
+def test_sealed_rows_are_known_under_other_names(place: Path) -> None:
+    """With other ids, groups and spellings, and other rows about the same source; open ones are
+    not.
+    """
+    rows = load_dataset(place / "rows.jsonl", inputs=PLAIN.inputs, scale=PLAIN.scale)
+    with Workspace(place) as workspace:
+        assert not sealed_rows(workspace, rows).any()
+        seal_first(workspace, rows)
+        sealed = sealed_rows(workspace, rows)
+        read = read_open(workspace, rows)
+        assert (sealed == read.left_out).all()
+        renamed = [
+            replace(row, id=f"x{i}", group="", inputs={**row.inputs, "statement": f"Claim {i}."})
+            for i, row in enumerate(rows.rows)
+        ]
+        assert (sealed_rows(workspace, replace(rows, rows=tuple(renamed))) == sealed).all()
